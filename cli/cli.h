@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The commands of `kinothek`: what main.c hands to them, and what they may use. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sysexits.h>
+
+#include "core/arena.h"
+#include "core/buf.h"
+#include "core/conf.h"
+#include "core/db.h"
+
+struct cli {
+	struct arena *mem;
+	const struct conf *conf;
+	struct db *db;			/* nothing is dialled until it is used */
+	const char *program;
+	bool json;
+	const char *const *arg;		/* positional ones, as many as the command asks for */
+	const struct option_value { const char *name, *value; } *options;
+};
+
+/* The value of --name, "" for one that takes none, or NULL when it was not given. */
+const char *cli_option(const struct cli *, const char *name);
+
+/* One sentence on standard error.  Returns the status, for the command to return. */
+int cli_fail(const struct cli *, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The same for the database, with what helps against it. */
+int cli_fail_db(const struct cli *);
+
+/* Runs work() in a transaction, three times when the database says so.  work() returns an exit status; only 0 commits. */
+int cli_transaction(struct cli *, int (*work)(struct cli *, void *), void *arg);
+
+/* An id given as an argument.  False: the fault is told already. */
+bool cli_id(const struct cli *, const char *text, struct uuid *);
+
+/* Lines of a table, the first one its heads; cells end with a tab, lines with \n: printed in columns. */
+void cli_table(struct arena *, const char *cells);
+
+/* Rows as a JSON array on standard output.  Returns 0. */
+int cli_json_rows(const struct cli *, const struct record *, const void *rows, size_t n);
+
+/* "2026-11-20 10:26", or "-". */
+const char *cli_time(struct arena *, struct moment);
+/* "1.5 GiB" */
+const char *cli_bytes(struct arena *, int64_t);
+
+#define CLI_COMMANDS(C) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(client_create) C(client_list) \
+	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_retry) C(job_cancel_command) \
+	C(settings_run) C(doctor_run)
+#define CLI_COMMAND(name) int name(struct cli *);
+CLI_COMMANDS(CLI_COMMAND)
+#undef CLI_COMMAND
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kinothek job: see, restart and cancel the work of the runners. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "core/asset.h"
+#include "core/job.h"
+
+static const char states[] = "waiting delayed queued running succeeded failed cancelled";
+
+/* One line of the list. */
+static void
+print_job(const struct cli *c, struct buf *b, const struct job_row *j)
+{
+	const struct job_error *error = j->error.row;
+	char id[UUID_TEXT];
+
+	buf_printf(b, "%s\t%s\t%s\t%lld %%\t%lld/%lld\t%s\t%s\n", uuid_format(j->id, id), j->kind, j->status,
+	    (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts, cli_time(c->mem, j->created_at),
+	    error == NULL || error->code == NULL ? "" : error->code);
+}
+
+static bool
+is_state(const char *word)
+{
+	const char *p = strstr(states, word);
+	size_t n = strlen(word);
+
+	return p != NULL && n > 3 && (p == states || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0');
+}
+
+int
+job_list(struct cli *c)
+{
+	const char *state = cli_option(c, "state"), *tenant = cli_option(c, "tenant"), *limit = cli_option(c, "limit");
+	const struct job_row *rows;
+	struct buf b = BUF(c->mem);
+	int64_t most = 20;
+	size_t n, i;
+
+	if (limit != NULL && (!int_parse(limit, &most) || most < 1 || most > 10000))
+		return cli_fail(c, EX_USAGE, "--limit must be a whole number from 1 to 10000");
+	if (state != NULL && !is_state(state))
+		return cli_fail(c, EX_USAGE, "there is no state %s; there are: %s", state, states);
+	if (state != NULL && strcmp(state, "queued") == 0)
+		state = "ready";
+	rows = db_rows(c->db, &job_record,
+	    "FROM jobs t WHERE (? IS NULL OR t.state = ?) AND (? IS NULL OR t.tenant_id = "
+	    "(SELECT id FROM tenants WHERE shortcode = ?)) ORDER BY t.id DESC LIMIT ?",
+	    ARGS(STR(state), STR(state), STR(tenant), STR(tenant), INT(most)), &n);
+	if (db_failure(c->db) != DB_FINE)
+		return cli_fail_db(c);
+	if (c->json)
+		return cli_json_rows(c, &job_record, rows, n);
+	buf_text(&b, "JOB\tKIND\tSTATE\tDONE\tATTEMPT\tCREATED\tREASON\n");
+	for (i = 0; i < n; i++)
+		print_job(c, &b, &rows[i]);
+	cli_table(c->mem, buf_string(&b));
+	return 0;
+}
+
+/* A retry or a cancellation: what it does, and how it is told. */
+struct change {
+	bool (*make)(struct db *, struct uuid);
+	struct uuid id;
+	const char *refused, *done;
+};
+
+static int
+change_job(struct cli *c, void *arg)
+{
+	const struct change *change = arg;
+	const struct job_row *j;
+
+	j = db_row(c->db, &job_record, "FROM jobs t WHERE t.id = ?", ARGS(ID(change->id)));
+	if (j == NULL)
+		return db_failure(c->db) != DB_FINE ? 0 : cli_fail(c, EX_NOINPUT, "there is no job %s", c->arg[0]);
+	if (!change->make(c->db, change->id))
+		return db_failure(c->db) != DB_FINE
+		    ? 0
+		    : cli_fail(c, EX_DATAERR, "job %s is %s: %s", c->arg[0], j->status, change->refused);
+	if (!uuid_is_none(j->media_id))
+		asset_summarise(c->db, j->media_id, SUM_INGEST);
+	return 0;
+}
+
+static int
+run_change(struct cli *c, struct change change)
+{
+	int status;
+
+	if (!cli_id(c, c->arg[0], &change.id))
+		return EX_USAGE;
+	status = cli_transaction(c, change_job, &change);
+	if (status != 0)
+		return status;
+	job_wake(c->conf->run_dir);
+	printf(c->json ? "{\"id\":\"%s\",\"done\":\"%s\"}\n" : "job %s: %s\n", c->arg[0], change.done);
+	return 0;
+}
+
+int
+job_retry(struct cli *c)
+{
+	return run_change(c,
+	    (struct change){
+		.make = job_restart, .refused = "only failed and cancelled jobs start again", .done = "starts again" });
+}
+
+int
+job_cancel_command(struct cli *c)
+{
+	return run_change(
+	    c, (struct change){ .make = job_cancel, .refused = "it has ended already", .done = "is cancelled" });
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kinothek: administration from the command line.  See kinothek(1). */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "core/log.h"
+
+#ifndef VERSION
+#define VERSION "dev"
+#endif
+
+enum { MAX_OPTIONS = 16, MAX_COLUMNS = 12, SETTINGS_ONLY = 1 };
+
+struct command {
+	const char *name;
+	const char *usage;		/* behind the name */
+	int n_arg;
+	const char *options;		/* blank-separated; '=' behind those that take a value */
+	int (*run)(struct cli *);
+	int flags;
+	const char *doc;
+};
+
+static const struct command commands[] = {
+	{ "init", "", 0, "json schema=", init_run, 0, "Make keys, bring the database up to date, check the rest" },
+	{ "migrate", "[--schema DIR] [--check]", 0, "json schema= check", migrate_command, 0,
+	    "Bring the database to the schema of this version" },
+	{ "tenant create", "SHORTCODE --name NAME [--token-lifetime S] [--quota BYTES]", 1, "json name= token-lifetime= quota=",
+	    tenant_create, 0, "Make a tenant, its default channel and its first client; print the secret once" },
+	{ "tenant list", "", 0, "json", tenant_list, 0, "Show all tenants" },
+	{ "client create", "SHORTCODE --name NAME [--super-admin | --role ROLE [--channel ID]] [--scopes LIST]", 1,
+	    "json name= super-admin role= channel= scopes=", client_create, 0, "Make a client; print its secret once" },
+	{ "client list", "SHORTCODE", 1, "json", client_list, 0, "Show the clients of a tenant" },
+	{ "client revoke", "CLIENT-ID", 1, "json", client_revoke, 0, "Refuse a client, and its tokens within a minute" },
+	{ "client rotate", "CLIENT-ID", 1, "json", client_rotate, 0, "Give a client a new secret; print it once" },
+	{ "key rotate", "", 0, "json", key_rotate, 0, "Make a new key that signs tokens; old tokens stay valid" },
+	{ "key list", "", 0, "json", key_list, 0, "Show the keys that sign and check tokens" },
+	{ "job list", "[--state STATE] [--tenant SHORTCODE] [--limit N]", 0, "json state= tenant= limit=", job_list, 0,
+	    "Show the latest jobs" },
+	{ "job retry", "JOB-ID", 1, "json", job_retry, 0, "Start a failed or cancelled job again" },
+	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
+	{ "settings", "", 0, "", settings_run, SETTINGS_ONLY, "Print the reference of the settings as Markdown" },
+	{ "doctor", "", 0, "json schema=", doctor_run, 0, "Check this machine, and say what to do about what is wrong" },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+const char *
+cli_option(const struct cli *c, const char *name)
+{
+	const struct option_value *o;
+
+	for (o = c->options; o->name != NULL; o++)
+		if (strcmp(o->name, name) == 0)
+			return o->value;
+	return NULL;
+}
+
+int
+cli_fail(const struct cli *c, int status, const char *format, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fprintf(stderr, "%s: ", c->program);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return status;
+}
+
+int
+cli_fail_db(const struct cli *c)
+{
+	int err = db_errno(c->db);
+	const char *remedy = "";
+
+	if (err == 1146 || err == 1054)
+		remedy = "; run `kinothek migrate`";
+	else if (err == 1044 || err == 1045 || err == 1049 || err == 1698)
+		remedy = "; create database and account as in kinothek(1), or set db.user, db.password_file and db.name";
+	else if (db_failure(c->db) == DB_LOST)
+		remedy = "; is the server running, and are db.socket or db.hosts right?";
+	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s", db_error(c->db), remedy);
+}
+
+int
+cli_transaction(struct cli *c, int (*work)(struct cli *, void *), void *arg)
+{
+	int status, tries;
+
+	for (tries = 1;; tries++) {
+		db_begin(c->db);
+		status = db_failure(c->db) == DB_FINE ? work(c, arg) : 0;
+		if (db_failure(c->db) == DB_FINE && status != 0) {
+			db_rollback(c->db);
+			return status;
+		}
+		if (db_failure(c->db) == DB_FINE && db_commit(c->db))
+			return 0;
+		db_rollback(c->db);
+		if (db_failure(c->db) != DB_AGAIN || tries == 3)
+			return cli_fail_db(c);
+	}
+}
+
+bool
+cli_id(const struct cli *c, const char *text, struct uuid *id)
+{
+	if (uuid_parse(text, id))
+		return true;
+	cli_fail(c, EX_USAGE, "\"%s\" is not an id: 36 characters, lower case", text);
+	return false;
+}
+
+void
+cli_table(struct arena *mem, const char *cells)
+{
+	size_t width[MAX_COLUMNS] = { 0 }, n, column = 0;
+	const char *p;
+
+	for (p = cells; *p != '\0'; p += n + (p[n] != '\0')) {
+		n = strcspn(p, "\t\n");
+		if (column < MAX_COLUMNS && utf8_length(arena_copy_n(mem, p, n)) > width[column])
+			width[column] = utf8_length(arena_copy_n(mem, p, n));
+		column = p[n] == '\t' ? column + 1 : 0;
+	}
+	for (p = cells, column = 0; *p != '\0'; p += n + (p[n] != '\0')) {
+		n = strcspn(p, "\t\n");
+		fwrite(p, 1, n, stdout);
+		if (p[n] == '\t' && column < MAX_COLUMNS)
+			printf("%*s", (int)(width[column] - utf8_length(arena_copy_n(mem, p, n)) + 2), "");
+		else
+			putchar('\n');
+		column = p[n] == '\t' ? column + 1 : 0;
+	}
+}
+
+int
+cli_json_rows(const struct cli *c, const struct record *record, const void *rows, size_t n)
+{
+	struct buf b = BUF(c->mem);
+	size_t i;
+
+	buf_char(&b, '[');
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			buf_char(&b, ',');
+		record_render(&b, record, (const char *)rows + i * record->size, false);
+	}
+	printf("%s]\n", buf_string(&b));
+	return 0;
+}
+
+const char *
+cli_time(struct arena *mem, struct moment at)
+{
+	char text[MOMENT_TEXT];
+
+	if (at.ms == 0)
+		return "-";
+	moment_format(at, text);
+	text[10] = ' ';
+	return arena_copy_n(mem, text, 16);
+}
+
+const char *
+cli_bytes(struct arena *mem, int64_t n)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB" };
+	double x = (double)n / 1024;
+	size_t i;
+
+	if (n < 1024)
+		return arena_printf(mem, "%lld B", (long long)n);
+	for (i = 0; x >= 1024 && i < 4; i++)
+		x /= 1024;
+	return arena_printf(mem, "%.1f %s", x, units[i]);
+}
+
+static void
+print_help(FILE *out)
+{
+	size_t i;
+
+	fputs("usage: kinothek COMMAND [ARGUMENTS] [--json]\n\nCommands:\n", out);
+	for (i = 0; i < COMMANDS; i++)
+		fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].doc);
+	fputs("\n`kinothek COMMAND --help` shows the arguments of one. Settings: kinothek.conf(5). More: kinothek(1).\n", out);
+}
+
+static void
+print_command_help(const struct command *k)
+{
+	printf("usage: kinothek %s%s%s%s\n\n%s.\n", k->name, k->usage[0] == '\0' ? "" : " ", k->usage,
+	    strstr(k->options, "json") == NULL ? "" : " [--json]", k->doc);
+}
+
+/* The command in argv[1..], its words counted in *words. */
+static const struct command *
+find(int argc, char **argv, int *words)
+{
+	size_t i, n;
+
+	for (i = 0; i < COMMANDS; i++) {
+		n = strcspn(commands[i].name, " ");
+		if (strncmp(argv[1], commands[i].name, n) != 0 || argv[1][n] != '\0')
+			continue;
+		*words = commands[i].name[n] == '\0' ? 1 : 2;
+		if (*words == 1 || (argc > 2 && strcmp(argv[2], commands[i].name + n + 1) == 0))
+			return &commands[i];
+	}
+	return NULL;
+}
+
+/* Is it one of the command's options, and does it take a value? */
+static bool
+knows(const char *options, const char *name, size_t n, bool *takes)
+{
+	const char *p;
+
+	for (p = options; *p != '\0'; p += strcspn(p, " "), p += strspn(p, " "))
+		if (strncmp(p, name, n) == 0 && strchr(" =", p[n]) != NULL) {
+			*takes = p[n] == '=';
+			return true;
+		}
+	return false;
+}
+
+static int
+parse(struct cli *c, const struct command *k, int argc, char **argv)
+{
+	struct option_value *options = arena_array(c->mem, MAX_OPTIONS + 1, sizeof(*options));
+	const char **args = arena_array(c->mem, (size_t)k->n_arg + 1, sizeof(*args));
+	int i, n = 0, n_arg = 0;
+	bool takes;
+
+	for (i = 0; i < argc; i++) {
+		const char *name = argv[i] + 2, *value = strchr(argv[i], '=');
+
+		if (strncmp(argv[i], "--", 2) != 0) {
+			if (argv[i][0] == '-' || n_arg == k->n_arg)
+				return cli_fail(c, EX_USAGE, "unexpected \"%s\"; see kinothek %s --help", argv[i], k->name);
+			args[n_arg++] = argv[i];
+			continue;
+		}
+		if (!knows(k->options, name, value == NULL ? strlen(name) : (size_t)(value - name), &takes) || n == MAX_OPTIONS)
+			return cli_fail(c, EX_USAGE, "there is no option %s; see kinothek %s --help", argv[i], k->name);
+		if (takes && value == NULL && i + 1 == argc)
+			return cli_fail(c, EX_USAGE, "%s needs a value", argv[i]);
+		if (!takes && value != NULL)
+			return cli_fail(c, EX_USAGE, "%s takes no value", argv[i]);
+		options[n].name = value == NULL ? name : arena_copy_n(c->mem, name, (size_t)(value - name));
+		options[n++].value = !takes ? "" : value != NULL ? value + 1 : argv[++i];
+	}
+	if (n_arg < k->n_arg)
+		return cli_fail(c, EX_USAGE, "usage: kinothek %s %s", k->name, k->usage);
+	c->arg = args;
+	c->options = options;
+	return 0;
+}
+
+static bool
+asks_help(int argc, char **argv)
+{
+	int i;
+
+	for (i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+static int
+run(const struct command *k, int argc, char **argv)
+{
+	struct cli c = { .program = "kinothek", .mem = arena_new(256 << 20) };
+	int status;
+
+	status = parse(&c, k, argc, argv);
+	if (status == 0) {
+		c.json = cli_option(&c, "json") != NULL;
+		if ((k->flags & SETTINGS_ONLY) == 0) {
+			c.conf = conf_load_setup();
+			c.db = db_open(c.conf);
+			db_use(c.db, c.mem);
+		}
+		log_threshold(LOG_LEVEL_ERROR + 1);	/* commands tell faults themselves */
+		status = k->run(&c);
+		db_close(c.db);
+	}
+	arena_free(c.mem);
+	if (fflush(stdout) != 0 || ferror(stdout) != 0)
+		return cli_fail(&c, EX_IOERR, "standard output cannot be written");
+	return status;
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct cli c = { .program = "kinothek" };
+	const struct command *k;
+	int words = 0;
+
+	if (argc < 2) {
+		print_help(stderr);
+		return EX_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("kinothek " VERSION);
+		return 0;
+	}
+	k = find(argc, argv, &words);
+	if (k != NULL && asks_help(argc - 1 - words, argv + 1 + words)) {
+		print_command_help(k);
+		return 0;
+	}
+	if (asks_help(argc - 1, argv + 1) || strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return 0;
+	}
+	if (k == NULL)
+		return cli_fail(&c, EX_USAGE, "there is no command \"%s%s%s\"; see kinothek --help", argv[1], argc > 2 ? " " : "",
+		    argc > 2 ? argv[2] : "");
+	return run(k, argc - 1 - words, argv + 1 + words);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kinothek tenant: make and show tenants. */
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/client.h"
+#include "core/token.h"
+
+struct tenant {
+	struct uuid id;
+	const char *shortcode, *name;
+	int64_t token_lifetime;
+	struct number storage_quota;
+	struct moment created_at, updated_at;
+};
+static const struct field tenant_fields[] = {
+	FIELD(struct tenant, id, .on = SERVER, .doc = "Unique id"),
+	FIELD(struct tenant, shortcode, .on = SERVER, .doc = "Name in addresses"),
+	FIELD(struct tenant, name, .on = SERVER, .doc = "Shown to people"),
+	FIELD(struct tenant, token_lifetime, .on = SERVER, .doc = "Seconds"),
+	FIELD(struct tenant, storage_quota, .on = SERVER, .doc = "Bytes"),
+	FIELD(struct tenant, created_at, .on = SERVER, .doc = "When it was made"),
+	FIELD(struct tenant, updated_at, .on = SERVER, .doc = "When it changed"),
+};
+static const struct record tenant_record = RECORD("Tenant", struct tenant, tenant_fields);
+
+/* What the list shows. */
+struct tenant_row {
+	struct uuid id;
+	const char *shortcode, *name;
+	int64_t token_lifetime, media_count, storage_used;
+	struct number storage_quota;
+	struct moment created_at;
+};
+static const struct field tenant_row_fields[] = {
+	FIELD(struct tenant_row, id, .doc = "Unique id"),
+	FIELD(struct tenant_row, shortcode, .json = "tenantShortcode", .doc = "Name in addresses"),
+	FIELD(struct tenant_row, name, .doc = "Shown to people"),
+	FIELD(struct tenant_row, token_lifetime, .doc = "Seconds"),
+	FIELD(struct tenant_row, media_count, .sql = "COALESCE(u.media_count, 0)", .doc = "Assets"),
+	FIELD(struct tenant_row, storage_used, .sql = "COALESCE(u.storage_used, 0)", .doc = "Bytes"),
+	FIELD(struct tenant_row, storage_quota, .doc = "Bytes"),
+	FIELD(struct tenant_row, created_at, .doc = "When it was made"),
+};
+static const struct record tenant_row_record = RECORD("TenantRow", struct tenant_row, tenant_row_fields);
+
+/* A tenant in the making. */
+struct making {
+	struct tenant tenant;
+	struct uuid channel_id;
+	struct new_client client;
+};
+
+static bool
+is_shortcode(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n >= 2 && n <= 63 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
+}
+
+static int
+insert_tenant(struct cli *c, void *arg)
+{
+	struct making *m = arg;
+	const struct tenant *t = &m->tenant;
+	struct arg now = TIME(t->created_at);
+	int status;
+
+	if (!db_insert(c->db, "tenants", &tenant_record, t))
+		return db_failure(c->db) != DB_FINE
+		    ? 0
+		    : cli_fail(c, EX_DATAERR, "there is a tenant %s already", t->shortcode);
+	db_run(c->db, "INSERT INTO tenant_usage (tenant_id) VALUES (?)", ARGS(ID(t->id)));
+	db_run(c->db,
+	    "INSERT INTO channels (id, tenant_id, name, type, visibility, created_at, updated_at) "
+	    "VALUES (?, ?, ?, 'group', 'private', ?, ?)",
+	    ARGS(ID(m->channel_id), ID(t->id), STR(t->name), now, now));
+	db_run(c->db, "UPDATE tenants SET default_channel_id = ? WHERE id = ?", ARGS(ID(m->channel_id), ID(t->id)));
+	status = client_insert(c, &m->client);
+	return status;
+}
+
+static int
+take_number(const struct cli *c, const char *option, int64_t min, int64_t max, struct number *out)
+{
+	const char *text = cli_option(c, option);
+
+	if (text == NULL)
+		return 0;
+	if (!int_parse(text, &out->n) || out->n < min || out->n > max)
+		return cli_fail(c, EX_USAGE, "--%s must be a whole number from %lld to %lld", option, (long long)min,
+		    (long long)max);
+	out->set = true;
+	return 0;
+}
+
+int
+tenant_create(struct cli *c)
+{
+	struct making *m = NEW(c->mem, struct making);
+	struct number lifetime = { 57600, true };
+	int status;
+
+	if (!is_shortcode(c->arg[0]))
+		return cli_fail(c, EX_USAGE, "a shortcode has 2 to 63 of a-z, 0-9 and -");
+	m->tenant = (struct tenant){ .id = uuid_new(), .shortcode = c->arg[0], .name = cli_option(c, "name") };
+	m->tenant.created_at = m->tenant.updated_at = moment_now();
+	if ((status = client_check_name(c, m->tenant.name)) != 0 ||
+	    (status = take_number(c, "token-lifetime", 60, 2592000, &lifetime)) != 0 ||
+	    (status = take_number(c, "quota", 0, INT64_C(1) << 52, &m->tenant.storage_quota)) != 0)
+		return status;
+	m->tenant.token_lifetime = lifetime.n;
+	m->channel_id = uuid_new();
+	m->client = (struct new_client){ .id = uuid_new(),
+		.tenant_id = m->tenant.id,
+		.shortcode = m->tenant.shortcode,
+		.name = m->tenant.name,
+		.super_admin = true,
+		.role = "Channel Owner",
+		.channel_id = m->channel_id,
+		.scopes = client_all_scopes(c->mem),
+		.secret = secret_new(c->mem) };
+	status = cli_transaction(c, insert_tenant, m);
+	if (status == 0)
+		client_print_secret(c, &m->client);
+	return status;
+}
+
+int
+tenant_list(struct cli *c)
+{
+	const struct tenant_row *rows;
+	struct buf b = BUF(c->mem);
+	size_t n, i;
+
+	rows = db_rows(c->db, &tenant_row_record,
+	    "FROM tenants t LEFT JOIN tenant_usage u ON u.tenant_id = t.id "
+	    "ORDER BY t.shortcode",
+	    NO_ARGS, &n);
+	if (db_failure(c->db) != DB_FINE)
+		return cli_fail_db(c);
+	if (c->json)
+		return cli_json_rows(c, &tenant_row_record, rows, n);
+	if (n == 0)
+		return cli_fail(c, 0, "no tenant yet; `kinothek tenant create SHORTCODE --name NAME` makes one");
+	buf_text(&b, "SHORTCODE\tNAME\tASSETS\tSTORAGE\tQUOTA\tTOKEN\tCREATED\n");
+	for (i = 0; i < n; i++)
+		buf_printf(&b, "%s\t%s\t%lld\t%s\t%s\t%lld s\t%s\n", rows[i].shortcode, rows[i].name,
+		    (long long)rows[i].media_count, cli_bytes(c->mem, rows[i].storage_used),
+		    rows[i].storage_quota.set ? cli_bytes(c->mem, rows[i].storage_quota.n) : "-",
+		    (long long)rows[i].token_lifetime, cli_time(c->mem, rows[i].created_at));
+	cli_table(c->mem, buf_string(&b));
+	return 0;
+}

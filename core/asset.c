@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The summing columns of an asset, its events, and the start of an ingest. */
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/job.h"
+
+#define UUID_SQL(column) \
+	"LOWER(CONCAT_WS('-', SUBSTR(HEX(" column "), 1, 8), SUBSTR(HEX(" column "), 9, 4), SUBSTR(HEX(" column "), 13, 4), " \
+	"SUBSTR(HEX(" column "), 17, 4), SUBSTR(HEX(" column "), 21)))"
+
+static const struct field rendition_row_fields[] = {
+	FIELD(struct rendition_row, id,           .on = SERVER, .doc = "Unique id"),
+	FIELD(struct rendition_row, media_id,     .on = SERVER, .doc = "The asset"),
+	FIELD(struct rendition_row, generation,   .on = SERVER, .doc = "The ingest that made it"),
+	FIELD(struct rendition_row, kind,         .on = SERVER, .doc = "What it is good for"),
+	FIELD(struct rendition_row, label,        .on = SERVER, .doc = "Shown to people"),
+	FIELD(struct rendition_row, width,        .on = SERVER, .doc = "Pixels"),
+	FIELD(struct rendition_row, height,       .on = SERVER, .doc = "Pixels"),
+	FIELD(struct rendition_row, bitrate,      .on = SERVER, .doc = "bit/s on average"),
+	FIELD(struct rendition_row, peak_bitrate, .on = SERVER, .doc = "bit/s of the largest segment"),
+	FIELD(struct rendition_row, frame_rate,   .on = SERVER, .doc = "Frames per second"),
+	FIELD(struct rendition_row, codecs,       .on = SERVER, .doc = "RFC 6381"),
+	FIELD(struct rendition_row, mime_type,    .on = SERVER, .doc = "As served"),
+	FIELD(struct rendition_row, file_size,    .on = SERVER, .doc = "Bytes"),
+	FIELD(struct rendition_row, file,         .on = SERVER, .doc = "Below play/{mediaId}/"),
+	FIELD(struct rendition_row, created_at,   .on = SERVER, .doc = "When"),
+};
+const struct record rendition_row_record = RECORD("RenditionRow", struct rendition_row, rendition_row_fields);
+
+/* What clients see of a rendition; the url is a file name behind {play}, which the API replaces by a signed prefix. */
+struct rendition {
+	struct uuid id;
+	const char *kind, *label;
+	struct number width, height, bitrate;
+	const char *codecs, *mime_type;
+	int64_t file_size;
+	const char *url, *status;
+};
+static const struct field rendition_fields[] = {
+	FIELD(struct rendition, id,        .on = SERVER, .required = true, .doc = "Unique id"),
+	FIELD(struct rendition, kind,      .on = SERVER, .required = true, .one_of = "hls mp4 audio image pdf", .doc = "What it is good for"),
+	FIELD(struct rendition, label,     .on = SERVER, .required = true, .doc = "Shown to people, for example 720p"),
+	FIELD(struct rendition, width,     .on = SERVER | OMIT_NULL, .doc = "Pixels"),
+	FIELD(struct rendition, height,    .on = SERVER | OMIT_NULL, .doc = "Pixels"),
+	FIELD(struct rendition, bitrate,   .on = SERVER | OMIT_NULL, .doc = "bit/s on average"),
+	FIELD(struct rendition, codecs,    .on = SERVER | OMIT_NULL, .doc = "RFC 6381 codecs parameter"),
+	FIELD(struct rendition, mime_type, .on = SERVER, .required = true, .doc = "Content type as served"),
+	FIELD(struct rendition, file_size, .on = SERVER, .doc = "Bytes"),
+	FIELD(struct rendition, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Signed address, valid for some hours"),
+	FIELD(struct rendition, status,    .on = SERVER, .required = true, .one_of = "ready", .doc = "Only finished ones are listed"),
+};
+const struct record rendition_record = RECORD("Rendition", struct rendition, rendition_fields);
+
+static const struct field thumbnail_fields[] = {
+	FIELD(struct thumbnail, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Signed address of the picture"),
+	FIELD(struct thumbnail, width,     .on = SERVER, .doc = "Pixels"),
+	FIELD(struct thumbnail, height,    .on = SERVER, .doc = "Pixels"),
+	FIELD(struct thumbnail, mime_type, .on = SERVER, .required = true, .doc = "image/jpeg, image/png or image/webp"),
+};
+const struct record thumbnail_record = RECORD("Thumbnail", struct thumbnail, thumbnail_fields);
+
+static const struct field storyboard_fields[] = {
+	FIELD(struct storyboard, image_url, .on = SERVER, .required = true, .format = "uri", .doc = "Sprite of small frames"),
+	FIELD(struct storyboard, vtt_url,   .on = SERVER, .required = true, .format = "uri", .doc = "WebVTT that says which frame is where in it"),
+};
+const struct record storyboard_record = RECORD("Storyboard", struct storyboard, storyboard_fields);
+
+static const struct field step_fields[] = {
+	FIELD(struct ingest_step, name,        .on = SERVER, .required = true, .doc = "probe, firstRendition, renditions, thumbnail, …"),
+	FIELD(struct ingest_step, status,      .on = SERVER, .required = true, .one_of = "queued running succeeded failed cancelled", .doc = "State of the step"),
+	FIELD(struct ingest_step, progress,    .on = SERVER, .max = 100, .doc = "Percent"),
+	FIELD(struct ingest_step, started_at,  .on = SERVER | OMIT_NULL, .doc = "Start of the last attempt"),
+	FIELD(struct ingest_step, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
+	FIELD(struct ingest_step, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the step failed"),
+};
+const struct record ingest_step_record = RECORD("IngestStep", struct ingest_step, step_fields);
+
+static const struct field ingest_fields[] = {
+	FIELD(struct ingest_summary, id,          .on = SERVER, .required = true, .doc = "Id of the root job"),
+	FIELD(struct ingest_summary, status,      .on = SERVER, .required = true, .one_of = "queued running succeeded failed cancelled", .doc = "State of the ingest as a whole"),
+	FIELD(struct ingest_summary, progress,    .on = SERVER, .max = 100, .doc = "Percent of the whole"),
+	FIELD(struct ingest_summary, attempt,     .on = SERVER, .doc = "Attempt of the step that needed most"),
+	FIELD(struct ingest_summary, started_at,  .on = SERVER | OMIT_NULL, .doc = "Start"),
+	FIELD(struct ingest_summary, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
+	FIELD(struct ingest_summary, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the ingest failed"),
+	FIELD(struct ingest_summary, steps,       .on = SERVER | DETAIL, .of = &ingest_step_record, .doc = "Its steps in order; not in lists"),
+};
+const struct record ingest_record = RECORD("IngestJob", struct ingest_summary, ingest_fields);
+
+static bool
+is(const char *a, const char *b)
+{
+	return strcmp(a, b) == 0;
+}
+
+void
+rendition_put(struct db *db, struct rendition_row *row)
+{
+	db_run(db, "DELETE FROM renditions WHERE media_id = ? AND generation = ? AND file = ?",
+	    ARGS(ID(row->media_id), STR(row->generation), STR(row->file)));
+	row->id = uuid_new();
+	row->created_at = moment_now();
+	db_insert(db, "renditions", &rendition_row_record, row);
+}
+
+/* Files of the parts that have members of their own. */
+struct parts {
+	const char *playlist, *storyboard, *waveform;
+	const struct rendition_row *poster;
+	bool playable;
+};
+
+static const char *
+marked(struct arena *mem, const char *file)
+{
+	return arena_printf(mem, PLAY_MARK "%s", file);
+}
+
+static void
+sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct buf *json)
+{
+	size_t i;
+
+	buf_char(json, '[');
+	for (i = 0; i < n; i++) {
+		const struct rendition_row *r = &rows[i];
+		struct rendition out = { r->id, r->kind, r->label, r->width, r->height, r->bitrate, r->codecs, r->mime_type,
+		    r->file_size, marked(json->mem, r->file), "ready" };
+
+		parts->playable |= is(r->kind, "playlist") || is(r->kind, "image") || is(r->kind, "pdf");
+		if (is(r->kind, "playlist")) {
+			parts->playlist = r->file;
+		} else if (is(r->kind, "storyboard")) {
+			parts->storyboard = r->file;
+		} else if (is(r->kind, "waveform")) {
+			parts->waveform = r->file;
+		} else if (is(r->kind, "poster")) {
+			parts->poster = r;
+		} else {
+			if (json->len > 1)
+				buf_char(json, ',');
+			record_render(json, &rendition_record, &out, false);
+		}
+	}
+	buf_char(json, ']');
+}
+
+struct custom { const char *custom_thumbnail_file, *custom_thumbnail_type; struct number custom_thumbnail_width, custom_thumbnail_height; };
+static const struct field custom_fields[] = {
+	FIELD(struct custom, custom_thumbnail_file, .doc = "File"),
+	FIELD(struct custom, custom_thumbnail_type, .doc = "Content type"),
+	FIELD(struct custom, custom_thumbnail_width, .doc = "Pixels"),
+	FIELD(struct custom, custom_thumbnail_height, .doc = "Pixels"),
+};
+static const struct record custom_record = RECORD("CustomThumbnail", struct custom, custom_fields);
+
+/* The picture that a client has set wins over the poster.  NULL when there is neither. */
+static const char *
+thumbnail_json(struct db *db, struct uuid media_id, const struct rendition_row *poster)
+{
+	struct arena *mem = db_arena(db);
+	const struct custom *c = db_row(db, &custom_record, "FROM media t WHERE t.id = ?", ARGS(ID(media_id)));
+	struct buf b = BUF(mem);
+	struct thumbnail t;
+
+	if (c != NULL && c->custom_thumbnail_file != NULL)
+		t = (struct thumbnail){ marked(mem, c->custom_thumbnail_file), c->custom_thumbnail_width.n, c->custom_thumbnail_height.n,
+		    c->custom_thumbnail_type };
+	else if (poster != NULL)
+		t = (struct thumbnail){ marked(mem, poster->file), poster->width.n, poster->height.n, poster->mime_type };
+	else
+		return NULL;
+	record_render(&b, &thumbnail_record, &t, false);
+	return buf_string(&b);
+}
+
+/* The sprite's WebVTT lies beside it under the same name. */
+static const char *
+storyboard_json(struct arena *mem, const char *file)
+{
+	const char *dot = file != NULL ? strrchr(file, '.') : NULL;
+	struct buf b = BUF(mem);
+	struct storyboard s;
+
+	if (dot == NULL)
+		return NULL;
+	s.image_url = marked(mem, file);
+	s.vtt_url = arena_printf(mem, PLAY_MARK "%.*s.vtt", (int)(dot - file), file);
+	record_render(&b, &storyboard_record, &s, false);
+	return buf_string(&b);
+}
+
+static void
+sum_renditions(struct db *db, struct uuid media_id)
+{
+	struct arena *mem = db_arena(db);
+	struct parts p = { 0 };
+	struct buf json = BUF(mem);
+	const struct rendition_row *rows;
+	size_t n;
+
+	rows = db_rows(db, &rendition_row_record, "FROM renditions t JOIN media m ON m.id = t.media_id AND "
+	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.id", ARGS(ID(media_id)), &n);
+	sort_out(rows, n, &p, &json);
+	db_run(db, "UPDATE media SET renditions = ?, playlist_file = ?, thumbnail = ?, storyboard = ?, waveform_file = ?, "
+	    "status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
+	    ARGS(STR(buf_string(&json)), STR(p.playlist), STR(thumbnail_json(db, media_id, p.poster)),
+	    STR(storyboard_json(mem, p.storyboard)), STR(p.waveform), INT(p.playable), ID(media_id)));
+}
+
+struct ingest_job {
+	struct uuid id;
+	const char *kind, *state;
+	int64_t progress, attempt;
+	struct json error;
+	struct moment started_at, finished_at;
+};
+static const struct field ingest_job_fields[] = {
+	FIELD(struct ingest_job, id, .doc = "Job"),
+	FIELD(struct ingest_job, kind, .doc = "Kind"),
+	FIELD(struct ingest_job, state, .doc = "State"),
+	FIELD(struct ingest_job, progress, .doc = "Percent"),
+	FIELD(struct ingest_job, attempt, .doc = "Claims"),
+	FIELD(struct ingest_job, error, .doc = "Last error"),
+	FIELD(struct ingest_job, started_at, .doc = "Start"),
+	FIELD(struct ingest_job, finished_at, .doc = "End"),
+};
+static const struct record ingest_job_record = RECORD("IngestJobRow", struct ingest_job, ingest_job_fields);
+
+static bool
+is_final(const char *state)
+{
+	return is(state, "succeeded") || is(state, "failed") || is(state, "cancelled");
+}
+
+static const char *
+step_status(const char *state)
+{
+	return is(state, "running") || is_final(state) ? state : "queued";
+}
+
+/*
+ * One status from all jobs: running while any is open; then failed or cancelled if a needed one is.  The error shown is
+ * that of the first needed step that failed by itself, not of those that only depended on it.
+ */
+static void
+weigh_jobs(const struct ingest_job *jobs, size_t n, struct ingest_summary *s)
+{
+	int64_t weight = 0, done = 0;
+	bool open = false, begun = false, failed = false, cancelled = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const struct job_kind *k = job_kind(jobs[i].kind);
+		bool final = is_final(jobs[i].state);
+
+		weight += k != NULL ? k->weight : 0;
+		done += (k != NULL ? k->weight : 0) * (final ? 100 : jobs[i].progress);
+		open |= !final;
+		begun |= jobs[i].started_at.ms != 0;
+		if (jobs[i].attempt > s->attempt)
+			s->attempt = jobs[i].attempt;
+		if (jobs[i].started_at.ms != 0 && (s->started_at.ms == 0 || jobs[i].started_at.ms < s->started_at.ms))
+			s->started_at = jobs[i].started_at;
+		if (jobs[i].finished_at.ms > s->finished_at.ms)
+			s->finished_at = jobs[i].finished_at;
+		if (k == NULL || !k->needed)
+			continue;
+		cancelled |= is(jobs[i].state, "cancelled");
+		failed |= is(jobs[i].state, "failed");
+		if (is(jobs[i].state, "failed") && (s->error.text == NULL || strstr(s->error.text, "dependency_failed") != NULL))
+			s->error = jobs[i].error;
+	}
+	s->progress = open && weight > 0 ? done / weight : 100;
+	if (open)
+		s->finished_at.ms = 0;
+	s->status = open ? (begun ? "running" : "queued") : cancelled ? "cancelled" : failed ? "failed" : "succeeded";
+}
+
+static void
+put_steps(struct buf *b, const struct ingest_job *jobs, size_t n)
+{
+	size_t i;
+
+	buf_char(b, '[');
+	for (i = 0; i < n; i++) {
+		const struct job_kind *k = job_kind(jobs[i].kind);
+		struct ingest_step step = { k != NULL ? k->step : jobs[i].kind, step_status(jobs[i].state),
+		    is(jobs[i].state, "succeeded") ? 100 : jobs[i].progress, jobs[i].started_at, jobs[i].finished_at,
+		    is_final(jobs[i].state) || is(jobs[i].state, "delayed") ? jobs[i].error : (struct json){ NULL } };
+
+		if (i > 0)
+			buf_char(b, ',');
+		record_render(b, &ingest_step_record, &step, false);
+	}
+	buf_char(b, ']');
+}
+
+static void
+sum_ingest(struct db *db, struct uuid media_id)
+{
+	struct ingest_summary s = { .status = "queued" };
+	struct buf json = BUF(db_arena(db)), steps = BUF(db_arena(db));
+	struct ingest_job *jobs;
+	size_t n;
+
+	jobs = db_rows(db, &ingest_job_record, "FROM jobs t JOIN media m ON m.ingest_job_id = t.ingest_id WHERE m.id = ? "
+	    "ORDER BY t.id", ARGS(ID(media_id)), &n);
+	if (n == 0)
+		return;
+	s.id = jobs[0].id;
+	weigh_jobs(jobs, n, &s);
+	put_steps(&steps, jobs, n);
+	record_render(&json, &ingest_record, &s, true);
+	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, revision = revision + 1, "
+	    "status = IF(? AND status = 'processing', 'failed', status) WHERE id = ?",
+	    ARGS(STR(buf_string(&json)), STR(buf_string(&steps)), STR(s.status),
+	    INT(is(s.status, "failed") || is(s.status, "cancelled")), ID(media_id)));
+}
+
+void
+asset_summarise(struct db *db, struct uuid media_id, unsigned what)
+{
+	if (what & SUM_RENDITIONS)
+		sum_renditions(db, media_id);
+	if (what & SUM_INGEST)
+		sum_ingest(db, media_id);
+	if (what & SUM_CHANNELS)
+		db_run(db, "UPDATE media SET channels = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_OBJECT('id', " UUID_SQL("c.id")
+		    ", 'name', c.name, 'visibility', c.visibility) ORDER BY c.id SEPARATOR ','), ']') FROM media_channels mc "
+		    "JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = media.id), '[]') WHERE id = ?", ARGS(ID(media_id)));
+	if (what & SUM_TAGS)
+		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name "
+		    "SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = media.id), '[]') "
+		    "WHERE id = ?", ARGS(ID(media_id)));
+}
+
+void
+metadata_put(struct db *db, struct uuid media_id, const char *kind, const char *engine, const char *data)
+{
+	struct moment now = moment_now();
+
+	db_run(db, "INSERT INTO metadata (media_id, kind, engine, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "
+	    "ON DUPLICATE KEY UPDATE engine = VALUES(engine), data = VALUES(data), updated_at = VALUES(updated_at)",
+	    ARGS(ID(media_id), STR(kind), STR(engine), STR(data), TIME(now), TIME(now)));
+}
+
+void
+event_add(struct db *db, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
+    const char *data)
+{
+	db_run(db, "INSERT INTO events (tenant_id, media_id, type, principal_id, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+	    ARGS(ID(tenant_id), ID(media_id), STR(type), ID(principal_id), STR(data), TIME(moment_now())));
+}
+
+void
+usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
+{
+	db_run(db, "INSERT INTO tenant_usage (tenant_id, media_count, storage_used) VALUES (?, ?, ?) "
+	    "ON DUPLICATE KEY UPDATE media_count = media_count + VALUES(media_count), storage_used = storage_used + "
+	    "VALUES(storage_used), changes = changes + 1", ARGS(ID(tenant_id), INT(media), INT(bytes)));
+}
+
+void
+audience_changed(struct db *db, struct uuid tenant_id)
+{
+	usage_add(db, tenant_id, 0, 0);
+}
+
+struct uuid
+ingest_start(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	char generation[UUID_TEXT];
+	struct uuid id = uuid_new();
+	struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .ingest_id = id, .id = id,
+	    .priority = PRIORITY_FIRST };
+
+	uuid_format(id, generation);
+	job_add(db, ingest, place, .media_id = media_id, .generation = generation);
+	db_run(db, "UPDATE media SET ingest_job_id = ?, ingest_status = 'queued', generation = IF(generation IS NULL OR status = 'failed', ?, generation), "
+	    "status = IF(status = 'failed', 'processing', status) WHERE id = ?", ARGS(ID(id), STR(generation), ID(media_id)));
+	asset_summarise(db, media_id, SUM_INGEST);
+	return id;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of an asset that both the API and the jobs change. */
+#ifndef CORE_ASSET_H
+#define CORE_ASSET_H
+
+#include "core/db.h"
+#include "core/record.h"
+
+/*
+ * One file that an ingest has made.  Kinds hls, mp4, audio, image and pdf are renditions that clients see; playlist,
+ * poster, storyboard and waveform fill members of their own (playlistUrl, thumbnail, storyboard, waveformUrl).
+ * Rows of the generation named in media.generation are what clients get; a re-ingest writes rows of a new generation,
+ * which `publish` swaps in at once.
+ */
+struct rendition_row {
+	struct uuid id, media_id;
+	const char *generation, *kind, *label;
+	struct number width, height, bitrate, peak_bitrate;	/* pixels; bit/s */
+	double frame_rate;
+	const char *codecs, *mime_type;
+	int64_t file_size;
+	const char *file;		/* below play/{mediaId}/, so it starts with the generation */
+	struct moment created_at;
+};
+extern const struct record rendition_row_record;
+
+/* Members of an asset as clients see them. */
+struct ingest_step { const char *name, *status; int64_t progress; struct moment started_at, finished_at; struct json error; };
+struct ingest_summary {
+	struct uuid id;
+	const char *status;
+	int64_t progress, attempt;
+	struct moment started_at, finished_at;
+	struct json error;
+	struct list steps;
+};
+struct thumbnail { const char *url; int64_t width, height; const char *mime_type; };
+struct storyboard { const char *image_url, *vtt_url; };
+extern const struct record rendition_record, ingest_record, ingest_step_record, thumbnail_record, storyboard_record;
+
+/* Addresses in the summing columns begin with this; the API puts the signed prefix of the asset in its place. */
+#define PLAY_MARK "{play}"
+
+/* Inserts the row, or replaces the one of the same file (a step that runs again).  Fills id and created_at. */
+void rendition_put(struct db *, struct rendition_row *);
+
+/* What to make anew in the row of the asset, from the tables it sums up. */
+enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8 };
+
+/* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon as
+ * its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
+ * progress from the jobs alone, and makes an asset failed whose first ingest failed.  By a job: revision grows; by a client, version does
+ * (db_update has done that).  Call it in the transaction that changed the rows it sums up. */
+void asset_summarise(struct db *, struct uuid media_id, unsigned what);
+
+/* Sets derived data of one kind ("file", "documentContent", …), JSON, and the engine that made it. */
+void metadata_put(struct db *, struct uuid media_id, const char *kind, const char *engine, const char *data);
+
+/* Adds an event row.  data is JSON. */
+void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
+    const char *data);
+
+/* Adds to the tenant's running totals; also says that lists may have changed. */
+void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
+
+/* To be called when roles, visibility or channels of assets change: totals of lists are counted anew. */
+void audience_changed(struct db *, struct uuid tenant_id);
+
+/* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the job. */
+struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);
+
+#endif

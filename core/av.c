@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starting ffmpeg and ffprobe safely, and telling their failures apart. */
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/av_run.h"
+
+/* Containers of media only: nothing that names other files (hls, concat, dash, sdp, image2) or is a script. */
+static const char formats[] = "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,"
+    "caf,dv,ape,wv,tta";
+
+/* Decoders by their names in ffmpeg, which for most are those of the codecs. */
+static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpeg1video,mpeg2video,mpegvideo,mpeg4,"
+    "msmpeg4v1,msmpeg4v2,msmpeg4,msmpeg4v3,h261,h263,h263i,h263p,flv,flv1,wmv1,wmv2,wmv3,vc1,theora,mjpeg,mjpegb,prores,dnxhd,"
+    "ffv1,huffyuv,ffvhuff,utvideo,rawvideo,v210,v308,v408,v410,qtrle,rpza,svq1,svq3,cinepak,dvvideo,cfhd,png,bmp,"
+    "aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,mp1float,ac3,eac3,dca,dts,truehd,mlp,flac,alac,vorbis,opus,"
+    "wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,amr_nb,amr_wb,gsm,gsm_ms,speex,libspeex,nellymoser,ape,wavpack,tta,"
+    "adpcm_ima_wav,adpcm_ima_qt,adpcm_ms,adpcm_swf,adpcm_yamaha,g722,adpcm_g722,g726,adpcm_g726,dvaudio,s302m,"
+    "pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_u16le,pcm_u16be,pcm_s24le,pcm_s24be,"
+    "pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32be,pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,"
+    "pcm_s16le_planar,pcm_s16be_planar,pcm_s24le_planar,pcm_s32le_planar,pcm_s8_planar";
+
+bool
+av_refuse(struct arena *mem, struct av_fault *fault, enum reason reason, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	*fault = (struct av_fault){ reason, arena_vprintf(mem, format, ap) };
+	va_end(ap);
+	return false;
+}
+
+bool
+av_decodes(const char *codec)
+{
+	size_t n = codec != NULL ? strlen(codec) : 0;
+
+	for (const char *at = decoders; n > 0 && (at = strstr(at, codec)) != NULL; at += n)
+		if ((at == decoders || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+void
+av_add_all(struct av_tool *t, const char *const *args)
+{
+	for (; *args != NULL; args++) {
+		if (t->n + 1 >= sizeof(t->argv) / sizeof(t->argv[0]))
+			abort();
+		t->argv[t->n++] = *args;
+	}
+}
+
+struct av_tool *
+av_tool(struct arena *mem, const char *program)
+{
+	struct av_tool *t = NEW(mem, struct av_tool);
+
+	t->mem = mem;
+	t->jail = (struct jail){ .argv = t->argv, .read = t->read, .in = -1, .memory = INT64_C(8) << 30, .threads_only = true };
+	av_add(t, program, "-hide_banner", "-v", "error");
+	if (strcmp(program, "ffmpeg") == 0)
+		av_add(t, "-nostdin", "-y");
+	return t;
+}
+
+void
+av_input(struct av_tool *t, const char *path, const char *container)
+{
+	av_add(t, "-protocol_whitelist", "file,pipe", "-format_whitelist", formats, "-codec_whitelist", decoders);
+	if (container != NULL)
+		av_add(t, "-f", container);
+	av_add(t, "-i", arena_printf(t->mem, "file:%s", path));
+	if (t->n_read + 1 >= sizeof(t->read) / sizeof(t->read[0]))
+		abort();
+	t->read[t->n_read++] = path;
+}
+
+/* What ffmpeg says, and what it means.  The first match counts. */
+static const struct { const char *text; enum reason reason; const char *detail; } sayings[] = {
+	{ "No space left on device", REASON_NO_SPACE, "The disk is full." },
+	{ "Cannot allocate memory", REASON_MEMORY_LIMIT, "The decoder ran out of memory." },
+	{ "not on whitelist", REASON_FORMAT_NOT_ALLOWED, "This container or codec is not on the list." },
+	{ "moov atom not found", REASON_TRUNCATED, "The index of the file is missing: it is cut off." },
+	{ "partial file", REASON_TRUNCATED, "The file is cut off." },
+	{ "EBML header parsing failed", REASON_TRUNCATED, "The header of the file is damaged." },
+	{ "End of file", REASON_TRUNCATED, "The file is cut off." },
+	{ "Picture size", REASON_TOO_MANY_PIXELS, "The picture is larger than can be decoded." },
+	{ "Invalid data found", REASON_DECODE_FAILED, "The content could not be decoded." },
+};
+
+static bool
+exit_fault(struct av_tool *t, struct av_fault *fault)
+{
+	for (size_t i = 0; i < sizeof(sayings) / sizeof(sayings[0]); i++)
+		if (strstr(t->result.err, sayings[i].text) != NULL)
+			return av_refuse(t->mem, fault, sayings[i].reason, "%s", sayings[i].detail);
+	return av_refuse(t->mem, fault, REASON_DECODE_FAILED, "The content could not be decoded.");
+}
+
+bool
+av_run(struct av_tool *t, struct av_fault *fault)
+{
+	/* ffmpeg mentions some failures to write but exits with 0. */
+	if (jail_run(t->mem, &t->jail, &t->result))
+		return strstr(t->result.err, "No space left on device") == NULL || exit_fault(t, fault);
+	switch (t->result.end) {
+	case JAIL_EXITED:
+		return exit_fault(t, fault);
+	case JAIL_IDLE:
+		return av_refuse(t->mem, fault, REASON_NO_PROGRESS, "The decoder made no progress.");
+	case JAIL_WALL:
+	case JAIL_CPU:
+		return av_refuse(t->mem, fault, REASON_TIME_LIMIT, "The decoder took too long.");
+	case JAIL_SIGNALLED:
+		if (t->result.status == SIGXFSZ)
+			return av_refuse(t->mem, fault, REASON_NO_SPACE, "The result grew larger than a file may be.");
+		return av_refuse(t->mem, fault, REASON_CRASHED, "The decoder ended with signal %d.", t->result.status);
+	case JAIL_STOPPED:
+		return av_refuse(t->mem, fault, REASON_INTERNAL, "The decoder was stopped.");
+	case JAIL_NOT_STARTED:
+		break;
+	}
+	return av_refuse(t->mem, fault, REASON_SANDBOX, "The decoder could not be started: %s.", t->result.err);
+}
+
+bool
+av_pcm(struct arena *mem, const struct av_file *file, const struct av_pcm *pcm, struct av_fault *fault)
+{
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+
+	if (file->audio == NULL)
+		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no sound.");
+	av_add(t, "-progress", "pipe:3");
+	if (pcm->from_ms > 0)
+		av_add(t, "-ss", arena_printf(mem, "%.3f", (double)pcm->from_ms / 1000));
+	av_input(t, file->path, file->container);
+	if (pcm->length_ms > 0)
+		av_add(t, "-t", arena_printf(mem, "%.3f", (double)pcm->length_ms / 1000));
+	av_add(t, "-map", arena_printf(mem, "0:%d", file->audio->index), "-af",
+	    pcm->from_ms > 0 ? "aresample=async=1" : "aresample=async=1:first_pts=0", "-ac", "1", "-ar",
+	    arena_printf(mem, "%d", pcm->rate), "-f", "s16le", "pipe:1");
+	t->jail.on_out = pcm->take;
+	t->jail.user = pcm->user;
+	t->jail.wall_seconds = 3600 + (int)(file->duration_ms / 1000);
+	return av_run(t, fault) || (t->result.end == JAIL_STOPPED);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Video and sound: the only place that knows ffmpeg and ffprobe.  Both run through jail_run() with forced input format,
+ * lists of allowed demuxers, protocols and decoders.  All calls block; none touches the database.
+ *
+ *	struct av_fault fault;
+ *	const struct av_file *f = av_probe(mem, path, &fault);
+ *	if (f == NULL)
+ *		return job_give_up(j, fault.reason, "%s", fault.detail);
+ */
+#ifndef CORE_AV_H
+#define CORE_AV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/reasons.h"
+
+/* Why something could not be done; detail is one sentence for the user. */
+struct av_fault { enum reason reason; const char *detail; };
+
+struct av_ratio { int64_t num, den; };			/* 0/1 = unknown */
+
+struct av_video {
+	int index;					/* of the stream in the file */
+	const char *codec, *pixel_format;
+	int coded_width, coded_height;
+	int width, height;				/* as seen: upright, square pixels */
+	int rotation;					/* clockwise turn that makes it upright: 0, 90, 180, 270 */
+	bool mirrored, interlaced, hdr;
+	struct av_ratio rate;				/* what the file claims on average */
+	struct av_ratio out_rate;			/* constant rate of what we make of it */
+	int64_t start_ms, duration_ms;			/* duration 0 = unknown */
+	const char *transfer, *primaries, *matrix;	/* as ffprobe names them; NULL: not said */
+};
+
+struct av_audio {
+	int index;
+	const char *codec, *language, *title;		/* language as BCP 47 where it is known, else NULL */
+	int channels, sample_rate;
+	bool is_default;
+	int64_t start_ms, duration_ms;
+};
+
+struct av_file {
+	const char *path;
+	const char *container;				/* demuxer: "mov", "matroska", … */
+	int64_t duration_ms, start_ms, bit_rate, size;
+	bool duration_exact;				/* from an index or header, not guessed from the bit rate */
+	const struct av_video *video;			/* NULL: none.  Cover art never is video */
+	const struct av_audio *audio;			/* the chosen track, NULL: none */
+	const struct av_audio *tracks;			/* all tracks of sound */
+	int n_tracks, n_video, n_subtitles, n_data;
+	int cover;					/* stream of the cover art, or -1 */
+};
+
+/* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
+const struct av_file *av_probe(struct arena *, const char *path, struct av_fault *);
+
+/* The facts as JSON, for metadata and tests. */
+const char *av_json(struct arena *, const struct av_file *);
+
+/* One size to be made.  The number in the label is the short side: "360p". */
+struct av_rung { int width, height; const char *label; int64_t max_rate; };
+enum { AV_RUNGS = 8 };
+
+/* The sizes for this picture, largest first: those of `heights` ("1080,720,360") that are not above the source, the
+ * source's own size when it lies well between two of them or below all. */
+size_t av_rungs(struct arena *, const struct av_video *, const char *heights, struct av_rung out[AV_RUNGS]);
+
+struct av_work {
+	const struct av_file *file;
+	const char *dir;				/* where results are written; names are ours */
+	const char *preset;				/* of x264; NULL: veryfast */
+	int segment_seconds;				/* 0: 4 */
+	void (*progress)(void *user, int percent);	/* may be NULL */
+	void *user;
+};
+
+/* A checked HLS rendition: {name}.mp4 (CMAF) and {name}.m3u8 (byte ranges of it). */
+struct av_rendition {
+	const char *name;				/* "360p", "audio" */
+	const char *file, *playlist;			/* full paths */
+	int width, height;				/* 0 for sound */
+	struct av_ratio rate;
+	const char *codecs;				/* RFC 6381, read from the file */
+	int64_t duration_ms, size;
+	int64_t bit_rate, peak_rate;			/* on average; of the largest segment */
+	int segments;
+};
+
+/* Encodes the rungs in one decode, and the sound as a rendition of its own.  made has room for n + 1 (sound last).
+ * Each result has been probed and its first and last second decoded.  Returns how many were made, 0 = failed. */
+size_t av_encode(struct arena *, const struct av_work *, const struct av_rung *, size_t n, bool sound,
+    struct av_rendition *made, struct av_fault *);
+
+/* Puts a video and a sound rendition (either may be NULL) into one MP4 whose index is at its beginning. */
+bool av_download(struct arena *, const char *video, const char *audio, const char *out, struct av_fault *);
+
+/* Looks at a rendition that is there: {dir}/{name}.mp4 and .m3u8. */
+bool av_rendition_read(struct arena *, const char *dir, const char *name, struct av_rendition *, struct av_fault *);
+
+/* One picture as JPEG, tone-mapped and upright, within a square of `limit` pixels: the frame at a position, or (cover) the
+ * cover art. */
+struct av_picture { int width, height; int64_t size, at_ms; };
+bool av_frame(struct arena *, const struct av_file *, int64_t at_ms, int limit, const char *out, struct av_picture *,
+    struct av_fault *);
+bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *, struct av_fault *);
+
+/* The position of a frame that is neither black nor flat. */
+int64_t av_telling_moment(struct arena *, const struct av_file *, struct av_fault *);
+
+/* Tiles of every nth keyframe in one JPEG, at most 100; `times` gets the position of each tile. */
+struct av_storyboard { int tile_width, tile_height, columns, rows, tiles; const int64_t *times; int64_t end, size; };
+bool av_storyboard(struct arena *, const struct av_rendition *, const char *out, struct av_storyboard *, struct av_fault *);
+
+/* The sound as 16-bit little-endian mono at `rate` Hz, in pieces, until `take` says false.  from_ms and length_ms (0: to the
+ * end) cut it. */
+struct av_pcm {
+	int rate;
+	int64_t from_ms, length_ms;
+	bool (*take)(void *user, const char *bytes, size_t n);
+	void *user;
+};
+bool av_pcm(struct arena *, const struct av_file *, const struct av_pcm *, struct av_fault *);
+
+#endif

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ladder.  One ffmpeg decodes once and writes every size and the sound as fragmented MP4 whose fragments are the HLS
+ * segments: key frames are forced by time, so that they lie at the same instants in all sizes, also in those that a later
+ * run makes.  The playlists are written from the boxes of the result.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/av_run.h"
+#include "core/fragments.h"
+#include "core/playlist.h"
+#include "core/text.h"
+
+enum { SOUND_RATE = 48000, SOUND_BITS = 128000, FRAMES_SIDE = 4096 };
+
+/* What a run is asked to make. */
+struct order {
+	struct arena *mem;
+	const struct av_work *work;
+	const struct av_rung *rungs;
+	size_t n;
+	bool sound;
+	int reported;
+};
+
+/* To the nearest even number that is not above the source. */
+static int
+even(double x, int source)
+{
+	int n = (int)lround(x / 2) * 2;
+
+	if (n > source)
+		n -= 2;
+	return n < 2 ? 2 : n;
+}
+
+/* The picture shrunk so that its short side is `side` and its long one not absurd; both even. */
+static struct av_rung
+rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit)
+{
+	double small = v->width < v->height ? v->width : v->height, large = v->width < v->height ? v->height : v->width;
+	double scale = side / small;
+	struct av_rung r;
+
+	if (scale > 1)
+		scale = 1;
+	if (large * scale > long_limit)
+		scale = long_limit / large;
+	r.width = even(v->width * scale, v->width);
+	r.height = even(v->height * scale, v->height);
+	r.label = arena_printf(mem, "%dp", r.width < r.height ? r.width : r.height);
+	/* 5 Mbit/s for 1080p30; less than in proportion for smaller pictures, which have more detail per pixel. */
+	r.max_rate = (int64_t)(5e6 * pow((double)r.width * r.height / (1920.0 * 1080.0), 0.85));
+	if ((double)v->out_rate.num / (double)v->out_rate.den > 35)
+		r.max_rate = r.max_rate * 14 / 10;
+	if (r.max_rate < 100000)
+		r.max_rate = 100000;
+	return r;
+}
+
+static int
+descending(const void *a, const void *b)
+{
+	return *(const int *)b - *(const int *)a;
+}
+
+size_t
+av_rungs(struct arena *mem, const struct av_video *v, const char *heights, struct av_rung out[AV_RUNGS])
+{
+	const int small = v->width < v->height ? v->width : v->height;
+	int sides[AV_RUNGS], n_sides = 0, top = 0, bottom = 0;
+	size_t n = 0;
+
+	for (const char *at = heights; at != NULL && *at != '\0' && n_sides < AV_RUNGS - 1;) {
+		int side = (int)strtol(at, NULL, 10);
+
+		if (side >= 16 && side <= 4320)
+			sides[n_sides++] = side;
+		at = strchr(at, ',');
+		at = at != NULL ? at + 1 : NULL;
+	}
+	qsort(sides, (size_t)n_sides, sizeof(sides[0]), descending);
+	for (int i = 0; i < n_sides; i++) {
+		if (sides[i] <= small && bottom == 0)
+			bottom = sides[i];
+		if (sides[i] > small)
+			top = sides[i];
+	}
+	/* Well between two sizes, or below all: its own size, or much of the picture would be lost. */
+	if (bottom == 0 || (top > 0 && small * 10 > bottom * 11))
+		out[n++] = rung_make(mem, v, small, FRAMES_SIDE);
+	for (int i = 0; i < n_sides; i++) {
+		struct av_rung r;
+
+		if (sides[i] > small)
+			continue;
+		r = rung_make(mem, v, sides[i], sides[i] * 5 / 2);
+		if (n == 0 || strcmp(out[n - 1].label, r.label) != 0)
+			out[n++] = r;
+	}
+	return n;
+}
+
+/* The matrix of what we make: that of the source where it is known, else what players assume for its size. */
+static const char *
+matrix_of(const struct av_video *v)
+{
+	static const char *const kept[] = { "bt709", "smpte170m", "bt470bg" };
+	const int small = v->width < v->height ? v->width : v->height;
+
+	for (size_t i = 0; i < 3; i++)
+		if (v->matrix != NULL && strcmp(v->matrix, kept[i]) == 0 && !v->hdr)
+			return kept[i];
+	return v->hdr || small >= 720 || (v->matrix != NULL && strncmp(v->matrix, "bt2020", 6) == 0) ? "bt709" : "smpte170m";
+}
+
+/* Wide gamut to BT.709.  The peak is fixed: what files claim ranges from 0 to absurd.  Works on the size needed at most. */
+const char *
+av_tone_filters(struct arena *mem, const struct av_video *v, int width, int height)
+{
+	const bool wide = v->primaries != NULL && strcmp(v->primaries, "bt2020") == 0;
+	const char *transfer = v->hdr ? v->transfer : "bt709";
+
+	if (!v->hdr && !wide)
+		return "";
+	if (!v->hdr)
+		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:r=tv,", width,
+		    height, transfer);
+	return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=linear:npl=100,format=gbrpf32le,"
+	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,", width, height, transfer);
+}
+
+const char *
+av_size_filters(struct arena *mem, const struct av_video *v, int width, int height)
+{
+	const char *matrix = matrix_of(v), *scale = strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m";
+	const char *primaries = strcmp(matrix, "bt470bg") == 0 ? "bt470bg" : strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m";
+
+	return arena_printf(mem, "scale=%d:%d:flags=bicubic:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,setsar=1,"
+	    "format=yuv420p,setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s", width, height, scale, scale,
+	    matrix, primaries, strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m");
+}
+
+/* The picture: deinterlaced, brought to a constant rate from 0 on, tone-mapped, and split into the sizes. */
+static void
+video_graph(struct order *o, struct buf *out)
+{
+	const struct av_file *f = o->work->file;
+	const struct av_video *v = f->video;
+	int64_t end = v->duration_ms > 0 ? v->start_ms - f->start_ms + v->duration_ms : 0;
+
+	buf_printf(out, "[0:%d]", v->index);
+	if (v->interlaced)
+		buf_text(out, "bwdif=mode=send_frame:parity=auto:deint=all,");
+	buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", v->out_rate.num, v->out_rate.den);
+	/* The last picture stands while the sound goes on. */
+	if (f->audio != NULL && end > 0 && f->duration_ms - end > 500)
+		buf_printf(out, "tpad=stop_mode=clone:stop_duration=%.3f,", (double)(f->duration_ms - end) / 1000);
+	buf_text(out, av_tone_filters(o->mem, v, o->rungs[0].width, o->rungs[0].height));
+	buf_printf(out, "split=%zu", o->n);
+	for (size_t i = 0; i < o->n; i++)
+		buf_printf(out, "[s%zu]", i);
+	for (size_t i = 0; i < o->n; i++)
+		buf_printf(out, ";[s%zu]%s[v%zu]", i, av_size_filters(o->mem, v, o->rungs[i].width, o->rungs[i].height), i);
+}
+
+/* The sound: gaps filled, from 0 on, stereo, as long as the picture. */
+static void
+sound_graph(struct order *o, struct buf *out)
+{
+	const struct av_file *f = o->work->file;
+
+	if (out->len > 0)
+		buf_char(out, ';');
+	buf_printf(out, "[0:%d]aresample=%d:async=1000:first_pts=0,", f->audio->index, SOUND_RATE);
+	if (f->audio->channels == 1)
+		buf_text(out, "pan=stereo|c0=c0|c1=c0");	/* at full level */
+	else if (f->audio->channels > 8)
+		buf_text(out, "pan=stereo|c0=c0|c1=c1");	/* tracks of a recorder, not a layout */
+	else
+		buf_text(out, "aformat=channel_layouts=stereo");
+	if (f->video != NULL && f->duration_exact)
+		buf_printf(out, ",apad=whole_dur=%.3f", (double)f->duration_ms / 1000);
+	buf_text(out, "[a]");
+}
+
+static const char *
+path_of(struct order *o, const char *name, const char *suffix)
+{
+	return arena_printf(o->mem, "%s/%s.%s", o->work->dir, name, suffix);
+}
+
+/* What every output gets: none of the source's metadata (it may tell where somebody lives), no endless recording. */
+static void
+output_common(struct order *o, struct av_tool *t)
+{
+	const struct av_file *f = o->work->file;
+
+	av_add(t, "-map_metadata", "-1", "-map_chapters", "-1", "-max_muxing_queue_size", "4096");
+	if (f->duration_exact)
+		av_add(t, "-t", arena_printf(o->mem, "%.3f", (double)f->duration_ms / 1000 + 2));
+	else
+		av_add(t, "-t", "172800");
+}
+
+static void
+video_output(struct order *o, struct av_tool *t, size_t i)
+{
+	const struct av_rung *r = &o->rungs[i];
+	const struct av_ratio rate = o->work->file->video->out_rate;
+	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
+	const char *limit = arena_printf(o->mem, "%" PRId64, r->max_rate);
+
+	av_add(t, "-map", arena_printf(o->mem, "[v%zu]", i), "-fps_mode", "passthrough", "-c:v", "libx264", "-preset",
+	    o->work->preset != NULL ? o->work->preset : "veryfast", "-profile:v", "high", "-crf", "23", "-maxrate", limit,
+	    "-bufsize", arena_printf(o->mem, "%" PRId64, 2 * r->max_rate), "-sc_threshold", "0", "-force_key_frames",
+	    arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
+	    arena_printf(o->mem, "%" PRId64, 2 * seconds * (rate.num / rate.den + 1)));
+	output_common(o, t);
+	av_add(t, "-f", "mp4", "-movflags", "+frag_keyframe+default_base_moof+delay_moov+skip_trailer",
+	    path_of(o, r->label, "mp4"));
+}
+
+static void
+sound_output(struct order *o, struct av_tool *t)
+{
+	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
+
+	av_add(t, "-map", "[a]", "-c:a", "aac", "-b:a", arena_printf(o->mem, "%d", SOUND_BITS));
+	output_common(o, t);
+	av_add(t, "-f", "mp4", "-movflags", "+default_base_moof+delay_moov+skip_trailer", "-frag_duration",
+	    arena_printf(o->mem, "%d", seconds * 1000000), path_of(o, "audio", "mp4"));
+}
+
+static void
+on_progress(void *user, const char *line)
+{
+	struct order *o = user;
+	const int64_t whole = o->work->file->duration_ms;
+	int64_t us;
+	int percent;
+
+	if (strncmp(line, "out_time_us=", 12) != 0 || !int_parse(line + 12, &us) || whole <= 0)
+		return;
+	percent = us / 1000 >= whole ? 99 : (int)(us / 10 / whole);
+	if (percent > o->reported && o->work->progress != NULL) {
+		o->reported = percent;
+		o->work->progress(o->work->user, percent);
+	}
+}
+
+static bool
+encode(struct order *o, struct av_fault *fault)
+{
+	const struct av_file *f = o->work->file;
+	struct av_tool *t = av_tool(o->mem, "ffmpeg");
+	struct buf graph = BUF(o->mem);
+	const int64_t seconds = f->duration_ms / 1000;
+
+	if (o->n > 0)
+		video_graph(o, &graph);
+	if (o->sound)
+		sound_graph(o, &graph);
+	av_add(t, "-progress", "pipe:3", "-stats_period", "0.5");
+	av_input(t, f->path, f->container);
+	av_add(t, "-filter_complex", buf_string(&graph));
+	for (size_t i = 0; i < o->n; i++)
+		video_output(o, t, i);
+	if (o->sound)
+		sound_output(o, t);
+	t->jail.write_dir = o->work->dir;
+	t->jail.on_progress = on_progress;
+	t->jail.user = o;
+	t->jail.cpu_seconds = (int)(7200 + seconds * 100);
+	t->jail.wall_seconds = (int)(7200 + seconds * 50);
+	return av_run(t, fault);
+}
+
+static bool
+write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "we");
+	bool fine = f != NULL && fputs(text, f) >= 0;
+
+	return (f == NULL || fclose(f) == 0) && fine;
+}
+
+static bool
+broken(struct arena *mem, struct av_fault *fault, const char *name, const char *why)
+{
+	return av_refuse(mem, fault, REASON_OUTPUT_INVALID, "%s did not pass its check: %s.", name, why);
+}
+
+static const char *
+base_name(const char *path)
+{
+	return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+}
+
+/* Describes {dir}/{name}.mp4 from its boxes and from what ffprobe sees. */
+bool
+av_rendition_read(struct arena *mem, const char *dir, const char *name, struct av_rendition *r, struct av_fault *fault)
+{
+	const struct fragments *f;
+	const struct av_file *seen;
+
+	*r = (struct av_rendition){ .name = name, .file = arena_printf(mem, "%s/%s.mp4", dir, name),
+	    .playlist = arena_printf(mem, "%s/%s.m3u8", dir, name), .rate = { 0, 1 } };
+	f = fragments_read(mem, r->file);
+	if (f == NULL)
+		return broken(mem, fault, name, "no segments");
+	seen = av_probe(mem, r->file, fault);
+	if (seen == NULL)
+		return broken(mem, fault, name, fault->detail);
+	if (seen->video != NULL) {
+		r->width = seen->video->width;
+		r->height = seen->video->height;
+		r->rate = seen->video->rate;
+	}
+	r->codecs = f->codecs;
+	r->duration_ms = f->duration * 1000 / f->timescale;
+	r->size = f->file_size;
+	r->bit_rate = playlist_bit_rate(f);
+	r->peak_rate = playlist_peak_rate(f);
+	r->segments = (int)f->n;
+	return true;
+}
+
+static bool
+copy_range(int from, int to, int64_t offset, int64_t n)
+{
+	off_t at = offset;
+
+	while (n > 0) {
+		ssize_t done = copy_file_range(from, &at, to, NULL, (size_t)n, 0);
+		char bytes[65536];
+
+		if (done <= 0) {
+			done = pread(from, bytes, n < (int64_t)sizeof(bytes) ? (size_t)n : sizeof(bytes), at);
+			if (done <= 0 || write(to, bytes, (size_t)done) != done)
+				return false;
+			at += done;
+		}
+		n -= done;
+	}
+	return true;
+}
+
+/* A file of the header and one fragment, which can be decoded by itself. */
+static bool
+cut_fragment(const char *from, const struct fragments *f, size_t i, const char *out)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), to = open(out, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool fine = in >= 0 && to >= 0 && copy_range(in, to, 0, f->init_size) &&
+	    copy_range(in, to, f->at[i].offset, f->at[i].size);
+
+	if (in >= 0)
+		close(in);
+	if (to >= 0)
+		close(to);
+	return fine;
+}
+
+/* Decodes the first second and the last segment; a complaint of a decoder is a failure. */
+static bool
+decodes(struct order *o, const struct av_rendition *r, struct av_fault *fault)
+{
+	const struct fragments *f = fragments_read(o->mem, r->file);
+	const char *head = path_of(o, "check-head", "mp4"), *tail = path_of(o, "check-tail", "mp4");
+	struct av_tool *t = av_tool(o->mem, "ffmpeg");
+	bool fine;
+
+	if (f == NULL || !cut_fragment(r->file, f, 0, head) || !cut_fragment(r->file, f, f->n - 1, tail))
+		return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_OUTPUT_INVALID,
+		    "%s could not be read again.", r->name);
+	av_add(t, "-xerror", "-t", "1");
+	av_input(t, head, "mov");
+	av_input(t, tail, "mov");
+	av_add(t, "-map", "0", "-map", "1", "-fps_mode", "passthrough", "-f", "framecrc", "pipe:1");
+	fine = av_run(t, fault) && strcasestr(t->result.err, "error") == NULL && strcasestr(t->result.err, "invalid") == NULL &&
+	    strstr(t->result.out, "\n0,") != NULL && strstr(t->result.out, "\n1,") != NULL;
+	unlink(head);
+	unlink(tail);
+	return fine || broken(o->mem, fault, r->name, "it does not decode");
+}
+
+/* Reads, checks and describes one result, and writes its playlist. */
+static bool
+finish(struct order *o, const char *name, const struct av_rung *rung, struct av_rendition *r, struct av_fault *fault)
+{
+	const struct fragments *f;
+
+	if (!av_rendition_read(o->mem, o->work->dir, name, r, fault))
+		return false;
+	if (rung != NULL && (r->width != rung->width || r->height != rung->height))
+		return broken(o->mem, fault, name, "its size is wrong");
+	if ((rung != NULL) != (strncmp(r->codecs, "avc1.", 5) == 0))
+		return broken(o->mem, fault, name, "its codec is wrong");
+	if (!decodes(o, r, fault))
+		return false;
+	f = fragments_read(o->mem, r->file);
+	if (f == NULL || !write_text(r->playlist, playlist_media(o->mem, f, base_name(r->file))))
+		return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL,
+		    "The playlist could not be written.");
+	return true;
+}
+
+/* What was made must be as long as what the file promised, or the file ends early. */
+static bool
+whole(struct order *o, const struct av_rendition *made, size_t n, struct av_fault *fault)
+{
+	const struct av_file *f = o->work->file;
+	int64_t longest = 0, slack = f->duration_ms / 20 > 1000 ? f->duration_ms / 20 : 1000;
+
+	for (size_t i = 0; i < n; i++)
+		if (made[i].duration_ms > longest)
+			longest = made[i].duration_ms;
+	if (f->duration_exact && f->duration_ms - longest > slack)
+		return av_refuse(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",
+		    (double)f->duration_ms / 1000, (double)longest / 1000);
+	if (f->duration_exact && longest - f->duration_ms > slack + 2000)
+		return broken(o->mem, fault, "The result", "it is longer than the source");
+	return true;
+}
+
+size_t
+av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *rungs, size_t n, bool sound,
+    struct av_rendition *made, struct av_fault *fault)
+{
+	struct order o = { .mem = mem, .work = work, .rungs = rungs, .n = work->file->video != NULL ? n : 0,
+	    .sound = sound && work->file->audio != NULL, .reported = -1 };
+	size_t k = 0;
+
+	if (o.n == 0 && !o.sound) {
+		av_refuse(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
+		return 0;
+	}
+	if (!encode(&o, fault))
+		return 0;
+	for (size_t i = 0; i < o.n; i++)
+		if (!finish(&o, rungs[i].label, &rungs[i], &made[k++], fault))
+			return 0;
+	if (o.sound && !finish(&o, "audio", NULL, &made[k++], fault))
+		return 0;
+	return whole(&o, made, k, fault) ? k : 0;
+}
+
+bool
+av_download(struct arena *mem, const char *video, const char *audio, const char *out, struct av_fault *fault)
+{
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+	char *dir = arena_copy(mem, out);
+	const struct av_file *made;
+
+	*strrchr(dir, '/') = '\0';
+	av_add(t, "-progress", "pipe:3");
+	if (video != NULL)
+		av_input(t, video, "mov");
+	if (audio != NULL)
+		av_input(t, audio, "mov");
+	av_add(t, "-map", "0");
+	if (video != NULL && audio != NULL)
+		av_add(t, "-map", "1");
+	av_add(t, "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", out);
+	t->jail.write_dir = dir;
+	if (!av_run(t, fault))
+		return false;
+	made = av_probe(mem, out, fault);
+	if (made == NULL || (made->video != NULL) != (video != NULL) || (made->audio != NULL) != (audio != NULL))
+		return broken(mem, fault, "The download", "streams are missing");
+	return true;
+}

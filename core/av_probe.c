@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a media file holds: ffprobe's JSON into struct av_file, and the choice of the streams that count. */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/av_run.h"
+#include "core/record.h"
+#include "core/sniff.h"
+
+enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384, HOURS_MAX = 48 };
+
+/* The members of ffprobe's output that are read; it prints numbers that may be unknown as strings. */
+struct side_data { int64_t rotation, dv_profile; const char *displaymatrix; };
+static const struct field side_data_fields[] = {
+	FIELD(struct side_data, rotation, .doc = "Counter-clockwise, degrees"),
+	FIELD(struct side_data, dv_profile, .json = "dv_profile", .doc = "Of Dolby Vision"),
+	FIELD(struct side_data, displaymatrix, .doc = "Three rows of three fixed-point numbers"),
+};
+static const struct record side_data_record = RECORD("SideData", struct side_data, side_data_fields);
+
+struct disposition { int64_t is_default, attached_pic, timed_thumbnails, comment, visual_impaired; };
+static const struct field disposition_fields[] = {
+	FIELD(struct disposition, is_default, .json = "default", .doc = "Chosen by the author"),
+	FIELD(struct disposition, attached_pic, .json = "attached_pic", .doc = "Cover art"),
+	FIELD(struct disposition, timed_thumbnails, .json = "timed_thumbnails", .doc = "Pictures of a seek bar"),
+	FIELD(struct disposition, comment, .doc = "Commentary"),
+	FIELD(struct disposition, visual_impaired, .json = "visual_impaired", .doc = "Describes the picture"),
+};
+static const struct record disposition_record = RECORD("Disposition", struct disposition, disposition_fields);
+
+struct tags { const char *language, *title, *duration; };
+static const struct field tags_fields[] = {
+	FIELD(struct tags, language, .doc = "ISO 639-2"),
+	FIELD(struct tags, title, .doc = "For people"),
+	FIELD(struct tags, duration, .json = "DURATION", .doc = "HH:MM:SS, of Matroska"),
+};
+static const struct record tags_record = RECORD("Tags", struct tags, tags_fields);
+
+struct stream {
+	int64_t index, width, height, channels;
+	const char *codec_name, *codec_type, *codec_tag_string, *pix_fmt, *sample_aspect_ratio, *field_order;
+	const char *color_transfer, *color_primaries, *color_space, *r_frame_rate, *avg_frame_rate, *start_time, *duration;
+	const char *sample_rate, *nb_frames;
+	struct nested disposition, tags;
+	struct list side_data_list;
+};
+static const struct field stream_fields[] = {
+	FIELD(struct stream, index, .doc = "Number"),
+	FIELD(struct stream, width, .doc = "Pixels"),
+	FIELD(struct stream, height, .doc = "Pixels"),
+	FIELD(struct stream, channels, .doc = "Of sound"),
+	FIELD(struct stream, codec_name, .json = "codec_name", .doc = "Codec"),
+	FIELD(struct stream, codec_type, .json = "codec_type", .doc = "video, audio, subtitle, data, attachment"),
+	FIELD(struct stream, codec_tag_string, .json = "codec_tag_string", .doc = "Code in the container"),
+	FIELD(struct stream, pix_fmt, .json = "pix_fmt", .doc = "Pixel format"),
+	FIELD(struct stream, sample_aspect_ratio, .json = "sample_aspect_ratio", .doc = "w:h of a pixel"),
+	FIELD(struct stream, field_order, .json = "field_order", .doc = "progressive or two letters"),
+	FIELD(struct stream, color_transfer, .json = "color_transfer", .doc = "Transfer"),
+	FIELD(struct stream, color_primaries, .json = "color_primaries", .doc = "Primaries"),
+	FIELD(struct stream, color_space, .json = "color_space", .doc = "Matrix"),
+	FIELD(struct stream, r_frame_rate, .json = "r_frame_rate", .doc = "Lowest rate that fits all time stamps"),
+	FIELD(struct stream, avg_frame_rate, .json = "avg_frame_rate", .doc = "Frames over duration"),
+	FIELD(struct stream, start_time, .json = "start_time", .doc = "Seconds"),
+	FIELD(struct stream, duration, .doc = "Seconds"),
+	FIELD(struct stream, sample_rate, .json = "sample_rate", .doc = "Hz"),
+	FIELD(struct stream, nb_frames, .json = "nb_frames", .doc = "Count, where the index knows it"),
+	FIELD(struct stream, disposition, .of = &disposition_record, .doc = "What it is meant for"),
+	FIELD(struct stream, tags, .of = &tags_record, .doc = "Labels"),
+	FIELD(struct stream, side_data_list, .json = "side_data_list", .of = &side_data_record, .doc = "Rotation and the like"),
+};
+static const struct record stream_record = RECORD("Stream", struct stream, stream_fields);
+
+struct format { const char *format_name, *duration, *start_time, *bit_rate; };
+static const struct field format_fields[] = {
+	FIELD(struct format, format_name, .json = "format_name", .doc = "Demuxer, its other names behind commas"),
+	FIELD(struct format, duration, .doc = "Seconds"),
+	FIELD(struct format, start_time, .json = "start_time", .doc = "Seconds"),
+	FIELD(struct format, bit_rate, .json = "bit_rate", .doc = "bit/s"),
+};
+static const struct record format_record = RECORD("Format", struct format, format_fields);
+
+struct probe { struct list streams; struct nested format; };
+static const struct field probe_fields[] = {
+	FIELD(struct probe, streams, .of = &stream_record, .doc = "All streams"),
+	FIELD(struct probe, format, .of = &format_record, .doc = "The container"),
+};
+static const struct record probe_record = RECORD("Probe", struct probe, probe_fields);
+
+static const char entries[] = "format=format_name,duration,start_time,bit_rate:stream=index,width,height,channels,codec_name,"
+    "codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,"
+    "r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,nb_frames:stream_tags=language,title,DURATION:"
+    "stream_disposition=default,attached_pic,timed_thumbnails,comment,visual_impaired:"
+    "stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
+
+/* ISO 639-2 to the shorter codes of BCP 47, which prefers them. */
+static const struct { char iso[4], bcp[3]; } languages[] = {
+	{ "ara", "ar" }, { "baq", "eu" }, { "bul", "bg" }, { "cat", "ca" }, { "ces", "cs" }, { "chi", "zh" }, { "cym", "cy" },
+	{ "cze", "cs" }, { "dan", "da" }, { "deu", "de" }, { "dut", "nl" }, { "ell", "el" }, { "eng", "en" }, { "est", "et" },
+	{ "eus", "eu" }, { "fas", "fa" }, { "fin", "fi" }, { "fra", "fr" }, { "fre", "fr" }, { "ger", "de" }, { "gle", "ga" },
+	{ "gre", "el" }, { "heb", "he" }, { "hin", "hi" }, { "hrv", "hr" }, { "hun", "hu" }, { "ind", "id" }, { "ita", "it" },
+	{ "jpn", "ja" }, { "kor", "ko" }, { "lat", "la" }, { "lav", "lv" }, { "lit", "lt" }, { "nld", "nl" }, { "nob", "nb" },
+	{ "nor", "no" }, { "per", "fa" }, { "pol", "pl" }, { "por", "pt" }, { "ron", "ro" }, { "rum", "ro" }, { "rus", "ru" },
+	{ "slk", "sk" }, { "slo", "sk" }, { "slv", "sl" }, { "spa", "es" }, { "srp", "sr" }, { "swe", "sv" }, { "tha", "th" },
+	{ "tur", "tr" }, { "ukr", "uk" }, { "vie", "vi" }, { "wel", "cy" }, { "zho", "zh" },
+};
+
+static const char *
+language_of(struct arena *mem, const struct tags *tags)
+{
+	const char *code = tags != NULL ? tags->language : NULL;
+	size_t n = code != NULL ? strlen(code) : 0;
+
+	if (n < 2 || n > 35 || strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != n)
+		return NULL;
+	for (size_t i = 0; n == 3 && i < sizeof(languages) / sizeof(languages[0]); i++)
+		if (strcmp(code, languages[i].iso) == 0)
+			return languages[i].bcp;
+	return n == 3 && strstr("und mis mul zxx", code) != NULL ? NULL : arena_copy(mem, code);
+}
+
+/* Seconds as text to ms; what is absurd counts as unknown. */
+static int64_t
+ms_of(const char *text)
+{
+	double s = text != NULL ? strtod(text, NULL) : 0;
+
+	return isfinite(s) && fabs(s) < 1e9 ? (int64_t)llround(s * 1000) : 0;
+}
+
+/* A stream's length: its own, or the DURATION tag that Matroska keeps. */
+static int64_t
+stream_ms(const struct stream *s)
+{
+	const struct tags *tags = s->tags.row;
+	int hours, minutes;
+	double seconds;
+
+	if (s->duration != NULL)
+		return ms_of(s->duration);
+	if (tags != NULL && tags->duration != NULL &&
+	    sscanf(tags->duration, "%9d:%9d:%lf", &hours, &minutes, &seconds) == 3 && hours >= 0 && hours < 10000 &&
+	    minutes >= 0 && minutes < 60 && seconds >= 0 && seconds < 61)
+		return (hours * INT64_C(60) + minutes) * 60000 + llround(seconds * 1000);
+	return 0;
+}
+
+static struct av_ratio
+ratio_of(const char *text, char separator)
+{
+	struct av_ratio r = { 0, 1 };
+	char *end;
+
+	if (text == NULL)
+		return r;
+	errno = 0;
+	r.num = strtoll(text, &end, 10);
+	if (*end == separator)
+		r.den = strtoll(end + 1, NULL, 10);
+	if (errno != 0 || r.num <= 0 || r.den <= 0 || r.num > INT_MAX || r.den > INT_MAX)
+		r = (struct av_ratio){ 0, 1 };
+	return r;
+}
+
+static double
+value(struct av_ratio r)
+{
+	return (double)r.num / (double)r.den;
+}
+
+/*
+ * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a constant
+ * clock; for truly variable ones (phones, screens) it is some huge number, and the average rounded up to a usual rate is used.
+ */
+static struct av_ratio
+out_rate(struct av_ratio lowest, struct av_ratio average)
+{
+	static const struct av_ratio usual[] = { { 10, 1 }, { 12, 1 }, { 15, 1 }, { 24000, 1001 }, { 24, 1 }, { 25, 1 },
+	    { 30000, 1001 }, { 30, 1 }, { 48, 1 }, { 50, 1 }, { 60000, 1001 }, { 60, 1 } };
+	double want = average.num > 0 ? value(average) : value(lowest);
+
+	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1)
+		return lowest;
+	if (lowest.num > 0 && value(lowest) > 60.5 && value(lowest) <= 121 && fabs(value(lowest) / want - 1) < 0.02)
+		return (struct av_ratio){ lowest.num, lowest.den * 2 };		/* 100 and 120: every other frame */
+	if (want <= 0)
+		want = 25;
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (value(usual[i]) >= want * 0.995)
+			return usual[i];
+	return usual[sizeof(usual) / sizeof(usual[0]) - 1];
+}
+
+/* Turn and mirror from the display matrix: a b / c d, rows as ffprobe prints them. */
+static void
+orientation(const struct stream *s, struct av_video *v)
+{
+	const struct side_data *side = s->side_data_list.rows;
+	long a, b, c, d;
+
+	for (size_t i = 0; i < s->side_data_list.n; i++) {
+		const char *m = side[i].displaymatrix, *row2;
+
+		if (m == NULL || (m = strchr(m, ':')) == NULL || (row2 = strchr(m + 1, ':')) == NULL)
+			continue;
+		if (sscanf(m + 1, "%ld %ld", &a, &b) != 2 || sscanf(row2 + 1, "%ld %ld", &c, &d) != 2)
+			continue;
+		v->rotation = (int)(((-side[i].rotation % 360 + 360) % 360 + 45) / 90 * 90 % 360);
+		v->mirrored = (double)a * (double)d - (double)b * (double)c < 0;
+	}
+}
+
+static void
+display_size(const struct stream *s, struct av_video *v)
+{
+	struct av_ratio aspect = ratio_of(s->sample_aspect_ratio, ':');
+	double width = v->coded_width, height = v->coded_height;
+
+	/* Square pixels keep the larger side of the pixel, so that no detail is lost; absurd ratios are mistakes. */
+	if (aspect.num > 0 && value(aspect) <= 8 && value(aspect) >= 0.125) {
+		if (value(aspect) >= 1)
+			width *= value(aspect);
+		else
+			height /= value(aspect);
+	}
+	if (v->rotation == 90 || v->rotation == 270) {
+		double swap = width;
+
+		width = height;
+		height = swap;
+	}
+	v->width = (int)lround(width);
+	v->height = (int)lround(height);
+}
+
+static bool
+is_one_of(const char *text, const char *list)
+{
+	size_t n = text != NULL ? strlen(text) : 0;
+
+	for (const char *at = list; n > 0 && (at = strstr(at, text)) != NULL; at += n)
+		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+			return true;
+	return false;
+}
+
+static struct av_video *
+video_of(struct arena *mem, const struct stream *s)
+{
+	struct av_video *v = NEW(mem, struct av_video);
+
+	v->index = (int)s->index;
+	v->codec = s->codec_name;
+	v->pixel_format = s->pix_fmt != NULL ? s->pix_fmt : "";
+	v->coded_width = (int)s->width;
+	v->coded_height = (int)s->height;
+	v->transfer = s->color_transfer;
+	v->primaries = s->color_primaries;
+	v->matrix = s->color_space;
+	v->hdr = is_one_of(s->color_transfer, "smpte2084 arib-std-b67");
+	v->interlaced = is_one_of(s->field_order, "tt bb tb bt");
+	v->rate = ratio_of(s->avg_frame_rate, '/');
+	v->out_rate = out_rate(ratio_of(s->r_frame_rate, '/'), v->rate);
+	if (v->rate.num == 0)
+		v->rate = v->out_rate;
+	v->start_ms = ms_of(s->start_time);
+	v->duration_ms = stream_ms(s);
+	orientation(s, v);
+	display_size(s, v);
+	return v;
+}
+
+static struct av_audio
+audio_of(struct arena *mem, const struct stream *s)
+{
+	const struct disposition *d = s->disposition.row;
+	const struct tags *tags = s->tags.row;
+
+	return (struct av_audio){ .index = (int)s->index, .codec = s->codec_name, .language = language_of(mem, tags),
+	    .title = tags != NULL ? tags->title : NULL, .channels = (int)s->channels,
+	    .sample_rate = s->sample_rate != NULL ? atoi(s->sample_rate) : 0, .is_default = d != NULL && d->is_default,
+	    .start_ms = ms_of(s->start_time), .duration_ms = stream_ms(s) };
+}
+
+/* How good a choice a stream is; below 0: none at all. */
+static int64_t
+rank_video(const struct stream *s)
+{
+	const struct disposition *d = s->disposition.row;
+
+	if (d != NULL && (d->attached_pic || d->timed_thumbnails))
+		return -1;
+	return s->width * s->height + (d != NULL && d->is_default ? INT64_C(1) << 40 : 0);
+}
+
+static int
+rank_audio(const struct stream *s)
+{
+	const struct disposition *d = s->disposition.row;
+
+	if (!av_decodes(s->codec_name) || s->channels <= 0)
+		return 0;
+	return d == NULL ? 1 : 1 + (d->is_default != 0) + 2 * !(d->comment || d->visual_impaired);
+}
+
+/* Picks video, sound and cover art, and counts the rest. */
+static void
+choose(struct arena *mem, const struct probe *p, struct av_file *f)
+{
+	const struct stream *s = p->streams.rows, *video = NULL;
+	struct av_audio *tracks = arena_array(mem, TRACKS_MAX, sizeof(*tracks));
+	int best = 0;
+
+	f->tracks = tracks;
+	for (size_t i = 0; i < p->streams.n; i++) {
+		const char *type = s[i].codec_type != NULL ? s[i].codec_type : "";
+		const struct disposition *d = s[i].disposition.row;
+
+		if (strcmp(type, "video") == 0 && rank_video(&s[i]) >= 0) {
+			f->n_video++;
+			if (video == NULL || rank_video(&s[i]) > rank_video(video))
+				video = &s[i];
+		} else if (strcmp(type, "video") == 0 && d != NULL && d->attached_pic && f->cover < 0) {
+			f->cover = (int)s[i].index;
+		} else if (strcmp(type, "audio") == 0 && f->n_tracks < TRACKS_MAX) {
+			tracks[f->n_tracks] = audio_of(mem, &s[i]);
+			if (rank_audio(&s[i]) > best) {
+				best = rank_audio(&s[i]);
+				f->audio = &tracks[f->n_tracks];
+			}
+			f->n_tracks++;
+		} else if (strcmp(type, "subtitle") == 0) {
+			f->n_subtitles++;
+		} else if (strcmp(type, "video") != 0) {
+			f->n_data++;
+		}
+	}
+	if (video != NULL)
+		f->video = video_of(mem, video);
+}
+
+/* A stream is protected when its code in the container says so. */
+static bool
+is_encrypted(const struct probe *p)
+{
+	const struct stream *s = p->streams.rows;
+
+	for (size_t i = 0; i < p->streams.n; i++)
+		if (is_one_of(s[i].codec_tag_string, "encv enca drms drmi"))
+			return true;
+	return false;
+}
+
+static bool
+is_untranslatable(const struct probe *p)
+{
+	const struct stream *s = p->streams.rows;
+
+	for (size_t i = 0; i < p->streams.n; i++) {
+		const struct side_data *side = s[i].side_data_list.rows;
+
+		for (size_t k = 0; k < s[i].side_data_list.n; k++)
+			if (side[k].dv_profile == 5)
+				return true;
+	}
+	return false;
+}
+
+static bool
+acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, struct av_fault *fault)
+{
+	const struct av_video *v = f->video;
+
+	if (is_encrypted(p))
+		return av_refuse(mem, fault, REASON_ENCRYPTED, "The file is protected.");
+	if (v == NULL && f->n_tracks == 0)
+		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
+	if (v != NULL && !av_decodes(v->codec))
+		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "The video codec %s is not on the list.",
+		    v->codec != NULL ? v->codec : "(unknown)");
+	if (f->n_tracks > 0 && f->audio == NULL)
+		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "The audio codec %s is not on the list.",
+		    f->tracks[0].codec != NULL ? f->tracks[0].codec : "(unknown)");
+	if (is_untranslatable(p))
+		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "Dolby Vision profile 5 has colours that cannot be read.");
+	if (v != NULL && (v->coded_width <= 0 || v->coded_height <= 0))
+		return av_refuse(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut off.");
+	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->coded_width > SIDE_MAX ||
+	    v->coded_height > SIDE_MAX))
+		return av_refuse(mem, fault, REASON_TOO_MANY_PIXELS, "The picture has %d x %d pixels.", v->coded_width,
+		    v->coded_height);
+	if (f->duration_ms > HOURS_MAX * INT64_C(3600000))
+		return av_refuse(mem, fault, REASON_TOO_LONG, "The recording is longer than %d hours.", HOURS_MAX);
+	return true;
+}
+
+/* Only these keep the length in an index or header; others guess it from the first frames. */
+static bool
+tells_length(const char *container, const struct av_file *f)
+{
+	return is_one_of(container, "mov matroska avi wav w64 flac aiff caf mxf asf ogg flv") && f->duration_ms > 0;
+}
+
+static struct av_file *
+file_of(struct arena *mem, const char *path, const struct probe *p)
+{
+	struct av_file *f = NEW(mem, struct av_file);
+	const struct format *format = p->format.row;
+	struct stat st;
+
+	f->path = arena_copy(mem, path);
+	f->cover = -1;
+	if (format != NULL) {
+		const char *name = format->format_name != NULL ? format->format_name : "";
+
+		f->container = arena_copy_n(mem, name, strcspn(name, ","));
+		f->duration_ms = ms_of(format->duration);
+		f->start_ms = ms_of(format->start_time);
+		f->bit_rate = format->bit_rate != NULL ? strtoll(format->bit_rate, NULL, 10) : 0;
+	}
+	f->size = stat(path, &st) == 0 ? st.st_size : 0;
+	choose(mem, p, f);
+	/* Streams that are not used (subtitles, data) may be longer than what is seen and heard. */
+	if (f->duration_ms > 0 && (f->video != NULL || f->audio != NULL)) {
+		int64_t v = f->video != NULL && f->video->duration_ms > 0 ?
+		    f->video->start_ms + f->video->duration_ms - f->start_ms : 0;
+		int64_t a = f->audio != NULL && f->audio->duration_ms > 0 ?
+		    f->audio->start_ms + f->audio->duration_ms - f->start_ms : 0;
+		bool known = (f->video == NULL || v > 0) && (f->audio == NULL || a > 0);
+
+		if (known)
+			f->duration_ms = v > a ? v : a;
+	}
+	if (f->duration_ms < 0)
+		f->duration_ms = 0;
+	f->duration_exact = f->container != NULL && tells_length(f->container, f);
+	return f;
+}
+
+const struct av_file *
+av_probe(struct arena *mem, const char *path, struct av_fault *fault)
+{
+	struct sniff what = sniff_file(path);
+	struct av_tool *t = av_tool(mem, "ffprobe");
+	const struct probe *p;
+	struct av_file *f;
+
+	if (what.reason != REASON_NONE) {
+		*fault = (struct av_fault){ what.reason, reason_info(what.reason)->remedy };
+		return NULL;
+	}
+	if (strcmp(what.type, "video") != 0 && strcmp(what.type, "audio") != 0) {
+		av_refuse(mem, fault, REASON_UNKNOWN_FORMAT, "The content is neither video nor sound.");
+		return NULL;
+	}
+	av_add(t, "-of", "json", "-show_entries", entries, "-probesize", "50M", "-analyzeduration", "20M");
+	av_input(t, path, what.format);
+	t->jail.wall_seconds = 120;
+	if (!av_run(t, fault))
+		return NULL;
+	p = record_parse(mem, &probe_record, t->result.out);
+	if (p == NULL) {
+		av_refuse(mem, fault, REASON_INTERNAL, "The description of the file could not be read.");
+		return NULL;
+	}
+	f = file_of(mem, path, p);
+	return acceptable(mem, p, f, fault) ? f : NULL;
+}
+
+static void
+json_video(struct buf *out, const struct av_video *v)
+{
+	buf_printf(out, "{\"codec\":\"%s\",\"pixelFormat\":\"%s\",\"codedWidth\":%d,\"codedHeight\":%d,\"width\":%d,\"height\":%d,"
+	    "\"rotation\":%d,\"mirrored\":%s,\"interlaced\":%s,\"hdr\":%s,\"frameRate\":\"%lld/%lld\",\"transfer\":",
+	    v->codec, v->pixel_format, v->coded_width, v->coded_height, v->width, v->height, v->rotation,
+	    v->mirrored ? "true" : "false", v->interlaced ? "true" : "false", v->hdr ? "true" : "false",
+	    (long long)v->rate.num, (long long)v->rate.den);
+	buf_json(out, v->transfer);
+	buf_text(out, ",\"primaries\":");
+	buf_json(out, v->primaries);
+	buf_char(out, '}');
+}
+
+const char *
+av_json(struct arena *mem, const struct av_file *f)
+{
+	struct buf out = BUF(mem);
+
+	buf_printf(&out, "{\"container\":\"%s\",\"duration\":%.3f,\"bitrate\":%lld,\"video\":", f->container,
+	    (double)f->duration_ms / 1000, (long long)f->bit_rate);
+	if (f->video != NULL)
+		json_video(&out, f->video);
+	else
+		buf_text(&out, "null");
+	buf_text(&out, ",\"audio\":[");
+	for (int i = 0; i < f->n_tracks; i++) {
+		const struct av_audio *a = &f->tracks[i];
+
+		buf_printf(&out, "%s{\"codec\":", i > 0 ? "," : "");
+		buf_json(&out, a->codec);
+		buf_printf(&out, ",\"channels\":%d,\"sampleRate\":%d,\"used\":%s,\"languageCode\":", a->channels, a->sample_rate,
+		    a == f->audio ? "true" : "false");
+		buf_json(&out, a->language);
+		buf_text(&out, ",\"title\":");
+		buf_json(&out, a->title);
+		buf_char(&out, '}');
+	}
+	buf_printf(&out, "],\"videoTracks\":%d,\"subtitleTracks\":%d,\"otherTracks\":%d,\"coverArt\":%s}", f->n_video,
+	    f->n_subtitles, f->n_data, f->cover >= 0 ? "true" : "false");
+	return buf_string(&out);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How core/av*.c start ffmpeg and ffprobe.  Nobody else includes this. */
+#ifndef CORE_AV_RUN_H
+#define CORE_AV_RUN_H
+
+#include "core/av.h"
+#include "core/jail.h"
+
+struct av_tool {
+	struct arena *mem;
+	const char *argv[224], *read[8];
+	size_t n, n_read;
+	struct jail jail;
+	struct jail_result result;
+};
+
+/* "ffmpeg" or "ffprobe" with what every run gets. */
+struct av_tool *av_tool(struct arena *, const char *program);
+
+void av_add_all(struct av_tool *, const char *const *args);
+#define av_add(tool, ...) av_add_all((tool), (const char *const[]){ __VA_ARGS__, NULL })
+
+/* Adds the lists of what is allowed, the demuxer and the input itself, which becomes readable. */
+void av_input(struct av_tool *, const char *path, const char *container);
+
+/* Runs it.  A failure is told in the fault: by the way it ended, then by what it wrote. */
+bool av_run(struct av_tool *, struct av_fault *);
+
+/* Sets the fault; false, so that it can be returned. */
+bool av_refuse(struct arena *, struct av_fault *, enum reason, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Is the decoder of this codec on the list? */
+bool av_decodes(const char *codec);
+
+/* Filters that bring a picture to a size: upright is done by ffmpeg; tone-mapping, square pixels, range and tags by these. */
+const char *av_tone_filters(struct arena *, const struct av_video *, int width, int height);
+const char *av_size_filters(struct arena *, const struct av_video *, int width, int height);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Transcripts as files: plain text, SRT, WebVTT.  Cues hold at most two lines and never overlap. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/transcript.h"
+
+/* Characters and milliseconds. */
+enum {
+	LINE = 42, LINES = 2,
+	CUE_MIN = 1000, CUE_MAX = 7000, CUE_LEAST = 100,
+	PAUSE = 1000,				/* a cue never spans one */
+	PER_CHARACTER = 1000 / 21,		/* slower readers get the time until the next cue */
+};
+
+struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined; };
+struct cue { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; };
+struct cues { struct cue *at; size_t n; };
+
+/* Characters that a line of pieces [from, to) takes. */
+static size_t
+width(const struct piece *p, size_t from, size_t to)
+{
+	size_t sum = 0, i;
+
+	for (i = from; i < to; i++)
+		sum += p[i].width + (i > from && !p[i].joined);
+	return sum;
+}
+
+/* A word that is wider than a line, in parts that fit. */
+static size_t
+add_pieces(struct piece *out, const struct word *w)
+{
+	size_t total = utf8_length(w->text), done = 0, n = 0, k;
+	const char *p = w->text;
+
+	do {
+		struct piece *x = &out[n++];
+
+		x->text = p;
+		x->joined = done > 0 || transcript_is_wide(p);
+		x->start = w->start.ms + (total == 0 ? 0 : (w->end.ms - w->start.ms) * (int64_t)done / (int64_t)total);
+		for (k = 0; k < LINE && *p != '\0'; k++)
+			do
+				p++;
+			while (((unsigned char)*p & 0xc0) == 0x80);
+		x->bytes = (size_t)(p - x->text);
+		x->width = k;
+		done += k;
+		x->end = w->start.ms + (total == 0 ? 0 : (w->end.ms - w->start.ms) * (int64_t)done / (int64_t)total);
+	} while (*p != '\0');
+	return n;
+}
+
+static struct piece *
+pieces(struct arena *mem, const struct paragraph *p, size_t *n)
+{
+	struct list words = p->words.n > 0 ? p->words : transcript_spread(mem, p->text, p->start.ms, p->end.ms);
+	const struct word *w = words.rows;
+	struct piece *out;
+	size_t i, room = 0;
+
+	for (i = 0; i < words.n; i++)
+		room += utf8_length(w[i].text) / LINE + 1;
+	out = arena_array(mem, room, sizeof(*out));
+	for (*n = i = 0; i < words.n; i++)
+		if (w[i].text[0] != '\0')
+			*n += add_pieces(out + *n, &w[i]);
+	return out;
+}
+
+/* Where the second line begins: both as even as can be, better after a comma.  n when one line is enough, 0 when two are not. */
+static size_t
+second_line(const struct piece *p, size_t n)
+{
+	size_t k, best = 0, cost, least = SIZE_MAX, upper, lower;
+
+	if (width(p, 0, n) <= LINE)
+		return n;
+	for (k = 1; k < n; k++) {
+		upper = width(p, 0, k);
+		lower = width(p, k, n);
+		if (upper > LINE || lower > LINE)
+			continue;
+		cost = upper > lower ? upper - lower : lower - upper;
+		if (strchr(",;:.!?", p[k - 1].text[p[k - 1].bytes - 1]) == NULL)
+			cost += 8;
+		if (cost < least) {
+			least = cost;
+			best = k;
+		}
+	}
+	return best;
+}
+
+static bool
+fits(const struct piece *p, size_t n)
+{
+	return n == 1 || (second_line(p, n) > 0 && p[n - 1].end - p[0].start <= CUE_MAX);
+}
+
+/* How good it is to end a cue after p[k - 1]: sentences before clauses before pauses, and rather late than early. */
+static int64_t
+merit(const struct piece *p, size_t k, size_t n)
+{
+	char last = p[k - 1].text[p[k - 1].bytes - 1];
+	int64_t pause = p[k].start - p[k - 1].end, sum = (int64_t)(width(p, 0, k) * 60 / (width(p, 0, n) + 1));
+
+	if (last == '.' || last == '!' || last == '?')
+		sum += 60;
+	else if (last == ',' || last == ';' || last == ':')
+		sum += 30;
+	return sum + (pause > 600 ? 60 : pause / 10);
+}
+
+/* The pieces of the next cue. */
+static size_t
+cue_length(const struct piece *p, size_t n)
+{
+	size_t most = 1, best, k;
+
+	while (most < n && p[most].start - p[most - 1].end < PAUSE && fits(p, most + 1))
+		most++;
+	if (most == n || p[most].start - p[most - 1].end >= PAUSE)
+		return most;
+	for (best = most, k = 1; k < most; k++)
+		if (merit(p, k, most) > merit(p, best, most))
+			best = k;
+	return best;
+}
+
+/* Times for readers: long enough, not into the next cue, never backwards. */
+static void
+set_times(struct cues *c)
+{
+	int64_t at = 0, wanted, next;
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		struct cue *x = &c->at[i];
+
+		x->start = x->pieces[0].start < at ? at : x->pieces[0].start;
+		x->end = x->pieces[x->n - 1].end;
+		next = i + 1 < c->n ? c->at[i + 1].pieces[0].start : INT64_MAX;
+		wanted = (int64_t)width(x->pieces, 0, x->n) * PER_CHARACTER;
+		wanted = x->start + (wanted < CUE_MIN ? CUE_MIN : wanted > CUE_MAX ? CUE_MAX : wanted);
+		if (x->end < wanted)
+			x->end = wanted;
+		if (x->end > x->start + CUE_MAX)
+			x->end = x->start + CUE_MAX;
+		if (x->end > next)
+			x->end = next;
+		if (x->end < x->start + CUE_LEAST)
+			x->end = x->start + CUE_LEAST;
+		at = x->end;
+	}
+}
+
+static struct cues
+make_cues(struct arena *mem, const struct list *paragraphs)
+{
+	const struct paragraph *p = paragraphs->rows;
+	struct piece **parts = arena_array(mem, paragraphs->n, sizeof(*parts));
+	size_t *counts = arena_array(mem, paragraphs->n, sizeof(*counts)), total = 0, i, at, n;
+	struct cues c = { NULL, 0 };
+
+	for (i = 0; i < paragraphs->n; i++) {
+		parts[i] = pieces(mem, &p[i], &counts[i]);
+		total += counts[i];
+	}
+	c.at = arena_array(mem, total, sizeof(struct cue));
+	for (i = 0; i < paragraphs->n; i++)
+		for (at = 0; at < counts[i]; at += n) {
+			n = cue_length(parts[i] + at, counts[i] - at);
+			c.at[c.n++] = (struct cue){ parts[i] + at, n, 0, 0, p[i].speaker };
+		}
+	set_times(&c);
+	return c;
+}
+
+/* Control characters would end a line, or the file's text, early. */
+static void
+add_text(struct buf *b, enum transcript_form form, const char *text, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+			buf_char(b, ' ');
+		else if (form == TRANSCRIPT_VTT && strchr("&<>", text[i]) != NULL)
+			buf_text(b, text[i] == '&' ? "&amp;" : text[i] == '<' ? "&lt;" : "&gt;");
+		else if (form == TRANSCRIPT_SRT && n - i >= 3 && memcmp(text + i, "-->", 3) == 0) {
+			buf_text(b, "\u2192");		/* SRT has no escapes, and this would read as a time line */
+			i += 2;
+		} else
+			buf_char(b, text[i]);
+}
+
+static void
+add_line(struct buf *b, enum transcript_form form, const struct piece *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (i > 0 && !p[i].joined)
+			buf_char(b, ' ');
+		add_text(b, form, p[i].text, p[i].bytes);
+	}
+	buf_char(b, '\n');
+}
+
+static void
+add_time(struct buf *b, enum transcript_form form, int64_t ms)
+{
+	buf_printf(b, "%02d:%02d:%02d%c%03d", (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60),
+	    form == TRANSCRIPT_SRT ? ',' : '.', (int)(ms % 1000));
+}
+
+static void
+add_cue(struct buf *b, enum transcript_form form, const struct cue *c, bool speakers)
+{
+	size_t second = second_line(c->pieces, c->n);
+
+	add_time(b, form, c->start);
+	buf_text(b, " --> ");
+	add_time(b, form, c->end);
+	buf_char(b, '\n');
+	if (speakers && c->speaker != NULL) {
+		buf_text(b, form == TRANSCRIPT_VTT ? "<v " : "");
+		add_text(b, form, c->speaker, strlen(c->speaker));
+		buf_text(b, form == TRANSCRIPT_VTT ? ">" : ": ");
+	}
+	add_line(b, form, c->pieces, second);
+	if (second < c->n)
+		add_line(b, form, c->pieces + second, c->n - second);
+	buf_char(b, '\n');
+}
+
+static void
+write_text(struct buf *b, const struct list *paragraphs, bool speakers)
+{
+	const struct paragraph *p = paragraphs->rows;
+	size_t i;
+
+	for (i = 0; i < paragraphs->n; i++) {
+		if (i > 0)
+			buf_char(b, '\n');
+		if (speakers && p[i].speaker != NULL) {
+			add_text(b, TRANSCRIPT_TXT, p[i].speaker, strlen(p[i].speaker));
+			buf_text(b, ": ");
+		}
+		add_text(b, TRANSCRIPT_TXT, p[i].text, strlen(p[i].text));
+		buf_char(b, '\n');
+	}
+}
+
+void
+transcript_write(struct buf *b, enum transcript_form form, const struct list *paragraphs, bool speakers)
+{
+	struct cues c;
+	size_t i;
+
+	if (form == TRANSCRIPT_TXT) {
+		write_text(b, paragraphs, speakers);
+		return;
+	}
+	if (form == TRANSCRIPT_VTT)
+		buf_text(b, "WEBVTT\n\n");
+	c = make_cues(b->mem, paragraphs);
+	for (i = 0; i < c.n; i++) {
+		if (form == TRANSCRIPT_SRT)
+			buf_printf(b, "%zu\n", i + 1);
+		add_cue(b, form, &c.at[i], speakers);
+	}
+}

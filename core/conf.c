@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The settings: one table, read from a file and the environment, and the reference printed from it. */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "core/arena.h"
+#include "core/conf.h"
+#include "core/text.h"
+
+#ifndef KINOTHEK_WEB_DIR
+#define KINOTHEK_WEB_DIR "/usr/local/share/kinothek/web"
+#endif
+#ifndef KINOTHEK_CONF_FILE
+#define KINOTHEK_CONF_FILE "/etc/kinothek/kinothek.conf"
+#endif
+
+enum setting_type {
+	AS_TEXT,	/* max is the length */
+	AS_PATH,	/* absolute */
+	AS_INT,
+	AS_SIZE,	/* bytes, with K, M, G or T */
+	AS_BOOL,	/* yes or no */
+	AS_CHOICE,	/* one of .choices */
+	AS_ORIGIN,	/* scheme://host[:port] */
+	AS_URL,		/* the same with a path */
+	AS_LIST,	/* items that .item takes; kept with commas and without blanks */
+	AS_SECRET,	/* the name of a file whose first line is the value */
+	AS_PLAY_KEY,	/* the same; absent is left to the caller, the name is kept too */
+};
+
+struct setting {
+	const char *key;
+	enum setting_type type;
+	size_t offset;
+	const char *otherwise;		/* NULL: nothing, and the member stays NULL */
+	int64_t min, max;
+	const char *choices;		/* of AS_CHOICE, blank-separated; else what the reference says about values */
+	bool (*item)(const char *);	/* of AS_LIST */
+	const char *doc;
+};
+
+struct reading {
+	struct conf *conf;
+	const char *name;		/* of the file */
+	int line;			/* 0: not in a file */
+	const char *variable;		/* of the environment, when that is where the value comes from */
+	const char *fault;
+};
+
+static bool item_any(const char *);
+static bool item_rung(const char *);
+static bool item_origin(const char *);
+static bool item_network(const char *);
+
+#define AT(member) offsetof(struct conf, member)
+
+static const struct setting settings[] = {
+	{ "public_url", AS_ORIGIN, AT(public_url), "http://localhost", 0, 200, NULL, NULL,
+	    "Address at which clients reach this installation, without a path and without a slash at its end. Tokens name it as "
+	    "their issuer, so changing it makes every token that was given out invalid." },
+	{ "data_dir", AS_PATH, AT(data_dir), "/var/lib/kinothek", 0, 512, NULL, NULL,
+	    "Where media bytes are kept. All web nodes and job runners share it." },
+	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
+	    "Sockets of the programs of this machine. Short, because socket addresses are." },
+	{ "web_dir", AS_PATH, AT(web_dir), KINOTHEK_WEB_DIR, 0, 512, NULL, NULL,
+	    "Pages of the player and the portal." },
+	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,
+	    "Bytes that stay free on data_dir; uploads and jobs that would use them are refused." },
+	{ "sandbox", AS_CHOICE, AT(sandbox), "strict", 0, 0, "strict degraded", NULL,
+	    "What to do on a machine that cannot isolate decoders: strict runs none of them, degraded runs them with the limits it "
+	    "has. `kinothek doctor` tells what this machine can do." },
+	{ "log_level", AS_CHOICE, AT(log_level), "info", 0, 0, "debug info warn error", NULL,
+	    "Lines below this level are not written." },
+
+	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Database servers, tried in this order. Nothing: the socket." },
+	{ "db.socket", AS_PATH, AT(db_socket), "/run/mysqld/mysqld.sock", 0, 107, NULL, NULL,
+	    "Socket of a database server on this machine; not used with db.hosts." },
+	{ "db.port", AS_INT, AT(db_port), "3306", 1, 65535, NULL, NULL, "Port of the hosts that name none." },
+	{ "db.user", AS_TEXT, AT(db_user), "kinothek", 0, 80, NULL, NULL, "Account of the database." },
+	{ "db.password_file", AS_SECRET, AT(db_password), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the password of db.user. Nothing: no password (socket authentication)." },
+	{ "db.name", AS_TEXT, AT(db_name), "kinothek", 0, 64, NULL, NULL, "Name of the database." },
+
+	{ "http.require_https", AS_BOOL, AT(require_https), "yes", 0, 0, NULL, NULL,
+	    "Refuse requests over plain HTTP unless they come from this machine." },
+	{ "http.trusted_proxies", AS_LIST, AT(trusted_proxies), NULL, 0, 1000,
+	    "addresses or networks such as 10.0.0.0/8, comma-separated", item_network,
+	    "Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed." },
+	{ "cors.origins", AS_LIST, AT(cors_origins), NULL, 0, 4000, "origins such as https://example.org, or *, comma-separated",
+	    item_origin, "Web pages of other origins that may call the API." },
+
+	{ "play.key_file", AS_PLAY_KEY, AT(play_key), "/etc/kinothek/play.key", 0, 0, "a file of 64 hex digits", NULL,
+	    "Key that signs addresses of deliverable files, shared with the web server. `kinothek init` makes it." },
+	{ "play.lifetime", AS_INT, AT(play_lifetime), "21600", 600, 604800, "seconds", NULL,
+	    "How long a signed address works at least." },
+
+	{ "upload.lifetime", AS_INT, AT(upload_lifetime), "86400", 60, 2592000, "seconds", NULL,
+	    "An upload that received no byte for so long is dropped." },
+	{ "upload.max_size", AS_SIZE, AT(upload_max_size), "100G", 1, INT64_C(1) << 44, NULL, NULL, "Largest file taken." },
+
+	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
+	    item_rung, "Heights of the renditions of a video; none is larger than the original." },
+	{ "video.preset", AS_CHOICE, AT(video_preset), "veryfast", 0, 0,
+	    "ultrafast superfast veryfast faster fast medium slow slower veryslow", NULL,
+	    "Preset of x264: slower ones make smaller files and take longer." },
+	{ "video.segment_seconds", AS_INT, AT(segment_seconds), "6", 1, 30, "seconds", NULL,
+	    "Length of the segments of HLS renditions." },
+	{ "image.max_pixels", AS_INT, AT(image_max_pixels), "200000000", 10000, 4000000000, "pixels", NULL,
+	    "Largest picture that is decoded." },
+	{ "document.max_pages", AS_INT, AT(document_max_pages), "2000", 1, 100000, NULL, NULL,
+	    "Longest document that is read." },
+
+	{ "job.slots", AS_INT, AT(job_slots), "2", 0, 256, NULL, NULL,
+	    "Jobs that this machine runs at the same time. 0: one per processor core." },
+	{ "job.lease", AS_INT, AT(job_lease), "60", 5, 3600, "seconds", NULL,
+	    "A job whose runner was not heard of for so long is given to another one." },
+	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,
+	    "Kinds of jobs this machine takes. Nothing: all." },
+
+	{ "engine.transcribe", AS_CHOICE, AT(engine_transcribe), "pocketsphinx", 0, 0, "pocketsphinx http", NULL,
+	    "What turns speech into words: the built-in engine (clean English only), or a server that speaks the transcription "
+	    "interface of OpenAI." },
+	{ "engine.transcribe.url", AS_URL, AT(engine_transcribe_url), NULL, 0, 1000, NULL, NULL,
+	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
+	{ "engine.transcribe.key_file", AS_SECRET, AT(engine_transcribe_key), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the key that is sent to it." },
+	{ "engine.transcribe.model", AS_TEXT, AT(engine_transcribe_model), NULL, 0, 200, NULL, NULL,
+	    "Model that is asked for. With the built-in engine: directory of its model." },
+	{ "engine.transcribe.timeout", AS_INT, AT(engine_transcribe_timeout), "600", 1, 86400, "seconds", NULL,
+	    "How long one request may take." },
+	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+/* Settings live as long as the program. */
+static struct arena *
+conf_mem(void)
+{
+	static struct arena *mem;
+
+	if (mem == NULL)
+		mem = arena_new(16 << 20);
+	return mem;
+}
+
+static bool
+fail(struct reading *in, const struct setting *s, const char *what)
+{
+	const char *where;
+
+	if (in->variable != NULL)
+		where = arena_printf(conf_mem(), "environment variable %s", in->variable);
+	else if (in->line > 0)
+		where = arena_printf(conf_mem(), "%s:%d", in->name, in->line);
+	else
+		where = in->name;
+	in->fault = s == NULL ? arena_printf(conf_mem(), "%s: %s", where, what) :
+	    arena_printf(conf_mem(), "%s: %s %s", where, s->key, what);
+	return false;
+}
+
+static bool
+item_any(const char *item)
+{
+	for (; *item != '\0'; item++)
+		if (isalnum((unsigned char)*item) == 0 && strchr("._-:[]", *item) == NULL)
+			return false;
+	return true;
+}
+
+static bool
+item_rung(const char *item)
+{
+	int64_t n;
+
+	return int_parse(item, &n) && n >= 144 && n <= 4320 && n % 2 == 0;
+}
+
+/* Length of scheme://host[:port] at the start of the text, or 0. */
+static size_t
+origin_length(const char *text)
+{
+	const char *p = text, *host, *port;
+	int64_t n = 0;
+
+	if (strncmp(p, "https://", 8) == 0)
+		p += 8;
+	else if (strncmp(p, "http://", 7) == 0)
+		p += 7;
+	else
+		return 0;
+	host = p;
+	if (*p == '[')
+		p += strspn(p, "[0123456789abcdefABCDEF:.]");
+	else
+		while (isalnum((unsigned char)*p) != 0 || *p == '.' || *p == '-')
+			p++;
+	if (p == host)
+		return 0;
+	if (*p != ':')
+		return (size_t)(p - text);
+	for (port = ++p; isdigit((unsigned char)*p) != 0 && p - port < 6; p++)
+		n = n * 10 + (*p - '0');
+	return p > port && n >= 1 && n <= 65535 ? (size_t)(p - text) : 0;
+}
+
+static bool
+item_origin(const char *item)
+{
+	size_t n = origin_length(item);
+
+	return strcmp(item, "*") == 0 || (n > 0 && item[n] == '\0');
+}
+
+static bool
+item_network(const char *item)
+{
+	char address[INET6_ADDRSTRLEN];
+	unsigned char bytes[16];
+	size_t n = strcspn(item, "/");
+	int64_t bits = 0;
+	bool v6 = strchr(item, ':') != NULL;
+
+	if (n >= sizeof(address))
+		return false;
+	memcpy(address, item, n);
+	address[n] = '\0';
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, address, bytes) != 1)
+		return false;
+	return item[n] == '\0' || (int_parse(item + n + 1, &bits) && bits >= 0 && bits <= (v6 ? 128 : 32));
+}
+
+static bool
+set_size(struct reading *in, const struct setting *s, const char *value)
+{
+	char *digits = arena_copy(conf_mem(), value);
+	size_t n = strspn(digits, "0123456789");
+	const char *unit;
+	int64_t bytes, factor = 1;
+
+	if (digits[n] != '\0') {
+		unit = strchr("KMGT", digits[n]);
+		if (unit == NULL || digits[n + 1] != '\0')
+			return fail(in, s, "must be a number of bytes, with K, M, G or T behind it for larger units");
+		factor = INT64_C(1) << (10 * (unit - "KMGT" + 1));
+		digits[n] = '\0';
+	}
+	if (!int_parse(digits, &bytes) || bytes < 0)
+		return fail(in, s, "must be a number of bytes, with K, M, G or T behind it for larger units");
+	if (bytes > s->max / factor || bytes * factor < s->min)
+		return fail(in, s, arena_printf(conf_mem(), "must be from %lld to %lld bytes", (long long)s->min, (long long)s->max));
+	*(int64_t *)((char *)in->conf + s->offset) = bytes * factor;
+	return true;
+}
+
+static bool
+set_int(struct reading *in, const struct setting *s, const char *value)
+{
+	int64_t n;
+
+	if (!int_parse(value, &n) || n < s->min || n > s->max)
+		return fail(in, s, arena_printf(conf_mem(), "must be a whole number from %lld to %lld", (long long)s->min,
+		    (long long)s->max));
+	*(int64_t *)((char *)in->conf + s->offset) = n;
+	return true;
+}
+
+static bool
+set_bool(struct reading *in, const struct setting *s, const char *value)
+{
+	bool yes = strcmp(value, "yes") == 0;
+
+	if (!yes && strcmp(value, "no") != 0)
+		return fail(in, s, "must be yes or no");
+	*(bool *)((char *)in->conf + s->offset) = yes;
+	return true;
+}
+
+static bool
+is_choice(const char *choices, const char *value)
+{
+	size_t n;
+
+	for (; *choices != '\0'; choices += n, choices += strspn(choices, " ")) {
+		n = strcspn(choices, " ");
+		if (strlen(value) == n && strncmp(choices, value, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+keep(struct reading *in, const struct setting *s, const char *value)
+{
+	*(const char **)((char *)in->conf + s->offset) = value[0] == '\0' ? NULL : arena_copy(conf_mem(), value);
+	return true;
+}
+
+static bool
+set_list(struct reading *in, const struct setting *s, const char *value)
+{
+	char *rest = arena_copy(conf_mem(), value), *item;
+	const char *all = "";
+
+	while ((item = strsep(&rest, ", \t")) != NULL) {
+		if (item[0] == '\0')
+			continue;
+		if (!s->item(item))
+			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item, s->choices));
+		all = arena_printf(conf_mem(), "%s%s%s", all, all[0] == '\0' ? "" : ",", item);
+	}
+	return keep(in, s, all);
+}
+
+static bool
+set_origin(struct reading *in, const struct setting *s, const char *value)
+{
+	size_t n = origin_length(value);
+
+	if (n == 0)
+		return fail(in, s, "must be http:// or https://, a host and perhaps a port");
+	if (s->type == AS_ORIGIN && strcmp(value + n, "/") == 0)
+		return fail(in, s, "must not end in a slash");
+	if (s->type == AS_ORIGIN && value[n] != '\0')
+		return fail(in, s, "must end behind the host or the port: no path, no question mark");
+	if (value[n] != '\0' && (value[n] != '/' || strpbrk(value + n, "?# \t\"<>\\") != NULL))
+		return fail(in, s, "must be an address without ? and #");
+	return keep(in, s, value);
+}
+
+/* The first line of a file.  NULL: not readable, errno says why. */
+static char *
+first_line(const char *file)
+{
+	char line[4097];
+	size_t n;
+	FILE *f;
+
+	f = fopen(file, "re");
+	if (f == NULL)
+		return NULL;
+	errno = 0;
+	n = fread(line, 1, sizeof(line) - 1, f);
+	if (ferror(f) != 0) {
+		n = (size_t)errno;
+		fclose(f);
+		errno = (int)n;
+		return NULL;
+	}
+	fclose(f);
+	line[n] = '\0';
+	line[strcspn(line, "\r\n")] = '\0';
+	return arena_copy(conf_mem(), line);
+}
+
+static bool
+is_play_key(const char *text)
+{
+	return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
+}
+
+static bool
+set_secret(struct reading *in, const struct setting *s, const char *file)
+{
+	const char *secret;
+
+	if (file[0] != '/')
+		return fail(in, s, "must be an absolute path");
+	if (s->type == AS_PLAY_KEY)
+		in->conf->play_key_file = arena_copy(conf_mem(), file);
+	secret = first_line(file);
+	if (secret == NULL && errno == ENOENT && s->type == AS_PLAY_KEY)
+		return true;
+	if (secret == NULL)
+		return fail(in, s, arena_printf(conf_mem(), "names %s, which cannot be read: %s", file, strerror(errno)));
+	if (secret[0] == '\0')
+		return fail(in, s, arena_printf(conf_mem(), "names %s, whose first line is empty", file));
+	if (s->type == AS_PLAY_KEY && !is_play_key(secret))
+		return fail(in, s, arena_printf(conf_mem(), "names %s, which does not hold 64 hex digits", file));
+	*(const char **)((char *)in->conf + s->offset) = secret;
+	return true;
+}
+
+static bool
+set(struct reading *in, const struct setting *s, const char *value)
+{
+	if (s->type == AS_LIST ? strlen(value) > (size_t)s->max : s->max > 0 && (s->type == AS_TEXT || s->type == AS_PATH ||
+	    s->type == AS_ORIGIN || s->type == AS_URL) && strlen(value) > (size_t)s->max)
+		return fail(in, s, arena_printf(conf_mem(), "is longer than %lld bytes", (long long)s->max));
+	/* Nothing behind the = takes back a default, where nothing is possible. */
+	if (value[0] == '\0' && s->otherwise != NULL)
+		return fail(in, s, "needs a value");
+	switch (s->type) {
+	case AS_INT:
+		return set_int(in, s, value);
+	case AS_SIZE:
+		return set_size(in, s, value);
+	case AS_BOOL:
+		return set_bool(in, s, value);
+	case AS_LIST:
+		return set_list(in, s, value);
+	case AS_CHOICE:
+		return is_choice(s->choices, value) ? keep(in, s, value) :
+		    fail(in, s, arena_printf(conf_mem(), "must be one of: %s", s->choices));
+	case AS_PATH:
+		return value[0] == '/' ? keep(in, s, value) : fail(in, s, "must be an absolute path");
+	case AS_ORIGIN:
+	case AS_URL:
+		return value[0] == '\0' ? true : set_origin(in, s, value);
+	case AS_SECRET:
+	case AS_PLAY_KEY:
+		return value[0] == '\0' ? true : set_secret(in, s, value);
+	case AS_TEXT:
+		break;
+	}
+	return keep(in, s, value);
+}
+
+/* Insertions, deletions and exchanges that make a into b. */
+static size_t
+distance(const char *a, const char *b)
+{
+	size_t row[64], above, left, i, j, m = strlen(b);
+
+	if (m >= 64)
+		return 64;
+	for (j = 0; j <= m; j++)
+		row[j] = j;
+	for (i = 0; a[i] != '\0'; i++) {
+		above = row[0];
+		row[0] = i + 1;
+		for (j = 0; j < m; j++) {
+			left = row[j + 1];
+			row[j + 1] = above + (a[i] != b[j]);
+			if (left + 1 < row[j + 1])
+				row[j + 1] = left + 1;
+			if (row[j] + 1 < row[j + 1])
+				row[j + 1] = row[j] + 1;
+			above = left;
+		}
+	}
+	return row[m];
+}
+
+static bool
+fail_unknown(struct reading *in, const char *key)
+{
+	const char *nearest = NULL, *last;
+	size_t i, d, best = 5;
+
+	for (i = 0; i < SETTINGS; i++) {
+		d = distance(key, settings[i].key);
+		/* "slots" and "job_slots" mean job.slots */
+		last = strrchr(settings[i].key, '.');
+		if (last != NULL && strcmp(key, last + 1) == 0)
+			d = 1;
+		if (d < best) {
+			best = d;
+			nearest = settings[i].key;
+		}
+	}
+	if (nearest != NULL)
+		return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"; did you mean \"%s\"?", key, nearest));
+	return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"", key));
+}
+
+static const struct setting *
+find(const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < SETTINGS; i++)
+		if (strcmp(settings[i].key, key) == 0)
+			return &settings[i];
+	return NULL;
+}
+
+static char *
+trim(char *text)
+{
+	char *end;
+
+	text += strspn(text, " \t");
+	end = text + strlen(text);
+	while (end > text && strchr(" \t\r", end[-1]) != NULL)
+		*--end = '\0';
+	return text;
+}
+
+static bool
+read_line(struct reading *in, char *line, int *seen)
+{
+	const struct setting *s;
+	char *key, *value, *p;
+
+	line = trim(line);
+	if (line[0] == '\0' || line[0] == '#')
+		return true;
+	value = strchr(line, '=');
+	if (value == NULL)
+		return fail(in, NULL, "expected: key = value");
+	*value++ = '\0';
+	key = trim(line);
+	for (p = value; (p = strchr(p, '#')) != NULL; p++)
+		if (p[-1] == ' ' || p[-1] == '\t') {
+			*p = '\0';
+			break;
+		}
+	s = find(key);
+	if (s == NULL)
+		return fail_unknown(in, key);
+	if (seen[s - settings] != 0)
+		return fail(in, s, arena_printf(conf_mem(), "is set in line %d already", seen[s - settings]));
+	seen[s - settings] = in->line;
+	return set(in, s, trim(value));
+}
+
+static const char *
+variable_of(const char *key)
+{
+	char *name = arena_printf(conf_mem(), "KINOTHEK_%s", key), *p;
+
+	for (p = name; *p != '\0'; p++)
+		*p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
+	return name;
+}
+
+static bool
+read_environment(struct reading *in)
+{
+	const char *name, *value;
+	size_t i;
+
+	for (i = 0; i < SETTINGS; i++) {
+		name = variable_of(settings[i].key);
+		value = getenv(name);
+		if (value == NULL)
+			continue;
+		in->variable = name;
+		if (!set(in, &settings[i], value))
+			return false;
+	}
+	in->variable = NULL;
+	return true;
+}
+
+static bool
+read_all(struct reading *in, char *text)
+{
+	int seen[SETTINGS] = { 0 };
+	const char *variable;
+	char *line;
+	size_t i;
+
+	if (!utf8_valid(text, strlen(text)))
+		return fail(in, NULL, "is not UTF-8");
+	while ((line = strsep(&text, "\n")) != NULL) {
+		in->line++;
+		if (!read_line(in, line, seen))
+			return false;
+	}
+	in->line = 0;
+	/* Defaults come last, so that a default file is not looked for where another one was named. */
+	for (i = 0; i < SETTINGS; i++) {
+		variable = getenv(variable_of(settings[i].key));
+		if (seen[i] == 0 && settings[i].otherwise != NULL && variable == NULL && !set(in, &settings[i], settings[i].otherwise))
+			return false;
+	}
+	if (!read_environment(in))
+		return false;
+	if (strcmp(in->conf->engine_transcribe, "http") == 0 && in->conf->engine_transcribe_url == NULL)
+		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
+	return true;
+}
+
+const struct conf *
+conf_parse(const char *text, const char *name, const char **fault)
+{
+	struct reading in = { .name = name };
+
+	in.conf = NEW(conf_mem(), struct conf);
+	if (read_all(&in, arena_copy(conf_mem(), text)))
+		return in.conf;
+	*fault = in.fault;
+	return NULL;
+}
+
+static void __attribute__((noreturn, format(printf, 1, 2)))
+stop(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(EX_CONFIG);
+}
+
+/* The whole file; "" when it is the default one and not there. */
+static const char *
+read_file(const char *file, bool must_exist)
+{
+	char *text = arena_alloc(conf_mem(), (1 << 20) + 1);
+	FILE *f;
+	size_t n;
+
+	f = fopen(file, "re");
+	if (f == NULL && errno == ENOENT && !must_exist)
+		return "";
+	if (f == NULL)
+		stop("%s: cannot be read: %s", file, strerror(errno));
+	n = fread(text, 1, 1 << 20, f);
+	if (ferror(f) != 0)
+		stop("%s: cannot be read: %s", file, strerror(errno));
+	if (n == 1 << 20)
+		stop("%s: is larger than 1 MiB", file);
+	fclose(f);
+	if (strlen(text) != n)
+		stop("%s: holds a NUL byte", file);
+	return text;
+}
+
+const struct conf *
+conf_load_setup(void)
+{
+	const char *file = getenv("KINOTHEK_CONF"), *text, *fault;
+	const struct conf *conf;
+
+	text = file != NULL && file[0] != '\0' ? read_file(file, true) : read_file(file = KINOTHEK_CONF_FILE, false);
+	conf = conf_parse(text, file, &fault);
+	if (conf == NULL)
+		stop("%s", fault);
+	return conf;
+}
+
+const struct conf *
+conf_load(void)
+{
+	const struct conf *conf = conf_load_setup();
+
+	if (conf->play_key == NULL)
+		stop("play.key_file names %s, which is not there: run `kinothek init`", conf->play_key_file);
+	return conf;
+}
+
+static void
+print_values(FILE *out, const struct setting *s)
+{
+	const char *p;
+
+	switch (s->type) {
+	case AS_CHOICE:
+		for (p = s->choices; *p != '\0'; p += strspn(p, " ")) {
+			fprintf(out, "%s`%.*s`", p == s->choices ? "" : ", ", (int)strcspn(p, " "), p);
+			p += strcspn(p, " ");
+		}
+		return;
+	case AS_BOOL:
+		fputs("`yes`, `no`", out);
+		return;
+	case AS_INT:
+		fprintf(out, "%lld to %lld", (long long)s->min, (long long)s->max);
+		if (s->choices != NULL)
+			fprintf(out, " %s", s->choices);
+		return;
+	case AS_SIZE:
+		fputs("bytes, or with `K`, `M`, `G`, `T`", out);
+		return;
+	case AS_PATH:
+		fputs("absolute path", out);
+		return;
+	case AS_SECRET:
+		fputs("absolute path of a file", out);
+		return;
+	case AS_ORIGIN:
+	case AS_URL:
+		fputs("`http://…` or `https://…`", out);
+		return;
+	case AS_TEXT:
+		fprintf(out, "text, up to %lld bytes", (long long)s->max);
+		return;
+	case AS_LIST:
+	case AS_PLAY_KEY:
+		break;
+	}
+	fputs(s->choices, out);
+}
+
+void
+conf_reference(FILE *out)
+{
+	const struct setting *s;
+	size_t i;
+
+	fputs("# Settings\n\n"
+	    "The file is `" KINOTHEK_CONF_FILE "`, or the one that the environment variable `KINOTHEK_CONF` names. It holds lines of\n"
+	    "the form `key = value`; `#` at the start of a line or behind a blank begins a comment. A key that is not in this table,\n"
+	    "a key set twice or a value out of range stops the start, naming the line. The variable in the last column wins over the\n"
+	    "file. Secrets are never settings themselves: a setting names a file whose first line is the secret.\n\n"
+	    "| Key | Default | Values | Meaning | Variable |\n|---|---|---|---|---|\n", out);
+	for (i = 0; i < SETTINGS; i++) {
+		s = &settings[i];
+		fprintf(out, "| `%s` | ", s->key);
+		if (s->otherwise != NULL)
+			fprintf(out, "`%s`", s->otherwise);
+		fputs(" | ", out);
+		print_values(out, s);
+		fprintf(out, " | %s | `%s` |\n", s->doc, variable_of(s->key));
+	}
+}

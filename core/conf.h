@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Settings: one table, one file, environment override.  The file holds `key = value` lines and # comments; an unknown
+ * key stops the start.  KINOTHEK_<KEY> in the environment (upper case, dots as underscores) wins.  Secrets come from
+ * files that a setting names.  The reference, docs/settings.md, is printed from the table.
+ */
+#ifndef CORE_CONF_H
+#define CORE_CONF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct conf {
+	const char *public_url;			/* without a slash at its end */
+	const char *data_dir, *run_dir, *web_dir;
+	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;
+	int64_t db_port;
+	bool require_https;
+	const char *trusted_proxies, *cors_origins;
+	const char *play_key;			/* contents of play_key_file: 64 hex digits */
+	int64_t play_lifetime;			/* s */
+	int64_t upload_lifetime;		/* s without a byte */
+	int64_t upload_max_size;		/* bytes */
+	int64_t free_space;			/* bytes kept free on data_dir */
+	const char *video_rungs;		/* heights, "1080,720,360" */
+	const char *video_preset;		/* of x264 */
+	int64_t segment_seconds;
+	int64_t image_max_pixels;
+	int64_t document_max_pages;
+	int64_t job_slots, job_lease;		/* s */
+	const char *job_kinds;			/* NULL: all */
+	const char *sandbox;			/* "strict" or "degraded" */
+	const char *engine_transcribe;		/* "pocketsphinx" or "http" */
+	const char *engine_transcribe_url, *engine_transcribe_key, *engine_transcribe_model;
+	int64_t engine_transcribe_timeout;	/* s per request */
+	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
+	const char *log_level;
+	const char *play_key_file;		/* where play_key is kept */
+};
+
+/* Lists come comma-separated and without blanks, whatever the file has; an empty one is NULL. */
+
+/* Reads KINOTHEK_CONF, else /etc/kinothek/kinothek.conf if it is there, then the environment.  A fault (unknown key, bad
+ * value, unreadable secret) prints one sentence with file and line on standard error and ends the program with 78. */
+const struct conf *conf_load(void);
+
+/* The same for `kinothek`, which makes the play key: play_key stays NULL while its file is not there. */
+const struct conf *conf_load_setup(void);
+
+/* The same as conf_load_setup() from a text, for tests: NULL and a sentence in *fault instead of ending. */
+const struct conf *conf_parse(const char *text, const char *name, const char **fault);
+
+/* The reference as Markdown. */
+void conf_reference(FILE *);
+
+#endif

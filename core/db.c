@@ -1,0 +1,761 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The connection, its statements, and rows into structs.  Lists with filter and sort are in db_list.c. */
+#include <mysql.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/conf.h"
+#include "core/db.h"
+#include "core/db_list.h"
+#include "core/log.h"
+
+enum { MAX_STATEMENTS = 250, MAX_ARGS = 192, MAX_COLUMNS = 64, CELL = 256 };
+
+/* Where one column of a row lands before it goes into the struct. */
+struct cell {
+	union { int64_t n; double real; char text[CELL]; } value;
+	unsigned long length;
+	my_bool is_null;
+};
+
+struct statement {
+	struct statement *next;
+	const struct record *record;	/* NULL: no columns, or one plain one */
+	char *text;			/* whole SQL */
+	const char *literal;		/* address it was asked with */
+	char *suffix;
+	MYSQL_STMT *handle;
+	MYSQL_BIND *out;
+	struct cell *cells;
+	const struct field **columns;
+	unsigned n_columns, n_args;
+};
+
+struct db {
+	MYSQL *my;
+	const struct conf *conf;
+	struct arena *mem;
+	struct statement *buckets[128];
+	int n_statements;
+	bool in_transaction;
+	bool may_be_taken;		/* 1062 is an answer now */
+	enum db_failure failure;
+	int err;
+	char error[512];
+};
+
+struct db *
+db_open(const struct conf *conf)
+{
+	struct db *db = calloc(1, sizeof(*db));
+
+	if (db == NULL)
+		abort();
+	db->conf = conf;
+	return db;
+}
+
+struct arena *
+db_arena(struct db *db)
+{
+	return db->mem;
+}
+
+void
+db_use(struct db *db, struct arena *mem)
+{
+	db->mem = mem;
+}
+
+static void
+statement_free(struct statement *s, bool tell_server)
+{
+	if (tell_server && s->handle != NULL)
+		mysql_stmt_close(s->handle);
+	free(s->text);
+	free(s->suffix);
+	free(s->out);
+	free(s->cells);
+	free(s->columns);
+	free(s);
+}
+
+static void
+drop_statements(struct db *db, bool tell_server)
+{
+	struct statement *s, *next;
+	size_t i;
+
+	for (i = 0; i < sizeof(db->buckets) / sizeof(db->buckets[0]); i++) {
+		for (s = db->buckets[i]; s != NULL; s = next) {
+			next = s->next;
+			statement_free(s, tell_server);
+		}
+		db->buckets[i] = NULL;
+	}
+	db->n_statements = 0;
+}
+
+static void
+hang_up(struct db *db)
+{
+	if (db->my == NULL)
+		return;
+	drop_statements(db, true);
+	mysql_close(db->my);
+	db->my = NULL;
+	db->in_transaction = false;
+}
+
+void
+db_close(struct db *db)
+{
+	if (db == NULL)
+		return;
+	hang_up(db);
+	free(db);
+}
+
+/* Closing would send a goodbye on the parent's connection: the descriptor goes with the process instead. */
+void
+db_abandon(struct db *db)
+{
+	drop_statements(db, false);
+	db->my = NULL;
+	db->in_transaction = false;
+	db_forgive(db);
+}
+
+static enum db_failure
+weigh(int err)
+{
+	switch (err) {
+	case 0: return DB_FINE;
+	case 1213: case 1205: case 1047: return DB_AGAIN;
+	case 2002: case 2003: case 2006: case 2013: case 2055: case 1053: case 1927: case 1040: case 4031: return DB_LOST;
+	default: return DB_BROKEN;
+	}
+}
+
+static void
+fail(struct db *db, int err, const char *error, const char *sql)
+{
+	if (db->failure != DB_FINE)
+		return;
+	db->failure = weigh(err);
+	db->err = err;
+	snprintf(db->error, sizeof(db->error), "%s", error);
+	if (db->failure == DB_BROKEN && !(err == 1062 && db->may_be_taken))
+		log_line(LOG_LEVEL_ERROR, "db", LOG_INT("errno", err), LOG_TEXT("error", error), LOG_TEXT("sql", sql));
+}
+
+enum db_failure db_failure(const struct db *db) { return db->failure; }
+int db_errno(const struct db *db) { return db->err; }
+const char *db_error(const struct db *db) { return db->error; }
+
+void
+db_forgive(struct db *db)
+{
+	if (db->failure == DB_LOST)
+		hang_up(db);
+	db->failure = DB_FINE;
+	db->err = 0;
+	db->error[0] = '\0';
+}
+
+static bool
+dial_host(struct db *db, const char *host, const char *socket)
+{
+	static const char session[] = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576, innodb_lock_wait_timeout = 20";
+	static const char isolation[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+	/* An EXISTS beside an OR would be worked out for all assets before the first of the page is looked at. */
+	static const char row_by_row[] = "SET SESSION optimizer_switch = 'materialization=off'";
+	const struct conf *c = db->conf;
+	unsigned connect = 5, io = 120;
+	int err;
+
+	db->my = mysql_init(NULL);
+	if (db->my == NULL)
+		abort();
+	mysql_options(db->my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
+	mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
+	mysql_options(db->my, MYSQL_OPT_WRITE_TIMEOUT, &io);
+	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, (unsigned)c->db_port, socket,
+	    CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && mysql_query(db->my, session) == 0 &&
+	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0)
+		return true;
+	err = (int)mysql_errno(db->my);
+	fail(db, err == 1045 || err == 1049 || err == 1044 ? err : 2002, mysql_error(db->my), "connect");
+	mysql_close(db->my);
+	db->my = NULL;
+	return false;
+}
+
+/* The hosts in order, the first that answers; without any, the socket. */
+static bool
+dial(struct db *db)
+{
+	const char *p = db->conf->db_hosts;
+	char host[256];
+
+	if (db->my != NULL)
+		return true;
+	if (p == NULL || *p == '\0')
+		return dial_host(db, NULL, db->conf->db_socket);
+	while (*p != '\0') {
+		size_t n = strcspn(p, ", ");
+
+		snprintf(host, sizeof(host), "%.*s", (int)n, p);
+		if (n > 0) {
+			db->failure = DB_FINE;
+			if (dial_host(db, host, NULL))
+				return true;
+		}
+		p += n;
+		p += strspn(p, ", ");
+	}
+	return false;
+}
+
+static bool
+is_column(const struct field *f, bool brief)
+{
+	return (f->on & (COMPUTED | INPUT_ONLY)) == 0 && !(brief && f->on & DETAIL);
+}
+
+static void
+select_list(struct buf *b, const struct record *r, bool brief)
+{
+	const char *between = "SELECT ";
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		if (!is_column(&r->fields[i], brief))
+			continue;
+		buf_text(b, between);
+		if (r->fields[i].sql != NULL)
+			buf_text(b, r->fields[i].sql);
+		else
+			buf_printf(b, "t.`%s`", r->fields[i].name);
+		between = ", ";
+	}
+	buf_char(b, ' ');
+}
+
+static enum enum_field_types
+cell_type(const struct field *f)
+{
+	switch (f->kind) {
+	case KIND_INT: case KIND_BOOL: case KIND_NUMBER: case KIND_MOMENT: case KIND_POSITION: return MYSQL_TYPE_LONGLONG;
+	case KIND_REAL: return MYSQL_TYPE_DOUBLE;
+	case KIND_UUID: return MYSQL_TYPE_BLOB;
+	default: return MYSQL_TYPE_STRING;
+	}
+}
+
+static void
+bind_columns(struct statement *s, bool brief)
+{
+	const struct record *r = s->record;
+	unsigned n = 0;
+	size_t i;
+
+	s->out = calloc(r->n, sizeof(*s->out));
+	s->cells = calloc(r->n, sizeof(*s->cells));
+	s->columns = calloc(r->n, sizeof(*s->columns));
+	if (s->out == NULL || s->cells == NULL || s->columns == NULL)
+		abort();
+	for (i = 0; i < r->n; i++) {
+		if (!is_column(&r->fields[i], brief))
+			continue;
+		s->columns[n] = &r->fields[i];
+		s->out[n].buffer_type = cell_type(&r->fields[i]);
+		s->out[n].buffer = &s->cells[n].value;
+		s->out[n].buffer_length = sizeof(s->cells[n].value);
+		s->out[n].length = &s->cells[n].length;
+		s->out[n].is_null = &s->cells[n].is_null;
+		n++;
+	}
+	s->n_columns = n;
+}
+
+static size_t
+bucket(const struct db *db, const struct record *r, const char *literal, const char *suffix)
+{
+	uintptr_t h = (uintptr_t)r * 31 + (uintptr_t)literal;
+
+	for (; *suffix != '\0'; suffix++)
+		h = h * 33 + (unsigned char)*suffix;
+	return (h ^ h >> 9) % (sizeof(db->buckets) / sizeof(db->buckets[0]));
+}
+
+/*
+ * The prepared statement of prefix + literal + suffix.  A hit is by address, then by text: an address may come again
+ * with another text when SQL was put together in an arena.
+ */
+static struct statement *
+prepare(struct db *db, const struct record *r, const char *literal, const char *suffix, bool brief)
+{
+	size_t at = bucket(db, r, literal, suffix);
+	struct statement *s;
+	struct buf text = BUF(db->mem);
+
+	for (s = db->buckets[at]; s != NULL; s = s->next)
+		if (s->record == r && s->literal == literal && strcmp(s->suffix, suffix) == 0 &&
+		    strncmp(s->text + strlen(s->text) - strlen(suffix) - strlen(literal), literal, strlen(literal)) == 0)
+			return s;
+	if (db->n_statements >= MAX_STATEMENTS)
+		drop_statements(db, true);
+	if (r != NULL)
+		select_list(&text, r, brief);
+	buf_text(&text, literal);
+	buf_text(&text, suffix);
+	s = calloc(1, sizeof(*s));
+	if (s == NULL || (s->text = strdup(buf_string(&text))) == NULL || (s->suffix = strdup(suffix)) == NULL)
+		abort();
+	s->record = r;
+	s->literal = literal;
+	s->handle = mysql_stmt_init(db->my);
+	if (s->handle == NULL || mysql_stmt_prepare(s->handle, s->text, text.len) != 0) {
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		statement_free(s, true);
+		return NULL;
+	}
+	s->n_args = (unsigned)mysql_stmt_param_count(s->handle);
+	if (r != NULL)
+		bind_columns(s, brief);
+	s->next = db->buckets[at];
+	db->buckets[at] = s;
+	db->n_statements++;
+	return s;
+}
+
+static void
+bind_arg(MYSQL_BIND *b, const struct arg *a)
+{
+	static my_bool yes = 1;
+
+	b->buffer = (void *)(uintptr_t)&a->n;
+	switch (a->kind) {
+	case ARG_INT:
+		b->buffer_type = MYSQL_TYPE_LONGLONG;
+		break;
+	case ARG_REAL:
+		b->buffer_type = MYSQL_TYPE_DOUBLE;
+		break;
+	case ARG_UUID:
+		b->buffer_type = MYSQL_TYPE_BLOB;
+		b->buffer_length = 16;
+		if (uuid_is_none(a->id))
+			b->is_null = &yes;
+		break;
+	case ARG_TEXT: case ARG_BYTES:
+		b->buffer_type = a->kind == ARG_TEXT ? MYSQL_TYPE_STRING : MYSQL_TYPE_BLOB;
+		b->buffer = (void *)(uintptr_t)a->text;
+		b->buffer_length = a->text == NULL ? 0 : a->kind == ARG_TEXT ? strlen(a->text) : a->len;
+		if (a->text == NULL)
+			b->is_null = &yes;
+		break;
+	default:
+		b->buffer_type = MYSQL_TYPE_NULL;
+	}
+}
+
+static bool
+run_once(struct db *db, struct statement *s, const struct arg *args, int *err)
+{
+	MYSQL_BIND in[MAX_ARGS];
+	unsigned n = 0;
+
+	memset(in, 0, sizeof(in[0]) * (s->n_args < MAX_ARGS ? s->n_args + 1 : MAX_ARGS));
+	for (; args[n].kind != ARG_END && n < MAX_ARGS; n++)
+		if (n < s->n_args)
+			bind_arg(&in[n], &args[n]);
+	if (n != s->n_args) {
+		fail(db, 2034, "wrong number of arguments", s->text);
+		return false;
+	}
+	if ((n > 0 && mysql_stmt_bind_param(s->handle, in) != 0) || mysql_stmt_execute(s->handle) != 0) {
+		*err = (int)mysql_stmt_errno(s->handle);
+		return false;
+	}
+	return true;
+}
+
+/*
+ * Prepares if needed and executes.  A connection that turns out to be dead at the first statement outside a transaction
+ * is dialled once again: nothing was lost with it.
+ */
+static struct statement *
+execute(struct db *db, const struct record *r, const char *literal, const char *suffix, const struct arg *args, bool brief)
+{
+	bool may_redial = !db->in_transaction;
+	struct statement *s;
+	int err;
+
+	for (;;) {
+		if (db->failure != DB_FINE)
+			return NULL;
+		if (db->mem == NULL)
+			abort();
+		err = 0;
+		s = dial(db) ? prepare(db, r, literal, suffix, brief) : NULL;
+		if (s != NULL && run_once(db, s, args, &err))
+			return s;
+		if (s != NULL && err != 0)
+			fail(db, err, mysql_stmt_error(s->handle), s->text);
+		if (db->failure != DB_LOST || !may_redial)
+			return NULL;
+		may_redial = false;
+		hang_up(db);
+		db_forgive(db);
+	}
+}
+
+/* Text of any length: the cell holds short ones, longer ones are fetched again at their true length. */
+static const char *
+cell_text(struct db *db, struct statement *s, unsigned i)
+{
+	struct cell *c = &s->cells[i];
+	MYSQL_BIND again = { .buffer_type = MYSQL_TYPE_STRING };
+	unsigned long length = 0;
+	char *text;
+
+	if (c->length <= sizeof(c->value.text))
+		return arena_copy_n(db->mem, c->value.text, c->length);
+	text = arena_alloc(db->mem, c->length + 1);
+	again.buffer = text;
+	again.buffer_length = c->length;
+	again.length = &length;
+	if (mysql_stmt_fetch_column(s->handle, &again, i, 0) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	return text;
+}
+
+static void
+put_cell(struct db *db, struct statement *s, unsigned i, void *at)
+{
+	const struct field *f = s->columns[i];
+	struct cell *c = &s->cells[i];
+
+	if (c->is_null)
+		return;
+	switch (f->kind) {
+	case KIND_STRING: *(const char **)at = cell_text(db, s, i); break;
+	case KIND_INT: *(int64_t *)at = c->value.n; break;
+	case KIND_BOOL: *(bool *)at = c->value.n != 0; break;
+	case KIND_REAL: *(double *)at = c->value.real; break;
+	case KIND_NUMBER: *(struct number *)at = (struct number){ c->value.n, true }; break;
+	case KIND_UUID: memcpy(at, c->value.text, sizeof(struct uuid)); break;
+	case KIND_MOMENT: ((struct moment *)at)->ms = c->value.n; break;
+	case KIND_POSITION: *(struct position *)at = (struct position){ c->value.n, true }; break;
+	case KIND_JSON: ((struct json *)at)->text = cell_text(db, s, i); break;
+	case KIND_STRINGS: *(struct strings *)at = strings_parse(db->mem, cell_text(db, s, i)); break;
+	case KIND_NESTED: ((struct nested *)at)->row = record_parse(db->mem, f->of, cell_text(db, s, i)); break;
+	case KIND_LIST: *(struct list *)at = record_parse_list(db->mem, f->of, cell_text(db, s, i)); break;
+	}
+}
+
+/* True when a row was read into *row. */
+static bool
+fetch(struct db *db, struct statement *s, void *row)
+{
+	int got = mysql_stmt_fetch(s->handle);
+	unsigned i;
+
+	if (got == MYSQL_NO_DATA)
+		return false;
+	if (got != 0 && got != MYSQL_DATA_TRUNCATED) {
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		return false;
+	}
+	for (i = 0; i < s->n_columns; i++)
+		put_cell(db, s, i, (char *)row + s->columns[i]->offset);
+	return db->failure == DB_FINE;
+}
+
+void *
+db_rows_suffix(struct db *db, const struct record *r, const char *from, const char *suffix, const struct arg *args,
+    bool brief, size_t limit, size_t *n)
+{
+	struct statement *s = execute(db, r, from, suffix, args, brief);
+	size_t room = 0;
+	char *rows = NULL;
+
+	*n = 0;
+	if (s == NULL)
+		return NULL;
+	if (mysql_stmt_bind_result(s->handle, s->out) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	while (db->failure == DB_FINE && *n < limit) {
+		if (*n == room) {
+			char *more = arena_array(db->mem, room ? room * 2 : limit < 16 ? limit : 16, r->size);
+
+			if (room > 0)
+				memcpy(more, rows, room * r->size);
+			room = room ? room * 2 : limit < 16 ? limit : 16;
+			rows = more;
+		}
+		if (!fetch(db, s, rows + *n * r->size))
+			break;
+		++*n;
+	}
+	mysql_stmt_free_result(s->handle);
+	if (db->failure != DB_FINE || *n == 0) {
+		*n = 0;
+		return NULL;
+	}
+	return rows;
+}
+
+void *
+db_row(struct db *db, const struct record *r, const char *from, const struct arg *args)
+{
+	size_t n;
+
+	return db_rows_suffix(db, r, from, "", args, false, 1, &n);
+}
+
+void *
+db_rows(struct db *db, const struct record *r, const char *from, const struct arg *args, size_t *n)
+{
+	return db_rows_suffix(db, r, from, "", args, false, SIZE_MAX, n);
+}
+
+int64_t
+db_number_suffix(struct db *db, const char *sql, const char *suffix, const struct arg *args, int64_t otherwise)
+{
+	struct statement *s = execute(db, NULL, sql, suffix, args, false);
+	MYSQL_BIND out = { .buffer_type = MYSQL_TYPE_LONGLONG };
+	my_bool is_null = 0;
+	int64_t n = otherwise;
+
+	if (s == NULL)
+		return otherwise;
+	out.buffer = &n;
+	out.is_null = &is_null;
+	if (mysql_stmt_bind_result(s->handle, &out) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	else if (mysql_stmt_fetch(s->handle) != 0 || is_null)
+		n = otherwise;
+	if (mysql_stmt_errno(s->handle) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	mysql_stmt_free_result(s->handle);
+	return n;
+}
+
+int64_t
+db_number(struct db *db, const char *sql, const struct arg *args, int64_t otherwise)
+{
+	return db_number_suffix(db, sql, "", args, otherwise);
+}
+
+const char *
+db_text(struct db *db, const char *sql, const struct arg *args)
+{
+	static const struct field f = { .name = "text", .kind = KIND_STRING, .doc = "" };
+	struct statement *s = execute(db, NULL, sql, "", args, false);
+	const struct field *columns[1] = { &f };
+	struct cell cell;
+	MYSQL_BIND out = { .buffer_type = MYSQL_TYPE_STRING, .buffer = &cell.value, .buffer_length = sizeof(cell.value),
+	    .length = &cell.length, .is_null = &cell.is_null };
+	const char *text = NULL;
+	struct statement view;
+
+	if (s == NULL)
+		return NULL;
+	memset(&cell, 0, sizeof(cell));
+	view = *s;
+	view.cells = &cell;
+	view.columns = columns;
+	view.n_columns = 1;
+	if (mysql_stmt_bind_result(s->handle, &out) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	else
+		fetch(db, &view, &text);
+	mysql_stmt_free_result(s->handle);
+	return text;
+}
+
+int64_t
+db_run_suffix(struct db *db, const char *sql, const char *suffix, const struct arg *args)
+{
+	struct statement *s = execute(db, NULL, sql, suffix, args, false);
+	int64_t n;
+
+	if (s == NULL)
+		return -1;
+	n = (int64_t)mysql_stmt_affected_rows(s->handle);
+	if (mysql_stmt_field_count(s->handle) > 0)
+		mysql_stmt_free_result(s->handle);
+	return n;
+}
+
+int64_t
+db_run(struct db *db, const char *sql, const struct arg *args)
+{
+	return db_run_suffix(db, sql, "", args);
+}
+
+/* The argument that stores a field. */
+static struct arg
+field_arg(struct db *db, const struct field *f, const void *row)
+{
+	const void *at = (const char *)row + f->offset;
+	struct buf b = BUF(db->mem);
+
+	switch (f->kind) {
+	case KIND_STRING: return STR(*(const char *const *)at);
+	case KIND_INT: return INT(*(const int64_t *)at);
+	case KIND_BOOL: return INT(*(const bool *)at);
+	case KIND_REAL: return REAL(*(const double *)at);
+	case KIND_NUMBER: return ((const struct number *)at)->set ? INT(((const struct number *)at)->n) : STR(NULL);
+	case KIND_UUID: return ID(*(const struct uuid *)at);
+	case KIND_MOMENT: return TIME(*(const struct moment *)at);
+	case KIND_POSITION: return ((const struct position *)at)->set ? INT(((const struct position *)at)->ms) : STR(NULL);
+	case KIND_JSON: return STR(((const struct json *)at)->text);
+	case KIND_STRINGS: if (((const struct strings *)at)->at == NULL) return STR(NULL); break;
+	case KIND_NESTED: if (((const struct nested *)at)->row == NULL) return STR(NULL); break;
+	case KIND_LIST: break;
+	}
+	record_value(&b, f, row);
+	return STR(buf_string(&b));
+}
+
+static bool
+is_stored(const struct field *f)
+{
+	return (f->on & (COMPUTED | INPUT_ONLY)) == 0 && f->sql == NULL;
+}
+
+bool
+db_insert(struct db *db, const char *table, const struct record *r, const void *row)
+{
+	struct arg args[MAX_COLUMNS + 1];
+	struct buf b = BUF(db->mem);
+	bool done;
+	int n = 0;
+	size_t i;
+
+	buf_printf(&b, " `%s` (", table);
+	for (i = 0; i < r->n; i++) {
+		if (!is_stored(&r->fields[i]))
+			continue;
+		buf_printf(&b, n == 0 ? "`%s`" : ", `%s`", r->fields[i].name);
+		args[n++] = field_arg(db, &r->fields[i], row);
+	}
+	args[n].kind = ARG_END;
+	buf_text(&b, ") VALUES (?");
+	while (--n > 0)
+		buf_text(&b, ", ?");
+	buf_char(&b, ')');
+	db->may_be_taken = true;
+	done = db_run_suffix(db, "INSERT INTO", buf_string(&b), args) >= 0;
+	db->may_be_taken = false;
+	if (!done && db->err == 1062) {
+		db->failure = DB_FINE;
+		db->err = 0;
+	}
+	return done;
+}
+
+int64_t
+db_update(struct db *db, const char *table, const struct record *r, const void *row, uint64_t given, struct uuid id)
+{
+	struct arg args[MAX_COLUMNS + 3];
+	struct buf b = BUF(db->mem);
+	int n = 0;
+	size_t i;
+
+	buf_printf(&b, " `%s` SET ", table);
+	for (i = 0; i < r->n; i++) {
+		if ((given >> i & 1) == 0 || !is_stored(&r->fields[i]))
+			continue;
+		buf_printf(&b, "`%s` = ?, ", r->fields[i].name);
+		args[n++] = field_arg(db, &r->fields[i], row);
+	}
+	buf_text(&b, "version = version + 1, updated_at = ? WHERE id = ?");
+	args[n++] = TIME(moment_now());
+	args[n++] = ID(id);
+	args[n].kind = ARG_END;
+	return db_run_suffix(db, "UPDATE", buf_string(&b), args);
+}
+
+static bool
+plain(struct db *db, const char *sql)
+{
+	if (db->failure != DB_FINE || db->my == NULL)
+		return false;
+	if (mysql_query(db->my, sql) == 0)
+		return true;
+	fail(db, (int)mysql_errno(db->my), mysql_error(db->my), sql);
+	return false;
+}
+
+void
+db_begin(struct db *db)
+{
+	db_forgive(db);
+	if (db->in_transaction)
+		db_rollback(db);
+	if (!dial(db))
+		return;
+	if (!plain(db, "START TRANSACTION") && db->failure == DB_LOST) {
+		db_forgive(db);		/* hangs up: an idle connection had died */
+		if (!dial(db) || !plain(db, "START TRANSACTION"))
+			return;
+	}
+	db->in_transaction = db->failure == DB_FINE;
+}
+
+bool
+db_commit(struct db *db)
+{
+	bool fine;
+
+	if (!db->in_transaction)
+		return db->failure == DB_FINE;
+	if (db->failure != DB_FINE) {
+		db_rollback(db);
+		return false;
+	}
+	fine = plain(db, "COMMIT");
+	db->in_transaction = false;
+	return fine;
+}
+
+void
+db_rollback(struct db *db)
+{
+	if (db->in_transaction && db->my != NULL && mysql_query(db->my, "ROLLBACK") != 0)
+		hang_up(db);
+	db->in_transaction = false;
+}
+
+const char *
+db_script(struct db *db, const char *sql)
+{
+	int more;
+
+	if (!dial(db))
+		return db->error;
+	if (mysql_query(db->my, sql) != 0) {
+		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), "script");
+		return db->error;
+	}
+	do {
+		MYSQL_RES *result = mysql_store_result(db->my);
+
+		if (result != NULL)
+			mysql_free_result(result);
+		more = mysql_next_result(db->my);
+	} while (more == 0);
+	if (more > 0) {
+		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), "script");
+		return db->error;
+	}
+	return NULL;
+}

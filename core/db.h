@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One MariaDB or MySQL connection: prepared statements, typed binds, rows into structs.
+ *
+ * SQL is a string literal beside the code that uses it; values go in by ARGS only.  In db_row, db_rows and db_list the
+ * text starts at FROM, the main table is called t, and the column list comes from the record.  Statements are prepared
+ * once per connection and kept by the address of the literal.
+ *
+ * Failures are sticky: the first one (lost connection, deadlock, a fault in the SQL) is remembered, and every later call
+ * does nothing and says "no row", until db_begin() or db_forgive().  Callers therefore have no branch for it; the
+ * dispatcher and the job runner look at db_failure() once, at the end.
+ */
+#ifndef CORE_DB_H
+#define CORE_DB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/record.h"
+
+struct db;
+struct conf;
+
+enum db_failure {
+	DB_FINE,
+	DB_AGAIN,	/* 1213, 1205, 1047: begin again may help */
+	DB_LOST,	/* 2002, 2003, 2006, 2013: not connected; at COMMIT: outcome unknown */
+	DB_BROKEN,	/* our fault: logged with the statement */
+};
+
+enum arg_kind { ARG_END, ARG_INT, ARG_TEXT, ARG_BYTES, ARG_UUID, ARG_REAL, ARG_NULL };
+struct arg {
+	enum arg_kind kind;
+	union { int64_t n; double real; const char *text; struct uuid id; };
+	size_t len;		/* of ARG_BYTES */
+};
+#define INT(x) ((struct arg){ .kind = ARG_INT, .n = (x) })
+#define TIME(x) ((struct arg){ .kind = ARG_INT, .n = (x).ms })
+#define REAL(x) ((struct arg){ .kind = ARG_REAL, .real = (x) })
+#define STR(x) ((struct arg){ .kind = ARG_TEXT, .text = (x) })		/* NULL binds null */
+#define BYTES(x, n) ((struct arg){ .kind = ARG_BYTES, .text = (const char *)(x), .len = (n) })
+#define ID(x) ((struct arg){ .kind = ARG_UUID, .id = (x) })		/* none binds null */
+#define ARGS(...) ((const struct arg[]){ __VA_ARGS__, { .kind = ARG_END } })
+#define NO_ARGS ((const struct arg[]){ { .kind = ARG_END } })
+
+/* The database's clock in milliseconds: leases and due times compare against this one, not against a node's. */
+#define SQL_NOW "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+
+/* Nothing is dialled until the first statement.  db_close() ends it. */
+struct db *db_open(const struct conf *);
+void db_close(struct db *);
+
+/* Rows and strings are made in `mem` from now on. */
+void db_use(struct db *, struct arena *mem);
+struct arena *db_arena(struct db *);
+
+/* The first row as a new struct, or NULL: no row, or failed. */
+void *db_row(struct db *, const struct record *, const char *from, const struct arg *);
+/* All rows, one array.  *n is 0 and the result NULL when there are none. */
+void *db_rows(struct db *, const struct record *, const char *from, const struct arg *, size_t *n);
+
+/* The first column of the first row, or `otherwise`.  Whole statement: "SELECT COUNT(*) FROM media t WHERE …". */
+int64_t db_number(struct db *, const char *sql, const struct arg *, int64_t otherwise);
+const char *db_text(struct db *, const char *sql, const struct arg *);
+
+/* A page of a list: what a client asked for, and what it gets. */
+struct page {
+	int64_t page, perpage;		/* from 0; 1 to 50 */
+	const char *sort;		/* "name" or "name:desc"; NULL: newest first */
+	const char *filter;		/* "type=video+name~cat" as received, decoded */
+	const char *after;		/* cursor of the previous answer's `next`; then `page` only counts */
+	int64_t total;			/* in: -1 = count; otherwise taken as it is.  out: rows in all pages */
+	const char *next;		/* out: cursor of the following page, NULL at the end */
+	const char *fault, *fault_detail;	/* out: parameter at fault ("sort", "filter", "after"); nothing was read then */
+};
+/*
+ * One page of the rows that `from` names (its WHERE is there, even if only "WHERE 1").  Adds filter, order and limit from
+ * the record's own FILTER and SORT fields and ? marks, never a byte the client sent.  The id is always the last key, so
+ * that following `next` is a range read at any depth; plain page numbers use OFFSET.
+ */
+void *db_list(struct db *, const struct record *, const char *from, const struct arg *, struct page *, size_t *n);
+
+/* INSERT, UPDATE, DELETE.  Rows matched (not: changed), or -1 when failed. */
+int64_t db_run(struct db *, const char *sql, const struct arg *);
+
+/* Inserts all stored fields of the record.  False: a unique key is taken already (not a failure), or failed. */
+bool db_insert(struct db *, const char *table, const struct record *, const void *row);
+
+/* Sets the stored fields whose bit is in `given` (see record_bit) plus version and updated_at.  Rows matched, or -1. */
+int64_t db_update(struct db *, const char *table, const struct record *, const void *row, uint64_t given, struct uuid id);
+
+/* Only the dispatcher and the job runner call these.  db_commit() is true when the commit is certain. */
+void db_begin(struct db *);
+bool db_commit(struct db *);
+void db_rollback(struct db *);
+
+enum db_failure db_failure(const struct db *);
+void db_forgive(struct db *);
+/* The server's error number and text of the sticky failure, for the log. */
+int db_errno(const struct db *);
+const char *db_error(const struct db *);
+
+/* Many statements, no binds: migrations only.  NULL, or the server's text. */
+const char *db_script(struct db *, const char *sql);
+
+/* Forgets the connection without a word to the server: for the child after fork(). */
+void db_abandon(struct db *);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Pages and text of documents; see document.h.  Programs run in the jail, which reads the one file it is about. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unicode/ucnv.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "core/document.h"
+#include "core/image.h"
+#include "core/jail.h"
+#include "core/text.h"
+
+#define PAGE_CHARACTERS 3000
+#define JSON_MAX (8u << 20)
+
+static struct document
+failed(enum reason reason, const char *detail)
+{
+	return (struct document){ .reason = reason, .detail = detail };
+}
+
+/* Runs a program that reads `path` (its last argument but for `after`). */
+static bool
+run(struct arena *mem, const char *const *argv, const char *path, const char *dir, struct jail_result *r)
+{
+	const char *const read[] = { path, NULL };
+	struct jail jail = { .argv = argv, .read = read, .write_dir = dir, .in = -1, .memory = INT64_C(2) << 30,
+	    .file_size = INT64_C(1) << 30, .cpu_seconds = 300, .wall_seconds = 600, .idle_seconds = 300, .threads_only = true };
+
+	return jail_run(mem, &jail, r);
+}
+
+static enum reason
+run_reason(const struct jail_result *r)
+{
+	switch (r->end) {
+	case JAIL_NOT_STARTED: return REASON_SANDBOX;
+	case JAIL_SIGNALLED: return REASON_CRASHED;
+	case JAIL_IDLE: return REASON_NO_PROGRESS;
+	case JAIL_WALL: case JAIL_CPU: return REASON_TIME_LIMIT;
+	default: return REASON_DECODE_FAILED;
+	}
+}
+
+static enum reason
+pdf_fault(const struct jail_result *r)
+{
+	if (r->end != JAIL_EXITED)
+		return run_reason(r);
+	if (strstr(r->err, "Incorrect password") != NULL || strstr(r->err, "encryption") != NULL)
+		return REASON_ENCRYPTED;
+	if (strstr(r->err, "trailer") != NULL || strstr(r->err, "xref") != NULL)
+		return REASON_TRUNCATED;
+	return REASON_DECODE_FAILED;
+}
+
+static enum reason
+pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages)
+{
+	const char *const argv[] = { "pdfinfo", "-enc", "UTF-8", path, NULL };
+	struct jail_result r = { 0 };
+	const char *line;
+
+	*pages = 0;
+	if (!run(mem, argv, path, NULL, &r))
+		return pdf_fault(&r);
+	line = strncmp(r.out, "Pages:", 6) == 0 ? r.out : strstr(r.out, "\nPages:");
+	if (line != NULL)
+		*pages = strtoll(strchr(line, ':') + 1, NULL, 10);
+	if (*pages < 1)
+		return REASON_DECODE_FAILED;
+	return *pages > max_pages ? REASON_TOO_MANY_PAGES : REASON_NONE;
+}
+
+/* A picture of the first page; a document without it is still worth having. */
+static const char *
+pdf_preview(struct arena *mem, const char *path, const char *dir)
+{
+	const char *const argv[] = { "pdftoppm", "-q", "-png", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "1600", path,
+	    "preview", NULL };
+	struct jail_result r = { 0 };
+	int64_t width, height;
+	const char *seen;
+
+	if (!run(mem, argv, path, dir, &r) ||
+	    !image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen))
+		return NULL;
+	return "preview.png";
+}
+
+static bool
+take_text(void *user, const char *bytes, size_t n)
+{
+	struct buf *text = user;
+
+	buf_add(text, bytes, n < DOCUMENT_TEXT_MAX - text->len ? n : DOCUMENT_TEXT_MAX - text->len);
+	return text->len < DOCUMENT_TEXT_MAX;
+}
+
+static enum reason
+pdf_text(struct arena *mem, const char *path, struct buf *text)
+{
+	const char *const argv[] = { "pdftotext", "-q", "-enc", "UTF-8", "-eol", "unix", path, "-", NULL };
+	const char *const read[] = { path, NULL };
+	struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(2) << 30, .cpu_seconds = 600,
+	    .wall_seconds = 1200, .idle_seconds = 120, .threads_only = true, .on_out = take_text, .user = text };
+	struct jail_result r = { 0 };
+
+	/* It exits with 3 when the author forbids copying: then the document simply has no text. */
+	if (jail_run(mem, &jail, &r) || r.end == JAIL_STOPPED || (r.end == JAIL_EXITED && r.status == 3))
+		return REASON_NONE;
+	return pdf_fault(&r);
+}
+
+static struct document
+pdf_read(struct arena *mem, const char *path, int64_t max_pages, const char *dir)
+{
+	struct document d = { .pdf = path, .engine = "poppler" };
+	struct buf text = BUF(mem);
+
+	d.reason = pdf_pages(mem, path, max_pages, &d.pages);
+	if (d.reason != REASON_NONE)
+		return d;
+	d.reason = pdf_text(mem, path, &text);
+	d.text = buf_string(&text);
+	d.preview = pdf_preview(mem, path, dir);
+	return d;
+}
+
+/* Where LibreOffice is installed, or NULL. */
+static const char *
+libreoffice(void)
+{
+	static const char *const places[] = { "/usr/lib/libreoffice/program", "/usr/lib64/libreoffice/program",
+	    "/opt/libreoffice/program" };
+	size_t i;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		if (access(places[i], R_OK) == 0)
+			return places[i];
+	return NULL;
+}
+
+bool
+document_copy(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t n = -1;
+
+	while (in != -1 && out != -1 && (n = copy_file_range(in, NULL, out, NULL, 1 << 30, 0)) > 0)
+		;
+	if (in != -1)
+		close(in);
+	if (out != -1 && close(out) == -1)
+		n = -1;
+	return in != -1 && out != -1 && n == 0;
+}
+
+/* Some packages without a desktop leave out a file that Calc, as a library, cannot do without. */
+static bool
+opens(struct arena *mem, const char *libreoffice_place, const char *format)
+{
+	bool sheets = strcmp(format, "xlsx") == 0 || strcmp(format, "xls") == 0 || strcmp(format, "ods") == 0;
+
+	return !sheets || access(arena_printf(mem, "%s/../share/config/soffice.cfg/modules/scalc/ui/inputbar.ui",
+	    libreoffice_place), R_OK) == 0;
+}
+
+static const char *
+convert(struct arena *mem, const char *path, const char *format, const char *dir, enum reason *reason)
+{
+	const char *source = arena_printf(mem, "%s/document.%s", dir, format), *pdf = arena_printf(mem, "%s/document.pdf", dir);
+	const char *out;
+	struct stat st;
+
+	*reason = REASON_CONVERTER_MISSING;
+	if (libreoffice() == NULL || !opens(mem, libreoffice(), format))
+		return NULL;
+	if (!document_copy(path, source)) {
+		*reason = REASON_NO_SPACE;
+		return NULL;
+	}
+	*reason = image_helper(mem, (const char *const[]){ "pdf", libreoffice(), format, NULL }, source, dir, &out);
+	if (*reason == REASON_NONE && (stat(pdf, &st) != 0 || st.st_size == 0))
+		*reason = REASON_DECODE_FAILED;
+	return *reason == REASON_NONE ? pdf : NULL;
+}
+
+static bool
+reads_directly(const char *format)
+{
+	static const char *const formats[] = { "docx", "pptx", "xlsx", "odt", "odp", "ods" };
+	size_t i;
+
+	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (strcmp(format, formats[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Text from the helper: it has read a stranger's file, so what it says is cleaned like the file itself. */
+static struct document
+office_text(struct arena *mem, const char *path, const char *format)
+{
+	struct document d = { .engine = "kinothek" };
+	const char *out;
+
+	d.reason = image_helper(mem, (const char *const[]){ "office", format, NULL }, path, NULL, &out);
+	if (d.reason != REASON_NONE)
+		return d;
+	d.text = document_utf8(mem, out, strlen(out));
+	/* Slides and sheets are pages; the pages of a text are made by whoever draws it. */
+	for (out = d.text; strcmp(format, "docx") != 0 && strcmp(format, "odt") != 0 && *out != '\0'; out++)
+		d.pages += *out == '\f' || out == d.text;
+	return d;
+}
+
+/* The text is read first even where LibreOffice is: it refuses what inflates without end or asks for other files. */
+static struct document
+office_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
+{
+	struct document d = { .reason = REASON_CONVERTER_MISSING }, made;
+	enum reason reason;
+	const char *pdf;
+
+	if (reads_directly(format))
+		d = office_text(mem, path, format);
+	if (d.reason == REASON_FORMAT_NOT_ALLOWED || d.reason == REASON_ENCRYPTED)
+		return d;
+	pdf = convert(mem, path, format, dir, &reason);
+	if (pdf != NULL) {
+		made = pdf_read(mem, pdf, max_pages, dir);
+		made.engine = "libreoffice";
+		return made;
+	}
+	if (d.reason != REASON_NONE)
+		return reason == REASON_CONVERTER_MISSING ? d : failed(reason, NULL);
+	if (d.text[strspn(d.text, " \t\r\n\f")] == '\0')
+		return failed(REASON_CONVERTER_MISSING, "It has no text of its own, and there is no LibreOffice to draw its pages.");
+	if (image_text(mem, d.text, dir))
+		d.preview = "preview.png";
+	return d;
+}
+
+static struct document
+text_read(struct arena *mem, const char *path, const char *dir)
+{
+	struct document d = { .engine = "kinothek" };
+	char *bytes = arena_alloc(mem, DOCUMENT_TEXT_MAX);
+	size_t n = 0;
+	ssize_t got;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd == -1)
+		return failed(REASON_INTERNAL, NULL);
+	while (n < DOCUMENT_TEXT_MAX && (got = read(fd, bytes + n, DOCUMENT_TEXT_MAX - n)) > 0)
+		n += (size_t)got;
+	close(fd);
+	d.text = document_utf8(mem, bytes, n);
+	if (d.text == NULL)
+		return failed(REASON_DECODE_FAILED, "The code of its characters is not known.");
+	if (image_text(mem, d.text, dir))
+		d.preview = "preview.png";
+	return d;
+}
+
+struct document
+document_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
+{
+	if (strcmp(format, "pdf") == 0)
+		return pdf_read(mem, path, max_pages, dir);
+	if (strcmp(format, "txt") == 0)
+		return text_read(mem, path, dir);
+	return office_read(mem, path, format, max_pages, dir);
+}
+
+enum reason
+document_probe(struct arena *mem, const char *path, const char *format, int64_t max_pages, int64_t *pages)
+{
+	*pages = 0;
+	if (strcmp(format, "pdf") == 0)
+		return pdf_pages(mem, path, max_pages, pages);
+	if (strcmp(format, "txt") != 0 && !reads_directly(format) && (libreoffice() == NULL || !opens(mem, libreoffice(), format)))
+		return REASON_CONVERTER_MISSING;
+	return REASON_NONE;
+}
+
+const char *
+document_utf8(struct arena *mem, const char *bytes, size_t n)
+{
+	const char *code = n >= 2 && memcmp(bytes, "\xff\xfe", 2) == 0 ? "UTF-16LE" : n >= 2 && memcmp(bytes, "\xfe\xff", 2) == 0 ?
+	    "UTF-16BE" : "windows-1252";
+	bool marked = *code == 'U';
+	UErrorCode error = U_ZERO_ERROR;
+	int32_t size;
+	char *out;
+
+	if (n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0) {
+		bytes += 3;
+		n -= 3;
+	}
+	if (!marked) {
+		/* A piece cut off in the middle of a character is still UTF-8. */
+		for (size = 0; size < 4 && (size_t)size <= n; size++)
+			if (utf8_valid(bytes, n - (size_t)size))
+				return arena_copy_n(mem, bytes, n - (size_t)size);
+	}
+	size = (int32_t)n * 3 + 4;
+	out = arena_alloc(mem, (size_t)size);
+	size = ucnv_convert("UTF-8", code, out, size - 1, bytes + (marked ? 2 : 0), (int32_t)n - (marked ? 2 : 0), &error);
+	if (U_FAILURE(error))
+		return NULL;
+	out[size] = '\0';
+	return out;
+}
+
+/* Length of the next page: to a form feed, or (`flowing`) to the end of the line that passes 3,000 characters. */
+static size_t
+page_length(const char *text, bool flowing)
+{
+	size_t i, chars = 0;
+
+	for (i = 0; text[i] != '\0' && text[i] != '\f'; i++) {
+		chars += ((unsigned char)text[i] & 0xc0) != 0x80;
+		if (flowing && ((chars >= PAGE_CHARACTERS && text[i] == '\n') ||
+		    (chars >= 2 * PAGE_CHARACTERS && ((unsigned char)text[i + 1] & 0xc0) != 0x80)))
+			return i + 1;
+	}
+	return i;
+}
+
+/* Characters that only a terminal or a printer obeys become blanks: as JSON each would take six bytes. */
+static const char *
+without_controls(struct arena *mem, const char *text)
+{
+	char *out = arena_copy(mem, text), *p;
+
+	for (p = out; *p != '\0'; p++)
+		if (((unsigned char)*p < 32 && strchr("\t\n\f", *p) == NULL) || *p == 127)
+			*p = ' ';
+	return out;
+}
+
+static void
+add_page(struct buf *json, int64_t page, const char *text, size_t n)
+{
+	size_t room = json->len + 100 < JSON_MAX ? (JSON_MAX - json->len - 100) / 2 : 0;
+
+	while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
+		n--;
+	if (n > room)
+		for (n = room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+			;
+	if (n == 0)
+		return;
+	buf_text(json, json->text[json->len - 1] == '[' ? "{\"page\":" : ",{\"page\":");
+	buf_int(json, page);
+	buf_text(json, ",\"text\":");
+	buf_json_n(json, text, n);
+	buf_char(json, '}');
+}
+
+const char *
+document_json(struct arena *mem, const char *text)
+{
+	struct buf json = BUF(mem);
+	bool flowing = strchr(text, '\f') == NULL;
+	size_t length;
+	int64_t page;
+
+	text = without_controls(mem, text);
+	buf_text(&json, "{\"pages\":[");
+	for (page = 1; *text != '\0'; page++) {
+		length = page_length(text, flowing);
+		add_page(&json, page, text, length);
+		text += length;
+		if (*text == '\f')
+			text++;
+	}
+	buf_text(&json, "]}");
+	return buf_string(&json);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Documents: pages, text and a picture of the first page.  PDF goes to poppler's programs, office files to LibreOffice where
+ * it is installed, else their text is read directly; all of it in the jail.
+ */
+#ifndef CORE_DOCUMENT_H
+#define CORE_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/reasons.h"
+
+/* Text of one document that is kept; more is cut at a page's end. */
+#define DOCUMENT_TEXT_MAX (7 << 20)
+
+struct document {
+	enum reason reason;		/* REASON_NONE, or why it could not be read */
+	const char *detail;		/* a sentence for the user, where the reason alone is vague; or NULL */
+	int64_t pages;			/* 0: it has none of its own (a text) */
+	const char *text;		/* UTF-8, pages ended by form feeds; never NULL when it was read */
+	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */
+	const char *pdf;		/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
+	const char *engine;		/* "poppler", "libreoffice", "kinothek" */
+};
+
+/* Reads the file of the format that sniff.h told.  `dir` takes what is made. */
+struct document document_read(struct arena *, const char *path, const char *format, int64_t max_pages, const char *dir);
+
+/* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
+enum reason document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
+
+/* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into pages of
+ * about 3,000 characters at line ends. */
+const char *document_json(struct arena *, const char *text);
+
+/* A copy, never a link: what a jailed program may write to must not be the original.  False with errno. */
+bool document_copy(const char *from, const char *to);
+
+/* Any bytes as UTF-8: by byte order mark, as UTF-8 where they are, else as windows-1252.  NULL: no converter. */
+const char *document_utf8(struct arena *, const char *bytes, size_t n);
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Decoding and drawing with ImageMagick; runs in the jail, one picture per process, so nothing is freed at the end. */
+#include <lcms2.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"	/* its header for OpenCL */
+#include <wand/MagickWand.h>
+#pragma GCC diagnostic pop
+
+#include "core/buf.h"
+#include "core/image.h"
+
+/*
+ * Ours, not the system's: it is in the program, so that no missing file can open what it closes.  Coders are allowed by
+ * name; everything that reads another file, runs a program, fetches an address or interprets a script is not among them.
+ */
+static const char policy[] =
+    "<policymap>"
+    "<policy domain='delegate' rights='none' pattern='*'/>"
+    "<policy domain='filter' rights='none' pattern='*'/>"
+    "<policy domain='path' rights='none' pattern='@*'/>"
+    "<policy domain='path' rights='none' pattern='|*'/>"
+    "<policy domain='coder' rights='none' pattern='*'/>"
+    "<policy domain='coder' rights='read|write' pattern='{JPEG,PNG,WEBP,XC}'/>"
+    "<policy domain='coder' rights='read' pattern='{GIF,TIFF,TIFF64,BMP,HEIC,AVIF}'/>"
+    "</policymap>";
+
+static const size_t sides[] = { 320, 640, 1600, 3200 };
+#define N_SIDES (sizeof(sides) / sizeof(sides[0]))
+
+static const char *const fonts[] = {
+	"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",
+	"/usr/share/fonts/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
+	"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+};
+
+static void
+limit(ResourceType what, MagickSizeType amount)
+{
+	MagickSetResourceLimit(what, amount);
+}
+
+enum reason
+image_start(int64_t max_pixels)
+{
+	ExceptionInfo *e;
+	bool closed;
+
+	MagickWandGenesis();
+	e = AcquireExceptionInfo();
+	closed = SetMagickSecurityPolicy(policy, e) && !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "MVG") &&
+	    !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "SVG") &&
+	    !IsRightsAuthorized(DelegatePolicyDomain, ExecutePolicyRights, "gs") &&
+	    IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "JPEG");
+	if (!closed)
+		return REASON_SANDBOX;
+	/* Pixels are eight bytes here.  What does not fit in memory goes to a file in the working directory. */
+	limit(WidthResource, IMAGE_SIDE_MAX);
+	limit(HeightResource, IMAGE_SIDE_MAX);
+	limit(AreaResource, (MagickSizeType)max_pixels);
+	limit(MemoryResource, UINT64_C(1) << 30);
+	limit(MapResource, UINT64_C(1) << 30);
+	limit(DiskResource, (MagickSizeType)max_pixels * 24);
+	limit(ListLengthResource, 4);
+	limit(ThreadResource, 1);
+	limit(TimeResource, 600);
+	return REASON_NONE;
+}
+
+static uint32_t
+little(const unsigned char *p, int n)
+{
+	return n == 0 ? 0 : (uint32_t)p[0] | little(p + 1, n - 1) << 8;
+}
+
+static uint32_t
+big32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* Does a PNG, GIF or WebP file end before its end? */
+static bool
+is_cut_off(const unsigned char *p, size_t n, const char *coder)
+{
+	size_t at;
+
+	if (strcmp(coder, "PNG") == 0) {
+		for (at = 8; at + 12 <= n; at += 12 + (size_t)big32(p + at))
+			if (memcmp(p + at + 4, "IEND", 4) == 0)
+				return false;
+		return true;
+	}
+	if (strcmp(coder, "GIF") == 0)
+		return n == 0 || p[n - 1] != 0x3b;
+	return strcmp(coder, "WEBP") == 0 && (n < 12 || little(p + 4, 4) > n - 8);
+}
+
+static enum reason
+fault_of(ExceptionType kind, const char *text)
+{
+	if (kind == UndefinedException)
+		return REASON_NONE;
+	fprintf(stderr, "%s\n", text == NULL ? "" : text);
+	if (text != NULL && (strstr(text, "remature end") != NULL || strstr(text, "nsufficient image data") != NULL))
+		return REASON_TRUNCATED;
+	if (kind < ErrorException)	/* odd tags and the like */
+		return REASON_NONE;
+	return kind % 100 == ResourceLimitError % 100 ? REASON_TOO_MANY_PIXELS : REASON_DECODE_FAILED;
+}
+
+/* What went wrong.  Some of it is noted with the wand, some with the picture. */
+static enum reason
+fault(MagickWand *w)
+{
+	ExceptionType kind;
+	const char *text = MagickGetException(w, &kind);
+	enum reason reason = fault_of(kind, text);
+	const Image *image = reason == REASON_NONE ? GetImageFromMagickWand(w) : NULL;
+
+	return image != NULL ? fault_of(image->exception.severity, image->exception.reason) : reason;
+}
+
+/* The prefix forces the coder; [0] takes the first frame and leaves the others unread. */
+static void
+set_source(MagickWand *w, const char *coder, const char *frames)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s:picture[%s]", coder, frames);
+	MagickSetFilename(w, name);
+}
+
+static int64_t
+orientation(MagickWand *w, const char *coder)
+{
+	OrientationType turn = MagickGetImageOrientation(w);
+
+	/* The reader of HEIF has turned the picture already; its EXIF still tells of the turn. */
+	if (strcmp(coder, "HEIC") == 0 || strcmp(coder, "AVIF") == 0)
+		return 1;
+	return turn >= TopLeftOrientation && turn <= LeftBottomOrientation ? (int64_t)turn : 1;
+}
+
+static const char *
+colorspace_name(ColorspaceType space)
+{
+	switch ((int)space) {
+	case GRAYColorspace: case LinearGRAYColorspace: return "Gray";
+	case CMYKColorspace: return "CMYK";
+	case LabColorspace: return "Lab";
+	case RGBColorspace: return "RGB";
+	default: return "sRGB";
+	}
+}
+
+static bool
+has_profile(MagickWand *w)
+{
+	size_t n = 0;
+	unsigned char *bytes = MagickGetImageProfile(w, "icc", &n);
+
+	MagickRelinquishMemory(bytes);
+	return n > 0;
+}
+
+/* What cameras write is bytes of no known code: as JSON it becomes UTF-8, and long values are cut. */
+static void
+print_property(struct buf *out, MagickWand *w, const char *member, const char *property)
+{
+	char *text = MagickGetImageProperty(w, property);
+
+	buf_printf(out, ",\"%s\":", member);
+	if (text == NULL || *text == '\0')
+		buf_text(out, "null");
+	else
+		buf_json_n(out, text, strnlen(text, 100));
+}
+
+enum reason
+image_print_facts(const void *bytes, size_t n, const char *coder)
+{
+	MagickWand *w = NewMagickWand();
+	struct arena *mem = arena_new(1 << 20);
+	struct buf out = BUF(mem);
+	enum reason reason;
+	int64_t turn;
+	size_t width, height;
+
+	set_source(w, coder, "0-1");
+	if (!MagickPingImageBlob(w, bytes, n) && (reason = fault(w)) != REASON_NONE)
+		return reason;
+	if (MagickGetNumberImages(w) == 0)
+		return is_cut_off(bytes, n, coder) ? REASON_TRUNCATED : REASON_DECODE_FAILED;
+	MagickSetFirstIterator(w);
+	turn = orientation(w, coder);
+	width = MagickGetImageWidth(w);
+	height = MagickGetImageHeight(w);
+	buf_printf(&out, "{\"width\":%zu,\"height\":%zu,\"orientation\":%d,\"depth\":%zu,\"colorspace\":\"%s\",\"hasAlpha\":%s,"
+	    "\"hasColorProfile\":%s,\"isAnimated\":%s", turn >= 5 ? height : width, turn >= 5 ? width : height, (int)turn,
+	    MagickGetImageDepth(w), colorspace_name(MagickGetImageColorspace(w)),
+	    MagickGetImageAlphaChannel(w) ? "true" : "false", has_profile(w) ? "true" : "false",
+	    MagickGetNumberImages(w) > 1 ? "true" : "false");
+	print_property(&out, w, "cameraMake", "exif:Make");
+	print_property(&out, w, "cameraModel", "exif:Model");
+	print_property(&out, w, "takenAt", "exif:DateTimeOriginal");
+	buf_text(&out, "}\n");
+	fputs(buf_string(&out), stdout);
+	return REASON_NONE;
+}
+
+/* Colours as screens expect them: through the built-in profile when there is one, by formula otherwise. */
+static void
+to_srgb(MagickWand *w)
+{
+	cmsHPROFILE srgb = cmsCreate_sRGBProfile();
+	cmsUInt32Number n = 0;
+	void *bytes;
+
+	if (has_profile(w) && srgb != NULL && cmsSaveProfileToMem(srgb, NULL, &n)) {
+		bytes = AcquireMagickMemory(n);
+		if (bytes != NULL && cmsSaveProfileToMem(srgb, bytes, &n))
+			MagickProfileImage(w, "icc", bytes, n);
+	}
+	if (MagickGetImageColorspace(w) != GRAYColorspace)
+		MagickTransformImageColorspace(w, sRGBColorspace);
+	MagickSetImageDepth(w, 8);
+}
+
+/* The reader of WebP decodes whole animations.  This makes a still file of the first frame, in the same form: a canvas of
+ * the frame's size and the frame's chunks. */
+static const void *
+webp_still(const unsigned char *p, size_t *n)
+{
+	static const unsigned char head[30] = "RIFF\0\0\0\0WEBPVP8X\x0a";
+	size_t at = 12, size, i;
+	unsigned char *still;
+
+	if (*n < 30 || memcmp(p + 12, "VP8X", 4) != 0 || !(p[20] & 2))
+		return p;
+	for (; at + 8 <= *n && memcmp(p + at, "ANMF", 4) != 0; at += 8 + size + (size & 1)) {
+		size = little(p + at + 4, 4);
+		if (size > *n - at - 8)
+			return p;
+	}
+	if (at + 24 > *n)
+		return p;
+	size = little(p + at + 4, 4);
+	if (size < 16 || size > *n - at - 8)
+		return p;
+	still = AcquireMagickMemory(sizeof(head) + size);
+	if (still == NULL)
+		return p;
+	memcpy(still, head, sizeof(head));
+	memcpy(still + 24, p + at + 8 + 6, 6);
+	memcpy(still + sizeof(head), p + at + 24, size - 16);
+	if (memcmp(p + at + 24, "ALPH", size > 20 ? 4 : 0) == 0 || memcmp(p + at + 24, "VP8L", size > 20 ? 4 : 0) == 0)
+		still[20] = 0x10;
+	*n = sizeof(head) + size - 16;
+	for (i = 0; i < 4; i++)
+		still[4 + i] = (unsigned char)((*n - 8) >> 8 * i);
+	return still;
+}
+
+/* Reads one picture: upright, sRGB, without metadata. */
+static enum reason
+read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder)
+{
+	int64_t width, height;
+	const char *mime_type;
+	enum reason reason;
+	MagickWand *whole;
+
+	/* JPEG can be decoded at a half, a quarter or an eighth; this asks for no less than the largest form needs. */
+	if (image_header(bytes, n, &width, &height, &mime_type) && width > 3200 && height > 3200)
+		MagickSetOption(w, "jpeg:size", "3200x3200");
+	if (strcmp(coder, "WEBP") == 0)
+		bytes = webp_still(bytes, &n);
+	set_source(w, coder, "0");
+	MagickReadImageBlob(w, bytes, n);
+	reason = fault(w);
+	if (MagickGetNumberImages(w) == 0 && (reason == REASON_NONE || reason == REASON_DECODE_FAILED))
+		return is_cut_off(bytes, n, coder) ? REASON_TRUNCATED : REASON_DECODE_FAILED;
+	if (reason != REASON_NONE)
+		return reason;
+	if (strcmp(coder, "GIF") == 0) {	/* its frames lie somewhere on a canvas */
+		MagickSetImageBackgroundColor(w, NewPixelWand());
+		whole = MagickMergeImageLayers(w, FlattenLayer);
+		if (whole != NULL)
+			MagickSetImage(w, whole);
+	}
+	MagickResetImagePage(w, "0x0+0+0");
+	if (orientation(w, coder) != 1 && !MagickAutoOrientImage(w))
+		return fault(w);
+	to_srgb(w);
+	MagickStripImage(w);
+	return REASON_NONE;
+}
+
+/* Writes one form and reads its header back: what is printed is what the file says. */
+static enum reason
+write_form(MagickWand *w, const char *kind, const char *name, const char *mime_type, size_t quality)
+{
+	int64_t width, height;
+	const char *seen;
+
+	MagickSetImageCompressionQuality(w, quality);
+	if (!MagickWriteImage(w, name))
+		return fault(w) == REASON_TOO_MANY_PIXELS ? REASON_TOO_MANY_PIXELS : REASON_OUTPUT_INVALID;
+	name = strchr(name, ':') + 1;
+	if (!image_header_file(name, &width, &height, &seen) || strcmp(seen, mime_type) != 0 ||
+	    (size_t)width != MagickGetImageWidth(w) || (size_t)height != MagickGetImageHeight(w))
+		return REASON_OUTPUT_INVALID;
+	printf("%s %s %s %lld %lld\n", kind, name, mime_type, (long long)width, (long long)height);
+	return REASON_NONE;
+}
+
+static enum reason
+write_jpeg(MagickWand *w, const char *kind, const char *name)
+{
+	PixelWand *white = NewPixelWand();
+	MagickWand *flat = CloneMagickWand(w);
+	enum reason reason;
+
+	PixelSetColor(white, "white");
+	MagickSetImageBackgroundColor(flat, white);
+	if (MagickGetImageAlphaChannel(flat))
+		MagickSetImageAlphaChannel(flat, RemoveAlphaChannel);
+	MagickSetImageInterlaceScheme(flat, PlaneInterlace);
+	MagickSetSamplingFactors(flat, 2, (double[]){ 2, 1 });
+	reason = write_form(flat, kind, name, "image/jpeg", 84);
+	DestroyMagickWand(flat);
+	return reason;
+}
+
+/* Scales so that the longest side is `side`. */
+static bool
+scale(MagickWand *w, size_t side)
+{
+	size_t width = MagickGetImageWidth(w), height = MagickGetImageHeight(w), longest = width > height ? width : height;
+
+	if (longest <= side)
+		return true;
+	width = (width * side + longest / 2) / longest;
+	height = (height * side + longest / 2) / longest;
+	return MagickResizeImage(w, width > 0 ? width : 1, height > 0 ? height : 1, LanczosFilter, 1.0);
+}
+
+/* Largest first: each form is made from the one before, which has most of the work behind it. */
+enum reason
+image_make_variants(const void *bytes, size_t n, const char *coder)
+{
+	MagickWand *w = NewMagickWand();
+	enum reason reason = read_upright(w, bytes, n, coder);
+	size_t i, longest, side;
+	char name[64];
+
+	if (reason != REASON_NONE)
+		return reason;
+	longest = MagickGetImageWidth(w) > MagickGetImageHeight(w) ? MagickGetImageWidth(w) : MagickGetImageHeight(w);
+	MagickSetOption(w, "webp:method", "3");
+	for (i = N_SIDES; i-- > 0 && reason == REASON_NONE;) {
+		if (i > 0 && sides[i - 1] >= longest)
+			continue;		/* the smaller one holds all there is */
+		side = sides[i] < longest ? sides[i] : longest;
+		if (!scale(w, side))
+			return fault(w) == REASON_NONE ? REASON_DECODE_FAILED : fault(w);
+		snprintf(name, sizeof(name), "WEBP:%zu.webp", side);
+		reason = write_form(w, "image", name, "image/webp", 80);
+		snprintf(name, sizeof(name), "JPEG:%zu.jpg", side);
+		if (reason == REASON_NONE)
+			reason = write_jpeg(w, "image", name);
+		if (reason == REASON_NONE && (sides[i] == 640 || (i == 0 && longest <= 320)))
+			reason = write_jpeg(w, "poster", "JPEG:poster.jpg");
+	}
+	return reason;
+}
+
+/* A line as it is drawn.  The blank in front keeps @ from naming a file to read. */
+static const char *
+printable(struct arena *mem, const char *line, size_t n)
+{
+	char *out = arena_alloc(mem, n + 2);
+	size_t i;
+
+	out[0] = ' ';
+	for (i = 0; i < n; i++)
+		out[i + 1] = (unsigned char)line[i] < 32 ? ' ' : line[i];
+	return out;
+}
+
+/* Length of the next line of at most `most` characters, broken at a blank where there is one. */
+static size_t
+line_length(const char *text, size_t n, size_t most)
+{
+	size_t i, chars = 0, blank = 0;
+
+	for (i = 0; i < n && text[i] != '\n' && text[i] != '\f'; i++) {
+		if (text[i] == ' ' && i > 0)
+			blank = i;
+		if (((unsigned char)text[i] & 0xc0) != 0x80 && ++chars > most)
+			return blank > 0 ? blank : i;
+	}
+	return i;
+}
+
+enum reason
+image_draw_text(const char *text, size_t n)
+{
+	enum { WIDTH = 1240, HEIGHT = 1754, MARGIN = 100, LINE = 34, MOST = 82 };	/* A4 at 150 dpi */
+	struct arena *mem = arena_new(16 << 20);
+	MagickWand *w = NewMagickWand();
+	DrawingWand *pen = NewDrawingWand();
+	PixelWand *color = NewPixelWand();
+	size_t at, length, i;
+	int y = MARGIN + LINE;
+
+	for (i = 0; i < sizeof(fonts) / sizeof(fonts[0]) && access(fonts[i], R_OK) != 0; i++)
+		;
+	if (i == sizeof(fonts) / sizeof(fonts[0]))
+		return REASON_CONVERTER_MISSING;
+	PixelSetColor(color, "white");
+	MagickNewImage(w, WIDTH, HEIGHT, color);
+	PixelSetColor(color, "#222222");
+	DrawSetFillColor(pen, color);
+	DrawSetFont(pen, fonts[i]);
+	DrawSetFontSize(pen, 24);
+	for (at = 0; at < n && y < HEIGHT - MARGIN; at += length, y += LINE) {
+		length = line_length(text + at, n - at, MOST);
+		if (length > 0)
+			MagickAnnotateImage(w, pen, MARGIN, y, 0, printable(mem, text + at, length));
+		if (at + length < n)
+			length++;	/* the line's end, or the blank it was broken at */
+	}
+	MagickSetImageDepth(w, 8);
+	MagickStripImage(w);
+	return write_form(w, "image", "PNG:preview.png", "image/png", 75);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Pictures, in three parts:
+ * image_header.c reads sizes from headers, decodes nothing and needs no library: for every program.
+ * image_jail.c starts kinothek-image in the jail and reads its answers: for the jobs.
+ * image.c decodes and draws with ImageMagick: linked into kinothek-image alone.
+ */
+#ifndef CORE_IMAGE_H
+#define CORE_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/reasons.h"
+#include "core/record.h"
+
+/* Longest side of what is read, in either direction, whatever the setting image.max_pixels says. */
+#define IMAGE_SIDE_MAX 65000
+
+/* Width and height as stored (before any turn that EXIF asks for), and the media type ("image/png"), of the JPEG, PNG,
+ * GIF, WebP, TIFF, BMP, HEIC or AVIF file in memory.  False: none of these, or its header is cut off or impossible. */
+bool image_header(const void *bytes, size_t n, int64_t *width, int64_t *height, const char **mime_type);
+bool image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type);
+
+/* What is known of a picture without decoding it; the record is the JSON of metadata "file". */
+struct image_facts {
+	int64_t width, height;			/* upright */
+	int64_t orientation;			/* EXIF, 1 to 8; 1 when it says nothing or nonsense */
+	int64_t depth;				/* bits per sample */
+	const char *colorspace;			/* "sRGB", "Gray", "CMYK", … */
+	bool has_alpha, has_color_profile, is_animated;
+	const char *camera_make, *camera_model, *taken_at;	/* from EXIF; NULL: not said */
+};
+extern const struct record image_facts_record;
+
+/* Looks at the picture with the coder of sniff.h.  REASON_NONE and *facts, or why not.  More than max_pixels, or a side
+ * beyond IMAGE_SIDE_MAX, is REASON_TOO_MANY_PIXELS before anything is decoded. */
+enum reason image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels, struct image_facts **facts);
+
+/* A file that was made, in the directory it was asked into. */
+struct image_file { const char *name, *kind, *mime_type; int64_t width, height; };	/* kind: "image", "poster" */
+struct image_files { struct image_file at[16]; size_t n; };
+
+/* Makes upright sRGB forms without metadata in `dir`: longest side 320, 640, 1600 and 3200 (never above the original's),
+ * each as WebP (keeps transparency) and JPEG (laid on white), and a poster of at most 640.  The first frame of an
+ * animation.  Every file has been read back. */
+enum reason image_variants(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir,
+    struct image_files *);
+
+/* Draws the first lines of a text (UTF-8) as a page, dir/preview.png.  False when it cannot, e.g. without a font. */
+bool image_text(struct arena *, const char *text, const char *dir);
+
+/* Runs kinothek-image with these arguments: the file as standard input, `dir` (or NULL) to write to.  Its standard output
+ * comes back in *out. */
+enum reason image_helper(struct arena *, const char *const *args, const char *path, const char *dir, const char **out);
+
+/* For kinothek-image alone; all of them work on `bytes`, write to the working directory and print to standard output. */
+enum reason image_start(int64_t max_pixels);
+enum reason image_print_facts(const void *bytes, size_t n, const char *coder);
+enum reason image_make_variants(const void *bytes, size_t n, const char *coder);
+enum reason image_draw_text(const char *text, size_t n);
+
+#endif

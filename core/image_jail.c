@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starts kinothek-image in the jail.  Its answers come from a process that has read a stranger's file: all are checked. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/image.h"
+#include "core/jail.h"
+
+/* Address space that AddressSanitizer reserves is not memory that is used. */
+#ifdef KINOTHEK_ARENA_MALLOC
+#define MEMORY (INT64_C(1) << 46)
+#else
+#define MEMORY (INT64_C(4) << 30)
+#endif
+
+/* Where Debian's LibreOffice keeps its settings; what is not there is left out. */
+static const char *const readable[] = { "/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice", NULL };
+
+static const struct field image_facts_fields[] = {
+	FIELD(struct image_facts, width, .min = 1, .max = IMAGE_SIDE_MAX, .doc = "Pixels, upright"),
+	FIELD(struct image_facts, height, .min = 1, .max = IMAGE_SIDE_MAX, .doc = "Pixels, upright"),
+	FIELD(struct image_facts, orientation, .min = 1, .max = 8, .doc = "EXIF orientation"),
+	FIELD(struct image_facts, depth, .doc = "Bits per sample"),
+	FIELD(struct image_facts, colorspace, .max = 20, .doc = "sRGB, Gray, CMYK, Lab or RGB"),
+	FIELD(struct image_facts, has_alpha, .doc = "Has transparency"),
+	FIELD(struct image_facts, has_color_profile, .doc = "Carries an ICC profile"),
+	FIELD(struct image_facts, is_animated, .doc = "Has more than one frame or page"),
+	FIELD(struct image_facts, camera_make, .max = 100, .doc = "From EXIF"),
+	FIELD(struct image_facts, camera_model, .max = 100, .doc = "From EXIF"),
+	FIELD(struct image_facts, taken_at, .max = 100, .doc = "From EXIF, in the camera's time"),
+};
+const struct record image_facts_record = RECORD("ImageFacts", struct image_facts, image_facts_fields);
+
+/* The exit status of the helper is its reason. */
+static enum reason
+helper_reason(const struct jail_result *r)
+{
+	switch (r->end) {
+	case JAIL_EXITED:
+		return r->status >= 0 && r->status < REASON_COUNT ? (enum reason)r->status : REASON_CRASHED;
+	case JAIL_SIGNALLED:
+		return REASON_CRASHED;
+	case JAIL_IDLE:
+		return REASON_NO_PROGRESS;
+	case JAIL_WALL:
+	case JAIL_CPU:
+		return REASON_TIME_LIMIT;
+	case JAIL_STOPPED:
+		return REASON_OUTPUT_INVALID;
+	default:
+		return REASON_SANDBOX;
+	}
+}
+
+enum reason
+image_helper(struct arena *mem, const char *const *args, const char *path, const char *dir, const char **out)
+{
+	const char *argv[8] = { jail_helper(mem, "kinothek-image") }, *const env[] = { "PATH=/usr/bin:/bin", "LANG=C.UTF-8",
+	    dir == NULL ? "HOME=/nonexistent" : arena_printf(mem, "HOME=%s", dir),
+	    dir == NULL ? "MAGICK_TMPDIR=/nonexistent" : arena_printf(mem, "MAGICK_TMPDIR=%s", dir), "OMP_NUM_THREADS=1",
+	    "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" : arena_printf(mem, "TMPDIR=%s", dir), NULL };
+	struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .cpu_seconds = 600, .wall_seconds = 1200,
+	    .idle_seconds = 600, .memory = MEMORY, .threads_only = true };
+	struct jail_result result = { 0 };
+	size_t i;
+
+	*out = NULL;
+	for (i = 0; args[i] != NULL && i < 6; i++)
+		argv[i + 1] = args[i];
+	jail.in = open(path, O_RDONLY | O_CLOEXEC);
+	if (jail.in == -1)
+		return REASON_INTERNAL;
+	jail_run(mem, &jail, &result);
+	close(jail.in);
+	*out = result.out;
+	return helper_reason(&result);
+}
+
+/* Refuses by the header what would be too much to decode. */
+static enum reason
+check_size(const char *path, int64_t max_pixels)
+{
+	int64_t width, height;
+	const char *mime_type;
+
+	if (!image_header_file(path, &width, &height, &mime_type))
+		return REASON_TRUNCATED;
+	if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX || width * height > max_pixels)
+		return REASON_TOO_MANY_PIXELS;
+	return REASON_NONE;
+}
+
+enum reason
+image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, struct image_facts **facts)
+{
+	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
+	enum reason reason = check_size(path, max_pixels);
+
+	*facts = NULL;
+	if (reason == REASON_NONE)
+		reason = image_helper(mem, (const char *const[]){ "probe", pixels, coder, NULL }, path, NULL, &out);
+	if (reason != REASON_NONE)
+		return reason;
+	*facts = out == NULL ? NULL : record_parse(mem, &image_facts_record, out);
+	if (*facts == NULL || (*facts)->width < 1 || (*facts)->height < 1 || (*facts)->width > IMAGE_SIDE_MAX ||
+	    (*facts)->height > IMAGE_SIDE_MAX)
+		return REASON_OUTPUT_INVALID;
+	return REASON_NONE;
+}
+
+/* "kind name type width height": the name is one of ours, and the file is what the line says. */
+static bool
+parse_file(struct arena *mem, const char *line, const char *dir, struct image_file *f)
+{
+	char kind[8], name[32], type[16];
+	int64_t width, height;
+	const char *seen;
+
+	if (sscanf(line, "%7s %31s %15s %" SCNd64 " %" SCNd64, kind, name, type, &width, &height) != 5)
+		return false;
+	if (name[0] == '.' || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789.")] != '\0')
+		return false;
+	*f = (struct image_file){ arena_copy(mem, name), strcmp(kind, "poster") == 0 ? "poster" : "image" };
+	if (!image_header_file(arena_printf(mem, "%s/%s", dir, name), &f->width, &f->height, &seen))
+		return false;
+	f->mime_type = seen;
+	return f->width == width && f->height == height && strcmp(seen, type) == 0;
+}
+
+enum reason
+image_variants(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, const char *dir,
+    struct image_files *files)
+{
+	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out, *line;
+	enum reason reason = check_size(path, max_pixels);
+
+	files->n = 0;
+	if (reason == REASON_NONE)
+		reason = image_helper(mem, (const char *const[]){ "variants", pixels, coder, NULL }, path, dir, &out);
+	if (reason != REASON_NONE)
+		return reason;
+	for (line = out; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1) {
+		if (strchr(line, '\n') == NULL || files->n == sizeof(files->at) / sizeof(files->at[0]) ||
+		    !parse_file(mem, line, dir, &files->at[files->n]))
+			return REASON_OUTPUT_INVALID;
+		files->n++;
+	}
+	return files->n > 0 ? REASON_NONE : REASON_OUTPUT_INVALID;
+}
+
+bool
+image_text(struct arena *mem, const char *text, const char *dir)
+{
+	const char *path = arena_printf(mem, "%s/preview.txt", dir), *out, *seen;
+	size_t n = strnlen(text, 16384);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int64_t width, height;
+	bool written;
+
+	if (fd == -1)
+		return false;
+	written = write(fd, text, n) == (ssize_t)n;
+	close(fd);
+	return written && image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir, &out) == REASON_NONE &&
+	    image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen);
+}

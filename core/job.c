@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adding jobs, and what follows in the table when one of them ends. */
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/buf.h"
+#include "core/job.h"
+#include "core/log.h"
+
+#define FINAL "('succeeded', 'failed', 'cancelled')"
+
+static const struct field asset_args_fields[] = {
+	FIELD(struct asset_args, media_id, .required = true, .doc = "The asset"),
+	FIELD(struct asset_args, generation, .required = true, .doc = "Folder that the step writes to"),
+};
+const struct record asset_args_record = RECORD("AssetArgs", struct asset_args, asset_args_fields);
+
+static const struct field transcribe_args_fields[] = {
+	FIELD(struct transcribe_args, media_id, .required = true, .doc = "The asset"),
+	FIELD(struct transcribe_args, generation, .required = true, .doc = "Folder that holds its sound"),
+	FIELD(struct transcribe_args, language_code, .doc = "Language to expect; null: the engine's own"),
+};
+const struct record transcribe_args_record = RECORD("TranscribeArgs", struct transcribe_args, transcribe_args_fields);
+
+static const struct field purge_args_fields[] = {
+	FIELD(struct purge_args, keys, .required = true, .doc = "Keys of the store to delete"),
+};
+const struct record purge_args_record = RECORD("PurgeArgs", struct purge_args, purge_args_fields);
+
+static const struct field no_args_fields[] = {
+	FIELD(struct no_args, note, .doc = "For people"),
+};
+const struct record no_args_record = RECORD("NoArgs", struct no_args, no_args_fields);
+
+static const struct field job_error_fields[] = {
+	FIELD(struct job_error, code, .on = SERVER, .required = true, .doc = "Reason code, from a closed list"),
+	FIELD(struct job_error, detail, .on = SERVER, .doc = "What happened this time, in one sentence"),
+	FIELD(struct job_error, remedy, .on = SERVER, .required = true, .doc = "What to do about it"),
+	FIELD(struct job_error, retryable, .on = SERVER, .doc = "May it help to start it again?"),
+};
+const struct record job_error_record = RECORD("JobError", struct job_error, job_error_fields);
+
+/* The error of the last attempt stays on the row while it waits for the next one: a client then sees why. */
+static const struct field job_fields[] = {
+	FIELD(struct job_row, id, .on = SERVER, .required = true, .doc = "Unique id"),
+	FIELD(struct job_row, tenant_id, .on = HIDDEN, .doc = "Whose work it is"),
+	FIELD(struct job_row, media_id, .doc = "The asset it works on"),
+	FIELD(struct job_row, ingest_id, .doc = "The first job of the ingest that it is a step of"),
+	FIELD(struct job_row, kind, .on = FILTER | SORT, .required = true, .doc = "What it does"),
+	FIELD(struct job_row, status, .on = FILTER, .required = true, .sql = "IF(t.state = 'ready', 'queued', t.state)",
+	    .one_of = "waiting delayed queued running succeeded failed cancelled", .doc = "waiting: on other jobs; delayed: until "
+	    "its next attempt; queued: until a runner is free"),
+	FIELD(struct job_row, progress, .required = true, .max = 100, .doc = "Percent"),
+	FIELD(struct job_row, attempt, .required = true, .max = 1000, .doc = "Attempts so far"),
+	FIELD(struct job_row, max_attempts, .required = true, .max = 1000, .doc = "Attempts after which it has failed"),
+	FIELD(struct job_row, error, .of = &job_error_record, .doc = "Why the last attempt failed"),
+	FIELD(struct job_row, log_tail, .doc = "Last lines of its log"),
+	FIELD(struct job_row, created_at, .on = SORT, .required = true, .doc = "When it was added"),
+	FIELD(struct job_row, started_at, .doc = "When the last attempt began"),
+	FIELD(struct job_row, finished_at, .doc = "When it reached its final state"),
+	FIELD(struct job_row, updated_at, .required = true, .sql = "GREATEST(t.created_at, t.started_at, t.finished_at)",
+	    .doc = "When its state changed last"),
+	FIELD(struct job_row, version, .on = HIDDEN, .sql = "t.fence * 1000 + t.progress", .doc = "For the ETag"),
+};
+const struct record job_record = RECORD("Job", struct job_row, job_fields);
+
+static const struct job_kind kinds[] = {
+#define KIND_ROW(kind, attempts, seconds, step, weight, needed, doc) \
+	{ #kind, step, doc, attempts, seconds, weight, needed, &kind##_args_record },
+	JOB_KINDS(KIND_ROW)
+#undef KIND_ROW
+};
+
+static const struct job_kind *more_kinds;
+static size_t n_more_kinds;
+static bool added;
+
+void
+job_kinds_add(const struct job_kind *table, size_t n)
+{
+	more_kinds = table;
+	n_more_kinds = n;
+}
+
+const struct job_kind *
+job_kind(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return &kinds[i];
+	for (i = 0; i < n_more_kinds; i++)
+		if (strcmp(more_kinds[i].name, name) == 0)
+			return &more_kinds[i];
+	return NULL;
+}
+
+const char *
+job_error(struct arena *mem, enum reason reason, const char *detail)
+{
+	const struct reason_info *info = reason_info(reason);
+	struct job_error error = { info->code, detail, info->remedy, info->retryable };
+	struct buf out = BUF(mem);
+
+	record_store(&out, &job_error_record, &error);
+	return buf_string(&out);
+}
+
+/*
+ * The shared lock on what it waits for closes a gap: a job that ends at this moment either is seen as ended here, or sees
+ * our row when it looks for those who wait.
+ */
+static int
+insert_waits(struct db *db, struct uuid id, const struct job_wait *waits, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && !uuid_is_none(waits[i].on); i++) {
+		db_text(db, "SELECT state FROM jobs WHERE id = ? LOCK IN SHARE MODE", ARGS(ID(waits[i].on)));
+		db_run(db, "INSERT INTO job_waits (job_id, on_id, needed) VALUES (?, ?, ?)",
+		    ARGS(ID(id), ID(waits[i].on), INT(waits[i].needed)));
+	}
+	return (int)i;
+}
+
+struct uuid
+job_insert(struct db *db, const char *kind, const struct record *record, const void *args, struct job_place p)
+{
+	const struct job_kind *k = job_kind(kind);
+	struct arena *mem = arena_new(1 << 20);
+	struct buf json = BUF(mem);
+	const char *state = "ready";
+
+	if (k == NULL) {
+		log_text(LOG_LEVEL_ERROR, "job", "there is no kind of job called %s", kind);
+		abort();
+	}
+	if (uuid_is_none(p.id))
+		p.id = uuid_new();
+	if (!uuid_is_none(p.waits[0].on))
+		state = "waiting";
+	else if (p.delay_ms > 0)
+		state = "delayed";
+	record_store(&json, record, args);
+	db_run(db, "INSERT INTO jobs (id, tenant_id, media_id, ingest_id, kind, args, state, priority, run_at, max_attempts, "
+	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " + ?, ?, " SQL_NOW ")",
+	    ARGS(ID(p.id), ID(p.tenant_id), ID(p.media_id), ID(p.ingest_id), STR(kind), STR(buf_string(&json)), STR(state),
+	    INT(p.priority == 0 ? PRIORITY_NORMAL : p.priority), INT(p.delay_ms), INT(k->attempts)));
+	arena_free(mem);
+	if (insert_waits(db, p.id, p.waits, sizeof(p.waits) / sizeof(p.waits[0])) > 0)
+		job_release(db, p.id);
+	added = true;
+	return p.id;
+}
+
+bool
+job_added(void)
+{
+	bool was = added;
+
+	added = false;
+	return was;
+}
+
+/* Fails one waiting job whose needed one has failed, and those that need it in turn. */
+static void
+fail_dependent(struct db *db, struct uuid id)
+{
+	struct arena *mem = arena_new(1 << 16);
+
+	db_run(db, "UPDATE jobs SET state = 'failed', error = ?, finished_at = " SQL_NOW " WHERE id = ? AND state = 'waiting'",
+	    ARGS(STR(job_error(mem, REASON_DEPENDENCY_FAILED, NULL)), ID(id)));
+	arena_free(mem);
+	job_settled(db, id);
+}
+
+/* The row is locked before counting: of two that end at the same time, the second then sees the first one's state. */
+bool
+job_release(struct db *db, struct uuid id)
+{
+	const char *state = db_text(db, "SELECT state FROM jobs WHERE id = ? FOR UPDATE", ARGS(ID(id)));
+
+	if (state == NULL || strcmp(state, "waiting") != 0)
+		return false;
+	if (db_number(db, "SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
+	    "AND j.state IN ('failed', 'cancelled')", ARGS(ID(id)), 0) > 0) {
+		fail_dependent(db, id);
+		return true;
+	}
+	if (db_number(db, "SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? "
+	    "AND j.state NOT IN " FINAL, ARGS(ID(id)), 1) > 0)
+		return false;
+	added = true;
+	return db_run(db, "UPDATE jobs SET state = IF(run_at > " SQL_NOW ", 'delayed', 'ready') WHERE id = ? "
+	    "AND state = 'waiting'", ARGS(ID(id))) == 1;
+}
+
+struct waiter { struct uuid job_id; };
+static const struct field waiter_fields[] = {
+	FIELD(struct waiter, job_id, .doc = "The job that waits"),
+};
+static const struct record waiter_record = RECORD("Waiter", struct waiter, waiter_fields);
+
+void
+job_settled(struct db *db, struct uuid id)
+{
+	const struct waiter *w;
+	size_t i, n;
+
+	w = db_rows(db, &waiter_record, "FROM job_waits t WHERE t.on_id = ? ORDER BY t.job_id", ARGS(ID(id)), &n);
+	for (i = 0; i < n; i++)
+		job_release(db, w[i].job_id);
+}
+
+/* What failed only because of this one waits again, and so on down. */
+static void
+restart_dependents(struct db *db, struct uuid id)
+{
+	const struct waiter *w;
+	size_t i, n;
+
+	w = db_rows(db, &waiter_record, "FROM job_waits t JOIN jobs j ON j.id = t.job_id WHERE t.on_id = ? AND t.needed = 1 "
+	    "AND j.state = 'failed' AND JSON_VALUE(j.error, '$.code') = 'dependency_failed' ORDER BY t.job_id",
+	    ARGS(ID(id)), &n);
+	for (i = 0; i < n; i++) {
+		db_run(db, "UPDATE jobs SET state = 'waiting', error = NULL, finished_at = 0 WHERE id = ?", ARGS(ID(w[i].job_id)));
+		restart_dependents(db, w[i].job_id);
+	}
+}
+
+bool
+job_restart(struct db *db, struct uuid id)
+{
+	if (db_run(db, "UPDATE jobs SET state = 'waiting', attempt = 0, progress = 0, error = NULL, log_tail = NULL, "
+	    "cancel_requested = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
+	    "WHERE id = ? AND state IN ('failed', 'cancelled')", ARGS(ID(id))) != 1)
+		return false;
+	restart_dependents(db, id);
+	job_release(db, id);
+	return true;
+}
+
+bool
+job_cancel(struct db *db, struct uuid id)
+{
+	struct arena *mem = arena_new(1 << 16);
+	bool queued;
+
+	queued = db_run(db, "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW ", fence = fence + 1 "
+	    "WHERE id = ? AND state IN ('waiting', 'delayed', 'ready')",
+	    ARGS(STR(job_error(mem, REASON_CANCELLED, NULL)), ID(id))) == 1;
+	arena_free(mem);
+	added = true;		/* the runner learns of it at once */
+	if (queued) {
+		job_settled(db, id);
+		return true;
+	}
+	return db_run(db, "UPDATE jobs SET cancel_requested = 1 WHERE id = ? AND state = 'running'", ARGS(ID(id))) == 1;
+}
+
+void
+job_wake(const char *run_dir)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct dirent *entry;
+	DIR *dir = opendir(run_dir);
+	size_t n;
+	int fd;
+
+	if (dir == NULL)
+		return;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	while (fd >= 0 && (entry = readdir(dir)) != NULL) {
+		n = strlen(entry->d_name);
+		if (strncmp(entry->d_name, "runner-", 7) != 0 || n < 12 || strcmp(entry->d_name + n - 5, ".sock") != 0)
+			continue;
+		if ((size_t)snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", run_dir, entry->d_name) >= sizeof(to.sun_path))
+			continue;
+		/* A runner that is gone, or whose queue of wake-ups is full, needs none. */
+		(void)sendto(fd, "w", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));
+	}
+	if (fd >= 0)
+		close(fd);
+	closedir(dir);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The kinds of work and their arguments: the contract between the programs that ask (job_add) and the runner.
+ * Columns of JOB_KINDS: kind; attempts; seconds without progress before it is ended; step name shown to users; weight in
+ * the progress of the whole; whether the ingest fails with it; sentence.
+ */
+#ifndef CORE_JOB_H
+#define CORE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/db.h"
+#include "core/reasons.h"
+#include "core/record.h"
+#include "core/text.h"
+
+#define JOB_KINDS(K) \
+	K(ingest,		3, 120, "probe",		2,  true,  "Probe the file and plan the other steps") \
+	K(first_rendition,	3, 120, "firstRendition",	15, true,  "Encode the lowest rung and the sound, so that it plays early") \
+	K(renditions,		3, 120, "renditions",		60, true,  "Encode the other rungs in one decode, and the download") \
+	K(thumbnail,		3, 120, "thumbnail",		3,  false, "Choose and render the poster") \
+	K(storyboard,		2, 120, "storyboard",		3,  false, "Render the preview sprite of the seek bar") \
+	K(waveform,		2, 120, "waveform",		1,  false, "Measure the peaks of the sound") \
+	K(variants,		3, 120, "variants",		40, true,  "Render upright, smaller forms of a picture") \
+	K(pages,		3, 300, "pages",		40, true,  "Count, preview and read the pages of a document") \
+	K(transcribe,		3, 600, "transcript",		15, false, "Turn speech into words with times") \
+	K(publish,		5, 60,  "publish",		1,  true,  "Swap in the new generation and drop the old one") \
+	K(purge,		9, 120, "purge",		0,  true,  "Delete the files of something that is gone, and check") \
+	K(sweep,		2, 120, "sweep",		0,  true,  "Expire uploads and clear what crashes left behind")
+
+/* Most kinds work on one asset: its generation is the folder that the step writes to. */
+struct asset_args { struct uuid media_id; const char *generation; };
+struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; };
+/* Keys of the store to delete, e.g. play/{mediaId}. */
+struct purge_args { struct strings keys; };
+struct no_args { const char *note; };
+
+#define ingest_args asset_args
+#define first_rendition_args asset_args
+#define renditions_args asset_args
+#define thumbnail_args asset_args
+#define storyboard_args asset_args
+#define waveform_args asset_args
+#define variants_args asset_args
+#define pages_args asset_args
+#define publish_args asset_args
+#define sweep_args no_args
+
+/* Tenants take turns; of one tenant, the lower number runs first. */
+enum priority { PRIORITY_FIRST = 10, PRIORITY_NORMAL = 50, PRIORITY_BULK = 80 };
+
+struct job_wait { struct uuid on; bool needed; };	/* needed: if that one fails, this one fails too */
+
+/* Where a job belongs.  All may be none. */
+struct job_place {
+	struct uuid tenant_id, media_id;
+	struct uuid ingest_id;			/* the root job this is a step of */
+	int priority;				/* 0 = PRIORITY_NORMAL */
+	int64_t delay_ms;
+	struct job_wait waits[8];		/* until an entry whose `on` is none */
+	struct uuid id;				/* none: made here */
+};
+
+struct job_kind { const char *name, *step, *doc; int attempts, idle_seconds, weight; bool needed; const struct record *args; };
+/* The row of JOB_KINDS, or NULL. */
+const struct job_kind *job_kind(const char *name);
+/* Further kinds beside JOB_KINDS, for a program that brings its own (tests).  The array must stay. */
+void job_kinds_add(const struct job_kind *, size_t n);
+
+/* Adds the row in the caller's transaction.  Returns its id.  Use job_add(), which checks the argument type. */
+struct uuid job_insert(struct db *, const char *kind, const struct record *, const void *args, struct job_place);
+#define job_add(db, kind, place, ...) \
+	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
+
+extern const struct record asset_args_record, transcribe_args_record, purge_args_record, no_args_record;
+#define ingest_args_record asset_args_record
+#define first_rendition_args_record asset_args_record
+#define renditions_args_record asset_args_record
+#define thumbnail_args_record asset_args_record
+#define storyboard_args_record asset_args_record
+#define waveform_args_record asset_args_record
+#define variants_args_record asset_args_record
+#define pages_args_record asset_args_record
+#define publish_args_record asset_args_record
+#define sweep_args_record no_args_record
+
+/* Wakes the runners of this machine by datagram; called after COMMIT, never inside.  Never blocks, never fails. */
+void job_wake(const char *run_dir);
+/* Did this connection add a job since the last call?  The dispatcher wakes the runners then. */
+bool job_added(void);
+
+/* Looks at the jobs that wait for this one, whose state has just become final: they become ready (or delayed), or fail with
+ * dependency_failed, and so on down.  Same transaction. */
+void job_settled(struct db *, struct uuid id);
+
+/* Lets one waiting job go, or fail, if what it waits for allows it.  True when its state has changed. */
+bool job_release(struct db *, struct uuid id);
+
+/* A failed or cancelled job starts anew, and what failed only because of it waits again.  False: it is in another state. */
+bool job_restart(struct db *, struct uuid id);
+
+/* What waits or is queued is cancelled; what runs is asked to end.  False: it has ended already. */
+bool job_cancel(struct db *, struct uuid id);
+
+/* The error column: {code, detail, remedy, retryable}.  NULL detail: the remedy says it all. */
+const char *job_error(struct arena *, enum reason, const char *detail);
+
+/* Why a job failed, as clients see it: code, detail, remedy, retryable. */
+struct job_error { const char *code, *detail, *remedy; bool retryable; };
+extern const struct record job_error_record;
+
+/* A job as clients see it (GET /v2/media/{mediaId}/jobs). */
+extern const struct record job_record;
+struct job_row {
+	struct uuid id, tenant_id, media_id, ingest_id;
+	const char *kind, *status;		/* waiting · delayed · queued · running · succeeded · failed · cancelled */
+	int64_t progress, attempt, max_attempts;
+	struct nested error;			/* struct job_error */
+	const char *log_tail;
+	struct moment created_at, started_at, finished_at, updated_at;
+	int64_t version;
+};
+
+#endif

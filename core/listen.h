@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The listening unix socket of a FastCGI program and the processes that share it.
+ *
+ *	--socket PATH	makes the socket and becomes the master of --workers processes
+ *	socket of systemd (LISTEN_FDS), or on fd 0 with --workers: the same without making one
+ *	socket on fd 0 alone (mod_fcgid, spawn-fcgi): this process serves, no master
+ *
+ * The master starts again what dies (slower and slower when it dies at once).  SIGTERM: every worker finishes the request
+ * in its hands and ends; the socket stays whole for whoever else holds it, so a restart with an inherited socket loses
+ * nothing.  SIGHUP: the master starts the program anew in its own place, same socket, same process id.
+ */
+#ifndef CORE_LISTEN_H
+#define CORE_LISTEN_H
+
+#include <stdbool.h>
+
+struct listen {
+	const char *path;	/* --socket */
+	int mode;		/* --mode; 0: 0660 */
+	int workers;		/* --workers; 0: four per core */
+	int grace;		/* s for requests in flight after SIGTERM; 0: as long as they take */
+};
+
+#define LISTEN_USAGE \
+	"  --socket PATH   make a unix socket there and serve it with several processes\n" \
+	"  --mode MODE     its permissions (0660)\n" \
+	"  --workers N     processes (four per core)\n"
+
+/* Takes argv[*i], and its value, if it is one of the options above.  A bad value ends the program with 64. */
+bool listen_option(struct listen *, int argc, char **argv, int *i);
+
+/*
+ * Returns in each worker, with the listening socket on fd 0 and signals set; the master never returns.  Ends the program
+ * with a sentence when there is no socket (64) or it cannot be made (71).  Call it before FCGX_Init(), which then leaves
+ * SIGTERM and SIGUSR1 alone, and before connecting to anything.
+ */
+void listen_start(const struct listen *, char **argv);
+
+/*
+ * The next connection, or -1 when the worker shall end.  Silence of `timeout` seconds in the middle of a request is an
+ * error on the connection.  Hand it to libfcgi like this, so that a signal never cuts a request:
+ *
+ *	request.ipcFd = fd;
+ *	request.keepConnection = 1;		(FCGX_Accept_r would close it first)
+ *	if (FCGX_Accept_r(&request) < 0)	(bad records; InitRequest got -1 as its socket)
+ *		continue;
+ *	request.keepConnection = 0;		(one request per connection)
+ */
+int listen_accept(int timeout);
+
+/* Has SIGTERM come?  For long requests. */
+bool listen_stopping(void);
+
+/* Tells systemd, if it asked to be told: "READY=1", "STOPPING=1", "STATUS=…". */
+void listen_notify(const char *state);
+
+#endif

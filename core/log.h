@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One logfmt line on standard error: level=info route="GET /v2/media" status=200 ms=1
+ * Pairs are (key, kind, value); values are quoted where logfmt needs it, so that no value can forge a line.
+ * Never a body, a token, a secret or a signed URL.
+ */
+#ifndef CORE_LOG_H
+#define CORE_LOG_H
+
+#include <stdint.h>
+
+enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
+
+struct log_pair { const char *key; const char *text; int64_t number; };
+
+#define LOG_TEXT(key, text) { (key), (text), 0 }	/* NULL text leaves the pair out */
+#define LOG_INT(key, n) { (key), "#", (n) }
+
+/* Lines below this level are not written. */
+void log_threshold(enum log_level);
+/* The same by a name of the setting log_level: debug, info, warn, error. */
+void log_threshold_named(const char *);
+
+/* log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("route", x), LOG_INT("ms", 4)); */
+void log_pairs(enum log_level, const char *what, const struct log_pair *pairs, int n);
+#define log_line(level, what, ...) \
+	log_pairs((level), (what), (const struct log_pair[]){ __VA_ARGS__ }, \
+	    (int)(sizeof((const struct log_pair[]){ __VA_ARGS__ }) / sizeof(struct log_pair)))
+
+/* A sentence: level=error what=db text="…" */
+void log_text(enum log_level, const char *what, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who is calling, and was it by HTTPS: what forwarding headers say counts only when a trusted proxy sent them. */
+#ifndef CORE_PEER_H
+#define CORE_PEER_H
+
+#include <stdbool.h>
+
+#include "core/arena.h"
+
+struct peer {
+	const char *address;	/* never NULL; "" when unknown */
+	bool https, loopback;
+};
+
+/* All texts as the web server gave them, NULL where there is none.  `trusted` is conf.trusted_proxies. */
+struct peer peer_find(struct arena *, const char *trusted, const char *remote_addr, const char *https,
+    const char *forwarded_for, const char *forwarded_proto);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signed play addresses: HMAC-SHA256 over expiry and asset. */
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/play.h"
+
+#define SIGNATURE_TEXT 65		/* 64 hex digits and the NUL */
+#define ROUND_TO 600			/* s */
+#define FILE_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_."
+
+static void __attribute__((noreturn))
+broken(const char *what)
+{
+	log_text(LOG_LEVEL_ERROR, "play", "%s", what);
+	abort();
+}
+
+/* The keyed state is made once: a list of 50 assets signs 50 times. */
+static EVP_MAC_CTX *
+keyed(const char *hex_key)
+{
+	static EVP_MAC_CTX *ctx;
+	static char known[129], digest[] = "SHA256";
+	OSSL_PARAM params[2];
+	EVP_MAC *mac;
+	unsigned char *key;
+	long n = 0;
+
+	if (ctx != NULL && strcmp(known, hex_key) == 0)
+		return ctx;
+	key = OPENSSL_hexstr2buf(hex_key, &n);
+	mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+	if (key == NULL || n < 32 || strlen(hex_key) >= sizeof(known) || mac == NULL)
+		broken("the play key is not 64 hex digits");
+	params[0] = OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0);
+	params[1] = OSSL_PARAM_construct_end();
+	EVP_MAC_CTX_free(ctx);
+	ctx = EVP_MAC_CTX_new(mac);
+	EVP_MAC_free(mac);
+	if (ctx == NULL || !EVP_MAC_init(ctx, key, (size_t)n, params))
+		broken("HMAC-SHA256 is not available");
+	OPENSSL_clear_free(key, (size_t)n);
+	snprintf(known, sizeof(known), "%s", hex_key);
+	return ctx;
+}
+
+static void
+sign(const struct conf *conf, const char *message, size_t n, char out[SIGNATURE_TEXT])
+{
+	EVP_MAC_CTX *ctx = keyed(conf->play_key);
+	unsigned char mac[32];
+	size_t i, size = 0;
+
+	/* No key here: the state goes back to where the key was taken in. */
+	if (!EVP_MAC_init(ctx, NULL, 0, NULL) || !EVP_MAC_update(ctx, (const unsigned char *)message, n) ||
+	    !EVP_MAC_final(ctx, mac, &size, sizeof(mac)) || size != sizeof(mac))
+		broken("HMAC-SHA256 failed");
+	for (i = 0; i < sizeof(mac); i++) {
+		out[2 * i] = "0123456789abcdef"[mac[i] >> 4];
+		out[2 * i + 1] = "0123456789abcdef"[mac[i] & 15];
+	}
+	out[2 * sizeof(mac)] = '\0';
+}
+
+char *
+play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX])
+{
+	char id[UUID_TEXT], message[80], signature[SIGNATURE_TEXT];
+	int64_t expiry = now.ms / 1000 + conf->play_lifetime;
+	int n;
+
+	expiry += (ROUND_TO - expiry % ROUND_TO) % ROUND_TO;
+	n = snprintf(message, sizeof(message), "%" PRId64 "/%s/", expiry, uuid_format(media_id, id));
+	sign(conf, message, (size_t)n, signature);
+	n = snprintf(out, PLAY_PREFIX_MAX, "%s/play/%" PRId64 ".%s/%s/", conf->public_url, expiry, signature, id);
+	if (n >= PLAY_PREFIX_MAX)
+		broken("public_url is too long");
+	return out;
+}
+
+/* Our names hold no character that would need an escape, so every escape is an attempt at something else. */
+static bool
+file_valid(const char *file)
+{
+	size_t n;
+
+	for (;; file += n + 1) {
+		n = strspn(file, FILE_CHARACTERS);
+		if (n == 0 || (n == 1 && file[0] == '.') || (n == 2 && file[0] == '.' && file[1] == '.'))
+			return false;
+		if (file[n] == '\0' || file[n] == '?')
+			return true;
+		if (file[n] != '/')
+			return false;
+	}
+}
+
+enum play
+play_check(const struct conf *conf, const char *path, struct moment now, struct uuid *media_id, const char **file)
+{
+	char id[UUID_TEXT], message[80], signature[SIGNATURE_TEXT];
+	const char *expiry = path + 6, *given;
+	size_t digits;
+	int n;
+
+	if (strncmp(path, "/play/", 6) != 0)
+		return PLAY_REFUSED;
+	digits = strspn(expiry, "0123456789");
+	if (digits == 0 || digits > 12 || expiry[digits] != '.')
+		return PLAY_REFUSED;
+	given = expiry + digits + 1;
+	if (strspn(given, "0123456789abcdef") != 64 || given[64] != '/')
+		return PLAY_REFUSED;
+	snprintf(id, sizeof(id), "%s", given + 65);
+	if (!uuid_parse(id, media_id) || given[65 + 36] != '/' || !file_valid(given + 65 + 37))
+		return PLAY_REFUSED;
+	n = snprintf(message, sizeof(message), "%.*s/%s/", (int)digits, expiry, id);
+	sign(conf, message, (size_t)n, signature);
+	if (CRYPTO_memcmp(signature, given, 64) != 0)
+		return PLAY_REFUSED;
+	*file = given + 65 + 37;
+	return strtoll(expiry, NULL, 10) < now.ms / 1000 ? PLAY_EXPIRED : PLAY_FINE;
+}

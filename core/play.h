@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Signed addresses of deliverable files: {public_url}/play/{expiry}.{hmac}/{mediaId}/{file}
+ * The signature is HMAC-SHA256(play key, "{expiry}/{mediaId}/") in lower-case hex; relative addresses inside a playlist
+ * inherit it.  Expiry is in seconds since 1970 and rounded up to a full ten minutes, so that addresses stay cacheable.
+ */
+#ifndef CORE_PLAY_H
+#define CORE_PLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/conf.h"
+#include "core/text.h"
+
+#define PLAY_PREFIX_MAX 512
+
+/* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
+char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
+
+enum play { PLAY_FINE, PLAY_REFUSED, PLAY_EXPIRED };
+
+/* Checks a raw request path (before any decoding; cut at ?).  Refuses empty, "." and ".." segments and every escape that
+ * decodes to a slash, a dot or a NUL.  *file points behind "{mediaId}/". */
+enum play play_check(const struct conf *, const char *path, struct moment now, struct uuid *media_id, const char **file);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HLS playlists as text. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/playlist.h"
+
+/* Length of a segment as presented: priming that players drop belongs to no segment. */
+static int64_t
+presented(const struct fragments *f, size_t i)
+{
+	int64_t d = f->at[i].duration - (i == 0 ? f->skip : 0);
+
+	return d > 0 ? d : 0;
+}
+
+const char *
+playlist_media(struct arena *mem, const struct fragments *f, const char *file)
+{
+	struct buf out = BUF(mem);
+	int64_t longest = 0, position = 0, said = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		if (presented(f, i) > longest)
+			longest = presented(f, i);
+	buf_printf(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:%" PRId64 "\n#EXT-X-MEDIA-SEQUENCE:0\n"
+	    "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"%s\",BYTERANGE=\"%" PRId64 "@0\"\n",
+	    longest > 0 ? (int64_t)fmax(1, round((double)longest / (double)f->timescale)) : 1, file, f->init_size);
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t us;
+
+		/* Each length is the difference of rounded positions, so that rounding never adds up. */
+		position += presented(f, i);
+		us = (int64_t)llround((double)position * 1e6 / (double)f->timescale);
+		buf_printf(&out, "#EXTINF:%" PRId64 ".%06" PRId64 ",\n#EXT-X-BYTERANGE:%" PRId64 "@%" PRId64 "\n%s\n",
+		    (us - said) / 1000000, (us - said) % 1000000, f->at[i].size, f->at[i].offset, file);
+		said = us;
+	}
+	buf_text(&out, "#EXT-X-ENDLIST\n");
+	return buf_string(&out);
+}
+
+int64_t
+playlist_bit_rate(const struct fragments *f)
+{
+	int64_t bytes = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		bytes += f->at[i].size;
+	return f->duration > 0 ? (int64_t)((double)bytes * 8 * (double)f->timescale / (double)f->duration) : 0;
+}
+
+int64_t
+playlist_peak_rate(const struct fragments *f)
+{
+	double peak = 0;
+
+	for (size_t i = 0; i < f->n; i++) {
+		double rate = presented(f, i) > 0 ?
+		    (double)f->at[i].size * 8 * (double)f->timescale / (double)presented(f, i) : 0;
+
+		/* A last crumb of a segment says nothing of the stream. */
+		if (rate > peak && (f->n == 1 || presented(f, i) * 2 >= f->timescale))
+			peak = rate;
+	}
+	return (int64_t)ceil(peak > 0 ? peak : (double)playlist_bit_rate(f));
+}
+
+static const char *
+base_name(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+
+	return slash != NULL ? slash + 1 : file;
+}
+
+static bool
+is_sound(const struct rendition_row *r)
+{
+	return strcmp(r->kind, "audio") == 0 && strcmp(r->mime_type, PLAYLIST_TYPE) == 0;
+}
+
+/* Pointers to the rows of sizes, the smallest bit rate first. */
+static int
+by_rate(const void *a, const void *b)
+{
+	const struct rendition_row *x = *(const struct rendition_row *const *)a, *y = *(const struct rendition_row *const *)b;
+
+	return x->peak_bitrate.n < y->peak_bitrate.n ? -1 : x->peak_bitrate.n > y->peak_bitrate.n;
+}
+
+/* An attribute in quotes can hold neither quotes nor line ends. */
+static const char *
+attribute(struct arena *mem, const char *text)
+{
+	char *copy = arena_copy(mem, text);
+
+	for (char *p = copy; *p != '\0'; p++)
+		if (*p == '"' || (unsigned char)*p < ' ')
+			*p = ' ';
+	return copy;
+}
+
+static void
+stream_line(struct buf *out, const struct rendition_row *r, const struct rendition_row *sound)
+{
+	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64 ",CODECS=\"%s%s%s\"",
+	    r->peak_bitrate.n + (sound != NULL ? sound->peak_bitrate.n : 0),
+	    r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0), r->codecs,
+	    sound != NULL ? "," : "", sound != NULL ? sound->codecs : "");
+	if (r->width.set && r->height.set)
+		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
+	if (r->frame_rate > 0)
+		buf_printf(out, ",FRAME-RATE=%.3f", r->frame_rate);
+	buf_printf(out, "%s\n%s\n", sound != NULL ? ",AUDIO=\"audio\"" : "", base_name(r->file));
+}
+
+const char *
+playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *language)
+{
+	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *sound = NULL;
+	struct buf out = BUF(mem);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i].kind, "hls") == 0)
+			sizes[k++] = &rows[i];
+		else if (is_sound(&rows[i]))
+			sound = &rows[i];
+	}
+	qsort(sizes, k, sizeof(*sizes), by_rate);
+	buf_text(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n");
+	if (k > 0 && sound != NULL) {
+		buf_printf(&out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"%s\"",
+		    language != NULL ? attribute(mem, language) : "Audio");
+		if (language != NULL)
+			buf_printf(&out, ",LANGUAGE=\"%s\"", attribute(mem, language));
+		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"%s\"\n", base_name(sound->file));
+	}
+	for (size_t i = 0; i < k; i++)
+		stream_line(&out, sizes[i], sound);
+	if (k == 0 && sound != NULL)
+		stream_line(&out, sound, NULL);
+	return buf_string(&out);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HLS playlists (RFC 8216, version 7), written by us: what a player is told is what lies in the files. */
+#ifndef CORE_PLAYLIST_H
+#define CORE_PLAYLIST_H
+
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/asset.h"
+#include "core/fragments.h"
+
+/* The media playlist of one file with byte ranges.  The sum of EXTINF is the duration, however the segments round. */
+const char *playlist_media(struct arena *, const struct fragments *, const char *file);
+
+/* Bits per second on average and of the largest segment. */
+int64_t playlist_bit_rate(const struct fragments *);
+int64_t playlist_peak_rate(const struct fragments *);
+
+/*
+ * The master playlist from rows of kinds hls and audio (others are passed over).  A row of kind audio with the type of a
+ * playlist is the sound of all sizes, or, without any, the programme itself.  Addresses are relative: the last part of
+ * row.file.  language (may be NULL) is that of the sound.
+ */
+const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *language);
+
+#define PLAYLIST_TYPE "application/vnd.apple.mpegurl"
+
+#endif

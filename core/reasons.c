@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table behind enum reason. */
+#include "core/reasons.h"
+
+static const struct reason_info infos[REASON_COUNT] = {
+	[REASON_NONE] = { "", false, "" },
+#define REASON_ROW(name, code, retryable, remedy) [REASON_##name] = { code, retryable, remedy },
+	REASONS(REASON_ROW)
+#undef REASON_ROW
+};
+
+const struct reason_info *
+reason_info(enum reason reason)
+{
+	if (reason <= REASON_NONE || reason >= REASON_COUNT)
+		reason = REASON_INTERNAL;
+	return &infos[reason];
+}

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Field tables: their check at start, names, JSON out, schemas.  Decoding is in decode.c, SQL in db.c. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/record.h"
+
+enum { MAX_FIELDS = 64 };
+
+/* `"camelName":` of every field, made once per record and process. */
+struct keys {
+	const struct record *record;
+	char *text[MAX_FIELDS];		/* with quotes and colon */
+	size_t len[MAX_FIELDS];
+	char *name[MAX_FIELDS];
+};
+
+static struct keys **all_keys;
+static size_t n_keys, room_keys;
+
+static void
+broken(const struct record *r, const char *field, const char *why)
+{
+	fprintf(stderr, "level=error what=record record=%s field=%s text=\"%s\"\n", r->name, field, why);
+	abort();
+}
+
+static char *
+camel(const struct field *f)
+{
+	char *out = strdup(f->json != NULL ? f->json : f->name), *from, *to;
+
+	if (out == NULL)
+		abort();
+	if (f->json != NULL)
+		return out;
+	for (from = to = out; *from != '\0'; from++)
+		*to++ = *from == '_' && from[1] != '\0' ? (char)toupper((unsigned char)*++from) : *from;
+	*to = '\0';
+	return out;
+}
+
+static struct keys *
+keys_make(const struct record *r)
+{
+	struct keys *k = calloc(1, sizeof(*k));
+	size_t i;
+
+	if (k == NULL || r->n > MAX_FIELDS)
+		broken(r, "-", "over 64 fields");
+	k->record = r;
+	for (i = 0; i < r->n; i++) {
+		k->name[i] = camel(&r->fields[i]);
+		k->len[i] = strlen(k->name[i]) + 3;
+		k->text[i] = malloc(k->len[i] + 1);
+		if (k->text[i] == NULL)
+			abort();
+		snprintf(k->text[i], k->len[i] + 1, "\"%s\":", k->name[i]);
+	}
+	return k;
+}
+
+/* An open hash by address; records are static, so nothing is ever removed. */
+static const struct keys *
+keys_of(const struct record *r)
+{
+	size_t at, i;
+
+	if (n_keys * 2 >= room_keys) {
+		struct keys **old = all_keys;
+		size_t old_room = room_keys;
+
+		room_keys = room_keys ? room_keys * 2 : 128;
+		all_keys = calloc(room_keys, sizeof(*all_keys));
+		if (all_keys == NULL)
+			abort();
+		for (i = 0; i < old_room; i++) {
+			if (old[i] == NULL)
+				continue;
+			for (at = ((uintptr_t)old[i]->record >> 4) % room_keys; all_keys[at] != NULL; at = (at + 1) % room_keys)
+				;
+			all_keys[at] = old[i];
+		}
+		free(old);
+	}
+	for (at = ((uintptr_t)r >> 4) % room_keys; all_keys[at] != NULL; at = (at + 1) % room_keys)
+		if (all_keys[at]->record == r)
+			return all_keys[at];
+	n_keys++;
+	return all_keys[at] = keys_make(r);
+}
+
+const char *
+record_json_name(const struct record *r, const struct field *f)
+{
+	return keys_of(r)->name[f - r->fields];
+}
+
+const struct field *
+record_field(const struct record *r, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (strcmp(r->fields[i].name, name) == 0)
+			return &r->fields[i];
+	return NULL;
+}
+
+uint64_t
+record_bit(const struct record *r, const char *name)
+{
+	const struct field *f = record_field(r, name);
+
+	if (f == NULL)
+		broken(r, name, "asked for a field that is not there");
+	return (uint64_t)1 << (f - r->fields);
+}
+
+/* Members are at most 8 bytes apart from their neighbours: a larger hole is a member that no field names. */
+static void
+check_holes(const struct record *r)
+{
+	size_t end = 0;
+
+	while (end < r->size) {
+		const struct field *next = NULL;
+		size_t i;
+
+		for (i = 0; i < r->n; i++)
+			if (r->fields[i].offset >= end && (next == NULL || r->fields[i].offset < next->offset))
+				next = &r->fields[i];
+		if ((next != NULL ? next->offset : r->size) >= end + 8)
+			broken(r, next != NULL ? next->name : "last", "a member before this one is in no field");
+		if (next == NULL)
+			return;
+		end = next->offset + next->size;
+	}
+}
+
+void
+record_check(const struct record *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < r->n; i++) {
+		const struct field *f = &r->fields[i];
+
+		if (f->doc == NULL)
+			broken(r, f->name, "no doc");
+		if ((f->kind == KIND_NESTED || f->kind == KIND_LIST) && f->of == NULL)
+			broken(r, f->name, "nested without .of");
+		for (k = 0; k < i; k++)
+			if (strcmp(record_json_name(r, f), record_json_name(r, &r->fields[k])) == 0)
+				broken(r, f->name, "two fields of one name");
+		if (f->of != NULL && f->of != r)
+			record_check(f->of);
+	}
+	check_holes(r);
+}
+
+/* Shortest of the forms that read back as the same number. */
+static void
+put_real(struct buf *b, double x)
+{
+	char text[40];
+	int precision;
+
+	for (precision = 6; precision <= 17; precision += precision < 15 ? 9 : 2) {
+		snprintf(text, sizeof(text), "%.*g", precision, x);
+		if (strtod(text, NULL) == x)
+			break;
+	}
+	buf_text(b, text);
+}
+
+static void
+put_position(struct buf *b, int64_t ms)
+{
+	char part[5] = { '.', (char)('0' + ms % 1000 / 100), (char)('0' + ms % 100 / 10), (char)('0' + ms % 10), '\0' };
+
+	buf_int(b, ms / 1000);
+	buf_add(b, part, 4);
+}
+
+static void
+put_strings(struct buf *b, const struct strings *s)
+{
+	size_t i;
+
+	if (s->at == NULL) {
+		buf_text(b, "null");
+		return;
+	}
+	buf_char(b, '[');
+	for (i = 0; i < s->n; i++) {
+		if (i > 0)
+			buf_char(b, ',');
+		buf_json(b, s->at[i]);
+	}
+	buf_char(b, ']');
+}
+
+static void render(struct buf *, const struct record *, const void *, unsigned);
+
+enum { BRIEF = 1, STORED = 2 };
+
+static void
+put_list(struct buf *b, const struct record *of, const struct list *list, unsigned how)
+{
+	size_t i;
+
+	buf_char(b, '[');
+	for (i = 0; i < list->n; i++) {
+		if (i > 0)
+			buf_char(b, ',');
+		render(b, of, (const char *)list->rows + i * of->size, how);
+	}
+	buf_char(b, ']');
+}
+
+static bool
+is_null(const struct field *f, const void *at)
+{
+	switch (f->kind) {
+	case KIND_STRING: return *(const char *const *)at == NULL;
+	case KIND_REAL: return f->on & OMIT_NULL && *(const double *)at == 0;
+	case KIND_NUMBER: return !((const struct number *)at)->set;
+	case KIND_UUID: return uuid_is_none(*(const struct uuid *)at);
+	case KIND_MOMENT: return ((const struct moment *)at)->ms == 0;
+	case KIND_POSITION: return !((const struct position *)at)->set;
+	case KIND_STRINGS: return ((const struct strings *)at)->at == NULL;
+	case KIND_JSON: return ((const struct json *)at)->text == NULL;
+	case KIND_NESTED: return ((const struct nested *)at)->row == NULL;
+	default: return false;
+	}
+}
+
+static void
+put_value(struct buf *b, const struct field *f, const void *at, unsigned how)
+{
+	char text[UUID_TEXT];
+
+	if (is_null(f, at)) {
+		buf_text(b, "null");
+		return;
+	}
+	switch (f->kind) {
+	case KIND_STRING: buf_json(b, *(const char *const *)at); break;
+	case KIND_INT: buf_int(b, *(const int64_t *)at); break;
+	case KIND_BOOL: buf_text(b, *(const bool *)at ? "true" : "false"); break;
+	case KIND_REAL: put_real(b, *(const double *)at); break;
+	case KIND_NUMBER: buf_int(b, ((const struct number *)at)->n); break;
+	case KIND_UUID:
+		buf_char(b, '"');
+		buf_add(b, uuid_format(*(const struct uuid *)at, text), UUID_TEXT - 1);
+		buf_char(b, '"');
+		break;
+	case KIND_MOMENT:
+		buf_char(b, '"');
+		buf_add(b, moment_format(*(const struct moment *)at, text), MOMENT_TEXT - 1);
+		buf_char(b, '"');
+		break;
+	case KIND_POSITION: put_position(b, ((const struct position *)at)->ms); break;
+	case KIND_STRINGS: put_strings(b, at); break;
+	case KIND_JSON: buf_text(b, ((const struct json *)at)->text); break;
+	case KIND_NESTED: render(b, f->of, ((const struct nested *)at)->row, how); break;
+	case KIND_LIST: put_list(b, f->of, at, how); break;
+	}
+}
+
+static void
+render(struct buf *b, const struct record *r, const void *row, unsigned how)
+{
+	const struct keys *keys = keys_of(r);
+	bool first = true;
+	size_t i;
+
+	buf_char(b, '{');
+	for (i = 0; i < r->n; i++) {
+		const struct field *f = &r->fields[i];
+		const void *at = (const char *)row + f->offset;
+
+		if (how & STORED ? f->on & COMPUTED : f->on & (HIDDEN | INPUT_ONLY) || (how & BRIEF && f->on & DETAIL))
+			continue;
+		if ((f->on & OMIT_NULL || how & STORED) && is_null(f, at))
+			continue;
+		if (!first)
+			buf_char(b, ',');
+		first = false;
+		buf_add(b, keys->text[i], keys->len[i]);
+		put_value(b, f, at, how);
+	}
+	buf_char(b, '}');
+}
+
+void
+record_render(struct buf *b, const struct record *r, const void *row, bool brief)
+{
+	render(b, r, row, brief ? BRIEF : 0);
+}
+
+void
+record_store(struct buf *b, const struct record *r, const void *row)
+{
+	render(b, r, row, STORED);
+}
+
+void
+record_value(struct buf *b, const struct field *f, const void *row)
+{
+	put_value(b, f, (const char *)row + f->offset, STORED);
+}
+
+static void
+schema_words(struct buf *b, const char *words, bool or_null)
+{
+	buf_text(b, ",\"enum\":[");
+	while (*words != '\0') {
+		size_t n = strcspn(words, " ");
+
+		buf_json_n(b, words, n);
+		words += n;
+		words += strspn(words, " ");
+		if (*words != '\0')
+			buf_char(b, ',');
+	}
+	buf_text(b, or_null ? ",null]" : "]");
+}
+
+static void
+schema_type(struct buf *b, const char *type, bool or_null, const char *format)
+{
+	buf_printf(b, or_null ? "\"type\":[\"%s\",\"null\"]" : "\"type\":\"%s\"", type);
+	if (format != NULL)
+		buf_printf(b, ",\"format\":\"%s\"", format);
+}
+
+static void
+schema_limits(struct buf *b, const struct field *f, const char *low, const char *high)
+{
+	if (f->min != 0)
+		buf_printf(b, ",\"%s\":%lld", low, (long long)f->min);
+	if (f->max != 0)
+		buf_printf(b, ",\"%s\":%lld", high, (long long)f->max);
+}
+
+static void
+schema_ref(struct buf *b, const struct field *f, bool array, bool or_null)
+{
+	if (array) {
+		schema_type(b, "array", or_null, NULL);
+		buf_printf(b, ",\"items\":{\"$ref\":\"#/components/schemas/%s\"}", f->of->name);
+		schema_limits(b, f, "minItems", "maxItems");
+	} else if (or_null) {
+		buf_printf(b, "\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},{\"type\":\"null\"}]", f->of->name);
+	} else {
+		buf_printf(b, "\"allOf\":[{\"$ref\":\"#/components/schemas/%s\"}]", f->of->name);
+	}
+}
+
+static void
+schema_value(struct buf *b, const struct field *f, bool or_null)
+{
+	switch (f->kind) {
+	case KIND_STRING:
+		schema_type(b, "string", or_null, f->format);
+		schema_limits(b, f, "minLength", "maxLength");
+		if (f->one_of != NULL)
+			schema_words(b, f->one_of, or_null);
+		break;
+	case KIND_INT: case KIND_NUMBER:
+		schema_type(b, "integer", or_null, NULL);
+		schema_limits(b, f, "minimum", "maximum");
+		break;
+	case KIND_BOOL: schema_type(b, "boolean", false, NULL); break;
+	case KIND_REAL: schema_type(b, "number", false, NULL); break;
+	case KIND_UUID: schema_type(b, "string", or_null, "uuid"); break;
+	case KIND_MOMENT: schema_type(b, "string", or_null, "date-time"); break;
+	case KIND_POSITION:
+		schema_type(b, "number", or_null, NULL);
+		buf_text(b, ",\"minimum\":0");
+		break;
+	case KIND_STRINGS:
+		schema_type(b, "array", or_null, NULL);
+		buf_text(b, ",\"items\":{\"type\":\"string\"}");
+		schema_limits(b, f, "minItems", "maxItems");
+		break;
+	case KIND_JSON:
+		if (f->format != NULL && strcmp(f->format, "strings") == 0) {
+			schema_type(b, "array", or_null, NULL);
+			buf_text(b, ",\"items\":{\"type\":\"string\"}");
+		} else if (f->of != NULL)
+			schema_ref(b, f, f->format != NULL && strcmp(f->format, "array") == 0, or_null);
+		else
+			buf_text(b, "\"type\":[\"object\",\"array\",\"string\",\"number\",\"boolean\",\"null\"]");
+		break;
+	case KIND_NESTED: schema_ref(b, f, false, or_null); break;
+	case KIND_LIST: schema_ref(b, f, true, false); break;
+	}
+}
+
+/* Is the field part of the schema of an answer (on = 0), or of a body? */
+static bool
+in_schema(const struct field *f, unsigned on)
+{
+	return on == 0 ? (f->on & (HIDDEN | INPUT_ONLY)) == 0 : (f->on & on) != 0;
+}
+
+static void
+schema_required(struct buf *b, const struct record *r, unsigned on)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		const struct field *f = &r->fields[i];
+		bool must = on == 0 ? (f->on & (DETAIL | OMIT_NULL)) == 0 : on == CREATE && f->required;
+
+		if (!in_schema(f, on) || !must)
+			continue;
+		buf_text(b, any ? "," : ",\"required\":[");
+		any = true;
+		buf_json(b, record_json_name(r, f));
+	}
+	if (any)
+		buf_char(b, ']');
+}
+
+void
+record_schema(struct buf *b, const struct record *r, unsigned on)
+{
+	bool first = true;
+	size_t i;
+
+	buf_text(b, "{\"type\":\"object\",\"additionalProperties\":false");
+	schema_required(b, r, on);
+	buf_text(b, ",\"properties\":{");
+	for (i = 0; i < r->n; i++) {
+		const struct field *f = &r->fields[i];
+
+		if (!in_schema(f, on))
+			continue;
+		if (!first)
+			buf_char(b, ',');
+		first = false;
+		buf_json(b, record_json_name(r, f));
+		buf_text(b, ":{");
+		schema_value(b, f, !f->required && (on != 0 || (f->on & OMIT_NULL) == 0));
+		buf_text(b, ",\"description\":");
+		buf_json(b, f->doc);
+		buf_char(b, '}');
+	}
+	buf_text(b, "}}");
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Field tables.  A record describes a C struct once; from that one table come the SELECT list and the reading of rows,
+ * INSERT and UPDATE, the strict decoding of JSON bodies and queries, the JSON that is sent, filter and sort, and the
+ * schemas of the API document.
+ *
+ *	struct subtitle { struct uuid id, media_id; const char *language_code; struct moment created_at; };
+ *	static const struct field subtitle_fields[] = {
+ *		FIELD(struct subtitle, id, .on = SERVER, .doc = "Unique id"), …
+ *	};
+ *	static const struct record subtitle_record = RECORD("Subtitle", struct subtitle, subtitle_fields);
+ *
+ * The kind of a field follows from the C type of its member; a type without a kind does not compile.
+ * One name: the member is the SQL column, and its camelCase form the JSON member.
+ */
+#ifndef CORE_RECORD_H
+#define CORE_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/buf.h"
+#include "core/text.h"
+
+struct record;
+
+struct number { int64_t n; bool set; };			/* an integer that may be null */
+struct strings { const char **at; size_t n; };		/* a list of strings; JSON array in SQL too; at == NULL is null */
+struct json { const char *text; };			/* JSON kept as it is; NULL is null */
+struct nested { void *row; };				/* one record (.of), JSON in SQL; NULL is null */
+struct list { void *rows; size_t n; };			/* an array of records (.of), contiguous; JSON in SQL */
+
+enum kind {
+	KIND_STRING = 1,	/* const char *: UTF-8, NULL is null */
+	KIND_INT,		/* int64_t, within ±2^53 */
+	KIND_BOOL,		/* bool */
+	KIND_REAL,		/* double, finite; with OMIT_NULL, 0 is null */
+	KIND_NUMBER,		/* struct number */
+	KIND_UUID,		/* struct uuid: BINARY(16) */
+	KIND_MOMENT,		/* struct moment: BIGINT ms; RFC 3339 on the wire */
+	KIND_POSITION,		/* struct position: BIGINT ms; seconds on the wire */
+	KIND_STRINGS, KIND_JSON, KIND_NESTED, KIND_LIST,
+};
+
+#define KIND_OF(x) _Generic((x), const char *: KIND_STRING, int64_t: KIND_INT, bool: KIND_BOOL, double: KIND_REAL, \
+	struct number: KIND_NUMBER, struct uuid: KIND_UUID, struct moment: KIND_MOMENT, struct position: KIND_POSITION, \
+	struct strings: KIND_STRINGS, struct json: KIND_JSON, struct nested: KIND_NESTED, struct list: KIND_LIST)
+
+/* Who may set a field, and what else it is good for.  Nothing: read-only for clients. */
+enum {
+	CREATE = 1 << 0,	/* in the body of POST and PUT */
+	PATCH = 1 << 1,		/* in the body of PATCH */
+	QUERY = 1 << 2,		/* in the query string */
+	SERVER = 1 << 3,	/* set by us when a row is inserted */
+	FILTER = 1 << 4,	/* in filter= */
+	SORT = 1 << 5,		/* in sort= */
+	DETAIL = 1 << 6,	/* left out of lists */
+	HIDDEN = 1 << 7,	/* read from the row, never sent */
+	COMPUTED = 1 << 8,	/* no column: the handler fills it in */
+	OMIT_NULL = 1 << 9,	/* left out instead of null */
+	INPUT_ONLY = 1 << 10,	/* taken, never sent, no column */
+};
+
+struct field {
+	const char *name;
+	size_t offset, size;
+	enum kind kind;
+	unsigned on;
+	bool required;			/* on POST and PUT; never null in an answer */
+	int64_t min, max;		/* strings: characters; numbers: value; lists: items; max 0 = no own limit (strings: 65,535) */
+	const char *one_of;		/* allowed words, separated by blanks */
+	const char *json;		/* where the camelCase rule does not reach */
+	const char *sql;		/* an expression instead of t.<name> */
+	const char *where;		/* filter by this condition, which holds one ?, instead of comparing the column */
+	const char *ops;		/* filter operators, e.g. "= !="; default: all that suit the kind */
+	const char *format;		/* OpenAPI format where the kind gives none: "uri", "email", … */
+	const struct record *of;	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format
+					 * "array" makes it a list of them, and "strings" a list of strings */
+	const char *doc;		/* one sentence, required */
+};
+
+struct record {
+	const char *name;		/* in the API document, PascalCase */
+	size_t size;
+	const struct field *fields;
+	size_t n;
+};
+
+#define FIELD(type, member, ...) { .name = #member, .offset = offsetof(type, member), \
+	.size = sizeof(((type *)0)->member), .kind = KIND_OF(((type *)0)->member), __VA_ARGS__ }
+#define RECORD(called, type, table) { .name = (called), .size = sizeof(type), .fields = (table), \
+	.n = sizeof(table) / sizeof((table)[0]) }
+
+/* Ends the program, naming the field, when a table has a hole: a member of the struct in no field, a field without doc,
+ * two fields of one name, over 64 fields, a nested one without .of.  Called for every record at start. */
+void record_check(const struct record *);
+
+const struct field *record_field(const struct record *, const char *name);
+/* The JSON member of a field, in static storage made at first use. */
+const char *record_json_name(const struct record *, const struct field *);
+/* Bit of a field in a `given` mask. */
+uint64_t record_bit(const struct record *, const char *name);
+
+/* One fault of the input; `pointer` is a JSON pointer ("/tags/3") or the name of a query parameter. */
+struct fault { const char *pointer, *code, *detail; };
+struct faults { struct fault at[32]; int n; };		/* more than 32 are counted, not kept */
+void fault_add(struct faults *, struct arena *, const char *pointer, const char *code, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+enum decoded { DECODED, NOT_JSON, HAS_FAULTS };
+
+/*
+ * Decodes a JSON object into a new struct of the record: only members whose field is `on` (CREATE or PATCH) are taken;
+ * others, unknown ones and duplicates are faults.  Absent required fields are faults for CREATE.  Strings come in NFC as
+ * sent, checked for length in characters and for control characters.  *given has a bit per member that was present
+ * (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys, NaN, bytes after the end, not UTF-8.
+ */
+enum decoded record_decode(struct arena *, const struct record *, unsigned on, const char *json, size_t n,
+    void **row, uint64_t *given, struct faults *);
+
+/* JSON we wrote ourselves (job arguments, stored columns): every field is taken.  NULL if it does not parse. */
+void *record_parse(struct arena *, const struct record *, const char *json);
+/* The same for a stored array. */
+struct list record_parse_list(struct arena *, const struct record *, const char *json);
+/* A stored array of strings. */
+struct strings strings_parse(struct arena *, const char *json);
+/* Whole, strict JSON (RFC 8259, depth 32, no duplicate keys, no lone surrogates, no NUL)? */
+bool json_valid(struct arena *, const char *json, size_t n);
+
+/* Name and value pairs of a query, decoded already; lists come comma-separated or repeated; names without regard to case. */
+struct pair { const char *name, *value; };
+enum decoded record_decode_query(struct arena *, const struct record *, const struct pair *, size_t n,
+    void **row, uint64_t *given, struct faults *);
+
+/* Appends the struct as a JSON object.  In lists (`brief`) DETAIL fields are left out. */
+void record_render(struct buf *, const struct record *, const void *row, bool brief);
+/* One member's value as JSON: what a JSON column holds. */
+void record_value(struct buf *, const struct field *, const void *row);
+/* Every stored member, HIDDEN ones too: the form record_parse() reads. */
+void record_store(struct buf *, const struct record *, const void *row);
+
+/* The JSON schema (OpenAPI 3.1) of the record as sent (on = 0), or as taken (CREATE or PATCH). */
+void record_schema(struct buf *, const struct record *, unsigned on);
+
+#endif

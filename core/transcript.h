@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is said in a recording: from the segments of an engine to paragraphs, and from those to files for people and
+ * players.  Text is never touched: no case, punctuation or word that the engine did not give.
+ */
+#ifndef CORE_TRANSCRIPT_H
+#define CORE_TRANSCRIPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/buf.h"
+#include "core/record.h"
+#include "core/text.h"
+
+struct word {
+	const char *text;			/* with the punctuation that hangs on it */
+	struct position start, end;
+	double confidence;			/* 0 to 1; 0 = the engine gives none */
+	const char *source;			/* machine, human, import */
+};
+
+/* An utterance as an engine gave it.  Positions are in the recording. */
+struct segment {
+	struct position start, end;
+	const char *text;
+	struct list words;			/* struct word, each found in text, in order */
+};
+
+struct paragraph {
+	struct uuid id, speaker_id;
+	const char *speaker;			/* name, once somebody has said who it is */
+	struct position start, end;
+	const char *text;
+	struct list words;
+};
+
+/* A row of the table transcripts. */
+struct transcript {
+	struct uuid id, media_id;
+	const char *language_code, *source, *engine, *status, *quality;
+	bool no_speech;
+	double confidence;
+	struct json paragraphs;			/* array of struct paragraph, stored as it is sent */
+	int64_t version;
+	struct moment created_at, updated_at;
+};
+
+extern const struct record word_record, segment_record, paragraph_record, transcript_record;
+
+/* Words for a text whose engine gave no times: spread over start to end by their length. */
+struct list transcript_spread(struct arena *, const char *text, int64_t start, int64_t end);
+
+/* Words of the text itself with the times of the heard words that match them: engines give words without the punctuation,
+ * with other numerals, or leave some out.  Those between two matches are spread. */
+struct list transcript_align(struct arena *, const char *text, int64_t start, int64_t end, const struct list *heard);
+
+/* Paragraphs by pauses, sentence ends and length, with new ids.  Positions come out in order and without overlap. */
+struct list transcript_paragraphs(struct arena *, const struct segment *, size_t n);
+
+/* Their stored form, which is also the one that is sent. */
+const char *transcript_json(struct arena *, const struct list *paragraphs);
+
+/* Is the character one of a script without blanks, so that none goes before it? */
+bool transcript_is_wide(const char *);
+/* Does the word end a sentence? */
+bool transcript_ends_sentence(const char *word);
+
+enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT };
+
+/* Appends the whole file.  `speakers`: with their names where they are known. */
+void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, bool speakers);
+
+/* The language of the text: "en" for "translate-en". */
+const char *transcript_language(const char *code);
+/* Its name in itself, for the player's menu: "English", "Deutsch". */
+const char *transcript_label(struct arena *, const char *code);
+
+#endif

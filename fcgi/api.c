@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One request: find the route, authenticate, decode, run in a transaction, commit, answer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/job.h"
+#include "core/log.h"
+#include "fcgi/req.h"
+
+enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 3 };
+
+static const struct field page_fields[] = {
+	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .doc = "Page, from 0"),
+	FIELD(struct page_query, page_number, .on = QUERY, .max = 1000000, .doc = "The same as page"),
+	FIELD(struct page_query, perpage,     .on = QUERY, .min = 1, .max = 50, .doc = "Items on a page, 10 unless given"),
+	FIELD(struct page_query, sort,        .on = QUERY, .max = 100, .doc = "One property, with :desc for the other way; newest first unless given"),
+	FIELD(struct page_query, filter,      .on = QUERY, .max = 2000, .doc = "property=value, several joined by + (sent as %2B); operators = != >= <= ~"),
+	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of a next link: fast at any depth"),
+};
+const struct record page_record = RECORD("Page", struct page_query, page_fields);
+
+#define RESOURCE_ROW(name) name##_routes,
+static const struct route *const resources[] = { RESOURCES(RESOURCE_ROW) };
+#undef RESOURCE_ROW
+
+const struct route *
+api_route(size_t i)
+{
+	static const struct route *all[512];
+	size_t k, n, count = 0;
+
+	if (all[0] == NULL)
+		for (k = 0; k < sizeof(resources) / sizeof(resources[0]); k++)
+			for (n = 0; resources[k][n].path != NULL && count < 511; n++)
+				all[count++] = &resources[k][n];
+	return i < 512 ? all[i] : NULL;
+}
+
+static void
+broken_route(const struct route *route, const char *why)
+{
+	fprintf(stderr, "level=error what=route path=\"%s\" text=\"%s\"\n", route->path, why);
+	abort();
+}
+
+void
+api_check(void)
+{
+	const struct route *route;
+	size_t i;
+
+	record_check(&page_record);
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		if (route->scope == SCOPE_UNSET)
+			broken_route(route, "no scope");
+		if (route->run == NULL || route->doc == NULL || route->method == 0)
+			broken_route(route, "no handler, method or doc");
+		if ((route->flags & AT_ROOT) == 0 && strncmp(route->path, "/v2/", 4) != 0)
+			broken_route(route, "not below /v2");
+		if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) && route->in == NULL &&
+		    (route->flags & (RAW_BODY | ACTION)) == 0)
+			broken_route(route, "takes a body but says not which");
+		if (route->in != NULL)
+			record_check(route->in);
+		if (route->out != NULL)
+			record_check(route->out);
+		if (route->query != NULL)
+			record_check(route->query);
+	}
+}
+
+/* The path in decoded segments.  False for empty, "." and ".." ones, broken escapes and NUL. */
+static bool
+split(struct req *r, char **segments, int *n)
+{
+	size_t len = strcspn(r->uri, "?#");
+	char *path = arena_copy_n(r->mem, r->uri, len), *p = path;
+
+	*n = 0;
+	if (*p != '/')
+		return false;
+	while (*p == '/') {
+		char *segment = ++p;
+		long decoded;
+
+		p += strcspn(p, "/");
+		if (*n == MAX_SEGMENTS || (decoded = percent_decode(segment, (size_t)(p - segment), false)) <= 0)
+			return false;
+		segments[*n] = arena_copy_n(r->mem, segment, (size_t)decoded);
+		if (strcmp(segments[*n], ".") == 0 || strcmp(segments[*n], "..") == 0 ||
+		    !utf8_valid(segments[*n], strlen(segments[*n])))
+			return false;
+		++*n;
+	}
+	return true;
+}
+
+/* Does the pattern fit the segments?  Fills ids and words.  An id that is none does not fit: 404. */
+static bool
+fits(struct req *r, const char *pattern, char **segments, int n)
+{
+	int i, ids = 0, words = 0;
+
+	for (i = 0; i < n; i++) {
+		size_t len = strcspn(++pattern, "/");
+
+		if (*pattern != '{') {
+			if (strlen(segments[i]) != len || memcmp(segments[i], pattern, len) != 0)
+				return false;
+		} else if (len > 4 && memcmp(pattern + len - 3, "Id}", 3) == 0) {
+			if (!uuid_parse(segments[i], &r->id[ids++]))
+				return false;
+		} else {
+			r->word[words++] = segments[i];
+		}
+		pattern += len;
+		if (*pattern == '\0')
+			return i == n - 1;
+	}
+	return false;
+}
+
+static enum method
+method_of(const char *name)
+{
+	static const char *const names[] = { [GET] = "GET", [HEAD] = "HEAD", [POST] = "POST", [PUT] = "PUT",
+	    [METHOD_PATCH] = "PATCH", [METHOD_DELETE] = "DELETE", [OPTIONS] = "OPTIONS" };
+	size_t i;
+
+	for (i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0)
+			return (enum method)i;
+	return 0;
+}
+
+const char *
+method_name(enum method method)
+{
+	static const char *const names[] = { "", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
+
+	return names[method];
+}
+
+/* The route of path and method.  Otherwise refuses with 404, or 405 with Allow, or answers OPTIONS. */
+static const struct route *
+find(struct req *r)
+{
+	char *segments[MAX_SEGMENTS];
+	const struct route *route;
+	struct buf allow = BUF(r->mem);
+	size_t i;
+	int n;
+
+	r->method = method_of(r->method_name);
+	if (!split(r, segments, &n)) {
+		refuse(r, ERR_NOT_FOUND, NULL);
+		return NULL;
+	}
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		if (!fits(r, route->path, segments, n))
+			continue;
+		if (route->method == r->method || (route->method == GET && r->method == HEAD)) {
+			r->method = route->method;
+			return route;
+		}
+		buf_printf(&allow, "%s%s", allow.len ? ", " : "", method_name(route->method));
+		if (route->method == GET)
+			buf_text(&allow, ", HEAD");
+	}
+	if (allow.len == 0) {
+		refuse(r, ERR_NOT_FOUND, NULL);
+		return NULL;
+	}
+	buf_printf(&r->headers, "Allow: %s, OPTIONS\r\n", buf_string(&allow));
+	if (r->method == OPTIONS)
+		reply_none(r);
+	else
+		refuse(r, ERR_METHOD_NOT_ALLOWED, NULL);
+	return NULL;
+}
+
+/* CORS: only origins of the settings, "*" for all; credentials are bearer tokens, never cookies. */
+static void
+add_cors(struct req *r)
+{
+	const char *p = r->conf->cors_origins;
+
+	buf_text(&r->headers, "Vary: Origin\r\n");
+	if (r->origin == NULL || p == NULL || strpbrk(r->origin, "\r\n") != NULL)
+		return;
+	for (; *p != '\0'; p += strspn(p, ", ")) {
+		size_t n = strcspn(p, ", ");
+
+		if ((n == 1 && *p == '*') || (strlen(r->origin) == n && strncasecmp(p, r->origin, n) == 0)) {
+			buf_printf(&r->headers, "Access-Control-Allow-Origin: %s\r\n"
+			    "Access-Control-Expose-Headers: ETag, Link, Location, Retry-After, X-Request-Id\r\n", r->origin);
+			if (r->request_method != NULL)
+				buf_text(&r->headers, "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
+				    "Access-Control-Allow-Headers: Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key\r\n"
+				    "Access-Control-Max-Age: 7200\r\n");
+			return;
+		}
+		p += n;
+	}
+}
+
+/* True when the accepted types leave room for the type; parameters and q=0 are looked at, order is not. */
+static bool
+accepts(const char *accept, const char *type)
+{
+	size_t main = strcspn(type, "/") + 1;
+	const char *p;
+
+	if (accept == NULL || *accept == '\0')
+		return true;
+	for (p = accept; *p != '\0'; p += *p == ',') {
+		size_t n, len;
+
+		p += strspn(p, " \t");
+		len = strcspn(p, ",");
+		n = strcspn(p, ",; \t");
+		if (memmem(p, len, "q=0", 3) != NULL && memmem(p, len, "q=0.", 4) == NULL) {
+			p += len;
+			continue;
+		}
+		if ((n == 3 && memcmp(p, "*/*", 3) == 0) || (n == strlen(type) && strncasecmp(p, type, n) == 0) ||
+		    (n == main + 1 && strncasecmp(p, type, main) == 0 && p[main] == '*'))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+static bool
+acceptable(struct req *r)
+{
+	const char *p = r->route->produces != NULL ? r->route->produces : "application/json application/problem+json";
+	char type[128];
+
+	while (*p != '\0') {
+		size_t n = strcspn(p, " ");
+
+		snprintf(type, sizeof(type), "%.*s", (int)n, p);
+		if (accepts(r->accept, type))
+			return true;
+		p += n;
+		p += strspn(p, " ");
+	}
+	refuse(r, ERR_NOT_ACCEPTABLE, NULL);
+	return false;
+}
+
+/* A verified principal with the route's scope, or refused.  Public routes take a token if there is a good one. */
+static bool
+authenticate(struct req *r)
+{
+	struct principal *who = NEW(r->mem, struct principal);
+	enum token_fault fault_ = TOKEN_BAD;
+	const char *p = r->authorization;
+
+	if (r->route->flags & AT_ROOT)
+		return true;
+	if (p != NULL && strncasecmp(p, "Bearer ", 7) == 0)
+		fault_ = token_verify(r->db, r->conf, r->mem, p + 7 + strspn(p + 7, " "), who);
+	if (fault_ == TOKEN_FINE)
+		r->who = who;
+	if (r->route->scope == SCOPE_PUBLIC)
+		return true;
+	if (fault_ == TOKEN_NO_DB)
+		refuse(r, ERR_UNAVAILABLE, NULL);
+	else if (fault_ != TOKEN_FINE)
+		refuse(r, fault_ == TOKEN_EXPIRED ? ERR_TOKEN_EXPIRED : ERR_UNAUTHORIZED, NULL);
+	else if (r->route->scope != SCOPE_ANY_TOKEN && (who->scopes & SCOPE_BIT(r->route->scope)) == 0)
+		refuse(r, ERR_MISSING_SCOPE, "The token lacks the scope %s.", scope_name(r->route->scope));
+	else
+		return true;
+	return false;
+}
+
+static size_t
+read_pairs(struct req *r, struct pair *pairs)
+{
+	const char *query = strchr(r->uri, '?');
+	char *p, *next;
+	size_t n = 0;
+
+	for (p = query != NULL ? arena_copy(r->mem, query + 1) : NULL; p != NULL && *p != '\0'; p = next) {
+		char *value, *end = p + strcspn(p, "&#");
+		long name_n, value_n;
+
+		next = *end == '&' ? end + 1 : end + strlen(end);
+		*end = '\0';
+		if (end == p)
+			continue;
+		value = strchr(p, '=');
+		value = value != NULL ? (*value = '\0', value + 1) : end;
+		name_n = percent_decode(p, strlen(p), true);
+		value_n = percent_decode(value, strlen(value), true);
+		if (name_n < 0 || value_n < 0 || n == MAX_PAIRS) {
+			fault(r, "", n == MAX_PAIRS ? "too_many" : "format", "the query is malformed or too long");
+			return n;
+		}
+		p[name_n] = value[value_n] = '\0';
+		if (!utf8_valid(p, (size_t)name_n) || !utf8_valid(value, (size_t)value_n))
+			fault(r, "", "format", "the query is not UTF-8");
+		else
+			pairs[n++] = (struct pair){ p, value };
+	}
+	return n;
+}
+
+static bool
+is_page_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < page_record.n; i++)
+		if (strcasecmp(record_json_name(&page_record, &page_fields[i]), name) == 0)
+			return true;
+	return false;
+}
+
+static void
+take_page(struct req *r, const struct pair *pairs, size_t n)
+{
+	struct page_query *q;
+	void *row;
+	uint64_t given = 0;
+
+	record_decode_query(r->mem, &page_record, pairs, n, &row, &given, &r->faults);
+	q = row;
+	r->page = (struct page){ .page = given & record_bit(&page_record, "page_number") ? q->page_number : q->page,
+	    .perpage = given & record_bit(&page_record, "perpage") ? q->perpage : 10, .sort = q->sort, .filter = q->filter,
+	    .after = q->after, .total = -1 };
+}
+
+/* Page parameters go to the page, the rest to the record of the query. */
+static void
+decode_query(struct req *r)
+{
+	static const struct record none = { .name = "None", .size = 1, .fields = page_fields, .n = 0 };
+	const struct record *record = r->route->query != NULL ? r->route->query :
+	    r->route->method == GET || r->route->method == METHOD_DELETE ? r->route->in : NULL;
+	struct pair pairs[MAX_PAIRS], page[MAX_PAIRS], own[MAX_PAIRS];
+	size_t n = read_pairs(r, pairs), i, n_page = 0, n_own = 0;
+	void *row = NULL;
+
+	for (i = 0; i < n; i++) {
+		if (r->route->flags & LIST && is_page_name(pairs[i].name))
+			page[n_page++] = pairs[i];
+		else
+			own[n_own++] = pairs[i];
+	}
+	if (r->route->flags & LIST)
+		take_page(r, page, n_page);
+	if (r->route->flags & RAW_QUERY)
+		return;
+	record_decode_query(r->mem, record != NULL ? record : &none, own, n_own, &row, r->route->query != NULL ? NULL :
+	    &r->given, &r->faults);
+	if (r->route->query != NULL)
+		r->query = row;
+	else
+		r->in = row;
+}
+
+static bool
+is_json(const char *type)
+{
+	return type != NULL && strncasecmp(type, "application/json", 16) == 0 && strchr("; \t", type[16]) != NULL;
+}
+
+/* False when refused. */
+static bool
+decode_body(struct req *r)
+{
+	unsigned on = r->route->method == METHOD_PATCH ? PATCH : CREATE;
+	size_t max = r->route->max_body ? r->route->max_body : 1 << 20;
+	enum decoded got;
+
+	if (r->body_size > max || r->body_error == ERR_TOO_LARGE) {
+		refuse(r, ERR_TOO_LARGE, "The body may have at most %zu bytes.", max);
+		return false;
+	}
+	if (r->body_error != ERR_NONE) {
+		refuse(r, r->body_error, NULL);
+		return false;
+	}
+	if (r->route->flags & RAW_BODY)
+		return true;
+	if (r->route->in == NULL || r->route->method == GET || r->route->method == METHOD_DELETE)
+		return true;
+	if (r->body_size == 0 && r->route->flags & OPTIONAL_BODY) {
+		r->in = arena_alloc(r->mem, r->route->in->size);
+		return true;
+	}
+	if (r->body_size > 0 && !is_json(r->content_type)) {
+		refuse(r, ERR_UNSUPPORTED_TYPE, "Send application/json.");
+		return false;
+	}
+	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given, &r->faults);
+	if (got == NOT_JSON)
+		refuse(r, ERR_BAD_JSON, NULL);
+	return got != NOT_JSON;
+}
+
+static bool
+decode(struct req *r)
+{
+	decode_query(r);
+	if (!decode_body(r))
+		return false;
+	if (r->faults.n > 0)
+		refuse(r, ERR_INVALID, NULL);
+	return r->faults.n == 0;
+}
+
+/* What a handler may have set is put back before it runs again. */
+static void
+clear_answer(struct req *r)
+{
+	r->status = 0;
+	r->refused = false;
+	r->etag = r->location = r->disposition = r->cache_control = r->answer_type = NULL;
+	r->retry_after = 0;
+	r->headers = BUF(r->mem);
+	r->out = BUF(r->mem);
+	r->faults.n = 0;
+	add_cors(r);
+}
+
+static bool
+writes(const struct route *route)
+{
+	return route->method != GET && (route->flags & READS_ONLY) == 0;
+}
+
+/* Runs the handler and ends its transaction.  False: the database asks to begin again. */
+static bool
+run_once(struct req *r)
+{
+	struct page page = r->page;
+
+	clear_answer(r);
+	if (writes(r->route))
+		db_begin(r->db);
+	r->route->run(r);
+	if (db_failure(r->db) == DB_FINE && writes(r->route)) {
+		if (r->refused)
+			db_rollback(r->db);
+		else
+			db_commit(r->db);
+	}
+	if (db_failure(r->db) == DB_FINE)
+		return true;
+	if (writes(r->route))
+		db_rollback(r->db);
+	r->page = page;
+	return db_failure(r->db) != DB_AGAIN;
+}
+
+static void
+run(struct req *r)
+{
+	int tries = 0;
+
+	while (!run_once(r) && ++tries < TRIES)
+		db_forgive(r->db);
+	if (db_failure(r->db) != DB_FINE) {
+		if (db_failure(r->db) != DB_BROKEN)
+			log_line(LOG_LEVEL_WARN, "db", LOG_INT("errno", db_errno(r->db)), LOG_TEXT("error", db_error(r->db)));
+		refuse(r, db_failure(r->db) == DB_BROKEN ? ERR_INTERNAL : ERR_UNAVAILABLE, NULL);
+		db_forgive(r->db);
+	} else if (r->status == 0) {
+		log_text(LOG_LEVEL_ERROR, "route", "no answer from %s", r->route->path);
+		refuse(r, ERR_INTERNAL, NULL);
+	}
+	if (job_added())
+		job_wake(r->conf->run_dir);
+}
+
+static void
+log_request(struct req *r)
+{
+	const char *route = r->route != NULL ? arena_printf(r->mem, "%s %s", method_name(r->method), r->route->path) : "none";
+
+	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route),
+	    LOG_TEXT("user", r->who != NULL ? uuid_text(r->mem, r->who->id) : NULL), LOG_TEXT("client", r->client),
+	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms", moment_now().ms - r->now.ms));
+}
+
+int
+api_run(struct req *r)
+{
+	db_use(r->db, r->mem);
+	db_forgive(r->db);
+	r->now = moment_now();
+	uuid_format(uuid_new(), r->request_id);
+	r->headers = BUF(r->mem);
+	r->out = BUF(r->mem);
+	add_cors(r);
+	if (r->conf->require_https && !r->https && !r->loopback)
+		refuse(r, ERR_HTTPS_REQUIRED, NULL);
+	else if ((r->route = find(r)) != NULL && acceptable(r) && authenticate(r) && decode(r))
+		run(r);
+	if (r->cache_control == NULL)
+		r->cache_control = "private, no-cache";
+	log_request(r);
+	return r->status;
+}

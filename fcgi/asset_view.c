@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* An asset as clients see it: members made of columns and signed addresses. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/play.h"
+#include "fcgi/access.h"
+#include "fcgi/asset_view.h"
+
+struct embed { const char *url, *watch_url, *html; };
+struct reference { struct uuid id; const char *name; };
+struct channel_reference { struct uuid id; const char *name, *visibility; };
+
+static const struct field embed_fields[] = {
+	FIELD(struct embed, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Page for an iframe"),
+	FIELD(struct embed, watch_url, .on = SERVER, .required = true, .format = "uri", .doc = "Page to watch it on"),
+	FIELD(struct embed, html,      .on = SERVER, .required = true, .doc = "The iframe, ready to paste"),
+};
+static const struct record embed_record = RECORD("Embed", struct embed, embed_fields);
+
+static const struct field reference_fields[] = {
+	FIELD(struct reference, id,   .on = SERVER, .required = true, .doc = "Principal"),
+	FIELD(struct reference, name, .on = SERVER, .required = true, .doc = "Its name at that time"),
+};
+static const struct record reference_record = RECORD("PrincipalReference", struct reference, reference_fields);
+
+static const struct field channel_reference_fields[] = {
+	FIELD(struct channel_reference, id,         .on = SERVER, .required = true, .doc = "Channel"),
+	FIELD(struct channel_reference, name,       .on = SERVER, .required = true, .doc = "Its name"),
+	FIELD(struct channel_reference, visibility, .on = SERVER, .required = true, .one_of = "private shared public", .doc = "Who sees its assets"),
+};
+static const struct record channel_reference_record = RECORD("ChannelReference", struct channel_reference, channel_reference_fields);
+
+static const struct field media_fields[] = {
+	FIELD(struct media, id,                 .on = SERVER, .required = true, .doc = "Unique id"),
+	FIELD(struct media, type,               .on = SERVER | FILTER | SORT, .required = true, .one_of = "video audio image document", .doc = "By content, not by name"),
+	FIELD(struct media, name,               .on = FILTER | SORT, .required = true, .min = 1, .max = 255, .doc = "Shown to people"),
+	FIELD(struct media, description,        .max = 5000, .doc = "Shown to people"),
+	FIELD(struct media, status,             .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed softDeleted", .sql = "IF(t.deleted_at > 0, 'softDeleted', t.status)", .doc = "ready: it can be played; the ingest may still add to it"),
+	FIELD(struct media, original_file_name, .on = SERVER, .required = true, .doc = "As the client named it; a label only"),
+	FIELD(struct media, mime_type,          .on = SERVER, .required = true, .doc = "By content"),
+	FIELD(struct media, file_size,          .on = SERVER | FILTER | SORT, .doc = "Bytes of the original"),
+	FIELD(struct media, duration,           .on = FILTER | SORT, .doc = "Seconds"),
+	FIELD(struct media, width,              .doc = "Pixels, upright"),
+	FIELD(struct media, height,             .doc = "Pixels, upright"),
+	FIELD(struct media, page_count,         .on = OMIT_NULL, .doc = "Of a document"),
+	FIELD(struct media, frame_rate,         .on = OMIT_NULL, .doc = "Frames per second on average"),
+	FIELD(struct media, language_code,      .on = FILTER, .max = 35, .doc = "BCP 47 tag of what is said"),
+	FIELD(struct media, playlist_url,       .on = COMPUTED, .format = "uri", .doc = "Signed HLS playlist; null until the first rendition is there"),
+	FIELD(struct media, thumbnail,          .of = &thumbnail_record, .doc = "Poster, or the picture set by a client"),
+	FIELD(struct media, storyboard,         .of = &storyboard_record, .doc = "Preview pictures of the seek bar"),
+	FIELD(struct media, waveform_url,       .on = COMPUTED, .format = "uri", .doc = "Peaks of the sound, JSON"),
+	FIELD(struct media, embed,              .on = COMPUTED | DETAIL, .of = &embed_record, .doc = "Ways to show it; not in lists"),
+	FIELD(struct media, ingest_job,         .sql = "t.ingest", .of = &ingest_record, .doc = "The latest ingest"),
+	FIELD(struct media, renditions,         .on = DETAIL, .of = &rendition_record, .format = "array", .doc = "Playable and downloadable forms; not in lists"),
+	FIELD(struct media, channels,           .of = &channel_reference_record, .format = "array", .doc = "Channels it is in"),
+	FIELD(struct media, tags,               .on = FILTER, .format = "strings", .ops = "= !=", .where = "EXISTS (SELECT 1 FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = t.id AND g.name = ?)", .doc = "Labels"),
+	FIELD(struct media, created_by,         .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
+	FIELD(struct media, deleted_at,         .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
+	FIELD(struct media, created_at,         .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
+	FIELD(struct media, updated_at,         .on = SERVER | SORT, .required = true, .doc = "Last change by a client"),
+	FIELD(struct media, version,            .on = SERVER | HIDDEN, .doc = "Grows with each change by a client"),
+	FIELD(struct media, channel_id,         .on = INPUT_ONLY | FILTER, .where = "EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND mc.channel_id = ?)", .doc = "For filter: assets of a channel"),
+	FIELD(struct media, playlist_file,         .on = SERVER | HIDDEN, .doc = "File"),
+	FIELD(struct media, waveform_file,         .on = SERVER | HIDDEN, .doc = "File"),
+	FIELD(struct media, ingest_steps,    .on = SERVER | HIDDEN | DETAIL, .doc = "ingestJob.steps"),
+	FIELD(struct media, captions,        .on = SERVER | HIDDEN | DETAIL, .doc = "Caption files"),
+	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
+	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
+	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
+	FIELD(struct media, grants,          .on = SERVER | HIDDEN | DETAIL, .sql = ACCESS_GRANTS_SQL, .doc = "Permissions of the caller"),
+};
+const struct record media_record = RECORD("Media", struct media, media_fields);
+const struct record media_list_record = { "Media", sizeof(struct media), media_fields, sizeof(media_fields) / sizeof(media_fields[0]) - 1 };
+
+struct media *
+asset_load(struct req *r, struct uuid id)
+{
+	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
+	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(id), ID(r->who->tenant_id)));
+
+	if (!access_shown(r, m, m != NULL ? m->grants : 0, m != NULL && m->deleted_at.ms != 0))
+		return NULL;
+	asset_view(r, m, false);
+	return m;
+}
+
+static const char *
+address(struct req *r, const char *prefix, const char *file)
+{
+	struct buf b = BUF(r->mem);
+
+	if (file == NULL)
+		return NULL;
+	buf_text(&b, prefix);
+	buf_text(&b, file);
+	return buf_string(&b);
+}
+
+/* Anyone may open the pages of an asset in a public or shared channel; others need a signed address. */
+static bool
+is_open(struct req *r, const struct media *m)
+{
+	struct list channels = record_parse_list(r->mem, &channel_reference_record, m->channels.text);
+	const struct channel_reference *c = channels.rows;
+	size_t i;
+
+	for (i = 0; i < channels.n; i++)
+		if (c[i].visibility != NULL && strcmp(c[i].visibility, "private") != 0)
+			return true;
+	return false;
+}
+
+static struct embed *
+embed_of(struct req *r, const struct media *m, const char *prefix)
+{
+	const char *play = strstr(prefix, "/play/") + 6, *token;
+	struct embed *e = NEW(r->mem, struct embed);
+	char id[UUID_TEXT];
+
+	uuid_format(m->id, id);
+	token = is_open(r, m) ? "" : arena_printf(r->mem, "?t=%.*s", (int)strcspn(play, "/"), play);
+	e->url = arena_printf(r->mem, "%s/embed/%s%s", r->conf->public_url, id, token);
+	e->watch_url = arena_printf(r->mem, "%s/watch/%s%s", r->conf->public_url, id, token);
+	e->html = arena_printf(r->mem, "<iframe src=\"%s\" width=\"640\" height=\"360\" allow=\"fullscreen; picture-in-picture\" "
+	    "style=\"border:0\"></iframe>", e->url);
+	return e;
+}
+
+/* The text with the signed prefix in place of each mark. */
+static const char *
+with_prefix(struct req *r, const char *json, const char *prefix)
+{
+	struct buf b = BUF(r->mem);
+	const char *at;
+
+	if (json == NULL)
+		return NULL;
+	while ((at = strstr(json, PLAY_MARK)) != NULL) {
+		buf_add(&b, json, (size_t)(at - json));
+		buf_text(&b, prefix);
+		json = at + strlen(PLAY_MARK);
+	}
+	buf_text(&b, json);
+	return buf_string(&b);
+}
+
+void
+asset_view(struct req *r, struct media *m, bool brief)
+{
+	char prefix[PLAY_PREFIX_MAX];
+	struct reference *by;
+
+	play_prefix(r->conf, m->id, r->now, prefix);
+	m->playlist_url = address(r, prefix, m->playlist_file);
+	m->waveform_url = address(r, prefix, m->waveform_file);
+	m->thumbnail.text = with_prefix(r, m->thumbnail.text, prefix);
+	m->storyboard.text = with_prefix(r, m->storyboard.text, prefix);
+	if (!uuid_is_none(m->created_by_id) && m->created_by_name != NULL) {
+		by = NEW(r->mem, struct reference);
+		*by = (struct reference){ m->created_by_id, m->created_by_name };
+		m->created_by.row = by;
+	}
+	if (m->channels.text == NULL)
+		m->channels.text = "[]";
+	if (m->tags.text == NULL)
+		m->tags.text = "[]";
+	if (brief)
+		return;
+	m->renditions.text = m->renditions.text != NULL ? with_prefix(r, m->renditions.text, prefix) : "[]";
+	m->embed.row = embed_of(r, m, prefix);
+	if (m->ingest_job.text != NULL && m->ingest_steps.text != NULL)
+		m->ingest_job.text = arena_printf(r->mem, "%.*s,\"steps\":%s}", (int)strlen(m->ingest_job.text) - 1,
+		    m->ingest_job.text, m->ingest_steps.text);
+	r->etag = arena_printf(r->mem, "\"%lld-%lld-%.6s\"", (long long)m->version, (long long)m->revision,
+	    strchr(strstr(prefix, "/play/"), '.') + 1);
+}
+
+int
+asset_reply(struct req *r, int status, struct media *m)
+{
+	return m == NULL ? r->status : reply(r, status, &media_record, m);
+}

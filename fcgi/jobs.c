@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media/{mediaId}/jobs and /v2/jobs/{jobId} */
+#include "core/asset.h"
+#include "core/job.h"
+#include "fcgi/access.h"
+
+/* Every query names the tenant. */
+static const char job_by_id[] = "FROM jobs t WHERE t.id = ? AND t.tenant_id = ? AND t.media_id IS NOT NULL";
+
+static int
+jobs_list(struct req *r)
+{
+	struct job_row *rows;
+	size_t n;
+
+	if (!access_media(r, r->id[0], SCOPE_VIEW_CHANNEL, false))
+		return r->status;
+	rows = db_list(r->db, &job_record, "FROM jobs t WHERE t.media_id = ? AND t.tenant_id = ?",
+	    ARGS(ID(r->id[0]), ID(r->who->tenant_id)), &r->page, &n);
+	return reply_list(r, &job_record, rows, n);
+}
+
+static const struct job_row *
+job_find(struct req *r)
+{
+	return db_row(r->db, &job_record, job_by_id, ARGS(ID(r->id[0]), ID(r->who->tenant_id)));
+}
+
+/* The job, if the caller may change its asset; otherwise this has refused. */
+static const struct job_row *
+job_to_change(struct req *r)
+{
+	const struct job_row *j = job_find(r);
+
+	if (j == NULL) {
+		refuse(r, ERR_NOT_FOUND, NULL);
+		return NULL;
+	}
+	return access_media(r, j->media_id, SCOPE_CREATE_CONTENT, false) ? j : NULL;
+}
+
+static int
+job_changed(struct req *r, const struct job_row *j)
+{
+	if (!uuid_is_none(j->ingest_id))
+		asset_summarise(r->db, j->media_id, SUM_INGEST);
+	return reply(r, 200, &job_record, job_find(r));
+}
+
+/*
+ * A step makes sense only in the ingest whose files are shown or are still being made: those of an ingest that was
+ * replaced, or failed as a whole beside an older one, have been deleted.
+ */
+static bool
+ingest_is_over(struct req *r, const struct job_row *j)
+{
+	if (uuid_is_none(j->ingest_id))
+		return false;
+	return db_number(r->db, "SELECT COUNT(*) FROM media m WHERE m.id = ? AND (m.ingest_job_id <> ? OR "
+	    "(m.generation <> ? AND EXISTS (SELECT 1 FROM jobs p WHERE p.ingest_id = ? AND p.kind = 'publish' "
+	    "AND p.state IN ('succeeded', 'failed', 'cancelled') AND p.id <> ?)))",
+	    ARGS(ID(j->media_id), ID(j->ingest_id), STR(uuid_text(r->mem, j->ingest_id)), ID(j->ingest_id), ID(j->id)), 0) > 0;
+}
+
+static int
+job_retry(struct req *r)
+{
+	const struct job_row *j = job_to_change(r);
+
+	if (j == NULL)
+		return r->status;
+	if (ingest_is_over(r, j))
+		return refuse(r, ERR_CONFLICT, "The files of this ingest are gone. Start the ingest of the asset again.");
+	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
+	    "AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
+		return refuse(r, ERR_CONFLICT, "A job that this one needs has failed. Retry that one; this one follows.");
+	if (!job_restart(r->db, j->id))
+		return refuse(r, ERR_CONFLICT, "Only failed and cancelled jobs can be retried.");
+	return job_changed(r, j);
+}
+
+static int
+job_stop(struct req *r)
+{
+	const struct job_row *j = job_to_change(r);
+
+	if (j == NULL)
+		return r->status;
+	if (!job_cancel(r->db, j->id))
+		return refuse(r, ERR_CONFLICT, "The job has ended already.");
+	return job_changed(r, j);
+}
+
+const struct route jobs_routes[] = {
+	{ GET, "/v2/media/{mediaId}/jobs", SCOPE_VIEW_CHANNEL, jobs_list, NULL, &job_record, "List the jobs of an asset, newest first", .flags = LIST, .fails = "403 404 422" },
+	{ PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record, "Run a failed or cancelled job again, and what failed because of it", .flags = ACTION, .fails = "403 404 409" },
+	{ PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record, "Cancel a job: at once when it waits, within seconds when it runs", .flags = ACTION, .fails = "403 404 409" },
+	{ 0 }
+};

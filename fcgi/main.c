@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* kinothek-api: FastCGI requests in, answers out. */
+#include <fastcgi.h>
+#include <fcgiapp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/listen.h"
+#include "core/log.h"
+#include "core/peer.h"
+#include "core/play.h"
+#include "core/store.h"
+#include "fcgi/req.h"
+
+#define ARENA_LIMIT (256u << 20)
+#define BODY_DEFAULT (1u << 20)
+#define SILENCE 30	/* s without a byte from the web server */
+#define BODY_SECONDS 60	/* for a whole body, however busily it trickles */
+#define GRACE 30	/* s for requests in flight after SIGTERM */
+
+struct server {
+	const struct conf *conf;
+	struct db *db;
+	struct arena *mem;
+	size_t max_body;	/* the largest that any route takes */
+};
+
+static size_t
+largest_body(void)
+{
+	const struct route *route;
+	size_t i, max = BODY_DEFAULT;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		if (route->max_body > max)
+			max = route->max_body;
+	return max;
+}
+
+/* What was declared, or -1. */
+static int64_t
+declared_length(FCGX_Request *f)
+{
+	const char *text = FCGX_GetParam("CONTENT_LENGTH", f->envp);
+	int64_t n;
+
+	return text && int_parse(text, &n) && n >= 0 ? n : -1;
+}
+
+/* The body is whole only if libfcgi saw its end and it is as long as declared: a client that dies ends it early. */
+static void
+read_body(const struct server *s, FCGX_Request *f, struct req *r)
+{
+	int64_t declared = declared_length(f), until = moment_now().ms + BODY_SECONDS * 1000;
+	struct buf body = BUF(s->mem);
+	char chunk[16384];
+	int n;
+
+	if (declared > (int64_t)s->max_body) {
+		r->body_size = (size_t)declared;
+		r->body_error = ERR_TOO_LARGE;
+		return;
+	}
+	while ((n = FCGX_GetStr(chunk, sizeof chunk, f->in)) > 0) {
+		buf_add(&body, chunk, (size_t)n);
+		if (body.len > s->max_body || moment_now().ms > until)
+			break;
+	}
+	r->body = buf_string(&body);
+	r->body_size = body.len;
+	if (body.len > s->max_body)
+		r->body_error = ERR_TOO_LARGE;
+	else if (n > 0 || FCGX_GetError(f->in) || (declared >= 0 && (size_t)declared != body.len))
+		r->body_error = ERR_INCOMPLETE_BODY;
+}
+
+/* CGI variables as a struct req.  Of the path only REQUEST_URI is the same behind every server. */
+static struct req *
+read_request(const struct server *s, FCGX_Request *f)
+{
+	struct req *r = NEW(s->mem, struct req);
+	struct peer peer = peer_find(s->mem, s->conf->trusted_proxies, FCGX_GetParam("REMOTE_ADDR", f->envp),
+	    FCGX_GetParam("HTTPS", f->envp), FCGX_GetParam("HTTP_X_FORWARDED_FOR", f->envp),
+	    FCGX_GetParam("HTTP_X_FORWARDED_PROTO", f->envp));
+
+	r->mem = s->mem;
+	r->db = s->db;
+	r->conf = s->conf;
+	r->method_name = FCGX_GetParam("REQUEST_METHOD", f->envp);
+	r->uri = FCGX_GetParam("REQUEST_URI", f->envp);
+	r->content_type = FCGX_GetParam("CONTENT_TYPE", f->envp);
+	r->accept = FCGX_GetParam("HTTP_ACCEPT", f->envp);
+	r->authorization = FCGX_GetParam("HTTP_AUTHORIZATION", f->envp);
+	r->if_match = FCGX_GetParam("HTTP_IF_MATCH", f->envp);
+	r->if_none_match = FCGX_GetParam("HTTP_IF_NONE_MATCH", f->envp);
+	r->origin = FCGX_GetParam("HTTP_ORIGIN", f->envp);
+	r->request_method = FCGX_GetParam("HTTP_ACCESS_CONTROL_REQUEST_METHOD", f->envp);
+	r->range = FCGX_GetParam("HTTP_RANGE", f->envp);
+	r->client = peer.address;
+	r->https = peer.https;
+	r->loopback = peer.loopback;
+	r->headers = BUF(s->mem);
+	r->out = BUF(s->mem);
+	if (!r->method_name)
+		r->method_name = "";
+	if (!r->uri)
+		r->uri = "";
+	read_body(s, f, r);
+	return r;
+}
+
+/* A value that could begin another line is left out. */
+static void
+add_header(struct buf *head, const char *name, const char *value)
+{
+	const unsigned char *c;
+
+	if (!value)
+		return;
+	for (c = (const unsigned char *)value; *c; c++)
+		if (*c < 0x20 || *c == 0x7f)
+			return;
+	buf_text(head, name);
+	buf_text(head, ": ");
+	buf_text(head, value);
+	buf_text(head, "\r\n");
+}
+
+static void
+write_answer(FCGX_Request *f, struct req *r)
+{
+	struct buf head = BUF(r->mem);
+	bool bodiless = r->status == 204 || r->status == 304;
+
+	buf_printf(&head, "Status: %d\r\n", r->status);
+	add_header(&head, "X-Request-Id", r->request_id);
+	add_header(&head, "X-Api-Version", VERSION);
+	if (!bodiless) {
+		add_header(&head, "Content-Type", r->answer_type);
+		buf_printf(&head, "Content-Length: %zu\r\n", r->out.len);
+	}
+	add_header(&head, "ETag", r->etag);
+	add_header(&head, "Location", r->location);
+	add_header(&head, "Cache-Control", r->cache_control);
+	add_header(&head, "Content-Disposition", r->disposition);
+	if (r->retry_after)
+		buf_printf(&head, "Retry-After: %d\r\n", r->retry_after);
+	add_header(&head, "X-Content-Type-Options", "nosniff");
+	buf_text(&head, buf_string(&r->headers));
+	buf_text(&head, "\r\n");
+	FCGX_PutStr(head.text, (int)head.len, f->out);
+	if (!bodiless && strcmp(r->method_name, "HEAD"))
+		FCGX_PutStr(buf_string(&r->out), (int)r->out.len, f->out);
+}
+
+/* A web server asks whether it may send a file. */
+static void
+answer_authorizer(const struct server *s, FCGX_Request *f)
+{
+	static const char *const answers[] = {
+		[PLAY_FINE] = "Status: 200\r\n\r\n",
+		[PLAY_REFUSED] = "Status: 403\r\n\r\n",
+		[PLAY_EXPIRED] = "Status: 410\r\n\r\n",
+	};
+	const char *uri = FCGX_GetParam("REQUEST_URI", f->envp), *method = FCGX_GetParam("REQUEST_METHOD", f->envp), *file;
+	enum play p = PLAY_REFUSED;
+	struct uuid media_id;
+
+	if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
+		p = play_check(s->conf, uri, moment_now(), &media_id, &file);
+	FCGX_PutS(answers[p], f->out);
+}
+
+static void
+serve(struct server *s)
+{
+	FCGX_Request f;
+	struct req *r;
+	int fd;
+
+	FCGX_Init();
+	FCGX_InitRequest(&f, -1, FCGI_FAIL_ACCEPT_ON_INTR);
+	while ((fd = listen_accept(SILENCE)) >= 0) {
+		f.ipcFd = fd;
+		f.keepConnection = 1;
+		if (FCGX_Accept_r(&f) < 0)
+			continue;
+		f.keepConnection = 0;
+		if (f.role == FCGI_AUTHORIZER) {
+			answer_authorizer(s, &f);
+		} else {
+			r = read_request(s, &f);
+			api_run(r);
+			write_answer(&f, r);
+		}
+		FCGX_Finish_r(&f);
+		arena_reset(s->mem);
+	}
+}
+
+static void
+usage(FILE *to)
+{
+	fputs("usage: kinothek-api --socket PATH [--workers N] [--mode MODE]\n"
+	    "       kinothek-api --openapi | --settings | --version | --help\n"
+	    "\n"
+	    "Answers the HTTP interface of Kinothek by FastCGI.\n"
+	    "\n" LISTEN_USAGE
+	    "  --openapi       print the API document\n"
+	    "  --settings      print the reference of the settings\n"
+	    "\n"
+	    "Without --socket it serves the listening socket on fd 0, as mod_fcgid and spawn-fcgi hand it over.\n"
+	    "KINOTHEK_CONF names the file of settings.\n", to);
+}
+
+static void
+print_openapi(void)
+{
+	struct arena *mem = arena_new(ARENA_LIMIT);
+
+	fputs(openapi_print(mem), stdout);
+	arena_free(mem);
+}
+
+/* True when the option was a question that is answered now. */
+static bool
+print_something(const char *option)
+{
+	if (!strcmp(option, "--openapi"))
+		print_openapi();
+	else if (!strcmp(option, "--settings"))
+		conf_reference(stdout);
+	else if (!strcmp(option, "--version"))
+		puts("kinothek-api " VERSION);
+	else if (!strcmp(option, "--help"))
+		usage(stdout);
+	else
+		return false;
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct listen l = { .grace = GRACE };
+	struct server s;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		if (print_something(argv[i]))
+			return fflush(stdout) || ferror(stdout);
+		if (!listen_option(&l, argc, argv, &i)) {
+			usage(stderr);
+			return 64;
+		}
+	}
+	api_check();
+	s.conf = conf_load();
+	log_threshold_named(s.conf->log_level);
+	if (!store_open(s.conf)) {
+		perror(s.conf->data_dir);
+		return 73;
+	}
+	listen_start(&l, argv);
+	s.max_body = largest_body();
+	s.mem = arena_new(ARENA_LIMIT);
+	s.db = db_open(s.conf);
+	db_use(s.db, s.mem);
+	serve(&s);
+	db_close(s.db);
+	arena_free(s.mem);
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media/{mediaId}/metadata: what was found out about an asset, except what is said (transcripts.c) */
+#include <string.h>
+
+#include "fcgi/access.h"
+
+#define KINDS "entities keywords speakers videoTexts imageTexts documentContent scenes file"
+
+struct part { int64_t count; struct json items; };
+static const struct field part_fields[] = {
+	FIELD(struct part, count, .required = true, .doc = "How many there are"),
+	FIELD(struct part, items, .on = OMIT_NULL, .doc = "The things themselves, as an array, when expand names the kind"),
+};
+static const struct record part_record = RECORD("MetadataPart", struct part, part_fields);
+
+struct metadata {
+	const char *status, *summary;
+	struct nested entities, keywords, speakers, video_texts, image_texts, document_content, scenes, file;
+};
+static const struct field metadata_fields[] = {
+	FIELD(struct metadata, status, .required = true, .one_of = "processing ready failed", .doc = "State of the analysis as a whole"),
+	FIELD(struct metadata, summary, .on = OMIT_NULL, .doc = "What it is about"),
+	FIELD(struct metadata, entities, .required = true, .of = &part_record, .doc = "People, places, organisations and works named"),
+	FIELD(struct metadata, keywords, .required = true, .of = &part_record, .doc = "Words that tell it from others"),
+	FIELD(struct metadata, speakers, .required = true, .of = &part_record, .doc = "Who speaks"),
+	FIELD(struct metadata, video_texts, .required = true, .of = &part_record, .doc = "Text seen in the video"),
+	FIELD(struct metadata, image_texts, .required = true, .of = &part_record, .doc = "Text seen in the picture"),
+	FIELD(struct metadata, document_content, .required = true, .of = &part_record, .doc = "Text of the pages"),
+	FIELD(struct metadata, scenes, .required = true, .of = &part_record, .doc = "Shots of the video"),
+	FIELD(struct metadata, file, .required = true, .of = &part_record, .doc = "Technical facts of the uploaded file"),
+};
+static const struct record metadata_record = RECORD("Metadata", struct metadata, metadata_fields);
+
+struct expand { struct strings expand; };
+static const struct field expand_fields[] = {
+	FIELD(struct expand, expand, .on = QUERY, .one_of = KINDS, .doc = "Kinds whose items are wanted"),
+};
+static const struct record expand_record = RECORD("MetadataExpand", struct expand, expand_fields);
+
+/* Stored data is {"pages":[…]}, {"items":[…]}, or one object that is the only item. */
+struct counted { const char *kind; int64_t count; };
+static const struct field counted_fields[] = {
+	FIELD(struct counted, kind, .doc = "As in expand"),
+	FIELD(struct counted, count, .sql = "COALESCE(JSON_LENGTH(t.data, '$.pages'), JSON_LENGTH(t.data, '$.items'), 1)", .doc = "Items"),
+};
+static const struct record counted_record = RECORD("Counted", struct counted, counted_fields);
+
+struct expanded { const char *kind; struct json items; };
+static const struct field expanded_fields[] = {
+	FIELD(struct expanded, kind, .doc = "As in expand"),
+	FIELD(struct expanded, items, .sql = "COALESCE(JSON_EXTRACT(t.data, '$.pages'), JSON_EXTRACT(t.data, '$.items'), CONCAT('[', t.data, ']'))", .doc = "Items"),
+};
+static const struct record expanded_record = RECORD("Expanded", struct expanded, expanded_fields);
+
+static struct part *
+part_of(struct metadata *m, const char *kind)
+{
+	size_t i;
+
+	for (i = 0; i < metadata_record.n; i++) {
+		const struct field *f = &metadata_fields[i];
+
+		if (f->kind == KIND_NESTED && strcmp(record_json_name(&metadata_record, f), kind) == 0)
+			return ((struct nested *)(void *)((char *)m + f->offset))->row;
+	}
+	return NULL;
+}
+
+/* Every kind is there, with nothing in it until there is. */
+static struct metadata *
+metadata_new(struct req *r)
+{
+	struct metadata *m = NEW(r->mem, struct metadata);
+	size_t i;
+
+	for (i = 0; i < metadata_record.n; i++)
+		if (metadata_fields[i].kind == KIND_NESTED)
+			((struct nested *)(void *)((char *)m + metadata_fields[i].offset))->row = NEW(r->mem, struct part);
+	return m;
+}
+
+/* FIND_IN_SET needs a comma between. */
+static const char *
+joined(struct req *r, const struct strings *words)
+{
+	struct buf b = BUF(r->mem);
+	size_t i;
+
+	for (i = 0; i < words->n; i++)
+		buf_printf(&b, "%s%s", i > 0 ? "," : "", words->at[i]);
+	return buf_string(&b);
+}
+
+/* Kinds that were asked for and have nothing show an empty list. */
+static void
+expand(struct req *r, struct metadata *m, const struct strings *wanted)
+{
+	struct expanded *rows;
+	struct part *p;
+	size_t n, i;
+
+	for (i = 0; i < wanted->n; i++)
+		if ((p = part_of(m, wanted->at[i])) != NULL)
+			p->items.text = "[]";
+	rows = db_rows(r->db, &expanded_record, "FROM metadata t WHERE t.media_id = ? AND FIND_IN_SET(t.kind, ?) > 0",
+	    ARGS(ID(r->id[0]), STR(joined(r, wanted))), &n);
+	for (i = 0; i < n; i++)
+		if ((p = part_of(m, rows[i].kind)) != NULL)
+			p->items = rows[i].items;
+}
+
+static int
+metadata_get(struct req *r)
+{
+	const struct expand *in = r->in;
+	struct metadata *m;
+	struct counted *rows;
+	struct part *p;
+	size_t n, i;
+
+	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
+		return r->status;
+	m = metadata_new(r);
+	m->status = db_text(r->db, "SELECT CASE ingest_status WHEN 'succeeded' THEN 'ready' WHEN 'failed' THEN 'failed' "
+	    "WHEN 'cancelled' THEN 'failed' ELSE 'processing' END FROM media WHERE id = ?", ARGS(ID(r->id[0])));
+	rows = db_rows(r->db, &counted_record, "FROM metadata t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &n);
+	for (i = 0; i < n; i++)
+		if ((p = part_of(m, rows[i].kind)) != NULL)
+			p->count = rows[i].count;
+	if (in->expand.n > 0)
+		expand(r, m, &in->expand);
+	return reply(r, 200, &metadata_record, m);
+}
+
+const struct route metadata_routes[] = {
+	{ GET, "/v2/media/{mediaId}/metadata", SCOPE_VIEW_METADATA, metadata_get, &expand_record, &metadata_record, "Get the metadata of an asset; transcripts have their own place", .fails = "403 404 422" },
+	{ 0 }
+};

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The envelope of answers and failures, problem+json, ETags and conditions. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/log.h"
+#include "fcgi/req.h"
+
+static void
+begin_answer(struct req *r, int status, const char *type)
+{
+	r->status = status;
+	r->answer_type = type;
+	r->out = BUF(r->mem);
+}
+
+static int64_t
+int_member(const struct record *record, const void *row, const char *name)
+{
+	const struct field *f = record_field(record, name);
+
+	return f != NULL && f->kind == KIND_INT ? *(const int64_t *)((const char *)row + f->offset) : 0;
+}
+
+/* "version-revision": clients' changes, then jobs' changes. */
+static void
+set_etag(struct req *r, const struct record *record, const void *row)
+{
+	int64_t version = int_member(record, row, "version"), revision = int_member(record, row, "revision");
+
+	if (r->etag == NULL && version > 0)
+		r->etag = revision > 0 ? arena_printf(r->mem, "\"%lld-%lld\"", (long long)version, (long long)revision) :
+		    arena_printf(r->mem, "\"%lld\"", (long long)version);
+}
+
+/* Is the tag in a list of entity tags?  Weak ones count (RFC 9110 section 13.1.2). */
+static bool
+tag_listed(const char *list, const char *tag)
+{
+	size_t n = strlen(tag);
+
+	if (strcmp(list, "*") == 0)
+		return true;
+	while (*list != '\0') {
+		list += strspn(list, " \t,");
+		if (strncmp(list, "W/", 2) == 0)
+			list += 2;
+		if (strncmp(list, tag, n) == 0 && strchr(" \t,", list[n]) != NULL)
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
+bool
+precondition(struct req *r, int64_t version)
+{
+	const char *p = r->if_match;
+
+	if (p == NULL || strcmp(p, "*") == 0)
+		return true;
+	while (*p != '\0') {
+		p += strspn(p, " \t,");
+		if (*p == '"' && strtoll(p + 1, NULL, 10) == version)
+			return true;
+		p += strcspn(p, ",");
+	}
+	refuse(r, ERR_CHANGED, NULL);
+	return false;
+}
+
+int
+reply(struct req *r, int status, const struct record *record, const void *row)
+{
+	set_etag(r, record, row);
+	if (r->method == GET && r->etag != NULL && r->if_none_match != NULL && tag_listed(r->if_none_match, r->etag)) {
+		begin_answer(r, 304, NULL);
+		return 304;
+	}
+	begin_answer(r, status, "application/json");
+	buf_text(&r->out, "{\"status\":\"success\",\"data\":");
+	record_render(&r->out, record, row, false);
+	buf_char(&r->out, '}');
+	return status;
+}
+
+int
+reply_json(struct req *r, int status, const char *json)
+{
+	begin_answer(r, status, "application/json");
+	buf_text(&r->out, "{\"status\":\"success\",\"data\":");
+	buf_text(&r->out, json);
+	buf_char(&r->out, '}');
+	return status;
+}
+
+int
+reply_raw(struct req *r, int status, const char *type, const void *bytes, size_t n)
+{
+	begin_answer(r, status, type);
+	buf_add(&r->out, bytes, n);
+	return status;
+}
+
+int
+reply_none(struct req *r)
+{
+	begin_answer(r, 204, NULL);
+	return 204;
+}
+
+/* The address of the list itself with another page; every other parameter is kept. */
+static void
+page_link(struct req *r, const char *rel, int64_t page, const char *after, bool first)
+{
+	const char *query = strchr(r->uri, '?');
+	size_t path = strcspn(r->uri, "?");
+
+	buf_printf(&r->headers, "%s<%s%.*s?", first ? "Link: " : ", ", r->conf->public_url, (int)path, r->uri);
+	for (query = query != NULL ? query + 1 : ""; *query != '\0'; query += *query == '&') {
+		size_t n = strcspn(query, "&"), name = strcspn(query, "=&");
+		const char *skip[] = { "page", "pagenumber", "after" };
+		bool keep = n > 0;
+		size_t i;
+
+		for (i = 0; i < 3; i++)
+			keep &= strlen(skip[i]) != name || strncasecmp(query, skip[i], name) != 0;
+		if (keep) {
+			buf_add(&r->headers, query, n);
+			buf_char(&r->headers, '&');
+		}
+		query += n;
+	}
+	buf_printf(&r->headers, "page=%lld", (long long)page);
+	if (after != NULL)
+		buf_printf(&r->headers, "&after=%s", percent_encode(r->mem, after));
+	buf_printf(&r->headers, ">; rel=\"%s\"", rel);
+}
+
+static void
+page_links(struct req *r)
+{
+	struct page *p = &r->page;
+
+	page_link(r, "first", 0, NULL, true);
+	if (p->page > 0)
+		page_link(r, "prev", p->page - 1, NULL, false);
+	if (p->next != NULL)
+		page_link(r, "next", p->page + 1, p->next, false);
+	buf_text(&r->headers, "\r\n");
+}
+
+int
+reply_list(struct req *r, const struct record *record, const void *rows, size_t n)
+{
+	struct page *p = &r->page;
+	size_t i;
+
+	if (p->fault != NULL) {
+		fault(r, p->fault, "not_allowed", "%s", p->fault_detail);
+		return refuse(r, ERR_INVALID, NULL);
+	}
+	begin_answer(r, 200, "application/json");
+	buf_room(&r->out, 2048 * (n + 1));
+	buf_text(&r->out, "{\"status\":\"success\",\"data\":[");
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			buf_char(&r->out, ',');
+		record_render(&r->out, record, (const char *)rows + i * record->size, true);
+	}
+	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld}}", (long long)p->page,
+	    (long long)p->perpage, (long long)p->total);
+	page_links(r);
+	return 200;
+}
+
+void
+fault(struct req *r, const char *pointer, const char *code, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fault_add(&r->faults, r->mem, pointer, code, "%s", arena_vprintf(r->mem, format, args));
+	va_end(args);
+}
+
+static void
+put_faults(struct req *r)
+{
+	int i, n = r->faults.n < 32 ? r->faults.n : 32;
+
+	buf_text(&r->out, "\"errors\":[");
+	for (i = 0; i < n; i++) {
+		buf_text(&r->out, i > 0 ? ",{\"pointer\":" : "{\"pointer\":");
+		buf_json(&r->out, r->faults.at[i].pointer);
+		buf_text(&r->out, ",\"code\":");
+		buf_json(&r->out, r->faults.at[i].code);
+		buf_text(&r->out, ",\"detail\":");
+		buf_json(&r->out, r->faults.at[i].detail);
+		buf_char(&r->out, '}');
+	}
+	buf_char(&r->out, ']');
+}
+
+/* RFC 9457, for a client that asks for it. */
+static void
+put_problem(struct req *r, const struct error_info *e, const char *message)
+{
+	r->answer_type = "application/problem+json";
+	buf_text(&r->out, "{\"type\":\"about:blank\",\"title\":");
+	buf_json(&r->out, e->text);
+	buf_printf(&r->out, ",\"status\":%d,\"detail\":", e->status);
+	buf_json(&r->out, message);
+	buf_printf(&r->out, ",\"code\":\"%s\",", e->code);
+	put_faults(r);
+	buf_printf(&r->out, ",\"requestId\":\"%s\"}", r->request_id);
+}
+
+static void
+put_failure(struct req *r, const struct error_info *e, const char *message)
+{
+	buf_printf(&r->out, "{\"status\":\"%s\",\"message\":", e->status >= 500 ? "error" : "fail");
+	buf_json(&r->out, message);
+	buf_printf(&r->out, ",\"data\":{\"code\":\"%s\",", e->code);
+	put_faults(r);
+	buf_printf(&r->out, ",\"requestId\":\"%s\"}}", r->request_id);
+}
+
+static bool
+wants_problem(const char *accept)
+{
+	const char *problem = accept != NULL ? strstr(accept, "application/problem+json") : NULL;
+	const char *json = accept != NULL ? strstr(accept, "application/json") : NULL;
+
+	return problem != NULL && (json == NULL || problem < json);
+}
+
+int
+refuse(struct req *r, enum error error, const char *format, ...)
+{
+	const struct error_info *e = error_info(error);
+	const char *message = e->text;
+	va_list args;
+
+	if (format != NULL) {
+		va_start(args, format);
+		message = arena_vprintf(r->mem, format, args);
+		va_end(args);
+	}
+	begin_answer(r, e->status, "application/json");
+	r->refused = true;
+	r->etag = r->location = r->disposition = NULL;
+	r->cache_control = "no-store";
+	if (e->status == 503 || e->status == 429)
+		r->retry_after = r->retry_after ? r->retry_after : 2;
+	if (e->status == 401)
+		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\"%s\r\n",
+		    r->authorization != NULL ? ", error=\"invalid_token\"" : "");
+	if (wants_problem(r->accept))
+		put_problem(r, e, message);
+	else
+		put_failure(r, e, message);
+	return e->status;
+}

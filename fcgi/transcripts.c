@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media/{mediaId}/metadata/transcripts: what is said, and files of it */
+#include <string.h>
+
+#include "core/transcript.h"
+#include "fcgi/access.h"
+
+enum { NAME_MAX_CHARACTERS = 100 };
+
+static const struct form {
+	const char *name, *type;
+	enum transcript_form form;
+} forms[] = {
+	{ "json", "application/json", TRANSCRIPT_TXT },
+	{ "txt", "text/plain; charset=utf-8", TRANSCRIPT_TXT },
+	{ "srt", "application/x-subrip; charset=utf-8", TRANSCRIPT_SRT },
+	{ "vtt", "text/vtt; charset=utf-8", TRANSCRIPT_VTT },
+};
+
+struct download { const char *transcript_download_type; bool omit_speaker_labels; };
+static const struct field download_fields[] = {
+	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = "json txt srt vtt", .doc = "Form of the file; json unless given"),
+	FIELD(struct download, omit_speaker_labels, .on = QUERY, .doc = "Leave out who speaks"),
+};
+static const struct record download_record = RECORD("TranscriptDownload", struct download, download_fields);
+
+static int
+transcripts_list(struct req *r)
+{
+	struct transcript *rows;
+	size_t n;
+
+	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
+		return r->status;
+	rows = db_list(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
+	return reply_list(r, &transcript_record, rows, n);
+}
+
+/* The transcript of the path, or NULL after refusing. */
+static struct transcript *
+transcript_find(struct req *r)
+{
+	struct transcript *t;
+
+	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
+		return NULL;
+	t = db_row(r->db, &transcript_record, "FROM transcripts t WHERE t.id = ? AND t.media_id = ?",
+	    ARGS(ID(r->id[1]), ID(r->id[0])));
+	if (t == NULL)
+		refuse(r, ERR_NOT_FOUND, NULL);
+	return t;
+}
+
+static int
+transcript_get(struct req *r)
+{
+	struct transcript *t = transcript_find(r);
+
+	return t == NULL ? r->status : reply(r, 200, &transcript_record, t);
+}
+
+/* Names of assets are free text; names of files are not, and neither are headers (RFC 6266, RFC 8187). */
+static const char *
+disposition(struct req *r, const char *name, const char *language, const char *extension)
+{
+	struct buf plain = BUF(r->mem), whole = BUF(r->mem);
+	size_t characters = 0;
+	const char *p;
+
+	for (p = name; *p != '\0'; p++) {
+		bool first = ((unsigned char)*p & 0xc0) != 0x80;
+
+		if (first && ++characters > NAME_MAX_CHARACTERS)
+			break;
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr("/\\:*?\"<>|", *p) != NULL || (*p == '.' && p == name)) {
+			buf_char(&plain, '_');
+			buf_char(&whole, '_');
+			continue;
+		}
+		buf_char(&whole, *p);
+		if (first)
+			buf_char(&plain, (unsigned char)*p >= 0x80 || *p == '%' || *p == ';' ? '_' : *p);
+	}
+	buf_printf(&plain, ".%s.%s", language, extension);
+	buf_printf(&whole, ".%s.%s", language, extension);
+	return arena_printf(r->mem, "attachment; filename=\"%s\"; filename*=UTF-8''%s", buf_string(&plain),
+	    percent_encode(r->mem, buf_string(&whole)));
+}
+
+static void
+forget_speakers(struct list *paragraphs)
+{
+	struct paragraph *p = paragraphs->rows;
+	size_t i;
+
+	for (i = 0; i < paragraphs->n; i++) {
+		p[i].speaker_id = (struct uuid){ { 0 } };
+		p[i].speaker = NULL;
+	}
+}
+
+static int
+transcript_download(struct req *r)
+{
+	const struct download *in = r->in;
+	const struct form *form = forms;
+	struct transcript *t = transcript_find(r);
+	struct buf out = BUF(r->mem);
+	struct list paragraphs;
+
+	if (t == NULL)
+		return r->status;
+	while (in->transcript_download_type != NULL && strcmp(form->name, in->transcript_download_type) != 0)
+		form++;
+	if (form != forms) {
+		paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
+		transcript_write(&out, form->form, &paragraphs, !in->omit_speaker_labels);
+	} else {
+		if (in->omit_speaker_labels) {
+			paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
+			forget_speakers(&paragraphs);
+			t->paragraphs.text = transcript_json(r->mem, &paragraphs);
+		}
+		record_render(&out, &transcript_record, t, false);
+	}
+	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),
+	    t->language_code, form->name);
+	return reply_raw(r, 200, form->type, buf_string(&out), out.len);
+}
+
+const struct route transcripts_routes[] = {
+	{ GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL, &transcript_record, "List the transcripts of an asset, without their text", .flags = LIST, .fails = "403 404 422" },
+	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL, &transcript_record, "Get a transcript", .fails = "403 404" },
+	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download, &download_record, NULL, "Download a transcript as a file", .flags = NO_ENVELOPE, .fails = "403 404 422", .produces = "application/json text/plain application/x-subrip text/vtt" },
+	{ 0 }
+};

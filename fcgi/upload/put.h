@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Receives the bytes of one upload.  Knows nothing of FastCGI: bytes come from a function. */
+#ifndef FCGI_UPLOAD_PUT_H
+#define FCGI_UPLOAD_PUT_H
+
+#include "core/arena.h"
+#include "core/conf.h"
+#include "core/db.h"
+#include "core/errors.h"
+#include "core/reasons.h"
+
+struct put {
+	/* What was asked. */
+	struct arena *mem;
+	struct db *db;
+	const struct conf *conf;
+	struct uuid id;			/* of the upload */
+	const char *ticket;		/* as in input.url; NULL when there was none */
+	int64_t length;			/* of the body; -1: not known before its end */
+	int (*read)(void *user, char *bytes, int n);	/* 0 at the end */
+	bool (*whole)(void *user);	/* was that end the end of the body, or of the connection? */
+	void *user;
+
+	/* What became of it. */
+	enum error error;		/* ERR_NONE: received, and the row says so */
+	enum reason reason;		/* why the content was refused, when it was */
+	const char *detail;		/* one sentence, NULL: that of the error */
+	int64_t received;
+	const char *sha256, *mime_type;
+};
+
+/*
+ * Checks ticket and state, takes the bytes into a file of their own, looks at what they are, and puts them where the
+ * original of the asset lies.  Each PUT of an upload has a number that grows, and only the latest one may finish: a client
+ * whose connection broke need not wait until this end has noticed.  Returns p->error.
+ */
+enum error put_run(struct put *p);
+
+#endif

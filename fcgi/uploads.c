@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/uploads: announce a file, watch it arrive, make it an asset.  The bytes go to kinothek-upload. */
+#include <ctype.h>
+#include <openssl/evp.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/asset.h"
+#include "core/job.h"
+#include "core/store.h"
+#include "fcgi/access.h"
+
+struct upload_input { const char *url, *method; struct json headers; };
+static const struct field upload_input_fields[] = {
+	FIELD(struct upload_input, url, .required = true, .format = "uri", .doc = "Address for the bytes. It opens this upload to everyone who has it, until the file has arrived"),
+	FIELD(struct upload_input, method, .required = true, .one_of = "PUT", .doc = "HTTP method"),
+	FIELD(struct upload_input, headers, .required = true, .doc = "Headers to send: an object of names and values"),
+};
+static const struct record upload_input_record = RECORD("UploadInput", struct upload_input, upload_input_fields);
+
+struct upload {
+	struct uuid id, tenant_id, principal_id;
+	const char *principal_name, *file_name, *type;
+	struct number file_size;
+	struct strings transcript_language_codes;
+	const char *status;
+	int64_t received_bytes;
+	const char *mime_type, *sha256;
+	struct json error;
+	struct uuid media_id;
+	struct moment expires_at;
+	struct nested input;
+	int64_t version;
+	struct moment created_at, updated_at;
+};
+static const struct field upload_fields[] = {
+	FIELD(struct upload, id, .on = SERVER, .required = true, .doc = "Unique id; the asset it becomes has the same one"),
+	FIELD(struct upload, tenant_id, .on = SERVER | HIDDEN, .doc = "Its tenant"),
+	FIELD(struct upload, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
+	FIELD(struct upload, principal_name, .on = SERVER | HIDDEN, .doc = "Name of who made it"),
+	FIELD(struct upload, file_name, .on = SERVER | FILTER | SORT, .required = true, .doc = "Name of the file, a label only"),
+	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put", .doc = "How the bytes come"),
+	FIELD(struct upload, file_size, .on = SERVER | SORT, .doc = "Bytes as declared"),
+	FIELD(struct upload, transcript_language_codes, .on = SERVER, .doc = "Languages to transcribe"),
+	FIELD(struct upload, status, .on = SERVER | FILTER | SORT, .required = true,
+	    .one_of = "waiting uploading uploaded completing completed cancelled errored timedOut", .doc = "State"),
+	FIELD(struct upload, received_bytes, .on = SORT, .required = true, .doc = "Bytes that have arrived; brought up to date every few seconds"),
+	FIELD(struct upload, mime_type, .doc = "What the content is, once it has arrived"),
+	FIELD(struct upload, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "SHA-256 of what has arrived, in hex"),
+	FIELD(struct upload, error, .on = OMIT_NULL, .doc = "Why it is errored: code, detail, remedy, retryable"),
+	FIELD(struct upload, media_id, .doc = "The asset it became"),
+	FIELD(struct upload, expires_at, .on = SERVER | SORT, .required = true, .doc = "Then it is dropped; received bytes push it back"),
+	FIELD(struct upload, input, .on = COMPUTED | OMIT_NULL | DETAIL, .of = &upload_input_record, .doc = "Where the bytes go; shown once, when the upload is made"),
+	FIELD(struct upload, version, .on = SERVER | HIDDEN, .doc = "Grows with each change"),
+	FIELD(struct upload, created_at, .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
+	FIELD(struct upload, updated_at, .on = SERVER, .required = true, .doc = "When it was last changed"),
+};
+static const struct record upload_record = RECORD("Upload", struct upload, upload_fields);
+
+struct upload_new { const char *file_name, *type; struct number file_size; struct strings transcript_language_codes; };
+static const struct field upload_new_fields[] = {
+	FIELD(struct upload_new, file_name, .on = CREATE, .required = true, .min = 1, .max = 1024, .doc = "Name of the file, a label only: what it is follows from its content"),
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .doc = "How the bytes come: put, which is also taken when it is left out"),
+	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
+	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
+};
+static const struct record upload_new_record = RECORD("UploadNew", struct upload_new, upload_new_fields);
+
+struct completion { struct uuid channel_id; const char *name; };
+static const struct field completion_fields[] = {
+	FIELD(struct completion, channel_id, .on = CREATE, .doc = "Channel of the asset; the default channel of the tenant when it is left out"),
+	FIELD(struct completion, name, .on = CREATE, .min = 1, .max = 255, .doc = "Name of the asset; the file name without its ending when it is left out"),
+};
+static const struct record completion_record = RECORD("UploadCompletion", struct completion, completion_fields);
+
+/* What of the tenant matters here. */
+struct rules { struct uuid default_channel_id; bool duplicate_check; };
+static const struct field rules_fields[] = {
+	FIELD(struct rules, default_channel_id, .doc = "Channel of uploads that name none"),
+	FIELD(struct rules, duplicate_check, .doc = "Refuse a file that is there already"),
+};
+static const struct record rules_record = RECORD("UploadRules", struct rules, rules_fields);
+
+/* Another principal's upload is not there, unless the caller is a SuperAdmin. */
+static struct upload *
+find(struct req *r)
+{
+	struct upload *u = db_row(r->db, &upload_record, "FROM uploads t WHERE t.id = ? AND t.tenant_id = ? AND "
+	    "(? OR t.principal_id = ?)",
+	    ARGS(ID(r->id[0]), ID(r->who->tenant_id), INT(r->who->is_super_admin), ID(r->who->id)));
+
+	if (u == NULL)
+		refuse(r, ERR_NOT_FOUND, NULL);
+	return u;
+}
+
+static struct upload *
+find_to_change(struct req *r)
+{
+	struct upload *u = find(r);
+
+	return u != NULL && precondition(r, u->version) ? u : NULL;
+}
+
+static bool
+is_language(const char *code)
+{
+	const char *p;
+
+	for (p = code; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && (*p != '-' || p[1] == '-' || p[1] == '\0'))
+			return false;
+	return isalpha((unsigned char)code[0]) && p - code >= 2 && p - code <= 35;
+}
+
+static void
+check_languages(struct req *r, const struct strings *codes)
+{
+	size_t i, k;
+
+	for (i = 0; i < codes->n; i++) {
+		const char *pointer = arena_printf(r->mem, "/transcriptLanguageCodes/%zu", i);
+
+		if (!is_language(codes->at[i]))
+			fault(r, pointer, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
+		for (k = 0; k < i; k++)
+			if (strcasecmp(codes->at[i], codes->at[k]) == 0)
+				fault(r, pointer, "duplicate", "this language is in the list already");
+	}
+}
+
+/* What the quota leaves when everything that is on its way arrives. */
+static int64_t
+quota_left(struct req *r)
+{
+	return db_number(r->db, "SELECT CAST(n.storage_quota - COALESCE((SELECT s.storage_used FROM tenant_usage s "
+	    "WHERE s.tenant_id = n.id), 0) - COALESCE((SELECT SUM(COALESCE(u.file_size, u.received_bytes)) FROM uploads u "
+	    "WHERE u.tenant_id = n.id AND u.status IN ('waiting', 'uploading', 'uploaded')), 0) AS SIGNED) "
+	    "FROM tenants n WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(r->who->tenant_id)), INT64_MAX);
+}
+
+static bool
+has_room(struct req *r, int64_t size)
+{
+	/* Renditions take about one and a half times the room of the file they are made from. */
+	if (store_free() < size + size / 2 * 3) {
+		refuse(r, ERR_NO_SPACE, "The disk has no room for this file and what is made from it.");
+		return false;
+	}
+	if (quota_left(r) < size) {
+		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+		return false;
+	}
+	return true;
+}
+
+/* A new ticket: the client gets it, the row only its hash. */
+static const char *
+ticket_new(struct req *r, struct uuid upload_id)
+{
+	unsigned char secret[32], hash[32];
+	const char *ticket;
+
+	random_bytes(secret, sizeof(secret));
+	ticket = base64url_encode(r->mem, secret, sizeof(secret));
+	EVP_Digest(ticket, strlen(ticket), hash, NULL, EVP_sha256(), NULL);
+	db_run(r->db, "UPDATE uploads SET ticket_hash = ? WHERE id = ?", ARGS(BYTES(hash, sizeof(hash)), ID(upload_id)));
+	return ticket;
+}
+
+static int
+uploads_list(struct req *r)
+{
+	struct upload *rows;
+	size_t n;
+
+	rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND (? OR t.principal_id = ?)",
+	    ARGS(ID(r->who->tenant_id), INT(r->who->is_super_admin), ID(r->who->id)), &r->page, &n);
+	return reply_list(r, &upload_record, rows, n);
+}
+
+static int
+upload_create(struct req *r)
+{
+	const struct upload_new *in = r->in;
+	struct upload *u = NEW(r->mem, struct upload);
+	struct upload_input *input = NEW(r->mem, struct upload_input);
+
+	if (in->type != NULL && strcmp(in->type, "multipart") == 0)
+		fault(r, "/type", "not_available", "multipart transfers are not available yet; use put");
+	else if (in->type != NULL && strcmp(in->type, "put") != 0)
+		fault(r, "/type", "not_allowed", "one of: put");
+	check_languages(r, &in->transcript_language_codes);
+	if (r->faults.n > 0)
+		return refuse(r, ERR_INVALID, NULL);
+	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
+		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", (long long)r->conf->upload_max_size);
+	if (!has_room(r, in->file_size.set ? in->file_size.n : 1))
+		return r->status;
+	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
+	    .principal_name = r->who->name, .file_name = in->file_name, .type = "put", .file_size = in->file_size,
+	    .transcript_language_codes = in->transcript_language_codes, .status = "waiting", .version = 1,
+	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
+	db_insert(r->db, "uploads", &upload_record, u);
+	*input = (struct upload_input){ .method = "PUT", .headers = { "{\"Content-Type\":\"application/octet-stream\"}" },
+	    .url = arena_printf(r->mem, "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id),
+	    ticket_new(r, u->id)) };
+	u->input.row = input;
+	r->location = arena_printf(r->mem, "/v2/uploads/%s", uuid_text(r->mem, u->id));
+	return reply(r, 201, &upload_record, u);
+}
+
+static int
+upload_get(struct req *r)
+{
+	const struct upload *u = find(r);
+
+	return u == NULL ? r->status : reply(r, 200, &upload_record, u);
+}
+
+/* Why an upload cannot be completed in its state. */
+static int
+refuse_by_status(struct req *r, const struct upload *u)
+{
+	if (strcmp(u->status, "timedOut") == 0 || strcmp(u->status, "uploaded") == 0)
+		return refuse(r, ERR_GONE, "The upload has expired. Create a new one.");
+	if (strcmp(u->status, "cancelled") == 0)
+		return refuse(r, ERR_CONFLICT, "The upload was cancelled.");
+	if (strcmp(u->status, "errored") == 0)
+		return refuse(r, ERR_CONFLICT, "The file of this upload was refused; its error says why. Create a new upload.");
+	return refuse(r, ERR_CONFLICT, "The file has not arrived yet: send it to input.url first.");
+}
+
+/* ".mp4": a dot that is not the first character, and one to five letters or digits. */
+static bool
+is_ending(const char *file_name, const char *dot)
+{
+	size_t n;
+
+	if (dot == NULL || dot == file_name)
+		return false;
+	for (n = 0; isalnum((unsigned char)dot[1 + n]); n++)
+		;
+	return dot[1 + n] == '\0' && n >= 1 && n <= 5;
+}
+
+/* The file name without its ending, cut to what a name may have. */
+static const char *
+name_from(struct arena *mem, const char *file_name)
+{
+	const char *dot = strrchr(file_name, '.'), *end = file_name + strlen(file_name), *p;
+	int characters = 0;
+
+	if (is_ending(file_name, dot))
+		end = dot;
+	for (p = file_name; p < end; p++)
+		if ((*p & 0xc0) != 0x80 && ++characters > 255)
+			break;
+	return arena_copy_n(mem, file_name, (size_t)(p - file_name));
+}
+
+/* The one language the asset is in, as far as its uploader said so. */
+static const char *
+spoken(const struct upload *u)
+{
+	size_t i;
+
+	for (i = 0; i < u->transcript_language_codes.n; i++)
+		if (strncmp(u->transcript_language_codes.at[i], "translate-", 10) != 0)
+			return u->transcript_language_codes.at[i];
+	return NULL;
+}
+
+/* Called when the row of the usage is locked, so that of two like files at once the second one sees the first. */
+static bool
+is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
+{
+	const char *twin;
+
+	if (db_number(r->db, "SELECT CAST(n.storage_quota - s.storage_used AS SIGNED) FROM tenants n JOIN tenant_usage s "
+	    "ON s.tenant_id = n.id WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(u->tenant_id)), 0) < 0) {
+		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+		return false;
+	}
+	if (!rules->duplicate_check)
+		return true;
+	twin = db_text(r->db, "SELECT LOWER(HEX(t.id)) FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
+	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 ORDER BY t.id LIMIT 1", ARGS(ID(u->id), ID(u->tenant_id)));
+	if (twin != NULL)
+		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %.8s-%.4s-%.4s-%.4s-%s.", twin, twin + 8,
+		    twin + 12, twin + 16, twin + 20);
+	return twin == NULL;
+}
+
+static void
+make_asset(struct req *r, const struct upload *u, struct uuid channel_id)
+{
+	const struct completion *in = r->in;
+
+	db_run(r->db, "INSERT INTO media (id, tenant_id, type, name, language_code, transcript_language_codes, original_file_name, "
+	    "mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) SELECT u.id, u.tenant_id, "
+	    "u.media_type, ?, ?, u.transcript_language_codes, u.file_name, u.mime_type, u.received_bytes, u.sha256, u.principal_id, "
+	    "u.principal_name, ?, ? FROM uploads u WHERE u.id = ?",
+	    ARGS(STR(in->name != NULL ? in->name : name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now), TIME(r->now),
+	    ID(u->id)));
+	db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
+	    ARGS(ID(u->id), ID(channel_id), TIME(r->now)));
+	ingest_start(r->db, u->tenant_id, u->id);
+	asset_summarise(r->db, u->id, SUM_CHANNELS | SUM_TAGS);
+	event_add(r->db, u->tenant_id, u->id, "media.created", r->who->id,
+	    arena_printf(r->mem, "{\"mediaId\":\"%s\"}", uuid_text(r->mem, u->id)));
+}
+
+/* Of any number of calls exactly one changes the state and makes the asset; all others see what it did. */
+static int
+upload_complete(struct req *r)
+{
+	const struct completion *in = r->in;
+	const struct upload *u = find_to_change(r);
+	const struct rules *rules;
+	struct uuid channel_id;
+
+	if (u == NULL)
+		return r->status;
+	if (strcmp(u->status, "completed") == 0)
+		return reply(r, 200, &upload_record, u);
+	if (strcmp(u->status, "uploaded") != 0 || u->expires_at.ms <= r->now.ms)
+		return refuse_by_status(r, u);
+	rules = db_row(r->db, &rules_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(u->tenant_id)));
+	if (rules == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id;
+	if (uuid_is_none(channel_id)) {
+		fault(r, "/channelId", "required", "the tenant has no default channel");
+		return refuse(r, ERR_INVALID, NULL);
+	}
+	if (!access_channel(r, channel_id, SCOPE_CREATE_CONTENT))
+		return r->status;
+	if (db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? "
+	    "WHERE id = ? AND status = 'uploaded'", ARGS(TIME(r->now), ID(u->id))) == 0) {
+		u = find(r);
+		return u != NULL && strcmp(u->status, "completed") == 0 ? reply(r, 200, &upload_record, u) :
+		    refuse(r, ERR_CONFLICT, NULL);
+	}
+	usage_add(r->db, u->tenant_id, 1, u->received_bytes);
+	if (!is_welcome(r, u, rules))
+		return r->status;
+	make_asset(r, u, channel_id);
+	return reply(r, 200, &upload_record, find(r));
+}
+
+static int
+upload_cancel(struct req *r)
+{
+	const struct upload *u = find_to_change(r);
+	struct job_place place = { .tenant_id = r->who->tenant_id };
+	const char **keys;
+
+	if (u == NULL)
+		return r->status;
+	if (strcmp(u->status, "cancelled") == 0)
+		return reply(r, 200, &upload_record, u);
+	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? AND "
+	    "status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
+		return refuse(r, ERR_CONFLICT, "The upload has ended already.");
+	keys = arena_array(r->mem, 2, sizeof(*keys));
+	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
+	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));
+	job_add(r->db, purge, place, .keys = { keys, 2 });
+	return reply(r, 200, &upload_record, find(r));
+}
+
+/* Only the row: the asset stays. */
+static int
+upload_delete(struct req *r)
+{
+	const struct upload *u = find_to_change(r);
+
+	if (u == NULL)
+		return r->status;
+	if (db_run(r->db, "DELETE FROM uploads WHERE id = ? AND status = 'completed'", ARGS(ID(u->id))) == 0)
+		return refuse(r, ERR_CONFLICT, "Only completed uploads can be deleted. Cancel it instead.");
+	return reply_none(r);
+}
+
+const struct route uploads_routes[] = {
+	{ GET, "/v2/uploads", SCOPE_CREATE_CONTENT, uploads_list, NULL, &upload_record, "List the uploads of the caller, or all of the tenant for a SuperAdmin", .flags = LIST, .fails = "403 422" },
+	{ POST, "/v2/uploads", SCOPE_CREATE_CONTENT, upload_create, &upload_new_record, &upload_record, "Announce a file and get the address its bytes go to", .success = 201, .fails = "403 413 422 507" },
+	{ GET, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_get, NULL, &upload_record, "Get an upload", .flags = CONDITIONAL, .fails = "403 404" },
+	{ PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record, &upload_record, "Make the received file an asset and start its processing", .flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507" },
+	{ PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record, "Cancel an upload and drop its bytes", .flags = CONDITIONAL | ACTION, .fails = "403 404 409 412" },
+	{ METHOD_DELETE, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_delete, NULL, NULL, "Delete a completed upload; its asset stays", .flags = CONDITIONAL, .success = 204, .fails = "403 404 409 412" },
+	{ 0 }
+};

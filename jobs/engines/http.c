@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Any server that speaks OpenAI's audio interface.  Only stretches with voices are sent, cut at pauses.  Servers differ in
+ * what they answer: words inside segments, at the top, or none; no probability; text alone.  All of it is taken.
+ */
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/web.h"
+#include "jobs/engines/engine.h"
+
+/* Milliseconds.  Five minutes of samples are 9.6 MB: below the 25 MB that servers take, and soon answered. */
+enum { CHUNK_MAX = 300 * 1000, GAP_MAX = 8 * 1000, TRIES = 4, WAIT_MAX = 30 };
+
+enum { SCRATCH = 128 << 20, ANSWER_MAX = 8 << 20 };
+
+struct said { const char *word, *text; struct position start, end; double probability; };
+static const struct field said_fields[] = {
+	FIELD(struct said, word, .doc = "The word"),
+	FIELD(struct said, text, .doc = "The word, as some call it"),
+	FIELD(struct said, start, .doc = "Seconds"),
+	FIELD(struct said, end, .doc = "Seconds"),
+	FIELD(struct said, probability, .doc = "0 to 1"),
+};
+static const struct record said_record = RECORD("said", struct said, said_fields);
+
+struct passage { const char *text; struct position start, end; struct list words; double avg_logprob, no_speech_prob; };
+static const struct field passage_fields[] = {
+	FIELD(struct passage, text, .doc = "What is said"),
+	FIELD(struct passage, start, .doc = "Seconds"),
+	FIELD(struct passage, end, .doc = "Seconds"),
+	FIELD(struct passage, words, .of = &said_record, .doc = "Its words"),
+	FIELD(struct passage, avg_logprob, .json = "avg_logprob", .doc = "Mean log probability"),
+	FIELD(struct passage, no_speech_prob, .json = "no_speech_prob", .doc = "0 to 1"),
+};
+static const struct record passage_record = RECORD("passage", struct passage, passage_fields);
+
+struct reply { const char *text; struct list segments, words; };
+static const struct field reply_fields[] = {
+	FIELD(struct reply, text, .doc = "What is said"),
+	FIELD(struct reply, segments, .of = &passage_record, .doc = "Parts of it"),
+	FIELD(struct reply, words, .of = &said_record, .doc = "All words"),
+};
+static const struct record reply_record = RECORD("reply", struct reply, reply_fields);
+
+/* One run of the engine. */
+struct session {
+	struct hearing *hearing;
+	struct arena *scratch;			/* of one chunk */
+	const char *url, *model;
+	const char *headers[2];
+	bool translate_field, plain;		/* plain: the server knows only text */
+	const struct span *spans;
+	size_t n_spans;
+	int percent;
+};
+
+static bool
+http_knows(const char *language)
+{
+	return true;
+}
+
+/* The address as configured; a bare host or ".../v1" gets the usual path. */
+static const char *
+endpoint(struct session *s, const char *url)
+{
+	struct arena *mem = s->hearing->mem;
+	const char *path = strstr(url, "://");
+	size_t n = strlen(url);
+	static const char leaf[] = "/transcriptions";
+
+	path = path == NULL ? NULL : strchr(path + 3, '/');
+	while (n > 0 && url[n - 1] == '/')
+		n--;
+	if (path == NULL || path >= url + n)
+		url = arena_printf(mem, "%.*s/v1/audio/transcriptions", (int)n, url);
+	else if (n > 3 && strncmp(url + n - 3, "/v1", 3) == 0)
+		url = arena_printf(mem, "%.*s/audio/transcriptions", (int)n, url);
+	if (strcmp(s->hearing->language, "translate-en") != 0)
+		return url;
+	n = strlen(url);
+	s->translate_field = n < sizeof(leaf) || strcmp(url + n - (sizeof(leaf) - 1), leaf) != 0;
+	return s->translate_field ? url : arena_printf(mem, "%.*s/translations", (int)(n - (sizeof(leaf) - 1)), url);
+}
+
+static void
+put_number(unsigned char *at, uint32_t n, int bytes)
+{
+	for (; bytes-- > 0; n >>= 8)
+		*at++ = n & 0xff;
+}
+
+/* The samples as a WAV file in memory, or NULL when they cannot be read. */
+static const void *
+wav(struct session *s, struct span chunk, size_t *n)
+{
+	size_t bytes = (size_t)(chunk.end - chunk.start) * PCM_BYTES_PER_MS, got = 0;
+	unsigned char *out = arena_alloc(s->scratch, 44 + bytes);
+	ssize_t r = 1;
+
+	memcpy(out, "RIFF....WAVEfmt ", 16);
+	put_number(out + 4, (uint32_t)(36 + bytes), 4);
+	put_number(out + 16, 16, 4);
+	put_number(out + 20, 1, 2);
+	put_number(out + 22, 1, 2);
+	put_number(out + 24, PCM_RATE, 4);
+	put_number(out + 28, PCM_RATE * 2, 4);
+	put_number(out + 32, 2, 2);
+	put_number(out + 34, 16, 2);
+	memcpy(out + 36, "data", 4);
+	put_number(out + 40, (uint32_t)bytes, 4);
+	while (got < bytes && r > 0) {
+		r = pread(s->hearing->pcm, out + 44 + got, bytes - got, chunk.start * PCM_BYTES_PER_MS + (off_t)got);
+		got += r > 0 ? (size_t)r : 0;
+	}
+	*n = 44 + bytes;
+	return got == bytes ? out : NULL;
+}
+
+/* The language as such servers want it: ISO 639-1, without region. */
+static const char *
+plain_language(struct arena *mem, const char *tag)
+{
+	return arena_copy_n(mem, tag, strcspn(tag, "-_"));
+}
+
+static void
+alive(void *user)
+{
+	struct session *s = user;
+
+	s->hearing->progress(s->hearing->user, s->percent);
+}
+
+static void
+pause_for(struct session *s, int seconds)
+{
+	for (; seconds > 0; seconds--) {
+		alive(s);
+		sleep(1);
+	}
+}
+
+/* Sends one chunk. */
+static void
+ask(struct session *s, const void *file, size_t n, struct web_answer *a)
+{
+	const struct conf *conf = s->hearing->conf;
+	bool translate = strcmp(s->hearing->language, "translate-en") == 0;
+	struct web_part parts[10] = {
+		{ .name = "file", .bytes = file, .n = n, .file_name = "audio.wav", .type = "audio/wav" },
+		{ .name = "model", .text = s->model },
+		{ .name = "temperature", .text = "0" },
+		{ .name = "response_format", .text = s->plain ? "json" : "verbose_json" },
+	}, *p = parts + 4;
+	struct web_call call = { .url = s->url, .headers = s->headers, .parts = parts,
+	    .private_hosts = conf->engine_private_hosts, .timeout = (int)conf->engine_transcribe_timeout,
+	    .max_size = ANSWER_MAX, .alive = alive, .user = s };
+
+	if (!translate)
+		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch, s->hearing->language) };
+	if (s->translate_field) {
+		*p++ = (struct web_part){ .name = "translate", .text = "true" };
+		*p++ = (struct web_part){ .name = "language", .text = "auto" };
+	}
+	if (!s->plain) {
+		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
+		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
+	}
+	if (s->hearing->prompt != NULL)
+		*p++ = (struct web_part){ .name = "prompt", .text = s->hearing->prompt };
+	web_call(s->scratch, &call, a);
+}
+
+static bool
+may_pass(const struct web_answer *a)
+{
+	if (a->end == WEB_ANSWERED)
+		return a->status == 408 || a->status == 425 || a->status == 429 || a->status >= 500;
+	return a->end == WEB_UNRESOLVED || a->end == WEB_UNREACHABLE || a->end == WEB_TIMEOUT || a->end == WEB_BROKEN;
+}
+
+/* Sends one chunk until it is answered, with growing pauses. */
+static const struct reply *
+ask_patiently(struct session *s, struct span chunk, struct web_answer *a)
+{
+	const struct reply *reply;
+	const void *file;
+	size_t n;
+	int try, seconds;
+
+	*a = (struct web_answer){ .end = WEB_BROKEN };
+	file = wav(s, chunk, &n);
+	for (try = 1; file != NULL; try++) {
+		ask(s, file, n, a);
+		reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) : NULL;
+		if (reply != NULL && (reply->text != NULL || reply->segments.n > 0))
+			return reply;
+		if (try == TRIES || !may_pass(a))
+			break;
+		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
+		pause_for(s, seconds < WAIT_MAX ? seconds : WAIT_MAX);
+	}
+	return NULL;
+}
+
+static enum outcome
+explain(struct session *s, const struct web_answer *a)
+{
+	struct hearing *h = s->hearing;
+
+	if (a->end == WEB_ANSWERED && a->status == 200)
+		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server answered something that is no transcript.");
+	if (a->end == WEB_ANSWERED && may_pass(a))
+		return engine_fail(h, REASON_ENGINE_UNAVAILABLE, "The transcription server is busy or broken (status %d).",
+		    a->status);
+	if (a->end == WEB_ANSWERED)
+		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server refused the request (status %d).", a->status);
+	return engine_fail(h, may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s", web_sentence(a->end));
+}
+
+/* Heard words that fall into the passage, as words with times in the chunk; those without sensible times are left out. */
+static struct list
+words_within(struct arena *mem, const struct list *words, struct position start, struct position end)
+{
+	const struct said *w = words->rows;
+	struct list out = { arena_array(mem, words->n, sizeof(struct word)), 0 };
+	size_t i;
+
+	for (i = 0; i < words->n; i++) {
+		const char *text = w[i].word != NULL ? w[i].word : w[i].text;
+		int64_t middle = (w[i].start.ms + w[i].end.ms) / 2;
+		double p = w[i].probability;
+
+		if (text == NULL || !w[i].start.set || !w[i].end.set || w[i].end.ms <= w[i].start.ms ||
+		    middle < start.ms || middle > end.ms)
+			continue;
+		((struct word *)out.rows)[out.n++] = (struct word){ text, w[i].start, w[i].end,
+		    p > 0 && p <= 1 ? p : 0, "machine" };
+	}
+	return out;
+}
+
+static bool
+anybody_speaks(const struct session *s, int64_t start, int64_t end)
+{
+	size_t i;
+
+	for (i = 0; i < s->n_spans; i++)
+		if (s->spans[i].start < end && s->spans[i].end > start)
+			return true;
+	return false;
+}
+
+/* Hands one passage on, with times in the recording. */
+static void
+pass_on(struct session *s, const struct passage *p, const struct list *top, struct span chunk)
+{
+	struct segment out = { { chunk.start + p->start.ms, true }, { chunk.start + p->end.ms, true }, p->text, { NULL, 0 } };
+	struct list heard = words_within(s->scratch, p->words.n > 0 ? &p->words : top, p->start, p->end);
+	struct word *w;
+	size_t i;
+
+	/* What the server itself takes for noise, and text where nobody speaks, is invented. */
+	if ((p->no_speech_prob > 0.6 && p->avg_logprob < -1) || !anybody_speaks(s, out.start.ms, out.end.ms))
+		return;
+	out.words = transcript_align(s->scratch, p->text, p->start.ms, p->end.ms, &heard);
+	for (w = out.words.rows, i = 0; i < out.words.n; i++) {
+		w[i].start.ms += chunk.start;
+		w[i].end.ms += chunk.start;
+	}
+	if (out.words.n > 0)
+		s->hearing->heard(s->hearing->user, &out);
+}
+
+/* Brings the passages of an answer into order: times within the chunk, never backwards. */
+static void
+take_reply(struct session *s, const struct reply *r, struct span chunk)
+{
+	struct passage whole = { .text = r->text, .end = { chunk.end - chunk.start, true } }, *p = r->segments.rows;
+	int64_t at = 0, length = chunk.end - chunk.start;
+	size_t n = r->segments.n, i;
+
+	if (n == 0) {
+		p = &whole;
+		n = 1;
+	}
+	for (i = 0; i < n; i++) {
+		if (p[i].text == NULL)
+			continue;
+		p[i].start.ms = p[i].start.set && p[i].start.ms >= at && p[i].start.ms <= length ? p[i].start.ms : at;
+		p[i].end.ms = p[i].end.set && p[i].end.ms >= p[i].start.ms && p[i].end.ms <= length ? p[i].end.ms : length;
+		p[i].start.set = p[i].end.set = true;
+		at = p[i].end.ms;
+		pass_on(s, &p[i], &r->words, chunk);
+	}
+}
+
+/* From span i on: as many as fit into one request without a long silence among them.  Returns the next span. */
+static size_t
+next_chunk(const struct session *s, size_t i, struct span *chunk)
+{
+	*chunk = s->spans[i++];
+	/* A server that gives no times gets short stretches, so that ours are near. */
+	while (!s->plain && i < s->n_spans && s->spans[i].end - chunk->start <= CHUNK_MAX &&
+	    s->spans[i].start - chunk->end <= GAP_MAX)
+		chunk->end = s->spans[i++].end;
+	return i;
+}
+
+static enum outcome
+hear_all(struct session *s)
+{
+	const struct reply *reply;
+	struct web_answer a;
+	struct span chunk;
+	size_t i = 0, next;
+
+	while (i < s->n_spans) {
+		next = next_chunk(s, i, &chunk);
+		reply = ask_patiently(s, chunk, &a);
+		if (reply != NULL) {
+			take_reply(s, reply, chunk);
+			i = next;
+		} else if (a.end == WEB_ANSWERED && a.status == 400 && !s->plain) {
+			s->plain = true;		/* some models refuse verbose_json; nothing else is worth a second try */
+		} else {
+			return explain(s, &a);
+		}
+		arena_reset(s->scratch);
+		s->percent = (int)(chunk.end * 100 / s->hearing->length);
+		alive(s);
+	}
+	return DONE;
+}
+
+static enum outcome
+http_run(struct hearing *h)
+{
+	const struct conf *conf = h->conf;
+	struct session s = { .hearing = h };
+	enum outcome outcome;
+	int64_t length;
+
+	s.model = conf->engine_transcribe_model != NULL ? conf->engine_transcribe_model : "whisper-1";
+	h->engine = arena_printf(h->mem, "%s by HTTP", s.model);
+	if (conf->engine_transcribe_url == NULL)
+		return engine_fail(h, REASON_ENGINE_REFUSED, "No transcription server is configured.");
+	s.spans = vad_find(h->mem, h->pcm, &s.n_spans, &length);
+	if (length < 0)
+		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
+	s.url = endpoint(&s, conf->engine_transcribe_url);
+	if (conf->engine_transcribe_key != NULL)
+		s.headers[0] = arena_printf(h->mem, "Authorization: Bearer %s", conf->engine_transcribe_key);
+	s.scratch = arena_new(SCRATCH);
+	outcome = hear_all(&s);
+	arena_free(s.scratch);
+	return outcome;
+}
+
+const struct engine engine_http = { "http", false, http_knows, http_run };

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Energy voice activity detection with a noise floor that follows the recording. */
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jobs/engines/vad.h"
+
+/* In frames of 10 ms. */
+enum {
+	FRAME = PCM_RATE / 100, FRAME_MS = 10,
+	WINDOW = 3000, STEP = 1000,		/* the floor is taken over 30 s, anew every 10 s */
+	PREROLL = 20, HANGOVER = 40,
+	LOUD_MIN = 10,				/* fewer loud frames than this are a click */
+	CUT_FROM = 1500, CUT_TO = 2500,
+};
+
+/* In tenths of a decibel below full scale. */
+enum {
+	QUIETEST = -900,
+	THRESHOLD_MIN = -620,			/* what is below this is no speech, however silent the rest */
+	ABOVE_FLOOR = 60,
+	STEADY = 70,				/* 95th less 10th percentile of noise, hum and tones; speech has 150 and more */
+};
+
+struct levels { int16_t *at; size_t n; };
+
+/* The first difference takes hum and rumble away, where voices have little. */
+static int16_t
+level_of(const int16_t *s, int *last)
+{
+	double sum = 0, d;
+	int i;
+
+	for (i = 0; i < FRAME; i++) {
+		d = s[i] - 0.97 * *last;
+		*last = s[i];
+		sum += d * d;
+	}
+	if (sum < 1)
+		return QUIETEST;
+	d = 100 * log10(sum / FRAME / (32768.0 * 32768.0));
+	return d < QUIETEST ? QUIETEST : (int16_t)d;
+}
+
+static bool
+read_levels(struct arena *mem, int pcm, struct levels *l)
+{
+	int16_t block[FRAME * 100];
+	off_t size = lseek(pcm, 0, SEEK_END), at = 0;
+	ssize_t got;
+	int last = 0, i;
+
+	if (size < 0)
+		return false;
+	l->n = 0;
+	l->at = arena_array(mem, (size_t)(size / (FRAME * 2)) + 1, sizeof(int16_t));
+	while ((size - at) >= FRAME * 2) {
+		got = pread(pcm, block, sizeof(block), at);
+		if (got < FRAME * 2)
+			return false;
+		got -= got % (FRAME * 2);
+		for (i = 0; i < got / (FRAME * 2); i++)
+			l->at[l->n++] = level_of(block + i * FRAME, &last);
+		at += got;
+	}
+	return true;
+}
+
+/* The loudness above which frames around `at` count as voice; INT16_MAX where all is steady. */
+static int16_t
+threshold_at(const struct levels *l, size_t at)
+{
+	int count[-QUIETEST + 101] = { 0 }, seen = 0, total, level, low = QUIETEST, high = QUIETEST, t;
+	size_t from = at > WINDOW / 2 ? at - WINDOW / 2 : 0, to = from + WINDOW, i;
+
+	if (to > l->n) {
+		to = l->n;
+		from = to > WINDOW ? to - WINDOW : 0;
+	}
+	for (i = from; i < to; i++)
+		count[l->at[i] - QUIETEST]++;
+	total = (int)(to - from);
+	for (level = 0; level <= -QUIETEST + 100; level++) {
+		if (seen * 10 < total)
+			low = level + QUIETEST;
+		if (seen * 20 < total * 19)
+			high = level + QUIETEST;
+		seen += count[level];
+	}
+	if (high - low < STEADY)
+		return INT16_MAX;
+	t = low + (high - low) / 4;
+	if (t < low + ABOVE_FLOOR)
+		t = low + ABOVE_FLOOR;
+	return (int16_t)(t < THRESHOLD_MIN ? THRESHOLD_MIN : t);
+}
+
+/* The middle of the quietest 50 ms within the part of a long stretch where it may be cut. */
+static size_t
+quietest(const struct levels *l, size_t from)
+{
+	size_t i, k, best = from + CUT_TO;
+	int sum, least = INT32_MAX;
+
+	for (i = from + CUT_FROM; i + 5 <= from + CUT_TO; i++) {
+		for (sum = 0, k = 0; k < 5; k++)
+			sum += l->at[i + k];
+		if (sum < least) {
+			least = sum;
+			best = i + 2;
+		}
+	}
+	return best;
+}
+
+struct finder { struct span *spans; size_t n, start, last, loud; bool open; };
+
+/* Ends the open stretch: into the result, in pieces when it is long. */
+static void
+close_span(struct finder *f, const struct levels *l)
+{
+	size_t from = f->start, to = f->last + 1 + HANGOVER, cut;
+
+	f->open = false;
+	if (f->loud < LOUD_MIN)
+		return;
+	if (to > l->n)
+		to = l->n;
+	while (to - from > CUT_TO) {
+		cut = quietest(l, from);
+		f->spans[f->n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)cut * FRAME_MS };
+		from = cut;
+	}
+	f->spans[f->n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)to * FRAME_MS };
+}
+
+struct span *
+vad_find(struct arena *mem, int pcm, size_t *n, int64_t *length)
+{
+	struct levels l = { 0 };
+	struct finder f = { 0 };
+	int16_t threshold = INT16_MAX;
+	size_t i;
+
+	*n = 0;
+	*length = -1;
+	if (!read_levels(mem, pcm, &l))
+		return NULL;
+	*length = (int64_t)l.n * FRAME_MS;
+	/* A stretch takes at least its hangover, or is cut off by at least CUT_FROM. */
+	f.spans = arena_array(mem, l.n / HANGOVER + 2, sizeof(struct span));
+	for (i = 0; i < l.n; i++) {
+		if (i % STEP == 0)
+			threshold = threshold_at(&l, i + STEP / 2);
+		if (f.open && i > f.last + HANGOVER + PREROLL)
+			close_span(&f, &l);
+		if (l.at[i] < threshold)
+			continue;
+		if (!f.open) {
+			f.open = true;
+			f.start = i > PREROLL ? i - PREROLL : 0;
+			f.loud = 0;
+		}
+		f.loud++;
+		f.last = i;
+	}
+	if (f.open)
+		close_span(&f, &l);
+	*n = f.n;
+	return f.spans;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The first step of an ingest: what is this file, and what is to be made of it?  Writes what it finds to the asset, then adds
+ * the other steps and, behind them, `publish`.  Safe to run twice: the steps are added in the transaction that ends it.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/av.h"
+#include "core/document.h"
+#include "core/image.h"
+#include "core/sniff.h"
+#include "core/store.h"
+#include "jobs/run.h"
+
+#define LONGEST_MS (INT64_C(12) * 3600 * 1000)
+
+struct asset {
+	struct uuid id;
+	int64_t file_size;
+	const char *language_code;
+	struct strings languages;	/* to transcribe, as the upload asked; at == NULL: it did not say */
+};
+static const struct field asset_fields[] = {
+	FIELD(struct asset, id, .doc = "Asset"),
+	FIELD(struct asset, file_size, .doc = "Bytes"),
+	FIELD(struct asset, language_code, .doc = "BCP 47 tag"),
+	FIELD(struct asset, languages, .sql = "(SELECT u.transcript_language_codes FROM uploads u WHERE u.media_id = t.id LIMIT 1)",
+	    .doc = "BCP 47 tags"),
+};
+static const struct record asset_record = RECORD("IngestAsset", struct asset, asset_fields);
+
+/* What was found out, before any of it is written. */
+struct finding {
+	struct sniff sniff;
+	const char *type, *mime_type, *path;
+	const struct av_file *av;
+	struct image_facts *image;
+	int64_t pages;
+	enum reason reason;
+	const char *detail;
+};
+
+static void
+probe_av(struct job *j, struct finding *f)
+{
+	struct av_fault fault = { REASON_NONE, NULL };
+
+	f->av = av_probe(j->mem, f->path, &fault);
+	if (f->av == NULL) {
+		f->reason = fault.reason == REASON_NONE ? REASON_DECODE_FAILED : fault.reason;
+		f->detail = fault.detail;
+		return;
+	}
+	if (f->av->duration_ms > LONGEST_MS) {
+		f->reason = REASON_TOO_LONG;
+		f->detail = "It is longer than 12 hours.";
+	}
+	f->type = f->av->video != NULL ? "video" : "audio";
+	f->mime_type = sniff_mime_type(&f->sniff, f->av->video != NULL);
+}
+
+static void
+look(struct job *j, struct finding *f)
+{
+	f->sniff = sniff_file(f->path);
+	f->reason = f->sniff.reason;
+	if (f->reason != REASON_NONE)
+		return;
+	f->type = f->sniff.type;
+	f->mime_type = f->sniff.mime_type;
+	if (strcmp(f->type, "image") == 0)
+		f->reason = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
+	else if (strcmp(f->type, "document") == 0)
+		f->reason = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
+	else
+		probe_av(j, f);
+}
+
+/* Technical facts, for metadata "file". */
+static const char *
+facts(struct job *j, const struct finding *f, const struct asset *a)
+{
+	struct buf out = BUF(j->mem);
+
+	buf_text(&out, "{\"mimeType\":");
+	buf_json(&out, f->mime_type);
+	buf_printf(&out, ",\"fileSize\":%" PRId64 ",", a->file_size);
+	if (f->av != NULL)
+		buf_text(&out, av_json(j->mem, f->av) + 1);
+	else if (f->image != NULL) {
+		struct buf image = BUF(j->mem);
+
+		record_render(&image, &image_facts_record, f->image, false);
+		buf_text(&out, buf_string(&image) + 1);
+	} else {
+		buf_printf(&out, "\"format\":\"%s\",\"pageCount\":", f->sniff.format);
+		buf_text(&out, f->pages > 0 ? arena_printf(j->mem, "%" PRId64 "}", f->pages) : "null}");
+	}
+	return buf_string(&out);
+}
+
+static struct arg
+or_null(int64_t n)
+{
+	return n > 0 ? INT(n) : STR(NULL);
+}
+
+static void
+write_finding(struct job *j, const struct finding *f, const struct asset *a)
+{
+	const struct av_video *v = f->av != NULL ? f->av->video : NULL;
+	const char *language = f->av != NULL && f->av->audio != NULL ? f->av->audio->language : NULL;
+	int64_t width = v != NULL ? v->width : f->image != NULL ? f->image->width : 0;
+	int64_t height = v != NULL ? v->height : f->image != NULL ? f->image->height : 0;
+	double rate = v != NULL && v->rate.num > 0 && v->rate.den > 0 ? (double)v->rate.num / (double)v->rate.den : 0;
+
+	db_run(j->db, "UPDATE media SET type = ?, mime_type = ?, duration = ?, width = ?, height = ?, frame_rate = ?, "
+	    "page_count = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 WHERE id = ?",
+	    ARGS(STR(f->type), STR(f->mime_type), or_null(f->av != NULL ? f->av->duration_ms : 0), or_null(width),
+	    or_null(height), rate > 0 ? REAL(rate) : STR(NULL), or_null(f->pages), STR(language), ID(a->id)));
+	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
+}
+
+/* Steps already added; `publish` waits for all of them but transcripts, which no generation holds. */
+struct plan {
+	struct job *j;
+	const struct asset_args *in;
+	struct job_wait waits[8];
+	size_t n;
+};
+
+static struct job_place
+step(const struct plan *p, int priority, struct uuid on)
+{
+	return (struct job_place){ .tenant_id = p->j->tenant_id, .media_id = p->in->media_id, .ingest_id = p->j->ingest_id,
+	    .priority = priority, .waits = { { on, true } } };
+}
+
+static void
+waits_for(struct plan *p, struct uuid id)
+{
+	p->waits[p->n++] = (struct job_wait){ id, false };
+}
+
+#define ADD(p, kind, priority, on) \
+	waits_for((p), job_add((p)->j->db, kind, step((p), (priority), (on)), .media_id = (p)->in->media_id, \
+	    .generation = (p)->in->generation))
+
+/* One job per language that was asked for and has no transcript yet; one without a language when nothing was said. */
+static void
+plan_transcripts(const struct plan *p, const struct asset *a, const char *heard, struct uuid on)
+{
+	const char *any = a->language_code != NULL ? a->language_code : heard;
+	struct strings languages = a->languages.at != NULL ? a->languages : (struct strings){ &any, 1 };
+	const char *code;
+	size_t i;
+
+	for (i = 0; i < languages.n && i < 8; i++) {
+		code = languages.at[i];
+		if (db_number(p->j->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND t.status = 'ready' "
+		    "AND (? IS NULL OR t.language_code = ?)", ARGS(ID(a->id), STR(code), STR(code)), 0) > 0)
+			continue;
+		job_add(p->j->db, transcribe, step(p, PRIORITY_NORMAL, on), .media_id = a->id,
+		    .generation = p->in->generation, .language_code = code);
+	}
+}
+
+/* All but the first rendition read that one: it is smaller than the original and known to decode. */
+static void
+plan_av(struct plan *p, const struct asset *a, const struct av_file *av)
+{
+	struct uuid first;
+
+	ADD(p, first_rendition, PRIORITY_FIRST, (struct uuid){ { 0 } });
+	first = p->waits[0].on;
+	if (av->video != NULL) {
+		ADD(p, renditions, PRIORITY_NORMAL, first);
+		ADD(p, storyboard, PRIORITY_NORMAL, first);
+	}
+	if (av->video != NULL || av->cover >= 0)
+		ADD(p, thumbnail, PRIORITY_FIRST, first);
+	if (av->audio != NULL) {
+		ADD(p, waveform, PRIORITY_NORMAL, first);
+		plan_transcripts(p, a, av->audio->language, first);
+	}
+}
+
+static void
+plan(struct job *j, const struct asset_args *in, const struct asset *a, const struct finding *f)
+{
+	struct plan p = { .j = j, .in = in };
+	struct job_place last;
+
+	if (f->av != NULL)
+		plan_av(&p, a, f->av);
+	else if (f->image != NULL)
+		ADD(&p, variants, PRIORITY_NORMAL, (struct uuid){ { 0 } });
+	else
+		ADD(&p, pages, PRIORITY_NORMAL, (struct uuid){ { 0 } });
+	last = step(&p, PRIORITY_FIRST, (struct uuid){ { 0 } });
+	memcpy(last.waits, p.waits, sizeof(last.waits));
+	job_add(j->db, publish, last, .media_id = in->media_id, .generation = in->generation);
+}
+
+enum outcome
+ingest_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	const struct asset *a = db_row(j->db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(in->media_id)));
+	struct finding f = { 0 };
+
+	if (a == NULL)
+		return job_give_up(j, REASON_ASSET_GONE, "The asset was deleted meanwhile.");
+	job_pause(j);
+	/* Renditions, the download and scratch files together take up to two and a half times the original. */
+	if (store_free() < a->file_size / 2 * 5)
+		return job_retry(j, REASON_NO_SPACE, "There is no room for what would be made of it.");
+	f.path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	look(j, &f);
+	if (f.reason != REASON_NONE) {
+		if (f.detail == NULL)
+			f.detail = reason_info(f.reason)->remedy;
+		return reason_info(f.reason)->retryable ? job_retry(j, f.reason, "%s", f.detail) :
+		    job_give_up(j, f.reason, "%s", f.detail);
+	}
+	if (!job_resume(j))
+		return RETRY;
+	write_finding(j, &f, a);
+	plan(j, in, a, &f);
+	asset_summarise(j->db, in->media_id, SUM_INGEST);
+	return DONE;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kinds `variants` and `pages` share: pictures of an asset on their way into the store. */
+#ifndef JOBS_PICTURES_H
+#define JOBS_PICTURES_H
+
+#include "core/image.h"
+#include "jobs/run.h"
+
+/* Moves the files from the work directory to play/{mediaId}/{generation}/.  False: no room. */
+bool pictures_store(struct job *, const struct asset_args *, const struct image_files *);
+
+/* Notes their rows; called in the closing transaction. */
+void pictures_put(struct job *, const struct asset_args *, const struct image_files *);
+
+/* Moves one file there. */
+bool picture_store(struct job *, const struct asset_args *, const char *name);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What players get.  first_rendition makes the lowest size and the sound, with a playlist of that one, so that an asset is
+ * playable soon; renditions makes the other sizes in one decode, rewrites the playlist and adds the download.  Both are
+ * safe to run twice: names and rows come out the same, and files are replaced by renaming.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/playlist.h"
+#include "core/store.h"
+#include "jobs/step.h"
+
+enum { ROWS = 2 * AV_RUNGS + 4, DOWNLOAD_SIDE = 1080 };
+
+/* Files that a step has made, on their way into the store and the table. */
+struct made {
+	struct job *j;
+	const struct asset_args *in;
+	const char *names[2 * ROWS];
+	size_t n_names;
+	struct rendition_row rows[ROWS];
+	size_t n_rows;
+};
+
+static void
+on_progress(void *user, int percent)
+{
+	job_progress(user, percent * 95 / 100);
+}
+
+static void
+add_name(struct made *m, const char *name)
+{
+	m->names[m->n_names++] = name;
+}
+
+static struct rendition_row *
+add_row(struct made *m, const char *kind, const char *label, const char *name, const char *mime_type)
+{
+	struct rendition_row *row = &m->rows[m->n_rows++];
+
+	*row = step_row(m->j, m->in, kind, name, mime_type);
+	row->label = label;
+	return row;
+}
+
+/* An HLS rendition: the row names its playlist and weighs its media file. */
+static void
+add_rendition(struct made *m, const struct av_rendition *r)
+{
+	const char *playlist = arena_printf(m->j->mem, "%s.m3u8", r->name);
+	const bool sound = r->width == 0;
+	struct rendition_row *row;
+
+	add_name(m, arena_printf(m->j->mem, "%s.mp4", r->name));
+	add_name(m, playlist);
+	row = add_row(m, sound ? "audio" : "hls",
+	    sound ? arena_printf(m->j->mem, "%" PRId64 " kbit/s", (r->bit_rate + 500) / 1000) : r->name, playlist, PLAYLIST_TYPE);
+	row->width = row->height = (struct number){ 0, false };
+	if (!sound) {
+		row->width = (struct number){ r->width, true };
+		row->height = (struct number){ r->height, true };
+		row->frame_rate = r->rate.num > 0 ? (double)r->rate.num / (double)r->rate.den : 0;
+	}
+	row->bitrate = (struct number){ r->bit_rate, true };
+	row->peak_bitrate = (struct number){ r->peak_rate, true };
+	row->codecs = r->codecs;
+	row->file_size = r->size;
+}
+
+/* Makes the one-file form; its row follows when its size is known. */
+static bool
+make_download(struct made *m, const char *video, const char *audio, const char *name, struct av_fault *fault)
+{
+	if (!av_download(m->j->mem, video, audio, arena_printf(m->j->mem, "%s/%s", m->j->work_dir, name), fault))
+		return false;
+	add_name(m, name);
+	return true;
+}
+
+/* Stores the files, then the master playlist that names them: a player never sees one without the other. */
+static bool
+store_all(struct made *m, const struct rendition_row *rows, size_t n, const char *language, struct av_fault *fault)
+{
+	const char *master = playlist_master(m->j->mem, rows, n, language);
+	const char *file = arena_printf(m->j->mem, "%s/master.m3u8", m->j->work_dir);
+	FILE *f;
+
+	m->names[m->n_names] = NULL;
+	if (step_store(m->j, m->in, m->names) && (f = fopen(file, "we")) != NULL) {
+		bool fine = fputs(master, f) >= 0;
+
+		if ((fclose(f) == 0) && fine && step_store(m->j, m->in, (const char *const[]){ "master.m3u8", NULL }))
+			return true;
+	}
+	*fault = (struct av_fault){ errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL, "The renditions could not be stored." };
+	return false;
+}
+
+static enum outcome
+write_rows(struct made *m, int64_t duration_ms)
+{
+	struct rendition_row playlist;
+
+	if (!job_resume(m->j))
+		return RETRY;
+	for (size_t i = 0; i < m->n_rows; i++)
+		rendition_put(m->j->db, &m->rows[i]);
+	playlist = step_row(m->j, m->in, "playlist", "master.m3u8", PLAYLIST_TYPE);
+	rendition_put(m->j->db, &playlist);
+	/* What has been decoded is the truth where the container only guessed. */
+	if (duration_ms > 0)
+		db_run(m->j->db, "UPDATE media SET duration = ? WHERE id = ? AND (duration IS NULL OR ABS(duration - ?) > 500)",
+		    ARGS(INT(duration_ms), ID(m->in->media_id), INT(duration_ms)));
+	asset_summarise(m->j->db, m->in->media_id, SUM_RENDITIONS);
+	return DONE;
+}
+
+static struct av_work
+work_of(struct job *j, const struct av_file *f)
+{
+	return (struct av_work){ .file = f, .dir = j->work_dir, .preset = j->conf->video_preset,
+	    .segment_seconds = (int)j->conf->segment_seconds, .progress = on_progress, .user = j };
+}
+
+static const char *
+language_of(struct job *j, const struct asset_args *in)
+{
+	return db_text(j->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(in->media_id)));
+}
+
+static int64_t
+longest(const struct av_rendition *made, size_t n)
+{
+	int64_t ms = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (made[i].duration_ms > ms)
+			ms = made[i].duration_ms;
+	return ms;
+}
+
+enum outcome
+first_rendition_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	const char *language = language_of(j, in);
+	struct made m = { .j = j, .in = in };
+	struct av_rendition made[2];
+	struct av_rung rungs[AV_RUNGS];
+	const struct av_file *f;
+	struct av_fault fault;
+	struct av_work work;
+	size_t n = 0, k;
+
+	job_pause(j);
+	f = step_original(j, in, &fault);
+	if (f == NULL)
+		return step_fault(j, &fault);
+	work = work_of(j, f);
+	if (f->video != NULL)
+		n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
+	k = av_encode(j->mem, &work, n > 0 ? &rungs[n - 1] : NULL, n > 0, true, made, &fault);
+	if (k == 0)
+		return step_fault(j, &fault);
+	for (size_t i = 0; i < k; i++)
+		add_rendition(&m, &made[i]);
+	/* Sound alone has no further step that would make its download. */
+	if (n == 0 && !make_download(&m, NULL, made[0].file, "sound.m4a", &fault))
+		return step_fault(j, &fault);
+	if (!store_all(&m, m.rows, m.n_rows, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language, &fault))
+		return step_fault(j, &fault);
+	if (n == 0) {
+		struct rendition_row *row = add_row(&m, "audio", "M4A", "sound.m4a", "audio/mp4");
+
+		row->bitrate = (struct number){ made[0].bit_rate, true };
+		row->codecs = made[0].codecs;
+	}
+	return write_rows(&m, longest(made, k));
+}
+
+static int64_t
+short_side(const struct rendition_row *r)
+{
+	return r->width.n < r->height.n ? r->width.n : r->height.n;
+}
+
+/* The largest size that is still handy to download, else the smallest there is. */
+static const struct rendition_row *
+best_for_download(const struct made *m)
+{
+	const struct rendition_row *best = NULL;
+
+	for (size_t i = 0; i < m->n_rows; i++) {
+		const struct rendition_row *r = &m->rows[i];
+		const bool handy = short_side(r) <= DOWNLOAD_SIDE;
+
+		if (strcmp(r->kind, "hls") != 0)
+			continue;
+		if (best == NULL || (short_side(best) > DOWNLOAD_SIDE ? short_side(r) < short_side(best) :
+		    handy && short_side(r) > short_side(best)))
+			best = r;
+	}
+	return best;
+}
+
+/* Where the media file of a row is now: just made, or stored by an earlier step. */
+static const char *
+media_file(struct made *m, const char *name, bool fresh)
+{
+	return fresh ? arena_printf(m->j->mem, "%s/%s", m->j->work_dir, name) : step_path(m->j, m->in, name);
+}
+
+/* The rows of the earlier step, so that one master names everything. */
+static void
+add_earlier(struct made *m, const struct rendition_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n && m->n_rows < ROWS; i++) {
+		bool again = false;
+
+		if (strcmp(rows[i].kind, "hls") != 0 && (strcmp(rows[i].kind, "audio") != 0 ||
+		    strcmp(rows[i].mime_type, PLAYLIST_TYPE) != 0))
+			continue;
+		for (size_t k = 0; k < m->n_rows; k++)
+			again |= strcmp(m->rows[k].file, rows[i].file) == 0;
+		if (!again)
+			m->rows[m->n_rows++] = rows[i];
+	}
+}
+
+enum outcome
+renditions_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	const char *language = language_of(j, in);
+	struct made m = { .j = j, .in = in };
+	struct av_rendition made[AV_RUNGS + 1];
+	struct av_rung rungs[AV_RUNGS];
+	const struct rendition_row *earlier, *found;
+	struct rendition_row best, *row;
+	const struct av_file *f;
+	struct av_fault fault;
+	struct av_work work;
+	size_t n_earlier, n, fresh, k = 0;
+
+	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? ORDER BY t.id",
+	    ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
+	job_pause(j);
+	f = step_original(j, in, &fault);
+	if (f == NULL)
+		return step_fault(j, &fault);
+	if (f->video == NULL)
+		return DONE;
+	work = work_of(j, f);
+	n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
+	if (n > 1 && (k = av_encode(j->mem, &work, rungs, n - 1, false, made, &fault)) == 0)
+		return step_fault(j, &fault);
+	for (size_t i = 0; i < k; i++)
+		add_rendition(&m, &made[i]);
+	fresh = m.n_rows;
+	add_earlier(&m, earlier, n_earlier);
+	found = best_for_download(&m);
+	if (found == NULL)
+		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
+	best = *found;
+	if (!make_download(&m, media_file(&m, arena_printf(j->mem, "%s.mp4", best.label), found < m.rows + fresh),
+	    f->audio != NULL ? step_path(j, in, "audio.mp4") : NULL, "download.mp4", &fault))
+		return step_fault(j, &fault);
+	if (!store_all(&m, m.rows, m.n_rows, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language, &fault))
+		return step_fault(j, &fault);
+	m.n_rows = fresh;		/* the others are in the table already */
+	row = add_row(&m, "mp4", best.label, "download.mp4", "video/mp4");
+	row->width = best.width;
+	row->height = best.height;
+	row->frame_rate = best.frame_rate;
+	row->codecs = best.codecs;
+	return write_rows(&m, 0);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a job kind works with.  A kind is one function, <kind>_run(), in jobs/<kind>.c; it runs in a child of its own. */
+#ifndef JOBS_RUN_H
+#define JOBS_RUN_H
+
+#include "core/arena.h"
+#include "core/conf.h"
+#include "core/db.h"
+#include "core/job.h"
+
+enum outcome { DONE = 1, RETRY, GIVE_UP };
+
+struct job {
+	struct arena *mem;		/* 512 MiB limit, given back at the end */
+	struct db *db;			/* in a transaction of the job; see job_pause() */
+	const struct conf *conf;
+	const void *in;			/* struct <kind>_args */
+	struct uuid id, tenant_id, media_id, ingest_id;
+	int64_t fence;			/* grows with each claim; job_begin() checks it */
+	int attempt;			/* from 1 */
+	const char *work_dir;		/* scratch of this attempt, on the store's file system; removed afterwards */
+	enum reason reason;		/* set by job_give_up() and job_retry() */
+	const char *detail;
+};
+
+/* Ends the transaction before slow work; commits what was written so far. */
+void job_pause(struct job *);
+/* Opens the closing transaction: true while the lease is still ours.  When false, return RETRY and write nothing. */
+bool job_resume(struct job *);
+
+/* 0 to 100, at most a few times a second reaches the row; also the sign of life for the watchdog. */
+void job_progress(struct job *, int percent);
+/* A line for the log tail kept on the row (last 4 KiB). */
+void job_log(struct job *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Both note reason and detail (one sentence for the user: no paths, no internals) and return the outcome. */
+enum outcome job_give_up(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+enum outcome job_retry(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#define JOB_RUN(kind, attempts, seconds, step, weight, needed, doc) enum outcome kind##_run(struct job *);
+JOB_KINDS(JOB_RUN)
+#undef JOB_RUN
+
+#endif

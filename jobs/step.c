@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files, rows and faults of the steps for video and sound. */
+#include "core/store.h"
+#include "jobs/step.h"
+
+const struct av_file *
+step_original(struct job *j, const struct asset_args *in, struct av_fault *fault)
+{
+	return av_probe(j->mem, store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id))), fault);
+}
+
+static const char *
+key_of(struct job *j, const struct asset_args *in, const char *name)
+{
+	return arena_printf(j->mem, "play/%s/%s/%s", uuid_text(j->mem, in->media_id), in->generation, name);
+}
+
+const char *
+step_path(struct job *j, const struct asset_args *in, const char *name)
+{
+	return store_path(j->mem, key_of(j, in, name));
+}
+
+const char *
+step_dir(struct job *j, const struct asset_args *in)
+{
+	return store_path(j->mem, arena_printf(j->mem, "play/%s/%s", uuid_text(j->mem, in->media_id), in->generation));
+}
+
+bool
+step_store(struct job *j, const struct asset_args *in, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		if (!store_put(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, *names), key_of(j, in, *names)))
+			return false;
+	return true;
+}
+
+struct rendition_row
+step_row(struct job *j, const struct asset_args *in, const char *kind, const char *name, const char *mime_type)
+{
+	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind, .label = kind,
+	    .mime_type = mime_type, .file = arena_printf(j->mem, "%s/%s", in->generation, name),
+	    .file_size = store_size(j->mem, key_of(j, in, name)) };
+}
+
+enum outcome
+step_fault(struct job *j, const struct av_fault *fault)
+{
+	enum reason reason = fault->reason == REASON_NONE ? REASON_INTERNAL : fault->reason;
+
+	if (reason_info(reason)->retryable)
+		return job_retry(j, reason, "%s", fault->detail);
+	return job_give_up(j, reason, "%s", fault->detail);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the steps for video and sound share: where files come from and go to, their rows, and how a fault is told. */
+#ifndef JOBS_STEP_H
+#define JOBS_STEP_H
+
+#include "core/asset.h"
+#include "core/av.h"
+#include "jobs/run.h"
+
+/* Looks at the original of the asset.  NULL with the fault. */
+const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
+
+/* play/{mediaId}/{generation}/{name} as a path of this machine. */
+const char *step_path(struct job *, const struct asset_args *, const char *name);
+
+/* The directory of the generation. */
+const char *step_dir(struct job *, const struct asset_args *);
+
+/* Moves files from the work directory there; the list ends in NULL. */
+bool step_store(struct job *, const struct asset_args *, const char *const *names);
+
+/* A row for the file of that name in the generation; the caller fills in the rest and calls rendition_put(). */
+struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name, const char *mime_type);
+
+/* Retry or give up, by the kind of fault. */
+enum outcome step_fault(struct job *, const struct av_fault *);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The sprite of the seek bar, from the key frames of the lowest rendition, and the WebVTT file that says which tile shows
+ * which time.  Safe to run twice: same names, same row.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "core/buf.h"
+#include "core/store.h"
+#include "jobs/step.h"
+
+static void
+vtt_time(struct buf *out, int64_t ms)
+{
+	buf_printf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+	    ms % 1000);
+}
+
+static bool
+write_vtt(struct job *j, const struct av_storyboard *b)
+{
+	struct buf out = BUF(j->mem);
+	bool fine;
+	FILE *f;
+
+	buf_text(&out, "WEBVTT\n");
+	for (int i = 0; i < b->tiles; i++) {
+		buf_char(&out, '\n');
+		vtt_time(&out, b->times[i]);
+		buf_text(&out, " --> ");
+		vtt_time(&out, i + 1 < b->tiles ? b->times[i + 1] : b->end);
+		buf_printf(&out, "\nstoryboard.jpg#xywh=%d,%d,%d,%d\n", i % b->columns * b->tile_width,
+		    i / b->columns * b->tile_height, b->tile_width, b->tile_height);
+	}
+	f = fopen(arena_printf(j->mem, "%s/storyboard.vtt", j->work_dir), "we");
+	fine = f != NULL && fputs(buf_string(&out), f) >= 0;
+	return (f == NULL || fclose(f) == 0) && fine;
+}
+
+enum outcome
+storyboard_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	struct av_rendition r;
+	struct av_storyboard b;
+	struct av_fault fault;
+	struct rendition_row row;
+	const char *label;
+
+	label = db_text(j->db, "SELECT label FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'hls' "
+	    "ORDER BY width * height LIMIT 1", ARGS(ID(in->media_id), STR(in->generation)));
+	if (label == NULL)
+		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
+	job_pause(j);
+	if (!av_rendition_read(j->mem, step_dir(j, in), label, &r, &fault) ||
+	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
+		return step_fault(j, &fault);
+	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))
+		return job_retry(j, REASON_NO_SPACE, "The storyboard could not be stored.");
+	if (!job_resume(j))
+		return RETRY;
+	row = step_row(j, in, "storyboard", "storyboard.jpg", "image/jpeg");
+	row.width = (struct number){ b.tile_width * b.columns, true };
+	row.height = (struct number){ b.tile_height * b.rows, true };
+	rendition_put(j->db, &row);
+	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
+	return DONE;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more.  Safe to
+ * run twice, and at any moment be killed: what is left is found again the next time.
+ */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/store.h"
+#include "jobs/run.h"
+
+#define DAY_MS "86400000"
+
+struct old_upload { struct uuid id; };
+static const struct field old_upload_fields[] = {
+	FIELD(struct old_upload, id, .doc = "Unique id"),
+};
+static const struct record old_upload_record = RECORD("OldUpload", struct old_upload, old_upload_fields);
+
+/* The age counts from the last byte received, since each one pushes expires_at back. */
+static void
+expire_uploads(struct job *j)
+{
+	const struct old_upload *u;
+	size_t i, n;
+
+	u = db_rows(j->db, &old_upload_record, "FROM uploads t WHERE t.status IN ('waiting', 'uploading', 'uploaded') "
+	    "AND t.expires_at < " SQL_NOW " ORDER BY t.expires_at LIMIT 500", NO_ARGS, &n);
+	for (i = 0; i < n; i++)
+		db_run(j->db, "UPDATE uploads SET status = 'timedOut', version = version + 1, "
+		    "updated_at = " SQL_NOW " WHERE id = ? AND status IN ('waiting', 'uploading', 'uploaded') "
+		    "AND expires_at < " SQL_NOW, ARGS(ID(u[i].id)));
+	db_run(j->db, "DELETE FROM uploads WHERE status IN ('timedOut', 'cancelled', 'errored') AND media_id IS NULL "
+	    "AND updated_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 500", NO_ARGS);
+	if (n > 0)
+		job_log(j, "%zu uploads have expired", n);
+}
+
+static bool
+is_there(struct job *j, const char *key)
+{
+	struct stat st;
+
+	return lstat(store_path(j->mem, key), &st) == 0;
+}
+
+/* Files of uploads that ended without an asset.  The row says so for good before anything is deleted. */
+static void
+clear_uploads(struct job *j)
+{
+	const struct old_upload *u;
+	const char *key[2], *id;
+	size_t i, n;
+	int k;
+
+	u = db_rows(j->db, &old_upload_record, "FROM uploads t WHERE t.status IN ('timedOut', 'cancelled', 'errored') "
+	    "AND t.media_id IS NULL AND t.updated_at > " SQL_NOW " - 2 * " DAY_MS
+	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id)", NO_ARGS, &n);
+	job_pause(j);
+	for (i = 0; i < n; i++) {
+		id = uuid_text(j->mem, u[i].id);
+		key[0] = arena_printf(j->mem, "uploads/%s", id);
+		key[1] = arena_printf(j->mem, "originals/%s", id);
+		for (k = 0; k < 2; k++)
+			if (is_there(j, key[k]) && !store_delete(j->mem, key[k]))
+				job_log(j, "%s could not be deleted", key[k]);
+		job_progress(j, 30);
+	}
+}
+
+/*
+ * Scratch that nobody needs: of an attempt, "{jobId}.{fence}", that does not run (any more); anything else after a day.  In
+ * doubt, without a database, it is needed.
+ */
+static bool
+is_left_behind(struct job *j, const char *name, time_t changed)
+{
+	char id[UUID_TEXT] = "";
+	struct uuid job;
+	int64_t fence;
+
+	if (strlen(name) > UUID_TEXT && name[UUID_TEXT - 1] == '.') {
+		memcpy(id, name, UUID_TEXT - 1);
+		if (uuid_parse(id, &job) && int_parse(name + UUID_TEXT, &fence))
+			return db_number(j->db, "SELECT COUNT(*) FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
+			    ARGS(ID(job), INT(fence)), 1) == 0;
+	}
+	return changed < time(NULL) - 24 * 3600;
+}
+
+static void
+clear_work(struct job *j)
+{
+	DIR *dir = opendir(store_path(j->mem, "work"));
+	struct dirent *e;
+	struct stat st;
+	const char *key;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL) {
+		if (e->d_name[0] == '.' || strspn(e->d_name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(e->d_name))
+			continue;
+		key = arena_printf(j->mem, "work/%s", e->d_name);
+		if (lstat(store_path(j->mem, key), &st) == 0 && is_left_behind(j, e->d_name, st.st_mtime) &&
+		    store_delete(j->mem, key))
+			job_log(j, "%s was left behind", key);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* The jobs of an asset stay with it; others go after 30 days, and finished sweeps, which say nothing, after an hour. */
+static void
+clear_jobs(struct job *j)
+{
+	db_run(j->db, "DELETE FROM jobs WHERE state = 'succeeded' AND tenant_id IS NULL AND kind = 'sweep' "
+	    "AND finished_at < " SQL_NOW " - 3600000 LIMIT 1000", NO_ARGS);
+	db_run(j->db, "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND tenant_id IS NULL "
+	    "AND finished_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 1000", NO_ARGS);
+	/* This one reads every finished job, so it has its turn about once an hour. */
+	if (random() % 60 == 0)
+		db_run(j->db, "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND finished_at < " SQL_NOW
+		    " - 30 * " DAY_MS " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = jobs.media_id) LIMIT 1000", NO_ARGS);
+}
+
+enum outcome
+sweep_run(struct job *j)
+{
+	expire_uploads(j);
+	clear_uploads(j);		/* pauses: the states above are committed before files go */
+	clear_work(j);
+	job_progress(j, 70);
+	if (!job_resume(j))
+		return RETRY;
+	clear_jobs(j);
+	return DONE;
+}

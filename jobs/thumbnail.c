@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The poster: a frame that shows something, or the cover art of sound.  Safe to run twice: same name, same row. */
+#include "core/store.h"
+#include "jobs/step.h"
+
+enum { LONG_SIDE = 1280 };
+
+static bool
+make_poster(struct job *j, const struct av_file *f, const char *out, struct av_picture *p, struct av_fault *fault)
+{
+	if (f->video == NULL)
+		return av_cover(j->mem, f, LONG_SIDE, out, p, fault);
+	return av_frame(j->mem, f, av_telling_moment(j->mem, f, fault), LONG_SIDE, out, p, fault) ||
+	    av_frame(j->mem, f, 0, LONG_SIDE, out, p, fault);
+}
+
+enum outcome
+thumbnail_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	struct rendition_row row;
+	const struct av_file *f;
+	struct av_fault fault;
+	struct av_picture p;
+
+	job_pause(j);
+	f = step_original(j, in, &fault);
+	if (f == NULL)
+		return step_fault(j, &fault);
+	if (f->video == NULL && f->cover < 0)
+		return DONE;
+	if (!make_poster(j, f, arena_printf(j->mem, "%s/poster.jpg", j->work_dir), &p, &fault))
+		return step_fault(j, &fault);
+	if (!step_store(j, in, (const char *const[]){ "poster.jpg", NULL }))
+		return job_retry(j, REASON_NO_SPACE, "The poster could not be stored.");
+	if (!job_resume(j))
+		return RETRY;
+	row = step_row(j, in, "poster", "poster.jpg", "image/jpeg");
+	row.width = (struct number){ p.width, true };
+	row.height = (struct number){ p.height, true };
+	rendition_put(j->db, &row);
+	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
+	return DONE;
+}

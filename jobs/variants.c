@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Smaller, upright forms of a picture.  Safe to run twice: names and rows come out the same. */
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/sniff.h"
+#include "core/store.h"
+#include "jobs/pictures.h"
+
+enum outcome
+variants_run(struct job *j)
+{
+	const struct asset_args *in = j->in;
+	const char *path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	struct image_files files;
+	enum reason reason;
+	struct sniff s;
+
+	job_pause(j);
+	s = sniff_file(path);
+	if (s.reason != REASON_NONE || strcmp(s.type, "image") != 0)
+		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT, "The original is no picture.");
+	reason = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
+	if (reason != REASON_NONE)
+		return reason_info(reason)->retryable ? job_retry(j, reason, "The picture could not be scaled.") :
+		    job_give_up(j, reason, "The picture could not be read.");
+	job_progress(j, 80);
+	if (!pictures_store(j, in, &files))
+		return job_retry(j, REASON_NO_SPACE, "The pictures could not be stored.");
+	if (!job_resume(j))
+		return RETRY;
+	pictures_put(j, in, &files);
+	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
+	return DONE;
+}

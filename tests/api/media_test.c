@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media as a client sees it. */
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/play.h"
+#include "tests/world.h"
+
+static const char *
+path_of(struct world *w, struct uuid id, const char *rest)
+{
+	return arena_printf(w->mem, "/v2/media/%s%s", uuid_text(w->mem, id), rest);
+}
+
+static void
+an_asset_is_answered_whole_by_one_row(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "GET", path_of(w, id, ""), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "status"), "success");
+	assert_string_equal(text(w, r, "data.id"), uuid_text(w->mem, id));
+	assert_string_equal(text(w, r, "data.name"), "Cat");
+	assert_string_equal(text(w, r, "data.channels.0.name"), "Default");
+	assert_string_equal(text(w, r, "data.createdBy.name"), "Admin");
+	assert_string_equal(text(w, r, "data.tags"), "[ ]");
+	assert_null(text(w, r, "data.playlistUrl"));
+	assert_non_null(strstr(text(w, r, "data.embed.watchUrl"), "/watch/"));
+	assert_null(text(w, r, "data.tenantId"));
+	assert_non_null(r->etag);
+}
+
+static void
+a_second_get_with_the_etag_is_304_until_the_asset_changes(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *first = call(w, "GET", path_of(w, id, ""), NULL), *r;
+
+	r = NEW(w->mem, struct req);
+	r->if_none_match = first->etag;
+	assert_int_equal(call_req(w, r, w->token, "GET", path_of(w, id, ""), NULL)->status, 304);
+	assert_int_equal(r->out.len, 0);
+	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"Dog\"}")->status, 200);
+	r = NEW(w->mem, struct req);
+	r->if_none_match = first->etag;
+	assert_int_equal(call_req(w, r, w->token, "GET", path_of(w, id, ""), NULL)->status, 200);
+}
+
+static void
+a_change_based_on_an_old_version_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *etag = call(w, "GET", path_of(w, id, ""), NULL)->etag;
+	struct req *r = NEW(w->mem, struct req);
+
+	r->if_match = etag;
+	assert_int_equal(call_req(w, r, w->token, "PATCH", path_of(w, id, ""), "{\"name\":\"Dog\"}")->status, 200);
+	r = NEW(w->mem, struct req);
+	r->if_match = etag;
+	assert_int_equal(call_req(w, r, w->token, "PATCH", path_of(w, id, ""), "{\"name\":\"Cow\"}")->status, 412);
+	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.name"), "Dog");
+}
+
+static void
+progress_of_a_job_does_not_spoil_if_match(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = NEW(w->mem, struct req);
+
+	r->if_match = call(w, "GET", path_of(w, id, ""), NULL)->etag;
+	db_run(w->db, "UPDATE media SET revision = revision + 1 WHERE id = ?", ARGS(ID(id)));
+	assert_int_equal(call_req(w, r, w->token, "PATCH", path_of(w, id, ""), "{\"name\":\"Dog\"}")->status, 200);
+}
+
+static void
+patch_takes_names_tags_and_channels_and_tells_the_event(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "PATCH", path_of(w, id, ""),
+	    "{\"name\":\"Katze \\u00e4\",\"description\":null,\"languageCode\":\"de-CH\",\"tags\":[\"b\",\"A\",\"a\"]}");
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.name"), "Katze \xc3\xa4");
+	assert_string_equal(text(w, r, "data.languageCode"), "de-CH");
+	assert_string_equal(text(w, r, "data.tags"), "[ \"A\", \"b\" ]");
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'media.updated'", ARGS(ID(id))), 1);
+	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"channelIds\":[]}")->status, 422);
+	r = call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"Changed\",\"channelIds\":[\"019aa000-0000-7000-8000-000000000000\"]}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/channelIds/0", "not_found"));
+	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.name"), "Katze \xc3\xa4");
+}
+
+static void
+every_fault_of_a_patch_is_named_at_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "PATCH", path_of(w, id, ""),
+	    "{\"name\":\"\",\"status\":\"ready\",\"__proto__\":1,\"tags\":[1],\"description\":5}");
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/name", "too_short"));
+	assert_true(has_fault(r, "/status", "unknown"));
+	assert_true(has_fault(r, "/__proto__", "unknown"));
+	assert_true(has_fault(r, "/tags/0", "type"));
+	assert_true(has_fault(r, "/description", "type"));
+	assert_int_equal(r->faults.n, 5);
+}
+
+static void
+sending_back_every_member_of_an_answer_changes_nothing(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "GET", path_of(w, id, ""), NULL);
+
+	r = call(w, "PATCH", path_of(w, id, ""), text(w, r, "data"));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/id", "unknown"));
+	assert_true(has_fault(r, "/fileSize", "unknown"));
+}
+
+static void
+deleting_is_soft_then_conflict_then_recoverable(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "DELETE", path_of(w, id, ""), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.permanent"), "false");
+	assert_int_equal(call(w, "DELETE", path_of(w, id, ""), NULL)->status, 409);
+	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "0");
+	r = call(w, "GET", "/v2/media?filter=status=softDeleted", NULL);
+	assert_string_equal(text(w, r, "data.0.status"), "softDeleted");
+	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.status"), "softDeleted");
+	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, 404);
+	r = call(w, "PUT", path_of(w, id, "/recover"), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.channels.0.name"), "Default");
+	assert_int_equal(call(w, "PUT", path_of(w, id, "/recover"), NULL)->status, 422);
+	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "1");
+}
+
+static void
+deleting_for_good_takes_the_rows_and_asks_for_the_files(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+
+	assert_int_equal(call(w, "DELETE", path_of(w, id, "?permanent=maybe"), NULL)->status, 422);
+	assert_int_equal(call(w, "DELETE", path_of(w, id, "?permanent=true"), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", path_of(w, id, ""), NULL)->status, 404);
+	assert_int_equal(number(w, "FROM media_channels WHERE media_id = ?", ARGS(ID(id))), 0);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND tenant_id = ? AND args LIKE ?", ARGS(ID(w->tenant_id),
+	    STR(arena_printf(w->mem, "%%originals/%s%%", uuid_text(w->mem, id))))), 1);
+	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "0");
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND data LIKE '%\"permanent\":true%'", ARGS(ID(id))), 1);
+}
+
+static void
+another_tenants_asset_is_not_there(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id = world_media(w, "video", "Cat");
+
+	assert_int_equal(call(other, "GET", path_of(w, id, ""), NULL)->status, 404);
+	assert_int_equal(call(other, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, 404);
+	assert_int_equal(call(other, "DELETE", path_of(w, id, "?permanent=true"), NULL)->status, 404);
+	assert_int_equal(call(other, "GET", path_of(w, id, "/permissions"), NULL)->status, 404);
+	assert_int_equal(call(w, "GET", path_of(w, id, ""), NULL)->status, 200);
+}
+
+static void
+roles_in_a_channel_decide_what_a_member_may_do(void **state)
+{
+	static const struct { const char *role; int get, patch; } cases[] = {
+		{ NULL, 403, 403 }, { "Viewer", 200, 403 }, { "Contributor", 200, 200 }, { "Publisher", 200, 200 },
+		{ "Channel Owner", 200, 200 },
+	};
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *token = world_member(w, "ViewChannel ViewMetadata CreateContent", cases[i].role, NULL);
+
+		assert_int_equal(call_as(w, token, "GET", path_of(w, id, ""), NULL)->status, cases[i].get);
+		assert_int_equal(call_as(w, token, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, cases[i].patch);
+		assert_string_equal(text(w, call_as(w, token, "GET", "/v2/media", NULL), "pagination.total"),
+		    cases[i].get == 200 ? "1" : "0");
+	}
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
+	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""), NULL)->status, 200);
+}
+
+static void
+permissions_name_the_channels_they_come_from(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *token = world_member(w, "ViewChannel", "Contributor", NULL);
+	struct req *r = call_as(w, token, "GET", path_of(w, id, "/permissions"), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "pagination.total"), "3");
+	assert_string_equal(text(w, r, "data.2.name"), "CreateContent");
+	assert_string_equal(text(w, r, "data.2.channelIds.0"), uuid_text(w->mem, w->channel_id));
+	r = call(w, "GET", path_of(w, id, "/permissions"), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "5");
+	assert_string_equal(text(w, r, "data.0.channelIds"), "[ ]");
+}
+
+static void
+lists_page_by_number_and_by_cursor_alike(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+	const char *next;
+	int i;
+
+	for (i = 0; i < 25; i++)
+		world_media(w, i % 2 ? "video" : "audio", arena_printf(w->mem, "Clip %02d", i));
+	r = call(w, "GET", "/v2/media?sort=name&perPage=10", NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "Clip 00");
+	assert_string_equal(text(w, r, "pagination.total"), "25");
+	assert_null(text(w, r, "data.0.embed"));
+	next = strstr(header(w, r, "Link"), "after=");
+	assert_non_null(next);
+	next = arena_copy_n(w->mem, next, strcspn(next, ">"));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media?sort=name&perpage=10&page=1&%s", next), NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "Clip 10");
+	assert_string_equal(text(w, r, "pagination.total"), "25");
+	r = call(w, "GET", "/v2/media?sort=NAME:desc&pageNumber=2&perpage=10", NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "Clip 04");
+	assert_null(strstr(header(w, r, "Link"), "rel=\"next\""));
+	r = call(w, "GET", "/v2/media", NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "Clip 24");
+}
+
+static void
+filters_join_by_plus_and_refuse_what_they_do_not_know(void **state)
+{
+	static const struct { const char *filter; int status; const char *total; } cases[] = {
+		{ "type=video", 200, "2" }, { "type=video%2bname~a%25", 200, "1" }, { "name=C%2b%2b", 200, "1" },
+		{ "type!=video", 200, "1" }, { "fileSize>=1000", 200, "3" }, { "fileSize<=999", 200, "0" },
+		{ "createdAt>=2020-01-01T00:00:00Z", 200, "3" }, { "tags=news", 200, "1" }, { "tags!=news", 200, "2" },
+		{ "type=film", 422, NULL }, { "secret=1", 422, NULL }, { "name", 422, NULL }, { "type~v", 422, NULL },
+		{ "fileSize=abc", 422, NULL }, { "createdAt>=yesterday", 422, NULL }, { "name='%20OR%201=1--", 200, "0" },
+		{ "channelId=nope", 422, NULL }, { "tenantId=1", 422, NULL },
+	};
+	struct world *w = *state;
+	struct uuid tagged = world_media(w, "video", "a%b");
+	size_t i;
+
+	world_media(w, "video", "other");
+	world_media(w, "audio", "C++");
+	call(w, "PATCH", path_of(w, tagged, ""), "{\"tags\":[\"News\"]}");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct req *r = call(w, "GET", arena_printf(w->mem, "/v2/media?filter=%s", cases[i].filter), NULL);
+
+		if (r->status != cases[i].status)
+			fail_msg("%s: %d %s", cases[i].filter, r->status, buf_string(&r->out));
+		if (cases[i].total != NULL && strcmp(text(w, r, "pagination.total"), cases[i].total) != 0)
+			fail_msg("%s: %s", cases[i].filter, text(w, r, "pagination.total"));
+	}
+}
+
+static void
+page_sizes_out_of_bounds_are_refused_not_clamped(void **state)
+{
+	static const char *const bad[] = { "perpage=51", "perpage=0", "page=-1", "page=x", "page=99999999999999999999", "perpage=",
+	    "sort=secret", "sort=name:sideways", "after=zzz", "nope=1", "page=1&page=2" };
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (call(w, "GET", arena_printf(w->mem, "/v2/media?%s", bad[i]), NULL)->status != 422)
+			fail_msg("%s", bad[i]);
+}
+
+static void
+an_ingest_starts_once_and_again_only_after_its_end(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = call(w, "PUT", path_of(w, id, "/ingest"), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "queued");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.0.name"), "probe");
+	assert_int_equal(call(w, "PUT", path_of(w, id, "/ingest"), NULL)->status, 422);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'ingest'", ARGS(ID(id))), 1);
+}
+
+static void
+the_player_opens_with_a_signed_token_or_in_an_open_channel(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat"), other = world_media(w, "video", "Dog");
+	const char *watch = text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.embed.watchUrl");
+	const char *token = strstr(watch, "?t=");
+
+	assert_non_null(token);
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, arena_printf(w->mem, "/player%s", token)), NULL)->status, 200);
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, other, arena_printf(w->mem, "/player%s", token)), NULL)->status, 403);
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 404);
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 200);
+}
+
+static void
+a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
+{
+	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0\0\0\0\0";
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct req *r = NEW(w->mem, struct req);
+
+	assert_int_equal(call(w, "GET", path_of(w, id, "/thumbnail"), NULL)->status, 404);
+	r->content_type = "image/jpeg";
+	r->body_size = sizeof(png) - 1;
+	call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), png);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.mimeType"), "image/png");
+	assert_string_equal(text(w, r, "data.height"), "3");
+	r = NEW(w->mem, struct req);
+	r->content_type = "image/png";
+	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), "<svg/>")->status, 422);
+	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 200);
+	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 404);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(an_asset_is_answered_whole_by_one_row),
+		WORLD_TEST(a_second_get_with_the_etag_is_304_until_the_asset_changes),
+		WORLD_TEST(a_change_based_on_an_old_version_is_refused),
+		WORLD_TEST(progress_of_a_job_does_not_spoil_if_match),
+		WORLD_TEST(patch_takes_names_tags_and_channels_and_tells_the_event),
+		WORLD_TEST(every_fault_of_a_patch_is_named_at_once),
+		WORLD_TEST(sending_back_every_member_of_an_answer_changes_nothing),
+		WORLD_TEST(deleting_is_soft_then_conflict_then_recoverable),
+		WORLD_TEST(deleting_for_good_takes_the_rows_and_asks_for_the_files),
+		WORLD_TEST(another_tenants_asset_is_not_there),
+		WORLD_TEST(roles_in_a_channel_decide_what_a_member_may_do),
+		WORLD_TEST(permissions_name_the_channels_they_come_from),
+		WORLD_TEST(lists_page_by_number_and_by_cursor_alike),
+		WORLD_TEST(filters_join_by_plus_and_refuse_what_they_do_not_know),
+		WORLD_TEST(page_sizes_out_of_bounds_are_refused_not_clamped),
+		WORLD_TEST(an_ingest_starts_once_and_again_only_after_its_end),
+		WORLD_TEST(the_player_opens_with_a_signed_token_or_in_an_open_channel),
+		WORLD_TEST(a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

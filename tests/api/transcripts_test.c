@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Transcripts and metadata as clients see them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/transcript.h"
+#include "tests/world.h"
+
+/* A transcript of two paragraphs; the second has a speaker. */
+static struct uuid
+add_transcript(struct world *w, struct uuid media, const char *language)
+{
+	struct word one[] = { { "Hello", { 0, true }, { 400, true }, 0.9, "machine" },
+	    { "<world>", { 400, true }, { 900, true }, 0, "machine" } };
+	struct word two[] = { { "Goodbye.", { 5000, true }, { 5600, true }, 0.8, "human" } };
+	struct paragraph p[] = {
+		{ uuid_new(), { { 0 } }, NULL, { 0, true }, { 900, true }, "Hello <world>", { one, 2 } },
+		{ uuid_new(), uuid_new(), "Ada", { 5000, true }, { 5600, true }, "Goodbye.", { two, 1 } },
+	};
+	struct list list = { p, 2 };
+	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = language, .source = "machine",
+	    .engine = "test 1", .status = "ready", .quality = "good", .confidence = 0.85,
+	    .paragraphs = { transcript_json(w->mem, &list) }, .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+
+	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
+	return t.id;
+}
+
+static const char *
+path_of(struct world *w, struct uuid media, const char *rest)
+{
+	return arena_printf(w->mem, "/v2/media/%s/metadata%s", uuid_text(w->mem, media), rest);
+}
+
+static const char *
+download_path(struct world *w, struct uuid media, struct uuid id, const char *query)
+{
+	return path_of(w, media, arena_printf(w->mem, "/transcripts/%s/download%s", uuid_text(w->mem, id), query));
+}
+
+static void
+a_transcript_shows_its_words_and_a_list_does_not(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	struct req *r;
+
+	add_transcript(w, media, "translate-en");
+	r = call(w, "GET", path_of(w, media, "/transcripts"), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_null(text(w, r, "data.0.paragraphs"));
+	r = call(w, "GET", path_of(w, media, "/transcripts?filter=languageCode=en"), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	assert_string_equal(text(w, r, "data.0.id"), uuid_text(w->mem, id));
+	r = call(w, "GET", path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id))), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.languageCode"), "en");
+	assert_string_equal(text(w, r, "data.source"), "machine");
+	assert_string_equal(text(w, r, "data.engine"), "test 1");
+	assert_string_equal(text(w, r, "data.noSpeech"), "false");
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello <world>");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.confidence"), "0.9");
+	assert_null(text(w, r, "data.paragraphs.0.words.1.confidence"));
+	assert_non_null(strstr(buf_string(&r->out), "\"start\":5.000,\"end\":5.600"));
+	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Ada");
+	assert_string_equal(r->etag, "\"1\"");
+}
+
+static void
+downloads_come_in_the_form_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	struct req *r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=vtt"), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(r->answer_type, "text/vtt; charset=utf-8");
+	assert_string_equal(buf_string(&r->out), "WEBVTT\n\n00:00:00.000 --> 00:00:01.000\nHello &lt;world&gt;\n\n"
+	    "00:00:05.000 --> 00:00:06.000\n<v Ada>Goodbye.\n\n");
+	r = call(w, "GET", download_path(w, media, id, "?transcriptdownloadtype=srt&omitSpeakerLabels=true"), NULL);
+	assert_string_equal(r->answer_type, "application/x-subrip; charset=utf-8");
+	assert_string_equal(buf_string(&r->out), "1\n00:00:00,000 --> 00:00:01,000\nHello <world>\n\n"
+	    "2\n00:00:05,000 --> 00:00:06,000\nGoodbye.\n\n");
+	r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=txt"), NULL);
+	assert_string_equal(buf_string(&r->out), "Hello <world>\n\nAda: Goodbye.\n");
+	r = call(w, "GET", download_path(w, media, id, ""), NULL);
+	assert_string_equal(r->answer_type, "application/json");
+	assert_string_equal(text(w, r, "paragraphs.1.speaker"), "Ada");
+	r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=json&omitSpeakerLabels=true"), NULL);
+	assert_string_equal(text(w, r, "paragraphs.1.words.0.text"), "Goodbye.");
+	assert_null(strstr(buf_string(&r->out), "peaker"));
+}
+
+static void
+forms_that_are_not_there_are_refused_by_name(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	struct req *r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=docx"), NULL);
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "transcriptDownloadType", "not_allowed"));
+	assert_non_null(strstr(buf_string(&r->out), "json txt srt vtt"));
+	assert_int_equal(call(w, "GET", download_path(w, media, id, "?omitSpeakerLabels=maybe"), NULL)->status, 422);
+	assert_int_equal(call(w, "GET", download_path(w, media, id, "?form=vtt"), NULL)->status, 422);
+}
+
+static void
+file_names_are_safe_whatever_the_asset_is_called(void **state)
+{
+	struct world *w = *state;
+	static const struct { const char *name, *disposition; } examples[] = {
+		{ "Talk", "attachment; filename=\"Talk.en.vtt\"; filename*=UTF-8''Talk.en.vtt" },
+		{ "../etc/pass\"wd; x=\\", "attachment; filename=\"_._etc_pass_wd_ x=_.en.vtt\"; filename*=UTF-8''_._etc_pass_wd%3B%20x%3D_.en.vtt" },
+		{ "Größe 100%", "attachment; filename=\"Gr__e 100_.en.vtt\"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20100%25.en.vtt" },
+	};
+	char *longest = arena_alloc(w->mem, 1000);
+	struct uuid media, id;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+		media = world_media(w, "video", examples[i].name);
+		id = add_transcript(w, media, "en");
+		r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=vtt"), NULL);
+		assert_string_equal(r->disposition, examples[i].disposition);
+	}
+	for (i = 0; i < 250; i++)
+		memcpy(longest + i * 3, "\u20ac", 3);
+	media = world_media(w, "video", longest);
+	r = call(w, "GET", download_path(w, media, add_transcript(w, media, "en"), ""), NULL);
+	assert_true(strlen(r->disposition) < 1200);
+	assert_non_null(strstr(r->disposition, "%E2%82%AC.en.json"));
+}
+
+static void
+transcripts_belong_to_their_asset_and_tenant(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid media = world_media(w, "video", "Talk"), second = world_media(w, "video", "Other"), id = add_transcript(w, media, "en");
+	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", NULL);
+	const char *stranger = world_member(w, "ViewChannel ViewMetadata", NULL, NULL);
+	const char *blind = world_member(w, "ViewChannel", "Viewer", NULL);
+	const char *paths[] = { path_of(w, media, ""), path_of(w, media, "/transcripts"),
+	    path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id))), download_path(w, media, id, "") };
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		assert_int_equal(call_as(w, viewer, "GET", paths[i], NULL)->status, 200);
+		assert_int_equal(call_as(w, stranger, "GET", paths[i], NULL)->status, 403);
+		assert_int_equal(call_as(w, blind, "GET", paths[i], NULL)->status, 403);
+		assert_int_equal(call_as(w, other->token, "GET", paths[i], NULL)->status, 404);
+	}
+	assert_int_equal(call(w, "GET", download_path(w, second, id, ""), NULL)->status, 404);
+	assert_int_equal(call(w, "GET", download_path(w, media, uuid_new(), ""), NULL)->status, 404);
+}
+
+/* Twelve hours of speech without a pause. */
+static void
+the_longest_transcripts_fit_into_a_request(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "audio", "Marathon");
+	enum { WORDS = 110000 };
+	struct arena *mem = arena_new(512 << 20);
+	struct word *words = arena_array(mem, WORDS, sizeof(*words));
+	struct segment s = { { 0, true }, { WORDS * 400, true }, "", { words, WORDS } };
+	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = "en", .source = "machine",
+	    .engine = "test 1", .status = "ready", .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+	struct list list;
+	int i;
+
+	for (i = 0; i < WORDS; i++)
+		words[i] = (struct word){ "seven", { i * 400, true }, { i * 400 + 390, true }, 0.723, "machine" };
+	list = transcript_paragraphs(mem, &s, 1);
+	t.paragraphs.text = transcript_json(mem, &list);
+	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
+	arena_free(mem);
+	assert_int_equal(call(w, "GET", path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, t.id))), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", download_path(w, media, t.id, "?transcriptDownloadType=vtt"), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", download_path(w, media, t.id, "?omitSpeakerLabels=true"), NULL)->status, 200);
+}
+
+static void
+metadata_counts_everything_and_shows_what_is_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "document", "Paper");
+	struct req *r;
+
+	metadata_put(w->db, media, "file", "test", "{\"mimeType\":\"application/pdf\",\"fileSize\":7}");
+	metadata_put(w->db, media, "documentContent", "test", "{\"pages\":[{\"page\":1,\"text\":\"a\"},{\"page\":3,\"text\":\"b\"}]}");
+	add_transcript(w, media, "en");
+	r = call(w, "GET", path_of(w, media, ""), NULL);
+	assert_int_equal(r->status, 200);
+	assert_non_null(text(w, r, "data.status"));
+	assert_string_equal(text(w, r, "data.documentContent.count"), "2");
+	assert_string_equal(text(w, r, "data.file.count"), "1");
+	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
+	assert_null(strstr(buf_string(&r->out), "items"));
+	assert_null(strstr(buf_string(&r->out), "Goodbye"));
+	r = call(w, "GET", path_of(w, media, "?expand=documentContent,keywords&expand=file"), NULL);
+	assert_string_equal(text(w, r, "data.documentContent.items.1.page"), "3");
+	assert_string_equal(text(w, r, "data.file.items.0.fileSize"), "7");
+	assert_non_null(strstr(buf_string(&r->out), "\"keywords\":{\"count\":0,\"items\":[]}"));
+	assert_non_null(strstr(buf_string(&r->out), "\"entities\":{\"count\":0}"));
+	assert_int_equal(call(w, "GET", path_of(w, media, "?expand=transcripts"), NULL)->status, 422);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_transcript_shows_its_words_and_a_list_does_not),
+		WORLD_TEST(downloads_come_in_the_form_asked_for),
+		WORLD_TEST(forms_that_are_not_there_are_refused_by_name),
+		WORLD_TEST(file_names_are_safe_whatever_the_asset_is_called),
+		WORLD_TEST(transcripts_belong_to_their_asset_and_tenant),
+		WORLD_TEST(the_longest_transcripts_fit_into_a_request),
+		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

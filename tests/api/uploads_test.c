@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/uploads as a client sees it, and what kinothek-upload does with the bytes in between. */
+#include <sys/stat.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/store.h"
+#include "fcgi/upload/put.h"
+#include "tests/world.h"
+
+#define MP4 "\0\0\0\030ftypisom\0\0\2\0isomiso2"
+#define CLIP MP4 "some more bytes of a film"
+#define CLIP_SIZE ((int64_t)sizeof(CLIP) - 1)
+
+/* A body as it comes from a connection. */
+struct body { const char *bytes; int64_t size, at; bool broken; void (*between)(void *); void *user; };
+
+static int
+body_read(void *user, char *bytes, int n)
+{
+	struct body *b = user;
+	int64_t left = b->size - b->at;
+
+	if (b->at > 0 && b->between != NULL) {
+		b->between(b->user);
+		b->between = NULL;
+	}
+	if (n > 7)
+		n = 7;
+	n = left < n ? (int)left : n;
+	memcpy(bytes, b->bytes + b->at, (size_t)n);
+	b->at += n;
+	return n;
+}
+
+static bool
+body_whole(void *user)
+{
+	return !((struct body *)user)->broken;
+}
+
+static const char *
+path_of(struct world *w, const char *id, const char *rest)
+{
+	return arena_printf(w->mem, "/v2/uploads/%s%s", id, rest);
+}
+
+static const char *
+new_upload_as(struct world *w, const char *token, const char *body)
+{
+	struct req *r = call_as(w, token, "POST", "/v2/uploads", body);
+
+	assert_int_equal(r->status, 201);
+	return arena_printf(w->mem, "%s %s", text(w, r, "data.id"), strstr(text(w, r, "data.input.url"), "?ticket=") + 8);
+}
+
+/* "id ticket" of a new upload; id() and send() take it apart. */
+static const char *
+new_upload(struct world *w)
+{
+	return new_upload_as(w, w->token, "{\"fileName\":\"Holiday.mp4\"}");
+}
+
+static const char *
+id_of(struct world *w, const char *upload)
+{
+	return arena_copy_n(w->mem, upload, UUID_TEXT - 1);
+}
+
+static struct uuid
+uuid_of(struct world *w, const char *upload)
+{
+	struct uuid id;
+
+	assert_true(uuid_parse(id_of(w, upload), &id));
+	return id;
+}
+
+static struct put *
+send_body(struct world *w, const char *upload, struct body *b, int64_t length)
+{
+	struct put *p = NEW(w->mem, struct put);
+
+	*p = (struct put){ .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .ticket = upload + UUID_TEXT,
+	    .length = length, .read = body_read, .whole = body_whole, .user = b };
+	put_run(p);
+	return p;
+}
+
+static enum error
+send_bytes(struct world *w, const char *upload, const char *bytes, int64_t size)
+{
+	struct body b = { .bytes = bytes, .size = size };
+
+	return send_body(w, upload, &b, size)->error;
+}
+
+static const char *
+uploaded(struct world *w)
+{
+	const char *upload = new_upload(w);
+
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	return upload;
+}
+
+static const char *
+status_of(struct world *w, const char *upload)
+{
+	return text(w, call(w, "GET", path_of(w, id_of(w, upload), ""), NULL), "data.status");
+}
+
+static struct req *
+complete(struct world *w, const char *upload, const char *body)
+{
+	return call(w, "PUT", path_of(w, id_of(w, upload), "/complete"), body);
+}
+
+static const char *
+original(struct world *w, const char *upload)
+{
+	return arena_printf(w->mem, "originals/%s", id_of(w, upload));
+}
+
+/* Nothing that was being received is left. */
+static void
+assert_no_parts(struct world *w, const char *upload)
+{
+	assert_int_equal(access(store_path(w->mem, arena_printf(w->mem, "uploads/%s", id_of(w, upload))), F_OK), -1);
+}
+
+static void
+an_upload_says_where_its_bytes_go(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a.mp4\",\"type\":\"put\",\"fileSize\":12,"
+	    "\"transcriptLanguageCodes\":[\"de\",\"translate-en\"]}");
+
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "waiting");
+	assert_string_equal(text(w, r, "data.type"), "put");
+	assert_string_equal(text(w, r, "data.fileSize"), "12");
+	assert_string_equal(text(w, r, "data.receivedBytes"), "0");
+	assert_string_equal(text(w, r, "data.input.method"), "PUT");
+	assert_string_equal(text(w, r, "data.transcriptLanguageCodes.1"), "translate-en");
+	assert_null(text(w, r, "data.mediaId"));
+	assert_non_null(text(w, r, "data.expiresAt"));
+	assert_int_equal(strncmp(text(w, r, "data.input.url"), w->conf->public_url, strlen(w->conf->public_url)), 0);
+	assert_int_equal(strlen(strstr(text(w, r, "data.input.url"), "?ticket=")), 8 + 43);
+	r = call(w, "GET", path_of(w, text(w, r, "data.id"), ""), NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(text(w, r, "data.input"));
+	assert_null(text(w, r, "data.ticketHash"));
+	assert_null(text(w, r, "data.principalId"));
+}
+
+static void
+every_odd_file_name_is_only_a_label(void **state)
+{
+	static const char *const names[] = { "../../etc/passwd", "..%2f..%2fx", "con", "-rf", "....", ".", "a b\xe2\x80\xaegpj.exe",
+	    "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --", "\\\\host\\share", "%00" };
+	struct world *w = *state;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct buf body = BUF(w->mem);
+		const char *upload;
+
+		buf_text(&body, "{\"fileName\":");
+		buf_json(&body, names[i]);
+		buf_char(&body, '}');
+		upload = new_upload_as(w, w->token, buf_string(&body));
+		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+		assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE);
+		r = complete(w, upload, "{}");
+		assert_int_equal(r->status, 200);
+		assert_string_equal(text(w, r, "data.fileName"), names[i]);
+	}
+}
+
+static void
+faults_of_a_new_upload_are_named(void **state)
+{
+	static const struct { const char *body, *pointer, *code; } cases[] = {
+		{ "{}", "/fileName", "required" },
+		{ "{\"fileName\":\"\"}", "/fileName", "too_short" },
+		{ "{\"fileName\":null}", "/fileName", "required" },
+		{ "{\"fileName\":\"a\",\"fileSize\":0}", "/fileSize", "too_small" },
+		{ "{\"fileName\":\"a\",\"fileSize\":-1}", "/fileSize", "too_small" },
+		{ "{\"fileName\":\"a\",\"fileSize\":1.5}", "/fileSize", "type" },
+		{ "{\"fileName\":\"a\",\"type\":\"multipart\"}", "/type", "not_available" },
+		{ "{\"fileName\":\"a\",\"type\":\"ftp\"}", "/type", "not_allowed" },
+		{ "{\"fileName\":\"a\",\"status\":\"uploaded\"}", "/status", "unknown" },
+		{ "{\"fileName\":\"a\",\"mediaId\":null}", "/mediaId", "unknown" },
+		{ "{\"fileName\":\"a\",\"transcriptLanguageCodes\":[\"en\",\"../x\"]}", "/transcriptLanguageCodes/1", "format" },
+		{ "{\"fileName\":\"a\",\"transcriptLanguageCodes\":[\"en\",\"EN\"]}", "/transcriptLanguageCodes/1", "duplicate" },
+	};
+	struct world *w = *state;
+	char *long_name = arena_alloc(w->mem, 1026);
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = call(w, "POST", "/v2/uploads", cases[i].body);
+		assert_int_equal(r->status, 422);
+		if (!has_fault(r, cases[i].pointer, cases[i].code))
+			fail_msg("%s: no %s at %s: %s", cases[i].body, cases[i].code, cases[i].pointer, buf_string(&r->out));
+	}
+	memset(long_name, 'x', 1025);
+	r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"%s\"}", long_name));
+	assert_true(has_fault(r, "/fileName", "too_long"));
+	r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"%s\"}", long_name + 1));
+	assert_int_equal(r->status, 201);
+	assert_int_equal(number(w, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+}
+
+static void
+multipart_says_that_it_is_not_available_yet(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"multipart\"}");
+
+	assert_non_null(strstr(text(w, r, "data.errors.0.detail"), "not available yet"));
+}
+
+static void
+a_file_above_the_limit_or_the_room_is_refused_when_announced(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%lld}",
+	    (long long)w->conf->upload_max_size + 1));
+
+	assert_int_equal(r->status, 413);
+	db_run(w->db, "UPDATE tenants SET storage_quota = 100 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"fileSize\":101}");
+	assert_int_equal(r->status, 507);
+	assert_string_equal(text(w, r, "data.code"), "no_space");
+	assert_int_equal(call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"fileSize\":60}")->status, 201);
+	assert_int_equal(call(w, "POST", "/v2/uploads", "{\"fileName\":\"b\",\"fileSize\":60}")->status, 507);
+	assert_int_equal(call(w, "POST", "/v2/uploads", "{\"fileName\":\"b\",\"fileSize\":40}")->status, 201);
+}
+
+static void
+a_file_that_breaks_the_quota_is_refused_when_completed(void **state)
+{
+	struct world *w = *state;
+	const char *upload = uploaded(w);
+
+	db_run(w->db, "UPDATE tenants SET storage_quota = ? WHERE id = ?", ARGS(INT(CLIP_SIZE - 1), ID(w->tenant_id)));
+	assert_int_equal(complete(w, upload, "{}")->status, 507);
+	assert_string_equal(status_of(w, upload), "uploaded");
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	db_run(w->db, "UPDATE tenants SET storage_quota = ? WHERE id = ?", ARGS(INT(CLIP_SIZE), ID(w->tenant_id)));
+	assert_int_equal(complete(w, upload, "{}")->status, 200);
+}
+
+static void
+a_disk_without_room_is_said_before_anything_is_sent(void **state)
+{
+	struct world *w = *state;
+	struct conf full = *w->conf;
+	struct req *r;
+
+	full.free_space = INT64_C(1) << 60;
+	assert_true(store_open(&full));
+	r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\"}");
+	assert_true(store_open(w->conf));
+	assert_int_equal(r->status, 507);
+	assert_string_equal(text(w, r, "status"), "error");
+}
+
+static void
+completing_makes_the_asset_and_starts_its_ingest(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload_as(w, w->token, "{\"fileName\":\"My holiday.mp4\","
+	    "\"transcriptLanguageCodes\":[\"translate-en\",\"de\"]}");
+	struct uuid id = uuid_of(w, upload);
+	struct req *r;
+
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_string_equal(status_of(w, upload), "uploaded");
+	r = complete(w, upload, NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", text(w, r, "data.mediaId")), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.name"), "My holiday");
+	assert_string_equal(text(w, r, "data.originalFileName"), "My holiday.mp4");
+	assert_string_equal(text(w, r, "data.type"), "video");
+	assert_string_equal(text(w, r, "data.mimeType"), "video/mp4");
+	assert_string_equal(text(w, r, "data.status"), "processing");
+	assert_string_equal(text(w, r, "data.languageCode"), "de");
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "queued");
+	assert_string_equal(text(w, r, "data.channels.0.id"), uuid_text(w->mem, w->channel_id));
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "originals/%s", text(w, r, "data.id"))), CLIP_SIZE);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'ingest'", ARGS(ID(id))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'media.created'", ARGS(ID(id))), 1);
+	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1 AND t.storage_used = ?",
+	    ARGS(ID(w->tenant_id), INT(CLIP_SIZE))), 1);
+}
+
+static void
+completing_twice_answers_the_same_asset(void **state)
+{
+	struct world *w = *state;
+	const char *upload = uploaded(w);
+	struct req *first = complete(w, upload, "{\"name\":\"One\"}"), *second = complete(w, upload, "{\"name\":\"Two\"}");
+
+	assert_int_equal(second->status, 200);
+	assert_string_equal(text(w, second, "data.mediaId"), text(w, first, "data.mediaId"));
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ? AND t.name = 'One'", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+}
+
+static void
+an_upload_is_completed_only_when_its_bytes_are_there(void **state)
+{
+	static const struct { const char *state; int status; } cases[] = {
+		{ "waiting", 409 }, { "uploading", 409 }, { "cancelled", 409 }, { "errored", 409 }, { "timedOut", 410 },
+	};
+	struct world *w = *state;
+	const char *upload = uploaded(w);
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		db_run(w->db, "UPDATE uploads SET status = ? WHERE id = ?", ARGS(STR(cases[i].state), ID(uuid_of(w, upload))));
+		assert_int_equal(complete(w, upload, "{}")->status, cases[i].status);
+	}
+	db_run(w->db, "UPDATE uploads SET status = 'uploaded', expires_at = 1 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
+	assert_int_equal(complete(w, upload, "{}")->status, 410);
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+}
+
+static void
+an_asset_goes_only_into_a_channel_its_uploader_may_put_into(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const char *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	const char *contributor = world_member(w, "ViewChannel CreateContent", "Contributor", NULL);
+	const char *upload = new_upload_as(w, viewer, "{\"fileName\":\"a.mp4\"}");
+	struct req *r;
+
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_int_equal(call_as(w, viewer, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 403);
+	r = call_as(w, viewer, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem, "{\"channelId\":\"%s\"}",
+	    uuid_text(w->mem, other->channel_id)));
+	assert_int_equal(r->status, 404);
+	assert_string_equal(status_of(w, upload), "uploaded");
+
+	upload = new_upload_as(w, contributor, "{\"fileName\":\"a.mp4\"}");
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	r = call_as(w, contributor, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem,
+	    "{\"channelId\":\"%s\",\"name\":\"Mine\"}", uuid_text(w->mem, w->channel_id)));
+	assert_int_equal(r->status, 200);
+}
+
+static void
+a_tenant_that_wants_no_duplicates_gets_none(void **state)
+{
+	struct world *w = *state;
+	const char *first, *second;
+	struct req *r;
+
+	first = text(w, complete(w, uploaded(w), "{}"), "data.mediaId");
+	second = uploaded(w);
+	db_run(w->db, "UPDATE tenants SET duplicate_check = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	r = complete(w, second, "{}");
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "duplicate_file");
+	assert_non_null(strstr(text(w, r, "message"), first));
+	assert_string_equal(status_of(w, second), "uploaded");
+	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1", ARGS(ID(w->tenant_id))), 1);
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+	assert_int_equal(complete(w, second, "{}")->status, 200);
+}
+
+static void
+the_same_file_twice_is_two_assets(void **state)
+{
+	struct world *w = *state;
+	const char *first = text(w, complete(w, uploaded(w), "{}"), "data.mediaId");
+	const char *second = text(w, complete(w, uploaded(w), "{}"), "data.mediaId");
+
+	assert_string_not_equal(first, second);
+}
+
+static void
+uploads_of_others_are_not_there(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const char *mine = world_member(w, "CreateContent", "Publisher", NULL);
+	const char *theirs = world_member(w, "CreateContent", "Publisher", NULL);
+	const char *upload = new_upload_as(w, mine, "{\"fileName\":\"mine.mp4\"}");
+	const char *path = path_of(w, id_of(w, upload), "");
+
+	assert_int_equal(call_as(w, mine, "GET", path, NULL)->status, 200);
+	assert_int_equal(call_as(w, theirs, "GET", path, NULL)->status, 404);
+	assert_int_equal(call_as(w, other->token, "GET", path, NULL)->status, 404);
+	assert_int_equal(call_as(w, theirs, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 404);
+	assert_int_equal(call_as(w, theirs, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 404);
+	assert_int_equal(call_as(w, theirs, "DELETE", path, NULL)->status, 404);
+	assert_int_equal(call(w, "GET", path, NULL)->status, 200);
+
+	assert_string_equal(text(w, call_as(w, mine, "GET", "/v2/uploads", NULL), "pagination.total"), "1");
+	assert_string_equal(text(w, call_as(w, theirs, "GET", "/v2/uploads", NULL), "pagination.total"), "0");
+	new_upload(w);
+	assert_string_equal(text(w, call(w, "GET", "/v2/uploads", NULL), "pagination.total"), "2");
+	assert_string_equal(text(w, call_as(w, other->token, "GET", "/v2/uploads", NULL), "pagination.total"), "0");
+}
+
+static void
+the_list_is_filtered_and_sorted(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	new_upload_as(w, w->token, "{\"fileName\":\"b.mp4\"}");
+	new_upload_as(w, w->token, "{\"fileName\":\"a.mp4\"}");
+	complete(w, uploaded(w), "{}");
+	r = call(w, "GET", "/v2/uploads?filter=status=waiting&sort=fileName", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_string_equal(text(w, r, "data.0.fileName"), "a.mp4");
+	r = call(w, "GET", "/v2/uploads?filter=fileName~b.m", NULL);
+	assert_string_equal(text(w, r, "data.0.fileName"), "b.mp4");
+	assert_int_equal(call(w, "GET", "/v2/uploads?filter=ticketHash=1", NULL)->status, 422);
+	assert_int_equal(call(w, "GET", "/v2/uploads?sort=principalId", NULL)->status, 422);
+}
+
+static void
+a_cancelled_upload_takes_no_bytes_and_drops_those_it_has(void **state)
+{
+	struct world *w = *state;
+	const char *upload = uploaded(w);
+	struct req *r = call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.status"), "cancelled");
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND t.kind = 'purge' AND t.args LIKE ?",
+	    ARGS(ID(w->tenant_id), STR(arena_printf(w->mem, "%%originals/%s%%", id_of(w, upload))))), 1);
+	assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 200);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_CONFLICT);
+	upload = uploaded(w);
+	complete(w, upload, "{}");
+	assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 409);
+}
+
+static void
+only_a_completed_upload_is_deleted_and_its_asset_stays(void **state)
+{
+	struct world *w = *state;
+	const char *upload = uploaded(w), *media;
+
+	assert_int_equal(call(w, "DELETE", path_of(w, id_of(w, upload), ""), NULL)->status, 409);
+	media = text(w, complete(w, upload, "{}"), "data.mediaId");
+	assert_int_equal(call(w, "DELETE", path_of(w, id_of(w, upload), ""), NULL)->status, 204);
+	assert_int_equal(call(w, "GET", path_of(w, id_of(w, upload), ""), NULL)->status, 404);
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/media/%s", media), NULL)->status, 200);
+	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE);
+}
+
+static void
+only_the_ticket_opens_an_upload_and_only_until_the_file_is_there(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w), *second = new_upload(w);
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE };
+	struct put p = { .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .length = CLIP_SIZE,
+	    .read = body_read, .whole = body_whole, .user = &b };
+
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	p.ticket = "";
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	p.ticket = second + UUID_TEXT;
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	p.id = uuid_new();
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	assert_int_equal(b.at, 0);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_int_equal(send_bytes(w, upload, "other", 5), ERR_CONFLICT);
+	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE);
+}
+
+static void
+a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload_as(w, w->token, arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%lld}",
+	    (long long)CLIP_SIZE));
+	struct body broken = { .bytes = CLIP, .size = CLIP_SIZE, .broken = true }, cut = { .bytes = CLIP, .size = 10 };
+	struct body longer = { .bytes = CLIP "x", .size = CLIP_SIZE + 1 };
+
+	assert_int_equal(send_body(w, upload, &broken, CLIP_SIZE)->error, ERR_INCOMPLETE_BODY);
+	assert_int_equal(send_body(w, upload, &cut, CLIP_SIZE)->error, ERR_INCOMPLETE_BODY);
+	cut.at = 0;
+	assert_int_equal(send_body(w, upload, &cut, -1)->error, ERR_INCOMPLETE_BODY);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE - 1), ERR_INCOMPLETE_BODY);
+	assert_int_equal(send_bytes(w, upload, CLIP "x", CLIP_SIZE + 1), ERR_TOO_LARGE);
+	assert_int_equal(send_body(w, upload, &longer, -1)->error, ERR_TOO_LARGE);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_int_equal(store_size(w->mem, original(w, upload)), -1);
+	assert_no_parts(w, upload);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_no_parts(w, upload);
+}
+
+struct rival { struct world *w; const char *upload; enum error error; };
+
+static void
+rival_sends(void *user)
+{
+	struct rival *v = user;
+
+	v->error = send_bytes(v->w, v->upload, CLIP "!", CLIP_SIZE + 1);
+}
+
+static void
+of_two_transfers_at_once_the_later_one_counts(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct rival rival = { w, upload, ERR_INTERNAL };
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
+	struct put *p = send_body(w, upload, &b, CLIP_SIZE);
+
+	assert_int_equal(rival.error, ERR_NONE);
+	assert_int_equal(p->error, ERR_CONFLICT);
+	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE + 1);
+	assert_string_equal(status_of(w, upload), "uploaded");
+	assert_string_equal(text(w, call(w, "GET", path_of(w, id_of(w, upload), ""), NULL), "data.receivedBytes"),
+	    arena_printf(w->mem, "%lld", (long long)CLIP_SIZE + 1));
+	assert_no_parts(w, upload);
+}
+
+static void
+rival_cancels(void *user)
+{
+	struct rival *v = user;
+
+	assert_int_equal(call(v->w, "PUT", path_of(v->w, id_of(v->w, v->upload), "/cancel"), NULL)->status, 200);
+}
+
+static void
+a_transfer_that_is_cancelled_meanwhile_stores_nothing(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct rival rival = { w, upload, ERR_NONE };
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_cancels, .user = &rival };
+
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_CONFLICT);
+	assert_string_equal(status_of(w, upload), "cancelled");
+	assert_int_equal(store_size(w->mem, original(w, upload)), -1);
+	assert_no_parts(w, upload);
+}
+
+static void
+content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
+{
+	static const struct { const char *bytes; enum error error; const char *code; } cases[] = {
+		{ "", ERR_INVALID, "empty_file" },
+		{ "#EXTM3U\n/etc/passwd\n", ERR_UNSUPPORTED_TYPE, "format_not_allowed" },
+		{ "<svg xmlns='http://www.w3.org/2000/svg'/>", ERR_UNSUPPORTED_TYPE, "format_not_allowed" },
+		{ "\177ELF\2\1\1", ERR_UNSUPPORTED_TYPE, "format_not_allowed" },
+		{ "\1\2\3", ERR_UNSUPPORTED_TYPE, "unknown_format" },
+	};
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *upload = new_upload(w);
+		struct req *r;
+
+		assert_int_equal(send_bytes(w, upload, cases[i].bytes, (int64_t)strlen(cases[i].bytes)), cases[i].error);
+		r = call(w, "GET", path_of(w, id_of(w, upload), ""), NULL);
+		assert_string_equal(text(w, r, "data.status"), "errored");
+		assert_string_equal(text(w, r, "data.error.code"), cases[i].code);
+		assert_non_null(text(w, r, "data.error.remedy"));
+		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_CONFLICT);
+		assert_int_equal(complete(w, upload, "{}")->status, 409);
+		assert_int_equal(store_size(w->mem, original(w, upload)), -1);
+		assert_no_parts(w, upload);
+	}
+}
+
+static void
+if_match_guards_an_upload(void **state)
+{
+	struct world *w = *state;
+	const char *upload = uploaded(w);
+	struct req *r = NEW(w->mem, struct req);
+
+	r->if_match = "\"999\"";
+	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 412);
+	r = NEW(w->mem, struct req);
+	r->if_match = call(w, "GET", path_of(w, id_of(w, upload), ""), NULL)->etag;
+	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 200);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(an_upload_says_where_its_bytes_go),
+		WORLD_TEST(every_odd_file_name_is_only_a_label),
+		WORLD_TEST(faults_of_a_new_upload_are_named),
+		WORLD_TEST(multipart_says_that_it_is_not_available_yet),
+		WORLD_TEST(a_file_above_the_limit_or_the_room_is_refused_when_announced),
+		WORLD_TEST(a_file_that_breaks_the_quota_is_refused_when_completed),
+		WORLD_TEST(a_disk_without_room_is_said_before_anything_is_sent),
+		WORLD_TEST(completing_makes_the_asset_and_starts_its_ingest),
+		WORLD_TEST(completing_twice_answers_the_same_asset),
+		WORLD_TEST(an_upload_is_completed_only_when_its_bytes_are_there),
+		WORLD_TEST(an_asset_goes_only_into_a_channel_its_uploader_may_put_into),
+		WORLD_TEST(a_tenant_that_wants_no_duplicates_gets_none),
+		WORLD_TEST(the_same_file_twice_is_two_assets),
+		WORLD_TEST(uploads_of_others_are_not_there),
+		WORLD_TEST(the_list_is_filtered_and_sorted),
+		WORLD_TEST(a_cancelled_upload_takes_no_bytes_and_drops_those_it_has),
+		WORLD_TEST(only_a_completed_upload_is_deleted_and_its_asset_stays),
+		WORLD_TEST(only_the_ticket_opens_an_upload_and_only_until_the_file_is_there),
+		WORLD_TEST(a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again),
+		WORLD_TEST(of_two_transfers_at_once_the_later_one_counts),
+		WORLD_TEST(a_transfer_that_is_cancelled_meanwhile_stores_nothing),
+		WORLD_TEST(content_that_is_no_medium_ends_the_upload_with_a_reason),
+		WORLD_TEST(if_match_guards_an_upload),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

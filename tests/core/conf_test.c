@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Settings: what a file may say, and how it is told when it says something else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/arena.h"
+#include "core/conf.h"
+
+/* The start is refused, and the sentence is this one. */
+static void
+refused(const char *text, const char *sentence)
+{
+	const char *fault = NULL;
+
+	if (conf_parse(text, "f.conf", &fault) != NULL)
+		fail_msg("accepted: %s", text);
+	assert_string_equal(fault, sentence);
+}
+
+static const struct conf *
+taken(const char *text)
+{
+	const char *fault = NULL;
+	const struct conf *conf = conf_parse(text, "f.conf", &fault);
+
+	if (conf == NULL)
+		fail_msg("refused: %s", fault);
+	return conf;
+}
+
+static const char *
+temporary(const char *content)
+{
+	static char name[64];
+	int fd;
+
+	strcpy(name, "/tmp/conf_test-XXXXXX");
+	fd = mkstemp(name);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, content, strlen(content)), (ssize_t)strlen(content));
+	close(fd);
+	return name;
+}
+
+static void
+an_empty_file_gives_the_defaults(void **state)
+{
+	const struct conf *conf = taken("");
+
+	assert_string_equal(conf->public_url, "http://localhost");
+	assert_string_equal(conf->data_dir, "/var/lib/kinothek");
+	assert_string_equal(conf->run_dir, "/run/kinothek");
+	assert_string_equal(conf->db_socket, "/run/mysqld/mysqld.sock");
+	assert_string_equal(conf->db_name, "kinothek");
+	assert_null(conf->db_hosts);
+	assert_null(conf->db_password);
+	assert_null(conf->job_kinds);
+	assert_int_equal(conf->db_port, 3306);
+	assert_int_equal(conf->free_space, 1 << 30);
+	assert_true(conf->require_https);
+	assert_string_equal(conf->sandbox, "strict");
+	assert_string_equal(conf->play_key_file, "/etc/kinothek/play.key");
+}
+
+static void
+every_kind_of_value_is_read(void **state)
+{
+	const struct conf *conf =
+	    taken("# a comment\r\n\r\n  public_url = https://media.example.org:8443 \t\r\n"
+		  "upload.max_size=20G\nhttp.require_https = no # behind a blank\nvideo.rungs = 720, 360\n"
+		  "http.trusted_proxies = 10.0.0.0/8 ::1\njob.slots = 7\nengine.transcribe = http\n"
+		  "engine.transcribe.url = http://[::1]:9000/base\ncors.origins = *\njob.kinds =\n");
+
+	assert_string_equal(conf->public_url, "https://media.example.org:8443");
+	assert_int_equal(conf->upload_max_size, INT64_C(20) << 30);
+	assert_false(conf->require_https);
+	assert_string_equal(conf->video_rungs, "720,360");
+	assert_string_equal(conf->trusted_proxies, "10.0.0.0/8,::1");
+	assert_int_equal(conf->job_slots, 7);
+	assert_string_equal(conf->engine_transcribe_url, "http://[::1]:9000/base");
+}
+
+static void
+an_unknown_key_stops_the_start_and_names_the_nearest_one(void **state)
+{
+	refused(
+	    "\n\nvideo.rung = 720\n", "f.conf:3: there is no setting \"video.rung\"; did you mean \"video.rungs\"?");
+	refused("slots = 4", "f.conf:1: there is no setting \"slots\"; did you mean \"job.slots\"?");
+	refused("Public_URL = http://x", "f.conf:1: there is no setting \"Public_URL\"; did you mean \"public_url\"?");
+	refused("a_wholly_different_thing = 1", "f.conf:1: there is no setting \"a_wholly_different_thing\"");
+	refused("= 1", "f.conf:1: there is no setting \"\"");
+}
+
+static void
+a_line_that_is_no_setting_stops_the_start(void **state)
+{
+	refused("[section]", "f.conf:1: expected: key = value");
+	refused("job.slots 4", "f.conf:1: expected: key = value");
+	refused("job.slots = 4\njob.lease = 9\njob.slots = 4\n", "f.conf:3: job.slots is set in line 1 already");
+	refused("db.name = \xff\xfe", "f.conf: is not UTF-8");
+}
+
+static void
+a_value_out_of_range_stops_the_start(void **state)
+{
+	refused("job.lease = 4", "f.conf:1: job.lease must be a whole number from 5 to 3600");
+	refused("job.slots = 4x", "f.conf:1: job.slots must be a whole number from 0 to 256");
+	refused("job.slots = 99999999999999999999", "f.conf:1: job.slots must be a whole number from 0 to 256");
+	refused("job.slots =", "f.conf:1: job.slots needs a value");
+	refused("sandbox = off", "f.conf:1: sandbox must be one of: strict degraded");
+	refused("sandbox = strict degraded", "f.conf:1: sandbox must be one of: strict degraded");
+	refused("http.require_https = true", "f.conf:1: http.require_https must be yes or no");
+	refused("data_dir = media", "f.conf:1: data_dir must be an absolute path");
+	refused("free_space = 1.5G",
+	    "f.conf:1: free_space must be a number of bytes, with K, M, G or T behind it for larger units");
+	refused("upload.max_size = 9999999T", "f.conf:1: upload.max_size must be from 1 to 17592186044416 bytes");
+	refused("video.rungs = 720,361",
+	    "f.conf:1: video.rungs cannot hold \"361\": it takes even heights from 144 to 4320, "
+	    "comma-separated");
+	refused("http.trusted_proxies = 10.0.0.0/33",
+	    "f.conf:1: http.trusted_proxies cannot hold \"10.0.0.0/33\": it takes "
+	    "addresses or networks such as 10.0.0.0/8, comma-separated");
+	refused("engine.transcribe = http", "f.conf: engine.transcribe = http needs engine.transcribe.url");
+}
+
+static void
+the_public_address_is_an_origin_without_a_slash(void **state)
+{
+	static const char *const bad[] = { "ftp://x", "media.example.org", "http://", "https://:80", "http://x:0",
+		"http://x:65536", "http://x:", "http:///a", "http://user@x", "http://a b", "javascript:alert(1)",
+		"http://x\"y" };
+	char line[100];
+	const char *fault;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(line, sizeof(line), "public_url = %s", bad[i]);
+		if (conf_parse(line, "f.conf", &fault) != NULL)
+			fail_msg("accepted: %s", line);
+	}
+	refused("public_url = https://x/", "f.conf:1: public_url must not end in a slash");
+	refused("public_url = https://x/a",
+	    "f.conf:1: public_url must end behind the host or the port: no path, no question mark");
+	assert_string_equal(taken("public_url = http://[::1]:8080")->public_url, "http://[::1]:8080");
+}
+
+static void
+the_environment_wins_over_the_file(void **state)
+{
+	const char *fault = NULL;
+
+	setenv("KINOTHEK_JOB_SLOTS", "9", 1);
+	setenv("KINOTHEK_ENGINE_TRANSCRIBE_MODEL", "large", 1);
+	assert_int_equal(taken("job.slots = 3")->job_slots, 9);
+	assert_string_equal(taken("")->engine_transcribe_model, "large");
+	setenv("KINOTHEK_JOB_SLOTS", "many", 1);
+	assert_null(conf_parse("job.slots = 3", "f.conf", &fault));
+	assert_string_equal(
+	    fault, "environment variable KINOTHEK_JOB_SLOTS: job.slots must be a whole number from 0 to 256");
+	unsetenv("KINOTHEK_JOB_SLOTS");
+	unsetenv("KINOTHEK_ENGINE_TRANSCRIBE_MODEL");
+}
+
+static void
+secrets_come_from_files(void **state)
+{
+	struct arena *mem = arena_new(1 << 20);
+	const char *file = temporary("s3cret\nsecond line\n");
+
+	assert_string_equal(taken(arena_printf(mem, "db.password_file = %s", file))->db_password, "s3cret");
+	refused(arena_printf(mem, "play.key_file = %s", file),
+	    arena_printf(mem, "f.conf:1: play.key_file names %s, which does not hold 64 hex digits", file));
+	unlink(file);
+	refused(arena_printf(mem, "db.password_file = %s", file),
+	    arena_printf(
+		mem, "f.conf:1: db.password_file names %s, which cannot be read: No such file or directory", file));
+	assert_null(taken(arena_printf(mem, "play.key_file = %s", file))->play_key);
+	file = temporary("\n");
+	refused(arena_printf(mem, "db.password_file = %s", file),
+	    arena_printf(mem, "f.conf:1: db.password_file names %s, whose first line is empty", file));
+	unlink(file);
+	file = temporary("00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n");
+	assert_string_equal(taken(arena_printf(mem, "play.key_file = %s", file))->play_key,
+	    "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff");
+	unlink(file);
+	refused("db.password_file = secret", "f.conf:1: db.password_file must be an absolute path");
+	arena_free(mem);
+}
+
+static void
+a_faulty_file_ends_the_program_with_78(void **state)
+{
+	const char *file = temporary("nonsense = 1\n");
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		setenv("KINOTHEK_CONF", file, 1);
+		fclose(stderr);
+		conf_load();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 78);
+	unlink(file);
+}
+
+static void
+the_reference_names_every_key_once(void **state)
+{
+	static const char *const keys[] = { "public_url", "db.password_file", "engine.transcribe.key_file",
+		"play.key_file", "http.trusted_proxies", "log_level" };
+	char *text, *at, quoted[64];
+	size_t n, i;
+	FILE *out = open_memstream(&text, &n);
+
+	conf_reference(out);
+	fclose(out);
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(quoted, sizeof(quoted), "\n| `%s` |", keys[i]);
+		at = strstr(text, quoted);
+		if (at == NULL)
+			fail_msg("missing: %s", keys[i]);
+		assert_null(strstr(at + 1, quoted));
+	}
+	assert_non_null(strstr(text, "`KINOTHEK_DB_PASSWORD_FILE` |"));
+	free(text);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_file_gives_the_defaults),
+		cmocka_unit_test(every_kind_of_value_is_read),
+		cmocka_unit_test(an_unknown_key_stops_the_start_and_names_the_nearest_one),
+		cmocka_unit_test(a_line_that_is_no_setting_stops_the_start),
+		cmocka_unit_test(a_value_out_of_range_stops_the_start),
+		cmocka_unit_test(the_public_address_is_an_origin_without_a_slash),
+		cmocka_unit_test(the_environment_wins_over_the_file),
+		cmocka_unit_test(secrets_come_from_files),
+		cmocka_unit_test(a_faulty_file_ends_the_program_with_78),
+		cmocka_unit_test(the_reference_names_every_key_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The connection: kinds through columns, sticky failures, lost connections, lists. */
+#include <string.h>
+
+#include "tests/world.h"
+
+struct row { struct uuid id; const char *name; int64_t n; struct moment created_at; struct json data; struct number size; };
+static const struct field row_fields[] = {
+	FIELD(struct row, id,         .on = SERVER, .doc = "Id"),
+	FIELD(struct row, name,       .on = FILTER | SORT, .doc = "Text, null allowed"),
+	FIELD(struct row, n,          .on = SERVER | FILTER | SORT, .doc = "Number"),
+	FIELD(struct row, created_at, .on = SERVER | FILTER, .doc = "Time"),
+	FIELD(struct row, data,       .doc = "JSON"),
+	FIELD(struct row, size,       .on = SORT, .doc = "Nullable"),
+};
+static const struct record row_record = RECORD("Row", struct row, row_fields);
+
+static int
+with_table(void **state)
+{
+	struct world *w;
+
+	world_setup(state);
+	w = *state;
+	db_script(w->db, "DROP TABLE IF EXISTS things; CREATE TABLE things (id BINARY(16) PRIMARY KEY, name VARCHAR(3000) NULL, n BIGINT "
+	    "NOT NULL, created_at BIGINT NOT NULL, data LONGTEXT NULL, size INT NULL, version BIGINT NOT NULL DEFAULT 1, updated_at "
+	    "BIGINT NOT NULL DEFAULT 0, UNIQUE KEY n (n)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4");
+	return 0;
+}
+
+static struct row
+thing(struct world *w, const char *name, int64_t n)
+{
+	struct row r = { .id = uuid_new(), .name = name, .n = n, .created_at = moment_now(), .data = { "{\"a\":1}" } };
+
+	assert_true(db_insert(w->db, "things", &row_record, &r));
+	return r;
+}
+
+static void
+rows_come_back_as_they_were_stored(void **state)
+{
+	struct world *w = *state;
+	char *longer = arena_alloc(w->mem, 2500);
+	struct row in, *out;
+	size_t n;
+
+	memset(longer, 'x', 2499);
+	in = thing(w, longer, INT64_C(9007199254740991));
+	thing(w, NULL, -1);
+	out = db_row(w->db, &row_record, "FROM things t WHERE t.id = ?", ARGS(ID(in.id)));
+	assert_non_null(out);
+	assert_string_equal(out->name, longer);
+	assert_true(out->n == in.n && out->created_at.ms == in.created_at.ms && uuid_equal(out->id, in.id));
+	assert_false(out->size.set);
+	out = db_rows(w->db, &row_record, "FROM things t ORDER BY t.n", NO_ARGS, &n);
+	assert_int_equal(n, 2);
+	assert_null(out[0].name);
+	assert_string_equal(out[1].name, longer);
+	assert_null(db_row(w->db, &row_record, "FROM things t WHERE t.n = ?", ARGS(INT(5))));
+	assert_int_equal(db_failure(w->db), DB_FINE);
+}
+
+static void
+a_taken_key_is_an_answer_not_a_failure(void **state)
+{
+	struct world *w = *state;
+	struct row r = thing(w, "a", 1);
+
+	r.id = uuid_new();
+	assert_false(db_insert(w->db, "things", &row_record, &r));
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM things", NO_ARGS, -1), 1);
+}
+
+static void
+an_update_counts_matched_rows_and_raises_the_version(void **state)
+{
+	struct world *w = *state;
+	struct row r = thing(w, "a", 1);
+
+	assert_int_equal(db_update(w->db, "things", &row_record, &r, record_bit(&row_record, "name"), r.id), 1);
+	assert_int_equal(db_number(w->db, "SELECT version FROM things WHERE id = ?", ARGS(ID(r.id)), 0), 2);
+	assert_int_equal(db_update(w->db, "things", &row_record, &r, record_bit(&row_record, "name"), uuid_new()), 0);
+}
+
+static void
+a_failure_sticks_until_begin(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(db_run(w->db, "UPDATE things SET n = ? WHERE n = ?", ARGS(INT(1))), -1);	/* an argument short */
+	assert_int_equal(db_failure(w->db), DB_BROKEN);
+	assert_int_equal(db_number(w->db, "SELECT 5", NO_ARGS, -1), -1);
+	db_begin(w->db);
+	assert_int_equal(db_number(w->db, "SELECT 5", NO_ARGS, -1), 5);
+	db_rollback(w->db);
+}
+
+static void
+a_killed_connection_is_dialled_again_unless_something_was_begun(void **state)
+{
+	struct world *w = *state;
+	struct db *other = db_open(w->conf);
+	int64_t id;
+
+	db_use(other, w->mem);
+	id = db_number(other, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	db_run(w->db, "KILL ?", ARGS(INT(id)));
+	assert_int_equal(db_number(other, "SELECT 7", NO_ARGS, -1), 7);
+	db_begin(other);
+	id = db_number(other, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	db_run(w->db, "KILL ?", ARGS(INT(id)));
+	assert_int_equal(db_number(other, "SELECT 8", NO_ARGS, -1), -1);
+	assert_int_equal(db_failure(other), DB_LOST);
+	assert_false(db_commit(other));
+	db_begin(other);
+	assert_int_equal(db_number(other, "SELECT 9", NO_ARGS, -1), 9);
+	assert_true(db_commit(other));
+	db_close(other);
+}
+
+static void
+a_deadlock_asks_to_begin_again(void **state)
+{
+	struct world *w = *state;
+	struct db *other = db_open(w->conf);
+	struct row a = thing(w, "a", 1);
+
+	db_use(other, w->mem);
+	db_run(other, "SET SESSION innodb_lock_wait_timeout = 1", NO_ARGS);
+	db_begin(w->db);
+	db_run(w->db, "UPDATE things SET n = 3 WHERE id = ?", ARGS(ID(a.id)));
+	db_begin(other);
+	assert_int_equal(db_run(other, "UPDATE things SET n = 4 WHERE id = ?", ARGS(ID(a.id))), -1);
+	assert_int_equal(db_failure(other), DB_AGAIN);
+	assert_false(db_commit(other));
+	db_rollback(w->db);
+	db_close(other);
+}
+
+static void
+a_cursor_walks_every_row_once_in_any_order(void **state)
+{
+	static const char *const sorts[] = { NULL, "name", "name:desc", "n", "n:desc", "size", "size:desc" };
+	struct world *w = *state;
+	size_t i, n, k;
+
+	for (i = 0; i < 23; i++) {
+		struct row r = { .id = uuid_new(), .name = i % 4 ? arena_printf(w->mem, "n%zu", i % 4) : NULL, .n = (int64_t)i,
+		    .created_at = moment_now(), .size = { (int64_t)(i % 3), i % 5 != 0 } };
+
+		assert_true(db_insert(w->db, "things", &row_record, &r));
+	}
+	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+		struct page page = { .perpage = 4, .sort = sorts[i], .total = -1 };
+		uint64_t seen = 0;
+
+		do {
+			struct row *rows = db_list(w->db, &row_record, "FROM things t WHERE 1", NO_ARGS, &page, &n);
+
+			assert_null(page.fault);
+			for (k = 0; k < n; k++) {
+				assert_false(seen >> rows[k].n & 1);
+				seen |= (uint64_t)1 << rows[k].n;
+			}
+			assert_int_equal(page.total, 23);
+			page.total = -1;
+			page.page++;
+			page.after = page.next;
+		} while (page.after != NULL);
+		assert_true(seen == ((uint64_t)1 << 23) - 1);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(rows_come_back_as_they_were_stored, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_taken_key_is_an_answer_not_a_failure, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_deadlock_asks_to_begin_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_cursor_walks_every_row_once_in_any_order, with_table, world_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Records: every kind in, out, stored and described; strictness of decoding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/record.h"
+
+struct part { const char *name; int64_t n; };
+static const struct field part_fields[] = {
+	FIELD(struct part, name, .on = CREATE, .required = true, .min = 1, .max = 5, .doc = "Name"),
+	FIELD(struct part, n,    .on = CREATE, .min = -5, .max = 5, .doc = "Number"),
+};
+static const struct record part_record = RECORD("Part", struct part, part_fields);
+
+struct all {
+	struct uuid id, media_id;
+	const char *language_code, *choice;
+	int64_t count;
+	bool is_live;
+	double ratio;
+	struct number width;
+	struct moment created_at;
+	struct position start, end;
+	struct strings tags;
+	struct json raw;
+	struct nested part;
+	struct list parts;
+	const char *secret;
+};
+static const struct field all_fields[] = {
+	FIELD(struct all, id,            .on = SERVER, .doc = "Id"),
+	FIELD(struct all, media_id,      .on = CREATE | QUERY, .doc = "Another id"),
+	FIELD(struct all, language_code, .on = CREATE | PATCH | QUERY, .required = true, .min = 2, .max = 8, .doc = "Text"),
+	FIELD(struct all, choice,        .on = CREATE | QUERY, .one_of = "red green", .doc = "Word"),
+	FIELD(struct all, count,         .on = CREATE | QUERY, .max = 10, .doc = "Integer"),
+	FIELD(struct all, is_live,       .on = CREATE | QUERY, .doc = "Yes or no"),
+	FIELD(struct all, ratio,         .on = CREATE, .doc = "Real"),
+	FIELD(struct all, width,         .on = CREATE, .max = 100, .doc = "Nullable integer"),
+	FIELD(struct all, created_at,    .on = CREATE | QUERY, .doc = "Time"),
+	FIELD(struct all, start,         .on = CREATE | QUERY, .doc = "Position"),
+	FIELD(struct all, end,           .on = CREATE, .doc = "Position"),
+	FIELD(struct all, tags,          .on = CREATE | QUERY, .max = 3, .doc = "Strings"),
+	FIELD(struct all, raw,           .on = CREATE, .doc = "JSON"),
+	FIELD(struct all, part,          .on = CREATE, .of = &part_record, .doc = "Record"),
+	FIELD(struct all, parts,         .on = CREATE, .of = &part_record, .max = 3, .doc = "Records"),
+	FIELD(struct all, secret,        .on = HIDDEN, .doc = "Never sent"),
+};
+static const struct record all_record = RECORD("All", struct all, all_fields);
+
+static int
+open_arena(void **state)
+{
+	*state = arena_new((size_t)64 << 20);
+	return 0;
+}
+
+static int
+close_arena(void **state)
+{
+	arena_free(*state);
+	return 0;
+}
+
+static enum decoded
+decode(struct arena *mem, const char *json, struct all **out, struct faults *faults)
+{
+	void *row = NULL;
+	enum decoded got;
+
+	memset(faults, 0, sizeof(*faults));
+	got = record_decode(mem, &all_record, CREATE, json, strlen(json), &row, NULL, faults);
+	*out = row;
+	return got;
+}
+
+static const char whole[] = "{\"mediaId\":\"019aa000-0000-7000-8000-0000000000ff\",\"languageCode\":\"d\\u00e9\",\"choice\":\"red\","
+    "\"count\":7,\"isLive\":true,\"ratio\":0.1,\"width\":3,\"createdAt\":\"2026-11-20T10:26:53.123Z\",\"start\":0.000,\"end\":1.235,"
+    "\"tags\":[\"a\",\"b\"],\"raw\":{\"x\":[1,null]},\"part\":{\"name\":\"p\",\"n\":-5},\"parts\":[{\"name\":\"q\",\"n\":0}]}";
+
+static void
+every_kind_comes_back_as_it_went_in(void **state)
+{
+	struct arena *mem = *state;
+	struct buf first = BUF(mem), again = BUF(mem), stored = BUF(mem);
+	struct faults faults;
+	struct all *a, *b;
+
+	record_check(&all_record);
+	assert_int_equal(decode(mem, whole, &a, &faults), DECODED);
+	a->id = uuid_new();
+	a->secret = "s";
+	record_render(&first, &all_record, a, false);
+	assert_null(strstr(first.text, "secret"));
+	assert_non_null(strstr(first.text, "\"end\":1.235,"));
+	assert_non_null(strstr(first.text, "\"start\":0.000,"));
+	assert_non_null(strstr(first.text, "\"ratio\":0.1,"));
+	record_store(&stored, &all_record, a);
+	b = record_parse(mem, &all_record, stored.text);
+	assert_non_null(b);
+	assert_string_equal(b->secret, "s");
+	record_render(&again, &all_record, b, false);
+	assert_string_equal(first.text, again.text);
+}
+
+static void
+nothing_given_renders_as_null(void **state)
+{
+	struct arena *mem = *state;
+	struct all zero = { 0 };
+	struct buf b = BUF(mem);
+
+	record_render(&b, &all_record, &zero, false);
+	assert_string_equal(b.text, "{\"id\":null,\"mediaId\":null,\"languageCode\":null,\"choice\":null,\"count\":0,\"isLive\":false,"
+	    "\"ratio\":0,\"width\":null,\"createdAt\":null,\"start\":null,\"end\":null,\"tags\":null,\"raw\":null,\"part\":null,\"parts\":[]}");
+	assert_true(json_valid(mem, b.text, b.len));
+}
+
+static void
+each_fault_is_named_where_it_is(void **state)
+{
+	static const struct { const char *json, *pointer, *code; } cases[] = {
+		{ "{\"languageCode\":5}", "/languageCode", "type" },
+		{ "{\"languageCode\":\"x\"}", "/languageCode", "too_short" },
+		{ "{\"languageCode\":\"123456789\"}", "/languageCode", "too_long" },
+		{ "{\"languageCode\":null}", "/languageCode", "required" },
+		{ "{\"languageCode\":\"a\\u0007\"}", "/languageCode", "control_characters" },
+		{ "{}", "/languageCode", "required" },
+		{ "{\"choice\":\"re\"}", "/choice", "not_allowed" },
+		{ "{\"choice\":\"red green\"}", "/choice", "not_allowed" },
+		{ "{\"choice\":\"\"}", "/choice", "not_allowed" },
+		{ "{\"count\":11}", "/count", "too_large" },
+		{ "{\"count\":-1}", "/count", "too_small" },
+		{ "{\"count\":1.5}", "/count", "type" },
+		{ "{\"count\":99999999999999999999}", "/count", "type" },
+		{ "{\"count\":1e400}", "/count", "type" },
+		{ "{\"count\":\"1\"}", "/count", "type" },
+		{ "{\"isLive\":1}", "/isLive", "type" },
+		{ "{\"isLive\":null}", "/isLive", "required" },
+		{ "{\"ratio\":1e999}", "/ratio", "too_large" },
+		{ "{\"createdAt\":\"2026-02-30T00:00:00Z\"}", "/createdAt", "format" },
+		{ "{\"start\":-0.1}", "/start", "too_large" },
+		{ "{\"mediaId\":\"019AA000-0000-7000-8000-0000000000FF\"}", "/mediaId", "format" },
+		{ "{\"tags\":[\"a\",\"b\",\"c\",\"d\"]}", "/tags", "too_many" },
+		{ "{\"tags\":[\"a\",2]}", "/tags/1", "type" },
+		{ "{\"tags\":\"a\"}", "/tags", "type" },
+		{ "{\"part\":{\"name\":\"\"}}", "/part/name", "too_short" },
+		{ "{\"part\":{}}", "/part/name", "required" },
+		{ "{\"part\":[]}", "/part", "type" },
+		{ "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\",\"n\":6}]}", "/parts/1/n", "too_large" },
+		{ "{\"parts\":[3]}", "/parts/0", "type" },
+		{ "{\"id\":\"019aa000-0000-7000-8000-0000000000ff\"}", "/id", "read_only" },
+		{ "{\"secret\":\"x\"}", "/secret", "read_only" },
+		{ "{\"language_code\":\"de\"}", "/language_code", "unknown" },
+		{ "{\"a/b~\":1}", "/a~1b~0", "unknown" },
+	};
+	struct arena *mem = *state;
+	struct faults faults;
+	struct all *a;
+	size_t i;
+	int k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool found = false;
+
+		assert_int_equal(decode(mem, cases[i].json, &a, &faults), HAS_FAULTS);
+		for (k = 0; k < faults.n; k++)
+			found |= strcmp(faults.at[k].pointer, cases[i].pointer) == 0 && strcmp(faults.at[k].code, cases[i].code) == 0;
+		if (!found)
+			fail_msg("%s: %s %s", cases[i].json, faults.at[0].pointer, faults.at[0].code);
+	}
+}
+
+static void
+more_faults_than_fit_are_counted(void **state)
+{
+	struct arena *mem = *state;
+	struct buf b = BUF(mem);
+	struct faults faults;
+	struct all *a;
+	int i;
+
+	for (i = 0; i < 5000; i++)
+		buf_printf(&b, "%c\"k%d\":1", i ? ',' : '{', i);
+	buf_char(&b, '}');
+	assert_int_equal(decode(mem, b.text, &a, &faults), HAS_FAULTS);
+	assert_int_equal(faults.n, 5001);
+}
+
+static void
+queries_match_names_without_regard_to_case_and_join_lists(void **state)
+{
+	const struct pair pairs[] = { { "LANGUAGECODE", "de" }, { "tags", "a,b" }, { "Tags", "c" }, { "start", "1.5" }, { "count", "3" },
+	    { "isLive", "true" } };
+	struct arena *mem = *state;
+	struct faults faults = { .n = 0 };
+	uint64_t given = 0;
+	struct all *a;
+	void *row;
+
+	assert_int_equal(record_decode_query(mem, &all_record, pairs, 6, &row, &given, &faults), DECODED);
+	a = row;
+	assert_int_equal(a->tags.n, 3);
+	assert_string_equal(a->tags.at[2], "c");
+	assert_int_equal(a->start.ms, 1500);
+	assert_true(given & record_bit(&all_record, "count"));
+	assert_false(given & record_bit(&all_record, "choice"));
+}
+
+static void
+the_schema_says_what_the_decoder_checks(void **state)
+{
+	struct arena *mem = *state;
+	struct buf b = BUF(mem);
+
+	record_schema(&b, &all_record, CREATE);
+	assert_true(json_valid(mem, b.text, b.len));
+	assert_non_null(strstr(b.text, "\"required\":[\"languageCode\"]"));
+	assert_non_null(strstr(b.text, "\"minLength\":2,\"maxLength\":8"));
+	assert_non_null(strstr(b.text, "\"enum\":[\"red\",\"green\",null]"));
+	assert_null(strstr(b.text, "\"secret\""));
+	assert_non_null(strstr(b.text, "\"$ref\":\"#/components/schemas/Part\""));
+}
+
+static void
+json_text_survives_any_bytes(void **state)
+{
+	struct arena *mem = *state;
+	struct buf b = BUF(mem);
+	char bytes[256];
+	int i;
+
+	for (i = 0; i < 256; i++)
+		bytes[i] = (char)i;
+	buf_json_n(&b, bytes + 1, 255);
+	assert_true(json_valid(mem, b.text, b.len));
+	b.len = 0;
+	buf_html(&b, "<a href=\"x\">&'\x01\xef\xbf\xbe</a>");
+	assert_string_equal(b.text, "&lt;a href=&quot;x&quot;&gt;&amp;&#39;&lt;/a&gt;");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_arena, close_arena)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_kind_comes_back_as_it_went_in),
+		TEST(nothing_given_renders_as_null),
+		TEST(each_fault_is_named_where_it_is),
+		TEST(more_faults_than_fit_are_counted),
+		TEST(queries_match_names_without_regard_to_case_and_join_lists),
+		TEST(the_schema_says_what_the_decoder_checks),
+		TEST(json_text_survives_any_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Outgoing requests: nothing that is not public is ever connected to, and no server can hold us or fill us. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int name_service(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+#define getaddrinfo name_service
+#include "core/web.c"
+#undef getaddrinfo
+
+enum { MEM = 64 << 20 };
+
+static int asked;
+
+/* Names that a name server of an attacker would answer; all others are asked for truly. */
+static int
+name_service(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **all)
+{
+	struct addrinfo *more;
+	int error;
+
+	asked++;
+	if (strcmp(host, "inside.example") == 0)
+		return getaddrinfo("127.0.0.1", service, hints, all);
+	if (strcmp(host, "public.example") == 0)
+		return getaddrinfo("93.184.216.34", service, hints, all);
+	if (strcmp(host, "two-faces.example") != 0)
+		return strstr(host, ".example") != NULL ? EAI_NONAME : getaddrinfo(host, service, hints, all);
+	error = getaddrinfo("93.184.216.34", service, hints, all);
+	if (error == 0 && (error = getaddrinfo("127.0.0.1", service, hints, &more)) == 0)
+		(*all)->ai_next = more;
+	return error;
+}
+
+static int
+listen_on(int family, int *port)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr *name = family == AF_INET ? (struct sockaddr *)&four : (struct sockaddr *)&six;
+	socklen_t size = family == AF_INET ? sizeof(four) : sizeof(six);
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	four.sin_port = six.sin6_port = htons((uint16_t)*port);
+	if (fd < 0 || bind(fd, name, size) != 0 || listen(fd, 16) != 0 || getsockname(fd, name, &size) != 0)
+		return -1;
+	*port = ntohs(family == AF_INET ? four.sin_port : six.sin6_port);
+	return fd;
+}
+
+struct world {
+	struct arena *mem;
+	int canary[2], canary_port;		/* IPv4 and IPv6, one port */
+	int port;				/* of the peer */
+	pid_t peer;
+	const char *allowed;
+};
+
+/* Reads a request whole; returns its bytes. */
+static size_t
+read_request(int fd, char *text, size_t room)
+{
+	size_t n = 0, wanted = 0;
+	char *end, *length;
+	ssize_t got;
+
+	while (n < room - 1 && (got = read(fd, text + n, room - 1 - n)) > 0) {
+		n += (size_t)got;
+		text[n] = '\0';
+		if ((end = strstr(text, "\r\n\r\n")) == NULL)
+			continue;
+		length = strcasestr(text, "\r\nContent-Length:");
+		wanted = (size_t)(end + 4 - text) + (length != NULL ? strtoul(length + 17, NULL, 10) : 0);
+		if (n >= wanted)
+			break;
+	}
+	return n;
+}
+
+static void
+say(int fd, const char *text)
+{
+	if (write(fd, text, strlen(text)) < 0)
+		_exit(1);
+}
+
+/* One request to the peer; the path says what it does. */
+static void
+serve(int fd, int canary_port)
+{
+	static char request[1 << 20];
+	size_t n = read_request(fd, request, sizeof(request));
+	int status, i;
+
+	if (sscanf(request, "%*s /redirect/%d", &status) == 1)
+		dprintf(fd, "HTTP/1.1 %d X\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n", status, canary_port);
+	else if (strstr(request, " /to-file ") != NULL)
+		say(fd, "HTTP/1.1 302 X\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n");
+	else if (strstr(request, " /round ") != NULL)
+		say(fd, "HTTP/1.1 302 X\r\nLocation: /round\r\nContent-Length: 0\r\n\r\n");
+	else if (strstr(request, " /away ") != NULL)
+		dprintf(fd, "HTTP/1.1 302 X\r\nLocation: http://localhost:%.5s/echo\r\nContent-Length: 0\r\n\r\n",
+		    strchr(strcasestr(request, "\r\nHost:") + 7, ':') + 1);
+	else if (strstr(request, " /near ") != NULL)
+		say(fd, "HTTP/1.1 302 X\r\nLocation: echo\r\nContent-Length: 0\r\n\r\n");
+	else if (strstr(request, " /echo ") != NULL) {
+		dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Type: text/x-echo\r\nContent-Length: %zu\r\n\r\n", n);
+		if (write(fd, request, n) < 0)
+			_exit(1);
+	} else if (strstr(request, " /endless ") != NULL) {
+		say(fd, "HTTP/1.1 200 OK\r\n\r\n");
+		while (write(fd, request, sizeof(request)) > 0)
+			;
+	} else if (strstr(request, " /liar ") != NULL)
+		say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nshort");
+	else if (strstr(request, " /short ") != NULL)
+		say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort");
+	else if (strstr(request, " /drip ") != NULL) {
+		say(fd, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
+		for (i = 0; i < 100 && write(fd, "x", 1) == 1; i++)
+			usleep(300000);
+	} else if (strstr(request, " /bomb ") != NULL)
+		say(fd, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n\x1f\x8b..");
+	else if (strstr(request, " /busy ") != NULL)
+		say(fd, "HTTP/1.1 429 X\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
+	else if (strstr(request, " /garbage ") != NULL)
+		say(fd, "\x16\x03 no http at all\r\n\r\n");
+	else
+		say(fd, "HTTP/1.1 404 X\r\nContent-Length: 0\r\n\r\n");
+}
+
+static void
+peer_main(int listener, int canary_port)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_IGN);
+	for (;;) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0) {
+			usleep(2000);
+			continue;
+		}
+		if (fork() == 0) {
+			close(listener);
+			serve(fd, canary_port);
+			_exit(0);
+		}
+		close(fd);
+	}
+}
+
+static int
+world_open(void **state)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	int listener;
+
+	w->mem = arena_new(MEM);
+	w->canary[0] = listen_on(AF_INET, &w->canary_port);
+	w->canary[1] = listen_on(AF_INET6, &w->canary_port);
+	listener = listen_on(AF_INET, &w->port);
+	w->allowed = arena_printf(w->mem, "other.lan, 127.0.0.1:%d", w->port);
+	w->peer = fork();
+	if (w->peer == 0)
+		peer_main(listener, w->canary_port);
+	close(listener);
+	asked = 0;
+	*state = w;
+	return w->canary[0] < 0 || w->peer < 0 ? -1 : 0;
+}
+
+static int
+world_close(void **state)
+{
+	struct world *w = *state;
+
+	kill(w->peer, SIGKILL);
+	waitpid(w->peer, NULL, 0);
+	close(w->canary[0]);
+	if (w->canary[1] >= 0)
+		close(w->canary[1]);
+	arena_free(w->mem);
+	free(w);
+	return 0;
+}
+
+/* Connections that somebody made to what must not be reached. */
+static int
+connections(const struct world *w)
+{
+	int n = 0, i, fd;
+
+	for (i = 0; i < 2; i++)
+		while (w->canary[i] >= 0 && (fd = accept(w->canary[i], NULL, NULL)) >= 0) {
+			close(fd);
+			n++;
+		}
+	return n;
+}
+
+static struct web_answer
+get(const struct world *w, const char *path, int redirects)
+{
+	struct web_call call = { .url = arena_printf(w->mem, "http://127.0.0.1:%d%s", w->port, path),
+	    .private_hosts = w->allowed, .timeout = 3, .max_size = 100000, .redirects = redirects };
+	struct web_answer a;
+
+	web_call(w->mem, &call, &a);
+	return a;
+}
+
+static void
+every_spelling_of_a_private_address_is_refused(void **state)
+{
+	struct world *w = *state;
+	static const char *const hosts[] = { "localhost", "LOCALHOST", "127.0.0.1", "127.1",
+		"127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0",
+		"[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
+		"[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001::1]",
+		"[2001:db8::1]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fc00::1]", "[ff02::1]", "[100::1]", "[3fff::1]", "[5f00::1]",
+		"169.254.169.254", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1",
+		"100.127.255.255", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1",
+		"224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "inside.example", "two-faces.example" };
+	size_t i;
+
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		struct web_call call = { .url = arena_printf(w->mem, "http://%s:%d/", hosts[i], w->canary_port), .timeout = 2 };
+		struct web_answer a;
+
+		assert_false(web_call(w->mem, &call, &a));
+		if (a.end != WEB_FORBIDDEN)
+			print_message("%s: %s\n", hosts[i], web_sentence(a.end));
+		assert_int_equal(a.end, WEB_FORBIDDEN);
+		assert_int_equal(a.size, 0);
+	}
+	assert_int_equal(connections(w), 0);
+}
+
+static void
+only_plain_http_addresses_are_taken(void **state)
+{
+	struct world *w = *state;
+	static const char *const urls[] = { "", "/", "//", "127.0.0.1", "localhost:%d/", "file:///etc/passwd", "gopher://127.0.0.1:%d/_x",
+		"dict://127.0.0.1:%d/d", "ftp://127.0.0.1:%d/", "rtsp://127.0.0.1:%d/", "data:text/plain,x", "htt://127.0.0.1:%d/",
+		"http:", "http://", "http://:%d/", "http://good@127.0.0.1:%d/", "http://a:b@127.0.0.1:%d/", "http://127.0.0.1:%d\\@good/",
+		"http://127.0.0.1:%d/\r\nX: y", "http://127.0.0.1 :%d/", " http://127.0.0.1:%d/", "http://127.0.0.1:%d/\x7f",
+		"http://127.0.0.1:0/", "http://127.0.0.1:65536/", "http://127.0.0.1:-1/", "http://[::1/", "http://m\u00fcller.example:%d/", "http://\u2460\u2461\u2466.0.0.1:%d/",
+		"http://\xff\xfe/", "javascript:alert(1)", "unix:///run/x", "ws://127.0.0.1:%d/" };
+	char url[200];
+	size_t i;
+
+	for (i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct web_call call = { .url = url, .timeout = 2, .private_hosts = "127.0.0.1 localhost" };
+		struct web_answer a;
+		const char *at = strstr(urls[i], "%d");
+
+		snprintf(url, sizeof(url), "%.*s", at == NULL ? (int)strlen(urls[i]) : (int)(at - urls[i]), urls[i]);
+		if (at != NULL)
+			snprintf(url + strlen(url), sizeof(url) - strlen(url), "%d%s", w->canary_port, at + 2);
+		web_call(w->mem, &call, &a);
+		if (a.end != WEB_BAD_URL)
+			print_message("%s: %s\n", url, web_sentence(a.end));
+		assert_int_equal(a.end, WEB_BAD_URL);
+	}
+	assert_int_equal(connections(w), 0);
+}
+
+static void
+what_follows_a_hash_is_no_host(void **state)
+{
+	struct world *w = *state;
+	struct web_call call = { .url = arena_printf(w->mem, "http://nowhere.example#@127.0.0.1:%d/", w->canary_port), .timeout = 2 };
+	struct web_answer a;
+
+	web_call(w->mem, &call, &a);
+	assert_int_equal(a.end, WEB_UNRESOLVED);
+	call.url = arena_printf(w->mem, "http://localhost.:%d/", w->canary_port);
+	web_call(w->mem, &call, &a);
+	assert_int_not_equal(a.end, WEB_ANSWERED);
+	call.url = arena_printf(w->mem, "http://127.0.0.1.:%d/", w->canary_port);
+	web_call(w->mem, &call, &a);
+	assert_int_not_equal(a.end, WEB_ANSWERED);
+	assert_int_equal(connections(w), 0);
+}
+
+static void
+ports_of_other_services_are_refused(void **state)
+{
+	struct world *w = *state;
+	static const int ports[] = { 1, 22, 25, 53, 110, 445, 3306, 5432, 6379, 11211, 27017 };
+	size_t i;
+
+	for (i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
+		struct web_call call = { .url = arena_printf(w->mem, "http://public.example:%d/", ports[i]), .timeout = 2 };
+		struct web_answer a;
+
+		web_call(w->mem, &call, &a);
+		assert_int_equal(a.end, WEB_FORBIDDEN);
+	}
+	assert_true(port_is_for_web(80) && port_is_for_web(443) && port_is_for_web(8080) && port_is_for_web(8443));
+}
+
+static void
+public_addresses_are_known_from_others(void **state)
+{
+	static const struct { const char *text; bool global; } examples[] = {
+		{ "8.8.8.8", true }, { "93.184.216.34", true }, { "172.15.255.255", true }, { "172.32.0.0", true },
+		{ "100.63.255.255", true }, { "100.128.0.0", true }, { "192.0.1.0", true }, { "223.255.255.255", true },
+		{ "198.17.255.255", true }, { "198.20.0.0", true }, { "169.253.0.1", true }, { "126.255.255.255", true },
+		{ "224.0.0.0", false }, { "2606:2800:220:1:248:1893:25c8:1946", true }, { "2a00:1450::1", true },
+		{ "2001:200::1", true }, { "2001:1ff::1", false }, { "64:ff9b::8.8.8.8", true }, { "64:ff9b::10.0.0.1", false },
+		{ "64:ff9b::1:808:808", false }, { "1fff::1", false }, { "4000::1", false }, { "2003::1", true },
+	};
+	struct address a;
+	size_t i;
+
+	for (i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+		a = (struct address){ .family = strchr(examples[i].text, ':') != NULL ? AF_INET6 : AF_INET };
+		assert_int_equal(inet_pton(a.family, examples[i].text, a.b), 1);
+		if (is_global(&a) != examples[i].global)
+			print_message("%s\n", examples[i].text);
+		assert_int_equal(is_global(&a), examples[i].global);
+	}
+}
+
+static void
+addresses_of_this_machine_are_its_own(void **state)
+{
+	struct ifaddrs *all, *i;
+	struct address a;
+	int n = 0;
+
+	assert_int_equal(getifaddrs(&all), 0);
+	for (i = all; i != NULL; i = i->ifa_next)
+		if (i->ifa_addr != NULL && address_of(i->ifa_addr, &a)) {
+			assert_true(is_own(&a));
+			n++;
+		}
+	freeifaddrs(all);
+	assert_true(n > 0);
+	a = (struct address){ .family = AF_INET, .b = { 8, 8, 8, 8 } };
+	assert_false(is_own(&a));
+}
+
+static void
+the_allow_list_opens_exactly_what_it_names(void **state)
+{
+	struct world *w = *state;
+	struct target t = { .host = "engine.lan", .port = 9000 };
+	struct address ten = { .family = AF_INET, .b = { 10, 1, 2, 3 } }, one = { .family = AF_INET6, .b = { [15] = 1 } };
+
+	assert_true(is_allowed(w->mem, "engine.lan", &t, &ten));
+	assert_true(is_allowed(w->mem, "a, ENGINE.lan:9000", &t, &ten));
+	assert_true(is_allowed(w->mem, "10.0.0.0/8", &t, &ten));
+	assert_true(is_allowed(w->mem, "10.1.2.3:9000", &t, &ten));
+	assert_true(is_allowed(w->mem, "::1", &t, &one));
+	assert_true(is_allowed(w->mem, "[::1]:9000", &t, &one));
+	assert_false(is_allowed(w->mem, NULL, &t, &ten));
+	assert_false(is_allowed(w->mem, " , ,", &t, &ten));
+	assert_false(is_allowed(w->mem, "engine.lan:9001", &t, &ten));
+	assert_false(is_allowed(w->mem, "lan, engine, .lan, engine.lan.evil", &t, &ten));
+	assert_false(is_allowed(w->mem, "10.1.2.0/25:9001, 10.1.3.0/24, 10.0.0.0/33, 10.0.0.0/-1, 10.0.0.0/x", &t, &ten));
+	assert_false(is_allowed(w->mem, "[::1]:9001, ::2, 10.0.0.0/8", &t, &one));
+}
+
+static void
+redirects_are_checked_like_the_first_address(void **state)
+{
+	struct world *w = *state;
+	static const int statuses[] = { 301, 302, 303, 307, 308 };
+	size_t i;
+
+	for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		struct web_answer a = get(w, arena_printf(w->mem, "/redirect/%d", statuses[i]), 5);
+
+		assert_int_equal(a.end, WEB_FORBIDDEN);
+		a = get(w, arena_printf(w->mem, "/redirect/%d", statuses[i]), 0);
+		assert_int_equal(a.end, WEB_ANSWERED);
+		assert_int_equal(a.status, statuses[i]);
+	}
+	assert_int_equal(get(w, "/to-file", 5).end, WEB_BAD_URL);
+	assert_int_equal(get(w, "/round", 5).end, WEB_TOO_MANY_REDIRECTS);
+	assert_int_equal(get(w, "/near", 1).status, 200);
+	assert_int_equal(connections(w), 0);
+}
+
+static void
+secrets_do_not_follow_to_another_host(void **state)
+{
+	struct world *w = *state;
+	const char *headers[] = { "Authorization: Bearer secret", NULL };
+	struct web_call call = { .headers = headers, .redirects = 2, .private_hosts = "localhost 127.0.0.1", .timeout = 3 };
+	struct web_answer a;
+
+	call.url = arena_printf(w->mem, "http://127.0.0.1:%d/near", w->port);
+	assert_true(web_call(w->mem, &call, &a));
+	assert_non_null(strstr(a.body, "Bearer secret"));
+	call.url = arena_printf(w->mem, "http://127.0.0.1:%d/away", w->port);
+	assert_true(web_call(w->mem, &call, &a));
+	assert_non_null(strstr(a.body, "Host: localhost"));
+	assert_null(strstr(a.body, "secret"));
+}
+
+static void
+a_name_is_asked_for_once_and_only_what_was_checked_is_connected(void **state)
+{
+	struct world *w = *state;
+	struct curl_sockaddr to = { .family = AF_INET, .socktype = SOCK_STREAM };
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&to.addr;
+	struct target t = { .n = 1, .at = { { .family = AF_INET, .b = { 93, 184, 216, 34 } } } };
+	struct web_call call = { .url = arena_printf(w->mem, "http://inside.example:%d/echo", w->port),
+	    .private_hosts = "inside.example", .timeout = 3 };
+	struct web_answer a;
+
+	assert_true(web_call(w->mem, &call, &a));
+	assert_int_equal(asked, 1);
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(on_socket(&t, CURLSOCKTYPE_IPCXN, &to), CURL_SOCKET_BAD);
+}
+
+static void
+answers_that_do_not_end_are_cut(void **state)
+{
+	struct world *w = *state;
+	struct web_answer a = get(w, "/endless", 0);
+
+	assert_int_equal(a.end, WEB_TOO_LARGE);
+	assert_true(a.size <= 100000);
+	assert_int_equal(get(w, "/liar", 0).end, WEB_TOO_LARGE);
+	assert_int_equal(get(w, "/short", 0).end, WEB_BROKEN);
+	assert_int_equal(get(w, "/drip", 0).end, WEB_TIMEOUT);
+	assert_int_equal(get(w, "/garbage", 0).end, WEB_BROKEN);
+	a = get(w, "/bomb", 0);
+	assert_int_equal(a.size, 4);
+}
+
+static void
+statuses_and_waits_are_told(void **state)
+{
+	struct world *w = *state;
+	struct web_answer a = get(w, "/busy", 0);
+
+	assert_int_equal(a.status, 429);
+	assert_int_equal(a.retry_after, 7);
+	assert_int_equal(get(w, "/nothing", 0).status, 404);
+	a = get(w, "/echo", 0);
+	assert_string_equal(a.type, "text/x-echo");
+	kill(w->peer, SIGKILL);
+	waitpid(w->peer, NULL, 0);
+	assert_int_equal(get(w, "/echo", 0).end, WEB_UNREACHABLE);
+}
+
+static void
+forms_arrive_whole(void **state)
+{
+	struct world *w = *state;
+	char *bytes = arena_alloc(w->mem, 300000);
+	struct web_part parts[] = {
+		{ .name = "file", .bytes = bytes, .n = 300000, .file_name = "audio.wav", .type = "audio/wav" },
+		{ .name = "timestamp_granularities[]", .text = "word" }, { 0 },
+	};
+	struct web_call call = { .url = arena_printf(w->mem, "http://127.0.0.1:%d/echo", w->port), .parts = parts,
+	    .private_hosts = w->allowed, .timeout = 5 };
+	struct web_answer a;
+
+	memset(bytes, 'z', 300000);
+	assert_true(web_call(w->mem, &call, &a));
+	assert_true(a.size > 300000);
+	assert_memory_equal(a.body, "POST /echo HTTP/1.1\r\n", 21);
+	assert_non_null(strstr(a.body, "name=\"timestamp_granularities[]\"\r\n\r\nword\r\n"));
+	assert_non_null(strstr(a.body, "filename=\"audio.wav\"\r\nContent-Type: audio/wav"));
+	assert_null(strstr(a.body, "100-continue"));
+}
+
+static void
+a_proxy_in_the_environment_is_ignored(void **state)
+{
+	struct world *w = *state;
+	const char *canary = arena_printf(w->mem, "http://127.0.0.1:%d", w->canary_port);
+
+	setenv("http_proxy", canary, 1);
+	setenv("all_proxy", canary, 1);
+	assert_int_equal(get(w, "/echo", 0).status, 200);
+	unsetenv("http_proxy");
+	unsetenv("all_proxy");
+	assert_int_equal(connections(w), 0);
+}
+
+static void
+servers_that_cannot_prove_their_name_are_left(void **state)
+{
+	struct world *w = *state;
+	char dir[] = "/tmp/web_test.XXXXXX", command[600];
+	struct web_answer a = { .end = WEB_UNREACHABLE };
+	struct web_call call = { .private_hosts = "localhost", .timeout = 5 };
+	int port = 0, probe = listen_on(AF_INET, &port), i;
+	pid_t server;
+
+	close(probe);
+	assert_non_null(mkdtemp(dir));
+	snprintf(command, sizeof(command), "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
+	    "-keyout k.pem -out c.pem 2>/dev/null", dir);
+	assert_int_equal(system(command), 0);
+	server = fork();
+	if (server == 0) {
+		if (chdir(dir) == 0)
+			execlp("openssl", "openssl", "s_server", "-quiet", "-www", "-accept", arena_printf(w->mem, "127.0.0.1:%d", port),
+			    "-key", "k.pem", "-cert", "c.pem", (char *)NULL);
+		_exit(127);
+	}
+	call.url = arena_printf(w->mem, "https://localhost:%d/", port);
+	for (i = 0; i < 50 && a.end == WEB_UNREACHABLE; i++) {
+		usleep(100000);
+		web_call(w->mem, &call, &a);
+	}
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(a.end, WEB_TLS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(every_spelling_of_a_private_address_is_refused),
+		TEST(only_plain_http_addresses_are_taken),
+		TEST(what_follows_a_hash_is_no_host),
+		TEST(ports_of_other_services_are_refused),
+		TEST(public_addresses_are_known_from_others),
+		TEST(addresses_of_this_machine_are_its_own),
+		TEST(the_allow_list_opens_exactly_what_it_names),
+		TEST(redirects_are_checked_like_the_first_address),
+		TEST(secrets_do_not_follow_to_another_host),
+		TEST(a_name_is_asked_for_once_and_only_what_was_checked_is_connected),
+		TEST(answers_that_do_not_end_are_cut),
+		TEST(statuses_and_waits_are_told),
+		TEST(forms_arrive_whole),
+		TEST(a_proxy_in_the_environment_is_ignored),
+		TEST(servers_that_cannot_prove_their_name_are_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// contract.mjs DOCUMENT [ANSWERS.jsonl…]: is the API document sound, and does every recorded answer keep its word?
+// Prints TAP.  An answer must have a documented status and content type, and a body that its schema takes, members that
+// no schema names included.
+import { readFileSync } from 'node:fs';
+import Ajv2020 from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { createConfig, lint } from '@redocly/openapi-core';
+
+const [documentFile, ...answerFiles] = process.argv.slice(2);
+if (!documentFile) {
+	console.error('usage: contract.mjs DOCUMENT [ANSWERS.jsonl…]');
+	process.exit(64);
+}
+const doc = JSON.parse(readFileSync(documentFile, 'utf8'));
+
+let count = 0, failed = 0;
+const result = (name, faults) => {
+	count++;
+	if (faults.length > 0)
+		failed++;
+	console.log(`${faults.length > 0 ? 'not ok' : 'ok'} ${count} - ${name}`);
+	for (const fault of faults.slice(0, 20))
+		console.log(`# ${fault}`);
+};
+
+// The rules of Redocly's "recommended" set that concern a document printed from tables.
+const config = await createConfig({
+	extends: ['recommended'],
+	// A route that needs no token and takes no input, /healthz, has nothing to refuse.
+	rules: { 'operation-4xx-response': 'off', 'no-unused-components': 'error' },
+});
+const problems = await lint({ ref: documentFile, config });
+result('redocly finds nothing in the API document', problems.filter((p) => !p.ignored).map((p) =>
+	`${p.severity} ${p.ruleId}: ${p.message} at ${p.location?.[0]?.pointer ?? '?'}`));
+
+// Every object schema that lists members and does not say otherwise takes these alone.
+const close = (node) => {
+	if (Array.isArray(node))
+		return node.map(close);
+	if (node === null || typeof node !== 'object')
+		return node;
+	const copy = Object.fromEntries(Object.entries(node).map(([key, value]) =>
+		[key, key === 'example' || key === 'examples' || key === 'default' || key === 'enum' ? value : close(value)]));
+	if (copy.type === 'object' && copy.properties && copy.additionalProperties === undefined && copy.unevaluatedProperties === undefined)
+		copy.unevaluatedProperties = false;
+	return copy;
+};
+
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
+addFormats(ajv);
+ajv.addSchema({ $id: 'https://document.invalid/', components: close(doc.components ?? {}), paths: close(doc.paths) });
+
+const pointer = (...parts) => parts.map((p) => encodeURIComponent(String(p).replace(/~/g, '~0').replace(/\//g, '~1'))).join('/');
+const validators = new Map();
+const validator = (ref) => {
+	if (!validators.has(ref))
+		validators.set(ref, ajv.compile({ $ref: `https://document.invalid/#/${ref}` }));
+	return validators.get(ref);
+};
+const follow = (node, ref) => node?.$ref ? [node.$ref.split('/').slice(1).reduce((o, k) => o[k.replace(/~1/g, '/').replace(/~0/g, '~')], doc), node.$ref.slice(2)] : [node, ref];
+
+const base = new URL(doc.servers?.[0]?.url ?? '/', 'http://localhost').pathname.replace(/\/$/, '');
+const templates = Object.keys(doc.paths).map((path) => ({
+	path,
+	literal: path.split('/').filter((part) => !part.includes('{')).length,
+	regex: new RegExp(`^${path.split('/').map((part) => part.includes('{') ? '[^/]+' : part.replace(/[.*+?^$()|[\]\\]/g, '\\$&')).join('/')}$`),
+})).sort((a, b) => b.literal - a.literal);
+const templateOf = (path) => templates.find((t) => t.regex.test(path)) ??
+	(base && path.startsWith(`${base}/`) ? templates.find((t) => t.regex.test(path.slice(base.length))) : undefined);
+
+// What is wrong with one answer.
+const judge = (answer) => {
+	const path = answer.path.replace(/\?.*/s, '');
+	const template = templateOf(path);
+	const method = answer.method.toLowerCase();
+	if (!template)
+		return answer.status >= 400 && answer.status < 500 ? [] : [`path ${path} is not in the document`];
+	const operation = doc.paths[template.path][method] ?? (method === 'head' ? doc.paths[template.path].get : undefined);
+	if (!operation)
+		return method === 'options' || answer.status === 405 ? [] : [`${answer.method} is not documented`];
+	const key = operation.responses[answer.status] ? String(answer.status) : 'default';
+	const opKey = doc.paths[template.path][method] ? method : 'get';
+	if (!operation.responses[key])
+		return answer.status === 304 || answer.status === 406 || answer.status === 413 ? [] : [`status ${answer.status} is not documented`];
+	const [response, ref] = follow(operation.responses[key], pointer('paths', template.path, opKey, 'responses', key));
+	if (method === 'head' || !response.content)
+		return method !== 'head' && answer.body ? ['a body where none is documented'] : [];
+	const type = answer.type.replace(/;.*/, '').trim().toLowerCase();
+	const media = response.content[type] ? type : Object.keys(response.content).find((t) => t === '*/*' || (t.endsWith('/*') && type.startsWith(t.slice(0, -1))));
+	if (!media)
+		return [`content type "${answer.type}" is not among ${Object.keys(response.content).join(', ')}`];
+	if (!type.includes('json') || !response.content[media].schema)
+		return [];
+	let body;
+	try {
+		body = JSON.parse(answer.body);
+	} catch (e) {
+		return [`the body is no JSON: ${e.message}`];
+	}
+	const validate = validator(`${ref}/${pointer('content', media, 'schema')}`);
+	return validate(body) ? [] : validate.errors.map((e) =>
+		`${e.instancePath || '/'} ${e.message}${e.params?.unevaluatedProperty ? `: ${e.params.unevaluatedProperty}` : ''}`);
+};
+
+const operations = new Map();
+let answers = 0;
+for (const file of answerFiles) {
+	for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
+		const answer = JSON.parse(line);
+		answers++;
+		const template = templateOf(answer.path.replace(/\?.*/s, ''));
+		const name = template ? `${answer.method} ${template.path} ${answer.status}` : `answers outside the document, ${answer.status}`;
+		const faults = judge(answer).map((fault) => `${answer.method} ${answer.path}: ${fault}`);
+		operations.set(name, [...(operations.get(name) ?? []), ...faults]);
+	}
+}
+for (const [name, faults] of [...operations].sort())
+	result(`answers keep to the document: ${name}`, faults);
+if (answerFiles.length > 0)
+	result(`answers were recorded (${answers})`, answers > 0 ? [] : ['none was']);
+console.log(`1..${count}`);
+process.exit(failed > 0 ? 1 : 0);

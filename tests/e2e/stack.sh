@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A whole private Kinothek for tests: MariaDB, the programs, and one of the web servers on a loopback port, with the
+# configurations of httpd-conf as they are.  Source it after lib.sh; stack_end runs at exit.
+#
+#	stack_begin			everything but the web server
+#	stack_server lighttpd		or proxy_fcgi, or fcgid; the one before it is stopped
+#	stack_send FILE			uploads it as any client would; sets upload_id, media_id
+#	stack_wait ID			until its ingest is over
+
+PATH=$PATH:/usr/sbin
+src=${KINOTHEK_SRC:?} build=${KINOTHEK_BUILD:?}
+stack=$(mktemp -d "${TMPDIR:-/tmp}/kinothek-stack.XXXXXX")
+chmod 755 "$stack"
+port=${KINOTHEK_PORT:-}
+declare -A stack_pid
+media_id= upload_id=
+stack_as=()
+
+stack_end() {
+	local status=$? name
+	trap '' EXIT
+	stack_no_server
+	for name in jobs api upload db; do
+		[ -z "${stack_pid[$name]:-}" ] || kill "${stack_pid[$name]}" 2>/dev/null
+	done
+	for name in jobs api upload db; do
+		[ -z "${stack_pid[$name]:-}" ] || stack_gone "${stack_pid[$name]}" || kill -KILL "${stack_pid[$name]}" 2>/dev/null
+	done
+	if [ -n "${KINOTHEK_ARTIFACTS:-}" ]; then
+		mkdir -p "$KINOTHEK_ARTIFACTS/log-${0##*/}" && cp "$stack"/log/* "$KINOTHEK_ARTIFACTS/log-${0##*/}/" 2>/dev/null
+	fi
+	rm -rf "$stack"
+	exit $status
+}
+trap stack_end EXIT
+
+stack_fail() {
+	echo "Bail out! $1"
+	[ -z "${2:-}" ] || tail -n 20 "$2" | sed 's/^/# /'
+	exit 1
+}
+
+# stack_until SECONDS COMMAND…
+stack_until() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || { echo "waited in vain for: $*"; return 1; }
+		sleep 0.05
+	done
+}
+
+stack_gone() {
+	stack_until 20 eval "! kill -0 $1"
+}
+
+# stack_start NAME COMMAND…
+stack_start() {
+	local name=$1
+	shift
+	setsid "$@" >>"$stack/log/$name.log" 2>&1 </dev/null &
+	stack_pid[$name]=$!
+}
+
+stack_free_port() {
+	local try
+	for try in $(seq $((18000 + $$ % 2000)) 19999) $(seq 18000 20500); do
+		(exec 3<>"/dev/tcp/127.0.0.1/$try") 2>/dev/null || { echo "$try"; return; }
+	done
+}
+
+sql() {
+	mariadb --no-defaults -uroot -S "$stack/run/db.sock" -N -B kinothek -e "$1"
+}
+
+stack_database() {
+	local root=()
+	[ "$(id -u)" != 0 ] || root=(--user=root)
+	mariadb-install-db --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --auth-root-authentication-method=normal \
+		--skip-test-db --innodb-log-file-size=8M >"$stack/log/install-db.log" 2>&1 ||
+		stack_fail mariadb-install-db "$stack/log/install-db.log"
+	stack_start db mariadbd --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --socket="$stack/run/db.sock" \
+		--pid-file="$stack/db.pid" --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=2 \
+		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci
+	stack_until 30 mariadb-admin --no-defaults -uroot -S "$stack/run/db.sock" ping || stack_fail MariaDB "$stack/log/db.log"
+	mariadb --no-defaults -uroot -S "$stack/run/db.sock" -e \
+		'CREATE DATABASE kinothek CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
+}
+
+# The pages and their third-party modules in one directory, as installed.
+stack_web() {
+	mkdir -p "$stack/web"
+	cp "$src"/web/*.* "$stack/web/"
+	if [ -d "${NODE_MODULES:-$src/node_modules}/hls.js" ]; then
+		NODE_MODULES=${NODE_MODULES:-$src/node_modules} sh "$src/script/vendor" "$stack/web/vendor"
+	elif [ -d "$build/web/vendor" ]; then
+		cp -r "$build/web/vendor" "$stack/web/"
+	fi
+}
+
+# Lines of settings may follow as arguments.
+stack_settings() {
+	head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$stack/play.key"
+	echo >>"$stack/play.key"
+	cat >"$stack/kinothek.conf" <<-CONF
+		public_url = http://127.0.0.1:$port
+		data_dir = $stack/data
+		run_dir = $stack/run
+		web_dir = $stack/web
+		play.key_file = $stack/play.key
+		db.socket = $stack/run/db.sock
+		db.user = root
+		http.trusted_proxies = 127.0.0.2
+		video.preset = ultrafast
+		free_space = 100M
+	CONF
+	printf '%s\n' "$@" >>"$stack/kinothek.conf"
+	export KINOTHEK_CONF=$stack/kinothek.conf
+}
+
+stack_tenant() {
+	local made
+	made=$("$build/kinothek" tenant create test --name 'Test tenant' --json 2>"$stack/log/tenant.log") ||
+		stack_fail 'kinothek tenant create' "$stack/log/tenant.log"
+	KINOTHEK_TENANT=$(jq -r .tenantShortcode <<<"$made")
+	KINOTHEK_CLIENT_ID=$(jq -r .clientId <<<"$made")
+	KINOTHEK_CLIENT_SECRET=$(jq -r .clientSecret <<<"$made")
+}
+
+stack_begin() {
+	port=${port:-$(stack_free_port)}
+	KINOTHEK_URL=http://127.0.0.1:$port
+	mkdir -p "$stack"/{run,run/fcgid,log,data,conf}
+	stack_web
+	stack_settings "$@"
+	stack_database
+	"$build/kinothek" init --schema "$src/schema" >"$stack/log/init.log" 2>&1 || stack_fail 'kinothek init' "$stack/log/init.log"
+	stack_tenant
+	stack_start api "$build/kinothek-api" --socket "$stack/run/api.sock" --workers 8
+	stack_start upload "$build/kinothek-upload" --socket "$stack/run/upload.sock" --workers 4
+	stack_start jobs "$build/kinothek-jobs"
+	stack_until 20 test -S "$stack/run/api.sock" || stack_fail kinothek-api "$stack/log/api.log"
+	stack_until 20 test -S "$stack/run/upload.sock" || stack_fail kinothek-upload "$stack/log/upload.log"
+}
+
+# stack_fill FILE: the placeholders of httpd-conf.
+stack_fill() {
+	sed -e "s|@listen@|127.0.0.1|g; s|@port@|$port|g; s|@run_dir@|$stack/run|g; s|@data_dir@|$stack/data|g
+		s|@web_dir@|$stack/web|g; s|@conf_dir@|$stack/conf|g; s|@log_dir@|$stack/log|g; s|@libexec_dir@|$build|g
+		s|@conf_file@|$stack/kinothek.conf|g; s|@play_key_file@|$stack/play.key|g; s|@web_user@|$(id -un)|g" \
+		"$src/httpd-conf/$1.in"
+}
+
+stack_no_server() {
+	local name pid
+	[ -z "${stack_pid[web]:-}" ] || { kill "${stack_pid[web]}" 2>/dev/null; stack_gone "${stack_pid[web]}"; }
+	stack_pid[web]=
+	if [ -s "$stack/run/apache.pid" ]; then
+		pid=$(<"$stack/run/apache.pid")
+		kill "$pid" 2>/dev/null && stack_gone "$pid"
+	fi
+	rm -f "$stack/run/apache.pid"
+}
+
+stack_lighttpd() {
+	stack_fill play.lua >"$stack/conf/play.lua"
+	stack_fill lighttpd.conf | sed '/^server\.\(username\|groupname\) /d' >"$stack/conf/lighttpd.conf"
+	[ $# -eq 0 ] || printf '%s\n' "$@" >>"$stack/conf/lighttpd.conf"
+	stack_start web lighttpd -D -f "$stack/conf/lighttpd.conf"
+}
+
+stack_apache() {
+	local module modules='mpm_event authz_core authz_host alias headers mime setenvif reqtimeout dir' user=
+	case $1 in
+	proxy_fcgi) modules+=' proxy proxy_fcgi lua' ;;
+	fcgid) modules+=' fcgid' ;;
+	esac
+	# Apache refuses to serve as root; the files of the trial are then given to its account.
+	if [ "$(id -u)" = 0 ]; then
+		user=www-data
+		chmod 666 "$stack"/run/*.sock
+		[ "$1" != fcgid ] || chown -R www-data "$stack/data" "$stack/run/fcgid" "$stack/log"
+	fi
+	{
+		for module in $modules; do
+			echo "LoadModule ${module}_module /usr/lib/apache2/modules/mod_$module.so"
+		done
+		[ -z "$user" ] || printf 'User %s\nGroup %s\n' "$user" "$user"
+		printf '%s\n' "ServerName localhost" "ServerRoot \"$stack\"" "PidFile \"$stack/run/apache.pid\"" \
+			"DefaultRuntimeDir \"$stack/run\"" "ErrorLog \"$stack/log/apache-main.log\"" "Listen 127.0.0.1:$port" \
+			'TypesConfig /etc/mime.types' 'ServerLimit 4' 'ThreadsPerChild 32' 'MaxRequestWorkers 128'
+		stack_fill "apache-$1.conf"
+	} >"$stack/conf/apache.conf"
+	stack_fill play-apache.lua >"$stack/conf/play-apache.lua"
+	chmod 644 "$stack"/conf/* "$stack/play.key" "$stack/kinothek.conf"
+	apache2 -f "$stack/conf/apache.conf" -k start >>"$stack/log/apache-main.log" 2>&1 ||
+		stack_fail "Apache" "$stack/log/apache-main.log"
+}
+
+stack_server() {
+	stack_no_server
+	stack_until 10 eval "! (exec 3<>/dev/tcp/127.0.0.1/$port)"
+	case $1 in
+	lighttpd) stack_lighttpd "${@:2}" ;;
+	*) stack_apache "$1" ;;
+	esac
+	stack_until 20 curl -sf "$KINOTHEK_URL/readyz" || stack_fail "$1 does not answer" "$stack/log/api.log"
+}
+
+stack_token() {
+	TOKEN=
+	api POST "/realms/$KINOTHEK_TENANT/protocol/openid-connect/token" \
+		-u "$KINOTHEK_CLIENT_ID:$KINOTHEK_CLIENT_SECRET" -d grant_type=client_credentials
+	TOKEN=$(json '.access_token // empty')
+	[ -n "$TOKEN" ]
+}
+
+# stack_announce FILE: POST /v2/uploads.  Sets upload_id, upload_url (with the host) and upload_headers.
+stack_announce() {
+	local line
+	api POST /v2/uploads -H 'Content-Type: application/json' -d "$(jq -nc --arg name "$(basename "$1")" \
+		--argjson size "$(stat -c %s "$1")" '{fileName: $name, fileSize: $size, type: "put"}')"
+	status_is 201 || { cat "$BODY"; return 1; }
+	upload_id=$(json .data.id)
+	upload_url=$(json .data.input.url)
+	upload_headers=()
+	while IFS= read -r line; do
+		upload_headers+=(-H "$line")
+	done < <(json '.data.input.headers // {} | to_entries[] | "\(.key): \(.value)"')
+}
+
+stack_complete() {
+	api PUT "/v2/uploads/$1/complete" -H 'Content-Type: application/json' -d '{}'
+	media_id=$(json '.data.mediaId // empty')
+	[ -n "$media_id" ] || { cat "$BODY"; return 1; }
+}
+
+stack_send() {
+	media_id=
+	stack_announce "$1" && curl -fsS --max-time 120 "${upload_headers[@]}" -T "$1" "$upload_url" -o "$stack/put.json" &&
+		stack_complete "$upload_id"
+}
+
+stack_ingest_over() {
+	api GET "/v2/media/$1"
+	case $(json '.data.ingestJob.status // ""') in
+	succeeded | failed | cancelled) ;;
+	*) return 1 ;;
+	esac
+}
+
+stack_wait() {
+	[ -n "$1" ] || return 1
+	stack_until "${2:-120}" stack_ingest_over "$1"
+	is .data.status ready
+}
+
+# play_token ID EXPIRY: signed by the key of this stack.
+play_token() {
+	printf '%s.%s' "$2" "$(printf '%s/%s/' "$2" "$1" | openssl dgst -sha256 -mac HMAC \
+		-macopt "hexkey:$(<"$stack/play.key")" | sed 's/.* //')"
+}

@@ -1,0 +1,760 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The runner: who gets which job when, and that nothing that happens to a job, a runner or the database loses one. */
+#include <sys/stat.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/asset.h"
+#include "core/store.h"
+#include "tests/jobs/runners.h"
+
+static const struct job_place anywhere;
+
+static const char *
+code(struct runners *t, struct uuid id)
+{
+	return column(t, id, "COALESCE(JSON_VALUE(error, '$.code'), '')");
+}
+
+static void
+two_hundred_jobs_are_each_run_once_by_four_competing_runners(void **state)
+{
+	struct runners *t = *state;
+	struct uuid ids[200];
+	int i;
+
+	for (i = 0; i < 200; i++)
+		ids[i] = add(t, "quick", arena_printf(t->mem, "n%03d", i), anywhere);
+	t->options.drain = true;
+	for (i = 0; i < 4; i++)
+		runner_start(t);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(runner_wait(t, i), 0);
+	for (i = 0; i < 200; i++) {
+		assert_string_equal(column(t, ids[i], "state"), "succeeded");
+		assert_int_equal(results(t, ids[i]), 1);
+		assert_int_equal(times(t, arena_printf(t->mem, "quick n%03d ", i)), 1);
+	}
+	assert_int_equal(db_number(t->db, "SELECT COUNT(DISTINCT runner) FROM jobs", NO_ARGS, 0), 4);
+}
+
+static void
+a_worker_that_was_paused_past_its_lease_writes_nothing(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+	pid_t child;
+	int first;
+
+	t->conf.job_lease = 2;
+	id = add(t, "slow", "600", anywhere);
+	first = runner_start(t);
+	child = (pid_t)number_in(t, "pid-600");
+	kill(t->pids[first], SIGSTOP);
+	kill(child, SIGSTOP);
+	runner_start(t);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "fence"), "2");
+	kill(child, SIGCONT);
+	sleep(2);
+	kill(t->pids[first], SIGCONT);
+	sleep(1);
+	assert_string_equal(column(t, id, "state"), "succeeded");
+	assert_int_equal(results(t, id), 1);
+	assert_int_equal(db_number(t->db, "SELECT fence FROM test_results WHERE job_id = ?", ARGS(ID(id)), 0), 2);
+	assert_false(alive(child));
+}
+
+static void
+a_crash_is_retried_and_then_failed_with_its_reason(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "crash", "c", anywhere), other = add(t, "quick", "q", anywhere);
+
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "failed");
+	assert_string_equal(column(t, id, "attempt"), "3");
+	assert_string_equal(code(t, id), "crashed");
+	assert_string_equal(column(t, id, "JSON_VALUE(error, '$.retryable')"), "1");
+	assert_int_equal(times(t, "crash c "), 3);
+	assert_int_equal(results(t, id), 0);
+	assert_non_null(strstr(column(t, id, "log_tail"), "about to crash in attempt 3"));
+	assert_string_equal(column(t, other, "state"), "succeeded");
+}
+
+static void
+a_hang_is_ended_with_all_its_programs_and_retried(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "hang", "h", anywhere);
+	pid_t stray;
+
+	runner_start(t);
+	stray = (pid_t)number_in(t, "stray");
+	assert_true(alive(stray));
+	wait_for(t, id, "failed");
+	assert_string_equal(code(t, id), "no_progress");
+	assert_int_equal(times(t, "hang h "), 2);
+	assert_non_null(strstr(column(t, id, "log_tail"), "talking is no progress"));
+	usleep(200000);
+	assert_false(alive(stray));
+}
+
+static void
+a_slow_job_that_reports_progress_is_left_alone(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "slow", "4000", anywhere);		/* twice its idle time */
+	int i, seen = 0;
+
+	runner_start(t);
+	for (i = 0; i < 200 && seen < 30; i++) {
+		usleep(20000);
+		seen = atoi(column(t, id, "progress"));
+	}
+	assert_in_range(seen, 30, 60);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_string_equal(column(t, id, "progress"), "100");
+}
+
+static void
+attempts_are_further_and_further_apart(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "retry", "r", anywhere);
+	int64_t ms, least = 5000;
+	int i;
+
+	t->options.back_off_ms = 200;
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "failed");
+	assert_string_equal(code(t, id), "engine_unavailable");
+	assert_string_equal(column(t, id, "JSON_VALUE(error, '$.detail')"), "No answer in attempt 4.");
+	assert_int_equal(times(t, "retry r "), 4);
+	assert_true(strtoll(column(t, id, "finished_at - created_at"), NULL, 10) >= 150 + 300 + 600);
+	assert_int_equal(results(t, id), 0);
+	for (i = 0; i < 1000; i++) {
+		ms = back_off(5000, 3);
+		assert_in_range(ms, 15000, 25000);
+		least = ms < least || i == 0 ? ms : least;
+		assert_in_range(back_off(5000, 60), 675000, 1125000);
+	}
+	assert_true(least < 17000);
+}
+
+static void
+a_job_that_gives_up_is_not_tried_again(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "refuse", "f", anywhere);
+
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "failed");
+	assert_string_equal(code(t, id), "unknown_format");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_string_equal(column(t, id, "JSON_VALID(error)"), "1");
+	assert_non_null(strstr(column(t, id, "JSON_VALUE(error, '$.detail')"), " odd"));
+}
+
+static void
+a_job_that_needs_too_much_memory_fails_with_that_reason(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "memory", "m", anywhere);
+
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "failed");
+	assert_string_equal(code(t, id), "memory_limit");
+	assert_int_equal(times(t, "memory m "), 2);
+}
+
+static void
+jobs_wait_for_those_they_depend_on(void **state)
+{
+	struct runners *t = *state;
+	struct uuid a, b, c, late;
+
+	a = add(t, "slow", "300", anywhere);
+	b = add(t, "quick", "b", PLACE(.waits = { { a, true } }));
+	c = add(t, "quick", "c", PLACE(.waits = { { a, true }, { b, false } }));
+	late = add(t, "quick", "late", PLACE(.waits = { { c, true } }, .delay_ms = 1500));
+	assert_string_equal(column(t, b, "state"), "waiting");
+	runner_drain(t);
+	assert_string_equal(column(t, late, "state"), "succeeded");
+	assert_string_equal(journal(t), "slow 300 1\nquick b 1\nquick c 1\nquick late 1\n");
+	assert_true(strtoll(column(t, late, "started_at - created_at"), NULL, 10) >= 1500);
+	assert_string_equal(column(t, add(t, "quick", "x", PLACE(.waits = { { c, true } })), "state"), "ready");
+}
+
+static void
+what_needs_a_failed_job_fails_all_the_way_down_and_the_rest_runs(void **state)
+{
+	struct runners *t = *state;
+	struct uuid bad, needs, needs_that, copes;
+
+	bad = add(t, "refuse", "bad", anywhere);
+	needs = add(t, "quick", "needs", PLACE(.waits = { { bad, true } }));
+	needs_that = add(t, "quick", "below", PLACE(.waits = { { needs, true } }));
+	copes = add(t, "quick", "copes", PLACE(.waits = { { bad, false }, { needs_that, false } }));
+	runner_drain(t);
+	assert_string_equal(column(t, needs, "state"), "failed");
+	assert_string_equal(code(t, needs), "dependency_failed");
+	assert_string_equal(code(t, needs_that), "dependency_failed");
+	assert_string_equal(column(t, copes, "state"), "succeeded");
+	assert_string_equal(journal(t), "refuse bad 1\nquick copes 1\n");
+}
+
+static void
+a_retried_job_takes_those_along_that_failed_because_of_it(void **state)
+{
+	struct runners *t = *state;
+	struct uuid bad, needs, below;
+
+	bad = add(t, "refuse", "bad", anywhere);
+	needs = add(t, "quick", "needs", PLACE(.waits = { { bad, true } }));
+	below = add(t, "quick", "below", PLACE(.waits = { { needs, true } }));
+	runner_drain(t);
+	db_run(t->db, "UPDATE jobs SET kind = 'quick' WHERE id = ?", ARGS(ID(bad)));
+	db_begin(t->db);
+	assert_true(job_restart(t->db, bad));
+	assert_true(db_commit(t->db));
+	assert_string_equal(column(t, bad, "state"), "ready");
+	assert_string_equal(column(t, bad, "attempt"), "0");
+	assert_string_equal(column(t, below, "state"), "waiting");
+	runner_drain(t);
+	assert_string_equal(column(t, below, "state"), "succeeded");
+	assert_false(job_restart(t->db, bad));
+}
+
+static void
+within_one_tenant_the_lower_number_runs_first(void **state)
+{
+	struct runners *t = *state;
+	struct uuid tenant = uuid_new();
+
+	t->conf.job_slots = 1;
+	add(t, "quick", "bulk", PLACE(.tenant_id = tenant, .priority = PRIORITY_BULK));
+	add(t, "quick", "normal", PLACE(.tenant_id = tenant));
+	add(t, "quick", "first", PLACE(.tenant_id = tenant, .priority = PRIORITY_FIRST));
+	add(t, "quick", "normal2", PLACE(.tenant_id = tenant));
+	runner_drain(t);
+	assert_string_equal(journal(t), "quick first 1\nquick normal 1\nquick normal2 1\nquick bulk 1\n");
+}
+
+static void
+a_tenant_with_many_jobs_does_not_starve_another(void **state)
+{
+	struct runners *t = *state;
+	struct uuid many = uuid_new(), few = uuid_new();
+	const char *p;
+	int i, before = 0;
+
+	t->conf.job_slots = 1;
+	for (i = 0; i < 40; i++)
+		add(t, "quick", "many", PLACE(.tenant_id = many, .priority = PRIORITY_FIRST));
+	for (i = 0; i < 3; i++)
+		add(t, "quick", "few", PLACE(.tenant_id = few));
+	add(t, "quick", "house", anywhere);
+	runner_drain(t);
+	assert_int_equal(times(t, "many"), 40);
+	assert_int_equal(times(t, "few"), 3);
+	for (p = journal(t); strstr(p, "few") != NULL || strstr(p, "house") != NULL; p = strchr(p, '\n') + 1)
+		before++;
+	assert_in_range(before, 4, 9);
+}
+
+static void
+a_free_slot_goes_to_the_tenant_with_the_fewest_running(void **state)
+{
+	struct runners *t = *state;
+	struct uuid many = uuid_new(), few = uuid_new(), id;
+	const char *p;
+	int i;
+
+	t->conf.job_slots = 3;
+	for (i = 0; i < 6; i++)
+		add(t, "slow", "1500", PLACE(.tenant_id = many, .priority = PRIORITY_FIRST));
+	runner_start(t);
+	for (i = 0; i < 500 && times(t, "slow 1500") < 3; i++)
+		usleep(10000);
+	id = add(t, "slow", "100", PLACE(.tenant_id = few, .priority = PRIORITY_BULK));
+	job_wake(t->conf.run_dir);
+	wait_for(t, id, "succeeded");
+	for (p = journal(t), i = 0; strncmp(p, "slow 1500", 9) == 0; p = strchr(p, '\n') + 1)
+		i++;
+	assert_in_range(i, 3, 5);
+}
+
+static void
+a_stopped_runner_lets_jobs_finish_in_the_time_of_grace(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "slow", "1000", anywhere), next;
+	int n = runner_start(t);
+
+	wait_for(t, id, "running");
+	kill(t->pids[n], SIGTERM);
+	usleep(100000);
+	next = add(t, "quick", "next", anywhere);
+	job_wake(t->conf.run_dir);
+	assert_int_equal(runner_wait(t, n), 0);
+	assert_string_equal(column(t, id, "state"), "succeeded");
+	assert_string_equal(column(t, next, "state"), "ready");
+}
+
+static void
+a_stopped_runner_hands_back_what_is_not_finished(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "slow", "20000", anywhere);
+	pid_t child;
+	int n;
+
+	t->options.grace = 0;
+	n = runner_start(t);
+	child = (pid_t)number_in(t, "pid-20000");
+	wait_for(t, id, "running");
+	kill(t->pids[n], SIGTERM);
+	assert_int_equal(runner_wait(t, n), 0);
+	assert_false(alive(child));
+	assert_string_equal(column(t, id, "state"), "ready");
+	assert_string_equal(column(t, id, "attempt"), "0");
+	assert_int_equal(rmdir(store_path(t->mem, "work")), 0);		/* its scratch is gone */
+}
+
+static void
+the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "slow", "1500", anywhere);
+	int64_t start;
+	pid_t child;
+	int n = runner_start(t);
+
+	child = (pid_t)number_in(t, "pid-1500");
+	kill(t->pids[n], SIGKILL);
+	assert_int_equal(runner_wait(t, n), -SIGKILL);
+	usleep(100000);
+	assert_false(alive(child));
+	assert_string_equal(column(t, id, "state"), "running");
+	start = run_clock();
+	runner_start(t);
+	wait_for(t, id, "succeeded");
+	assert_true(run_clock() - start < 15000);		/* the lease is a minute */
+	assert_string_equal(column(t, id, "fence"), "2");
+	assert_int_equal(results(t, id), 1);
+}
+
+static void
+the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "quick", "q", anywhere), worn = add(t, "quick", "worn", anywhere);
+
+	t->conf.job_lease = 2;
+	db_run(t->db, "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = 'elsewhere/1/2/3', "
+	    "lease_until = " SQL_NOW " + 1500", ARGS(ID(worn), ID(worn)));
+	runner_start(t);
+	usleep(700000);
+	assert_string_equal(column(t, id, "state"), "running");
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");		/* the death of a runner is not its fault */
+	assert_string_equal(column(t, id, "fence"), "4");
+	wait_for(t, worn, "failed");		/* unless it goes on and on */
+	assert_string_equal(code(t, worn), "crashed");
+}
+
+static void
+cancelling_ends_what_waits_at_once_and_what_runs_soon(void **state)
+{
+	struct runners *t = *state;
+	struct uuid running, queued, needs, copes;
+	pid_t child;
+
+	t->conf.job_slots = 1;
+	running = add(t, "slow", "20000", anywhere);
+	queued = add(t, "quick", "q", anywhere);
+	needs = add(t, "quick", "needs", PLACE(.waits = { { running, true } }));
+	copes = add(t, "quick", "copes", PLACE(.waits = { { running, false } }));
+	runner_start(t);
+	child = (pid_t)number_in(t, "pid-20000");
+	wait_for(t, running, "running");
+	db_begin(t->db);
+	assert_true(job_cancel(t->db, queued));
+	assert_true(job_cancel(t->db, running));
+	assert_true(db_commit(t->db));
+	assert_true(job_added());
+	job_wake(t->conf.run_dir);
+	assert_string_equal(column(t, queued, "state"), "cancelled");
+	wait_for(t, running, "cancelled");
+	assert_string_equal(code(t, running), "cancelled");
+	assert_false(alive(child));
+	assert_false(job_cancel(t->db, running));
+	wait_for(t, copes, "succeeded");
+	assert_string_equal(code(t, needs), "dependency_failed");
+	assert_int_equal(times(t, "quick q"), 0);
+}
+
+static void
+draining_does_what_is_there_and_what_is_soon_due_and_ends(void **state)
+{
+	struct runners *t = *state;
+	struct uuid soon, later, blocked;
+
+	soon = add(t, "quick", "soon", PLACE(.delay_ms = 1200));
+	later = add(t, "quick", "later", PLACE(.delay_ms = 24 * 3600 * 1000));
+	blocked = add(t, "quick", "blocked", PLACE(.waits = { { later, true } }));
+	runner_drain(t);
+	assert_string_equal(column(t, soon, "state"), "succeeded");
+	assert_string_equal(column(t, later, "state"), "delayed");
+	assert_string_equal(column(t, blocked, "state"), "waiting");
+}
+
+static void
+a_wake_up_starts_a_job_long_before_the_next_look(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+	int64_t start;
+
+	t->options.poll_ms = 60000;
+	runner_start(t);
+	wait_for(t, add(t, "quick", "warm", anywhere), "succeeded");
+	usleep(300000);
+	id = add(t, "quick", "q", anywhere);
+	start = run_clock();
+	job_wake(t->conf.run_dir);
+	wait_for(t, id, "succeeded");
+	assert_true(run_clock() - start < 2000);
+}
+
+static void
+without_a_wake_up_the_next_look_finds_the_job(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+
+	runner_start(t);
+	sleep(1);
+	id = add(t, "quick", "q", anywhere);
+	wait_for(t, id, "succeeded");
+	assert_true(strtoll(column(t, id, "started_at - created_at"), NULL, 10) < 3000);
+}
+
+static void
+waking_nobody_neither_blocks_nor_fails(void **state)
+{
+	struct runners *t = *state;
+	int i, n = runner_start(t);
+
+	wait_for(t, add(t, "quick", "q", anywhere), "succeeded");
+	kill(t->pids[n], SIGSTOP);
+	for (i = 0; i < 2000; i++)		/* more than its queue holds */
+		job_wake(t->conf.run_dir);
+	kill(t->pids[n], SIGKILL);
+	runner_wait(t, n);
+	job_wake(t->conf.run_dir);
+	job_wake("/nowhere");
+}
+
+static void
+a_job_outlives_a_lost_database(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+	int n;
+
+	t->conf.job_lease = 5;
+	proxy_start(t);
+	id = add(t, "slow", "1500", anywhere);
+	n = runner_start(t);
+	number_in(t, "pid-1500");
+	usleep(300000);
+	proxy_cut(t);
+	sleep(3);
+	assert_string_equal(column(t, id, "state"), "running");
+	proxy_start(t);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_int_equal(times(t, "slow 1500"), 1);
+	assert_int_equal(results(t, id), 1);
+	wait_for(t, add(t, "quick", "after", anywhere), "succeeded");
+	kill(t->pids[n], SIGTERM);
+	assert_int_equal(runner_wait(t, n), 0);
+}
+
+static void
+a_closing_transaction_cut_before_commit_is_made_again_without_the_work(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+
+	proxy_start(t);
+	id = add(t, "gate", "g", anywhere);
+	runner_start(t);
+	number_in(t, "closing");
+	proxy_cut(t);
+	touch(t, "go");
+	sleep(1);
+	assert_int_equal(results(t, id), 0);
+	proxy_start(t);
+	wait_for(t, id, "succeeded");
+	assert_int_equal(times(t, "gate g"), 1);
+	assert_int_equal(results(t, id), 1);
+}
+
+static void
+killed_connections_lose_no_job(void **state)
+{
+	struct runners *t = *state;
+	struct uuid ids[30];
+	int i, k;
+
+	t->conf.job_slots = 4;
+	for (i = 0; i < 30; i++)
+		ids[i] = add(t, i % 2 ? "quick" : "slow", arena_printf(t->mem, "%d", 100 + i), anywhere);
+	runner_start(t);
+	runner_start(t);
+	for (k = 0; k < 15; k++) {
+		int64_t id = 0;
+
+		usleep(150000);
+		while ((id = db_number(t->db, "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() "
+		    "AND id > ? AND db = DATABASE() ORDER BY id LIMIT 1", ARGS(INT(id)), 0)) != 0) {
+			db_run(t->db, "KILL CONNECTION ?", ARGS(INT(id)));
+			db_forgive(t->db);		/* it may have ended by itself */
+		}
+	}
+	for (i = 0; i < 30; i++) {
+		wait_for(t, ids[i], "succeeded");
+		assert_int_equal(results(t, ids[i]), 1);
+		assert_string_equal(column(t, ids[i], "attempt"), "1");
+	}
+}
+
+static void
+without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "decode", "d", anywhere), plain = add(t, "quick", "q", anywhere);
+	int n;
+
+	t->options.no_sandbox = "a program could read /etc/passwd";
+	n = runner_start(t);
+	wait_for(t, plain, "succeeded");
+	sleep(1);
+	assert_string_equal(column(t, id, "state"), "ready");
+	assert_string_equal(code(t, id), "sandbox_unavailable");
+	kill(t->pids[n], SIGTERM);
+	runner_wait(t, n);
+	t->options.sandbox_ms = 100;
+	runner_start(t);
+	wait_for(t, id, "failed");
+	assert_string_equal(code(t, id), "sandbox_unavailable");
+	assert_int_equal(times(t, "decode"), 0);
+}
+
+static void
+a_runner_takes_only_the_kinds_it_is_told(void **state)
+{
+	struct runners *t = *state;
+	struct uuid quick = add(t, "quick", "q", anywhere), slow = add(t, "slow", "20", anywhere);
+
+	t->conf.job_kinds = "slow, hang";
+	runner_drain(t);
+	assert_string_equal(column(t, slow, "state"), "succeeded");
+	assert_string_equal(column(t, quick, "state"), "ready");
+}
+
+static void
+of_all_runners_one_adds_the_sweep_of_the_minute(void **state)
+{
+	struct runners *t = *state;
+	int i;
+
+	t->conf.job_kinds = NULL;
+	for (i = 0; i < 4; i++)
+		runner_start(t);
+	sleep(2);
+	assert_in_range(db_number(t->db, "SELECT COUNT(*) FROM jobs WHERE kind = 'sweep'", NO_ARGS, 0), 1, 2);
+	assert_int_equal(db_number(t->db, "SELECT COUNT(DISTINCT created_at) - COUNT(*) FROM jobs", NO_ARGS, 1), 0);
+}
+
+static void
+purging_deletes_the_files_and_nothing_else(void **state)
+{
+	struct runners *t = *state;
+	const char *keys[] = { "play/a/g1", "originals/a", "play/never" }, *top[] = { "play" };
+	struct purge_args args = { { keys, 3 } };
+	struct uuid id, bad;
+
+	assert_true(store_write(t->mem, "x", 1, "play/a/g1/deep/file"));
+	assert_true(store_write(t->mem, "x", 1, "play/a/g2/file"));
+	assert_true(store_write(t->mem, "x", 1, "originals/a"));
+	db_begin(t->db);
+	id = job_insert(t->db, "purge", &purge_args_record, &args, anywhere);
+	args = (struct purge_args){ { top, 1 } };
+	bad = job_insert(t->db, "purge", &purge_args_record, &args, anywhere);
+	db_commit(t->db);
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "succeeded");
+	assert_string_equal(column(t, bad, "state"), "failed");
+	assert_int_equal(store_size(t->mem, "originals/a"), -1);
+	assert_int_equal(store_size(t->mem, "play/a/g1/deep/file"), -1);
+	assert_int_equal(store_size(t->mem, "play/a/g2/file"), 1);
+}
+
+static struct uuid
+add_upload(struct runners *t, const char *status, int64_t expires_in)
+{
+	struct uuid id = uuid_new();
+
+	db_run(t->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, expires_at, "
+	    "created_at, updated_at) VALUES (?, ?, ?, 'Admin', 'f', 'put', ?, " SQL_NOW " + ?, 1, " SQL_NOW ")",
+	    ARGS(ID(id), ID(t->world->tenant_id), ID(t->world->client_id), STR(status), INT(expires_in)));
+	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))));
+	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "originals/%s", uuid_text(t->mem, id))));
+	return id;
+}
+
+static bool
+has_files(struct runners *t, struct uuid id)
+{
+	bool upload = store_size(t->mem, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))) == 1;
+	bool original = store_size(t->mem, arena_printf(t->mem, "originals/%s", uuid_text(t->mem, id))) == 1;
+
+	assert_true(upload == original);
+	return upload;
+}
+
+static const char *
+upload_status(struct runners *t, struct uuid id)
+{
+	return db_text(t->db, "SELECT status FROM uploads WHERE id = ?", ARGS(ID(id)));
+}
+
+static void
+the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset(void **state)
+{
+	struct runners *t = *state;
+	struct uuid old, young, cancelled, asset;
+
+	old = add_upload(t, "uploading", -1000);
+	young = add_upload(t, "uploading", 60000);
+	cancelled = add_upload(t, "cancelled", 60000);
+	asset = add_upload(t, "completed", -1000);
+	db_run(t->db, "UPDATE uploads SET media_id = id WHERE id = ?", ARGS(ID(asset)));
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	assert_string_equal(upload_status(t, old), "timedOut");
+	assert_false(has_files(t, old));
+	assert_string_equal(upload_status(t, young), "uploading");
+	assert_true(has_files(t, young));
+	assert_false(has_files(t, cancelled));
+	assert_string_equal(upload_status(t, asset), "completed");
+	assert_true(has_files(t, asset));
+}
+
+static void
+the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
+{
+	struct runners *t = *state;
+	const char *scratch = "work/0190a000-0000-7000-8000-000000000001.3";
+	struct uuid kept, old, of_asset = uuid_new(), gone = uuid_new();
+
+	assert_int_equal(mkdir(store_path(t->mem, scratch), 0700), 0);
+	assert_int_equal(mkdir(store_path(t->mem, "work/new"), 0700), 0);
+	old = add(t, "quick", "old", anywhere);
+	kept = add(t, "quick", "kept", anywhere);
+	of_asset = add(t, "quick", "asset", PLACE(.tenant_id = t->world->tenant_id, .media_id = world_media(t->world, "video", "x")));
+	gone = add(t, "quick", "gone", PLACE(.tenant_id = t->world->tenant_id, .media_id = uuid_new()));
+	db_run(t->db, "UPDATE jobs SET state = 'succeeded', finished_at = IF(id = ?, " SQL_NOW ", 1)", ARGS(ID(kept)));
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	assert_int_equal(access(store_path(t->mem, scratch), F_OK), -1);
+	assert_int_equal(access(store_path(t->mem, "work/new"), F_OK), 0);
+	assert_string_equal(column(t, old, "state"), "");
+	assert_string_equal(column(t, kept, "state"), "succeeded");
+	assert_string_equal(column(t, of_asset, "state"), "succeeded");
+	(void)gone;		/* goes in one of the next sixty sweeps */
+}
+
+static void
+clients_see_the_steps_of_an_ingest_move(void **state)
+{
+	struct runners *t = *state;
+	struct uuid media = world_media(t->world, "video", "Cat"), id = uuid_new();
+	const char *path = arena_printf(t->mem, "/v2/media/%s", uuid_text(t->mem, media));
+	struct job_place place = { .tenant_id = t->world->tenant_id, .media_id = media, .ingest_id = id, .id = id };
+	struct req *r;
+	int i;
+
+	add(t, "slow", "4000", place);
+	db_run(t->db, "UPDATE media SET ingest_job_id = ? WHERE id = ?", ARGS(ID(id), ID(media)));
+	runner_start(t);
+	for (i = 0; i < 400; i++) {
+		r = call(t->world, "GET", path, NULL);
+		assert_int_equal(r->status, 200);
+		if (text(t->world, r, "data.ingestJob.progress") != NULL && atoi(text(t->world, r, "data.ingestJob.progress")) >= 30)
+			break;
+		usleep(20000);
+	}
+	assert_string_equal(text(t->world, r, "data.ingestJob.status"), "running");
+	assert_in_range(atoi(text(t->world, r, "data.ingestJob.progress")), 30, 99);
+	wait_for(t, id, "succeeded");
+	r = call(t->world, "GET", path, NULL);
+	assert_string_equal(text(t->world, r, "data.ingestJob.status"), "succeeded");
+	assert_string_equal(text(t->world, r, "data.ingestJob.progress"), "100");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_hundred_jobs_are_each_run_once_by_four_competing_runners),
+		TEST(a_worker_that_was_paused_past_its_lease_writes_nothing),
+		TEST(a_crash_is_retried_and_then_failed_with_its_reason),
+		TEST(a_hang_is_ended_with_all_its_programs_and_retried),
+		TEST(a_slow_job_that_reports_progress_is_left_alone),
+		TEST(attempts_are_further_and_further_apart),
+		TEST(a_job_that_gives_up_is_not_tried_again),
+		TEST(a_job_that_needs_too_much_memory_fails_with_that_reason),
+		TEST(jobs_wait_for_those_they_depend_on),
+		TEST(what_needs_a_failed_job_fails_all_the_way_down_and_the_rest_runs),
+		TEST(a_retried_job_takes_those_along_that_failed_because_of_it),
+		TEST(within_one_tenant_the_lower_number_runs_first),
+		TEST(a_tenant_with_many_jobs_does_not_starve_another),
+		TEST(a_free_slot_goes_to_the_tenant_with_the_fewest_running),
+		TEST(a_stopped_runner_lets_jobs_finish_in_the_time_of_grace),
+		TEST(a_stopped_runner_hands_back_what_is_not_finished),
+		TEST(the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine),
+		TEST(the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends),
+		TEST(cancelling_ends_what_waits_at_once_and_what_runs_soon),
+		TEST(draining_does_what_is_there_and_what_is_soon_due_and_ends),
+		TEST(a_wake_up_starts_a_job_long_before_the_next_look),
+		TEST(without_a_wake_up_the_next_look_finds_the_job),
+		TEST(waking_nobody_neither_blocks_nor_fails),
+		TEST(a_job_outlives_a_lost_database),
+		TEST(a_closing_transaction_cut_before_commit_is_made_again_without_the_work),
+		TEST(killed_connections_lose_no_job),
+		TEST(without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason),
+		TEST(a_runner_takes_only_the_kinds_it_is_told),
+		TEST(of_all_runners_one_adds_the_sweep_of_the_minute),
+		TEST(purging_deletes_the_files_and_nothing_else),
+		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
+		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
+		TEST(clients_see_the_steps_of_an_ingest_move),
+	};
+
+	cmocka_set_test_filter(getenv("TEST_FILTER"));
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

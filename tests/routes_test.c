@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every row of every route table, by what its columns promise. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/world.h"
+
+/* The path with every id filled in, and every other placeholder by the world's shortcode. */
+static const char *
+filled(struct world *w, const struct route *route, const char *id)
+{
+	struct buf b = BUF(w->mem);
+	const char *p = route->path;
+
+	while (*p != '\0') {
+		if (*p == '{') {
+			size_t n = strcspn(p, "}");
+
+			buf_text(&b, n > 3 && memcmp(p + n - 2, "Id", 2) == 0 ? id : w->shortcode);
+			p += n + 1;
+		} else {
+			buf_char(&b, *p++);
+		}
+	}
+	return buf_string(&b);
+}
+
+static const char *
+any_id(struct world *w)
+{
+	return uuid_text(w->mem, uuid_new());
+}
+
+static bool
+takes_json(const struct route *route)
+{
+	return route->in != NULL && (route->flags & RAW_BODY) == 0 &&
+	    (route->method == POST || route->method == PUT || route->method == METHOD_PATCH);
+}
+
+static void
+expect(const struct route *route, const struct req *r, int status, const char *why)
+{
+	if (r->status != status)
+		fail_msg("%s %s, %s: %d instead of %d: %s", method_name(route->method), route->path, why, r->status, status,
+		    buf_string(&r->out));
+}
+
+static void
+tables_have_no_holes(void **state)
+{
+	(void)state;
+	api_check();
+	assert_non_null(api_route(0));
+}
+
+static void
+no_two_routes_answer_the_same_request(void **state)
+{
+	const struct route *a, *b;
+	size_t i, k;
+
+	(void)state;
+	for (i = 0; (a = api_route(i)) != NULL; i++)
+		for (k = 0; k < i; k++)
+			if ((b = api_route(k))->method == a->method && strcmp(a->path, b->path) == 0)
+				fail_msg("%s twice", a->path);
+}
+
+static void
+without_a_token_every_route_but_public_ones_is_401(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r;
+
+		if (route->scope == SCOPE_PUBLIC)
+			continue;
+		r = call_as(w, NULL, method_name(route->method), filled(w, route, any_id(w)), takes_json(route) ? "{}" : NULL);
+		expect(route, r, 401, "no token");
+		assert_non_null(header(w, r, "WWW-Authenticate"));
+		expect(route, call_as(w, "forged.forged.forged", method_name(route->method), filled(w, route, any_id(w)), NULL), 401,
+		    "forged token");
+	}
+}
+
+static void
+without_its_scope_every_route_is_403(void **state)
+{
+	struct world *w = *state;
+	const char *none = world_member(w, "email profile", "Channel Owner", NULL);
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		if (route->scope != SCOPE_PUBLIC && route->scope != SCOPE_ANY_TOKEN)
+			expect(route, call_as(w, none, method_name(route->method), filled(w, route, any_id(w)),
+			    takes_json(route) ? "{}" : NULL), 403, "no scope");
+}
+
+/* A body that names no field: enough where nothing is required, so that the id is what fails. */
+static void
+an_id_that_is_not_the_tenants_is_404(void **state)
+{
+	static const char *const odd[] = { "1", "x", "..%2f", "%2e%2e", "019AA000-0000-7000-8000-000000000000",
+	    "{019aa000-0000-7000-8000-000000000000}", "019aa000-0000-7000-8000-00000000000", "%00" };
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		if (strstr(route->path, "Id}") == NULL || route->scope == SCOPE_PUBLIC)
+			continue;
+		for (k = 0; k < sizeof(odd) / sizeof(odd[0]); k++)
+			expect(route, call(w, method_name(route->method), filled(w, route, odd[k]), takes_json(route) ? "{}" : NULL), 404,
+			    odd[k]);
+		if (!takes_json(route) || route->method == METHOD_PATCH || route->flags & OPTIONAL_BODY)
+			expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), takes_json(route) ? "{}" : NULL), 404,
+			    "an id nobody has");
+	}
+}
+
+static void
+an_unknown_member_is_named(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r;
+
+		if (!takes_json(route))
+			continue;
+		r = call(w, method_name(route->method), filled(w, route, any_id(w)), "{\"noSuchMember\":1}");
+		expect(route, r, 422, "unknown member");
+		assert_true(has_fault(r, "/noSuchMember", "unknown"));
+	}
+}
+
+static void
+a_required_member_left_out_is_named(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r;
+
+		if (!takes_json(route) || route->method == METHOD_PATCH)
+			continue;
+		r = call(w, method_name(route->method), filled(w, route, any_id(w)), "{}");
+		for (k = 0; k < route->in->n; k++) {
+			const struct field *f = &route->in->fields[k];
+
+			if ((f->on & CREATE) != 0 && f->required) {
+				expect(route, r, 422, f->name);
+				assert_true(has_fault(r, arena_printf(w->mem, "/%s", record_json_name(route->in, f)), "required"));
+			}
+		}
+	}
+}
+
+static void
+a_string_one_too_long_is_named(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		unsigned on = route->method == METHOD_PATCH ? PATCH : CREATE;
+
+		for (k = 0; takes_json(route) && k < route->in->n; k++) {
+			const struct field *f = &route->in->fields[k];
+			const char *name = record_json_name(route->in, f);
+			struct buf b = BUF(w->mem);
+			struct req *r;
+			int64_t n;
+
+			if ((f->on & on) == 0 || f->kind != KIND_STRING || f->max == 0)
+				continue;
+			buf_printf(&b, "{\"%s\":\"", name);
+			for (n = 0; n <= f->max; n++)
+				buf_text(&b, "\xc3\xa4");
+			buf_text(&b, "\"}");
+			r = call(w, method_name(route->method), filled(w, route, any_id(w)), buf_string(&b));
+			expect(route, r, 422, name);
+			assert_true(has_fault(r, arena_printf(w->mem, "/%s", name), "too_long"));
+		}
+	}
+}
+
+static void
+bodies_that_are_not_strict_json_are_400(void **state)
+{
+	static const char *const bad[] = { "", "{", "{'a':1}", "{\"a\":NaN}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "[1,]", "{\"a\":01}",
+	    "{\"a\":\"\\ud800\"}", "{\"a\":\"\\u0000\"}", "\xef\xbb\xbf{}", "{\"a\":\"\xff\"}", "{\"a\":1e}", "{\"a\":Infinity}",
+	    "{\"a\":\"\n\"}", "{a:1}", "{\"a\":TRUE}", "/**/{}", "{\"a\":1,\"\\u0061\":2}" };
+	struct world *w = *state;
+	const struct route *route;
+	struct buf deep = BUF(w->mem);
+	size_t i, k;
+
+	for (k = 0; k < 10000; k++)
+		buf_text(&deep, "[");
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		if (!takes_json(route))
+			continue;
+		for (k = route->flags & OPTIONAL_BODY ? 1 : 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+			expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), bad[k]), 400, bad[k]);
+		expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), buf_string(&deep)), 400, "depth");
+		expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), "[]"), 422, "array");
+	}
+}
+
+static void
+an_unknown_query_parameter_is_named(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r;
+
+		if (route->method != GET || route->flags & (AT_ROOT | RAW_QUERY) || route->scope == SCOPE_PUBLIC)
+			continue;
+		r = call(w, "GET", arena_printf(w->mem, "%s?noSuch=1", filled(w, route, any_id(w))), NULL);
+		expect(route, r, 422, "unknown parameter");
+		assert_true(has_fault(r, "noSuch", "unknown"));
+	}
+}
+
+static void
+every_path_answers_options_and_refuses_other_methods_with_allow(void **state)
+{
+	static const char *const methods[] = { "TRACE", "PROPFIND", "get", "" };
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r = call_as(w, NULL, "OPTIONS", filled(w, route, any_id(w)), NULL);
+
+		expect(route, r, 204, "OPTIONS");
+		assert_non_null(strstr(header(w, r, "Allow"), method_name(route->method)));
+		for (k = 0; k < sizeof(methods) / sizeof(methods[0]); k++) {
+			r = call(w, methods[k], filled(w, route, any_id(w)), NULL);
+			expect(route, r, 405, methods[k]);
+			assert_non_null(header(w, r, "Allow"));
+		}
+	}
+}
+
+static void
+paths_that_are_not_plain_are_404(void **state)
+{
+	static const char *const bad[] = { "/", "//v2/media", "/v2//media", "/v2/media/", "/v2/./media", "/v2/x/../media", "/V2/media",
+	    "/v2/media%00", "/v2/%6dedia%2f", "/v2/media;a", "", "v2/media", "/v2/medi%", "/v2/media/%c0%ae", "/v2/nothing" };
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (call(w, "GET", bad[i], NULL)->status != 404)
+			fail_msg("%s", bad[i]);
+	assert_int_equal(call(w, "GET", "/v2/%6dedia", NULL)->status, 200);
+}
+
+static void
+failures_have_one_shape_and_another_when_asked(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "GET", "/v2/media?page=x", NULL);
+
+	assert_string_equal(text(w, r, "status"), "fail");
+	assert_string_equal(text(w, r, "data.code"), "invalid");
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "page");
+	assert_string_equal(text(w, r, "data.requestId"), r->request_id);
+	r = NEW(w->mem, struct req);
+	r->accept = "application/problem+json";
+	call_req(w, r, w->token, "GET", "/v2/media?page=x", NULL);
+	assert_string_equal(r->answer_type, "application/problem+json");
+	assert_string_equal(text(w, r, "status"), "422");
+	r = NEW(w->mem, struct req);
+	r->accept = "text/html;q=0.9, image/*";
+	assert_int_equal(call_req(w, r, w->token, "GET", "/v2/media", NULL)->status, 406);
+}
+
+static void
+plain_http_from_elsewhere_is_refused_when_https_is_required(void **state)
+{
+	struct world *w = *state;
+	struct conf strict = *w->conf;
+	struct world outside = *w;
+	struct req *r = NEW(w->mem, struct req);
+
+	strict.require_https = true;
+	outside.conf = &strict;
+	r->method_name = "GET";
+	r->uri = "/v2/media";
+	r->mem = w->mem;
+	r->db = w->db;
+	r->conf = &strict;
+	r->client = "203.0.113.9";
+	assert_int_equal(api_run(r), 403);
+	assert_string_equal(text(w, r, "data.code"), "https_required");
+	assert_int_equal(call(&outside, "GET", "/v2/media", NULL)->status, 200);
+}
+
+static void
+only_listed_origins_get_cors_headers(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	struct world own = *w;
+	struct req *r = NEW(w->mem, struct req);
+
+	conf.cors_origins = "https://a.example,https://b.example";
+	own.conf = &conf;
+	r->origin = "https://b.example";
+	call_req(&own, r, w->token, "GET", "/v2/media", NULL);
+	assert_string_equal(header(w, r, "Access-Control-Allow-Origin"), "https://b.example");
+	r = NEW(w->mem, struct req);
+	r->origin = "https://b.example.evil";
+	call_req(&own, r, w->token, "GET", "/v2/media", NULL);
+	assert_null(header(w, r, "Access-Control-Allow-Origin"));
+}
+
+static void
+the_document_names_every_route(void **state)
+{
+	struct world *w = *state;
+	const char *document = openapi_print(w->mem);
+	const struct route *route;
+	size_t i;
+
+	assert_true(json_valid(w->mem, document, strlen(document)));
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		assert_non_null(strstr(document, arena_printf(w->mem, "\"%s\": {", route->path)));
+}
+
+static void
+service_routes_answer(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(call_as(w, NULL, "GET", "/healthz", NULL)->status, 200);
+	assert_int_equal(call_as(w, NULL, "GET", "/readyz", NULL)->status, 200);
+	assert_non_null(strstr(buf_string(&call_as(w, NULL, "GET", "/metrics", NULL)->out), "kinothek_media "));
+	assert_int_equal(call_as(w, NULL, "GET", "/v2/openapi.json", NULL)->status, 200);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(tables_have_no_holes),
+		WORLD_TEST(no_two_routes_answer_the_same_request),
+		WORLD_TEST(without_a_token_every_route_but_public_ones_is_401),
+		WORLD_TEST(without_its_scope_every_route_is_403),
+		WORLD_TEST(an_id_that_is_not_the_tenants_is_404),
+		WORLD_TEST(an_unknown_member_is_named),
+		WORLD_TEST(a_required_member_left_out_is_named),
+		WORLD_TEST(a_string_one_too_long_is_named),
+		WORLD_TEST(bodies_that_are_not_strict_json_are_400),
+		WORLD_TEST(an_unknown_query_parameter_is_named),
+		WORLD_TEST(every_path_answers_options_and_refuses_other_methods_with_allow),
+		WORLD_TEST(paths_that_are_not_plain_are_404),
+		WORLD_TEST(failures_have_one_shape_and_another_when_asked),
+		WORLD_TEST(plain_http_from_elsewhere_is_refused_when_https_is_required),
+		WORLD_TEST(only_listed_origins_get_cors_headers),
+		WORLD_TEST(the_document_names_every_route),
+		WORLD_TEST(service_routes_answer),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

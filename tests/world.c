@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fixture of world.h. */
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/asset.h"
+#include "core/log.h"
+#include "core/migrate.h"
+#include "core/store.h"
+#include "tests/world.h"
+
+#ifndef KINOTHEK_TEST_SCHEMA
+#define KINOTHEK_TEST_SCHEMA "schema"
+#endif
+
+static struct {
+	struct arena *mem;
+	const struct conf *conf;
+	struct db *db;
+	char dir[64];
+} ground;
+
+static const char *
+schema_dir(void)
+{
+	const char *dir = getenv("KINOTHEK_TEST_SCHEMA");
+
+	return dir != NULL ? dir : KINOTHEK_TEST_SCHEMA;
+}
+
+static void
+quiet(const struct migration *m)
+{
+	(void)m;
+}
+
+static const struct conf *
+make_conf(const char *socket, const char *name)
+{
+	const char *fault = NULL, *key = arena_printf(ground.mem, "%s/play.key", ground.dir);
+	const struct conf *conf;
+	FILE *f = fopen(key, "w");
+
+	assert_non_null(f);
+	fputs("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n", f);
+	fclose(f);
+	conf = conf_parse(arena_printf(ground.mem, "public_url = http://127.0.0.1:8080\ndata_dir = %s/data\nrun_dir = %s/run\n"
+	    "db.socket = %s\ndb.user = root\ndb.name = %s\nplay.key_file = %s\nhttp.require_https = no\nfree_space = 1048576\n",
+	    ground.dir, ground.dir, socket, name, key), "test", &fault);
+	if (conf == NULL)
+		fail_msg("%s", fault);
+	return conf;
+}
+
+int
+world_open(void **state)
+{
+	const char *socket = getenv("KINOTHEK_TEST_SOCKET"), *name, *fault;
+	struct migrations m;
+
+	if (socket == NULL) {
+		fprintf(stderr, "run this under tests/with-db\n");
+		return -1;
+	}
+	log_threshold(LOG_LEVEL_ERROR);
+	ground.mem = arena_new((size_t)1 << 30);
+	snprintf(ground.dir, sizeof(ground.dir), "/tmp/kinothek-test.XXXXXX");
+	if (mkdtemp(ground.dir) == NULL)
+		return -1;
+	name = arena_printf(ground.mem, "kinothek_test_%d", (int)getpid());
+	ground.db = db_open(make_conf(socket, "information_schema"));
+	db_use(ground.db, ground.mem);
+	fault = db_script(ground.db, arena_printf(ground.mem, "CREATE DATABASE %s CHARACTER SET utf8mb4 COLLATE "
+	    "utf8mb4_unicode_520_ci", name));
+	db_close(ground.db);
+	if (fault != NULL)
+		return -1;
+	ground.conf = make_conf(socket, name);
+	ground.db = db_open(ground.conf);
+	db_use(ground.db, ground.mem);
+	if ((fault = migrate_run(ground.db, ground.mem, schema_dir(), quiet, &m)) != NULL) {
+		fprintf(stderr, "%s\n", fault);
+		return -1;
+	}
+	db_begin(ground.db);
+	token_rotate(ground.db, ground.mem);
+	db_commit(ground.db);
+	*state = NULL;
+	return store_open(ground.conf) ? 0 : -1;
+}
+
+int
+world_close(void **state)
+{
+	(void)state;
+	if (ground.conf != NULL)
+		db_script(ground.db, arena_printf(ground.mem, "DROP DATABASE IF EXISTS %s", ground.conf->db_name));
+	db_close(ground.db);
+	if (ground.dir[0] != '\0' && system(arena_printf(ground.mem, "rm -rf %s", ground.dir)) != 0)
+		fprintf(stderr, "%s is left behind\n", ground.dir);
+	arena_free(ground.mem);
+	token_forget();
+	return 0;
+}
+
+/* A client with its principal, and its token. */
+static const char *
+make_client(struct world *w, const char *name, const char *scopes, bool super_admin, const char *role, struct uuid *id)
+{
+	const char *secret = secret_new(w->mem);
+	const struct grant *grant;
+	struct arg now = TIME(moment_now());
+
+	*id = uuid_new();
+	db_run(w->db, "INSERT INTO principals (id, tenant_id, kind, name, is_super_admin, created_at) VALUES (?, ?, 'client', ?, ?, ?)",
+	    ARGS(ID(*id), ID(w->tenant_id), STR(name), INT(super_admin), now));
+	db_run(w->db, "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+	    ARGS(ID(*id), ID(w->tenant_id), STR(secret_hash(w->mem, secret)), STR(scopes), now, now));
+	if (role != NULL)
+		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
+		    ARGS(ID(w->channel_id), ID(*id), STR(role), now));
+	w->secret = secret;
+	grant = token_grant(w->db, w->conf, w->mem, w->shortcode, uuid_text(w->mem, *id), secret);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	assert_non_null(grant);
+	return grant->access_token;
+}
+
+static void
+make_tenant(struct world *w)
+{
+	static int count;
+	struct arg now = TIME(moment_now());
+
+	w->tenant_id = uuid_new();
+	w->channel_id = uuid_new();
+	w->shortcode = arena_printf(w->mem, "t%d", ++count);
+	db_run(w->db, "INSERT INTO tenants (id, shortcode, name, default_channel_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+	    ARGS(ID(w->tenant_id), STR(w->shortcode), STR("Tenant"), ID(w->channel_id), now, now));
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'Default', ?, ?)",
+	    ARGS(ID(w->channel_id), ID(w->tenant_id), now, now));
+	db_run(w->db, "INSERT INTO tenant_usage (tenant_id) VALUES (?)", ARGS(ID(w->tenant_id)));
+	w->token = make_client(w, "Admin", "ViewChannel ViewMetadata CreateContent ManageSharingOptions ManageChannel", true,
+	    "Channel Owner", &w->client_id);
+}
+
+int
+world_setup(void **state)
+{
+	struct arena *mem = arena_new((size_t)512 << 20);
+	struct world *w = NEW(mem, struct world);
+
+	w->mem = mem;
+	w->conf = ground.conf;
+	w->db = ground.db;
+	db_use(w->db, mem);
+	db_forgive(w->db);
+	make_tenant(w);
+	*state = w;
+	return 0;
+}
+
+int
+world_teardown(void **state)
+{
+	struct world *w = *state;
+
+	db_rollback(w->db);
+	db_use(w->db, ground.mem);
+	arena_free(w->mem);
+	return 0;
+}
+
+struct world *
+world_other(struct world *w)
+{
+	struct world *other = NEW(w->mem, struct world);
+
+	*other = *w;
+	make_tenant(other);
+	return other;
+}
+
+const char *
+world_member(struct world *w, const char *scopes, const char *role, struct uuid *id)
+{
+	struct uuid own;
+	const char *kept = w->secret, *token = make_client(w, "Member", scopes, false, role, id != NULL ? id : &own);
+
+	w->secret = kept;
+	return token;
+}
+
+/* Which routes were answered well: tests/check-routes reads it after all tests. */
+static void
+note_route(struct world *w, const struct req *r)
+{
+	const char *file = getenv("KINOTHEK_ROUTES_SEEN");
+	FILE *f = file != NULL && r->route != NULL && r->status >= 200 && r->status < 300 ? fopen(file, "a") : NULL;
+
+	if (f == NULL)
+		return;
+	fputs(arena_printf(w->mem, "%s %s\n", method_name(r->route->method), r->route->path), f);
+	fclose(f);
+}
+
+struct req *
+call_req(struct world *w, struct req *r, const char *token, const char *method, const char *uri, const char *body)
+{
+	r->method_name = method;
+	r->uri = uri;
+	r->authorization = token != NULL ? arena_printf(w->mem, "Bearer %s", token) : r->authorization;
+	if (body != NULL) {
+		r->body = body;
+		r->body_size = r->body_size ? r->body_size : strlen(body);
+		r->content_type = r->content_type != NULL ? r->content_type : "application/json";
+	}
+	r->mem = w->mem;
+	r->db = w->db;
+	r->conf = w->conf;
+	r->client = "127.0.0.1";
+	r->loopback = true;
+	api_run(r);
+	note_route(w, r);
+	return r;
+}
+
+struct req *
+call_as(struct world *w, const char *token, const char *method, const char *uri, const char *body)
+{
+	return call_req(w, NEW(w->mem, struct req), token, method, uri, body);
+}
+
+struct req *
+call(struct world *w, const char *method, const char *uri, const char *body)
+{
+	return call_as(w, w->token, method, uri, body);
+}
+
+const char *
+text(struct world *w, const struct req *r, const char *path)
+{
+	json_object *tree = json_tokener_parse(buf_string(&r->out)), *at = tree;
+	const char *found;
+
+	while (at != NULL && *path != '\0') {
+		char name[100];
+		size_t n = strcspn(path, ".");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, path);
+		if (json_object_is_type(at, json_type_array))
+			at = json_object_array_get_idx(at, (size_t)atol(name));
+		else if (!json_object_object_get_ex(at, name, &at))
+			at = NULL;
+		path += n + (path[n] == '.');
+	}
+	found = at == NULL ? NULL : arena_copy(w->mem, json_object_get_string(at));
+	json_object_put(tree);
+	return found;
+}
+
+const char *
+header(struct world *w, const struct req *r, const char *name)
+{
+	const char *p = buf_string(&r->headers);
+	size_t n = strlen(name);
+
+	while (*p != '\0') {
+		if (strncasecmp(p, name, n) == 0 && p[n] == ':')
+			return arena_copy_n(w->mem, p + n + 2, strcspn(p + n + 2, "\r"));
+		p += strcspn(p, "\n");
+		p += *p == '\n';
+	}
+	return NULL;
+}
+
+bool
+has_fault(const struct req *r, const char *pointer, const char *code)
+{
+	int i;
+
+	for (i = 0; i < r->faults.n && i < 32; i++)
+		if (strcmp(r->faults.at[i].pointer, pointer) == 0 && strcmp(r->faults.at[i].code, code) == 0)
+			return true;
+	return false;
+}
+
+int64_t
+number(struct world *w, const char *from, const struct arg *args)
+{
+	return db_number(w->db, arena_printf(w->mem, "SELECT COUNT(*) %s", from), args, -1);
+}
+
+struct uuid
+world_media(struct world *w, const char *type, const char *name)
+{
+	struct uuid id = uuid_new();
+	struct arg now = TIME(moment_now());
+
+	db_run(w->db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, sha256, "
+	    "generation, created_by_id, created_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, 'ready', 'x.mp4', 'video/mp4', "
+	    "1000, ?, 'g1', ?, 'Admin', ?, ?)", ARGS(ID(id), ID(w->tenant_id), STR(type), STR(name),
+	    BYTES("0123456789abcdef0123456789abcdef", 32), ID(w->client_id), now, now));
+	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
+	    ARGS(ID(id), ID(w->channel_id), now));
+	db_run(w->db, "UPDATE media SET ingest_status = 'succeeded' WHERE id = ?", ARGS(ID(id)));
+	usage_add(w->db, w->tenant_id, 1, 1000);
+	asset_summarise(w->db, id, SUM_CHANNELS | SUM_TAGS | SUM_RENDITIONS);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	return id;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a test finds around it: a database of its own, migrated; a store below /tmp; per test a fresh tenant with its
+ * default channel, a SuperAdmin client and a token.  Isolation comes from the fresh tenant, not from cleaning up.
+ * Runs under tests/with-db.
+ */
+#ifndef TESTS_WORLD_H
+#define TESTS_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/db.h"
+#include "fcgi/req.h"
+
+struct world {
+	struct arena *mem;		/* of the test */
+	const struct conf *conf;
+	struct db *db;
+	struct uuid tenant_id, client_id, channel_id;
+	const char *shortcode, *secret;
+	const char *token;		/* of the SuperAdmin, all scopes */
+};
+
+/* For cmocka_run_group_tests(…, world_open, world_close): the database and the store, once per program. */
+int world_open(void **state);
+int world_close(void **state);
+
+/* For cmocka_unit_test_setup_teardown(test, world_setup, world_teardown); or WORLD_TEST(test). */
+int world_setup(void **state);
+int world_teardown(void **state);
+#define WORLD_TEST(test) cmocka_unit_test_setup_teardown(test, world_setup, world_teardown)
+
+/* Another tenant beside the world's own. */
+struct world *world_other(struct world *);
+
+/* A principal of the tenant with a token of these scopes ("ViewChannel CreateContent"), and a role in the channel unless
+ * that is NULL.  Returns the token. */
+const char *world_member(struct world *, const char *scopes, const char *role, struct uuid *id);
+
+/* One request through api_run(): routing, token, scope, decoding, transaction, rendering.  body may be NULL. */
+struct req *call(struct world *, const char *method, const char *uri, const char *body);
+struct req *call_as(struct world *, const char *token, const char *method, const char *uri, const char *body);
+/* Anything set in *r beforehand is kept. */
+struct req *call_req(struct world *, struct req *r, const char *token, const char *method, const char *uri, const char *body);
+
+/* A member of the answer by path ("data.ingestJob.status", "data.0.id") as text; numbers and booleans too; NULL if absent or null. */
+const char *text(struct world *, const struct req *, const char *path);
+/* The value of a header line that the answer adds, or NULL. */
+const char *header(struct world *, const struct req *, const char *name);
+/* Does the answer list a fault of this code at this pointer? */
+bool has_fault(const struct req *, const char *pointer, const char *code);
+
+/* Rows that `from` names. */
+int64_t number(struct world *, const char *from, const struct arg *);
+
+/* A ready asset of the world's tenant in its channel, without files. */
+struct uuid world_media(struct world *, const char *type, const char *name);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is said, beside the player: click to go there, search, the current line stands out. */
+import { captionTracks, formatTime, make } from './player.js';
+
+const REST_MS = 6000;		/* after the reader has scrolled, the list stays where it is for so long */
+
+const plain = text => text.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ').trim();
+
+/* The cues of a track, loaded if need be. */
+function load(video, track) {
+	const element = [...video.querySelectorAll('track')].find(e => e.track === track);
+
+	if (track.mode === 'disabled')
+		track.mode = 'hidden';
+	if (element?.readyState >= 2)
+		return Promise.resolve([...track.cues ?? []]);
+	return new Promise(done => {
+		element.addEventListener('load', () => done([...track.cues]), { once: true });
+		element.addEventListener('error', () => done([]), { once: true });
+	});
+}
+
+function lineOf(cue, video) {
+	const text = make('span', { className: 'cue-text', textContent: plain(cue.text) });
+	const line = make('button', { type: 'button', className: 'cue' },
+		make('time', { textContent: formatTime(cue.startTime) }), text);
+
+	line.onclick = () => {
+		video.currentTime = cue.startTime + 0.001;
+		video.play().catch(() => {});
+	};
+	return { cue, text, line, item: make('li', {}, line) };
+}
+
+/* Index of the last line that has begun, or -1. */
+function currentIndex(lines, time) {
+	let low = 0, high = lines.length;
+
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (lines[middle].cue.startTime <= time + 0.05)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low - 1;
+}
+
+/* Puts marks around every match; returns whether there was one. */
+function mark(line, needle) {
+	const text = plain(line.cue.text), low = text.toLocaleLowerCase();
+	const parts = [];
+	let at = 0, found;
+
+	if (needle)
+		while ((found = low.indexOf(needle, at)) >= 0) {
+			parts.push(text.slice(at, found), make('mark', { textContent: text.slice(found, found + needle.length) }));
+			at = found + needle.length;
+		}
+	line.text.replaceChildren(...parts, text.slice(at));
+	return parts.length > 0;
+}
+
+class Transcript {
+	constructor(panel, video) {
+		this.panel = panel;
+		this.video = video;
+		this.list = panel.querySelector('#cues');
+		this.follow = panel.querySelector('#follow');
+		this.form = panel.querySelector('#transcript-search');
+		this.input = this.form.querySelector('input');
+		this.output = this.form.querySelector('output');
+		this.lines = [];
+		this.matches = [];
+		this.now = -1;
+		this.scrolled = 0;
+		video.addEventListener('timeupdate', () => this.update());
+		video.addEventListener('seeking', () => this.update());
+		for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+			this.list.addEventListener(event, () => this.letGo(), { passive: true });
+		this.follow.onclick = () => {
+			this.scrolled = 0;
+			this.follow.hidden = true;
+			this.show(this.now);
+		};
+		this.input.oninput = () => this.search();
+		this.form.onsubmit = e => {
+			e.preventDefault();
+			this.step(1);
+		};
+		this.form.querySelectorAll('[data-step]').forEach(b => b.onclick = () => this.step(+b.dataset.step));
+	}
+
+	async open(track) {
+		const cues = await load(this.video, track);
+
+		this.lines = cues.map(cue => lineOf(cue, this.video));
+		this.list.replaceChildren(...this.lines.map(l => l.item));
+		this.list.lang = track.language;
+		this.now = -1;
+		this.panel.hidden = cues.length === 0;
+		this.search();
+		this.update();
+	}
+
+	letGo() {
+		this.scrolled = Date.now();
+		this.follow.hidden = this.video.paused;
+	}
+
+	update() {
+		const now = currentIndex(this.lines, this.video.currentTime);
+
+		if (now === this.now)
+			return;
+		this.lines[this.now]?.line.removeAttribute('aria-current');
+		this.lines[now]?.line.setAttribute('aria-current', 'true');
+		this.now = now;
+		if (Date.now() - this.scrolled > REST_MS && document.activeElement !== this.input) {
+			this.follow.hidden = true;
+			this.show(now);
+		}
+	}
+
+	/* Scrolls the list only, never the page. */
+	show(index) {
+		const item = this.lines[index]?.item;
+		const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+		if (item)
+			this.list.scrollTo({ top: item.offsetTop - this.list.clientHeight / 3, behavior: calm ? 'auto' : 'smooth' });
+	}
+
+	search() {
+		const needle = plain(this.input.value).toLocaleLowerCase();
+
+		this.matches = this.lines.filter(line => mark(line, needle));
+		this.at = -1;
+		this.panel.classList.toggle('searching', needle !== '');
+		this.lines.forEach(l => l.item.classList.toggle('match', this.matches.includes(l)));
+		this.output.textContent = needle ? (this.matches.length ? `${this.matches.length}` : 'none') : '';
+		this.form.querySelectorAll('[data-step]').forEach(b => b.disabled = this.matches.length === 0);
+		if (this.matches.length)
+			this.step(1);
+	}
+
+	step(by) {
+		const n = this.matches.length;
+
+		if (!n)
+			return;
+		this.matches[this.at]?.item.classList.remove('chosen');
+		this.at = (this.at + by + n) % n;
+		this.matches[this.at].item.classList.add('chosen');
+		this.output.textContent = `${this.at + 1} of ${n}`;
+		this.scrolled = Date.now();
+		this.show(this.lines.indexOf(this.matches[this.at]));
+	}
+}
+
+/* Fills the panel from the captions of the video; it stays hidden when there are none. */
+export function openTranscript(panel, video) {
+	const tracks = captionTracks(video);
+	const select = panel.querySelector('select');
+	const transcript = new Transcript(panel, video);
+
+	if (!tracks.length)
+		return;
+	tracks.forEach((t, i) => select.append(make('option', { value: String(i), textContent: t.label })));
+	select.hidden = tracks.length < 2;
+	select.onchange = () => transcript.open(tracks[+select.value]);
+	transcript.open(tracks.find(t => t.mode === 'showing') ?? tracks[0]);
+	addEventListener('keydown', e => {
+		if (e.key === '/' && !panel.hidden && !e.composedPath()[0].closest?.('input, textarea, select')) {
+			e.preventDefault();
+			transcript.input.focus();
+		}
+	});
+}
