@@ -22,6 +22,9 @@ static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpe
     "pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32be,pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,"
     "pcm_s16le_planar,pcm_s16be_planar,pcm_s24le_planar,pcm_s32le_planar,pcm_s8_planar";
 
+/* Subtitles are described, never decoded: ffprobe opens the decoder of each track all the same. */
+#define SUBTITLES ",subrip,srt,ass,ssa,mov_text,webvtt,text,dvbsub,dvdsub,pgssub,xsub,cc_dec,libzvbi_teletextdec"
+
 bool
 av_refuse(struct arena *mem, struct av_fault *fault, enum reason reason, const char *format, ...)
 {
@@ -70,7 +73,8 @@ av_tool(struct arena *mem, const char *program)
 void
 av_input(struct av_tool *t, const char *path, const char *container)
 {
-	av_add(t, "-protocol_whitelist", "file,pipe", "-format_whitelist", formats, "-codec_whitelist", decoders);
+	av_add(t, "-protocol_whitelist", "file,pipe", "-format_whitelist", formats, "-codec_whitelist",
+	    t->probing ? arena_printf(t->mem, "%s" SUBTITLES, decoders) : decoders);
 	if (container != NULL)
 		av_add(t, "-f", container);
 	av_add(t, "-i", arena_printf(t->mem, "file:%s", path));
@@ -83,7 +87,8 @@ av_input(struct av_tool *t, const char *path, const char *container)
 static const struct { const char *text; enum reason reason; const char *detail; } sayings[] = {
 	{ "No space left on device", REASON_NO_SPACE, "The disk is full." },
 	{ "Cannot allocate memory", REASON_MEMORY_LIMIT, "The decoder ran out of memory." },
-	{ "not on whitelist", REASON_FORMAT_NOT_ALLOWED, "This container or codec is not on the list." },
+	{ "Codec (", REASON_CODEC_NOT_ALLOWED, "A codec in this file is not on the list." },
+	{ "not on whitelist", REASON_FORMAT_NOT_ALLOWED, "This container is not on the list." },
 	{ "moov atom not found", REASON_TRUNCATED, "The index of the file is missing: it is cut off." },
 	{ "partial file", REASON_TRUNCATED, "The file is cut off." },
 	{ "EBML header parsing failed", REASON_TRUNCATED, "The header of the file is damaged." },

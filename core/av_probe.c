@@ -145,7 +145,8 @@ stream_ms(const struct stream *s)
 	if (tags != NULL && tags->duration != NULL &&
 	    sscanf(tags->duration, "%9d:%9d:%lf", &hours, &minutes, &seconds) == 3 && hours >= 0 && hours < 10000 &&
 	    minutes >= 0 && minutes < 60 && seconds >= 0 && seconds < 61)
-		return (hours * INT64_C(60) + minutes) * 60000 + llround(seconds * 1000);
+		/* It counts from the beginning of the file. */
+		return (hours * INT64_C(60) + minutes) * 60000 + llround(seconds * 1000) - ms_of(s->start_time);
 	return 0;
 }
 
@@ -432,7 +433,7 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 		    f->audio->start_ms + f->audio->duration_ms - f->start_ms : 0;
 		bool known = (f->video == NULL || v > 0) && (f->audio == NULL || a > 0);
 
-		if (known)
+		if (known && (v > a ? v : a) < f->duration_ms)
 			f->duration_ms = v > a ? v : a;
 	}
 	if (f->duration_ms < 0)
@@ -458,6 +459,7 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 		return NULL;
 	}
 	av_add(t, "-of", "json", "-show_entries", entries, "-probesize", "50M", "-analyzeduration", "20M");
+	t->probing = true;
 	av_input(t, path, what.format);
 	t->jail.wall_seconds = 120;
 	if (!av_run(t, fault))

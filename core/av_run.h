@@ -10,6 +10,7 @@ struct av_tool {
 	struct arena *mem;
 	const char *argv[224], *read[8];
 	size_t n, n_read;
+	bool probing;			/* tracks that will not be decoded may be there */
 	struct jail jail;
 	struct jail_result result;
 };

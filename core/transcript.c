@@ -7,8 +7,8 @@
 
 #include "core/transcript.h"
 
-/* A paragraph ends at a pause of the first length; from `enough` characters on at a short pause or the end of a sentence;
- * at `full` characters anywhere. */
+/* A paragraph ends at a long pause; from ENOUGH characters on at a short pause or the end of a sentence; at FULL
+ * characters anywhere. */
 enum { PAUSE_LONG = 2000, PAUSE_SHORT = 500, ENOUGH = 300, FULL = 900 };
 
 /* Texts and lists of one segment are matched by a table of this many cells at most. */
@@ -207,8 +207,9 @@ match_words(struct arena *mem, const struct word *text, size_t n, const struct w
 		for (k = m; k-- > 0;) {
 			uint16_t down = best[(i + 1) * row + k], right = best[i * row + k + 1];
 
-			best[i * row + k] = alike(text[i].text, heard[k].text) ? (uint16_t)(best[(i + 1) * row + k + 1] + 1)
-			    : down > right ? down : right;
+			best[i * row + k] = down > right ? down : right;
+			if (alike(text[i].text, heard[k].text))
+				best[i * row + k] = (uint16_t)(best[(i + 1) * row + k + 1] + 1);
 		}
 	for (i = k = 0; i < n && k < m;) {
 		if (alike(text[i].text, heard[k].text))
@@ -337,14 +338,19 @@ transcript_paragraphs(struct arena *mem, const struct segment *segments, size_t 
 const char *
 transcript_json(struct arena *mem, const struct list *paragraphs)
 {
+	const struct paragraph *p = paragraphs->rows;
 	struct buf out = BUF(mem);
 	size_t i;
 
+	/* Most of it is words of about 90 bytes: room at once, where growing by steps would take twice as much. */
+	for (i = 0; i < paragraphs->n; i++)
+		out.room += 1024 + p[i].words.n * 100;
+	out.text = arena_alloc(mem, ++out.room);
 	buf_char(&out, '[');
 	for (i = 0; i < paragraphs->n; i++) {
 		if (i > 0)
 			buf_char(&out, ',');
-		record_store(&out, &paragraph_record, (const struct paragraph *)paragraphs->rows + i);
+		record_store(&out, &paragraph_record, &p[i]);
 	}
 	buf_char(&out, ']');
 	return buf_string(&out);

@@ -53,8 +53,8 @@ extern const struct record word_record, segment_record, paragraph_record, transc
 /* Words for a text whose engine gave no times: spread over start to end by their length. */
 struct list transcript_spread(struct arena *, const char *text, int64_t start, int64_t end);
 
-/* Words of the text itself with the times of the heard words that match them: engines give words without the punctuation,
- * with other numerals, or leave some out.  Those between two matches are spread. */
+/* Words of the text itself with the times of the heard words that match them: engines give words without the
+ * punctuation, with other numerals, or leave some out.  Those between two matches are spread. */
 struct list transcript_align(struct arena *, const char *text, int64_t start, int64_t end, const struct list *heard);
 
 /* Paragraphs by pauses, sentence ends and length, with new ids.  Positions come out in order and without overlap. */

@@ -26,7 +26,13 @@ struct target {
 	size_t n;
 };
 
-struct transfer { const struct web_call *call; const struct target *target; struct buf body; size_t max; bool too_large; };
+struct transfer {
+	const struct web_call *call;
+	const struct target *target;
+	struct buf body;
+	size_t max;
+	bool too_large;
+};
 
 struct network { const char *text; int prefix; };
 
@@ -244,7 +250,8 @@ target_resolve(struct arena *mem, struct target *t, const char *private_hosts)
 	for (i = all; i != NULL && t->n < MAX_ADDRESSES; i = i->ai_next) {
 		if (!address_of(i->ai_addr, &a))
 			continue;
-		if (!is_allowed(mem, private_hosts, t, &a) && (!is_global(&a) || is_own(&a) || !port_is_for_web(t->port)))
+		if (!is_allowed(mem, private_hosts, t, &a) &&
+		    (!is_global(&a) || is_own(&a) || !port_is_for_web(t->port)))
 			end = WEB_FORBIDDEN;
 		t->at[t->n++] = a;
 	}
@@ -327,7 +334,8 @@ set_body(CURL *c, const struct web_call *call, curl_mime **mime)
 		for (p = call->parts; p->name != NULL; p++) {
 			part = curl_mime_addpart(*mime);
 			curl_mime_name(part, p->name);
-			curl_mime_data(part, p->text != NULL ? p->text : p->bytes, p->text != NULL ? CURL_ZERO_TERMINATED : p->n);
+			curl_mime_data(part, p->text != NULL ? p->text : p->bytes,
+			    p->text != NULL ? CURL_ZERO_TERMINATED : p->n);
 			if (p->file_name != NULL)
 				curl_mime_filename(part, p->file_name);
 			if (p->type != NULL)
@@ -444,7 +452,8 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 	struct web_call call = *wanted;
 	struct target target, before = { 0 };
 	const char *location;
-	int left = call.body == NULL && call.parts == NULL ? call.redirects : 0;
+	bool follows = call.redirects > 0 && call.body == NULL && call.parts == NULL;
+	int left = call.redirects;
 
 	if (!begun)
 		curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -462,7 +471,7 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 		if (before.host != NULL && !same_origin(&before, &target))
 			call.headers = NULL;
 		transfer(mem, &call, &target, a, &location);
-		if (a->end != WEB_ANSWERED || location == NULL || wanted->redirects == 0 || call.body != NULL || call.parts != NULL)
+		if (a->end != WEB_ANSWERED || location == NULL || !follows)
 			return a->end == WEB_ANSWERED && a->status >= 200 && a->status < 300;
 		if (left == 0) {
 			a->end = WEB_TOO_MANY_REDIRECTS;

@@ -116,11 +116,14 @@ transcript_download(struct req *r)
 		paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
 		transcript_write(&out, form->form, &paragraphs, !in->omit_speaker_labels);
 	} else {
-		if (in->omit_speaker_labels) {
+		if (in->omit_speaker_labels && strstr(t->paragraphs.text, "\"speaker") != NULL) {
 			paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
 			forget_speakers(&paragraphs);
 			t->paragraphs.text = transcript_json(r->mem, &paragraphs);
 		}
+		/* Long ones are large: room at once. */
+		out.room = strlen(t->paragraphs.text) + 4096;
+		out.text = arena_alloc(r->mem, out.room);
 		record_render(&out, &transcript_record, t, false);
 	}
 	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),

@@ -12,7 +12,7 @@
 #include "core/image.h"
 #include "core/sniff.h"
 #include "core/store.h"
-#include "jobs/run.h"
+#include "jobs/step.h"
 
 #define LONGEST_MS (INT64_C(12) * 3600 * 1000)
 
@@ -219,12 +219,8 @@ ingest_run(struct job *j)
 		return job_retry(j, REASON_NO_SPACE, "There is no room for what would be made of it.");
 	f.path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
 	look(j, &f);
-	if (f.reason != REASON_NONE) {
-		if (f.detail == NULL)
-			f.detail = reason_info(f.reason)->remedy;
-		return reason_info(f.reason)->retryable ? job_retry(j, f.reason, "%s", f.detail) :
-		    job_give_up(j, f.reason, "%s", f.detail);
-	}
+	if (f.reason != REASON_NONE)
+		return step_fault(j, &(struct av_fault){ f.reason, f.detail != NULL ? f.detail : reason_info(f.reason)->remedy });
 	if (!job_resume(j))
 		return RETRY;
 	write_finding(j, &f, a);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: names and rows come out the same. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "core/asset.h"
@@ -8,6 +7,7 @@
 #include "core/sniff.h"
 #include "core/store.h"
 #include "jobs/pictures.h"
+#include "jobs/step.h"
 
 /* The PDF is downloadable: a copy of the original, or what was made of it. */
 static bool
@@ -17,18 +17,7 @@ store_pdf(struct job *j, const struct asset_args *in, const struct document *d)
 
 	if (strcmp(d->pdf, made) != 0 && !document_copy(d->pdf, made))
 		return false;
-	return picture_store(j, in, "document.pdf");
-}
-
-static void
-put_pdf(struct job *j, const struct asset_args *in)
-{
-	const char *file = arena_printf(j->mem, "%s/document.pdf", in->generation);
-	struct rendition_row row = { .media_id = in->media_id, .generation = in->generation, .kind = "pdf", .label = "PDF",
-	    .mime_type = "application/pdf", .file = file };
-
-	row.file_size = store_size(j->mem, arena_printf(j->mem, "play/%s/%s", uuid_text(j->mem, in->media_id), file));
-	rendition_put(j->db, &row);
+	return step_store(j, in, (const char *const[]){ "document.pdf", NULL });
 }
 
 /* A document without a picture of its first page is still worth having. */
@@ -50,20 +39,12 @@ draw(struct job *j, const struct document *d, struct image_files *files)
 	}
 }
 
-static enum outcome
-fault(struct job *j, const struct document *d)
-{
-	const char *detail = d->detail != NULL ? d->detail : "The document could not be read.";
-
-	return reason_info(d->reason)->retryable ? job_retry(j, d->reason, "%s", detail) :
-	    job_give_up(j, d->reason, "%s", detail);
-}
-
 enum outcome
 pages_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
 	const char *path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	struct rendition_row row;
 	struct image_files files;
 	struct document d;
 	struct sniff s;
@@ -74,7 +55,8 @@ pages_run(struct job *j)
 		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT, "The original is no document.");
 	d = document_read(j->mem, path, s.format, j->conf->document_max_pages, j->work_dir);
 	if (d.reason != REASON_NONE)
-		return fault(j, &d);
+		return step_fault(j, &(struct av_fault){ d.reason, d.detail != NULL ? d.detail :
+		    "The document could not be read." });
 	job_progress(j, 60);
 	draw(j, &d, &files);
 	if (d.pdf == NULL && files.n == 0)
@@ -83,8 +65,11 @@ pages_run(struct job *j)
 		return job_retry(j, REASON_NO_SPACE, "The pages could not be stored.");
 	if (!job_resume(j))
 		return RETRY;
-	if (d.pdf != NULL)
-		put_pdf(j, in);
+	if (d.pdf != NULL) {
+		row = step_row(j, in, "pdf", "document.pdf", "application/pdf");
+		row.label = "PDF";
+		rendition_put(j->db, &row);
+	}
 	pictures_put(j, in, &files);
 	if (d.pages > 0)
 		db_run(j->db, "UPDATE media SET page_count = ? WHERE id = ?", ARGS(INT(d.pages), ID(in->media_id)));

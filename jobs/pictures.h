@@ -6,13 +6,10 @@
 #include "core/image.h"
 #include "jobs/run.h"
 
-/* Moves the files from the work directory to play/{mediaId}/{generation}/.  False: no room. */
+/* Moves the files from the work directory to the generation's.  False: no room. */
 bool pictures_store(struct job *, const struct asset_args *, const struct image_files *);
 
 /* Notes their rows; called in the closing transaction. */
 void pictures_put(struct job *, const struct asset_args *, const struct image_files *);
-
-/* Moves one file there. */
-bool picture_store(struct job *, const struct asset_args *, const char *name);
 
 #endif

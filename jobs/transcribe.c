@@ -259,7 +259,7 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	    ARGS(ID(j->media_id)));
 	struct list list = record_parse_list(j->mem, &caption_record, media == NULL ? NULL : media->captions.text);
 	const struct caption *c = list.rows;
-	const char *old_file = old == NULL ? "" : arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, *old));
+	const char *old_file = old == NULL ? "" : arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, *old)), *spoken;
 	struct caption new = { transcript_language(t->language_code), transcript_label(j->mem, t->language_code), file };
 	struct buf json = BUF(j->mem);
 	size_t i;
@@ -277,9 +277,9 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	}
 	buf_char(&json, ']');
 	/* A translation says nothing of the language that is spoken, and silence neither. */
+	spoken = t->no_speech || strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
 	db_run(j->db, "UPDATE media SET captions = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 "
-	    "WHERE id = ?", ARGS(STR(buf_string(&json)),
-	    STR(t->no_speech || strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code), ID(j->media_id)));
+	    "WHERE id = ?", ARGS(STR(buf_string(&json)), STR(spoken), ID(j->media_id)));
 }
 
 /* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old file. */

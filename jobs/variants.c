@@ -6,6 +6,7 @@
 #include "core/sniff.h"
 #include "core/store.h"
 #include "jobs/pictures.h"
+#include "jobs/step.h"
 
 enum outcome
 variants_run(struct job *j)
@@ -22,8 +23,7 @@ variants_run(struct job *j)
 		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT, "The original is no picture.");
 	reason = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
 	if (reason != REASON_NONE)
-		return reason_info(reason)->retryable ? job_retry(j, reason, "The picture could not be scaled.") :
-		    job_give_up(j, reason, "The picture could not be read.");
+		return step_fault(j, &(struct av_fault){ reason, "The picture could not be read." });
 	job_progress(j, 80);
 	if (!pictures_store(j, in, &files))
 		return job_retry(j, REASON_NO_SPACE, "The pictures could not be stored.");

@@ -260,6 +260,11 @@ function buildStage(media) {
 	return { stage, video, big, gear, menu, flash };
 }
 
+/* A promise that another load or a strict browser breaks; the controls show what is the case. */
+export function play(video) {
+	video.play().catch(() => {});
+}
+
 async function showMedia(root, media) {
 	await Promise.all(CONTROLS.map(name => import(`./vendor/media-chrome/${name}.js`)));
 	const parts = buildStage(media);
@@ -267,7 +272,7 @@ async function showMedia(root, media) {
 	const player = { video, media, stage, quality: null, say: text => flashText(parts.flash, text) };
 
 	root.replaceChildren(stage);
-	big.onclick = () => video.play();
+	big.onclick = () => play(video);
 	for (const event of ['play', 'pause', 'ended'])
 		video.addEventListener(event, () => big.hidden = !video.paused || video.currentTime > 0.5);
 	rememberVolume(video);
@@ -345,7 +350,7 @@ async function recover(root, player, failure) {
 			Object.assign(player.media, media);
 			await attach(root, player, at);
 			if (playing)
-				video.play().catch(() => {});
+				play(video);
 			return;
 		} catch (again) {
 			failure = again;
@@ -504,7 +509,7 @@ function toggleFullscreen(player) {
 }
 
 const KEYS = {
-	' ': p => p.video.paused ? p.video.play() : p.video.pause(),
+	' ': p => p.video.paused ? play(p.video) : p.video.pause(),
 	k: p => KEYS[' '](p),
 	j: p => seekBy(p, -10),
 	l: p => seekBy(p, 10),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said, beside the player: click to go there, search, the current line stands out. */
-import { captionTracks, formatTime, make } from './player.js';
+import { captionTracks, formatTime, make, play } from './player.js';
 
 const REST_MS = 6000;		/* after the reader has scrolled, the list stays where it is for so long */
 
@@ -27,7 +27,7 @@ function lineOf(cue, video) {
 
 	line.onclick = () => {
 		video.currentTime = cue.startTime + 0.001;
-		video.play().catch(() => {});
+		play(video);
 	};
 	return { cue, text, line, item: make('li', {}, line) };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A speech engine: one file, one `const struct engine engine_<name>`, one line in ENGINES.  The setting engine.transcribe
- * chooses.  An engine listens to a file of samples and gives segments; what is done with them is not its affair.
+ * A speech engine: one file, one `const struct engine engine_<name>`, one line in ENGINES.  The setting
+ * engine.transcribe chooses.  An engine listens to samples and gives segments; what is done with them is not its affair.
  */
 #ifndef JOBS_ENGINES_ENGINE_H
 #define JOBS_ENGINES_ENGINE_H
@@ -43,7 +43,7 @@ struct engine {
 	bool confidences;		/* each word has one, so that guesses can be told from speech */
 	/* Can it write down this language? */
 	bool (*knows)(const char *language);
-	/* Blocks until all is heard.  Segments without speech never reach an engine: it looks for voices by vad_find() first. */
+	/* Blocks until all is heard.  Looks for voices by vad_find() first: what nobody says is never decoded or sent. */
 	enum outcome (*run)(struct hearing *);
 };
 

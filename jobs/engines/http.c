@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Any server that speaks OpenAI's audio interface.  Only stretches with voices are sent, cut at pauses.  Servers differ in
- * what they answer: words inside segments, at the top, or none; no probability; text alone.  All of it is taken.
+ * Any server that speaks OpenAI's audio interface.  Only stretches with voices are sent, cut at pauses.  Servers differ
+ * in what they answer: words inside segments, at the top, or none; no probability; text alone.  All of it is taken.
  */
 #include <string.h>
 #include <strings.h>
@@ -221,7 +221,7 @@ explain(struct session *s, const struct web_answer *a)
 	return engine_fail(h, may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s", web_sentence(a->end));
 }
 
-/* Heard words that fall into the passage, as words with times in the chunk; those without sensible times are left out. */
+/* Heard words that fall into the passage, with times in the chunk; those without sensible times are left out. */
 static struct list
 words_within(struct arena *mem, const struct list *words, struct position start, struct position end)
 {
@@ -325,7 +325,7 @@ hear_all(struct session *s)
 			take_reply(s, reply, chunk);
 			i = next;
 		} else if (a.end == WEB_ANSWERED && a.status == 400 && !s->plain) {
-			s->plain = true;		/* some models refuse verbose_json; nothing else is worth a second try */
+			s->plain = true;	/* some models refuse verbose_json; nothing else deserves a second try */
 		} else {
 			return explain(s, &a);
 		}

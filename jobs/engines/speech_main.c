@@ -3,7 +3,7 @@
  * kinothek-speech: English speech on standard input (a file of 16 kHz mono s16le) to JSON lines on standard output, one
  * per utterance.  A program of its own, so that the decoder runs in the sandbox and a crash costs one job only.
  *
- *	{"at":1.2,"length":60}						before each utterance, and once at the end: progress
+ *	{"at":1.2,"length":60}				before each utterance, and once at the end: progress
  *	{"start":0.5,"end":2.1,"text":"…","words":[{"text":"hello","start":0.52,"end":0.9,"confidence":0.93},…]}
  */
 #include <pocketsphinx.h>
@@ -17,7 +17,7 @@
 #include "core/buf.h"
 #include "jobs/engines/vad.h"
 
-/* Times of words are whole frames from the start of their utterance: this holds only as long as no silence is removed. */
+/* Words are timed in frames from the start of their utterance; that holds only as long as no silence is removed. */
 static ps_decoder_t *
 decoder_new(struct arena *mem, const char *model)
 {

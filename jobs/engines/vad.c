@@ -21,7 +21,7 @@ enum {
 	QUIETEST = -900,
 	THRESHOLD_MIN = -620,			/* what is below this is no speech, however silent the rest */
 	ABOVE_FLOOR = 60,
-	STEADY = 70,				/* 95th less 10th percentile of noise, hum and tones; speech has 150 and more */
+	STEADY = 70,				/* 95th less 10th percentile; noise has less, speech over 150 */
 };
 
 struct levels { int16_t *at; size_t n; };

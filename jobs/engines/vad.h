@@ -13,9 +13,9 @@ enum { PCM_RATE = 16000, PCM_BYTES_PER_MS = 32 };	/* all speech work is on 16 kH
 struct span { int64_t start, end; };			/* ms in the recording */
 
 /*
- * The stretches with speech, in order, none longer than 25 s (longer ones are cut where it is quietest).  Reads the file
- * from its beginning by pread(); needs 2 bytes of memory per 10 ms.  *length becomes the length in ms, or -1 when the
- * file cannot be read.
+ * The stretches with speech, in order, none longer than 25 s (longer ones are cut where it is quietest).  Reads the
+ * file from its beginning by pread(); needs 2 bytes of memory per 10 ms.  *length becomes the length in ms, or -1 when
+ * the file cannot be read.
  */
 struct span *vad_find(struct arena *, int pcm, size_t *n, int64_t *length);
 

@@ -169,18 +169,29 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	struct segment s = { { 0, true }, { WORDS * 400, true }, "", { words, WORDS } };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = "en", .source = "machine",
 	    .engine = "test 1", .status = "ready", .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+	const char *paths[4];
 	struct list list;
+	size_t before;
 	int i;
 
 	for (i = 0; i < WORDS; i++)
 		words[i] = (struct word){ "seven", { i * 400, true }, { i * 400 + 390, true }, 0.723, "machine" };
 	list = transcript_paragraphs(mem, &s, 1);
+	for (i = 0; i < (int)list.n; i++)
+		((struct paragraph *)list.rows)[i].speaker = "Ada";
 	t.paragraphs.text = transcript_json(mem, &list);
 	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
 	arena_free(mem);
-	assert_int_equal(call(w, "GET", path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, t.id))), NULL)->status, 200);
-	assert_int_equal(call(w, "GET", download_path(w, media, t.id, "?transcriptDownloadType=vtt"), NULL)->status, 200);
-	assert_int_equal(call(w, "GET", download_path(w, media, t.id, "?omitSpeakerLabels=true"), NULL)->status, 200);
+	paths[0] = path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, t.id)));
+	paths[1] = path_of(w, media, "/transcripts");
+	paths[2] = download_path(w, media, t.id, "?transcriptDownloadType=vtt");
+	paths[3] = download_path(w, media, t.id, "?omitSpeakerLabels=true");
+	for (i = 0; i < 4; i++) {
+		before = arena_used(w->mem);
+		assert_int_equal(call(w, "GET", paths[i], NULL)->status, 200);
+		print_message("%zu MiB\n", (arena_used(w->mem) - before) >> 20);
+		assert_true(arena_used(w->mem) - before < 60 << 20);
+	}
 }
 
 static void

@@ -168,7 +168,7 @@ static const struct media_case cases[] = {
 	    0, 160, 90, 1, -1, NULL },
 	{ "old.avi", "$FF " MOVING("160x90", "25", "1") " " TONE("1") " -c:v mpeg4 -c:a libmp3lame $O", 0, 160, 90, 1, -1, NULL },
 	{ "camera.mts", "$FF " MOVING("160x90", "25", "2") " " TONE("2") FAST "-c:a ac3 -f mpegts $O", 0, 160, 90, 1, -1, NULL },
-	{ "six-channels.mp4", "$FF " MOVING("160x90", "25", "1") " -f lavfi -i sine=440:d=1,pan=5.1|c0=c0|c1=c0|c2=c0|c3=c0|c4=c0|c5=c0"
+	{ "six-channels.mp4", "$FF " MOVING("160x90", "25", "1") " -f lavfi -i 'sine=440:d=1,pan=5.1|c0=c0|c1=c0|c2=c0|c3=c0|c4=c0|c5=c0'"
 	    FAST "-c:a aac $O", 0, 160, 90, 1, 1000, NULL },
 	{ "twelve-channels.mkv", "$FF -f lavfi -i 'aevalsrc=0.1|0.1|0|0|0|0|0|0|0|0|0|0:d=1' -c:a pcm_s16le $O", 0, 0, 0, 1, -1, NULL },
 	{ "many-tracks.mkv", "$FF " MOVING("160x90", "25", "1") " " TONE("1") " -map 0 $(for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do"

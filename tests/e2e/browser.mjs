@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Looks at the pages that tests/e2e/browser has prepared, with Chromium; prints TAP. */
+import { pathToFileURL } from 'node:url';
+
+const env = process.env;
+const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
+const base = env.KINOTHEK_URL;
+const outside = [], complaints = [];
+let count = +env.FIRST_TEST - 1;
+
+async function test(sentence, run) {
+	count++;
+	try {
+		await run();
+		console.log(`ok ${count} - ${sentence}`);
+	} catch (error) {
+		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
+	}
+}
+
+function that(condition, text) {
+	if (!condition)
+		throw new Error(text);
+}
+
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+	'--autoplay-policy=no-user-gesture-required'] });
+
+/* A new page in a browser of its own kind; everything it asks for or complains of is written down. */
+async function visit(address, options = {}) {
+	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark', ...options });
+	const page = await context.newPage();
+
+	page.setDefaultTimeout(15000);
+	page.on('request', r => /^(blob|data|about|chrome|chrome-extension):/.test(r.url()) || r.url().startsWith(base) || r.url().startsWith('http://elsewhere.test/') || outside.push(r.url()));
+	page.on('pageerror', e => complaints.push(`${e.message} (${page.url()})`));
+	page.on('console', m => m.type() === 'error' && !/Failed to load resource/.test(m.text()) && complaints.push(m.text()));
+	await options.before?.(page);
+	await page.goto(address);
+	return page;
+}
+
+/* A page of another site, which is not asked for it. */
+const elsewhere = html => visit('http://elsewhere.test/', { before: page => page.route('http://elsewhere.test/', route =>
+	route.fulfill({ contentType: 'text/html', body: html })) });
+
+const shot = (page, name) => page.screenshot({ path: `${env.SCREENSHOTS}/${name}.png` });
+const state = page => page.evaluate(() => {
+	const v = document.querySelector('video');
+	const q = v.getVideoPlaybackQuality();
+	return { time: v.currentTime, duration: v.duration, paused: v.paused, frames: q.totalVideoFrames, dropped: q.droppedVideoFrames,
+		sound: v.webkitAudioDecodedByteCount, height: v.videoHeight, muted: v.muted, rate: v.playbackRate,
+		tracks: [...v.textTracks].map(t => ({ kind: t.kind, mode: t.mode, active: t.activeCues?.length ?? 0 })) };
+});
+const until = (page, check, argument) => page.waitForFunction(check, argument, { timeout: 15000 });
+const at = async (page, seconds) => {
+	await page.evaluate(s => document.querySelector('video').currentTime = s, seconds);
+	await until(page, () => !document.querySelector('video').seeking);
+};
+
+let page = await visit(env.WATCH_talk);
+await page.waitForSelector('video');
+
+await test('the watch page names the asset', async () => {
+	await until(page, () => document.title.includes('lighthouse'));
+	that((await page.textContent('h1')).includes('lighthouse'), 'no title');
+	await until(page, () => document.querySelector('video').readyState >= 1);
+	await page.waitForTimeout(500);
+	await shot(page, 'watch-poster');
+});
+
+await test('pressing play plays: frames and sound advance', async () => {
+	await page.click('.big-play');
+	await until(page, () => document.querySelector('video').currentTime > 2);
+	const s = await state(page);
+	that(s.frames > 10, `${s.frames} frames`);
+	that(s.sound > 0, 'no sound was decoded');
+	that(s.duration > 10, `duration ${s.duration}`);
+	that(s.dropped <= s.frames / 2, `${s.dropped} of ${s.frames} frames dropped`);
+});
+
+await test('captions show after C', async () => {
+	await page.keyboard.press('c');
+	const cue = await page.evaluate(() => [...document.querySelector('video').textTracks].find(t => t.kind === 'captions').cues[0].startTime);
+	await at(page, cue + 0.2);
+	await until(page, () => [...document.querySelector('video').textTracks].some(t => t.kind === 'captions' && t.mode === 'showing' && t.activeCues.length));
+	await page.waitForTimeout(700);
+	await shot(page, 'watch-captions');
+});
+
+await test('the seek bar shows a preview from the storyboard', async () => {
+	const box = await page.locator('media-time-range').boundingBox();
+	await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2);
+	await page.waitForTimeout(600);
+	const preview = await page.evaluate(() => {
+		const range = document.querySelector('media-time-range');
+		const image = range.shadowRoot.querySelector('media-preview-thumbnail').shadowRoot.querySelector('img');
+		const box = image.getBoundingClientRect();
+		return { natural: image.naturalWidth, width: box.width, source: image.currentSrc || image.src };
+	});
+	that(preview.natural > 0 && preview.width > 20, JSON.stringify(preview));
+	await shot(page, 'watch-preview');
+	await page.mouse.move(10, 10);
+});
+
+await test('the transcript stands beside the player and follows it', async () => {
+	that(await page.locator('.cue').count() > 1, 'no lines');
+	const [player, panel] = [await page.locator('#stage').boundingBox(), await page.locator('#transcript').boundingBox()];
+	that(panel.x >= player.x + player.width, 'not beside');
+	that(await page.locator('.cue[aria-current]').count() === 1, 'no current line');
+});
+
+await test('a line of the transcript seeks', async () => {
+	await page.locator('.cue').last().click();
+	const start = await page.evaluate(() => [...[...document.querySelector('video').textTracks].find(t => t.kind === 'captions').cues].at(-1).startTime);
+	await page.waitForTimeout(500);
+	const { time } = await state(page);
+	that(time >= start && time < start + 8, `at ${time}, not ${start}`);
+});
+
+await test('the transcript is searched', async () => {
+	await page.keyboard.press('/');
+	await page.keyboard.type('the');
+	that(await page.locator('.cue mark').count() > 0, 'nothing is marked');
+	that(/1 of \d+/.test(await page.textContent('#transcript-search output')), 'no count');
+	await shot(page, 'watch-search');
+	await page.fill('#transcript-search input', '');
+	await page.evaluate(() => document.activeElement.blur());
+});
+
+await test('keys seek, mute, change the speed and pause', async () => {
+	await page.evaluate(() => document.querySelector('video').pause());
+	await at(page, 1);
+	await page.keyboard.press('l');
+	that(Math.abs((await state(page)).time - 11) < 0.2, `L went to ${(await state(page)).time}`);
+	await page.keyboard.press('j');
+	that(Math.abs((await state(page)).time - 1) < 0.2, 'J');
+	await page.keyboard.press('ArrowRight');
+	that(Math.abs((await state(page)).time - 6) < 0.2, 'right arrow');
+	await page.keyboard.press('m');
+	that((await state(page)).muted, 'M');
+	await page.keyboard.press('m');
+	await page.keyboard.press('>');
+	that((await state(page)).rate === 1.25, '>');
+	await page.keyboard.press('<');
+	await page.keyboard.press('k');
+	await until(page, () => !document.querySelector('video').paused);
+	await page.keyboard.press(' ');
+	await until(page, () => document.querySelector('video').paused);
+	await page.keyboard.press('5');
+	const s = await state(page);
+	that(Math.abs(s.time - s.duration / 2) < 0.3, '5');
+});
+
+await test('F fills the screen', async () => {
+	await page.keyboard.press('f');
+	await until(page, () => document.fullscreenElement?.localName === 'media-controller');
+	await page.keyboard.press('f');
+	await until(page, () => !document.fullscreenElement);
+});
+
+await test('a quality can be chosen', async () => {
+	await page.click('.gear');
+	const labels = await page.locator('.menu fieldset').first().locator('label').allTextContents();
+	that(labels[0].startsWith('Auto') && labels.length > 2, labels.join());
+	const lowest = labels.at(-1);
+	await page.locator('.menu fieldset').first().locator('label').last().click();
+	await shot(page, 'watch-settings');
+	await page.keyboard.press('Escape');
+	await at(page, 2);
+	await page.keyboard.press('k');
+	await until(page, h => document.querySelector('video').videoHeight === h, parseInt(lowest, 10));
+	await page.keyboard.press('k');
+});
+
+await test('sharing gives an address with the time', async () => {
+	await at(page, 7);
+	await page.click('#share');
+	await page.check('#share-start');
+	const url = new URL(await page.inputValue('#share-url'));
+	that(url.searchParams.get('start') === '7' && url.pathname === new URL(env.WATCH_talk).pathname, url.href);
+	await shot(page, 'watch-share');
+	await page.keyboard.press('Escape');
+});
+
+await test('?start begins there', async () => {
+	const url = new URL(env.WATCH_talk);
+	url.searchParams.set('start', '9');
+	const p = await visit(url.href);
+	await until(p, () => Math.abs((document.querySelector('video')?.currentTime ?? 0) - 9) < 0.5);
+	await p.close();
+});
+
+await test('the keyboard reaches every control, with a name', async () => {
+	const nameless = await page.evaluate(() => [...document.querySelectorAll('button, a, input, select, summary')]
+		.filter(e => e.offsetParent && !(e.ariaLabel || e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.title))
+		.map(e => e.outerHTML.slice(0, 80)));
+	that(nameless.length === 0, nameless.join());
+});
+
+await test('on a phone nothing sticks out, and the player comes first', async () => {
+	const p = await visit(env.WATCH_talk, { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
+	await p.waitForSelector('.cue');
+	await p.waitForTimeout(500);
+	that(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'wider than the screen');
+	const box = await p.locator('#stage').boundingBox();
+	that(box.x === 0 && box.width === 390, JSON.stringify(box));
+	await shot(p, 'watch-phone');
+	await p.close();
+});
+
+await test('light colours are used where they are wanted', async () => {
+	const p = await visit(env.WATCH_talk, { colorScheme: 'light' });
+	await p.waitForSelector('.cue');
+	await p.waitForTimeout(300);
+	that(await p.evaluate(() => getComputedStyle(document.body).backgroundColor) === 'rgb(246, 245, 243)', 'not light');
+	await shot(p, 'watch-light');
+	await p.close();
+});
+
+await test('another site may embed the player, and it plays there', async () => {
+	const p = await elsewhere(`<h1>A page elsewhere</h1><iframe src="${env.EMBED_talk}" width="640" height="360" allow="autoplay; fullscreen"></iframe>`);
+	const frame = p.frameLocator('iframe');
+	await frame.locator('.big-play').click();
+	await p.waitForTimeout(300);
+	const video = frame.locator('video');
+	await video.evaluate(v => new Promise((done, fail) => {
+		setTimeout(() => fail(new Error(`at ${v.currentTime}`)), 10000);
+		v.addEventListener('timeupdate', () => v.currentTime > 0.5 && done());
+	}));
+	await shot(p, 'embed');
+	await p.close();
+});
+
+await test('the watch page refuses to be framed elsewhere', async () => {
+	const before = complaints.length;
+	const p = await elsewhere(`<iframe src="${env.WATCH_talk}"></iframe>`);
+	await p.waitForTimeout(800);
+	that(!p.frames().some(f => f.url().startsWith(base)), 'it was framed');
+	complaints.length = before;	/* the browser's word about the refusal */
+	await p.close();
+});
+
+await test('a recording shows its waveform and plays', async () => {
+	const p = await visit(env.WATCH_sound);
+	await p.waitForSelector('canvas.waveform');
+	await p.waitForTimeout(600);
+	that(await p.evaluate(() => {
+		const c = document.querySelector('canvas.waveform');
+		return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v);
+	}), 'nothing is drawn');
+	await p.click('.big-play');
+	await until(p, () => document.querySelector('video').currentTime > 1);
+	await p.waitForTimeout(300);
+	await shot(p, 'sound');
+	const box = await p.locator('canvas.waveform').boundingBox();
+	await p.mouse.click(box.x + box.width * 0.75, box.y + box.height / 2);
+	await until(p, () => document.querySelector('video').currentTime > 12);
+	await p.close();
+});
+
+await test('a picture is shown', async () => {
+	const p = await visit(env.WATCH_picture);
+	await until(p, () => document.querySelector('img.picture')?.naturalWidth > 100);
+	await p.waitForTimeout(300);
+	await shot(p, 'picture');
+	await p.close();
+});
+
+await test('a document can be opened', async () => {
+	const p = await visit(env.WATCH_document);
+	await p.waitForSelector('.stage.document');
+	await p.waitForTimeout(1200);
+	that(await p.locator('iframe.pdf').count() + await p.locator('img.picture').count() > 0, 'no preview');
+	that(await p.locator('.stage.document a').count() === 1, 'no link');
+	await shot(p, 'document');
+	await p.close();
+});
+
+await test('an expired link says so', async () => {
+	const url = new URL(env.WATCH_talk);
+	url.searchParams.set('t', `1700000000.${'0'.repeat(64)}`);
+	const p = await visit(url.href);
+	await p.waitForSelector('[role=alert]');
+	that((await p.textContent('.state-title')).includes('expired'), await p.textContent('.state-title'));
+	await shot(p, 'expired');
+	await p.close();
+});
+
+await test('an address of nothing says so', async () => {
+	const p = await visit(`${base}/watch/0190aaaa-0000-7000-8000-000000000009`);
+	await p.waitForSelector('[role=alert]');
+	that((await p.textContent('.state-title')).includes('Nothing'), await p.textContent('.state-title'));
+	await p.close();
+});
+
+await test('an asset that is being prepared shows how far it is, then plays', async () => {
+	let asked = 0;
+	const p = await visit(env.WATCH_talk, { before: page => page.route('**/player?*', async route => {
+		if (asked++ > 0)
+			return route.continue();
+		const answer = await route.fetch();
+		const json = await answer.json();
+		Object.assign(json.data, { status: 'processing', progress: 40, playlistUrl: null, renditions: [], captions: [] });
+		return route.fulfill({ json });
+	}) });
+	await p.waitForSelector('.state.waiting progress');
+	that(await p.evaluate(() => document.querySelector('progress').value) === 40, 'no progress');
+	await shot(p, 'waiting');
+	await p.waitForSelector('video');
+	await p.close();
+});
+
+await test('a signed address that runs out while playing is renewed', async () => {
+	const p = await visit(env.WATCH_talk);
+	await until(p, () => document.querySelector('video')?.readyState >= 2);
+	let refuse = true, renewed = 0;
+	await p.route('**/play/**', route => refuse ? route.fulfill({ status: 410, body: '' }) : route.continue());
+	await p.route('**/player?*', route => {
+		refuse = false;
+		renewed++;
+		return route.continue();
+	});
+	await p.evaluate(() => {
+		const v = document.querySelector('video');
+		v.currentTime = v.duration - 3;
+		v.play();
+	});
+	await p.waitForFunction(() => { const v = document.querySelector('video'); return v && !v.paused && v.currentTime > v.duration - 2.5; }, null, { timeout: 20000 });
+	that(renewed === 1, `asked ${renewed} times`);
+	await p.close();
+});
+
+await test('no page asked for anything outside', async () => that(outside.length === 0, outside.join(' ')));
+await test('no page complained', async () => that(complaints.length === 0, complaints.join(' | ')));
+await browser.close();

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the original to the published asset: real files, a real runner, ffmpeg, poppler and kinothek-image in the jail. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/asset.h"
+#include "core/jail.h"
+#include "core/sniff.h"
+#include "core/store.h"
+#include "jobs/runner.h"
+#include "tests/world.h"
+
+/* All that an ingest is made of; transcripts have a test of their own. */
+static struct { const char *name; enum outcome (*run)(struct job *); } const functions[] = {
+	{ "ingest", ingest_run }, { "first_rendition", first_rendition_run }, { "renditions", renditions_run },
+	{ "thumbnail", thumbnail_run }, { "storyboard", storyboard_run }, { "waveform", waveform_run },
+	{ "variants", variants_run }, { "pages", pages_run }, { "publish", publish_run }, { "purge", purge_run },
+};
+#define N_KINDS (sizeof(functions) / sizeof(functions[0]))
+
+/* A file made by a command that writes to $f. */
+static const char *
+make(struct world *w, const char *command)
+{
+	const char *path = arena_printf(w->mem, "%s/made-%p", w->conf->data_dir, (const void *)command);
+
+	setenv("f", path, 1);
+	if (system(command) != 0)
+		fail_msg("%s", command);
+	return path;
+}
+
+/* What `complete` makes of an upload: the row, the original, the first job. */
+static struct uuid
+take_in(struct world *w, const char *file)
+{
+	struct uuid id = world_media(w, "video", "Asset");
+	struct sniff s = sniff_file(file);
+	struct stat st;
+
+	assert_int_equal(stat(file, &st), 0);
+	db_run(w->db, "UPDATE media SET status = 'processing', generation = NULL, type = ?, mime_type = ?, file_size = ? WHERE id = ?",
+	    ARGS(STR(s.type != NULL ? s.type : "video"), STR(s.mime_type != NULL ? s.mime_type : "video/mp4"), INT(st.st_size),
+	    ID(id)));
+	assert_true(store_put(w->mem, file, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id))));
+	ingest_start(w->db, w->tenant_id, id);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	return id;
+}
+
+/* A runner until nothing is left that can be done now. */
+static void
+drain(struct world *w, const struct conf *conf)
+{
+	struct run_kind kinds[N_KINDS];
+	struct run_options options = { .drain = true, .back_off_ms = 3600000 };
+	pid_t pid;
+	int status;
+	size_t i;
+
+	for (i = 0; i < N_KINDS; i++)
+		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run, true };
+	mkdir(conf->run_dir, 0700);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		for (status = 1; status < NSIG; status++)
+			signal(status, SIG_DFL);
+		db_abandon(w->db);
+		_exit(run_jobs(conf, kinds, N_KINDS, &options));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static const char *
+path_of(struct world *w, struct uuid id)
+{
+	return arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id));
+}
+
+static const char *
+column(struct world *w, struct uuid id, const char *name)
+{
+	return db_text(w->db, arena_printf(w->mem, "SELECT %s FROM media WHERE id = ?", name), ARGS(ID(id)));
+}
+
+static bool
+published(struct world *w, struct uuid id, const char *file)
+{
+	const char *key = arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, id), column(w, id, "generation"), file);
+	struct stat st;
+
+	return stat(store_path(w->mem, key), &st) == 0 && st.st_size > 0 && (st.st_mode & 0777) == 0644;
+}
+
+static int64_t
+rows(struct world *w, struct uuid id, const char *kind)
+{
+	return number(w, "FROM renditions r JOIN media m ON m.id = r.media_id AND m.generation = r.generation WHERE m.id = ? "
+	    "AND r.kind = ?", ARGS(ID(id), STR(kind)));
+}
+
+static const char *
+metadata(struct world *w, struct uuid id, const char *kind)
+{
+	return db_text(w->db, "SELECT data FROM metadata WHERE media_id = ? AND kind = ?", ARGS(ID(id), STR(kind)));
+}
+
+/* As long as the steps of the finished ingest say so. */
+static void
+succeeded(struct world *w, struct uuid id)
+{
+	struct req *r = call(w, "GET", path_of(w, id), NULL);
+
+	if (strcmp(text(w, r, "data.ingestJob.status"), "succeeded") != 0 || strcmp(text(w, r, "data.status"), "ready") != 0)
+		fail_msg("%s", buf_string(&r->out));
+}
+
+static void
+a_picture_becomes_ready_upright_and_in_smaller_forms(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 1000x700 plasma:red-blue -rotate 90 -define exif:Orientation=6 "
+	    "-orient LeftBottom \"tiff:$f\""));
+	struct req *r;
+
+	drain(w, w->conf);
+	succeeded(w, id);
+	r = call(w, "GET", path_of(w, id), NULL);
+	assert_string_equal(text(w, r, "data.type"), "image");
+	assert_string_equal(text(w, r, "data.mimeType"), "image/tiff");
+	assert_string_equal(text(w, r, "data.width"), "1000");
+	assert_string_equal(text(w, r, "data.height"), "700");
+	assert_string_equal(text(w, r, "data.thumbnail.width"), "640");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.1.name"), "variants");
+	assert_int_equal(rows(w, id, "image"), 6);
+	assert_int_equal(rows(w, id, "poster"), 1);
+	assert_true(published(w, id, "1000.webp") && published(w, id, "320.jpg") && published(w, id, "poster.jpg"));
+	assert_non_null(strstr(metadata(w, id, "file"), "\"orientation\":8"));
+	assert_non_null(strstr(metadata(w, id, "file"), "\"mimeType\":\"image/tiff\""));
+}
+
+static void
+a_document_gives_pages_text_and_a_pdf(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 200x300 xc:white xc:gray \"pdf:$f\" 2>/dev/null || "
+	    "printf '%%PDF-1.4\\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>endobj "
+	    "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\\ntrailer<</Root 1 0 R>>\\n%%%%EOF\\n' >\"$f\""));
+	struct uuid other = take_in(w, make(w, "printf 'Gr\\374\\337e aus K\\366ln\\n' >\"$f\""));
+
+	drain(w, w->conf);
+	succeeded(w, id);
+	assert_string_equal(column(w, id, "page_count"), "2");
+	assert_true(published(w, id, "document.pdf") && published(w, id, "poster.jpg"));
+	assert_int_equal(rows(w, id, "pdf"), 1);
+	assert_non_null(strstr(metadata(w, id, "file"), "\"pageCount\":2"));
+	assert_string_equal(metadata(w, id, "documentContent"), "{\"pages\":[]}");
+	succeeded(w, other);
+	assert_string_equal(column(w, other, "mime_type"), "text/plain");
+	assert_string_equal(metadata(w, other, "documentContent"), "{\"pages\":[{\"page\":1,\"text\":\"Gr\xc3\xbc\xc3\x9f" "e aus K\xc3\xb6ln\"}]}");
+	assert_int_equal(rows(w, other, "pdf"), 0);
+	assert_true(published(w, other, "poster.jpg"));
+	/* The original stays what it was, for nobody but us. */
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, other))), 15);
+}
+
+static void
+a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
+{
+	struct world *w = *state;
+	struct uuid video = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:r=25:d=3 -f lavfi -i sine=d=3 "
+	    "-c:v libx264 -preset ultrafast -metadata:s:a:0 language=ger -f mp4 \"$f\""));
+	struct uuid audio = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=3 -f mp4 \"$f\""));
+	struct req *r;
+
+	db_run(w->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, transcript_language_codes, "
+	    "media_id, expires_at, created_at, updated_at) VALUES (?, ?, ?, 'x', 'x', 'put', '[]', ?, 0, 0, 0)",
+	    ARGS(ID(uuid_new()), ID(w->tenant_id), ID(w->client_id), ID(audio)));
+	drain(w, w->conf);
+	r = call(w, "GET", path_of(w, video), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.type"), "video");
+	assert_string_equal(text(w, r, "data.mimeType"), "video/mp4");
+	assert_string_equal(text(w, r, "data.width"), "320");
+	assert_string_equal(text(w, r, "data.frameRate"), "25");
+	assert_string_equal(text(w, r, "data.languageCode"), "de");
+	assert_non_null(text(w, r, "data.playlistUrl"));
+	assert_true(published(w, video, "master.m3u8"));
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'succeeded'", ARGS(ID(video))), 7);
+	/* The transcript waits for a runner that takes it; all else does not wait for the transcript. */
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe' AND state = 'ready' "
+	    "AND JSON_VALUE(args, '$.languageCode') = 'de'", ARGS(ID(video))), 1);
+
+	r = call(w, "GET", path_of(w, audio), NULL);
+	assert_string_equal(text(w, r, "data.type"), "audio");
+	assert_string_equal(text(w, r, "data.mimeType"), "audio/mp4");
+	assert_null(text(w, r, "data.width"));
+	succeeded(w, audio);
+	/* Nobody asked for a transcript. */
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe'", ARGS(ID(audio))), 0);
+}
+
+static void
+what_cannot_be_used_fails_with_its_reason(void **state)
+{
+	static const struct { const char *command, *code; } bad[] = {
+		{ ": >\"$f\"", "empty_file" },
+		{ "printf '#EXTM3U\\n#EXTINF:1,\\nfile:///etc/passwd\\n' >\"$f\"", "format_not_allowed" },
+		{ "printf '<html><script>' >\"$f\"", "format_not_allowed" },
+		{ "cp /bin/true \"$f\"", "format_not_allowed" },
+		{ "head -c 4096 /dev/zero >\"$f\"", "unknown_format" },
+		{ "printf '\\211PNG\\r\\n\\032\\n\\0\\0\\0\\015IHDR\\0\\0\\372\\372\\0\\0\\372\\372\\001\\0\\0\\0\\0\\0\\0\\0\\0' >\"$f\"",
+		    "too_many_pixels" },
+		{ "/usr/bin/convert -size 900x900 plasma: jpeg:- 2>/dev/null | head -c 30000 >\"$f\"", "truncated" },
+		{ "printf '%%PDF-1.4\\n1 0 obj' >\"$f\"", "truncated" },
+		{ "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:d=2 -f mp4 \"$f\" && truncate -s 20000 \"$f\"", "truncated" },
+		{ "ffmpeg -v error -y -f lavfi -i anullsrc=r=1000:cl=mono -t 1 -c:a pcm_u8 -f wav -rf64 always \"$f\" && "
+		    "truncate -s 47M \"$f\" && printf '\\0\\0\\360\\2\\0\\0\\0\\0\\0\\0\\357\\2' | "
+		    "dd of=\"$f\" bs=1 seek=20 conv=notrunc 2>/dev/null", "too_long" },
+	};
+	struct world *w = *state;
+	struct uuid ids[sizeof(bad) / sizeof(bad[0])];
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		ids[i] = take_in(w, make(w, bad[i].command));
+	drain(w, w->conf);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		r = call(w, "GET", path_of(w, ids[i]), NULL);
+		if (text(w, r, "data.ingestJob.error.code") == NULL ||
+		    strcmp(text(w, r, "data.ingestJob.error.code"), bad[i].code) != 0)
+			fail_msg("%s: %s", bad[i].command, buf_string(&r->out));
+		assert_string_equal(text(w, r, "data.status"), "failed");
+		assert_non_null(text(w, r, "data.ingestJob.error.remedy"));
+		assert_int_equal(number(w, "FROM renditions WHERE media_id = ?", ARGS(ID(ids[i]))), 0);
+	}
+}
+
+static void
+a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 900x900 plasma: \"jpeg:$f\"")), job;
+	const char *first, *second, *key = arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id));
+	struct req *r;
+
+	drain(w, w->conf);
+	succeeded(w, id);
+	first = column(w, id, "generation");
+
+	job = ingest_start(w->db, w->tenant_id, id);
+	assert_string_equal(column(w, id, "generation"), first);
+	drain(w, w->conf);
+	succeeded(w, id);
+	second = column(w, id, "generation");
+	assert_string_equal(second, uuid_text(w->mem, job));
+	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))), 0);
+	/* Addresses given out before stay good until they expire: the old files go later. */
+	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s/320.jpg", uuid_text(w->mem, id), first)) > 0);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed'", ARGS(ID(id))), 1);
+	assert_true(published(w, id, "900.jpg"));
+
+	/* A picture whose header is fine and whose rest is missing fails in a later step. */
+	assert_int_equal(truncate(store_path(w->mem, key), 30000), 0);
+	job = ingest_start(w->db, w->tenant_id, id);
+	drain(w, w->conf);
+	r = call(w, "GET", path_of(w, id), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "failed");
+	assert_string_equal(text(w, r, "data.ingestJob.error.code"), "truncated");
+	assert_string_equal(column(w, id, "generation"), second);
+	assert_true(published(w, id, "900.jpg"));
+	assert_int_equal(rows(w, id, "image"), 6);
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", uuid_text(w->mem, id), uuid_text(w->mem, job))), -1);
+}
+
+static void
+a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 100x100 xc:red \"png:$f\"")), gone;
+	struct conf full = *w->conf;
+
+	full.free_space = INT64_C(1) << 50;
+	drain(w, &full);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'delayed' AND JSON_VALUE(error, '$.code') = 'no_space'",
+	    ARGS(ID(id))), 1);
+	assert_string_equal(column(w, id, "status"), "processing");
+
+	gone = take_in(w, make(w, "/usr/bin/convert -size 110x110 xc:red \"png:$f\""));
+	db_run(w->db, "DELETE FROM media WHERE id = ?", ARGS(ID(gone)));
+	drain(w, w->conf);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'failed' AND JSON_VALUE(error, '$.code') = 'asset_gone'",
+	    ARGS(ID(gone))), 1);
+}
+
+static int
+open_world(void **state)
+{
+	static struct arena *mem;
+
+	mem = arena_new(1 << 20);
+	if (getenv("KINOTHEK_BUILD") != NULL)
+		setenv("KINOTHEK_LIBEXEC", getenv("KINOTHEK_BUILD"), 0);
+	return world_open(state) != 0 || jail_check(mem, false) != NULL;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_picture_becomes_ready_upright_and_in_smaller_forms),
+		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
+		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
+		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
+		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
+		WORLD_TEST(a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go),
+	};
+
+	return cmocka_run_group_tests(tests, open_world, world_close);
+}
