@@ -187,7 +187,7 @@ sound_graph(struct order *o, struct buf *out)
 		buf_text(out, "pan=stereo|c0=c0|c1=c1");	/* tracks of a recorder, not a layout */
 	else
 		buf_text(out, "aformat=channel_layouts=stereo");
-	if (f->video != NULL && f->duration_exact)
+	if (f->video != NULL && f->duration_exact && f->video->duration_ms > 0)
 		buf_printf(out, ",apad=whole_dur=%.3f", (double)f->duration_ms / 1000);
 	buf_text(out, "[a]");
 }
@@ -420,8 +420,9 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct av_faul
 	const struct av_file *f = o->work->file;
 	int64_t longest = 0, slack = f->duration_ms / 20 > 1000 ? f->duration_ms / 20 : 1000;
 
+	/* The sound has been filled up to the promised length where that of the picture is known: it proves nothing then. */
 	for (size_t i = 0; i < n; i++)
-		if (made[i].duration_ms > longest)
+		if (made[i].duration_ms > longest && (made[i].width > 0 || f->video == NULL || f->video->duration_ms == 0))
 			longest = made[i].duration_ms;
 	if (f->duration_exact && f->duration_ms - longest > slack)
 		return av_refuse(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",

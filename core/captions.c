@@ -14,6 +14,7 @@ enum {
 };
 
 struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined; };
+struct pieces { struct piece *at; size_t n; };
 struct cue { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; };
 struct cues { struct cue *at; size_t n; };
 
@@ -53,20 +54,20 @@ add_pieces(struct piece *out, const struct word *w)
 	return n;
 }
 
-static struct piece *
-pieces(struct arena *mem, const struct paragraph *p, size_t *n)
+static struct pieces
+pieces_of(struct arena *mem, const struct paragraph *p)
 {
 	struct list words = p->words.n > 0 ? p->words : transcript_spread(mem, p->text, p->start.ms, p->end.ms);
 	const struct word *w = words.rows;
-	struct piece *out;
+	struct pieces out = { NULL, 0 };
 	size_t i, room = 0;
 
 	for (i = 0; i < words.n; i++)
 		room += utf8_length(w[i].text) / LINE + 1;
-	out = arena_array(mem, room, sizeof(*out));
-	for (*n = i = 0; i < words.n; i++)
+	out.at = arena_array(mem, room, sizeof(struct piece));
+	for (i = 0; i < words.n; i++)
 		if (w[i].text[0] != '\0')
-			*n += add_pieces(out + *n, &w[i]);
+			out.n += add_pieces(out.at + out.n, &w[i]);
 	return out;
 }
 
@@ -161,19 +162,19 @@ static struct cues
 make_cues(struct arena *mem, const struct list *paragraphs)
 {
 	const struct paragraph *p = paragraphs->rows;
-	struct piece **parts = arena_array(mem, paragraphs->n, sizeof(*parts));
-	size_t *counts = arena_array(mem, paragraphs->n, sizeof(*counts)), total = 0, i, at, n;
+	struct pieces *parts = arena_array(mem, paragraphs->n, sizeof(*parts));
+	size_t total = 0, i, at, n;
 	struct cues c = { NULL, 0 };
 
 	for (i = 0; i < paragraphs->n; i++) {
-		parts[i] = pieces(mem, &p[i], &counts[i]);
-		total += counts[i];
+		parts[i] = pieces_of(mem, &p[i]);
+		total += parts[i].n;
 	}
 	c.at = arena_array(mem, total, sizeof(struct cue));
 	for (i = 0; i < paragraphs->n; i++)
-		for (at = 0; at < counts[i]; at += n) {
-			n = cue_length(parts[i] + at, counts[i] - at);
-			c.at[c.n++] = (struct cue){ parts[i] + at, n, 0, 0, p[i].speaker };
+		for (at = 0; at < parts[i].n; at += n) {
+			n = cue_length(parts[i].at + at, parts[i].n - at);
+			c.at[c.n++] = (struct cue){ parts[i].at + at, n, 0, 0, p[i].speaker };
 		}
 	set_times(&c);
 	return c;

@@ -27,8 +27,8 @@ struct target {
 };
 
 struct transfer {
-	const struct web_call *call;
-	const struct target *target;
+	struct web_call *call;
+	struct target *target;
 	struct buf body;
 	size_t max;
 	bool too_large;
@@ -355,7 +355,7 @@ set_body(CURL *c, const struct web_call *call, curl_mime **mime)
 static void
 set_limits(CURL *c, struct transfer *t)
 {
-	const struct web_call *call = t->call;
+	struct web_call *call = t->call;
 
 	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(c, CURLOPT_PROXY, "");
@@ -366,12 +366,12 @@ set_limits(CURL *c, struct transfer *t)
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)(call->timeout > 0 ? call->timeout : 30));
 	curl_easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->max);
 	curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_socket);
-	curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, (void *)(uintptr_t)t->target);
+	curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t->target);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(c, CURLOPT_XFERINFODATA, (void *)(uintptr_t)call);
+	curl_easy_setopt(c, CURLOPT_XFERINFODATA, call);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "Kinothek");
 }
 
@@ -413,8 +413,7 @@ read_answer(struct arena *mem, CURL *c, struct web_answer *a, const char **locat
 
 /* One request to one checked target.  *location is where the answer redirects to, or NULL. */
 static void
-transfer(struct arena *mem, const struct web_call *call, const struct target *target, struct web_answer *a,
-    const char **location)
+transfer(struct arena *mem, struct web_call *call, struct target *target, struct web_answer *a, const char **location)
 {
 	struct transfer t = { call, target, BUF(mem), call->max_size > 0 ? call->max_size : 1 << 20, false };
 	struct curl_slist *resolve = pinned(mem, target), *headers = header_list(call->headers);

@@ -76,8 +76,10 @@ class Transcript {
 		this.scrolled = 0;
 		video.addEventListener('timeupdate', () => this.update());
 		video.addEventListener('seeking', () => this.update());
-		for (const event of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+		for (const event of ['wheel', 'touchmove', 'keydown'])
 			this.list.addEventListener(event, () => this.letGo(), { passive: true });
+		/* The scroll bar; a line is clicked, and the button must not appear under the pointer meanwhile. */
+		this.list.addEventListener('pointerdown', e => e.target === this.list && this.letGo());
 		this.follow.onclick = () => {
 			this.scrolled = 0;
 			this.follow.hidden = true;

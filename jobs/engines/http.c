@@ -92,6 +92,13 @@ put_number(unsigned char *at, uint32_t n, int bytes)
 		*at++ = n & 0xff;
 }
 
+static void
+put_text(unsigned char *at, const char *text)
+{
+	while (*text != '\0')
+		*at++ = (unsigned char)*text++;
+}
+
 /* The samples as a WAV file in memory, or NULL when they cannot be read. */
 static const void *
 wav(struct session *s, struct span chunk, size_t *n)
@@ -100,7 +107,8 @@ wav(struct session *s, struct span chunk, size_t *n)
 	unsigned char *out = arena_alloc(s->scratch, 44 + bytes);
 	ssize_t r = 1;
 
-	memcpy(out, "RIFF....WAVEfmt ", 16);
+	put_text(out, "RIFF");
+	put_text(out + 8, "WAVEfmt ");
 	put_number(out + 4, (uint32_t)(36 + bytes), 4);
 	put_number(out + 16, 16, 4);
 	put_number(out + 20, 1, 2);
@@ -109,7 +117,7 @@ wav(struct session *s, struct span chunk, size_t *n)
 	put_number(out + 28, PCM_RATE * 2, 4);
 	put_number(out + 32, 2, 2);
 	put_number(out + 34, 16, 2);
-	memcpy(out + 36, "data", 4);
+	put_text(out + 36, "data");
 	put_number(out + 40, (uint32_t)bytes, 4);
 	while (got < bytes && r > 0) {
 		r = pread(s->hearing->pcm, out + 44 + got, bytes - got, chunk.start * PCM_BYTES_PER_MS + (off_t)got);

@@ -189,7 +189,6 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	for (i = 0; i < 4; i++) {
 		before = arena_used(w->mem);
 		assert_int_equal(call(w, "GET", paths[i], NULL)->status, 200);
-		print_message("%zu MiB\n", (arena_used(w->mem) - before) >> 20);
 		assert_true(arena_used(w->mem) - before < 60 << 20);
 	}
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Playlists, to the letter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/playlist.h"
+
+static int
+setup(void **state)
+{
+	*state = arena_new(64 << 20);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	arena_free(*state);
+	return 0;
+}
+
+static struct rendition_row
+size(const char *file, int64_t width, int64_t height, int64_t average, int64_t peak)
+{
+	return (struct rendition_row){ .kind = "hls", .mime_type = PLAYLIST_TYPE, .file = file, .width = { width, true },
+	    .height = { height, true }, .bitrate = { average, true }, .peak_bitrate = { peak, true }, .frame_rate = 30000.0 / 1001,
+	    .codecs = "avc1.64001f" };
+}
+
+static struct rendition_row
+sound(void)
+{
+	return (struct rendition_row){ .kind = "audio", .mime_type = PLAYLIST_TYPE, .file = "g/audio.m3u8",
+	    .bitrate = { 128000, true }, .peak_bitrate = { 131000, true }, .codecs = "mp4a.40.2" };
+}
+
+static void
+a_master_names_each_size_with_its_sound_smallest_first(void **state)
+{
+	const struct rendition_row rows[] = { size("g/720p.m3u8", 1280, 720, 2000000, 2500000), sound(),
+	    size("g/360p.m3u8", 640, 360, 700000, 900000), { .kind = "mp4", .mime_type = "video/mp4", .file = "g/download.mp4" } };
+
+	assert_string_equal(playlist_master(*state, rows, 4, "de"),
+	    "#EXTM3U\n"
+	    "#EXT-X-VERSION:7\n"
+	    "#EXT-X-INDEPENDENT-SEGMENTS\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"de\",LANGUAGE=\"de\",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"audio.m3u8\"\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=1031000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=640x360,"
+	    "FRAME-RATE=29.970,AUDIO=\"audio\"\n"
+	    "360p.m3u8\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=2631000,AVERAGE-BANDWIDTH=2128000,CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=1280x720,"
+	    "FRAME-RATE=29.970,AUDIO=\"audio\"\n"
+	    "720p.m3u8\n");
+}
+
+static void
+a_master_without_sound_has_no_audio_group(void **state)
+{
+	const struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 900000) };
+	const char *text = playlist_master(*state, rows, 1, "de");
+
+	assert_null(strstr(text, "AUDIO"));
+	assert_non_null(strstr(text, "CODECS=\"avc1.64001f\","));
+}
+
+static void
+a_master_of_sound_alone_offers_the_sound_itself(void **state)
+{
+	const struct rendition_row rows[] = { sound(), { .kind = "audio", .mime_type = "audio/mp4", .file = "g/sound.m4a" } };
+
+	assert_string_equal(playlist_master(*state, rows, 2, NULL),
+	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=131000,AVERAGE-BANDWIDTH=128000,CODECS=\"mp4a.40.2\"\naudio.m3u8\n");
+}
+
+static void
+no_language_can_break_out_of_its_quotes(void **state)
+{
+	const struct rendition_row rows[] = { sound(), size("g/360p.m3u8", 640, 360, 700000, 900000) };
+	const char *text = playlist_master(*state, rows, 2, "x\",URI=\"evil\n#EXT");
+
+	assert_null(strstr(text, "URI=\"evil"));
+	assert_null(strstr(text, "\n#EXT\""));
+}
+
+static void
+a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up(void **state)
+{
+	struct fragment *at = arena_array(*state, 3000, sizeof(*at));
+	struct fragments f = { .at = at, .n = 2, .timescale = 30000, .init_size = 800 };
+	int64_t sum = 0;
+	const char *text;
+
+	at[0] = (struct fragment){ 800, 5000, 120120 };
+	at[1] = (struct fragment){ 5800, 100, 1001 };
+	assert_string_equal(playlist_media(*state, &f, "360p.mp4"),
+	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:0\n#EXT-X-PLAYLIST-TYPE:VOD\n"
+	    "#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"360p.mp4\",BYTERANGE=\"800@0\"\n"
+	    "#EXTINF:4.004000,\n#EXT-X-BYTERANGE:5000@800\n360p.mp4\n"
+	    "#EXTINF:0.033367,\n#EXT-X-BYTERANGE:100@5800\n360p.mp4\n#EXT-X-ENDLIST\n");
+	f.n = 3000;
+	for (size_t i = 0; i < f.n; i++)
+		at[i] = (struct fragment){ 800 + (int64_t)i * 10, 10, 95095 };		/* 3.1698333… s */
+	text = playlist_media(*state, &f, "x.mp4");
+	for (const char *p = text; (p = strstr(p, "#EXTINF:")) != NULL; p += 8) {
+		int64_t s = strtoll(p + 8, NULL, 10), us = strtoll(strchr(p, '.') + 1, NULL, 10);
+
+		sum += s * 1000000 + us;
+	}
+	assert_int_equal(sum, 9509500000);
+}
+
+static void
+bit_rates_are_those_of_the_segments(void **state)
+{
+	const struct fragment at[] = { { 0, 50000, 4000 }, { 50000, 100000, 4000 }, { 150000, 9000, 40 } };
+	const struct fragments f = { .at = at, .n = 3, .timescale = 1000, .duration = 8040 };
+
+	assert_int_equal(playlist_bit_rate(&f), 158208);
+	assert_int_equal(playlist_peak_rate(&f), 200000);
+}
+
+int
+main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_master_names_each_size_with_its_sound_smallest_first),
+		TEST(a_master_without_sound_has_no_audio_group),
+		TEST(a_master_of_sound_alone_offers_the_sound_itself),
+		TEST(no_language_can_break_out_of_its_quotes),
+		TEST(a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up),
+		TEST(bit_rates_are_those_of_the_segments),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
