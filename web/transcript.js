@@ -78,8 +78,8 @@ class Transcript {
 		video.addEventListener('seeking', () => this.update());
 		for (const event of ['wheel', 'touchmove', 'keydown'])
 			this.list.addEventListener(event, () => this.letGo(), { passive: true });
-		/* The scroll bar; a line is clicked, and the button must not appear under the pointer meanwhile. */
-		this.list.addEventListener('pointerdown', e => e.target === this.list && this.letGo());
+		this.list.addEventListener('pointerdown', e => e.target === this.list && this.letGo());	/* the scroll bar */
+		this.list.addEventListener('scroll', () => this.offerReturn(), { passive: true });
 		this.follow.onclick = () => {
 			this.scrolled = 0;
 			this.follow.hidden = true;
@@ -105,9 +105,16 @@ class Transcript {
 		this.update();
 	}
 
+	/* The reader moves the list: it stays where they want it for a while. */
 	letGo() {
 		this.scrolled = Date.now();
-		this.follow.hidden = this.video.paused;
+	}
+
+	offerReturn() {
+		const item = this.lines[this.now]?.item;
+		const top = (item?.offsetTop ?? 0) - this.list.scrollTop;
+
+		this.follow.hidden = !item || Date.now() - this.scrolled > REST_MS || (top > -item.offsetHeight && top < this.list.clientHeight);
 	}
 
 	update() {
@@ -139,7 +146,11 @@ class Transcript {
 		this.matches = this.lines.filter(line => mark(line, needle));
 		this.at = -1;
 		this.panel.classList.toggle('searching', needle !== '');
-		this.lines.forEach(l => l.item.classList.toggle('match', this.matches.includes(l)));
+		const matching = new Set(this.matches);
+		for (const l of this.lines) {
+			l.item.classList.toggle('match', matching.has(l));
+			l.item.classList.remove('chosen');
+		}
 		this.output.textContent = needle ? (this.matches.length ? `${this.matches.length}` : 'none') : '';
 		this.form.querySelectorAll('[data-step]').forEach(b => b.disabled = this.matches.length === 0);
 		if (this.matches.length)

@@ -47,8 +47,20 @@ serve(int argc, char **argv)
 	return 0;
 }
 
+/* As systemd hands it over: on fd 3, with words about it in the environment. */
+static void
+hand_over(int sock)
+{
+	char number[16];
+
+	snprintf(number, sizeof number, "%d", (int)getpid());
+	dup2(sock, 3);
+	setenv("LISTEN_PID", number, 1);
+	setenv("LISTEN_FDS", "1", 1);
+}
+
 static pid_t
-start(int in, char *const *options)
+start_with(int in, bool systemd, char *const *options)
 {
 	char *argv[12] = { (char *)(uintptr_t)"/proc/self/exe", (char *)(uintptr_t)"--serve" };
 	pid_t pid;
@@ -61,12 +73,20 @@ start(int in, char *const *options)
 		int log = open("/dev/null", O_WRONLY);
 
 		dup2(log, 2);
-		if (in > 0)
+		if (systemd)
+			hand_over(in);
+		else if (in > 0)
 			dup2(in, 0);
 		execv(argv[0], argv);
 		_exit(127);
 	}
 	return pid;
+}
+
+static pid_t
+start(int in, char *const *options)
+{
+	return start_with(in, false, options);
 }
 #define OPTIONS(...) ((char *const[]){ __VA_ARGS__, NULL })
 #define O(text) ((char *)(uintptr_t)(text))
@@ -214,6 +234,24 @@ a_socket_on_fd_0_is_served_without_a_master(void **state)
 }
 
 static void
+a_socket_of_systemd_is_served_also_after_sighup(void **state)
+{
+	int sock = listening_socket(), first;
+	pid_t master = start_with(sock, true, OPTIONS(O("--workers"), O("1")));
+
+	first = answer(ask("0"));
+	assert_true(first > 0);
+	kill(master, SIGHUP);
+	usleep(100000);
+	assert_true(answer(ask("0")) > 0);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+	assert_int_equal(access(path, F_OK), 0);	/* it is not ours to remove */
+	close(sock);
+	unlink(path);
+}
+
+static void
 a_socket_in_use_is_not_taken(void **state)
 {
 	pid_t first = start(0, OPTIONS(O("--socket"), path, O("--workers"), O("1"))), second;
@@ -285,6 +323,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(sighup_starts_anew_and_loses_no_request),
 		cmocka_unit_test(a_request_waits_in_an_inherited_socket_while_the_servers_change),
 		cmocka_unit_test(a_socket_on_fd_0_is_served_without_a_master),
+		cmocka_unit_test(a_socket_of_systemd_is_served_also_after_sighup),
 		cmocka_unit_test(a_socket_in_use_is_not_taken),
 		cmocka_unit_test(wrong_options_end_with_a_usage_error),
 		cmocka_unit_test(a_stale_socket_file_is_replaced),
