@@ -29,7 +29,7 @@ struct av_video {
 	int coded_width, coded_height;
 	int width, height;				/* as seen: upright, square pixels */
 	int rotation;					/* clockwise turn that makes it upright: 0, 90, 180, 270 */
-	bool mirrored, interlaced, hdr;
+	bool mirrored, interlaced, hdr, full_range;
 	struct av_ratio rate;				/* what the file claims on average */
 	struct av_ratio out_rate;			/* constant rate of what we make of it */
 	int64_t start_ms, duration_ms;			/* duration 0 = unknown */

@@ -132,21 +132,37 @@ av_tone_filters(struct arena *mem, const struct av_video *v, int width, int heig
 	if (!v->hdr && !wide)
 		return "";
 	if (!v->hdr)
-		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:r=tv,", width,
+		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:r=tv,format=yuv420p,", width,
 		    height, transfer);
 	return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=linear:npl=100,format=gbrpf32le,"
-	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,", width, height, transfer);
+	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,format=yuv420p,", width, height, transfer);
+}
+
+/* Conversions that are needed in no usual file cost a pass over each frame in all of them, so they are asked for singly. */
+static const char *
+scale_filter(struct arena *mem, const struct av_video *v, int width, int height, const char *matrix)
+{
+	const bool plain = strcmp(v->pixel_format, "yuv420p") == 0 && !v->full_range;
+	/* Averaging is as good as a sharper filter once two pixels and more go into one, and cheaper. */
+	const char *how = v->width >= 2 * width ? "area" : "bicubic";
+
+	if (plain && v->rotation % 180 == 0 && v->coded_width == width && v->coded_height == height)
+		return "";
+	if (plain || v->hdr)
+		return arena_printf(mem, "scale=%d:%d:flags=%s,", width, height, how);
+	return arena_printf(mem, "scale=%d:%d:flags=%s:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,", width, height, how,
+	    matrix, matrix);
 }
 
 const char *
 av_size_filters(struct arena *mem, const struct av_video *v, int width, int height)
 {
-	const char *matrix = matrix_of(v), *scale = strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m";
-	const char *primaries = strcmp(matrix, "bt470bg") == 0 ? "bt470bg" : strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m";
+	const char *matrix = matrix_of(v);
+	const bool bt709 = strcmp(matrix, "bt709") == 0;
 
-	return arena_printf(mem, "scale=%d:%d:flags=bicubic:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,setsar=1,"
-	    "format=yuv420p,setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s", width, height, scale, scale,
-	    matrix, primaries, strcmp(matrix, "bt709") == 0 ? "bt709" : "smpte170m");
+	return arena_printf(mem, "%ssetsar=1,format=yuv420p,setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s",
+	    scale_filter(mem, v, width, height, bt709 ? "bt709" : "smpte170m"), matrix,
+	    matrix, bt709 ? "bt709" : "smpte170m");
 }
 
 /* The picture: deinterlaced, brought to a constant rate from 0 on, tone-mapped, and split into the sizes. */
@@ -270,6 +286,9 @@ encode(struct order *o, struct av_fault *fault)
 	if (o->sound)
 		sound_graph(o, &graph);
 	av_add(t, "-progress", "pipe:3", "-stats_period", "0.5");
+	/* Much shrunk, nobody sees the block edges of frames that no other frame builds on. */
+	if (o->n == 1 && f->video->height >= 2 * o->rungs[0].height)
+		av_add(t, "-skip_loop_filter", "noref");
 	av_input(t, f->path, f->container);
 	av_add(t, "-filter_complex", buf_string(&graph));
 	for (size_t i = 0; i < o->n; i++)

@@ -44,7 +44,7 @@ static const struct record tags_record = RECORD("Tags", struct tags, tags_fields
 struct stream {
 	int64_t index, width, height, channels;
 	const char *codec_name, *codec_type, *codec_tag_string, *pix_fmt, *sample_aspect_ratio, *field_order;
-	const char *color_transfer, *color_primaries, *color_space, *r_frame_rate, *avg_frame_rate, *start_time, *duration;
+	const char *color_transfer, *color_primaries, *color_space, *color_range, *r_frame_rate, *avg_frame_rate, *start_time, *duration;
 	const char *sample_rate, *nb_frames;
 	struct nested disposition, tags;
 	struct list side_data_list;
@@ -63,6 +63,7 @@ static const struct field stream_fields[] = {
 	FIELD(struct stream, color_transfer, .json = "color_transfer", .doc = "Transfer"),
 	FIELD(struct stream, color_primaries, .json = "color_primaries", .doc = "Primaries"),
 	FIELD(struct stream, color_space, .json = "color_space", .doc = "Matrix"),
+	FIELD(struct stream, color_range, .json = "color_range", .doc = "tv or pc"),
 	FIELD(struct stream, r_frame_rate, .json = "r_frame_rate", .doc = "Lowest rate that fits all time stamps"),
 	FIELD(struct stream, avg_frame_rate, .json = "avg_frame_rate", .doc = "Frames over duration"),
 	FIELD(struct stream, start_time, .json = "start_time", .doc = "Seconds"),
@@ -92,7 +93,7 @@ static const struct field probe_fields[] = {
 static const struct record probe_record = RECORD("Probe", struct probe, probe_fields);
 
 static const char entries[] = "format=format_name,duration,start_time,bit_rate:stream=index,width,height,channels,codec_name,"
-    "codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,"
+    "codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,color_range,"
     "r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,nb_frames:stream_tags=language,title,DURATION:"
     "stream_disposition=default,attached_pic,timed_thumbnails,comment,visual_impaired:"
     "stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
@@ -262,6 +263,7 @@ video_of(struct arena *mem, const struct stream *s)
 	v->transfer = s->color_transfer;
 	v->primaries = s->color_primaries;
 	v->matrix = s->color_space;
+	v->full_range = s->color_range != NULL && strcmp(s->color_range, "pc") == 0;
 	v->hdr = is_one_of(s->color_transfer, "smpte2084 arib-std-b67");
 	v->interlaced = is_one_of(s->field_order, "tt bb tb bt");
 	v->rate = ratio_of(s->avg_frame_rate, '/');

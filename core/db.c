@@ -371,7 +371,7 @@ run_once(struct db *db, struct statement *s, const struct arg *args, int *err)
 	unsigned n = 0;
 
 	memset(in, 0, sizeof(in[0]) * (s->n_args < MAX_ARGS ? s->n_args + 1 : MAX_ARGS));
-	for (; args[n].kind != ARG_END && n < MAX_ARGS; n++)
+	for (; n < MAX_ARGS && args[n].kind != ARG_END; n++)
 		if (n < s->n_args)
 			bind_arg(&in[n], &args[n]);
 	if (n != s->n_args) {

@@ -69,7 +69,7 @@ image_helper(struct arena *mem, const char *const *args, const char *path, const
 	size_t i;
 
 	*out = NULL;
-	for (i = 0; args[i] != NULL && i < 6; i++)
+	for (i = 0; i < 6 && args[i] != NULL; i++)
 		argv[i + 1] = args[i];
 	jail.in = open(path, O_RDONLY | O_CLOEXEC);
 	if (jail.in == -1)

@@ -55,8 +55,9 @@ static const struct field job_fields[] = {
 	FIELD(struct job_row, ingest_id, .doc = "The first job of the ingest that it is a step of"),
 	FIELD(struct job_row, kind, .on = FILTER | SORT, .required = true, .doc = "What it does"),
 	FIELD(struct job_row, status, .on = FILTER, .required = true, .sql = "IF(t.state = 'ready', 'queued', t.state)",
-	    .one_of = "waiting delayed queued running succeeded failed cancelled", .doc = "waiting: on other jobs; delayed: until "
-	    "its next attempt; queued: until a runner is free"),
+	    .one_of = "waiting delayed queued running succeeded failed cancelled",
+	    .doc = "waiting: on other jobs; delayed: until "
+		   "its next attempt; queued: until a runner is free"),
 	FIELD(struct job_row, progress, .required = true, .max = 100, .doc = "Percent"),
 	FIELD(struct job_row, attempt, .required = true, .max = 1000, .doc = "Attempts so far"),
 	FIELD(struct job_row, max_attempts, .required = true, .max = 1000, .doc = "Attempts after which it has failed"),
@@ -65,8 +66,8 @@ static const struct field job_fields[] = {
 	FIELD(struct job_row, created_at, .on = SORT, .required = true, .doc = "When it was added"),
 	FIELD(struct job_row, started_at, .doc = "When the last attempt began"),
 	FIELD(struct job_row, finished_at, .doc = "When it reached its final state"),
-	FIELD(struct job_row, updated_at, .required = true, .sql = "GREATEST(t.created_at, t.started_at, t.finished_at)",
-	    .doc = "When its state changed last"),
+	FIELD(struct job_row, updated_at, .required = true,
+	    .sql = "GREATEST(t.created_at, t.started_at, t.finished_at)", .doc = "When its state changed last"),
 	FIELD(struct job_row, version, .on = HIDDEN, .sql = "t.fence * 1000 + t.progress", .doc = "For the ETag"),
 };
 const struct record job_record = RECORD("Job", struct job_row, job_fields);
@@ -150,10 +151,11 @@ job_insert(struct db *db, const char *kind, const struct record *record, const v
 	else if (p.delay_ms > 0)
 		state = "delayed";
 	record_store(&json, record, args);
-	db_run(db, "INSERT INTO jobs (id, tenant_id, media_id, ingest_id, kind, args, state, priority, run_at, max_attempts, "
+	db_run(db,
+	    "INSERT INTO jobs (id, tenant_id, media_id, ingest_id, kind, args, state, priority, run_at, max_attempts, "
 	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " + ?, ?, " SQL_NOW ")",
-	    ARGS(ID(p.id), ID(p.tenant_id), ID(p.media_id), ID(p.ingest_id), STR(kind), STR(buf_string(&json)), STR(state),
-	    INT(p.priority == 0 ? PRIORITY_NORMAL : p.priority), INT(p.delay_ms), INT(k->attempts)));
+	    ARGS(ID(p.id), ID(p.tenant_id), ID(p.media_id), ID(p.ingest_id), STR(kind), STR(buf_string(&json)),
+		STR(state), INT(p.priority == 0 ? PRIORITY_NORMAL : p.priority), INT(p.delay_ms), INT(k->attempts)));
 	arena_free(mem);
 	if (insert_waits(db, p.id, p.waits, sizeof(p.waits) / sizeof(p.waits[0])) > 0)
 		job_release(db, p.id);
@@ -176,7 +178,8 @@ fail_dependent(struct db *db, struct uuid id)
 {
 	struct arena *mem = arena_new(1 << 16);
 
-	db_run(db, "UPDATE jobs SET state = 'failed', error = ?, finished_at = " SQL_NOW " WHERE id = ? AND state = 'waiting'",
+	db_run(db,
+	    "UPDATE jobs SET state = 'failed', error = ?, finished_at = " SQL_NOW " WHERE id = ? AND state = 'waiting'",
 	    ARGS(STR(job_error(mem, REASON_DEPENDENCY_FAILED, NULL)), ID(id)));
 	arena_free(mem);
 	job_settled(db, id);
@@ -190,20 +193,28 @@ job_release(struct db *db, struct uuid id)
 
 	if (state == NULL || strcmp(state, "waiting") != 0)
 		return false;
-	if (db_number(db, "SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
-	    "AND j.state IN ('failed', 'cancelled')", ARGS(ID(id)), 0) > 0) {
+	if (db_number(db,
+		"SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
+		"AND j.state IN ('failed', 'cancelled')",
+		ARGS(ID(id)), 0) > 0) {
 		fail_dependent(db, id);
 		return true;
 	}
-	if (db_number(db, "SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? "
-	    "AND j.state NOT IN " FINAL, ARGS(ID(id)), 1) > 0)
+	if (db_number(db,
+		"SELECT COUNT(*) FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = ? "
+		"AND j.state NOT IN " FINAL,
+		ARGS(ID(id)), 1) > 0)
 		return false;
 	added = true;
-	return db_run(db, "UPDATE jobs SET state = IF(run_at > " SQL_NOW ", 'delayed', 'ready') WHERE id = ? "
-	    "AND state = 'waiting'", ARGS(ID(id))) == 1;
+	return db_run(db,
+		   "UPDATE jobs SET state = IF(run_at > " SQL_NOW ", 'delayed', 'ready') WHERE id = ? "
+		   "AND state = 'waiting'",
+		   ARGS(ID(id))) == 1;
 }
 
-struct waiter { struct uuid job_id; };
+struct waiter {
+	struct uuid job_id;
+};
 static const struct field waiter_fields[] = {
 	FIELD(struct waiter, job_id, .doc = "The job that waits"),
 };
@@ -227,11 +238,13 @@ restart_dependents(struct db *db, struct uuid id)
 	const struct waiter *w;
 	size_t i, n;
 
-	w = db_rows(db, &waiter_record, "FROM job_waits t JOIN jobs j ON j.id = t.job_id WHERE t.on_id = ? AND t.needed = 1 "
+	w = db_rows(db, &waiter_record,
+	    "FROM job_waits t JOIN jobs j ON j.id = t.job_id WHERE t.on_id = ? AND t.needed = 1 "
 	    "AND j.state = 'failed' AND JSON_VALUE(j.error, '$.code') = 'dependency_failed' ORDER BY t.job_id",
 	    ARGS(ID(id)), &n);
 	for (i = 0; i < n; i++) {
-		db_run(db, "UPDATE jobs SET state = 'waiting', error = NULL, finished_at = 0 WHERE id = ?", ARGS(ID(w[i].job_id)));
+		db_run(db, "UPDATE jobs SET state = 'waiting', error = NULL, finished_at = 0 WHERE id = ?",
+		    ARGS(ID(w[i].job_id)));
 		restart_dependents(db, w[i].job_id);
 	}
 }
@@ -239,9 +252,11 @@ restart_dependents(struct db *db, struct uuid id)
 bool
 job_restart(struct db *db, struct uuid id)
 {
-	if (db_run(db, "UPDATE jobs SET state = 'waiting', attempt = 0, progress = 0, error = NULL, log_tail = NULL, "
-	    "cancel_requested = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
-	    "WHERE id = ? AND state IN ('failed', 'cancelled')", ARGS(ID(id))) != 1)
+	if (db_run(db,
+		"UPDATE jobs SET state = 'waiting', attempt = 0, progress = 0, error = NULL, log_tail = NULL, "
+		"cancel_requested = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
+		"WHERE id = ? AND state IN ('failed', 'cancelled')",
+		ARGS(ID(id))) != 1)
 		return false;
 	restart_dependents(db, id);
 	job_release(db, id);
@@ -254,11 +269,12 @@ job_cancel(struct db *db, struct uuid id)
 	struct arena *mem = arena_new(1 << 16);
 	bool queued;
 
-	queued = db_run(db, "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW ", fence = fence + 1 "
-	    "WHERE id = ? AND state IN ('waiting', 'delayed', 'ready')",
-	    ARGS(STR(job_error(mem, REASON_CANCELLED, NULL)), ID(id))) == 1;
+	queued = db_run(db,
+		     "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW ", fence = fence + 1 "
+		     "WHERE id = ? AND state IN ('waiting', 'delayed', 'ready')",
+		     ARGS(STR(job_error(mem, REASON_CANCELLED, NULL)), ID(id))) == 1;
 	arena_free(mem);
-	added = true;		/* the runner learns of it at once */
+	added = true; /* the runner learns of it at once */
 	if (queued) {
 		job_settled(db, id);
 		return true;
@@ -282,7 +298,8 @@ job_wake(const char *run_dir)
 		n = strlen(entry->d_name);
 		if (strncmp(entry->d_name, "runner-", 7) != 0 || n < 12 || strcmp(entry->d_name + n - 5, ".sock") != 0)
 			continue;
-		if ((size_t)snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", run_dir, entry->d_name) >= sizeof(to.sun_path))
+		if ((size_t)snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", run_dir, entry->d_name) >=
+		    sizeof(to.sun_path))
 			continue;
 		/* A runner that is gone, or whose queue of wake-ups is full, needs none. */
 		(void)sendto(fd, "w", 1, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&to, sizeof(to));

@@ -2,8 +2,7 @@
 /* The table behind enum reason. */
 #include "core/reasons.h"
 
-static const struct reason_info infos[REASON_COUNT] = {
-	[REASON_NONE] = { "", false, "" },
+static const struct reason_info infos[REASON_COUNT] = { [REASON_NONE] = { "", false, "" },
 #define REASON_ROW(name, code, retryable, remedy) [REASON_##name] = { code, retryable, remedy },
 	REASONS(REASON_ROW)
 #undef REASON_ROW

@@ -4,6 +4,8 @@
  *	Viewer 6 (ViewChannel, ViewMetadata) · Contributor 14 (+ CreateContent) · Publisher 30 (+ ManageSharingOptions) ·
  *	Channel Owner 62 (+ ManageChannel) · anyone of the tenant in a public channel 6 · SuperAdmin 62
  */
+#include <string.h>
+
 #include "fcgi/access.h"
 
 _Static_assert(SCOPE_BIT(SCOPE_VIEW_CHANNEL) + SCOPE_BIT(SCOPE_VIEW_METADATA) == 6, "Viewer");
@@ -28,10 +30,10 @@ static const struct field channel_access_fields[] = {
 };
 static const struct record channel_access_record = RECORD("ChannelAccess", struct channel_access, channel_access_fields);
 
-static bool
-granted(struct req *r, int64_t grants, enum scope scope)
+bool
+access_granted(struct req *r, unsigned bits, enum scope scope)
 {
-	if (((unsigned)grants & SCOPE_BIT(scope)) != 0)
+	if ((bits & SCOPE_BIT(scope)) != 0)
 		return true;
 	refuse(r, ERR_FORBIDDEN, "You do not have the permission %s here.", scope_name(scope));
 	return false;
@@ -47,7 +49,7 @@ access_media(struct req *r, struct uuid media_id, enum scope scope, bool with_de
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return false;
 	}
-	if (!granted(r, a->grants, scope))
+	if (!access_granted(r, (unsigned)a->grants, scope))
 		return false;
 	return (r->route->flags & CONDITIONAL) == 0 || r->method == GET || precondition(r, a->version);
 }
@@ -63,15 +65,81 @@ access_channel(struct req *r, struct uuid channel_id, enum scope scope)
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return false;
 	}
-	return granted(r, a->grants, scope);
+	return access_granted(r, (unsigned)a->grants, scope);
 }
 
-bool
-access_shown(struct req *r, const void *row, int64_t grants, bool is_deleted)
+struct role { struct uuid id; int64_t bits, channels; };
+static const struct field role_fields[] = {
+	FIELD(struct role, id, .doc = "Channel"),
+	FIELD(struct role, bits, .sql = "CASE m.role WHEN 'Viewer' THEN 6 WHEN 'Contributor' THEN 14 WHEN 'Publisher' THEN 30 "
+	    "WHEN 'Channel Owner' THEN 62 ELSE 6 END", .doc = "Permissions of the caller"),
+	FIELD(struct role, channels, .sql = "(SELECT COUNT(*) FROM channels a WHERE a.tenant_id = t.tenant_id)", .doc = "Of the tenant"),
+};
+static const struct record role_record = RECORD("RoleRow", struct role, role_fields);
+
+static void
+read_audience(struct req *r, struct audience *a, int64_t changes)
 {
-	if (row == NULL) {
-		refuse(r, ERR_NOT_FOUND, NULL);
-		return false;
+	const struct role *rows;
+	size_t n, i;
+
+	memset(a, 0, sizeof(*a));
+	a->sees_all = r->who->is_super_admin;
+	rows = a->sees_all ? NULL : db_rows(r->db, &role_record, "FROM channels t LEFT JOIN memberships m ON m.channel_id = t.id AND "
+	    "m.principal_id = ? WHERE t.tenant_id = ? AND (m.role IS NOT NULL OR t.visibility = 'public') LIMIT 65",
+	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &n);
+	if (db_failure(r->db) != DB_FINE)
+		return;
+	a->principal_id = r->who->id;
+	a->changes = changes;
+	if (a->sees_all)
+		return;
+	a->too_many = n > AUDIENCE_MAX;
+	for (i = 0; i < n && i < AUDIENCE_MAX; i++) {
+		a->at[i].channel_id = rows[i].id;
+		a->at[i].bits = (unsigned)rows[i].bits;
 	}
-	return granted(r, grants, is_deleted ? SCOPE_CREATE_CONTENT : SCOPE_VIEW_CHANNEL);
+	a->n = i;
+	a->sees_all = n > 0 && rows[0].channels == (int64_t)n;
+}
+
+const struct audience *
+access_audience(struct req *r, int64_t changes)
+{
+	static struct audience cache[32];
+	struct audience *a = &cache[r->who->id.b[15] % (sizeof(cache) / sizeof(cache[0]))];
+
+	if (!uuid_equal(a->principal_id, r->who->id) || a->changes != changes)
+		read_audience(r, a, changes);
+	return a;
+}
+
+struct channel_id { struct uuid id; };
+static const struct field channel_id_fields[] = { FIELD(struct channel_id, id, .doc = "Channel") };
+static const struct record channel_id_record = RECORD("ChannelId", struct channel_id, channel_id_fields);
+
+unsigned
+access_bits(struct req *r, struct uuid media_id, const char *channels, int64_t changes)
+{
+	const struct audience *a = access_audience(r, changes);
+	const struct access *row;
+	const struct channel_id *ids;
+	struct list list;
+	unsigned bits = 0;
+	size_t i, k;
+
+	if (r->who->is_super_admin)
+		return 62;
+	if (a->too_many) {
+		row = db_row(r->db, &access_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
+		    ARGS(INT(0), ID(r->who->id), ID(media_id), ID(r->who->tenant_id)));
+		return row != NULL ? (unsigned)row->grants : 0;
+	}
+	list = record_parse_list(r->mem, &channel_id_record, channels);
+	ids = list.rows;
+	for (i = 0; i < list.n; i++)
+		for (k = 0; k < a->n; k++)
+			if (uuid_equal(ids[i].id, a->at[k].channel_id))
+				bits |= a->at[k].bits;
+	return bits;
 }

@@ -34,7 +34,26 @@ bool access_media(struct req *, struct uuid media_id, enum scope scope, bool wit
 /* The same for a channel: CREATE_CONTENT to put assets in, MANAGE_CHANNEL to change it. */
 bool access_channel(struct req *, struct uuid channel_id, enum scope scope);
 
-/* Refuses by itself when a row read with ACCESS_GRANTS_SQL may not be shown: row == NULL (404), no permission (403). */
-bool access_shown(struct req *, const void *row, int64_t grants, bool is_deleted);
+/*
+ * What the caller may do in the channels of its tenant, kept per process.  It holds while tenant_usage.changes stays: every
+ * transaction that changes roles, visibility or channels calls audience_changed().  A row read together with that number
+ * is therefore decided without a further query.
+ */
+enum { AUDIENCE_MAX = 64 };
+struct audience {
+	struct uuid principal_id;
+	int64_t changes;
+	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
+	bool too_many;			/* more than AUDIENCE_MAX channels: ask SQL */
+	size_t n;
+	struct { struct uuid channel_id; unsigned bits; } at[AUDIENCE_MAX];
+};
+const struct audience *access_audience(struct req *, int64_t changes);
+
+/* SCOPE_BIT()s that the caller holds on an asset, given its row's `channels` and the number of changes read with it. */
+unsigned access_bits(struct req *, struct uuid media_id, const char *channels, int64_t changes);
+
+/* Refuses with 403 unless the permission is among the bits. */
+bool access_granted(struct req *, unsigned bits, enum scope scope);
 
 #endif

@@ -70,7 +70,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
-	FIELD(struct media, grants,          .on = SERVER | HIDDEN | DETAIL, .sql = ACCESS_GRANTS_SQL, .doc = "Permissions of the caller"),
+	FIELD(struct media, changes,         .on = SERVER | HIDDEN | DETAIL, .sql = "u.changes", .doc = "tenant_usage.changes"),
 };
 const struct record media_record = RECORD("Media", struct media, media_fields);
 const struct record media_list_record = { "Media", sizeof(struct media), media_fields, sizeof(media_fields) / sizeof(media_fields[0]) - 1 };
@@ -78,10 +78,15 @@ const struct record media_list_record = { "Media", sizeof(struct media), media_f
 struct media *
 asset_load(struct req *r, struct uuid id)
 {
-	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
-	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(id), ID(r->who->tenant_id)));
+	struct media *m = db_row(r->db, &media_record, ASSET_FROM, ARGS(ID(id), ID(r->who->tenant_id)));
+	enum scope needed;
 
-	if (!access_shown(r, m, m != NULL ? m->grants : 0, m != NULL && m->deleted_at.ms != 0))
+	if (m == NULL) {
+		refuse(r, ERR_NOT_FOUND, NULL);
+		return NULL;
+	}
+	needed = m->deleted_at.ms != 0 ? SCOPE_CREATE_CONTENT : SCOPE_VIEW_CHANNEL;
+	if (!access_granted(r, access_bits(r, id, m->channels.text, m->changes), needed))
 		return NULL;
 	asset_view(r, m, false);
 	return m;

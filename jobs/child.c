@@ -17,6 +17,7 @@
 
 #include "core/asset.h"
 #include "core/log.h"
+#include "core/store.h"
 #include "jobs/runner.h"
 
 enum { RETRIES_AGAIN = 20, LOST_FOR_MS = 5 * 60 * 1000 };
@@ -27,9 +28,9 @@ static struct {
 	pid_t runner;
 	const char *kind;
 	struct tail log;
-	int64_t cpu_ms;			/* of the processes before this one */
+	int64_t cpu_ms; /* of the processes before this one */
 	int percent;
-	bool open, gone;		/* in a transaction; the lease was lost */
+	bool open, gone; /* in a transaction; the lease was lost */
 } self;
 
 int64_t
@@ -116,7 +117,8 @@ rusage_ms(int who)
 	struct rusage u;
 
 	getrusage(who, &u);
-	return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 + (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+	return (int64_t)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+	    (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
 }
 
 static int64_t
@@ -139,14 +141,10 @@ static void
 leave_if_failed(struct job *j)
 {
 	switch (db_failure(j->db)) {
-	case DB_FINE:
-		return;
-	case DB_AGAIN:
-		_exit(EXIT_AGAIN);
-	case DB_LOST:
-		_exit(EXIT_LOST);
-	case DB_BROKEN:
-		break;
+	case DB_FINE: return;
+	case DB_AGAIN: _exit(EXIT_AGAIN);
+	case DB_LOST: _exit(EXIT_LOST);
+	case DB_BROKEN: break;
 	}
 	say(SAY_OUTCOME, RETRY, REASON_INTERNAL, NULL, true);
 	_exit(0);
@@ -207,11 +205,11 @@ lease_is_ours(struct job *j)
 {
 	const char *state;
 
-	state = db_text(j->db, "SELECT state FROM jobs WHERE id = ? AND fence = ? FOR UPDATE",
-	    ARGS(ID(j->id), INT(j->fence)));
+	state = db_text(
+	    j->db, "SELECT state FROM jobs WHERE id = ? AND fence = ? FOR UPDATE", ARGS(ID(j->id), INT(j->fence)));
 	leave_if_failed(j);
 	if (state != NULL && strcmp(state, "succeeded") == 0) {
-		say(SAY_SUCCEEDED, 0, REASON_NONE, NULL, true);		/* a COMMIT whose answer was lost */
+		say(SAY_SUCCEEDED, 0, REASON_NONE, NULL, true); /* a COMMIT whose answer was lost */
 		_exit(0);
 	}
 	return state != NULL && strcmp(state, "running") == 0;
@@ -341,9 +339,10 @@ succeed(struct job *j)
 {
 	if (!self.open && !job_resume(j))
 		_exit(EXIT_GONE);
-	if (db_run(j->db, "UPDATE jobs SET state = 'succeeded', progress = 100, error = NULL, log_tail = ?, cpu_ms = ?, "
-	    "lease_until = 0, finished_at = " SQL_NOW " WHERE id = ? AND fence = ? AND state = 'running'",
-	    ARGS(STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
+	if (db_run(j->db,
+		"UPDATE jobs SET state = 'succeeded', progress = 100, error = NULL, log_tail = ?, cpu_ms = ?, "
+		"lease_until = 0, finished_at = " SQL_NOW " WHERE id = ? AND fence = ? AND state = 'running'",
+		ARGS(STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
 		_exit(EXIT_GONE);
 	job_settled(j->db, j->id);
 	if (!uuid_is_none(j->media_id) && !uuid_is_none(j->ingest_id))
@@ -376,7 +375,7 @@ surroundings(const struct start *s)
 	for (i = 1; i < NSIG; i++)
 		signal(i, SIG_DFL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);	/* a service manager may send it to all; the runner decides */
+	signal(SIGTERM, SIG_IGN); /* a service manager may send it to all; the runner decides */
 	sigemptyset(&empty);
 	sigprocmask(SIG_SETMASK, &empty, NULL);
 	setsid();
@@ -430,8 +429,9 @@ child_run(const struct start *s)
 		say(SAY_OUTCOME, GIVE_UP, REASON_INTERNAL, NULL, true);
 		_exit(0);
 	}
-	if (mkdir(s->work_dir, 0700) != 0 && errno != EEXIST) {
-		say(SAY_OUTCOME, RETRY, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL, NULL, true);
+	/* Without room the work would be for nothing; deleting needs none. */
+	if ((s->kind->decodes && store_free() == 0) || (mkdir(s->work_dir, 0700) != 0 && errno == ENOSPC)) {
+		say(SAY_OUTCOME, RETRY, REASON_NO_SPACE, NULL, true);
 		_exit(0);
 	}
 	db_begin(j->db);

@@ -51,7 +51,10 @@ parent_of(pid_t pid)
 	return p != NULL && sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-struct process { pid_t pid, parent; bool marked; };
+struct process {
+	pid_t pid, parent;
+	bool marked;
+};
 
 static size_t
 list_processes(struct process *list, size_t room)
@@ -133,15 +136,17 @@ static void
 clear_work_dir(struct runner *r, const struct child *c)
 {
 	if (!store_delete(r->mem, c->work_key))
-		log_line(LOG_LEVEL_WARN, "job", LOG_TEXT("text", "work directory not removed"), LOG_TEXT("key", c->work_key));
+		log_line(LOG_LEVEL_WARN, "job", LOG_TEXT("text", "work directory not removed"),
+		    LOG_TEXT("key", c->work_key));
 }
 
 /* In the new process: only its own pipe stays open. */
 static _Noreturn void
 be_child(struct runner *r, struct child *c, int pipe)
 {
-	struct start start = { .conf = r->conf, .db = r->db, .kind = c->kind, .row = &c->row, .pipe = pipe,
-	    .runner = getppid() };
+	struct start start = {
+		.conf = r->conf, .db = r->db, .kind = c->kind, .row = &c->row, .pipe = pipe, .runner = getppid()
+	};
 	int i;
 
 	close(r->wake);
@@ -207,7 +212,7 @@ hear(struct child *c, const struct message *m)
 
 	memcpy(text, m->text, m->n < sizeof(m->text) ? m->n : sizeof(m->text));
 	if (m->what == SAY_LOG) {
-		tail_add(&c->log, text);		/* talking is no progress */
+		tail_add(&c->log, text); /* talking is no progress */
 		return;
 	}
 	c->seen = run_clock();
@@ -216,20 +221,14 @@ hear(struct child *c, const struct message *m)
 		c->dirty |= c->percent != m->value;
 		c->percent = m->value;
 		break;
-	case SAY_CLOSING:
-		c->closing = true;
-		break;
-	case SAY_WORKING:
-		c->closing = false;
-		break;
+	case SAY_CLOSING: c->closing = true; break;
+	case SAY_WORKING: c->closing = false; break;
 	case SAY_OUTCOME:
 		c->outcome = m->value;
 		c->reason = (enum reason)m->reason;
 		snprintf(c->detail, sizeof(c->detail), "%.*s", (int)sizeof(c->detail) - 1, text);
 		break;
-	case SAY_SUCCEEDED:
-		c->succeeded = true;
-		break;
+	case SAY_SUCCEEDED: c->succeeded = true; break;
 	}
 }
 
@@ -296,14 +295,9 @@ judge(struct runner *r, struct child *c, int status)
 		c->verdict = CANCEL;
 		c->reason = REASON_CANCELLED;
 		return;
-	case ENDING_HAND_BACK:
-		c->verdict = HAND_BACK;
-		return;
-	case ENDING_LEASE:
-		code = EXIT_GONE;
-		break;
-	case ENDING_NONE:
-		break;
+	case ENDING_HAND_BACK: c->verdict = HAND_BACK; return;
+	case ENDING_LEASE: code = EXIT_GONE; break;
+	case ENDING_NONE: break;
 	}
 	if (code == EXIT_GONE) {
 		child_forget(r, c, "lease_lost");
@@ -374,7 +368,8 @@ children_watch(struct runner *r, int64_t now)
 			launch(r, c);
 		else if (c->pid > 0 && c->ending == ENDING_NONE && c->kill_at != 0 && now >= c->kill_at)
 			child_end(c, ENDING_LEASE);
-		else if (c->pid > 0 && c->ending == ENDING_NONE && now - c->seen > (int64_t)c->kind->kind->idle_seconds * 1000)
+		else if (c->pid > 0 && c->ending == ENDING_NONE &&
+		    now - c->seen > (int64_t)c->kind->kind->idle_seconds * 1000)
 			child_end(c, ENDING_IDLE);
 	}
 }

@@ -15,16 +15,16 @@
 #endif
 
 static const char usage[] =
-	"Usage: kinothek-jobs [OPTION]...\n"
-	"Runs the jobs of Kinothek until it is told to stop.\n"
-	"\n"
-	"  --drain         end when nothing is left to do (for cron)\n"
-	"  --grace SECONDS time for running jobs after SIGTERM, then they are handed back (30)\n"
-	"  --help          this text\n"
-	"  --version       the version\n"
-	"\n"
-	"Settings come from /etc/kinothek/kinothek.conf or the file that KINOTHEK_CONF names; see job.slots, job.lease,\n"
-	"job.kinds and sandbox there.\n";
+    "Usage: kinothek-jobs [OPTION]...\n"
+    "Runs the jobs of Kinothek until it is told to stop.\n"
+    "\n"
+    "  --drain         end when nothing is left to do (for cron)\n"
+    "  --grace SECONDS time for running jobs after SIGTERM, then they are handed back (30)\n"
+    "  --help          this text\n"
+    "  --version       the version\n"
+    "\n"
+    "Settings come from /etc/kinothek/kinothek.conf or the file that KINOTHEK_CONF names; see job.slots, job.lease,\n"
+    "job.kinds and sandbox there.\n";
 
 static struct {
 	const char *name;
@@ -62,6 +62,25 @@ fill_standard_descriptors(void)
 	while (fd >= 0 && fd < 3);
 	if (fd >= 0)
 		close(fd);
+}
+
+/* A misspelt kind in job.kinds would never be noticed otherwise. */
+static const char *
+unknown_kind(const struct conf *conf)
+{
+	static char word[64];
+	const char *p = conf->job_kinds;
+	size_t n;
+
+	while (p != NULL && *p != '\0') {
+		n = strcspn(p, ", ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, p);
+		if (n > 0 && job_kind(word) == NULL)
+			return word;
+		p += n;
+		p += strspn(p, ", ");
+	}
+	return NULL;
 }
 
 /* What the machine cannot keep from decoders; NULL when all is well, or the operator has said that it need not be. */
@@ -107,8 +126,13 @@ main(int argc, char **argv)
 	conf = conf_load();
 	if (conf->log_level != NULL)
 		log_threshold_named(conf->log_level);
+	if (unknown_kind(conf) != NULL) {
+		fprintf(stderr, "kinothek-jobs: job.kinds names %s, which is no kind of job\n", unknown_kind(conf));
+		return 78;
+	}
 	options.no_sandbox = check_sandbox(conf);
 	for (i = 0; i < KINDS; i++)
-		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run, decodes(functions[i].name) };
+		kinds[i] =
+		    (struct run_kind){ job_kind(functions[i].name), functions[i].run, decodes(functions[i].name) };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

@@ -15,12 +15,15 @@ stop_its_jobs(struct job *j)
 	if (uuid_is_none(j->media_id) ||
 	    db_number(j->db, "SELECT COUNT(*) FROM media WHERE id = ?", ARGS(ID(j->media_id)), 1) > 0)
 		return 0;
-	db_run(j->db, "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW " WHERE media_id = ? "
+	db_run(j->db,
+	    "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW " WHERE media_id = ? "
 	    "AND kind <> 'purge' AND state IN ('waiting', 'delayed', 'ready')",
 	    ARGS(STR(job_error(j->mem, REASON_ASSET_GONE, NULL)), ID(j->media_id)));
-	db_run(j->db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND kind <> 'purge' AND state = 'running'",
+	db_run(j->db,
+	    "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND kind <> 'purge' AND state = 'running'",
 	    ARGS(ID(j->media_id)));
-	return db_number(j->db, "SELECT COUNT(*) FROM jobs WHERE media_id = ? AND kind <> 'purge' AND state = 'running'",
+	return db_number(j->db,
+	    "SELECT COUNT(*) FROM jobs WHERE media_id = ? AND kind <> 'purge' AND state = 'running'",
 	    ARGS(ID(j->media_id)), 0);
 }
 

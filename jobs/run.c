@@ -20,23 +20,42 @@
 #include "core/store.h"
 #include "jobs/runner.h"
 
-enum { POLL_MS = 2000, BACK_OFF_MS = 5000, SANDBOX_MS = 600 * 1000, FLUSH_MS = 500, BEAT_MAX = 5000, KEEP_MAX = 10000,
-	LEASE_GRACE = 5000, LAST_WORDS = 10000, DRAIN_DOWN = 30000, FREE_DEATHS = 5, SOON_MS = 600 * 1000 };
+enum {
+	POLL_MS = 2000,
+	BACK_OFF_MS = 5000,
+	SANDBOX_MS = 600 * 1000,
+	FLUSH_MS = 500,
+	BEAT_MAX = 5000,
+	KEEP_MAX = 10000,
+	LEASE_GRACE = 5000,
+	LAST_WORDS = 10000,
+	DRAIN_DOWN = 30000,
+	FREE_DEATHS = 5,
+	SOON_MS = 600 * 1000,
+	TENANTS_MAX = 1000
+};
 
 /* Who has ready jobs, and when we served them last. */
-struct turn { struct uuid tenant_id; int64_t running, served; bool empty; };
-struct served { struct uuid tenant_id; int64_t at; };
+struct turn {
+	struct uuid tenant_id;
+	int64_t running, served;
+	bool empty;
+};
+struct served {
+	struct uuid tenant_id;
+	int64_t at;
+};
 
 struct loop {
 	struct runner r;
-	char *kinds, *decoders;			/* comma-separated: what we claim; what nobody here can */
+	char *kinds, *decoders; /* comma-separated: what we claim; what nobody here can */
 	char socket[108];
 	struct served *served;
 	size_t n_served;
 	int64_t turns;
-	int64_t next_look, next_beat, next_keep, next_due, next_notify;	/* on run_clock() */
+	int64_t next_look, next_beat, next_keep, next_due, next_notify; /* on run_clock() */
 	int64_t down_since, down_until, stop_at;
-	bool down, stopping, ended;		/* ended: the grace of SIGTERM is over */
+	bool down, stopping, ended; /* ended: the grace of SIGTERM is over */
 };
 
 static bool
@@ -103,8 +122,9 @@ remove_stale_sockets(const char *run_dir)
 	int fd;
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		if (strncmp(e->d_name, "runner-", 7) != 0 || (size_t)snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", run_dir,
-		    e->d_name) >= sizeof(to.sun_path))
+		if (strncmp(e->d_name, "runner-", 7) != 0 ||
+		    (size_t)snprintf(to.sun_path, sizeof(to.sun_path), "%s/%s", run_dir, e->d_name) >=
+			sizeof(to.sun_path))
 			continue;
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, sizeof(to)) != 0 && errno == ECONNREFUSED)
@@ -124,8 +144,8 @@ open_socket(struct loop *l)
 
 	remove_stale_sockets(l->r.conf->run_dir);
 	random_bytes(&tail, sizeof(tail));
-	if ((size_t)snprintf(at.sun_path, sizeof(at.sun_path), "%s/runner-%d-%08x.sock", l->r.conf->run_dir, (int)getpid(),
-	    tail) >= sizeof(at.sun_path)) {
+	if ((size_t)snprintf(at.sun_path, sizeof(at.sun_path), "%s/runner-%d-%08x.sock", l->r.conf->run_dir,
+		(int)getpid(), tail) >= sizeof(at.sun_path)) {
 		log_text(LOG_LEVEL_ERROR, "jobs", "the path of run_dir is too long");
 		return false;
 	}
@@ -173,6 +193,14 @@ static const struct field turn_fields[] = {
 };
 static const struct record turn_record = RECORD("Turn", struct turn, turn_fields);
 
+struct tenant {
+	struct uuid tenant_id;
+};
+static const struct field tenant_fields[] = {
+	FIELD(struct tenant, tenant_id, .doc = "Has ready jobs"),
+};
+static const struct record tenant_record = RECORD("ReadyTenant", struct tenant, tenant_fields);
+
 static int64_t *
 last_served(struct loop *l, struct uuid tenant_id)
 {
@@ -188,55 +216,64 @@ last_served(struct loop *l, struct uuid tenant_id)
 	return &l->served[i].at;
 }
 
+struct turns {
+	struct turn *at, *running;
+	size_t n, n_running;
+};
+
 static void
-add_turn(struct loop *l, struct turn *turns, size_t *n, struct uuid tenant_id, const struct turn *running, size_t n_running)
+add_turn(struct loop *l, struct turns *t, struct uuid tenant_id)
 {
+	struct turn *turn = &t->at[t->n++];
 	size_t i;
 
-	turns[*n] = (struct turn){ .tenant_id = tenant_id, .served = *last_served(l, tenant_id) };
-	for (i = 0; i < n_running; i++)
-		if (uuid_equal(running[i].tenant_id, tenant_id))
-			turns[*n].running = running[i].running;
-	++*n;
+	turn->tenant_id = tenant_id;
+	turn->served = *last_served(l, tenant_id);
+	for (i = 0; i < t->n_running; i++)
+		if (uuid_equal(t->running[i].tenant_id, tenant_id))
+			turn->running = t->running[i].running;
 }
 
 /* One index lookup per tenant, however many jobs it has. */
-static struct turn *
-list_turns(struct loop *l, size_t *n)
+static void
+list_turns(struct loop *l, struct turns *t)
 {
-	static const char next[] = "FROM jobs t WHERE t.state = 'ready' AND t.tenant_id > ? ORDER BY t.tenant_id LIMIT 1";
+	static const char next[] =
+	    "FROM jobs t FORCE INDEX (claim) WHERE t.state = 'ready' AND t.tenant_id > ? ORDER BY t.tenant_id LIMIT 1";
+	static const char house[] = "SELECT 1 FROM jobs t WHERE t.state = 'ready' AND t.tenant_id IS NULL LIMIT 1";
+	static const char running[] = "FROM jobs t WHERE t.state = 'running' GROUP BY t.tenant_id";
+	static const uint8_t least[16];
 	struct db *db = l->r.db;
-	struct turn *turns = arena_array(l->r.mem, 1001, sizeof(*turns));
-	const struct turn *running;
-	const struct claimed *row;
-	uint8_t least[16] = { 0 };
-	struct uuid after;
-	size_t n_running;
+	const struct tenant *tenant;
 
-	*n = 0;
-	running = db_rows(db, &turn_record, "FROM jobs t WHERE t.state = 'running' GROUP BY t.tenant_id", NO_ARGS, &n_running);
-	if (db_number(db, "SELECT 1 FROM jobs t WHERE t.state = 'ready' AND t.tenant_id IS NULL LIMIT 1", NO_ARGS, 0) == 1)
-		add_turn(l, turns, n, (struct uuid){ { 0 } }, running, n_running);
-	row = db_row(db, &claimed_record, next, ARGS(BYTES(least, sizeof(least))));
-	while (row != NULL && *n < 1000) {
-		after = row->tenant_id;
-		add_turn(l, turns, n, after, running, n_running);
-		row = db_row(db, &claimed_record, next, ARGS(ID(after)));
+	t->n = 0;
+	t->at = arena_array(l->r.mem, TENANTS_MAX + 1, sizeof(*t->at));
+	t->running = db_rows(db, &turn_record, running, NO_ARGS, &t->n_running);
+	if (db_number(db, house, NO_ARGS, 0) == 1)
+		add_turn(l, t, (struct uuid){ { 0 } });
+	tenant = db_row(db, &tenant_record, next, ARGS(BYTES(least, sizeof(least))));
+	while (tenant != NULL && t->n < TENANTS_MAX) {
+		add_turn(l, t, tenant->tenant_id);
+		tenant = db_row(db, &tenant_record, next, ARGS(ID(tenant->tenant_id)));
 	}
-	return turns;
+}
+
+static bool
+comes_before(const struct turn *a, const struct turn *b)
+{
+	return a->running != b->running ? a->running < b->running : a->served < b->served;
 }
 
 /* Whoever has the fewest jobs running, then whoever was served longest ago. */
 static struct turn *
-whose_turn(struct turn *turns, size_t n)
+whose_turn(const struct turns *t)
 {
 	struct turn *best = NULL;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (!turns[i].empty && (best == NULL || turns[i].running < best->running ||
-		    (turns[i].running == best->running && turns[i].served < best->served)))
-			best = &turns[i];
+	for (i = 0; i < t->n; i++)
+		if (!t->at[i].empty && (best == NULL || comes_before(&t->at[i], best)))
+			best = &t->at[i];
 	return best;
 }
 
@@ -244,9 +281,11 @@ whose_turn(struct turn *turns, size_t n)
 static bool
 take(struct runner *r, struct claimed *row)
 {
-	if (db_run(r->db, "UPDATE jobs SET state = 'running', attempt = attempt + 1, fence = fence + 1, runner = ?, "
-	    "lease_until = " SQL_NOW " + ?, started_at = " SQL_NOW ", progress = 0 WHERE id = ? AND state = 'ready' AND fence = ?",
-	    ARGS(STR(holder_name()), INT(r->conf->job_lease * 1000), ID(row->id), INT(row->fence))) != 1)
+	if (db_run(r->db,
+		"UPDATE jobs SET state = 'running', attempt = attempt + 1, fence = fence + 1, runner = ?, "
+		"lease_until = " SQL_NOW " + ?, started_at = " SQL_NOW
+		", progress = 0 WHERE id = ? AND state = 'ready' AND fence = ?",
+		ARGS(STR(holder_name()), INT(r->conf->job_lease * 1000), ID(row->id), INT(row->fence))) != 1)
 		return false;
 	row->fence++;
 	row->attempt++;
@@ -273,8 +312,10 @@ claim_for(struct loop *l, struct uuid tenant_id)
 	int tries;
 
 	for (tries = 0; tries < 3; tries++) {
-		rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'ready' AND t.tenant_id <=> ? "
-		    "AND t.run_at <= " SQL_NOW " AND FIND_IN_SET(t.kind, ?) > 0 ORDER BY t.priority, t.run_at, t.id LIMIT 8",
+		rows = db_rows(r->db, &claimed_record,
+		    "FROM jobs t WHERE t.state = 'ready' AND t.tenant_id <=> ? "
+		    "AND t.run_at <= " SQL_NOW
+		    " AND FIND_IN_SET(t.kind, ?) > 0 ORDER BY t.priority, t.run_at, t.id LIMIT 8",
 		    ARGS(ID(tenant_id), STR(l->kinds)), &n);
 		if (n == 0)
 			return false;
@@ -294,13 +335,13 @@ claim_for(struct loop *l, struct uuid tenant_id)
 static void
 claim(struct loop *l)
 {
-	struct turn *turns, *turn;
-	size_t n;
+	struct turns turns;
+	struct turn *turn;
 
 	if (l->stopping || free_slots(&l->r) == 0)
 		return;
-	turns = list_turns(l, &n);
-	while (free_slots(&l->r) > 0 && db_failure(l->r.db) == DB_FINE && (turn = whose_turn(turns, n)) != NULL) {
+	list_turns(l, &turns);
+	while (free_slots(&l->r) > 0 && db_failure(l->r.db) == DB_FINE && (turn = whose_turn(&turns)) != NULL) {
 		if (!claim_for(l, turn->tenant_id)) {
 			turn->empty = true;
 			continue;
@@ -331,8 +372,10 @@ look_for_cancelled(struct runner *r)
 
 	if (free_slots(r) == r->slots)
 		return;
-	rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'running' AND t.cancel_requested = 1 "
-	    "AND t.runner = ?", ARGS(STR(holder_name())), &n);
+	rows = db_rows(r->db, &claimed_record,
+	    "FROM jobs t WHERE t.state = 'running' AND t.cancel_requested = 1 "
+	    "AND t.runner = ?",
+	    ARGS(STR(holder_name())), &n);
 	for (i = 0; i < n; i++) {
 		c = child_with(r, rows[i].id);
 		if (c != NULL && c->row.fence == rows[i].fence && c->ending == ENDING_NONE && c->verdict == 0)
@@ -356,7 +399,8 @@ beat(struct runner *r)
 		c = &r->children[i];
 		if (c->kind == NULL)
 			continue;
-		renewed = db_run(r->db, "UPDATE jobs SET lease_until = " SQL_NOW " + ? WHERE id = ? AND fence = ? AND state = 'running'",
+		renewed = db_run(r->db,
+		    "UPDATE jobs SET lease_until = " SQL_NOW " + ? WHERE id = ? AND fence = ? AND state = 'running'",
 		    ARGS(INT(r->conf->job_lease * 1000), ID(c->row.id), INT(c->row.fence)));
 		if (renewed == 0 && c->kill_at == 0)
 			c->kill_at = run_clock() + LEASE_GRACE;
@@ -378,9 +422,10 @@ flush_progress(struct runner *r, int64_t now)
 			continue;
 		c->dirty = false;
 		c->flushed = now;
-		db_run(r->db, "UPDATE jobs SET progress = ?, log_tail = COALESCE(?, log_tail) WHERE id = ? AND fence = ? "
-		    "AND state = 'running'", ARGS(INT(c->percent), STR(c->log.n > 0 ? c->log.text : NULL), ID(c->row.id),
-		    INT(c->row.fence)));
+		db_run(r->db,
+		    "UPDATE jobs SET progress = ?, log_tail = COALESCE(?, log_tail) WHERE id = ? AND fence = ? "
+		    "AND state = 'running'",
+		    ARGS(INT(c->percent), STR(c->log.n > 0 ? c->log.text : NULL), ID(c->row.id), INT(c->row.fence)));
 		show(r, &c->row);
 		if (db_failure(r->db) == DB_AGAIN)
 			db_forgive(r->db);
@@ -399,10 +444,15 @@ settle_children(struct loop *l)
 		c = &r->children[i];
 		if (c->kind == NULL || c->verdict == 0)
 			continue;
-		state = settle(r->db, r->mem, &(struct settlement){ .row = &c->row, .verdict = c->verdict, .reason = c->reason,
-		    .detail = c->detail[0] == '\0' ? NULL : c->detail, .log_tail = c->log.n > 0 ? c->log.text : NULL,
-		    .delay_ms = back_off(r->options->back_off_ms ? r->options->back_off_ms : BACK_OFF_MS, c->row.attempt),
-		    .cpu_ms = c->cpu_ms });
+		state = settle(r->db, r->mem,
+		    &(struct settlement){ .row = &c->row,
+			.verdict = c->verdict,
+			.reason = c->reason,
+			.detail = c->detail[0] == '\0' ? NULL : c->detail,
+			.log_tail = c->log.n > 0 ? c->log.text : NULL,
+			.delay_ms =
+			    back_off(r->options->back_off_ms ? r->options->back_off_ms : BACK_OFF_MS, c->row.attempt),
+			.cpu_ms = c->cpu_ms });
 		if (db_failure(r->db) == DB_AGAIN)
 			continue;
 		if (state == NULL && db_failure(r->db) != DB_FINE)
@@ -432,14 +482,19 @@ reap(struct loop *l)
 		ours = rows[i].runner != NULL && strcmp(rows[i].runner, holder_name()) == 0;
 		if (ours ? child_with(r, rows[i].id) != NULL : !rows[i].expired && !holder_dead(rows[i].runner))
 			continue;
-		state = settle(r->db, r->mem, &(struct settlement){ .row = &rows[i], .verdict = ours ? HAND_BACK : AGAIN,
-		    .reason = REASON_CRASHED, .detail = "The runner that worked on it is gone.",
-		    .uncounted = rows[i].fence - rows[i].attempt < FREE_DEATHS,
-		    .delay_ms = back_off(r->options->back_off_ms ? r->options->back_off_ms : BACK_OFF_MS, rows[i].attempt) });
+		state = settle(r->db, r->mem,
+		    &(struct settlement){ .row = &rows[i],
+			.verdict = ours ? HAND_BACK : AGAIN,
+			.reason = REASON_CRASHED,
+			.detail = "The runner that worked on it is gone.",
+			.uncounted = rows[i].fence - rows[i].attempt < FREE_DEATHS,
+			.delay_ms = back_off(
+			    r->options->back_off_ms ? r->options->back_off_ms : BACK_OFF_MS, rows[i].attempt) });
 		if (state != NULL) {
 			uuid_format(rows[i].id, id);
 			log_line(LOG_LEVEL_WARN, "reap", LOG_TEXT("kind", rows[i].kind), LOG_TEXT("id", id),
-			    LOG_TEXT("runner", rows[i].runner), LOG_TEXT("state", state), LOG_INT("attempt", rows[i].attempt));
+			    LOG_TEXT("runner", rows[i].runner), LOG_TEXT("state", state),
+			    LOG_INT("attempt", rows[i].attempt));
 			store_delete(r->mem, arena_printf(r->mem, "work/%s.%" PRId64, id, rows[i].fence));
 		}
 		if (db_failure(r->db) == DB_AGAIN)
@@ -461,17 +516,23 @@ refuse_decoders(struct loop *l)
 
 	if (l->decoders == NULL)
 		return;
-	db_run(r->db, "UPDATE jobs SET error = ? WHERE state = 'ready' AND error IS NULL AND FIND_IN_SET(kind, ?) > 0 LIMIT 100",
+	db_run(r->db,
+	    "UPDATE jobs SET error = ? WHERE state = 'ready' AND error IS NULL AND FIND_IN_SET(kind, ?) > 0 LIMIT 100",
 	    ARGS(STR(job_error(r->mem, REASON_SANDBOX, NULL)), STR(l->decoders)));
 	if (db_number(r->db, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND FIND_IN_SET(kind, ?) > 0",
-	    ARGS(STR(l->decoders)), 1) > 0)
+		ARGS(STR(l->decoders)), 1) > 0)
 		return;
-	rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'ready' AND t.run_at < " SQL_NOW " - ? "
-	    "AND FIND_IN_SET(t.kind, ?) > 0 LIMIT 100", ARGS(INT(limit), STR(l->decoders)), &n);
+	rows = db_rows(r->db, &claimed_record,
+	    "FROM jobs t WHERE t.state = 'ready' AND t.run_at < " SQL_NOW " - ? "
+	    "AND FIND_IN_SET(t.kind, ?) > 0 LIMIT 100",
+	    ARGS(INT(limit), STR(l->decoders)), &n);
 	for (i = 0; i < n; i++)
 		if (take(r, &rows[i]))
-			settle(r->db, r->mem, &(struct settlement){ .row = &rows[i], .verdict = FAIL, .reason = REASON_SANDBOX,
-			    .detail = r->options->no_sandbox });
+			settle(r->db, r->mem,
+			    &(struct settlement){ .row = &rows[i],
+				.verdict = FAIL,
+				.reason = REASON_SANDBOX,
+				.detail = r->options->no_sandbox });
 }
 
 static void
@@ -490,7 +551,8 @@ promote(struct loop *l, int64_t now)
 {
 	int64_t due, ready = settle_delayed(l->r.db);
 
-	due = db_number(l->r.db, "SELECT MIN(run_at) - " SQL_NOW " FROM jobs WHERE state = 'delayed'", NO_ARGS, INT32_MAX);
+	due = db_number(
+	    l->r.db, "SELECT MIN(run_at) - " SQL_NOW " FROM jobs WHERE state = 'delayed'", NO_ARGS, INT32_MAX);
 	l->next_due = now + (due < 1 ? 1 : due);
 	return ready > 0;
 }
@@ -501,12 +563,15 @@ drained(struct loop *l)
 {
 	if (free_slots(&l->r) < l->r.slots)
 		return false;
-	return db_number(l->r.db, "SELECT COUNT(*) FROM jobs WHERE (state = 'ready' OR (state = 'delayed' AND run_at < " SQL_NOW
-	    " + ?)) AND FIND_IN_SET(kind, ?) > 0", ARGS(INT(SOON_MS), STR(l->kinds)), 1) == 0 &&
+	return db_number(l->r.db,
+		   "SELECT COUNT(*) FROM jobs WHERE (state = 'ready' OR (state = 'delayed' AND run_at < " SQL_NOW
+		   " + ?)) AND FIND_IN_SET(kind, ?) > 0",
+		   ARGS(INT(SOON_MS), STR(l->kinds)), 1) == 0 &&
 	    db_number(l->r.db, "SELECT COUNT(*) FROM jobs WHERE state = 'running'", NO_ARGS, 1) == 0 &&
-	    db_number(l->r.db, "SELECT COUNT(*) FROM jobs t WHERE t.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM job_waits w "
-	    "JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', 'cancelled'))",
-	    NO_ARGS, 1) == 0;
+	    db_number(l->r.db,
+		"SELECT COUNT(*) FROM jobs t WHERE t.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM job_waits w "
+		"JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', 'cancelled'))",
+		NO_ARGS, 1) == 0;
 }
 
 /* All that needs the database.  Its failure is looked at once, at the end. */
@@ -520,7 +585,8 @@ work(struct loop *l, int64_t now, bool woken)
 		return;
 	if (now >= l->next_beat) {
 		beat(r);
-		l->next_beat = now + (r->conf->job_lease * 1000 / 4 < BEAT_MAX ? r->conf->job_lease * 1000 / 4 : BEAT_MAX);
+		l->next_beat =
+		    now + (r->conf->job_lease * 1000 / 4 < BEAT_MAX ? r->conf->job_lease * 1000 / 4 : BEAT_MAX);
 	}
 	settle_children(l);
 	if (now >= l->next_keep) {
@@ -548,7 +614,8 @@ look_at_failure(struct loop *l, int64_t now)
 		return;
 	if (db_failure(db) == DB_LOST || db_failure(db) == DB_BROKEN) {
 		if (!l->down)
-			log_line(LOG_LEVEL_ERROR, "jobs", LOG_TEXT("text", "the database is not there; running jobs go on"),
+			log_line(LOG_LEVEL_ERROR, "jobs",
+			    LOG_TEXT("text", "the database is not there; running jobs go on"),
 			    LOG_TEXT("error", db_error(db)));
 		if (!l->down)
 			l->down_since = now;
@@ -576,7 +643,8 @@ read_signals(struct loop *l, int64_t now)
 		l->stop_at = l->stopping ? now : now + (int64_t)l->r.options->grace * 1000;
 		if (!l->stopping) {
 			listen_notify("STOPPING=1");
-			log_text(LOG_LEVEL_INFO, "jobs", "stopping: no more claims, running jobs have %d s", l->r.options->grace);
+			log_text(LOG_LEVEL_INFO, "jobs", "stopping: no more claims, running jobs have %d s",
+			    l->r.options->grace);
 		}
 		l->stopping = true;
 	}
@@ -698,7 +766,8 @@ loop(struct loop *l)
 			job_wake(l->r.conf->run_dir);
 		if (l->stopping && stop(l, now))
 			return 0;
-		if (l->r.options->drain && l->down && now - l->down_since > DRAIN_DOWN && free_slots(&l->r) == l->r.slots)
+		if (l->r.options->drain && l->down && now - l->down_since > DRAIN_DOWN &&
+		    free_slots(&l->r) == l->r.slots)
 			return 75;
 		if (l->r.options->drain && !l->down && !l->stopping && drained(l))
 			return 0;
@@ -729,10 +798,12 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 	if (!store_open(conf) || !open_socket(l))
 		return 71;
 	if (options->no_sandbox != NULL && l->decoders != NULL)
-		log_line(LOG_LEVEL_ERROR, "jobs", LOG_TEXT("text", "this machine cannot isolate decoders: their jobs are not taken"),
+		log_line(LOG_LEVEL_ERROR, "jobs",
+		    LOG_TEXT("text", "this machine cannot isolate decoders: their jobs are not taken"),
 		    LOG_TEXT("why", options->no_sandbox), LOG_TEXT("kinds", l->decoders));
 	srandom((unsigned)getpid() ^ (unsigned)run_clock());
-	log_line(LOG_LEVEL_INFO, "jobs", LOG_TEXT("text", "ready"), LOG_INT("slots", l->r.slots), LOG_TEXT("kinds", l->kinds));
+	log_line(LOG_LEVEL_INFO, "jobs", LOG_TEXT("text", "ready"), LOG_INT("slots", l->r.slots),
+	    LOG_TEXT("kinds", l->kinds));
 	listen_notify("READY=1");
 	status = loop(l);
 	unlink(l->socket);

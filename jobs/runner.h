@@ -16,16 +16,16 @@
 struct run_kind {
 	const struct job_kind *kind;
 	enum outcome (*run)(struct job *);
-	bool decodes;			/* needs the sandbox */
+	bool decodes; /* needs the sandbox */
 };
 
 struct run_options {
-	bool drain;			/* end when nothing is left to do */
-	int grace;			/* s for running jobs after SIGTERM */
-	int64_t poll_ms;		/* between looks without a wake-up; 0: 2000 */
-	int64_t back_off_ms;		/* before the second attempt, doubled for each further one; 0: 5000 */
-	int64_t sandbox_ms;		/* a job nobody can decode fails after this; 0: 10 min */
-	const char *no_sandbox;		/* what jail_check() said */
+	bool drain; /* end when nothing is left to do */
+	int grace; /* s for running jobs after SIGTERM */
+	int64_t poll_ms; /* between looks without a wake-up; 0: 2000 */
+	int64_t back_off_ms; /* before the second attempt, doubled for each further one; 0: 5000 */
+	int64_t sandbox_ms; /* a job nobody can decode fails after this; 0: 10 min */
+	const char *no_sandbox; /* what jail_check() said */
 };
 
 /* Runs jobs until SIGTERM, or until nothing is left.  Returns the exit status of the program. */
@@ -43,16 +43,19 @@ struct claimed {
 extern const struct record claimed_record;
 
 /* The last lines of a log: whole lines, oldest dropped first. */
-struct tail { char text[4096]; size_t n; };
+struct tail {
+	char text[4096];
+	size_t n;
+};
 void tail_add(struct tail *, const char *line);
 
 /* What a child writes to its pipe, each in one write. */
 enum { SAY_PERCENT = 1, SAY_LOG, SAY_ALIVE, SAY_CLOSING, SAY_WORKING, SAY_OUTCOME, SAY_SUCCEEDED };
 struct message {
 	uint8_t what;
-	uint8_t value;			/* percent, or enum outcome */
+	uint8_t value; /* percent, or enum outcome */
 	uint16_t reason;
-	uint16_t n;			/* bytes in text */
+	uint16_t n; /* bytes in text */
 	char text[1024];
 };
 
@@ -62,7 +65,7 @@ enum { EXIT_AGAIN = 91, EXIT_LOST = 92, EXIT_GONE = 93 };
 /* Where a child may work. */
 struct start {
 	const struct conf *conf;
-	struct db *db;			/* of the runner: abandoned first, then used anew */
+	struct db *db; /* of the runner: abandoned first, then used anew */
 	const struct run_kind *kind;
 	const struct claimed *row;
 	const char *work_dir;
@@ -75,10 +78,10 @@ _Noreturn void child_run(const struct start *);
 
 /* What became of an attempt that did not succeed by itself. */
 enum verdict {
-	AGAIN = 1,			/* ready, or delayed; failed when it was the last attempt */
+	AGAIN = 1, /* ready, or delayed; failed when it was the last attempt */
 	FAIL,
 	CANCEL,
-	HAND_BACK,			/* ready at once, the attempt does not count */
+	HAND_BACK, /* ready at once, the attempt does not count */
 };
 struct settlement {
 	const struct claimed *row;
@@ -86,7 +89,7 @@ struct settlement {
 	enum reason reason;
 	const char *detail, *log_tail;
 	int64_t delay_ms, cpu_ms;
-	bool uncounted;			/* AGAIN: the attempt does not count */
+	bool uncounted; /* AGAIN: the attempt does not count */
 };
 /* Writes it in a transaction of its own, with all that follows, if the fence is still ours.  Returns the state that the
  * row is in now (in the arena of db), NULL when it was not ours, or the database failed. */
@@ -96,7 +99,7 @@ const char *settle(struct db *, struct arena *, const struct settlement *);
 int64_t back_off(int64_t base_ms, int64_t attempt);
 
 /* Housekeeping that every runner does: whoever comes first wins. */
-int64_t settle_delayed(struct db *);	/* how many became ready */
+int64_t settle_delayed(struct db *); /* how many became ready */
 void settle_waiting(struct db *);
 void settle_sweep(struct db *);
 
@@ -105,23 +108,23 @@ enum ending { ENDING_NONE, ENDING_IDLE, ENDING_CANCEL, ENDING_HAND_BACK, ENDING_
 
 /* One slot: a claimed row and the process that works on it. */
 struct child {
-	struct claimed row;		/* .args and .kind are copies of their own */
-	const struct run_kind *kind;	/* NULL: the slot is free */
-	pid_t pid;			/* 0: ended, or between two starts */
+	struct claimed row; /* .args and .kind are copies of their own */
+	const struct run_kind *kind; /* NULL: the slot is free */
+	pid_t pid; /* 0: ended, or between two starts */
 	int pipe;
 	char work_key[64];
-	int64_t started, seen, flushed, cpu_ms;	/* seen: last sign of life */
+	int64_t started, seen, flushed, cpu_ms; /* seen: last sign of life */
 	int percent;
 	bool dirty, closing, succeeded, gone;
-	int outcome;			/* what it said: enum outcome, 0 = nothing yet */
+	int outcome; /* what it said: enum outcome, 0 = nothing yet */
 	enum reason reason;
 	char detail[1024];
 	struct tail log;
 	enum ending ending;
-	int64_t kill_at;		/* grace for a child whose lease is lost, which may just be finishing */
+	int64_t kill_at; /* grace for a child whose lease is lost, which may just be finishing */
 	int restarts;
 	int64_t restart_at, lost_since;
-	enum verdict verdict;		/* set: to be written as soon as the database takes it */
+	enum verdict verdict; /* set: to be written as soon as the database takes it */
 };
 
 enum { SLOTS_MAX = 256 };
@@ -131,20 +134,20 @@ struct runner {
 	const struct run_options *options;
 	const struct run_kind *kinds;
 	size_t n_kinds;
-	struct arena *mem;		/* of one round of the loop */
+	struct arena *mem; /* of one round of the loop */
 	struct db *db;
 	struct child children[SLOTS_MAX];
 	int slots;
-	int wake, signals;		/* descriptors */
+	int wake, signals; /* descriptors */
 	long oom_kills;
 };
 
 /* children.c */
 void child_start(struct runner *, const struct run_kind *, const struct claimed *);
-void child_read(struct runner *, struct child *);	/* its pipe has something */
-void children_wait(struct runner *);			/* SIGCHLD: whoever has ended gets a verdict, or a new start */
-void children_watch(struct runner *, int64_t now);	/* idle ones, new starts that are due */
-void child_end(struct child *, enum ending);		/* kills it with all that it has started */
+void child_read(struct runner *, struct child *); /* its pipe has something */
+void children_wait(struct runner *); /* SIGCHLD: whoever has ended gets a verdict, or a new start */
+void children_watch(struct runner *, int64_t now); /* idle ones, new starts that are due */
+void child_end(struct child *, enum ending); /* kills it with all that it has started */
 void child_forget(struct runner *, struct child *, const char *state);
 long oom_kills(void);
 
@@ -152,7 +155,7 @@ long oom_kills(void);
 const char *holder_name(void);
 bool holder_dead(const char *name);
 
-int64_t run_clock(void);		/* ms, monotonic */
+int64_t run_clock(void); /* ms, monotonic */
 
 /*
  * Named points at which the crash tests kill the process: KINOTHEK_CRASH_AT=[runner:]name[@kind].  With "runner:", a child

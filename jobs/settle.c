@@ -57,15 +57,10 @@ next_state(const struct settlement *s, enum verdict verdict, int64_t *delay_ms, 
 	*delay_ms = 0;
 	*uncounted = 0;
 	switch (verdict) {
-	case CANCEL:
-		return "cancelled";
-	case HAND_BACK:
-		*uncounted = 1;
-		return "ready";
-	case FAIL:
-		return "failed";
-	case AGAIN:
-		break;
+	case CANCEL: return "cancelled";
+	case HAND_BACK: *uncounted = 1; return "ready";
+	case FAIL: return "failed";
+	case AGAIN: break;
 	}
 	*delay_ms = s->delay_ms;
 	*uncounted = s->uncounted;
@@ -89,12 +84,15 @@ write_state(struct db *db, struct arena *mem, const struct settlement *s, enum v
 
 	*state = next_state(s, verdict, &delay, &uncounted);
 	if (verdict != HAND_BACK)
-		error = job_error(mem, verdict == CANCEL ? REASON_CANCELLED : s->reason, verdict == CANCEL ? NULL : s->detail);
-	return db_run(db, "UPDATE jobs SET state = ?, error = ?, log_tail = COALESCE(?, log_tail), cpu_ms = ?, "
-	    "attempt = attempt - ?, run_at = run_at + IF(? > 0, " SQL_NOW " + ? - run_at, 0), progress = 0, lease_until = 0, "
-	    "finished_at = IF(? > 0, " SQL_NOW ", 0) WHERE id = ? AND fence = ? AND state = 'running'",
-	    ARGS(STR(*state), STR(error), STR(s->log_tail), INT(s->cpu_ms), INT(uncounted), INT(delay), INT(delay),
-	    INT(is_final(*state)), ID(s->row->id), INT(s->row->fence))) == 1;
+		error = job_error(
+		    mem, verdict == CANCEL ? REASON_CANCELLED : s->reason, verdict == CANCEL ? NULL : s->detail);
+	return db_run(db,
+		   "UPDATE jobs SET state = ?, error = ?, log_tail = COALESCE(?, log_tail), cpu_ms = ?, "
+		   "attempt = attempt - ?, run_at = run_at + IF(? > 0, " SQL_NOW
+		   " + ? - run_at, 0), progress = 0, lease_until = 0, "
+		   "finished_at = IF(? > 0, " SQL_NOW ", 0) WHERE id = ? AND fence = ? AND state = 'running'",
+		   ARGS(STR(*state), STR(error), STR(s->log_tail), INT(s->cpu_ms), INT(uncounted), INT(delay),
+		       INT(delay), INT(is_final(*state)), ID(s->row->id), INT(s->row->fence))) == 1;
 }
 
 const char *
@@ -105,7 +103,8 @@ settle(struct db *db, struct arena *mem, const struct settlement *s)
 	int64_t cancelled;
 
 	db_begin(db);
-	cancelled = db_number(db, "SELECT cancel_requested FROM jobs WHERE id = ? AND fence = ? AND state = 'running' FOR UPDATE",
+	cancelled = db_number(db,
+	    "SELECT cancel_requested FROM jobs WHERE id = ? AND fence = ? AND state = 'running' FOR UPDATE",
 	    ARGS(ID(s->row->id), INT(s->row->fence)), -1);
 	if (cancelled == 1)
 		verdict = CANCEL;
@@ -124,7 +123,9 @@ settle(struct db *db, struct arena *mem, const struct settlement *s)
 	return state;
 }
 
-struct due { struct uuid id, media_id; };
+struct due {
+	struct uuid id, media_id;
+};
 static const struct field due_fields[] = {
 	FIELD(struct due, id, .doc = "The job"),
 	FIELD(struct due, media_id, .doc = "Its asset"),
@@ -139,10 +140,13 @@ settle_delayed(struct db *db)
 	int64_t ready = 0;
 	size_t i, n;
 
-	d = db_rows(db, &due_record, "FROM jobs t WHERE t.state = 'delayed' AND t.run_at <= " SQL_NOW
-	    " ORDER BY t.run_at LIMIT 100", NO_ARGS, &n);
+	d = db_rows(db, &due_record,
+	    "FROM jobs t FORCE INDEX (due) WHERE t.state = 'delayed' AND t.run_at <= " SQL_NOW
+	    " ORDER BY t.run_at LIMIT 100",
+	    NO_ARGS, &n);
 	for (i = 0; i < n; i++)
-		ready += db_run(db, "UPDATE jobs SET state = 'ready' WHERE id = ? AND state = 'delayed'", ARGS(ID(d[i].id))) == 1;
+		ready += db_run(db, "UPDATE jobs SET state = 'ready' WHERE id = ? AND state = 'delayed'",
+			     ARGS(ID(d[i].id))) == 1;
 	return ready;
 }
 
@@ -153,10 +157,12 @@ settle_waiting(struct db *db)
 	const struct due *d;
 	size_t i, n;
 
-	d = db_rows(db, &due_record, "FROM jobs t WHERE t.state = 'waiting' AND (NOT EXISTS (SELECT 1 FROM job_waits w "
+	d = db_rows(db, &due_record,
+	    "FROM jobs t WHERE t.state = 'waiting' AND (NOT EXISTS (SELECT 1 FROM job_waits w "
 	    "JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', 'cancelled')) "
 	    "OR EXISTS (SELECT 1 FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND w.needed = 1 "
-	    "AND j.state IN ('failed', 'cancelled'))) LIMIT 100", NO_ARGS, &n);
+	    "AND j.state IN ('failed', 'cancelled'))) LIMIT 100",
+	    NO_ARGS, &n);
 	for (i = 0; i < n; i++) {
 		db_begin(db);
 		if (job_release(db, d[i].id) && !uuid_is_none(d[i].media_id))
@@ -176,7 +182,8 @@ settle_sweep(struct db *db)
 
 	for (i = 0; i < 6; i++)
 		id.b[i] = (uint8_t)(minute >> (40 - 8 * i));
-	db_run(db, "INSERT IGNORE INTO jobs (id, kind, args, state, priority, run_at, max_attempts, created_at) "
+	db_run(db,
+	    "INSERT IGNORE INTO jobs (id, kind, args, state, priority, run_at, max_attempts, created_at) "
 	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs t "
 	    "WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
 	    ARGS(ID(id), INT(PRIORITY_NORMAL), INT(minute), INT(job_kind("sweep")->attempts), INT(minute)));
@@ -198,8 +205,10 @@ started(pid_t pid)
 	p = fgets(line, sizeof(line), f);
 	fclose(f);
 	p = p == NULL ? NULL : strrchr(line, ')');
-	if (p == NULL || sscanf(p, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-	    &state, &ticks) != 2 || state == 'Z' || state == 'X')
+	if (p == NULL ||
+	    sscanf(p, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+		&ticks) != 2 ||
+	    state == 'Z' || state == 'X')
 		return 0;
 	return ticks;
 }
@@ -219,7 +228,8 @@ holder_name(void)
 	if (stat("/proc/self/ns/pid", &ns) != 0)
 		ns.st_ino = 0;
 	made_by = getpid();
-	snprintf(name, sizeof(name), "%s/%llu/%d/%llu", host, (unsigned long long)ns.st_ino, (int)made_by, started(made_by));
+	snprintf(
+	    name, sizeof(name), "%s/%llu/%d/%llu", host, (unsigned long long)ns.st_ino, (int)made_by, started(made_by));
 	return name;
 }
 

@@ -16,7 +16,9 @@
 
 #define DAY_MS "86400000"
 
-struct old_upload { struct uuid id; };
+struct old_upload {
+	struct uuid id;
+};
 static const struct field old_upload_fields[] = {
 	FIELD(struct old_upload, id, .doc = "Unique id"),
 };
@@ -29,14 +31,20 @@ expire_uploads(struct job *j)
 	const struct old_upload *u;
 	size_t i, n;
 
-	u = db_rows(j->db, &old_upload_record, "FROM uploads t WHERE t.status IN ('waiting', 'uploading', 'uploaded') "
-	    "AND t.expires_at < " SQL_NOW " ORDER BY t.expires_at LIMIT 500", NO_ARGS, &n);
+	u = db_rows(j->db, &old_upload_record,
+	    "FROM uploads t WHERE t.status IN ('waiting', 'uploading', 'uploaded') "
+	    "AND t.expires_at < " SQL_NOW " ORDER BY t.expires_at LIMIT 500",
+	    NO_ARGS, &n);
 	for (i = 0; i < n; i++)
-		db_run(j->db, "UPDATE uploads SET status = 'timedOut', version = version + 1, "
+		db_run(j->db,
+		    "UPDATE uploads SET status = 'timedOut', version = version + 1, "
 		    "updated_at = " SQL_NOW " WHERE id = ? AND status IN ('waiting', 'uploading', 'uploaded') "
-		    "AND expires_at < " SQL_NOW, ARGS(ID(u[i].id)));
-	db_run(j->db, "DELETE FROM uploads WHERE status IN ('timedOut', 'cancelled', 'errored') AND media_id IS NULL "
-	    "AND updated_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 500", NO_ARGS);
+		    "AND expires_at < " SQL_NOW,
+		    ARGS(ID(u[i].id)));
+	db_run(j->db,
+	    "DELETE FROM uploads WHERE status IN ('timedOut', 'cancelled', 'errored') AND media_id IS NULL "
+	    "AND updated_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 500",
+	    NO_ARGS);
 	if (n > 0)
 		job_log(j, "%zu uploads have expired", n);
 }
@@ -58,9 +66,11 @@ clear_uploads(struct job *j)
 	size_t i, n;
 	int k;
 
-	u = db_rows(j->db, &old_upload_record, "FROM uploads t WHERE t.status IN ('timedOut', 'cancelled', 'errored') "
+	u = db_rows(j->db, &old_upload_record,
+	    "FROM uploads t WHERE t.status IN ('timedOut', 'cancelled', 'errored') "
 	    "AND t.media_id IS NULL AND t.updated_at > " SQL_NOW " - 2 * " DAY_MS
-	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id)", NO_ARGS, &n);
+	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id)",
+	    NO_ARGS, &n);
 	job_pause(j);
 	for (i = 0; i < n; i++) {
 		id = uuid_text(j->mem, u[i].id);
@@ -87,8 +97,9 @@ is_left_behind(struct job *j, const char *name, time_t changed)
 	if (strlen(name) > UUID_TEXT && name[UUID_TEXT - 1] == '.') {
 		memcpy(id, name, UUID_TEXT - 1);
 		if (uuid_parse(id, &job) && int_parse(name + UUID_TEXT, &fence))
-			return db_number(j->db, "SELECT COUNT(*) FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
-			    ARGS(ID(job), INT(fence)), 1) == 0;
+			return db_number(j->db,
+				   "SELECT COUNT(*) FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
+				   ARGS(ID(job), INT(fence)), 1) == 0;
 	}
 	return changed < time(NULL) - 24 * 3600;
 }
@@ -102,7 +113,8 @@ clear_work(struct job *j)
 	const char *key;
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		if (e->d_name[0] == '.' || strspn(e->d_name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(e->d_name))
+		if (e->d_name[0] == '.' ||
+		    strspn(e->d_name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(e->d_name))
 			continue;
 		key = arena_printf(j->mem, "work/%s", e->d_name);
 		if (lstat(store_path(j->mem, key), &st) == 0 && is_left_behind(j, e->d_name, st.st_mtime) &&
@@ -117,21 +129,27 @@ clear_work(struct job *j)
 static void
 clear_jobs(struct job *j)
 {
-	db_run(j->db, "DELETE FROM jobs WHERE state = 'succeeded' AND tenant_id IS NULL AND kind = 'sweep' "
-	    "AND finished_at < " SQL_NOW " - 3600000 LIMIT 1000", NO_ARGS);
-	db_run(j->db, "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND tenant_id IS NULL "
-	    "AND finished_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 1000", NO_ARGS);
+	db_run(j->db,
+	    "DELETE FROM jobs WHERE state = 'succeeded' AND tenant_id IS NULL AND kind = 'sweep' "
+	    "AND finished_at < " SQL_NOW " - 3600000 LIMIT 1000",
+	    NO_ARGS);
+	db_run(j->db,
+	    "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND tenant_id IS NULL "
+	    "AND finished_at < " SQL_NOW " - 30 * " DAY_MS " LIMIT 1000",
+	    NO_ARGS);
 	/* This one reads every finished job, so it has its turn about once an hour. */
 	if (random() % 60 == 0)
-		db_run(j->db, "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND finished_at < " SQL_NOW
-		    " - 30 * " DAY_MS " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = jobs.media_id) LIMIT 1000", NO_ARGS);
+		db_run(j->db,
+		    "DELETE FROM jobs WHERE state IN ('succeeded', 'failed', 'cancelled') AND finished_at < " SQL_NOW
+		    " - 30 * " DAY_MS " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = jobs.media_id) LIMIT 1000",
+		    NO_ARGS);
 }
 
 enum outcome
 sweep_run(struct job *j)
 {
 	expire_uploads(j);
-	clear_uploads(j);		/* pauses: the states above are committed before files go */
+	clear_uploads(j); /* pauses: the states above are committed before files go */
 	clear_work(j);
 	job_progress(j, 70);
 	if (!job_resume(j))

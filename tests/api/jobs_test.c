@@ -21,7 +21,9 @@ to(struct world *w, struct uuid id, const char *action)
 static struct uuid
 add(struct world *w, struct uuid media, struct uuid ingest, struct job_wait wait)
 {
-	struct job_place place = { .tenant_id = w->tenant_id, .media_id = media, .ingest_id = ingest, .waits = { wait } };
+	struct job_place place = {
+		.tenant_id = w->tenant_id, .media_id = media, .ingest_id = ingest, .waits = { wait }
+	};
 
 	return job_add(w->db, thumbnail, place, .media_id = media, .generation = "g");
 }
@@ -40,7 +42,8 @@ static void
 jobs_of_an_asset_are_listed_newest_first_with_their_reason(void **state)
 {
 	struct world *w = *state;
-	struct uuid media = world_media(w, "video", "Cat"), first = add(w, media, (struct uuid){ { 0 } }, nothing), second;
+	struct uuid media = world_media(w, "video", "Cat"), first = add(w, media, (struct uuid){ { 0 } }, nothing),
+		    second;
 	struct req *r;
 
 	second = add(w, media, (struct uuid){ { 0 } }, (struct job_wait){ first, true });
@@ -88,7 +91,8 @@ only_failed_and_cancelled_jobs_can_be_retried(void **state)
 	assert_string_equal(text(w, r, "data.status"), "queued");
 	assert_string_equal(text(w, r, "data.attempt"), "0");
 	assert_null(text(w, r, "data.error.code"));
-	assert_int_equal(number(w, "FROM jobs t WHERE t.id = ? AND t.state = 'waiting' AND t.error IS NULL", ARGS(ID(needs))), 1);
+	assert_int_equal(
+	    number(w, "FROM jobs t WHERE t.id = ? AND t.state = 'waiting' AND t.error IS NULL", ARGS(ID(needs))), 1);
 	assert_int_equal(call(w, "PUT", to(w, id, "retry"), NULL)->status, 409);
 }
 
@@ -112,7 +116,8 @@ static void
 cancelling_a_queued_job_is_final_and_a_running_one_is_asked(void **state)
 {
 	struct world *w = *state;
-	struct uuid media = world_media(w, "video", "Cat"), queued = add(w, media, (struct uuid){ { 0 } }, nothing), running;
+	struct uuid media = world_media(w, "video", "Cat"), queued = add(w, media, (struct uuid){ { 0 } }, nothing),
+		    running;
 	struct req *r;
 
 	running = add(w, media, (struct uuid){ { 0 } }, nothing);

@@ -198,6 +198,7 @@ roles_in_a_channel_decide_what_a_member_may_do(void **state)
 		    cases[i].get == 200 ? "1" : "0");
 	}
 	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
+	audience_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""), NULL)->status, 200);
 }
 
@@ -313,6 +314,7 @@ the_player_opens_with_a_signed_token_or_in_an_open_channel(void **state)
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, other, arena_printf(w->mem, "/player%s", token)), NULL)->status, 403);
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 404);
 	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
+	audience_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 200);
 }
 

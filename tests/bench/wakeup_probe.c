@@ -38,7 +38,7 @@ once(struct runners *t, int i)
 	committed = clock_us();
 	job_wake(t->conf.run_dir);
 	wait_for(t, id, "succeeded");
-	usleep(20000);		/* idle again */
+	usleep(20000); /* idle again */
 	return number_in(t, arena_printf(t->mem, "clock-%d", i)) - committed;
 }
 
@@ -62,7 +62,8 @@ main(void)
 	qsort(us, COUNT, sizeof(us[0]), by_size);
 	p50 = us[COUNT / 2];
 	p95 = us[COUNT * 95 / 100];
-	printf("figure\tCOMMIT to job started, p50\t%.2f ms\t<= 5 ms\t%s\n", (double)p50 / 1000, p50 <= BAR_US ? "ok" : "fail");
+	printf("figure\tCOMMIT to job started, p50\t%.2f ms\t<= 5 ms\t%s\n", (double)p50 / 1000,
+	    p50 <= BAR_US ? "ok" : "fail");
 	printf("figure\tCOMMIT to job started, p95\t%.2f ms\t-\tok\n", (double)p95 / 1000);
 	return runners_teardown(&state) != 0 || world_close(&state) != 0;
 }

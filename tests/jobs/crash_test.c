@@ -49,7 +49,7 @@ survives(struct runners *t, const char *at, const char *kind, const char *end)
 	add(t, "sweep", NULL, (struct job_place){ .priority = 0 });
 	runner_drain(t);
 	t->conf.job_kinds = kinds;
-	assert_int_equal(rmdir(store_path(t->mem, "work")), 0);		/* no scratch is left */
+	assert_int_equal(rmdir(store_path(t->mem, "work")), 0); /* no scratch is left */
 	assert_true(store_open(&t->conf));
 }
 
@@ -106,12 +106,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_runner_killed_with_its_child_at_any_point_of_a_job_loses_nothing, runners_setup,
-		    runners_teardown),
-		cmocka_unit_test_setup_teardown(a_runner_killed_between_claim_and_settlement_loses_nothing, runners_setup,
-		    runners_teardown),
-		cmocka_unit_test_setup_teardown(a_child_that_dies_at_a_point_is_retried_until_the_job_ends, runners_setup,
-		    runners_teardown),
+		cmocka_unit_test_setup_teardown(a_runner_killed_with_its_child_at_any_point_of_a_job_loses_nothing,
+		    runners_setup, runners_teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_runner_killed_between_claim_and_settlement_loses_nothing, runners_setup, runners_teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_child_that_dies_at_a_point_is_retried_until_the_job_ends, runners_setup, runners_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

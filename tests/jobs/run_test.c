@@ -108,7 +108,7 @@ static void
 a_slow_job_that_reports_progress_is_left_alone(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "4000", anywhere);		/* twice its idle time */
+	struct uuid id = add(t, "slow", "4000", anywhere); /* twice its idle time */
 	int i, seen = 0;
 
 	runner_start(t);
@@ -324,7 +324,7 @@ a_stopped_runner_hands_back_what_is_not_finished(void **state)
 	assert_false(alive(child));
 	assert_string_equal(column(t, id, "state"), "ready");
 	assert_string_equal(column(t, id, "attempt"), "0");
-	assert_int_equal(rmdir(store_path(t->mem, "work")), 0);		/* its scratch is gone */
+	assert_int_equal(rmdir(store_path(t->mem, "work")), 0); /* its scratch is gone */
 }
 
 static void
@@ -345,7 +345,7 @@ the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine(void **st
 	start = run_clock();
 	runner_start(t);
 	wait_for(t, id, "succeeded");
-	assert_true(run_clock() - start < 15000);		/* the lease is a minute */
+	assert_true(run_clock() - start < 15000); /* the lease is a minute */
 	assert_string_equal(column(t, id, "fence"), "2");
 	assert_int_equal(results(t, id), 1);
 }
@@ -357,15 +357,17 @@ the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
 	struct uuid id = add(t, "quick", "q", anywhere), worn = add(t, "quick", "worn", anywhere);
 
 	t->conf.job_lease = 2;
-	db_run(t->db, "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = 'elsewhere/1/2/3', "
-	    "lease_until = " SQL_NOW " + 1500", ARGS(ID(worn), ID(worn)));
+	db_run(t->db,
+	    "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = 'elsewhere/1/2/3', "
+	    "lease_until = " SQL_NOW " + 1500",
+	    ARGS(ID(worn), ID(worn)));
 	runner_start(t);
 	usleep(700000);
 	assert_string_equal(column(t, id, "state"), "running");
 	wait_for(t, id, "succeeded");
-	assert_string_equal(column(t, id, "attempt"), "1");		/* the death of a runner is not its fault */
+	assert_string_equal(column(t, id, "attempt"), "1"); /* the death of a runner is not its fault */
 	assert_string_equal(column(t, id, "fence"), "4");
-	wait_for(t, worn, "failed");		/* unless it goes on and on */
+	wait_for(t, worn, "failed"); /* unless it goes on and on */
 	assert_string_equal(code(t, worn), "crashed");
 }
 
@@ -454,7 +456,7 @@ waking_nobody_neither_blocks_nor_fails(void **state)
 
 	wait_for(t, add(t, "quick", "q", anywhere), "succeeded");
 	kill(t->pids[n], SIGSTOP);
-	for (i = 0; i < 2000; i++)		/* more than its queue holds */
+	for (i = 0; i < 2000; i++) /* more than its queue holds */
 		job_wake(t->conf.run_dir);
 	kill(t->pids[n], SIGKILL);
 	runner_wait(t, n);
@@ -524,10 +526,12 @@ killed_connections_lose_no_job(void **state)
 		int64_t id = 0;
 
 		usleep(150000);
-		while ((id = db_number(t->db, "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() "
-		    "AND id > ? AND db = DATABASE() ORDER BY id LIMIT 1", ARGS(INT(id)), 0)) != 0) {
+		while ((id = db_number(t->db,
+			    "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() "
+			    "AND id > ? AND db = DATABASE() ORDER BY id LIMIT 1",
+			    ARGS(INT(id)), 0)) != 0) {
 			db_run(t->db, "KILL CONNECTION ?", ARGS(INT(id)));
-			db_forgive(t->db);		/* it may have ended by itself */
+			db_forgive(t->db); /* it may have ended by itself */
 		}
 	}
 	for (i = 0; i < 30; i++) {
@@ -557,6 +561,27 @@ without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reaso
 	wait_for(t, id, "failed");
 	assert_string_equal(code(t, id), "sandbox_unavailable");
 	assert_int_equal(times(t, "decode"), 0);
+}
+
+static void
+without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "decode", "d", anywhere);
+	int n;
+
+	t->conf.free_space = INT64_C(1) << 50;
+	n = runner_start(t);
+	wait_for(t, id, "delayed");
+	assert_string_equal(code(t, id), "no_space");
+	assert_string_equal(column(t, id, "attempt"), "0");
+	assert_int_equal(times(t, "decode"), 0);
+	kill(t->pids[n], SIGTERM);
+	runner_wait(t, n);
+	t->conf.free_space = 0;
+	db_run(t->db, "UPDATE jobs SET run_at = 0 WHERE id = ?", ARGS(ID(id)));
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "succeeded");
 }
 
 static void
@@ -609,12 +634,38 @@ purging_deletes_the_files_and_nothing_else(void **state)
 	assert_int_equal(store_size(t->mem, "play/a/g2/file"), 1);
 }
 
+static void
+purging_a_deleted_asset_first_ends_the_steps_that_might_write_again(void **state)
+{
+	struct runners *t = *state;
+	const char *keys[] = { "play/gone" };
+	struct purge_args args = { { keys, 1 } };
+	struct job_place place = { .tenant_id = t->world->tenant_id, .media_id = uuid_new() };
+	struct uuid running, queued, purge;
+
+	t->conf.job_slots = 2;
+	running = add(t, "slow", "20000", place);
+	runner_start(t);
+	number_in(t, "pid-20000");
+	queued = add(t, "quick", "q", PLACE(.media_id = place.media_id, .delay_ms = 60000));
+	assert_true(store_write(t->mem, "x", 1, "play/gone/file"));
+	db_begin(t->db);
+	purge = job_insert(t->db, "purge", &purge_args_record, &args, place);
+	db_commit(t->db);
+	wait_for(t, purge, "succeeded");
+	assert_string_equal(column(t, running, "state"), "cancelled");
+	assert_string_equal(column(t, queued, "state"), "cancelled");
+	assert_int_equal(store_size(t->mem, "play/gone/file"), -1);
+	assert_true(atoi(column(t, purge, "attempt")) > 1);
+}
+
 static struct uuid
 add_upload(struct runners *t, const char *status, int64_t expires_in)
 {
 	struct uuid id = uuid_new();
 
-	db_run(t->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, expires_at, "
+	db_run(t->db,
+	    "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, expires_at, "
 	    "created_at, updated_at) VALUES (?, ?, ?, 'Admin', 'f', 'put', ?, " SQL_NOW " + ?, 1, " SQL_NOW ")",
 	    ARGS(ID(id), ID(t->world->tenant_id), ID(t->world->client_id), STR(status), INT(expires_in)));
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))));
@@ -672,7 +723,8 @@ the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
 	assert_int_equal(mkdir(store_path(t->mem, "work/new"), 0700), 0);
 	old = add(t, "quick", "old", anywhere);
 	kept = add(t, "quick", "kept", anywhere);
-	of_asset = add(t, "quick", "asset", PLACE(.tenant_id = t->world->tenant_id, .media_id = world_media(t->world, "video", "x")));
+	of_asset = add(t, "quick", "asset",
+	    PLACE(.tenant_id = t->world->tenant_id, .media_id = world_media(t->world, "video", "x")));
 	gone = add(t, "quick", "gone", PLACE(.tenant_id = t->world->tenant_id, .media_id = uuid_new()));
 	db_run(t->db, "UPDATE jobs SET state = 'succeeded', finished_at = IF(id = ?, " SQL_NOW ", 1)", ARGS(ID(kept)));
 	add(t, "sweep", NULL, anywhere);
@@ -683,7 +735,7 @@ the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
 	assert_string_equal(column(t, old, "state"), "");
 	assert_string_equal(column(t, kept, "state"), "succeeded");
 	assert_string_equal(column(t, of_asset, "state"), "succeeded");
-	(void)gone;		/* goes in one of the next sixty sweeps */
+	(void)gone; /* goes in one of the next sixty sweeps */
 }
 
 static void
@@ -702,7 +754,8 @@ clients_see_the_steps_of_an_ingest_move(void **state)
 	for (i = 0; i < 400; i++) {
 		r = call(t->world, "GET", path, NULL);
 		assert_int_equal(r->status, 200);
-		if (text(t->world, r, "data.ingestJob.progress") != NULL && atoi(text(t->world, r, "data.ingestJob.progress")) >= 30)
+		if (text(t->world, r, "data.ingestJob.progress") != NULL &&
+		    atoi(text(t->world, r, "data.ingestJob.progress")) >= 30)
 			break;
 		usleep(20000);
 	}
@@ -747,9 +800,11 @@ main(void)
 		TEST(a_closing_transaction_cut_before_commit_is_made_again_without_the_work),
 		TEST(killed_connections_lose_no_job),
 		TEST(without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason),
+		TEST(without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count),
 		TEST(a_runner_takes_only_the_kinds_it_is_told),
 		TEST(of_all_runners_one_adds_the_sweep_of_the_minute),
 		TEST(purging_deletes_the_files_and_nothing_else),
+		TEST(purging_a_deleted_asset_first_ends_the_steps_that_might_write_again),
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 		TEST(clients_see_the_steps_of_an_ingest_move),

@@ -163,8 +163,8 @@ clock_run(struct job *j)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	append_to(path_of(j, arena_printf(j->mem, "clock-%s", note_of(j))), arena_printf(j->mem, "%" PRId64 "\n",
-	    (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000));
+	append_to(path_of(j, arena_printf(j->mem, "clock-%s", note_of(j))),
+	    arena_printf(j->mem, "%" PRId64 "\n", (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000));
 	return DONE;
 }
 
@@ -175,18 +175,36 @@ decode_run(struct job *j)
 	return DONE;
 }
 
-#define KIND(name, attempts, idle) { name, "test", "For tests", attempts, idle, 1, true, &no_args_record }
+#define KIND(name, attempts, idle) \
+	{ \
+		name, "test", "For tests", attempts, idle, 1, true, &no_args_record \
+	}
 static const struct job_kind test_kinds[] = {
-	KIND("quick", 3, 30), KIND("crash", 3, 30), KIND("hang", 2, 1), KIND("retry", 4, 30), KIND("refuse", 3, 30),
-	KIND("slow", 3, 2), KIND("memory", 2, 30), KIND("gate", 2, 30), KIND("decode", 2, 30),
+	KIND("quick", 3, 30),
+	KIND("crash", 3, 30),
+	KIND("hang", 2, 1),
+	KIND("retry", 4, 30),
+	KIND("refuse", 3, 30),
+	KIND("slow", 3, 2),
+	KIND("memory", 2, 30),
+	KIND("gate", 2, 30),
+	KIND("decode", 2, 30),
 	KIND("clock", 2, 30),
 };
 
 static struct run_kind kinds[] = {
-	{ &test_kinds[0], quick_run, false }, { &test_kinds[1], crash_run, false }, { &test_kinds[2], hang_run, false },
-	{ &test_kinds[3], retry_run, false }, { &test_kinds[4], refuse_run, false }, { &test_kinds[5], slow_run, false },
-	{ &test_kinds[6], memory_run, false }, { &test_kinds[7], gate_run, false }, { &test_kinds[8], decode_run, true },
-	{ &test_kinds[9], clock_run, false }, { NULL, purge_run, false }, { NULL, sweep_run, false },
+	{ &test_kinds[0], quick_run, false },
+	{ &test_kinds[1], crash_run, false },
+	{ &test_kinds[2], hang_run, false },
+	{ &test_kinds[3], retry_run, false },
+	{ &test_kinds[4], refuse_run, false },
+	{ &test_kinds[5], slow_run, false },
+	{ &test_kinds[6], memory_run, false },
+	{ &test_kinds[7], gate_run, false },
+	{ &test_kinds[8], decode_run, true },
+	{ &test_kinds[9], clock_run, false },
+	{ NULL, purge_run, false },
+	{ NULL, sweep_run, false },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -209,7 +227,7 @@ runners_setup(void **state)
 	mkdir(t->conf.run_dir, 0700);
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge";	/* no sweeps between */
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge"; /* no sweeps between */
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 2].kind = job_kind("purge");
@@ -219,8 +237,10 @@ runners_setup(void **state)
 	db_run(t->db, "DELETE FROM job_waits", NO_ARGS);
 	db_run(t->db, "DELETE FROM jobs", NO_ARGS);
 	db_run(t->db, "DROP TABLE IF EXISTS test_results", NO_ARGS);
-	db_run(t->db, "CREATE TABLE test_results (n BIGINT AUTO_INCREMENT PRIMARY KEY, job_id BINARY(16), fence BIGINT) "
-	    "ENGINE=InnoDB", NO_ARGS);
+	db_run(t->db,
+	    "CREATE TABLE test_results (n BIGINT AUTO_INCREMENT PRIMARY KEY, job_id BINARY(16), fence BIGINT) "
+	    "ENGINE=InnoDB",
+	    NO_ARGS);
 	assert_int_equal(db_failure(t->db), DB_FINE);
 	assert_true(store_open(&t->conf));
 	*state = t;

@@ -11,7 +11,7 @@
 
 struct runners {
 	struct world *world;
-	struct conf conf;		/* own data_dir and run_dir; lease of a minute, 2 slots: change before start */
+	struct conf conf; /* own data_dir and run_dir; lease of a minute, 2 slots: change before start */
 	struct run_options options;
 	struct arena *mem;
 	struct db *db;
