@@ -4,6 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "core/asset.h"
 #include "core/token.h"
 
 struct client_row {
@@ -80,10 +81,12 @@ client_insert(struct cli *c, const struct new_client *k)
 	db_run(c->db,
 	    "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
 	    ARGS(ID(k->id), ID(k->tenant_id), STR(secret_hash(c->mem, k->secret)), STR(k->scopes), now, now));
-	if (k->role != NULL)
+	if (k->role != NULL) {
 		db_run(c->db,
 		    "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
 		    ARGS(ID(k->channel_id), ID(k->id), STR(k->role), now));
+		audience_changed(c->db, k->tenant_id);
+	}
 	return 0;
 }
 

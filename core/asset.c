@@ -322,6 +322,9 @@ sum_ingest(struct db *db, struct uuid media_id)
 void
 asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 {
+	/* Of two that sum up at the same time, the second then sees what the first has written. */
+	if (what & (SUM_RENDITIONS | SUM_INGEST))
+		db_number(db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media_id)), 0);
 	if (what & SUM_RENDITIONS)
 		sum_renditions(db, media_id);
 	if (what & SUM_INGEST)

@@ -25,6 +25,29 @@ static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpe
 /* Subtitles are described, never decoded: ffprobe opens the decoder of each track all the same. */
 #define SUBTITLES ",subrip,srt,ass,ssa,mov_text,webvtt,text,dvbsub,dvdsub,pgssub,xsub,cc_dec,libzvbi_teletextdec"
 
+static struct { void (*call)(void *user); void *user; } life;
+
+void
+av_on_life(void (*call)(void *user), void *user)
+{
+	life.call = call;
+	life.user = user;
+}
+
+/* Each report holds one such line; a stuck program is found out by the jail, which compares them. */
+void
+av_life(const char *line)
+{
+	if (life.call != NULL && strncmp(line, "out_time_us=", 12) == 0)
+		life.call(life.user);
+}
+
+static void
+on_progress(void *user, const char *line)
+{
+	av_life(line);
+}
+
 bool
 av_refuse(struct arena *mem, struct av_fault *fault, enum reason reason, const char *format, ...)
 {
@@ -63,7 +86,8 @@ av_tool(struct arena *mem, const char *program)
 	struct av_tool *t = NEW(mem, struct av_tool);
 
 	t->mem = mem;
-	t->jail = (struct jail){ .argv = t->argv, .read = t->read, .in = -1, .memory = INT64_C(8) << 30, .threads_only = true };
+	t->jail = (struct jail){ .argv = t->argv, .read = t->read, .in = -1, .memory = INT64_C(8) << 30,
+	    .on_progress = on_progress, .threads_only = true };
 	av_add(t, program, "-hide_banner", "-v", "error");
 	if (strcmp(program, "ffmpeg") == 0)
 		av_add(t, "-nostdin", "-y");

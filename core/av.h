@@ -56,6 +56,10 @@ struct av_file {
 	int cover;					/* stream of the cover art, or -1 */
 };
 
+/* Called whenever a running ffmpeg moves on, a few times a second: the sign of life of long work.  One per process; NULL:
+ * none. */
+void av_on_life(void (*call)(void *user), void *user);
+
 /* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
 const struct av_file *av_probe(struct arena *, const char *path, struct av_fault *);
 

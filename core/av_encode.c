@@ -264,6 +264,7 @@ on_progress(void *user, const char *line)
 	int64_t us;
 	int percent;
 
+	av_life(line);
 	if (strncmp(line, "out_time_us=", 12) != 0 || !int_parse(line + 12, &us) || whole <= 0)
 		return;
 	percent = us / 1000 >= whole ? 99 : (int)(us / 10 / whole);

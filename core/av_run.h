@@ -24,6 +24,9 @@ void av_add_all(struct av_tool *, const char *const *args);
 /* Adds the lists of what is allowed, the demuxer and the input itself, which becomes readable. */
 void av_input(struct av_tool *, const char *path, const char *container);
 
+/* For whoever has its own .on_progress: passes the line on to av_on_life(). */
+void av_life(const char *line);
+
 /* Runs it.  A failure is told in the fault: by the way it ended, then by what it wrote. */
 bool av_run(struct av_tool *, struct av_fault *);
 

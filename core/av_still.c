@@ -212,5 +212,6 @@ av_storyboard(struct arena *mem, const struct av_rendition *r, const char *out, 
 	av_add(t, "-map", "0:v", "-fps_mode", "passthrough", "-vf", arena_printf(mem, "select='not(mod(n,%d))',scale=%d:%d:"
 	    "out_color_matrix=smpte170m:out_range=pc,format=yuvj420p,tile=%dx%d", every, b->tile_width, b->tile_height,
 	    b->columns, b->rows));
+	t->jail.idle_seconds = 300;		/* the one picture comes at the end */
 	return run_jpeg(t, out, &b->size, fault);
 }

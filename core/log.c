@@ -21,6 +21,12 @@ log_threshold_named(const char *name)
 			lowest = (enum log_level)i;
 }
 
+bool
+log_wanted(enum log_level level)
+{
+	return level >= lowest;
+}
+
 struct line { char text[4096]; size_t n; };
 
 void

@@ -7,6 +7,7 @@
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum log_level { LOG_LEVEL_DEBUG, LOG_LEVEL_INFO, LOG_LEVEL_WARN, LOG_LEVEL_ERROR };
@@ -20,6 +21,9 @@ struct log_pair { const char *key; const char *text; int64_t number; };
 void log_threshold(enum log_level);
 /* The same by a name of the setting log_level: debug, info, warn, error. */
 void log_threshold_named(const char *);
+
+/* Would a line of this level be written?  Asked where its values cost something. */
+bool log_wanted(enum log_level);
 
 /* log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("route", x), LOG_INT("ms", 4)); */
 void log_pairs(enum log_level, const char *what, const struct log_pair *pairs, int n);

@@ -2,6 +2,7 @@
 /* Office files: ZIP members are inflated piece by piece into a push parser, which never sees an entity or a DTD. */
 #include <libxml/parser.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "core/office.h"
 
 #define INFLATED_MAX (128u << 20)	/* of all members read together */
+#define INFLATION_MAX 32		/* of a file above that: real ones stay below 20 */
 #define STRINGS_MAX 2000000		/* shared strings of a workbook */
 
 struct office {
@@ -255,6 +257,20 @@ read_numbered(struct office *o, const char *prefix)
 	return n == 0 ? REASON_TRUNCATED : reason;
 }
 
+/* All members count: LibreOffice reads more of them than we do and has no limit of its own. */
+static bool
+is_bomb(const struct office *o, size_t n)
+{
+	zip_int64_t count = zip_get_num_entries(o->zip, 0), i;
+	uint64_t sum = 0;
+	zip_stat_t st;
+
+	for (i = 0; i < count; i++)
+		if (zip_stat_index(o->zip, (zip_uint64_t)i, 0, &st) == 0 && (st.valid & ZIP_STAT_SIZE) != 0)
+			sum += st.size > UINT32_MAX ? UINT32_MAX : st.size;
+	return sum > INFLATED_MAX && sum / INFLATION_MAX > n;
+}
+
 /* OpenDocument keeps the members of a protected file under their names, but not as XML. */
 static bool
 is_protected(struct office *o)
@@ -284,7 +300,9 @@ office_text(const void *bytes, size_t n, const char *format, size_t most, struct
 			zip_source_free(source);
 		return REASON_TRUNCATED;
 	}
-	if (strcmp(format, "docx") == 0)
+	if (is_bomb(&o, n))
+		reason = REASON_FORMAT_NOT_ALLOWED;
+	else if (strcmp(format, "docx") == 0)
 		reason = read_member(&o, "word/document.xml");
 	else if (strcmp(format, "pptx") == 0)
 		reason = read_numbered(&o, "ppt/slides/slide");

@@ -30,8 +30,8 @@ static const struct field channel_access_fields[] = {
 };
 static const struct record channel_access_record = RECORD("ChannelAccess", struct channel_access, channel_access_fields);
 
-bool
-access_granted(struct req *r, unsigned bits, enum scope scope)
+static bool
+granted(struct req *r, unsigned bits, enum scope scope)
 {
 	if ((bits & SCOPE_BIT(scope)) != 0)
 		return true;
@@ -49,7 +49,7 @@ access_media(struct req *r, struct uuid media_id, enum scope scope, bool with_de
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return false;
 	}
-	if (!access_granted(r, (unsigned)a->grants, scope))
+	if (!granted(r, (unsigned)a->grants, scope))
 		return false;
 	return (r->route->flags & CONDITIONAL) == 0 || r->method == GET || precondition(r, a->version);
 }
@@ -65,7 +65,7 @@ access_channel(struct req *r, struct uuid channel_id, enum scope scope)
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return false;
 	}
-	return access_granted(r, (unsigned)a->grants, scope);
+	return granted(r, (unsigned)a->grants, scope);
 }
 
 struct role { struct uuid id; int64_t bits, channels; };
@@ -85,6 +85,7 @@ read_audience(struct req *r, struct audience *a, int64_t changes)
 
 	memset(a, 0, sizeof(*a));
 	a->sees_all = r->who->is_super_admin;
+	a->everywhere = a->sees_all ? 62 : 0;
 	rows = a->sees_all ? NULL : db_rows(r->db, &role_record, "FROM channels t LEFT JOIN memberships m ON m.channel_id = t.id AND "
 	    "m.principal_id = ? WHERE t.tenant_id = ? AND (m.role IS NOT NULL OR t.visibility = 'public') LIMIT 65",
 	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &n);
@@ -101,6 +102,9 @@ read_audience(struct req *r, struct audience *a, int64_t changes)
 	}
 	a->n = i;
 	a->sees_all = n > 0 && rows[0].channels == (int64_t)n;
+	a->everywhere = a->sees_all ? 62 : 0;
+	for (i = 0; i < n; i++)
+		a->everywhere &= (unsigned)rows[i].bits;
 }
 
 const struct audience *
@@ -118,28 +122,27 @@ struct channel_id { struct uuid id; };
 static const struct field channel_id_fields[] = { FIELD(struct channel_id, id, .doc = "Channel") };
 static const struct record channel_id_record = RECORD("ChannelId", struct channel_id, channel_id_fields);
 
-unsigned
-access_bits(struct req *r, struct uuid media_id, const char *channels, int64_t changes)
+static unsigned
+bits_in(struct req *r, const struct audience *a, const char *channels)
 {
-	const struct audience *a = access_audience(r, changes);
-	const struct access *row;
-	const struct channel_id *ids;
-	struct list list;
+	struct list list = record_parse_list(r->mem, &channel_id_record, channels);
+	const struct channel_id *ids = list.rows;
 	unsigned bits = 0;
 	size_t i, k;
 
-	if (r->who->is_super_admin)
-		return 62;
-	if (a->too_many) {
-		row = db_row(r->db, &access_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
-		    ARGS(INT(0), ID(r->who->id), ID(media_id), ID(r->who->tenant_id)));
-		return row != NULL ? (unsigned)row->grants : 0;
-	}
-	list = record_parse_list(r->mem, &channel_id_record, channels);
-	ids = list.rows;
 	for (i = 0; i < list.n; i++)
 		for (k = 0; k < a->n; k++)
 			if (uuid_equal(ids[i].id, a->at[k].channel_id))
 				bits |= a->at[k].bits;
 	return bits;
+}
+
+bool
+access_row(struct req *r, struct uuid media_id, const char *channels, int64_t changes, enum scope scope)
+{
+	const struct audience *a = access_audience(r, changes);
+
+	if ((a->everywhere & SCOPE_BIT(scope)) != 0)
+		return true;
+	return a->too_many ? access_media(r, media_id, scope, true) : granted(r, bits_in(r, a, channels), scope);
 }

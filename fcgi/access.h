@@ -44,16 +44,14 @@ struct audience {
 	struct uuid principal_id;
 	int64_t changes;
 	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
+	unsigned everywhere;		/* permissions that every channel of the tenant gives */
 	bool too_many;			/* more than AUDIENCE_MAX channels: ask SQL */
 	size_t n;
 	struct { struct uuid channel_id; unsigned bits; } at[AUDIENCE_MAX];
 };
 const struct audience *access_audience(struct req *, int64_t changes);
 
-/* SCOPE_BIT()s that the caller holds on an asset, given its row's `channels` and the number of changes read with it. */
-unsigned access_bits(struct req *, struct uuid media_id, const char *channels, int64_t changes);
-
-/* Refuses with 403 unless the permission is among the bits. */
-bool access_granted(struct req *, unsigned bits, enum scope scope);
+/* May the caller do `scope` to an asset whose row brought its `channels` and the number of changes?  Refuses with 403. */
+bool access_row(struct req *, struct uuid media_id, const char *channels, int64_t changes, enum scope scope);
 
 #endif

@@ -483,8 +483,11 @@ run(struct req *r)
 static void
 log_request(struct req *r)
 {
-	const char *route = r->route != NULL ? arena_printf(r->mem, "%s %s", method_name(r->method), r->route->path) : "none";
+	const char *route;
 
+	if (!log_wanted(LOG_LEVEL_INFO))
+		return;
+	route = r->route != NULL ? arena_printf(r->mem, "%s %s", method_name(r->method), r->route->path) : "none";
 	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route),
 	    LOG_TEXT("user", r->who != NULL ? uuid_text(r->mem, r->who->id) : NULL), LOG_TEXT("client", r->client),
 	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms", moment_now().ms - r->now.ms));

@@ -86,7 +86,7 @@ asset_load(struct req *r, struct uuid id)
 		return NULL;
 	}
 	needed = m->deleted_at.ms != 0 ? SCOPE_CREATE_CONTENT : SCOPE_VIEW_CHANNEL;
-	if (!access_granted(r, access_bits(r, id, m->channels.text, m->changes), needed))
+	if (!access_row(r, id, m->channels.text, m->changes, needed))
 		return NULL;
 	asset_view(r, m, false);
 	return m;

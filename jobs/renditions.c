@@ -26,12 +26,6 @@ struct made {
 };
 
 static void
-on_progress(void *user, int percent)
-{
-	job_progress(user, percent * 95 / 100);
-}
-
-static void
 add_name(struct made *m, const char *name)
 {
 	m->names[m->n_names++] = name;
@@ -123,7 +117,7 @@ static struct av_work
 work_of(struct job *j, const struct av_file *f)
 {
 	return (struct av_work){ .file = f, .dir = j->work_dir, .preset = j->conf->video_preset,
-	    .segment_seconds = (int)j->conf->segment_seconds, .progress = on_progress, .user = j };
+	    .segment_seconds = (int)j->conf->segment_seconds, .progress = step_progress, .user = j };
 }
 
 static const char *
@@ -156,7 +150,7 @@ first_rendition_run(struct job *j)
 	struct av_work work;
 	size_t n = 0, k;
 
-	job_pause(j);
+	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return step_fault(j, &fault);
@@ -248,7 +242,7 @@ renditions_run(struct job *j)
 
 	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? ORDER BY t.id",
 	    ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
-	job_pause(j);
+	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return step_fault(j, &fault);

@@ -3,6 +3,30 @@
 #include "core/store.h"
 #include "jobs/step.h"
 
+static int done;		/* percent; a process runs one job */
+
+static void
+alive(void *job)
+{
+	job_progress(job, done);
+}
+
+void
+step_begin(struct job *j)
+{
+	job_pause(j);
+	done = 0;
+	av_on_life(alive, j);
+}
+
+/* The last steps (checks, download, storing) have no numbers of their own. */
+void
+step_progress(void *job, int percent)
+{
+	done = percent * 95 / 100;
+	job_progress(job, done);
+}
+
 const struct av_file *
 step_original(struct job *j, const struct asset_args *in, struct av_fault *fault)
 {

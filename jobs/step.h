@@ -7,6 +7,12 @@
 #include "core/av.h"
 #include "jobs/run.h"
 
+/* Ends the transaction before the slow work; from then on ffmpeg's progress tells the runner that the step is alive. */
+void step_begin(struct job *);
+
+/* Reports progress of the step: what av_work calls. */
+void step_progress(void *job, int percent);
+
 /* Looks at the original of the asset.  NULL with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
 

@@ -52,7 +52,7 @@ storyboard_run(struct job *j)
 	    "ORDER BY width * height LIMIT 1", ARGS(ID(in->media_id), STR(in->generation)));
 	if (label == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
-	job_pause(j);
+	step_begin(j);
 	if (!av_rendition_read(j->mem, step_dir(j, in), label, &r, &fault) ||
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
 		return step_fault(j, &fault);

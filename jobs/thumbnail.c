@@ -23,7 +23,7 @@ thumbnail_run(struct job *j)
 	struct av_fault fault;
 	struct av_picture p;
 
-	job_pause(j);
+	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return step_fault(j, &fault);

@@ -73,7 +73,7 @@ take_bytes(void *user, const char *bytes, size_t n)
 		p->half = !p->half;
 	}
 	if (p->expected > 0)
-		job_progress(p->job, p->total >= p->expected ? 99 : (int)(p->total * 100 / p->expected));
+		step_progress(p->job, p->total >= p->expected ? 100 : (int)(p->total * 100 / p->expected));
 	return true;
 }
 
@@ -104,7 +104,7 @@ waveform_run(struct job *j)
 	const struct av_file *f;
 	struct av_fault fault;
 
-	job_pause(j);
+	step_begin(j);
 	f = av_probe(j->mem, step_path(j, in, "audio.mp4"), &fault);
 	if (f == NULL)
 		return step_fault(j, &fault);

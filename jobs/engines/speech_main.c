@@ -158,5 +158,7 @@ main(int argc, char **argv)
 	}
 	if (ps != NULL)
 		ps_free(ps);
-	return 0;
+	if (fflush(stdout) != 0)
+		return EX_IOERR;
+	_exit(0);		/* everything goes at once with the process */
 }

@@ -333,6 +333,9 @@ a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "data.mimeType"), "image/png");
 	assert_string_equal(text(w, r, "data.height"), "3");
+	r = call(w, "GET", path_of(w, id, "/thumbnail"), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.width"), "2");
 	r = NEW(w->mem, struct req);
 	r->content_type = "image/png";
 	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), "<svg/>")->status, 422);

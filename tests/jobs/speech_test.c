@@ -265,6 +265,7 @@ static void
 a_worker_that_fails_is_explained(void **state)
 {
 	struct world *w = *state;
+	const char *libexec = arena_copy(w->mem, getenv("KINOTHEK_LIBEXEC"));
 	struct ear e = { .n = 0 };
 
 	setenv("KINOTHEK_LIBEXEC", "/nonexistent", 1);
@@ -277,7 +278,10 @@ a_worker_that_fails_is_explained(void **state)
 	set_worker(w, "#!/bin/sh\nkill -SEGV $$\n");
 	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
 	assert_int_equal(e.h.reason, REASON_CRASHED);
-	unsetenv("KINOTHEK_LIBEXEC");
+	if (libexec != NULL)
+		setenv("KINOTHEK_LIBEXEC", libexec, 1);
+	else
+		unsetenv("KINOTHEK_LIBEXEC");
 }
 
 /* Settings for the peer in one of its modes. */
