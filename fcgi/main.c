@@ -170,7 +170,7 @@ write_answer(FCGX_Request *f, struct req *r)
 
 	buf_printf(&head, "Status: %d\r\n", r->status);
 	add_header(&head, "X-Request-Id", r->request_id);
-	add_header(&head, "X-Api-Version", VERSION);
+	add_header(&head, "X-Api-Version", API_VERSION);
 	if (!bodiless) {
 		add_header(&head, "Content-Type", r->answer_type);
 		buf_printf(&head, "Content-Length: %zu\r\n", r->out.len);

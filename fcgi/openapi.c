@@ -335,7 +335,7 @@ openapi_print(struct arena *mem)
 	struct document *d = NEW(mem, struct document);
 
 	d->b = BUF(mem);
-	buf_text(&d->b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Kinothek\",\"version\":\"" VERSION "\",\"summary\":"
+	buf_text(&d->b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Kinothek\",\"version\":\"" API_VERSION "\",\"summary\":"
 	    "\"Self-hosted media asset service\",\"license\":{\"name\":\"GPL-3.0-or-later\",\"identifier\":\"GPL-3.0-or-later\"}},"
 	    "\"servers\":[{\"url\":\"/\",\"description\":\"This installation\"}],\"paths\":{");
 	put_paths(d);

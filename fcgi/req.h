@@ -16,6 +16,7 @@
 #include "core/errors.h"
 #include "core/record.h"
 #include "core/token.h"
+#include "core/version.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
 #define RESOURCES(R) R(media) R(thumbnails) R(metadata) R(transcripts) R(uploads) R(jobs) R(realms) R(service)

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/peer.h"
 #include "core/store.h"
+#include "core/version.h"
 #include "fcgi/upload/put.h"
 
 #define ARENA_LIMIT (8u << 20)
@@ -200,7 +201,7 @@ answer(struct call *c, enum error error)
 	else if (c->status == 200)
 		put_success(c, &out);
 	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: no-store\r\n"
-	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, VERSION);
+	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, API_VERSION);
 	put_cors(c, &head);
 	if (c->status == 204 || c->status == 405)
 		buf_text(&head, "Allow: PUT, OPTIONS\r\n");
