@@ -325,17 +325,32 @@ base_name(const char *path)
 	return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
 }
 
-/* Describes {dir}/{name}.mp4 from its boxes and from what ffprobe sees. */
-bool
-av_rendition_read(struct arena *mem, const char *dir, const char *name, struct av_rendition *r, struct av_fault *fault)
+/* Describes {dir}/{name}.mp4 from its boxes. */
+static const struct fragments *
+describe(struct arena *mem, const char *dir, const char *name, struct av_rendition *r)
 {
 	const struct fragments *f;
-	const struct av_file *seen;
 
 	*r = (struct av_rendition){ .name = name, .file = arena_printf(mem, "%s/%s.mp4", dir, name),
 	    .playlist = arena_printf(mem, "%s/%s.m3u8", dir, name), .rate = { 0, 1 } };
 	f = fragments_read(mem, r->file);
 	if (f == NULL)
+		return NULL;
+	r->codecs = f->codecs;
+	r->duration_ms = f->duration * 1000 / f->timescale;
+	r->size = f->file_size;
+	r->bit_rate = playlist_bit_rate(f);
+	r->peak_rate = playlist_peak_rate(f);
+	r->segments = (int)f->n;
+	return f;
+}
+
+bool
+av_rendition_read(struct arena *mem, const char *dir, const char *name, struct av_rendition *r, struct av_fault *fault)
+{
+	const struct av_file *seen;
+
+	if (describe(mem, dir, name, r) == NULL)
 		return broken(mem, fault, name, "no segments");
 	seen = av_probe(mem, r->file, fault);
 	if (seen == NULL)
@@ -345,12 +360,6 @@ av_rendition_read(struct arena *mem, const char *dir, const char *name, struct a
 		r->height = seen->video->height;
 		r->rate = seen->video->rate;
 	}
-	r->codecs = f->codecs;
-	r->duration_ms = f->duration * 1000 / f->timescale;
-	r->size = f->file_size;
-	r->bit_rate = playlist_bit_rate(f);
-	r->peak_rate = playlist_peak_rate(f);
-	r->segments = (int)f->n;
 	return true;
 }
 
@@ -389,48 +398,88 @@ cut_fragment(const char *from, const struct fragments *f, size_t i, const char *
 	return fine;
 }
 
-/* Decodes the first second and the last segment; a complaint of a decoder is a failure. */
-static bool
-decodes(struct order *o, const struct av_rendition *r, struct av_fault *fault)
+/* One of the two files that are cut from a result: its beginning, its end. */
+static const char *
+sample_path(struct order *o, size_t i, int part)
 {
-	const struct fragments *f = fragments_read(o->mem, r->file);
-	const char *head = path_of(o, "check-head", "mp4"), *tail = path_of(o, "check-tail", "mp4");
-	struct av_tool *t = av_tool(o->mem, "ffmpeg");
-	bool fine;
-
-	if (f == NULL || !cut_fragment(r->file, f, 0, head) || !cut_fragment(r->file, f, f->n - 1, tail))
-		return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_OUTPUT_INVALID,
-		    "%s could not be read again.", r->name);
-	av_add(t, "-xerror", "-t", "1");
-	av_input(t, head, "mov");
-	av_input(t, tail, "mov");
-	av_add(t, "-map", "0", "-map", "1", "-fps_mode", "passthrough", "-f", "framecrc", "pipe:1");
-	fine = av_run(t, fault) && strcasestr(t->result.err, "error") == NULL && strcasestr(t->result.err, "invalid") == NULL &&
-	    strstr(t->result.out, "\n0,") != NULL && strstr(t->result.out, "\n1,") != NULL;
-	unlink(head);
-	unlink(tail);
-	return fine || broken(o->mem, fault, r->name, "it does not decode");
+	return arena_printf(o->mem, "%s/check-%zu-%d.mp4", o->work->dir, i, part);
 }
 
-/* Reads, checks and describes one result, and writes its playlist. */
+/* Decodes the first second and the last segment of all results; a complaint of a decoder is a failure.  The checksums
+ * are of a frame here and there, for the pictures are large. */
 static bool
-finish(struct order *o, const char *name, const struct av_rung *rung, struct av_rendition *r, struct av_fault *fault)
+decode_samples(struct order *o, const struct av_rendition *made, size_t n, const char **report, struct av_fault *fault)
 {
-	const struct fragments *f;
+	struct av_tool *t = av_tool(o->mem, "ffmpeg");
 
-	if (!av_rendition_read(o->mem, o->work->dir, name, r, fault))
-		return false;
-	if (rung != NULL && (r->width != rung->width || r->height != rung->height))
-		return broken(o->mem, fault, name, "its size is wrong");
-	if ((rung != NULL) != (strncmp(r->codecs, "avc1.", 5) == 0))
-		return broken(o->mem, fault, name, "its codec is wrong");
-	if (!decodes(o, r, fault))
-		return false;
-	f = fragments_read(o->mem, r->file);
-	if (f == NULL || !write_text(r->playlist, playlist_media(o->mem, f, base_name(r->file))))
-		return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL,
-		    "The playlist could not be written.");
+	av_add(t, "-xerror");
+	for (size_t i = 0; i < n; i++) {
+		const struct fragments *f = fragments_read(o->mem, made[i].file);
+
+		if (f == NULL || !cut_fragment(made[i].file, f, 0, sample_path(o, i, 0)) ||
+		    !cut_fragment(made[i].file, f, f->n - 1, sample_path(o, i, 1)))
+			return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_OUTPUT_INVALID,
+			    "%s could not be read again.", made[i].name);
+		av_add(t, "-skip_loop_filter", "all", "-t", "1");
+		av_input(t, sample_path(o, i, 0), "mov");
+		av_add(t, "-skip_loop_filter", "all");
+		av_input(t, sample_path(o, i, 1), "mov");
+	}
+	for (size_t i = 0; i < 2 * n; i++)
+		av_add(t, "-map", arena_printf(o->mem, "%zu", i));
+	av_add(t, "-fps_mode", "passthrough", "-filter:v", "select='not(mod(n,25))'", "-f", "framecrc", "pipe:1");
+	if (!av_run(t, fault))
+		return broken(o->mem, fault, "The result", "it does not decode");
+	if (strcasestr(t->result.err, "error") != NULL || strcasestr(t->result.err, "invalid") != NULL)
+		return broken(o->mem, fault, "The result", "it decodes with faults");
+	*report = t->result.out;
 	return true;
+}
+
+/* Is the picture of the size that was ordered, and is there something of each part? */
+static bool
+report_fits(struct order *o, const char *report, size_t i, struct av_rendition *r)
+{
+	const struct av_rung *rung = i < o->n ? &o->rungs[i] : NULL;
+
+	for (size_t part = 2 * i; part < 2 * i + 2; part++) {
+		const char *size = rung == NULL ? arena_printf(o->mem, "#media_type %zu: audio\n", part) :
+		    arena_printf(o->mem, "#dimensions %zu: %dx%d\n", part, rung->width, rung->height);
+
+		if (strstr(report, size) == NULL || strstr(report, arena_printf(o->mem, "\n%zu,", part)) == NULL)
+			return false;
+	}
+	if (rung != NULL) {
+		r->width = rung->width;
+		r->height = rung->height;
+		r->rate = o->work->file->video->out_rate;
+	}
+	return (rung != NULL) == (strncmp(r->codecs, "avc1.", 5) == 0);
+}
+
+/* Reads, checks and describes the results, and writes their playlists. */
+static bool
+finish(struct order *o, struct av_rendition *made, size_t n, struct av_fault *fault)
+{
+	const char *report = "";
+	bool fine;
+
+	for (size_t i = 0; i < n; i++)
+		if (describe(o->mem, o->work->dir, i < o->n ? o->rungs[i].label : "audio", &made[i]) == NULL)
+			return broken(o->mem, fault, i < o->n ? o->rungs[i].label : "audio", "no segments");
+	fine = decode_samples(o, made, n, &report, fault);
+	for (size_t i = 0; i < 2 * n; i++)
+		unlink(sample_path(o, i / 2, i % 2));
+	for (size_t i = 0; fine && i < n; i++) {
+		const struct fragments *f = fragments_read(o->mem, made[i].file);
+
+		if (!report_fits(o, report, i, &made[i]))
+			return broken(o->mem, fault, made[i].name, "it is not what was ordered");
+		if (f == NULL || !write_text(made[i].playlist, playlist_media(o->mem, f, base_name(made[i].file))))
+			return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL,
+			    "The playlist could not be written.");
+	}
+	return fine;
 }
 
 /* What was made must be as long as what the file promised, or the file ends early. */
@@ -458,20 +507,13 @@ av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *r
 {
 	struct order o = { .mem = mem, .work = work, .rungs = rungs, .n = work->file->video != NULL ? n : 0,
 	    .sound = sound && work->file->audio != NULL, .reported = -1 };
-	size_t k = 0;
+	const size_t k = o.n + o.sound;
 
-	if (o.n == 0 && !o.sound) {
+	if (k == 0) {
 		av_refuse(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
 		return 0;
 	}
-	if (!encode(&o, fault))
-		return 0;
-	for (size_t i = 0; i < o.n; i++)
-		if (!finish(&o, rungs[i].label, &rungs[i], &made[k++], fault))
-			return 0;
-	if (o.sound && !finish(&o, "audio", NULL, &made[k++], fault))
-		return 0;
-	return whole(&o, made, k, fault) ? k : 0;
+	return encode(&o, fault) && finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
 }
 
 bool

@@ -188,7 +188,9 @@ out_rate(struct av_ratio lowest, struct av_ratio average)
 	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1)
 		return lowest;
 	if (lowest.num > 0 && value(lowest) > 60.5 && value(lowest) <= 121 && fabs(value(lowest) / want - 1) < 0.02)
-		return (struct av_ratio){ lowest.num, lowest.den * 2 };		/* 100 and 120: every other frame */
+		/* 100 and 120: every other frame. */
+		return lowest.num % 2 == 0 ? (struct av_ratio){ lowest.num / 2, lowest.den } :
+		    (struct av_ratio){ lowest.num, lowest.den * 2 };
 	if (want <= 0)
 		want = 25;
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)

@@ -8,7 +8,7 @@
 
 struct av_tool {
 	struct arena *mem;
-	const char *argv[224], *read[8];
+	const char *argv[512], *read[40];
 	size_t n, n_read;
 	bool probing;			/* tracks that will not be decoded may be there */
 	struct jail jail;
