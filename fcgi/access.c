@@ -107,14 +107,32 @@ read_audience(struct req *r, struct audience *a, int64_t changes)
 		a->everywhere &= (unsigned)rows[i].bits;
 }
 
+static struct audience *
+place(struct uuid principal_id)
+{
+	static struct audience cache[32];
+
+	return &cache[principal_id.b[15] % (sizeof(cache) / sizeof(cache[0]))];
+}
+
 const struct audience *
 access_audience(struct req *r, int64_t changes)
 {
-	static struct audience cache[32];
-	struct audience *a = &cache[r->who->id.b[15] % (sizeof(cache) / sizeof(cache[0]))];
+	struct audience *a = place(r->who->id);
 
 	if (!uuid_equal(a->principal_id, r->who->id) || a->changes != changes)
 		read_audience(r, a, changes);
+	return a;
+}
+
+const struct audience *
+access_last(struct req *r)
+{
+	struct audience *a = place(r->who->id);
+
+	if (!uuid_equal(a->principal_id, r->who->id))
+		read_audience(r, a, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
+		    ARGS(ID(r->who->tenant_id)), -1));
 	return a;
 }
 

@@ -50,6 +50,8 @@ struct audience {
 	struct { struct uuid channel_id; unsigned bits; } at[AUDIENCE_MAX];
 };
 const struct audience *access_audience(struct req *, int64_t changes);
+/* What was last known, without asking whether it still holds; read when nothing is.  Compare its `changes`. */
+const struct audience *access_last(struct req *);
 
 /* May the caller do `scope` to an asset whose row brought its `channels` and the number of changes?  Refuses with 403. */
 bool access_row(struct req *, struct uuid media_id, const char *channels, int64_t changes, enum scope scope);

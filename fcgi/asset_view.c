@@ -70,10 +70,10 @@ static const struct field media_fields[] = {
 	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
-	FIELD(struct media, changes,         .on = SERVER | HIDDEN | DETAIL, .sql = "u.changes", .doc = "tenant_usage.changes"),
+	FIELD(struct media, changes,         .on = SERVER | HIDDEN, .sql = "u.changes", .doc = "tenant_usage.changes"),
+	FIELD(struct media, media_count,     .on = SERVER | HIDDEN, .sql = "u.media_count", .doc = "tenant_usage.media_count"),
 };
 const struct record media_record = RECORD("Media", struct media, media_fields);
-const struct record media_list_record = { "Media", sizeof(struct media), media_fields, sizeof(media_fields) / sizeof(media_fields[0]) - 1 };
 
 struct media *
 asset_load(struct req *r, struct uuid id)

@@ -27,13 +27,15 @@ struct media {
 	struct json ingest_steps, captions;
 	struct uuid created_by_id;
 	const char *created_by_name;
-	int64_t revision, changes;
+	int64_t revision;
+	int64_t changes, media_count;			/* of the tenant: tenant_usage */
 };
-/* media_list_record is the same without `changes`, which is read once for a list. */
-extern const struct record media_record, media_list_record;
+extern const struct record media_record;
 
-/* Where media_record reads from.  Binds: ID(asset), ID(tenant). */
-#define ASSET_FROM "FROM media t JOIN tenant_usage u ON u.tenant_id = t.tenant_id WHERE t.id = ? AND t.tenant_id = ?"
+/* Where media_record reads from; the row of usage is one for all assets of the tenant and costs next to nothing. */
+#define MEDIA_FROM(hint) "FROM media t " hint "JOIN tenant_usage u ON u.tenant_id = t.tenant_id "
+/* Binds: ID(asset), ID(tenant). */
+#define ASSET_FROM MEDIA_FROM("") "WHERE t.id = ? AND t.tenant_id = ?"
 
 /* One asset of the caller's tenant with its addresses, or NULL after refusing (404, 403).  Soft-deleted ones are shown to
  * those who may recover them. */
