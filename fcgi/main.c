@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek-api: FastCGI requests in, answers out. */
-#include <errno.h>
 #include <fastcgi.h>
 #include <fcgiapp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "core/listen.h"
@@ -18,8 +16,6 @@
 
 #define ARENA_LIMIT (256u << 20)
 #define BODY_DEFAULT (1u << 20)
-#define RECORD_MAX 65528	/* bytes of one record: the most that needs no padding */
-#define SMALL 6000	/* bytes of an answer that fits into libfcgi's buffer with its head */
 #define SILENCE 30	/* s without a byte from the web server */
 #define BODY_SECONDS 60	/* for a whole body, however busily it trickles */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
@@ -132,36 +128,6 @@ add_header(struct buf *head, const char *name, const char *value)
 	buf_text(head, "\r\n");
 }
 
-/*
- * Bytes as FastCGI records of their own: libfcgi would send them in pieces of 8 KiB, each of which wakes the web server.
- * What libfcgi has buffered goes first.  When the peer is gone, the rest is dropped; FCGX_Finish_r closes.
- */
-static void
-put_records(FCGX_Request *f, const char *bytes, size_t n)
-{
-	FCGX_FFlush(f->out);
-	while (n > 0) {
-		size_t length = n < RECORD_MAX ? n : RECORD_MAX, sent = 0;
-		unsigned char head[8] = { FCGI_VERSION_1, FCGI_STDOUT, (unsigned char)(f->requestId >> 8),
-		    (unsigned char)f->requestId, (unsigned char)(length >> 8), (unsigned char)length, 0, 0 };
-
-		while (sent < sizeof(head) + length) {
-			size_t in_body = sent < sizeof(head) ? 0 : sent - sizeof(head);
-			struct iovec parts[2] = {
-				{ head + (sent < sizeof(head) ? sent : sizeof(head)), sent < sizeof(head) ? sizeof(head) - sent : 0 },
-				{ (void *)(uintptr_t)(bytes + in_body), length - in_body },
-			};
-			ssize_t got = writev(f->ipcFd, parts, 2);
-
-			if (got < 0 && errno != EINTR)
-				return;
-			sent += got > 0 ? (size_t)got : 0;
-		}
-		bytes += length;
-		n -= length;
-	}
-}
-
 static void
 write_answer(FCGX_Request *f, struct req *r)
 {
@@ -185,11 +151,7 @@ write_answer(FCGX_Request *f, struct req *r)
 	buf_text(&head, buf_string(&r->headers));
 	buf_text(&head, "\r\n");
 	FCGX_PutStr(head.text, (int)head.len, f->out);
-	if (bodiless || strcmp(r->method_name, "HEAD") == 0)
-		return;
-	if (r->out.len > SMALL)
-		put_records(f, r->out.text, r->out.len);
-	else
+	if (!bodiless && strcmp(r->method_name, "HEAD"))
 		FCGX_PutStr(buf_string(&r->out), (int)r->out.len, f->out);
 }
 

@@ -241,6 +241,12 @@ what_inflates_without_end_is_stopped(void **state)
 	d = read_as(path, "docx");
 	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
 
+	/* Members that we do not read, LibreOffice does. */
+	path = zip_of("aside.docx", (const struct member[]){ TYPES, { "word/document.xml", "<d/>" }, { "word/styles.xml", text },
+	    { NULL } });
+	d = read_as(path, "docx");
+	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
+
 	/* Text beyond what is kept is cut, not refused. */
 	memset(text, 'a', (size_t)20 << 20);
 	memcpy(text, "<d xmlns:w='w'><w:t>", 20);
