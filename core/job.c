@@ -108,7 +108,7 @@ const char *
 job_error(struct arena *mem, enum reason reason, const char *detail)
 {
 	const struct reason_info *info = reason_info(reason);
-	struct job_error error = { info->code, detail, info->remedy, info->retryable };
+	struct job_error error = { info->code, detail != NULL ? detail : info->remedy, info->remedy, info->retryable };
 	struct buf out = BUF(mem);
 
 	record_store(&out, &job_error_record, &error);

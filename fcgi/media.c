@@ -79,12 +79,14 @@ visible(struct req *r, const struct audience *a, bool deleted, size_t *n)
 	static const char *const few[] = { NEWEST IN_CHANNELS, LIVE IN_CHANNELS, DELETED IN_CHANNELS };
 	static const char *const many[] = { NEWEST " AND " ACCESS_VIEW_SQL, LIVE " AND " ACCESS_VIEW_SQL, DELETED " AND " ACCESS_VIEW_SQL };
 	int which = deleted ? 2 : r->page.sort != NULL || r->page.filter != NULL, i;
-	struct arg args[FEW + 2] = { ID(r->who->tenant_id), [FEW + 1] = { .kind = ARG_END } };
+	struct arg args[FEW + 2];
 
 	if (a->sees_all)
 		return db_list(r->db, &media_record, all[which], ARGS(ID(r->who->tenant_id)), &r->page, n);
 	if (a->too_many || a->n > FEW)
 		return db_list(r->db, &media_record, many[which], ARGS(ID(r->who->tenant_id), ID(r->who->id)), &r->page, n);
+	args[0] = ID(r->who->tenant_id);
+	args[FEW + 1].kind = ARG_END;
 	for (i = 0; i < FEW; i++)
 		args[i + 1] = ID(a->n > 0 ? a->at[(size_t)i % a->n].channel_id : (struct uuid){ { 0 } });
 	return db_list(r->db, &media_record, few[which], args, &r->page, n);
