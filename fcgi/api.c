@@ -355,8 +355,6 @@ decode_query(struct req *r)
 	}
 	if (r->route->flags & LIST)
 		take_page(r, page, n_page);
-	if (r->route->flags & RAW_QUERY)
-		return;
 	record_decode_query(r->mem, record != NULL ? record : &none, own, n_own, &row, r->route->query != NULL ? NULL :
 	    &r->given, &r->faults);
 	if (r->route->query != NULL)

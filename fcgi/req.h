@@ -32,7 +32,6 @@ enum {
 	AT_ROOT = 1 << 5,	/* not below /v2 */
 	CONDITIONAL = 1 << 6,	/* single resource with ETag: If-Match is honoured */
 	READS_ONLY = 1 << 7,	/* a POST that writes nothing: no transaction */
-	RAW_QUERY = 1 << 8,	/* the query is the handler's own affair */
 };
 
 struct req;

@@ -69,9 +69,14 @@ const templates = Object.keys(doc.paths).map((path) => ({
 const templateOf = (path) => templates.find((t) => t.regex.test(path)) ??
 	(base && path.startsWith(`${base}/`) ? templates.find((t) => t.regex.test(path.slice(base.length))) : undefined);
 
+// Other programs and the web server itself answer below other prefixes, /upload and /play; the document is about these.
+const prefixes = new Set(Object.keys(doc.paths).map((path) => path.split('/')[1]));
+
 // What is wrong with one answer.
 const judge = (answer) => {
 	const path = answer.path.replace(/\?.*/s, '');
+	if (!prefixes.has(path.split('/')[1]))
+		return [];
 	const template = templateOf(path);
 	const method = answer.method.toLowerCase();
 	if (!template)
