@@ -34,6 +34,7 @@ main(int argc, char **argv)
 		return 64;
 	}
 	FCGX_Init();
+	signal(SIGTERM, SIG_DFL);	/* libfcgi has taken it, and an idle program would never end */
 	if ((fd = FCGX_OpenSocket(argv[1], 1024)) < 0) {
 		fprintf(stderr, "hello: cannot listen on %s\n", argv[1]);
 		return 71;
