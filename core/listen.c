@@ -23,6 +23,7 @@
 #define BACKLOG 1024		/* with a short one lighttpd answers 500 at once */
 #define WORKERS_MAX 1024
 #define YOUNG_MS 2000		/* a worker that dies before this age delays the next one */
+#define LEAVE_MS 3000		/* for the workers of a master that was killed */
 #define DELAY_MS 100
 #define DELAY_MAX_MS 5000
 #define AGAIN "KINOTHEK_LISTEN_AGAIN"	/* set for the program that SIGHUP starts in our place */
@@ -134,20 +135,35 @@ fill_address(struct sockaddr_un *a, const char *path)
 	memcpy(a->sun_path, path, strlen(path));
 }
 
+/* The workers of a killed master go within moments: only who listens for longer is somebody else. */
+static bool
+wait_for_quiet(const struct sockaddr_un *a)
+{
+	const struct timespec nap = { .tv_nsec = 50 * 1000000 };
+	int64_t until = now_ms() + LEAVE_MS;
+	bool heard;
+
+	do {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+		heard = fd >= 0 && (!connect(fd, (const struct sockaddr *)a, sizeof *a) || errno == EAGAIN);
+		if (fd >= 0)
+			close(fd);
+	} while (heard && now_ms() < until && !nanosleep(&nap, NULL));
+	return !heard;
+}
+
 /* Made under another name and moved into place, so that the path always leads to a socket that listens. */
 static void
 make_socket(const struct listen *l)
 {
 	struct sockaddr_un a, made;
 	char name[sizeof a.sun_path + 16];
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd;
 
 	fill_address(&a, l->path);
-	if (fd < 0)
-		stop_program(71, "socket: %s", strerror(errno));
-	if (!connect(fd, (struct sockaddr *)&a, sizeof a))
+	if (!wait_for_quiet(&a))
 		stop_program(71, "%s: another process is listening there", l->path);
-	close(fd);
 
 	snprintf(name, sizeof name, "%s.%d", l->path, (int)getpid());
 	fill_address(&made, name);

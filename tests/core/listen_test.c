@@ -264,6 +264,24 @@ a_socket_in_use_is_not_taken(void **state)
 	assert_int_equal(ended(first), 0);
 }
 
+/* As the workers of a killed master do. */
+static void
+who_listens_only_for_a_moment_longer_is_waited_for(void **state)
+{
+	int old = listening_socket();
+	pid_t master;
+
+	fcntl(old, F_SETFD, FD_CLOEXEC);
+	master = start(0, OPTIONS(O("--socket"), path, O("--workers"), O("1")));
+	usleep(300000);
+	assert_int_equal(waitpid(master, NULL, WNOHANG), 0);
+	close(old);
+	usleep(200000);
+	assert_true(answer(ask("0")) > 0);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+}
+
 static void
 wrong_options_end_with_a_usage_error(void **state)
 {
@@ -325,6 +343,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_socket_on_fd_0_is_served_without_a_master),
 		cmocka_unit_test(a_socket_of_systemd_is_served_also_after_sighup),
 		cmocka_unit_test(a_socket_in_use_is_not_taken),
+		cmocka_unit_test(who_listens_only_for_a_moment_longer_is_waited_for),
 		cmocka_unit_test(wrong_options_end_with_a_usage_error),
 		cmocka_unit_test(a_stale_socket_file_is_replaced),
 		cmocka_unit_test(systemd_is_told),
