@@ -324,9 +324,14 @@ a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
 	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0\0\0\0\0";
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat");
+	struct rendition_row poster = { .media_id = id, .generation = "g1", .kind = "poster", .label = "Poster", .width = { 1280, true },
+	    .height = { 720, true }, .mime_type = "image/jpeg", .file = "g1/poster.jpg" };
 	struct req *r = NEW(w->mem, struct req);
 
 	assert_int_equal(call(w, "GET", path_of(w, id, "/thumbnail"), NULL)->status, 404);
+	rendition_put(w->db, &poster);
+	asset_summarise(w->db, id, SUM_RENDITIONS);
+	assert_string_equal(text(w, call(w, "GET", path_of(w, id, "/thumbnail"), NULL), "data.width"), "1280");
 	r->content_type = "image/jpeg";
 	r->body_size = sizeof(png) - 1;
 	call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), png);
@@ -340,6 +345,9 @@ a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
 	r->content_type = "image/png";
 	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), "<svg/>")->status, 422);
 	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 200);
+	r = call(w, "GET", path_of(w, id, "/thumbnail"), NULL);
+	assert_string_equal(text(w, r, "data.width"), "1280");
+	assert_non_null(strstr(text(w, r, "data.url"), "/g1/poster.jpg"));
 	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 404);
 }
 
