@@ -173,9 +173,25 @@ answer_authorizer(const struct server *s, FCGX_Request *f)
 	FCGX_PutS(answers[p], f->out);
 }
 
+/*
+ * libfcgi ends a connection by waiting until the web server has closed its side, which costs a switch of processes for
+ * every request.  That protects answers on TCP; on a unix socket what was written stays readable after close(), provided
+ * that nothing unread is left on our side: so not for a body that was cut off.
+ */
+static void
+finish(FCGX_Request *f, bool read_whole)
+{
+	f->keepConnection = read_whole;
+	FCGX_Finish_r(f);
+	if (f->ipcFd >= 0)
+		close(f->ipcFd);
+	f->ipcFd = -1;
+}
+
 static void
 serve(struct server *s)
 {
+	bool read_whole;
 	FCGX_Request f;
 	struct req *r;
 	int fd;
@@ -187,15 +203,16 @@ serve(struct server *s)
 		f.keepConnection = 1;
 		if (FCGX_Accept_r(&f) < 0)
 			continue;
-		f.keepConnection = 0;
+		read_whole = false;
 		if (f.role == FCGI_AUTHORIZER) {
 			answer_authorizer(s, &f);
 		} else {
 			r = read_request(s, &f);
 			api_run(r);
 			write_answer(&f, r);
+			read_whole = r->body_error == ERR_NONE;
 		}
-		FCGX_Finish_r(&f);
+		finish(&f, read_whole);
 		arena_reset(s->mem);
 	}
 }
