@@ -320,6 +320,13 @@ sum_ingest(struct db *db, struct uuid media_id)
 }
 
 void
+asset_changed(struct db *db, struct uuid media_id)
+{
+	db_run(db, "UPDATE tenant_usage SET edits = edits + 1 WHERE tenant_id = (SELECT m.tenant_id FROM media m WHERE m.id = ?)",
+	    ARGS(ID(media_id)));
+}
+
+void
 asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 {
 	/* Of two that sum up at the same time, the second then sees what the first has written. */
@@ -337,6 +344,7 @@ asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name "
 		    "SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = media.id), '[]') "
 		    "WHERE id = ?", ARGS(ID(media_id)));
+	asset_changed(db, media_id);
 }
 
 void

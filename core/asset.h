@@ -63,6 +63,9 @@ void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const c
 /* Adds to the tenant's running totals; also says that lists may have changed. */
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
 
+/* To be called in every transaction that changes what clients see of an asset; asset_summarise() does. */
+void asset_changed(struct db *, struct uuid media_id);
+
 /* To be called when roles, visibility or channels of assets change: totals of lists are counted anew. */
 void audience_changed(struct db *, struct uuid tenant_id);
 

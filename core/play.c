@@ -71,14 +71,21 @@ sign(const struct conf *conf, const char *message, size_t n, char out[SIGNATURE_
 	out[2 * sizeof(mac)] = '\0';
 }
 
+int64_t
+play_expiry(const struct conf *conf, struct moment now)
+{
+	int64_t expiry = now.ms / 1000 + conf->play_lifetime;
+
+	return expiry + (ROUND_TO - expiry % ROUND_TO) % ROUND_TO;
+}
+
 char *
 play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX])
 {
 	char id[UUID_TEXT], message[80], signature[SIGNATURE_TEXT];
-	int64_t expiry = now.ms / 1000 + conf->play_lifetime;
+	int64_t expiry = play_expiry(conf, now);
 	int n;
 
-	expiry += (ROUND_TO - expiry % ROUND_TO) % ROUND_TO;
 	n = snprintf(message, sizeof(message), "%" PRId64 "/%s/", expiry, uuid_format(media_id, id));
 	sign(conf, message, (size_t)n, signature);
 	n = snprintf(out, PLAY_PREFIX_MAX, "%s/play/%" PRId64 ".%s/%s/", conf->public_url, expiry, signature, id);

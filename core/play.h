@@ -18,6 +18,9 @@
 /* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
 char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
 
+/* The expiry that addresses made at that time carry, s since 1970. */
+int64_t play_expiry(const struct conf *, struct moment now);
+
 enum play { PLAY_FINE, PLAY_REFUSED, PLAY_EXPIRED };
 
 /* Checks a raw request path (before any decoding; cut at ?).  Refuses empty, "." and ".." segments and every escape that

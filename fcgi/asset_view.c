@@ -71,6 +71,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
 	FIELD(struct media, changes,         .on = SERVER | HIDDEN, .sql = "u.changes", .doc = "tenant_usage.changes"),
+	FIELD(struct media, edits,           .on = SERVER | HIDDEN, .sql = "u.edits", .doc = "tenant_usage.edits"),
 	FIELD(struct media, media_count,     .on = SERVER | HIDDEN, .sql = "u.media_count", .doc = "tenant_usage.media_count"),
 };
 const struct record media_record = RECORD("Media", struct media, media_fields);
@@ -89,6 +90,8 @@ asset_load(struct req *r, struct uuid id)
 	if (!access_row(r, id, m->channels.text, m->changes, needed))
 		return NULL;
 	asset_view(r, m, false);
+	r->stamp = (struct stamp){ m->changes, m->edits };
+	r->stamped = true;
 	return m;
 }
 

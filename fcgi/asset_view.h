@@ -28,7 +28,7 @@ struct media {
 	struct uuid created_by_id;
 	const char *created_by_name;
 	int64_t revision;
-	int64_t changes, media_count;			/* of the tenant: tenant_usage */
+	int64_t changes, edits, media_count;		/* of the tenant: tenant_usage */
 };
 extern const struct record media_record;
 

@@ -131,6 +131,9 @@ media_list(struct req *r)
 		m = visible(r, a, deleted, &n);
 		u = usage_of(r, m, n);
 	} while (!r->who->is_super_admin && u.changes != a->changes && db_failure(r->db) == DB_FINE && ++tries < 3);
+	r->stamped = n > 0 && (r->who->is_super_admin || u.changes == a->changes);
+	if (r->stamped)
+		r->stamp = (struct stamp){ m[0].changes, m[0].edits };
 	if (filter == NULL && a->sees_all)
 		r->page.total = u.media_count;
 	else if (filter == NULL && r->page.fault == NULL && db_failure(r->db) == DB_FINE)
@@ -241,8 +244,10 @@ media_patch(struct req *r)
 		fault(r, "/languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
 		return refuse(r, ERR_INVALID, NULL);
 	}
-	if (r->given != 0)
+	if (r->given != 0) {
 		db_update(r->db, "media", &media_patch_record, in, r->given, r->id[0]);
+		asset_changed(r->db, r->id[0]);
+	}
 	if (r->given & record_bit(&media_patch_record, "tags"))
 		set_tags(r, r->id[0], &in->tags);
 	if (r->given & record_bit(&media_patch_record, "channel_ids") && !set_channels(r, r->id[0], &in->channel_ids))
@@ -475,8 +480,8 @@ media_player(struct req *r)
 }
 
 const struct route media_routes[] = {
-	{ GET, "/v2/media", SCOPE_VIEW_CHANNEL, media_list, NULL, &media_record, "List the assets the caller may see", .flags = LIST, .fails = "403 422" },
-	{ GET, "/v2/media/{mediaId}", SCOPE_VIEW_CHANNEL, media_get, NULL, &media_record, "Get an asset", .flags = CONDITIONAL, .fails = "403 404" },
+	{ GET, "/v2/media", SCOPE_VIEW_CHANNEL, media_list, NULL, &media_record, "List the assets the caller may see", .flags = LIST | KEPT, .fails = "403 422" },
+	{ GET, "/v2/media/{mediaId}", SCOPE_VIEW_CHANNEL, media_get, NULL, &media_record, "Get an asset", .flags = CONDITIONAL | KEPT, .fails = "403 404" },
 	{ METHOD_PATCH, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_patch, &media_patch_record, &media_record, "Change basic properties of an asset", .flags = CONDITIONAL, .fails = "403 404 412 422" },
 	{ METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record, &deleted_record, "Delete an asset, softly unless permanent", .flags = CONDITIONAL, .fails = "403 404 409 412" },
 	{ PUT, "/v2/media/{mediaId}/recover", SCOPE_CREATE_CONTENT, media_recover, NULL, &media_record, "Recover a soft-deleted asset", .flags = ACTION, .fails = "403 404 422" },

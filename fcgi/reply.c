@@ -70,14 +70,21 @@ precondition(struct req *r, int64_t version)
 	return false;
 }
 
+bool
+reply_not_modified(struct req *r)
+{
+	if (r->method != GET || r->etag == NULL || r->if_none_match == NULL || !tag_listed(r->if_none_match, r->etag))
+		return false;
+	begin_answer(r, 304, NULL);
+	return true;
+}
+
 int
 reply(struct req *r, int status, const struct record *record, const void *row)
 {
 	set_etag(r, record, row);
-	if (r->method == GET && r->etag != NULL && r->if_none_match != NULL && tag_listed(r->if_none_match, r->etag)) {
-		begin_answer(r, 304, NULL);
+	if (reply_not_modified(r))
 		return 304;
-	}
 	begin_answer(r, status, "application/json");
 	buf_text(&r->out, "{\"status\":\"success\",\"data\":");
 	record_render(&r->out, record, row, false);

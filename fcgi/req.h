@@ -32,6 +32,7 @@ enum {
 	AT_ROOT = 1 << 5,	/* not below /v2 */
 	CONDITIONAL = 1 << 6,	/* single resource with ETag: If-Match is honoured */
 	READS_ONLY = 1 << 7,	/* a POST that writes nothing: no transaction */
+	KEPT = 1 << 8,		/* the answer may be given again: see kept.h */
 };
 
 struct req;
@@ -51,6 +52,9 @@ struct route {
 	const char *consumes;		/* content types of RAW_BODY, blank-separated */
 	size_t max_body;		/* 0 = 1 MiB */
 };
+
+/* What a tenant's assets looked like when an answer was made: tenant_usage. */
+struct stamp { int64_t changes, edits; };
 
 struct req {
 	/* What came in; set by main.c or a test, all decoded by api.c. */
@@ -84,8 +88,11 @@ struct req {
 	const char *answer_type, *etag, *location, *cache_control, *disposition;
 	int retry_after;			/* s; 0 = none */
 	struct buf headers;			/* further lines, CRLF each */
+	size_t own_headers;			/* where the handler's lines begin in them */
 	struct buf out;
 	bool refused;				/* then nothing is committed */
+	struct stamp stamp;			/* of a KEPT route, by its handler, */
+	bool stamped;				/* if it could */
 	struct faults faults;
 };
 
@@ -98,6 +105,8 @@ int reply_json(struct req *, int status, const char *json);
 /* No envelope: any bytes of any type (r->answer_type); see also location and disposition. */
 int reply_raw(struct req *, int status, const char *type, const void *bytes, size_t n);
 int reply_none(struct req *);			/* 204 */
+/* Answers with 304 when the client names r->etag. */
+bool reply_not_modified(struct req *);
 
 /* Refuses with a code of errors.h.  NULL format: its own sentence. */
 int refuse(struct req *, enum error, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -24,6 +24,7 @@ struct world {
 	struct uuid tenant_id, client_id, channel_id;
 	const char *shortcode, *secret;
 	const char *token;		/* of the SuperAdmin, all scopes */
+	bool keeps;			/* answers are kept from one call to the next: see fcgi/kept.h */
 };
 
 /* For cmocka_run_group_tests(…, world_open, world_close): the database and the store, once per program. */
