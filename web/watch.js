@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The page around the player: title, sharing, downloads, transcript, colours. */
-import { formatTime, make, memory, openPlayer } from './player.js';
+import { formatTime, make, openPlayer } from './player.js';
+import { openTheme } from './theme.js';
 import { openTranscript } from './transcript.js';
 
 const by = id => document.getElementById(id);
-const THEMES = { auto: 'as the system', light: 'light', dark: 'dark' };
-
-function useTheme(theme) {
-	document.documentElement.dataset.theme = theme;
-	by('theme').ariaLabel = `Colours: ${THEMES[theme]}`;
-	by('theme').title = by('theme').ariaLabel;
-	memory.set('theme', theme);
-}
-
 const bytes = n => n >= 1e9 ? `${(n / 1e9).toFixed(1)} GB` : n >= 1e6 ? `${(n / 1e6).toFixed(n < 1e7 ? 1 : 0)} MB` : `${Math.ceil(n / 1e3)} kB`;
 
 const KINDS = { video: 'Video', audio: 'Sound', image: 'Picture', document: 'Document' };
@@ -105,11 +97,7 @@ function name(media) {
 	by('title').textContent = media.name;
 }
 
-useTheme(Object.hasOwn(THEMES, memory.get('theme') ?? '') ? memory.get('theme') : 'auto');
-by('theme').onclick = () => {
-	const all = Object.keys(THEMES);
-	useTheme(all[(all.indexOf(document.documentElement.dataset.theme) + 1) % all.length]);
-};
+openTheme(by('theme'));
 dialogs();
 openPlayer(by('stage'), {
 	onWaiting: name,

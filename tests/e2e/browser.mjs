@@ -296,6 +296,24 @@ await test('an address of nothing says so', async () => {
 	await p.close();
 });
 
+await test('the page of the interface lists every operation and finds one', async () => {
+	const api = await (await fetch(`${base}/v2/openapi.json`)).json();
+	const all = Object.values(api.paths).flatMap(item => Object.keys(item)).filter(m => m !== 'parameters').length;
+	const p = await visit(`${base}/docs/#createUploads`);
+	await p.waitForSelector('#createUploads[open] td code');
+	that(await p.locator('#operations .entry').count() === all, `${await p.locator('#operations .entry').count()} of ${all}`);
+	that((await p.textContent('#createUploads')).includes('fileName'), 'the body is not described');
+	for (const to of await p.$$eval('#createUploads a, #listMedia a', links => links.map(a => a.hash)))
+		that(await p.locator(to).count() === 1, `${to} leads nowhere`);
+	await p.fill('#find', 'cancel upload');
+	await until(p, () => document.querySelectorAll('#operations .entry:not([hidden])').length === 1);
+	await p.fill('#find', '');
+	await shot(p, 'docs');
+	await p.setViewportSize({ width: 390, height: 844 });
+	that(await p.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'wider than a phone');
+	await p.close();
+});
+
 await test('an asset that is being prepared shows how far it is, then plays', async () => {
 	let asked = 0;
 	const p = await visit(env.WATCH_talk, { before: page => page.route('**/player?*', async route => {

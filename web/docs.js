@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The API document, /v2/openapi.json, as a page for people. */
+import { make } from './player.js';
+import { openTheme } from './theme.js';
+
+const by = id => document.getElementById(id);
+const code = textContent => make('code', { textContent });
+const nameOf = ref => ref.split('/').pop();
+
+/* A type in words: "string (uuid)", "Channel[]", "video | audio".  What may be null is optional everywhere. */
+function typeOf(schema) {
+	if (schema.$ref)
+		return [make('a', { href: `#object-${nameOf(schema.$ref)}`, textContent: nameOf(schema.$ref) })];
+	if (schema.allOf)
+		return typeOf(schema.allOf[0]);
+	if (schema.anyOf)
+		return schema.anyOf.filter(s => s.type !== 'null').flatMap((s, i) => i ? [' | ', ...typeOf(s)] : typeOf(s));
+	if (schema.const !== undefined)
+		return [JSON.stringify(schema.const)];
+	if (schema.enum)
+		return [schema.enum.filter(v => v !== null).join(' | ')];
+
+	const types = [schema.type ?? 'any'].flat().filter(t => t !== 'null');
+	const words = types.flatMap((t, i) => [i ? ' | ' : '', ...(t === 'array' && schema.items ? [...typeOf(schema.items), '[]'] : [t])]);
+	return schema.format ? [...words, ` (${schema.format})`] : words;
+}
+
+function limitsOf(schema) {
+	const low = schema.minimum ?? schema.minLength ?? schema.minItems;
+	const high = schema.maximum ?? schema.maxLength ?? schema.maxItems;
+	const what = schema.maxLength ?? schema.minLength ? ' characters' : schema.maxItems ?? schema.minItems ? ' items' : '';
+
+	if (low === undefined && high === undefined)
+		return '';
+	return ` ${low === undefined ? 'Up to ' + high : high === undefined ? 'From ' + low : `${low} to ${high}`}${what}.`;
+}
+
+function table(heads, rows) {
+	return make('div', { className: 'wide' }, make('table', {},
+		make('thead', {}, make('tr', {}, ...heads.map(textContent => make('th', { textContent })))),
+		make('tbody', {}, ...rows)));
+}
+
+function row(name, required, schema, text) {
+	return make('tr', {},
+		make('td', {}, code(name), ...(required ? [' ', make('span', { className: 'must', textContent: 'required' })] : [])),
+		make('td', { className: 'type' }, ...typeOf(schema)),
+		make('td', {}, `${text ?? schema.description ?? ''}${text || schema.description ? '.' : ''}${limitsOf(schema)}`));
+}
+
+function members(schema) {
+	return table(['Member', 'Type', ''], Object.entries(schema.properties ?? {}).map(([name, s]) =>
+		row(name, schema.required?.includes(name), s)));
+}
+
+/* What a body holds.  The members of what is sent stand here; those of an answer, which many share, among the objects. */
+function body(content, schemas) {
+	return Object.entries(content).flatMap(([type, { schema }]) => {
+		const data = schema.properties?.data ?? schema;
+		const listed = data.$ref ? schemas?.[nameOf(data.$ref)] : data;
+
+		return [make('p', {}, code(type), ' ', make('span', { className: 'type' }, ...typeOf(data))),
+			...(listed?.properties ? [members(listed)] : [])];
+	});
+}
+
+function operation(path, method, op, schemas) {
+	const success = Object.keys(op.responses).find(s => s < '400');
+	const scopes = (op.security ?? []).flatMap(s => s.oauth ?? []);
+	const inside = make('div', { className: 'inside' });
+	const entry = make('details', { className: 'entry', id: op.operationId, data: { find: `${method} ${path} ${op.summary}`.toLowerCase() } },
+		make('summary', {}, make('span', { className: 'method', textContent: method.toUpperCase(), data: { method } }), code(path),
+			make('span', { className: 'what', textContent: op.summary })), inside);
+
+	inside.append(make('p', {}, ...(op.security?.length === 0 ? ['Open to everybody.'] :
+		scopes.length ? ['Needs a token with the scope ', code(scopes.join(' ')), '.'] : ['Needs a token.'])));
+	if (op.parameters?.length)
+		inside.append(make('h3', { textContent: 'Parameters' }), table(['Name', 'Type', ''], op.parameters.map(p =>
+			row(p.name, p.required && p.in !== 'path', p.schema, `${p.in === 'path' ? 'In the path: ' : p.in === 'header' ? 'A header: ' : ''}${p.description ?? p.name}`))));
+	if (op.requestBody)
+		inside.append(make('h3', { textContent: 'Body' }), ...body(op.requestBody.content, schemas));
+	if (op.responses[success]?.content)
+		inside.append(make('h3', { textContent: 'Answer' }), ...body(op.responses[success].content));
+	inside.append(make('ul', { className: 'statuses', ariaLabel: 'Statuses' }, ...Object.keys(op.responses).filter(s => s !== 'default')
+		.map(textContent => make('li', { textContent }))));
+	return entry;
+}
+
+function object([name, schema]) {
+	return make('details', { className: 'entry', id: `object-${name}` }, make('summary', {}, code(name)),
+		make('div', { className: 'inside' }, ...(schema.properties ? [members(schema)] :
+			[make('p', { className: 'type' }, ...typeOf(schema))])));
+}
+
+function steps() {
+	return `URL=${location.origin}
+TOKEN=$(curl -s $URL/realms/TENANT/protocol/openid-connect/token \\
+    -d grant_type=client_credentials -d client_id=ID \\
+    -d client_secret=SECRET | jq -r .access_token)
+
+# what is there
+curl -H "Authorization: Bearer $TOKEN" $URL/v2/media
+
+# send a file: announce it, put the bytes where the answer says, complete it
+curl -H "Authorization: Bearer $TOKEN" $URL/v2/uploads \\
+    --json '{"fileName": "talk.mp4"}' >upload.json
+curl -T talk.mp4 "$(jq -r .data.input.url upload.json)"
+curl -H "Authorization: Bearer $TOKEN" -X PUT \\
+    $URL/v2/uploads/$(jq -r .data.id upload.json)/complete`;
+}
+
+function find() {
+	const words = by('find').value.toLowerCase().split(/\s+/).filter(Boolean);
+	let n = 0;
+
+	for (const section of by('operations').children) {
+		const entries = [...section.querySelectorAll('.entry')];
+
+		entries.forEach(e => e.hidden = !words.every(w => e.dataset.find.includes(w)));
+		section.hidden = entries.every(e => e.hidden);
+		n += entries.filter(e => !e.hidden).length;
+	}
+	by('found').textContent = words.length ? `${n} found` : '';
+}
+
+/* Opens what the address names. */
+function go() {
+	const e = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+
+	if (e?.tagName === 'DETAILS') {
+		e.open = true;
+		e.scrollIntoView();
+	}
+}
+
+function show(api) {
+	const tags = new Map();
+
+	for (const [path, item] of Object.entries(api.paths))
+		for (const method of ['get', 'post', 'put', 'patch', 'delete'])
+			if (item[method]) {
+				const tag = item[method].tags?.[0] ?? 'other';
+				tags.set(tag, [...tags.get(tag) ?? [], operation(path, method, item[method], api.components.schemas)]);
+			}
+	by('about').textContent = `${api.info.summary ?? ''}, version ${api.info.version} of the interface.`;
+	by('steps').textContent = steps();
+	for (const [tag, entries] of tags) {
+		by('operations').append(make('section', {}, make('h2', { id: tag, textContent: tag }), ...entries));
+		by('contents').append(make('a', { href: `#${tag}`, textContent: tag }));
+	}
+	by('objects-title').hidden = false;
+	by('objects').append(...Object.entries(api.components.schemas).sort().map(object));
+	by('contents').append(make('a', { href: '#objects-title', textContent: 'Objects' }));
+	by('find').oninput = find;
+	addEventListener('hashchange', go);
+	go();
+}
+
+openTheme(by('theme'));
+fetch('/v2/openapi.json').then(answer => answer.ok ? answer.json() : Promise.reject(new Error(`HTTP ${answer.status}`))).then(show).catch(error => {
+	by('problem').textContent = `The API document cannot be read (${error.message}).`;
+	by('problem').hidden = false;
+});
