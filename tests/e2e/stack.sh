@@ -77,7 +77,7 @@ stack_database() {
 	local root=()
 	[ "$(id -u)" != 0 ] || root=(--user=root)
 	mariadb-install-db --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --auth-root-authentication-method=normal \
-		--skip-test-db --innodb-log-file-size=8M >"$stack/log/install-db.log" 2>&1 ||
+		--skip-test-db --force --innodb-log-file-size=8M >"$stack/log/install-db.log" 2>&1 ||
 		stack_fail mariadb-install-db "$stack/log/install-db.log"
 	stack_start db mariadbd --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --socket="$stack/run/db.sock" \
 		--pid-file="$stack/db.pid" --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=2 --thread-handling=pool-of-threads --thread-pool-size=2 \
