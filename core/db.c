@@ -38,6 +38,7 @@ struct db {
 	struct arena *mem;
 	struct statement *buckets[128];
 	int n_statements;
+	unsigned n_connections;
 	bool in_transaction;
 	bool may_be_taken;		/* 1062 is an answer now */
 	enum db_failure failure;
@@ -151,6 +152,7 @@ fail(struct db *db, int err, const char *error, const char *sql)
 }
 
 enum db_failure db_failure(const struct db *db) { return db->failure; }
+unsigned db_connections(const struct db *db) { return db->n_connections; }
 int db_errno(const struct db *db) { return db->err; }
 const char *db_error(const struct db *db) { return db->error; }
 
@@ -179,6 +181,7 @@ dial_host(struct db *db, const char *host, const char *socket)
 	db->my = mysql_init(NULL);
 	if (db->my == NULL)
 		abort();
+	db->n_connections++;
 	mysql_options(db->my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
 	mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);

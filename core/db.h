@@ -104,6 +104,10 @@ const char *db_error(const struct db *);
 /* Many statements, no binds: migrations only.  NULL, or the server's text. */
 const char *db_script(struct db *, const char *sql);
 
+/* The number of connections made so far.  After another one nothing that was kept may be believed: its server may be one
+ * that has missed the latest changes. */
+unsigned db_connections(const struct db *);
+
 /* Forgets the connection without a word to the server: for the child after fork(). */
 void db_abandon(struct db *);
 

@@ -93,6 +93,8 @@ read_audience(struct req *r, struct audience *a, int64_t changes)
 		return;
 	a->principal_id = r->who->id;
 	a->changes = changes;
+	a->connection = db_connections(r->db);
+	a->is_super_admin = r->who->is_super_admin;
 	if (a->sees_all)
 		return;
 	a->too_many = n > AUDIENCE_MAX;
@@ -115,12 +117,19 @@ place(struct uuid principal_id)
 	return &cache[principal_id.b[15] % (sizeof(cache) / sizeof(cache[0]))];
 }
 
+static bool
+is_of(const struct audience *a, const struct req *r)
+{
+	return uuid_equal(a->principal_id, r->who->id) && a->is_super_admin == r->who->is_super_admin &&
+	    a->connection == db_connections(r->db);
+}
+
 const struct audience *
 access_audience(struct req *r, int64_t changes)
 {
 	struct audience *a = place(r->who->id);
 
-	if (!uuid_equal(a->principal_id, r->who->id) || a->changes != changes)
+	if (!is_of(a, r) || a->changes != changes)
 		read_audience(r, a, changes);
 	return a;
 }
@@ -130,7 +139,7 @@ access_last(struct req *r)
 {
 	struct audience *a = place(r->who->id);
 
-	if (!uuid_equal(a->principal_id, r->who->id))
+	if (!is_of(a, r))
 		read_audience(r, a, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
 		    ARGS(ID(r->who->tenant_id)), -1));
 	return a;

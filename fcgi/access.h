@@ -43,6 +43,8 @@ enum { AUDIENCE_MAX = 64 };
 struct audience {
 	struct uuid principal_id;
 	int64_t changes;
+	unsigned connection;		/* that it was read by: db_connections() */
+	bool is_super_admin;		/* the principal was one then */
 	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
 	unsigned everywhere;		/* permissions that every channel of the tenant gives */
 	bool too_many;			/* more than AUDIENCE_MAX channels: ask SQL */

@@ -14,6 +14,7 @@ struct kept {
 	struct uuid principal_id;
 	bool is_super_admin;
 	struct stamp stamp;
+	unsigned connection;		/* that the stamp was read by */
 	int64_t expiry;			/* of the addresses in it, s since 1970 */
 	char *uri, *etag, *headers, *body;	/* uri begins the block that holds them all; NULL: nothing kept */
 	size_t n, size;			/* bytes of the body; of the block */
@@ -63,6 +64,12 @@ kept_forget(void)
 	}
 }
 
+size_t
+kept_size(void)
+{
+	return total;
+}
+
 static bool
 is_for(const struct kept *k, const struct req *r)
 {
@@ -70,13 +77,13 @@ is_for(const struct kept *k, const struct req *r)
 	    strcmp(k->uri, r->uri) == 0;
 }
 
-static bool
-holds(const struct kept *k, struct req *r)
+bool
+kept_holds(struct req *r, const struct stamp *stamp)
 {
 	const struct stamp *now = db_row(r->db, &stamp_record, "FROM tenant_usage t WHERE t.tenant_id = ?",
 	    ARGS(ID(r->who->tenant_id)));
 
-	return now != NULL && now->changes == k->stamp.changes && now->edits == k->stamp.edits;
+	return now != NULL && now->changes == stamp->changes && now->edits == stamp->edits;
 }
 
 bool
@@ -86,7 +93,8 @@ kept_answer(struct req *r)
 
 	if (!is_for(k, r))
 		return false;
-	if (k->expiry != play_expiry(r->conf, r->now) || !holds(k, r)) {
+	if (k->expiry != play_expiry(r->conf, r->now) || !kept_holds(r, &k->stamp) ||
+	    k->connection != db_connections(r->db)) {
 		drop(k);
 		return false;
 	}
@@ -121,7 +129,7 @@ fill(struct kept *k, const struct req *r, size_t size)
 	if (end == NULL)
 		return;
 	*k = (struct kept){ .asked = k->asked, .principal_id = r->who->id, .is_super_admin = r->who->is_super_admin,
-	    .stamp = r->stamp, .expiry = play_expiry(r->conf, r->now), .n = r->out.len, .size = size };
+	    .stamp = r->stamp, .connection = db_connections(r->db), .expiry = play_expiry(r->conf, r->now), .n = r->out.len, .size = size };
 	k->uri = append(&end, r->uri, strlen(r->uri));
 	k->etag = r->etag != NULL ? append(&end, r->etag, strlen(r->etag)) : NULL;
 	k->headers = append(&end, headers, strlen(headers));

@@ -19,7 +19,12 @@ bool kept_answer(struct req *);
 /* To be called with the handler's answer. */
 void kept_keep(struct req *);
 
+/* Are these the counters of the caller's tenant now? */
+bool kept_holds(struct req *, const struct stamp *);
+
 /* Forgets everything. */
 void kept_forget(void);
+/* Bytes that are kept now. */
+size_t kept_size(void);
 
 #endif

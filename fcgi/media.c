@@ -56,7 +56,7 @@ static const struct field usage_fields[] = {
 static const struct record usage_record = RECORD("Usage", struct usage, usage_fields);
 
 /* What this process has counted: holds for a principal while the tenant's `changes` stays. */
-static struct total { struct uuid principal_id; int64_t changes, total; } totals[256];
+static struct total { struct uuid principal_id; unsigned connection; int64_t changes, total; } totals[256];
 
 static struct total *
 total_of(struct uuid principal_id)
@@ -127,7 +127,7 @@ media_list(struct req *r)
 		if (tries > 0)
 			a = access_audience(r, u.changes);
 		r->page.total = filter != NULL ? -1 : a->sees_all ? 0 :
-		    uuid_equal(t->principal_id, r->who->id) && t->changes == a->changes ? t->total : -1;
+		    uuid_equal(t->principal_id, r->who->id) && t->connection == a->connection && t->changes == a->changes ? t->total : -1;
 		m = visible(r, a, deleted, &n);
 		u = usage_of(r, m, n);
 	} while (!r->who->is_super_admin && u.changes != a->changes && db_failure(r->db) == DB_FINE && ++tries < 3);
@@ -137,7 +137,7 @@ media_list(struct req *r)
 	if (filter == NULL && a->sees_all)
 		r->page.total = u.media_count;
 	else if (filter == NULL && r->page.fault == NULL && db_failure(r->db) == DB_FINE)
-		*t = (struct total){ r->who->id, a->changes, r->page.total };
+		*t = (struct total){ r->who->id, a->connection, a->changes, r->page.total };
 	for (i = 0; i < n; i++)
 		asset_view(r, &m[i], true);
 	return reply_list(r, &media_record, m, n);

@@ -183,7 +183,7 @@ launch(struct runner *r, struct child *c)
 	c->verdict = AGAIN;
 }
 
-void
+struct child *
 child_start(struct runner *r, const struct run_kind *kind, const struct claimed *row)
 {
 	char id[UUID_TEXT];
@@ -203,6 +203,7 @@ child_start(struct runner *r, const struct run_kind *kind, const struct claimed 
 	snprintf(c->work_key, sizeof(c->work_key), "work/%s.%lld", uuid_format(row->id, id), (long long)row->fence);
 	c->started = run_clock();
 	launch(r, c);
+	return c;
 }
 
 static void

@@ -292,15 +292,18 @@ take(struct runner *r, struct claimed *row)
 	return true;
 }
 
-/* So that clients see what runs; the child is at work already. */
+/* So that clients see what runs; the child is at work already.  If another holds the rows for long, then a little later. */
 static void
-show(struct runner *r, const struct claimed *row)
+show(struct runner *r, struct child *c)
 {
-	if (uuid_is_none(row->media_id) || uuid_is_none(row->ingest_id))
+	if (uuid_is_none(c->row.media_id) || uuid_is_none(c->row.ingest_id))
 		return;
 	db_begin(r->db);
-	asset_summarise(r->db, row->media_id, SUM_INGEST);
-	db_commit(r->db);
+	asset_summarise(r->db, c->row.media_id, SUM_INGEST);
+	if (db_commit(r->db) || db_failure(r->db) != DB_AGAIN)
+		return;
+	db_forgive(r->db);
+	c->dirty = true;
 }
 
 static bool
@@ -308,6 +311,7 @@ claim_for(struct loop *l, struct uuid tenant_id)
 {
 	struct runner *r = &l->r;
 	struct claimed *rows;
+	struct child *c;
 	size_t i, n;
 	int tries;
 
@@ -323,9 +327,9 @@ claim_for(struct loop *l, struct uuid tenant_id)
 			if (!take(r, &rows[i]))
 				continue;
 			crash_point("claimed");
-			child_start(r, kind_of(r, rows[i].kind), &rows[i]);
+			c = child_start(r, kind_of(r, rows[i].kind), &rows[i]);
 			crash_point("forked");
-			show(r, &rows[i]);
+			show(r, c);
 			return true;
 		}
 	}
@@ -426,9 +430,12 @@ flush_progress(struct runner *r, int64_t now)
 		    "UPDATE jobs SET progress = ?, log_tail = COALESCE(?, log_tail) WHERE id = ? AND fence = ? "
 		    "AND state = 'running'",
 		    ARGS(INT(c->percent), STR(c->log.n > 0 ? c->log.text : NULL), ID(c->row.id), INT(c->row.fence)));
-		show(r, &c->row);
-		if (db_failure(r->db) == DB_AGAIN)
+		if (db_failure(r->db) == DB_AGAIN) {
 			db_forgive(r->db);
+			c->dirty = true;
+		} else {
+			show(r, c);
+		}
 	}
 }
 

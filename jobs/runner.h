@@ -143,7 +143,7 @@ struct runner {
 };
 
 /* children.c */
-void child_start(struct runner *, const struct run_kind *, const struct claimed *);
+struct child *child_start(struct runner *, const struct run_kind *, const struct claimed *);
 void child_read(struct runner *, struct child *); /* its pipe has something */
 void children_wait(struct runner *); /* SIGCHLD: whoever has ended gets a verdict, or a new start */
 void children_watch(struct runner *, int64_t now); /* idle ones, new starts that are due */
