@@ -17,9 +17,11 @@
 #include "core/av_run.h"
 #include "core/fragments.h"
 #include "core/playlist.h"
+#include "core/store.h"
 #include "core/text.h"
 
-enum { SOUND_RATE = 48000, SOUND_BITS = 128000, FRAMES_SIDE = 4096 };
+enum { SOUND_RATE = 48000, SOUND_BITS = 128000, FRAMES_SIDE = 4096, DAY = 24 * 3600, PROCESSORS_MAX = 8 };
+#define FILE_MAX (INT64_C(64) << 30)
 
 /* What a run is asked to make. */
 struct order {
@@ -274,13 +276,30 @@ on_progress(void *user, const char *line)
 	}
 }
 
+/* No file may take more than the room there is; 0 where no store is open: the limit of the jail. */
+static int64_t
+file_limit(void)
+{
+	const int64_t room = store_free();
+
+	return room < FILE_MAX ? room : FILE_MAX;
+}
+
+static void
+time_limits(struct jail *jail, int64_t seconds)
+{
+	const int64_t cpu = 7200 + seconds * 100, wall = 7200 + seconds * 50;
+
+	jail->cpu_seconds = (int)(cpu < PROCESSORS_MAX * DAY ? cpu : PROCESSORS_MAX * DAY);
+	jail->wall_seconds = (int)(wall < DAY ? wall : DAY);
+}
+
 static bool
 encode(struct order *o, struct av_fault *fault)
 {
 	const struct av_file *f = o->work->file;
 	struct av_tool *t = av_tool(o->mem, "ffmpeg");
 	struct buf graph = BUF(o->mem);
-	const int64_t seconds = f->duration_ms / 1000;
 
 	if (o->n > 0)
 		video_graph(o, &graph);
@@ -299,8 +318,8 @@ encode(struct order *o, struct av_fault *fault)
 	t->jail.write_dir = o->work->dir;
 	t->jail.on_progress = on_progress;
 	t->jail.user = o;
-	t->jail.cpu_seconds = (int)(7200 + seconds * 100);
-	t->jail.wall_seconds = (int)(7200 + seconds * 50);
+	t->jail.file_size = file_limit();
+	time_limits(&t->jail, f->duration_ms / 1000);
 	return av_run(t, fault);
 }
 
@@ -534,6 +553,7 @@ av_download(struct arena *mem, const char *video, const char *audio, const char 
 		av_add(t, "-map", "1");
 	av_add(t, "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", out);
 	t->jail.write_dir = dir;
+	t->jail.file_size = file_limit();
 	if (!av_run(t, fault))
 		return false;
 	made = av_probe(mem, out, fault);

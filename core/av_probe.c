@@ -12,7 +12,8 @@
 #include "core/record.h"
 #include "core/sniff.h"
 
-enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384, HOURS_MAX = 48 };
+enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
+enum { REPEATS_MAX = 4, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */
 
 /* The members of ffprobe's output that are read; it prints numbers that may be unknown as strings. */
 struct side_data { int64_t rotation, dv_profile; const char *displaymatrix; };
@@ -176,7 +177,8 @@ value(struct av_ratio r)
 
 /*
  * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a constant
- * clock; for truly variable ones (phones, screens) it is some huge number, and the average rounded up to a usual rate is used.
+ * clock; for truly variable ones (phones, screens) it is some huge number, or most frames would be repetitions: the average
+ * rounded up to a usual rate is used.
  */
 static struct av_ratio
 out_rate(struct av_ratio lowest, struct av_ratio average)
@@ -185,7 +187,8 @@ out_rate(struct av_ratio lowest, struct av_ratio average)
 	    { 30000, 1001 }, { 30, 1 }, { 48, 1 }, { 50, 1 }, { 60000, 1001 }, { 60, 1 } };
 	double want = average.num > 0 ? value(average) : value(lowest);
 
-	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1)
+	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1 &&
+	    value(lowest) <= want * REPEATS_MAX)
 		return lowest;
 	if (lowest.num > 0 && value(lowest) > 60.5 && value(lowest) <= 121 && fabs(value(lowest) / want - 1) < 0.02)
 		/* 100 and 120: every other frame. */
@@ -398,8 +401,6 @@ acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, st
 	    v->coded_height > SIDE_MAX))
 		return av_refuse(mem, fault, REASON_TOO_MANY_PIXELS, "The picture has %d x %d pixels.", v->coded_width,
 		    v->coded_height);
-	if (f->duration_ms > HOURS_MAX * INT64_C(3600000))
-		return av_refuse(mem, fault, REASON_TOO_LONG, "The recording is longer than %d hours.", HOURS_MAX);
 	return true;
 }
 
@@ -446,6 +447,88 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 	return f;
 }
 
+/* The frames that are there, found by reading all of the file. */
+struct census { int64_t frames; double last; char line[32]; size_t n; };
+
+static bool
+take_moments(void *user, const char *bytes, size_t n)
+{
+	struct census *c = user;
+
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] != '\n') {
+			if (c->n < sizeof(c->line) - 1)
+				c->line[c->n++] = bytes[i];
+			continue;
+		}
+		c->line[c->n] = '\0';
+		c->n = 0;
+		c->frames++;
+		c->last = fmax(c->last, strtod(c->line, NULL));
+	}
+	return true;
+}
+
+static struct census
+count_frames(struct arena *mem, const struct av_file *f)
+{
+	struct av_tool *t = av_tool(mem, "ffprobe");
+	struct census c = { 0 };
+
+	av_add(t, "-of", "default=nk=1:nw=1", "-show_entries", "packet=pts_time", "-select_streams",
+	    arena_printf(mem, "%d", f->video->index));
+	t->probing = true;
+	av_input(t, f->path, f->container);
+	t->jail.on_out = take_moments;
+	t->jail.user = &c;
+	t->jail.wall_seconds = 120;
+	av_run(t, &(struct av_fault){ 0 });
+	return c;
+}
+
+static int64_t
+indexed_frames(const struct av_file *f, const struct probe *p)
+{
+	const struct stream *s = p->streams.rows;
+
+	for (size_t i = 0; i < p->streams.n; i++)
+		if (s[i].index == f->video->index && s[i].nb_frames != NULL)
+			return strtoll(s[i].nb_frames, NULL, 10);
+	return 0;
+}
+
+/*
+ * A few frames far apart would be repeated millions of times: long recordings get a rate that makes of each frame a few
+ * at most.  An index can lie, and some files have none, so the frames of files too small for what they claim are counted.
+ */
+static void
+bound_rate(struct arena *mem, struct av_file *f, const struct probe *p)
+{
+	const double rate = value(f->video->out_rate);
+	double seconds = (double)f->duration_ms / 1000;
+	struct av_video *slower;
+	int64_t frames, most;
+
+	if (seconds > 0 && rate * seconds <= FRAMES_FREE)
+		return;
+	if (seconds <= 0 || (double)f->size < rate * seconds * THIN_FRAME) {
+		struct census c = count_frames(mem, f);
+
+		frames = c.frames;
+		if (seconds <= 0)
+			seconds = c.last - (double)f->start_ms / 1000;
+	} else if ((frames = indexed_frames(f, p)) == 0) {
+		return;
+	}
+	most = frames > FRAMES_FREE / REPEATS_MAX ? frames * REPEATS_MAX : FRAMES_FREE;
+	if (rate * seconds <= (double)most)
+		return;
+	slower = arena_raw(mem, sizeof(*slower));
+	*slower = *f->video;
+	slower->out_rate = (struct av_ratio){ (double)most > seconds ? (int64_t)((double)most / seconds) : 1, 1 };
+	f->video = slower;
+}
+
 const struct av_file *
 av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 {
@@ -474,7 +557,11 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 		return NULL;
 	}
 	f = file_of(mem, path, p);
-	return acceptable(mem, p, f, fault) ? f : NULL;
+	if (!acceptable(mem, p, f, fault))
+		return NULL;
+	if (f->video != NULL)
+		bound_rate(mem, f, p);
+	return f;
 }
 
 static void

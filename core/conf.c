@@ -8,12 +8,10 @@
 #include <sysexits.h>
 
 #include "core/arena.h"
+#include "core/av.h"
 #include "core/conf.h"
 #include "core/text.h"
 
-#ifndef KINOTHEK_WEB_DIR
-#define KINOTHEK_WEB_DIR "/usr/local/share/kinothek/web"
-#endif
 #ifndef KINOTHEK_CONF_FILE
 #define KINOTHEK_CONF_FILE "/etc/kinothek/kinothek.conf"
 #endif
@@ -52,6 +50,7 @@ struct reading {
 };
 
 static bool item_any(const char *);
+static bool item_server(const char *);
 static bool item_rung(const char *);
 static bool item_origin(const char *);
 static bool item_network(const char *);
@@ -66,8 +65,6 @@ static const struct setting settings[] = {
 	    "Where media bytes are kept. All web nodes and job runners share it." },
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
 	    "Sockets of the programs of this machine. Short, because socket addresses are." },
-	{ "web_dir", AS_PATH, AT(web_dir), KINOTHEK_WEB_DIR, 0, 512, NULL, NULL,
-	    "Pages of the player and the portal." },
 	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,
 	    "Bytes that stay free on data_dir; uploads and jobs that would use them are refused." },
 	{ "sandbox", AS_CHOICE, AT(sandbox), "strict", 0, 0, "strict degraded", NULL,
@@ -76,7 +73,7 @@ static const struct setting settings[] = {
 	{ "log_level", AS_CHOICE, AT(log_level), "info", 0, 0, "debug info warn error", NULL,
 	    "Lines below this level are not written." },
 
-	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_server,
 	    "Database servers, tried in this order. Nothing: the socket." },
 	{ "db.socket", AS_PATH, AT(db_socket), "/run/mysqld/mysqld.sock", 0, 107, NULL, NULL,
 	    "Socket of a database server on this machine; not used with db.hosts." },
@@ -173,6 +170,24 @@ item_any(const char *item)
 		if (isalnum((unsigned char)*item) == 0 && strchr("._-:[]", *item) == NULL)
 			return false;
 	return true;
+}
+
+/* host, host:port, an address, [v6] or [v6]:port, as core/db.c takes it apart. */
+static bool
+item_server(const char *item)
+{
+	const char *colon = strchr(item, ':'), *end = strchr(item, ']');
+	int64_t port;
+
+	if (!item_any(item) || (item[0] == '[') != (end != NULL))
+		return false;
+	if (end != NULL && end[1] != '\0' && end[1] != ':')
+		return false;
+	if (end != NULL)
+		colon = end[1] == ':' ? end + 1 : NULL;
+	else if (colon != NULL && strchr(colon + 1, ':') != NULL)
+		colon = NULL;
+	return colon == NULL || (colon > item && int_parse(colon + 1, &port) && port >= 1 && port <= 65535);
 }
 
 static bool
@@ -308,12 +323,16 @@ set_list(struct reading *in, const struct setting *s, const char *value)
 {
 	char *rest = arena_copy(conf_mem(), value), *item;
 	const char *all = "";
+	int n = 0;
 
 	while ((item = strsep(&rest, ", \t")) != NULL) {
 		if (item[0] == '\0')
 			continue;
 		if (!s->item(item))
 			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item, s->choices));
+		/* The size of the original may come on top. */
+		if (s->item == item_rung && ++n == AV_RUNGS)
+			return fail(in, s, arena_printf(conf_mem(), "cannot hold more than %d heights", AV_RUNGS - 1));
 		all = arena_printf(conf_mem(), "%s%s%s", all, all[0] == '\0' ? "" : ",", item);
 	}
 	return keep(in, s, all);
@@ -413,10 +432,10 @@ set(struct reading *in, const struct setting *s, const char *value)
 		return value[0] == '/' ? keep(in, s, value) : fail(in, s, "must be an absolute path");
 	case AS_ORIGIN:
 	case AS_URL:
-		return value[0] == '\0' ? true : set_origin(in, s, value);
+		return value[0] == '\0' ? keep(in, s, value) : set_origin(in, s, value);
 	case AS_SECRET:
 	case AS_PLAY_KEY:
-		return value[0] == '\0' ? true : set_secret(in, s, value);
+		return value[0] == '\0' ? keep(in, s, value) : set_secret(in, s, value);
 	case AS_TEXT:
 		break;
 	}

@@ -11,9 +11,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The model of the built-in speech engine, unless engine.transcribe.model names another. */
+#define SPEECH_MODEL "/usr/share/pocketsphinx/model/en-us"
+
 struct conf {
 	const char *public_url;			/* without a slash at its end */
-	const char *data_dir, *run_dir, *web_dir;
+	const char *data_dir, *run_dir;
 	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;
 	int64_t db_port;
 	bool require_https;

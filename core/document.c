@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pages and text of documents; see document.h.  Programs run in the jail, which reads the one file it is about. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "core/document.h"
 #include "core/image.h"
 #include "core/jail.h"
+#include "core/log.h"
 #include "core/text.h"
 
 #define PAGE_CHARACTERS 3000
@@ -22,7 +24,7 @@ failed(enum reason reason, const char *detail)
 	return (struct document){ .reason = reason, .detail = detail };
 }
 
-/* Runs a program that reads `path` (its last argument but for `after`). */
+/* Runs a program that reads `path` and writes into `dir`, where there is one. */
 static bool
 run(struct arena *mem, const char *const *argv, const char *path, const char *dir, struct jail_result *r)
 {
@@ -67,9 +69,9 @@ pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages
 	*pages = 0;
 	if (!run(mem, argv, path, NULL, &r))
 		return pdf_fault(&r);
-	line = strncmp(r.out, "Pages:", 6) == 0 ? r.out : strstr(r.out, "\nPages:");
-	if (line != NULL)
-		*pages = strtoll(strchr(line, ':') + 1, NULL, 10);
+	/* The last one: the title and other words of the author come before it as they are, with their line feeds. */
+	for (line = r.out; (line = strstr(line, "\nPages:")) != NULL; line++)
+		*pages = strtoll(line + 7, NULL, 10);
 	if (*pages < 1)
 		return REASON_DECODE_FAILED;
 	return *pages > max_pages ? REASON_TOO_MANY_PAGES : REASON_NONE;
@@ -130,9 +132,8 @@ pdf_read(struct arena *mem, const char *path, int64_t max_pages, const char *dir
 	return d;
 }
 
-/* Where LibreOffice is installed, or NULL. */
-static const char *
-libreoffice(void)
+const char *
+document_libreoffice(void)
 {
 	static const char *const places[] = { "/usr/lib/libreoffice/program", "/usr/lib64/libreoffice/program",
 	    "/opt/libreoffice/program" };
@@ -165,6 +166,8 @@ opens(struct arena *mem, const char *libreoffice_place, const char *format)
 {
 	bool sheets = strcmp(format, "xlsx") == 0 || strcmp(format, "xls") == 0 || strcmp(format, "ods") == 0;
 
+	if (libreoffice_place == NULL)
+		return false;
 	return !sheets || access(arena_printf(mem, "%s/../share/config/soffice.cfg/modules/scalc/ui/inputbar.ui",
 	    libreoffice_place), R_OK) == 0;
 }
@@ -173,17 +176,18 @@ static const char *
 convert(struct arena *mem, const char *path, const char *format, const char *dir, enum reason *reason)
 {
 	const char *source = arena_printf(mem, "%s/document.%s", dir, format), *pdf = arena_printf(mem, "%s/document.pdf", dir);
-	const char *out;
+	const char *place = document_libreoffice(), *out;
 	struct stat st;
 
 	*reason = REASON_CONVERTER_MISSING;
-	if (libreoffice() == NULL || !opens(mem, libreoffice(), format))
+	if (!opens(mem, place, format))
 		return NULL;
 	if (!document_copy(path, source)) {
-		*reason = REASON_NO_SPACE;
+		*reason = errno == ENOSPC || errno == EDQUOT ? REASON_NO_SPACE : REASON_INTERNAL;
+		log_text(LOG_LEVEL_WARN, "document", "no copy for LibreOffice: %s", strerror(errno));
 		return NULL;
 	}
-	*reason = image_helper(mem, (const char *const[]){ "pdf", libreoffice(), format, NULL }, source, dir, &out);
+	*reason = image_helper(mem, (const char *const[]){ "pdf", place, format, NULL }, source, dir, &out);
 	if (*reason == REASON_NONE && (stat(pdf, &st) != 0 || st.st_size == 0))
 		*reason = REASON_DECODE_FAILED;
 	return *reason == REASON_NONE ? pdf : NULL;
@@ -283,7 +287,7 @@ document_probe(struct arena *mem, const char *path, const char *format, int64_t 
 	*pages = 0;
 	if (strcmp(format, "pdf") == 0)
 		return pdf_pages(mem, path, max_pages, pages);
-	if (strcmp(format, "txt") != 0 && !reads_directly(format) && (libreoffice() == NULL || !opens(mem, libreoffice(), format)))
+	if (strcmp(format, "txt") != 0 && !reads_directly(format) && !opens(mem, document_libreoffice(), format))
 		return REASON_CONVERTER_MISSING;
 	return REASON_NONE;
 }

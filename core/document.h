@@ -12,7 +12,7 @@
 #include "core/arena.h"
 #include "core/reasons.h"
 
-/* Text of one document that is kept; more is cut at a page's end. */
+/* Bytes of text of one document that are kept; what follows is left out. */
 #define DOCUMENT_TEXT_MAX (7 << 20)
 
 struct document {
@@ -27,6 +27,9 @@ struct document {
 
 /* Reads the file of the format that sniff.h told.  `dir` takes what is made. */
 struct document document_read(struct arena *, const char *path, const char *format, int64_t max_pages, const char *dir);
+
+/* Where LibreOffice is installed, or NULL. */
+const char *document_libreoffice(void);
 
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
 enum reason document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);

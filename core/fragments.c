@@ -10,6 +10,9 @@
 
 enum { FRAGMENTS_MAX = 100000, BOX_MAX = 32 << 20 };
 
+/* The longest fragment: so many of them, times 1000, still fit. */
+#define UNITS_MAX (INT64_C(1) << 36)
+
 struct bytes { const unsigned char *at; size_t n; };
 
 /* What moov says about the track. */
@@ -122,12 +125,12 @@ track_read(struct arena *mem, struct bytes moov, struct track *t)
 	return t->timescale > 0 && t->codecs != NULL && t->skip >= -1;
 }
 
-/* Sum of the durations of the samples of one traf. */
+/* Sum of the durations of the samples of one traf.  -1: it cannot be. */
 static int64_t
 traf_duration(struct bytes traf, uint32_t fallback)
 {
 	struct bytes box, rest = traf;
-	int64_t sum = 0;
+	int64_t sum = 0, all;
 	char type[5];
 
 	while (box_next(&rest, type, &box)) {
@@ -144,11 +147,12 @@ traf_duration(struct bytes traf, uint32_t fallback)
 				return -1;
 			for (uint32_t i = 0; i < n && (flags & 0x100) != 0; i++)
 				sum += u32(box, first + i * row);
-			if ((flags & 0x100) == 0)
-				sum += (int64_t)n * fallback;
+			if ((flags & 0x100) == 0 && (__builtin_mul_overflow(n, fallback, &all) ||
+			    __builtin_add_overflow(sum, all, &sum)))
+				return -1;
 		}
 	}
-	return sum;
+	return sum <= UNITS_MAX ? sum : -1;
 }
 
 static struct bytes

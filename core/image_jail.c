@@ -9,6 +9,7 @@
 
 #include "core/image.h"
 #include "core/jail.h"
+#include "core/store.h"
 
 /* Address space that AddressSanitizer reserves is not memory that is used. */
 #ifdef KINOTHEK_ARENA_MALLOC
@@ -16,6 +17,8 @@
 #else
 #define MEMORY (INT64_C(4) << 30)
 #endif
+
+#define FILE_MAX (INT64_C(64) << 30)
 
 /* Where Debian's LibreOffice keeps its settings; what is not there is left out. */
 static const char *const readable[] = { "/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice", NULL };
@@ -63,8 +66,11 @@ image_helper(struct arena *mem, const char *const *args, const char *path, const
 	    dir == NULL ? "HOME=/nonexistent" : arena_printf(mem, "HOME=%s", dir),
 	    dir == NULL ? "MAGICK_TMPDIR=/nonexistent" : arena_printf(mem, "MAGICK_TMPDIR=%s", dir), "OMP_NUM_THREADS=1",
 	    "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" : arena_printf(mem, "TMPDIR=%s", dir), NULL };
+	/* 0 where no store is open: the limit of the jail. */
+	const int64_t room = store_free();
 	struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .cpu_seconds = 600, .wall_seconds = 1200,
-	    .idle_seconds = 600, .memory = MEMORY, .threads_only = true };
+	    .idle_seconds = 600, .memory = MEMORY, .file_size = room < FILE_MAX ? room : FILE_MAX,
+	    .threads_only = true };
 	struct jail_result result = { 0 };
 	size_t i;
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -134,6 +135,28 @@ seccomp_refuse(scmp_filter_ctx f, int error, const char *name)
 	return call == __NR_SCMP_ERROR || seccomp_rule_add(f, SCMP_ACT_ERRNO(error), call, 0) == 0;
 }
 
+/*
+ * The kernel sends the owner of a descriptor a signal, which may be any, when there is something to read: to another
+ * process of the service, too.  Of the command it sees 32 bits, and so must the rule.
+ */
+static bool
+seccomp_refuse_owners(scmp_filter_ctx f)
+{
+	static const uint64_t commands[] = { F_SETOWN, F_SETOWN_EX, F_SETSIG }, requests[] = { FIOSETOWN, SIOCSPGRP };
+	bool fine = true;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, commands[i])) == 0;
+		fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(fcntl64), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, commands[i])) == 0;
+	}
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+		fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
+		    SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, requests[i])) == 0;
+	return fine;
+}
+
 /* Calls that are refused for some arguments only. */
 static bool
 seccomp_refuse_some(scmp_filter_ctx f, bool threads_only)
@@ -158,6 +181,7 @@ seccomp_refuse_some(scmp_filter_ctx f, bool threads_only)
 	    SCMP_A1(SCMP_CMP_MASKED_EQ, cut, O_RDONLY | O_TRUNC)) == 0;
 	fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat), 1,
 	    SCMP_A2(SCMP_CMP_MASKED_EQ, cut, O_RDONLY | O_TRUNC)) == 0;
+	fine &= seccomp_refuse_owners(f);
 	/* Limits of other processes. */
 	fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0)) == 0;
 	return fine;
@@ -601,8 +625,10 @@ watch_loop(struct watch *w)
 			return false;
 		if (w->pidfd < 0 && left > 50)
 			left = 50;
-		if (poll(p, 4, (int)(left < 60000 ? left : 60000)) < 0 && errno != EINTR)
+		if (poll(p, 4, (int)(left < 60000 ? left : 60000)) < 0 && errno != EINTR) {
+			w->result->end = JAIL_STOPPED;
 			return false;
+		}
 		if (p[0].revents != 0)
 			drain(w, &w->out, take_out);
 		if (p[1].revents != 0)
@@ -769,6 +795,8 @@ probe(void)
 		POSSIBLE("a user namespace can be made");
 	if (kill(getppid(), 0) == 0)
 		POSSIBLE("signals reach other processes");
+	if (fcntl(1, F_SETOWN, getppid()) == 0 || fcntl(1, F_SETSIG, SIGKILL) == 0)
+		POSSIBLE("signals reach other processes through descriptors");
 	if (syscall(__NR_truncate, "/etc/passwd", (off_t)-1) == 0 || errno == EINVAL)
 		POSSIBLE("truncate is possible");
 	if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0 || open("/usr/bin", O_RDONLY | O_DIRECTORY | O_CLOEXEC) < 0)

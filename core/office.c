@@ -43,7 +43,8 @@ put(struct office *o, const char *text, size_t n)
 	if (n > o->most - o->text->len)
 		n = o->most - o->text->len;
 	buf_add(o->text, text, n);
-	if (!has_room(o))
+	/* Between two members there is no parser. */
+	if (!has_room(o) && o->parser != NULL)
 		xmlStopParser(o->parser);
 }
 
@@ -217,6 +218,7 @@ read_member(struct office *o, const char *name)
 	well_formed = o->parser->wellFormed && got >= 0;
 	zip_fclose(f);
 	xmlFreeParserCtxt(o->parser);
+	o->parser = NULL;
 	if (o->refused)
 		return REASON_FORMAT_NOT_ALLOWED;
 	return well_formed || !has_room(o) ? REASON_NONE : REASON_DECODE_FAILED;

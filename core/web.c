@@ -113,7 +113,7 @@ is_own(const struct address *a)
 	bool found = false;
 
 	if (getifaddrs(&all) != 0)
-		return false;
+		return true;			/* what cannot be ruled out is refused */
 	for (i = all; i != NULL && !found; i = i->ifa_next)
 		found = i->ifa_addr != NULL && address_of(i->ifa_addr, &own) && same(a, &own);
 	freeifaddrs(all);

@@ -358,7 +358,7 @@ succeed(struct job *j)
 static void
 limit_address_space(void)
 {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef KINOTHEK_ARENA_MALLOC
 	const struct rlimit memory = { 4ll << 30, 4ll << 30 };
 
 	setrlimit(RLIMIT_AS, &memory);

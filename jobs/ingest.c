@@ -20,14 +20,13 @@ struct asset {
 	struct uuid id;
 	int64_t file_size;
 	const char *language_code;
-	struct strings languages;	/* to transcribe, as the upload asked; at == NULL: it did not say */
+	struct strings transcript_language_codes;	/* as the upload asked; at == NULL: it did not say */
 };
 static const struct field asset_fields[] = {
 	FIELD(struct asset, id, .doc = "Asset"),
 	FIELD(struct asset, file_size, .doc = "Bytes"),
 	FIELD(struct asset, language_code, .doc = "BCP 47 tag"),
-	FIELD(struct asset, languages, .sql = "(SELECT u.transcript_language_codes FROM uploads u WHERE u.media_id = t.id LIMIT 1)",
-	    .doc = "BCP 47 tags"),
+	FIELD(struct asset, transcript_language_codes, .doc = "BCP 47 tags"),
 };
 static const struct record asset_record = RECORD("IngestAsset", struct asset, asset_fields);
 
@@ -153,11 +152,12 @@ static void
 plan_transcripts(const struct plan *p, const struct asset *a, const char *heard, struct uuid on)
 {
 	const char *any = a->language_code != NULL ? a->language_code : heard;
-	struct strings languages = a->languages.at != NULL ? a->languages : (struct strings){ &any, 1 };
+	const struct strings *asked = &a->transcript_language_codes;
+	struct strings languages = asked->at != NULL ? *asked : (struct strings){ &any, 1 };
 	const char *code;
 	size_t i;
 
-	for (i = 0; i < languages.n && i < 8; i++) {
+	for (i = 0; i < languages.n; i++) {
 		code = languages.at[i];
 		if (db_number(p->j->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND t.status = 'ready' "
 		    "AND (? IS NULL OR t.language_code = ?)", ARGS(ID(a->id), STR(code), STR(code)), 0) > 0)

@@ -62,7 +62,7 @@ pages_run(struct job *j)
 	if (d.pdf == NULL && files.n == 0)
 		return job_give_up(j, REASON_CONVERTER_MISSING, "No page could be drawn.");
 	if ((d.pdf != NULL && !store_pdf(j, in, &d)) || !pictures_store(j, in, &files))
-		return job_retry(j, REASON_NO_SPACE, "The pages could not be stored.");
+		return step_not_stored(j, "The pages");
 	if (!job_resume(j))
 		return RETRY;
 	if (d.pdf != NULL) {

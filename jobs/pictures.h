@@ -6,7 +6,7 @@
 #include "core/image.h"
 #include "jobs/run.h"
 
-/* Moves the files from the work directory to the generation's.  False: no room. */
+/* Moves the files from the work directory to the generation's.  False with errno. */
 bool pictures_store(struct job *, const struct asset_args *, const struct image_files *);
 
 /* Notes their rows; called in the closing transaction. */

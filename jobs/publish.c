@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/play.h"
 #include "jobs/run.h"
 
 struct step { const char *kind; };
@@ -53,6 +54,7 @@ publish_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
 	const char *current = db_text(j->db, "SELECT generation FROM media WHERE id = ?", ARGS(ID(in->media_id)));
+	struct moment now = moment_now();
 	struct old *olds;
 	size_t n, i;
 
@@ -64,7 +66,8 @@ publish_run(struct job *j)
 			return DONE;
 		}
 		db_run(j->db, "UPDATE media SET generation = ? WHERE id = ?", ARGS(STR(in->generation), ID(in->media_id)));
-		drop(j, in->media_id, current, j->conf->play_lifetime * 1000);
+		/* A minute more for who has just read the old row. */
+		drop(j, in->media_id, current, play_expiry(j->conf, (struct moment){ now.ms + 60000 }) * 1000 - now.ms);
 	}
 	/* What an ingest left behind that never came to its end. */
 	olds = db_rows(j->db, &old_record, "FROM renditions t WHERE t.media_id = ? AND t.generation <> ? GROUP BY t.generation",

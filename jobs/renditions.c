@@ -4,9 +4,7 @@
  * playable soon; renditions makes the other sizes in one decode, rewrites the playlist and adds the download.  Both are
  * safe to run twice: names and rows come out the same, and files are replaced by renaming.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/playlist.h"
@@ -77,21 +75,12 @@ make_download(struct made *m, const char *video, const char *audio, const char *
 
 /* Stores the files, then the master playlist that names them: a player never sees one without the other. */
 static bool
-store_all(struct made *m, const struct rendition_row *rows, size_t n, const char *language, struct av_fault *fault)
+store_all(struct made *m, const char *language)
 {
-	const char *master = playlist_master(m->j->mem, rows, n, language);
-	const char *file = arena_printf(m->j->mem, "%s/master.m3u8", m->j->work_dir);
-	FILE *f;
-
 	m->names[m->n_names] = NULL;
-	if (step_store(m->j, m->in, m->names) && (f = fopen(file, "we")) != NULL) {
-		bool fine = fputs(master, f) >= 0;
-
-		if ((fclose(f) == 0) && fine && step_store(m->j, m->in, (const char *const[]){ "master.m3u8", NULL }))
-			return true;
-	}
-	*fault = (struct av_fault){ errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL, "The renditions could not be stored." };
-	return false;
+	return step_store(m->j, m->in, m->names) &&
+	    step_write(m->j, "master.m3u8", playlist_master(m->j->mem, m->rows, m->n_rows, language)) &&
+	    step_store(m->j, m->in, (const char *const[]){ "master.m3u8", NULL });
 }
 
 static enum outcome
@@ -165,8 +154,8 @@ first_rendition_run(struct job *j)
 	/* Sound alone has no further step that would make its download. */
 	if (n == 0 && !make_download(&m, NULL, made[0].file, "sound.m4a", &fault))
 		return step_fault(j, &fault);
-	if (!store_all(&m, m.rows, m.n_rows, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language, &fault))
-		return step_fault(j, &fault);
+	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
+		return step_not_stored(j, "The renditions");
 	if (n == 0) {
 		struct rendition_row *row = add_row(&m, "audio", "M4A", "sound.m4a", "audio/mp4");
 
@@ -263,8 +252,8 @@ renditions_run(struct job *j)
 	if (!make_download(&m, media_file(&m, arena_printf(j->mem, "%s.mp4", best.label), found < m.rows + fresh),
 	    f->audio != NULL ? step_path(j, in, "audio.mp4") : NULL, "download.mp4", &fault))
 		return step_fault(j, &fault);
-	if (!store_all(&m, m.rows, m.n_rows, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language, &fault))
-		return step_fault(j, &fault);
+	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
+		return step_not_stored(j, "The renditions");
 	m.n_rows = fresh;		/* the others are in the table already */
 	row = add_row(&m, "mp4", best.label, "download.mp4", "video/mp4");
 	row->width = best.width;

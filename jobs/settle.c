@@ -11,7 +11,7 @@
 #include "core/log.h"
 #include "jobs/runner.h"
 
-enum { BACK_OFF_MAX = 15 * 60 * 1000, NO_SPACE_DELAY = 60 * 1000, DAY = 24 * 3600 * 1000 };
+enum { BACK_OFF_MAX = 15 * 60 * 1000, NO_SPACE_DELAY = 60 * 1000, WORKED = 10 * 1000, DAY = 24 * 3600 * 1000 };
 
 static const struct field claimed_fields[] = {
 	FIELD(struct claimed, id, .doc = "Unique id"),
@@ -49,7 +49,7 @@ is_final(const char *state)
 
 /*
  * The state that an ended attempt leads to.  A full disk is nobody's fault: such a job waits for room for a day before its
- * attempts count.
+ * attempts count.  But one that found room and worked for long may itself have taken what there was.
  */
 static const char *
 next_state(const struct settlement *s, enum verdict verdict, int64_t *delay_ms, int *uncounted)
@@ -66,11 +66,13 @@ next_state(const struct settlement *s, enum verdict verdict, int64_t *delay_ms, 
 	*uncounted = s->uncounted;
 	if (s->uncounted)
 		return *delay_ms > 0 ? "delayed" : "ready";
-	if (s->reason == REASON_NO_SPACE && moment_now().ms - s->row->created_at.ms < DAY) {
+	if (s->reason == REASON_NO_SPACE && s->cpu_ms < WORKED && moment_now().ms - s->row->created_at.ms < DAY) {
 		*uncounted = 1;
 		*delay_ms = s->delay_ms > NO_SPACE_DELAY ? s->delay_ms : NO_SPACE_DELAY;
 	} else if (s->row->attempt >= s->row->max_attempts) {
 		return "failed";
+	} else if (s->reason == REASON_NO_SPACE) {
+		*delay_ms = s->delay_ms > NO_SPACE_DELAY ? s->delay_ms : NO_SPACE_DELAY;
 	}
 	return *delay_ms > 0 ? "delayed" : "ready";
 }

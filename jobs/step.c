@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files, rows and faults of the steps for video and sound. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "core/store.h"
 #include "jobs/step.h"
 
@@ -58,6 +62,29 @@ step_store(struct job *j, const struct asset_args *in, const char *const *names)
 		if (!store_put(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, *names), key_of(j, in, *names)))
 			return false;
 	return true;
+}
+
+bool
+step_write(struct job *j, const char *name, const char *text)
+{
+	FILE *f = fopen(arena_printf(j->mem, "%s/%s", j->work_dir, name), "we");
+	bool fine = f != NULL && fputs(text, f) >= 0 && fflush(f) == 0;
+	int saved = errno;
+
+	if (f != NULL)
+		fclose(f);
+	errno = saved;
+	return fine;
+}
+
+/* Only want of room is waited for without counting attempts: a disk that is broken or read-only must not be. */
+enum outcome
+step_not_stored(struct job *j, const char *what)
+{
+	if (errno == ENOSPC || errno == EDQUOT)
+		return job_retry(j, REASON_NO_SPACE, "%s could not be stored.", what);
+	job_log(j, "%s could not be stored: %s", what, strerror(errno));
+	return job_retry(j, REASON_INTERNAL, "%s could not be stored.", what);
 }
 
 struct rendition_row

@@ -22,8 +22,14 @@ const char *step_path(struct job *, const struct asset_args *, const char *name)
 /* The directory of the generation. */
 const char *step_dir(struct job *, const struct asset_args *);
 
-/* Moves files from the work directory there; the list ends in NULL. */
+/* Moves files from the work directory there; the list ends in NULL.  False with errno. */
 bool step_store(struct job *, const struct asset_args *, const char *const *names);
+
+/* Writes a text to a file of that name in the work directory.  False with errno. */
+bool step_write(struct job *, const char *name, const char *text);
+
+/* "{what} could not be stored": retry, by errno for want of room or by a fault of ours, which goes to the job's log. */
+enum outcome step_not_stored(struct job *, const char *what);
 
 /* A row for the file of that name in the generation; the caller fills in the rest and calls rendition_put(). */
 struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name, const char *mime_type);

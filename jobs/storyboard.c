@@ -4,7 +4,6 @@
  * which time.  Safe to run twice: same names, same row.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "core/buf.h"
 #include "core/store.h"
@@ -21,8 +20,6 @@ static bool
 write_vtt(struct job *j, const struct av_storyboard *b)
 {
 	struct buf out = BUF(j->mem);
-	bool fine;
-	FILE *f;
 
 	buf_text(&out, "WEBVTT\n");
 	for (int i = 0; i < b->tiles; i++) {
@@ -33,9 +30,7 @@ write_vtt(struct job *j, const struct av_storyboard *b)
 		buf_printf(&out, "\nstoryboard.jpg#xywh=%d,%d,%d,%d\n", i % b->columns * b->tile_width,
 		    i / b->columns * b->tile_height, b->tile_width, b->tile_height);
 	}
-	f = fopen(arena_printf(j->mem, "%s/storyboard.vtt", j->work_dir), "we");
-	fine = f != NULL && fputs(buf_string(&out), f) >= 0;
-	return (f == NULL || fclose(f) == 0) && fine;
+	return step_write(j, "storyboard.vtt", buf_string(&out));
 }
 
 enum outcome
@@ -57,7 +52,7 @@ storyboard_run(struct job *j)
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
 		return step_fault(j, &fault);
 	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))
-		return job_retry(j, REASON_NO_SPACE, "The storyboard could not be stored.");
+		return step_not_stored(j, "The storyboard");
 	if (!job_resume(j))
 		return RETRY;
 	row = step_row(j, in, "storyboard", "storyboard.jpg", "image/jpeg");

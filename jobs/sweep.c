@@ -16,11 +16,15 @@
 
 #define DAY_MS "86400000"
 
+enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
+
 struct old_upload {
 	struct uuid id;
+	struct moment expires_at;
 };
 static const struct field old_upload_fields[] = {
 	FIELD(struct old_upload, id, .doc = "Unique id"),
+	FIELD(struct old_upload, expires_at, .doc = "When it was too old"),
 };
 static const struct record old_upload_record = RECORD("OldUpload", struct old_upload, old_upload_fields);
 
@@ -50,36 +54,61 @@ expire_uploads(struct job *j)
 }
 
 static bool
-is_there(struct job *j, const char *key)
+is_there(struct arena *mem, const char *key)
 {
 	struct stat st;
 
-	return lstat(store_path(j->mem, key), &st) == 0;
+	return lstat(store_path(mem, key), &st) == 0;
+}
+
+static void
+clear_page(struct job *j, const struct old_upload *u, size_t n)
+{
+	struct arena *mem = arena_new(PAGE_MEMORY);
+	const char *key[2], *id;
+	size_t i;
+	int k;
+
+	for (i = 0; i < n; i++) {
+		id = uuid_text(mem, u[i].id);
+		key[0] = arena_printf(mem, "uploads/%s", id);
+		key[1] = arena_printf(mem, "originals/%s", id);
+		for (k = 0; k < 2; k++)
+			if (is_there(mem, key[k]) && !store_delete(mem, key[k]))
+				job_log(j, "%s could not be deleted", key[k]);
+		job_progress(j, 30);
+	}
+	arena_free(mem);
+}
+
+/* The index gives a page without reading those before it. */
+static const struct old_upload *
+next_page(struct job *j, const char *status, const struct old_upload *last, size_t *n)
+{
+	return db_rows(j->db, &old_upload_record,
+	    "FROM uploads t WHERE t.status = ? AND t.expires_at >= ? AND (t.expires_at > ? OR t.id > ?) "
+	    "AND t.media_id IS NULL AND t.updated_at > " SQL_NOW " - 2 * " DAY_MS
+	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id) ORDER BY t.expires_at, t.id LIMIT ?",
+	    ARGS(STR(status), TIME(last->expires_at), TIME(last->expires_at), BYTES(last->id.b, 16), INT(PAGE)), n);
 }
 
 /* Files of uploads that ended without an asset.  The row says so for good before anything is deleted. */
 static void
 clear_uploads(struct job *j)
 {
-	const struct old_upload *u;
-	const char *key[2], *id;
+	static const char *const ended[] = { "timedOut", "cancelled", "errored" };
+	const struct old_upload *u, *last;
 	size_t i, n;
-	int k;
 
-	u = db_rows(j->db, &old_upload_record,
-	    "FROM uploads t WHERE t.status IN ('timedOut', 'cancelled', 'errored') "
-	    "AND t.media_id IS NULL AND t.updated_at > " SQL_NOW " - 2 * " DAY_MS
-	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id)",
-	    NO_ARGS, &n);
 	job_pause(j);
-	for (i = 0; i < n; i++) {
-		id = uuid_text(j->mem, u[i].id);
-		key[0] = arena_printf(j->mem, "uploads/%s", id);
-		key[1] = arena_printf(j->mem, "originals/%s", id);
-		for (k = 0; k < 2; k++)
-			if (is_there(j, key[k]) && !store_delete(j->mem, key[k]))
-				job_log(j, "%s could not be deleted", key[k]);
-		job_progress(j, 30);
+	for (i = 0; i < sizeof(ended) / sizeof(ended[0]); i++) {
+		last = &(const struct old_upload){ .expires_at = { INT64_MIN } };
+		do {
+			u = next_page(j, ended[i], last, &n);
+			clear_page(j, u, n);
+			if (n > 0)
+				last = &u[n - 1];
+		} while (n == PAGE);
 	}
 }
 

@@ -32,7 +32,7 @@ thumbnail_run(struct job *j)
 	if (!make_poster(j, f, arena_printf(j->mem, "%s/poster.jpg", j->work_dir), &p, &fault))
 		return step_fault(j, &fault);
 	if (!step_store(j, in, (const char *const[]){ "poster.jpg", NULL }))
-		return job_retry(j, REASON_NO_SPACE, "The poster could not be stored.");
+		return step_not_stored(j, "The poster");
 	if (!job_resume(j))
 		return RETRY;
 	row = step_row(j, in, "poster", "poster.jpg", "image/jpeg");

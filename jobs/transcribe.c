@@ -14,6 +14,7 @@
 #include "core/av.h"
 #include "core/store.h"
 #include "jobs/engines/engine.h"
+#include "jobs/step.h"
 
 /*
  * Mean confidences of the built-in engine.  Clean English has 0.5 to 0.9; noise, music and other languages 0.2 to 0.3.
@@ -240,12 +241,15 @@ make_samples(struct job *j, struct notes *n)
 		return job_give_up(j, REASON_NO_STREAMS, "There is no sound in it.");
 	n->length = file->duration_ms;
 	n->pcm = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (n->pcm >= 0)
-		unlink(name);
-	if (n->pcm >= 0 && av_pcm(j->mem, file, &wanted, &fault) && n->error == 0)
+	if (n->pcm < 0)
+		return step_not_stored(j, "The samples");
+	unlink(name);
+	if (av_pcm(j->mem, file, &wanted, &fault) && n->error == 0)
 		return DONE;
-	if (n->error == ENOSPC || (n->pcm < 0 && errno == ENOSPC))
-		return job_retry(j, REASON_NO_SPACE, "There is no room for the samples.");
+	if (n->error != 0) {
+		errno = n->error;
+		return step_not_stored(j, "The samples");
+	}
 	if (reason_info(fault.reason)->retryable)
 		return job_retry(j, fault.reason, "%s", fault.detail);
 	return job_give_up(j, fault.reason, "%s", fault.detail);
@@ -295,7 +299,7 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 		file = arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, t->id));
 		transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
 		if (!store_write(j->mem, vtt.text, vtt.len, arena_printf(j->mem, "play/%s/%s", media, file)))
-			return job_retry(j, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL, "The captions could not be stored.");
+			return step_not_stored(j, "The captions");
 	}
 	if (!job_resume(j))
 		return RETRY;

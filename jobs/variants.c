@@ -26,7 +26,7 @@ variants_run(struct job *j)
 		return step_fault(j, &(struct av_fault){ reason, "The picture could not be read." });
 	job_progress(j, 80);
 	if (!pictures_store(j, in, &files))
-		return job_retry(j, REASON_NO_SPACE, "The pictures could not be stored.");
+		return step_not_stored(j, "The pictures");
 	if (!job_resume(j))
 		return RETRY;
 	pictures_put(j, in, &files);

@@ -4,7 +4,6 @@
  * number of pairs is bounded whatever the length: when the room is full, neighbours are joined.  Safe to run twice.
  */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "core/buf.h"
 #include "core/store.h"
@@ -81,17 +80,13 @@ static bool
 write_peaks(struct job *j, const struct peaks *p)
 {
 	struct buf out = BUF(j->mem);
-	bool fine;
-	FILE *f;
 
 	buf_printf(&out, "{\"version\":2,\"channels\":1,\"sample_rate\":%d,\"samples_per_pixel\":%" PRId64 ",\"bits\":8,\"length\":%d,"
 	    "\"data\":[", RATE, p->samples_per_pair, p->n);
 	for (int i = 0; i < p->n; i++)
 		buf_printf(&out, "%s%d,%d", i > 0 ? "," : "", p->low[i], p->high[i]);
 	buf_text(&out, "]}\n");
-	f = fopen(arena_printf(j->mem, "%s/waveform.json", j->work_dir), "we");
-	fine = f != NULL && fputs(buf_string(&out), f) >= 0;
-	return (f == NULL || fclose(f) == 0) && fine;
+	return step_write(j, "waveform.json", buf_string(&out));
 }
 
 enum outcome
@@ -118,7 +113,7 @@ waveform_run(struct job *j)
 	if (p->n == 0)
 		return job_give_up(j, REASON_DECODE_FAILED, "The sound is empty.");
 	if (!write_peaks(j, p) || !step_store(j, in, (const char *const[]){ "waveform.json", NULL }))
-		return job_retry(j, REASON_NO_SPACE, "The waveform could not be stored.");
+		return step_not_stored(j, "The waveform");
 	if (!job_resume(j))
 		return RETRY;
 	row = step_row(j, in, "waveform", "waveform.json", "application/json");

@@ -25,7 +25,6 @@ struct hearing {
 	int pcm;			/* file of 16 kHz mono s16le, read by pread() */
 	int64_t length;			/* ms */
 	const char *language;		/* BCP 47, or translate-en */
-	const char *prompt;		/* names and words that may occur; NULL: none */
 
 	/* Called in the order of time.  The segment is gone afterwards: copy it. */
 	void (*heard)(void *user, const struct segment *);

@@ -177,8 +177,6 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
 	}
-	if (s->hearing->prompt != NULL)
-		*p++ = (struct web_part){ .name = "prompt", .text = s->hearing->prompt };
 	web_call(s->scratch, &call, a);
 }
 

@@ -6,15 +6,11 @@
 #include "core/jail.h"
 #include "jobs/engines/engine.h"
 
-#ifndef SPEECH_MODEL
-#define SPEECH_MODEL "/usr/share/pocketsphinx/model/en-us"
-#endif
-
 /* Decoding takes 0.2 of real time on one core; a machine four times slower than real time still gets through. */
 enum { CPU_FACTOR = 4, IDLE_SECONDS = 300, SCRATCH = 64 << 20 };
 
 /* Address space that AddressSanitizer reserves is not memory that is used. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef KINOTHEK_ARENA_MALLOC
 static const int64_t memory_limit = INT64_C(1) << 46;
 #else
 static const int64_t memory_limit = INT64_C(1) << 30;
@@ -33,7 +29,7 @@ struct listener { struct hearing *hearing; struct arena *scratch; struct buf lin
 static bool
 pocketsphinx_knows(const char *language)
 {
-	return strcasecmp(language, "en") == 0 || strcasecmp(language, "en-US") == 0;
+	return strcasecmp(language, "en") == 0 || strncasecmp(language, "en-", 3) == 0;
 }
 
 /* The worker has read a stranger's sound: its answers are checked like any input. */

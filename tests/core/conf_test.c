@@ -123,6 +123,10 @@ a_value_out_of_range_stops_the_start(void **state)
 	refused("video.rungs = 720,361",
 	    "f.conf:1: video.rungs cannot hold \"361\": it takes even heights from 144 to 4320, "
 	    "comma-separated");
+	refused("video.rungs = 2160,1440,1080,720,540,360,240,144",
+	    "f.conf:1: video.rungs cannot hold more than 7 heights");
+	assert_string_equal(taken("video.rungs = 1440,1080,720,540,360,240,144")->video_rungs,
+	    "1440,1080,720,540,360,240,144");
 	refused("http.trusted_proxies = 10.0.0.0/33",
 	    "f.conf:1: http.trusted_proxies cannot hold \"10.0.0.0/33\": it takes "
 	    "addresses or networks such as 10.0.0.0/8, comma-separated");
@@ -165,6 +169,36 @@ the_environment_wins_over_the_file(void **state)
 	    fault, "environment variable KINOTHEK_JOB_SLOTS: job.slots must be a whole number from 0 to 256");
 	unsetenv("KINOTHEK_JOB_SLOTS");
 	unsetenv("KINOTHEK_ENGINE_TRANSCRIBE_MODEL");
+}
+
+static void
+an_empty_variable_takes_back_what_the_file_says(void **state)
+{
+	struct arena *mem = arena_new(1 << 20);
+	const char *file = temporary("s3cret\n");
+	const struct conf *conf;
+
+	setenv("KINOTHEK_ENGINE_TRANSCRIBE_URL", "", 1);
+	setenv("KINOTHEK_DB_PASSWORD_FILE", "", 1);
+	setenv("KINOTHEK_DB_HOSTS", "", 1);
+	conf = taken(arena_printf(mem, "engine.transcribe.url = http://a\ndb.password_file = %s\ndb.hosts = a\n", file));
+	assert_null(conf->engine_transcribe_url);
+	assert_null(conf->db_password);
+	assert_null(conf->db_hosts);
+	unsetenv("KINOTHEK_ENGINE_TRANSCRIBE_URL");
+	unsetenv("KINOTHEK_DB_PASSWORD_FILE");
+	unsetenv("KINOTHEK_DB_HOSTS");
+	unlink(file);
+	arena_free(mem);
+}
+
+static void
+a_database_server_is_a_host_and_perhaps_a_port(void **state)
+{
+	assert_string_equal(taken("db.hosts = a, a.b:1 [::1], [::1]:3307 ::1")->db_hosts, "a,a.b:1,[::1],[::1]:3307,::1");
+	refused("db.hosts = a:b", "f.conf:1: db.hosts cannot hold \"a:b\": it takes host or host:port, comma-separated");
+	refused("db.hosts = a:65536", "f.conf:1: db.hosts cannot hold \"a:65536\": it takes host or host:port, comma-separated");
+	refused("db.hosts = [::1", "f.conf:1: db.hosts cannot hold \"[::1\": it takes host or host:port, comma-separated");
 }
 
 static void
@@ -245,6 +279,8 @@ main(void)
 		cmocka_unit_test(a_value_out_of_range_stops_the_start),
 		cmocka_unit_test(the_public_address_is_an_origin_without_a_slash),
 		cmocka_unit_test(the_environment_wins_over_the_file),
+		cmocka_unit_test(an_empty_variable_takes_back_what_the_file_says),
+		cmocka_unit_test(a_database_server_is_a_host_and_perhaps_a_port),
 		cmocka_unit_test(secrets_come_from_files),
 		cmocka_unit_test(a_faulty_file_ends_the_program_with_78),
 		cmocka_unit_test(the_reference_names_every_key_once),

@@ -122,6 +122,17 @@ a_pdf_that_cannot_be_read_says_why(void **state)
 }
 
 static void
+the_title_of_a_pdf_does_not_count_its_pages(void **state)
+{
+	struct buf b = pdf(3, "", "/Info<</Title(x\\nPages: 1\\n)/Author(y\\nPages: 101)>>");
+	int64_t pages;
+
+	assert_int_equal(document_probe(mem, write_file("title.pdf", b.text, b.len), "pdf", 3, &pages), REASON_NONE);
+	assert_int_equal(pages, 3);
+	assert_int_equal(document_probe(mem, at("title.pdf"), "pdf", 2, &pages), REASON_TOO_MANY_PAGES);
+}
+
+static void
 what_a_pdf_would_have_done_is_not_done(void **state)
 {
 	struct buf b = pdf(1, "/OpenAction<</S/Launch/F(/bin/touch)/P(/tmp/kinothek-launched)>>/AA<</O<</S/JavaScript/JS"
@@ -256,6 +267,24 @@ what_inflates_without_end_is_stopped(void **state)
 	assert_int_equal(strlen(out), DOCUMENT_TEXT_MAX);
 	assert_true(strlen(document_json(mem, out)) <= 8 << 20);
 	free(text);
+}
+
+static void
+text_may_reach_its_limit_between_two_slides(void **state)
+{
+	static const char head[] = "<d xmlns:a='a'><a:t>", tail[] = "</a:t></d>";
+	const size_t n = DOCUMENT_TEXT_MAX - 1;
+	char *text = arena_alloc(mem, sizeof(head) + n + sizeof(tail));
+	const char *path, *out;
+
+	memcpy(text, head, sizeof(head) - 1);
+	memset(text + sizeof(head) - 1, 'a', n);
+	memcpy(text + sizeof(head) - 1 + n, tail, sizeof(tail));
+	path = zip_of("full.pptx", (const struct member[]){ TYPES, { "ppt/slides/slide1.xml", text },
+	    { "ppt/slides/slide2.xml", "<d xmlns:a='a'><a:t>x</a:t></d>" }, { NULL } });
+	assert_int_equal(direct(path, "pptx", &out), REASON_NONE);
+	assert_int_equal(strlen(out), DOCUMENT_TEXT_MAX);
+	assert_int_equal(out[n], '\f');
 }
 
 static void
@@ -409,10 +438,12 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_pdf_gives_pages_text_and_a_picture_of_the_first),
 		cmocka_unit_test(a_pdf_that_cannot_be_read_says_why),
+		cmocka_unit_test(the_title_of_a_pdf_does_not_count_its_pages),
 		cmocka_unit_test(what_a_pdf_would_have_done_is_not_done),
 		cmocka_unit_test(text_of_office_files_is_read_without_libreoffice),
 		cmocka_unit_test(no_entity_is_expanded_and_no_other_file_is_read),
 		cmocka_unit_test(what_inflates_without_end_is_stopped),
+		cmocka_unit_test(text_may_reach_its_limit_between_two_slides),
 		cmocka_unit_test(damaged_and_protected_office_files_say_so),
 		cmocka_unit_test(office_files_become_pages_or_say_what_is_missing),
 		cmocka_unit_test(text_is_utf8_whatever_it_was),

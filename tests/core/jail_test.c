@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -147,6 +148,13 @@ every_escape_is_refused(void **state)
 		"socketpair(A, B, 1, 1, 0)",
 		"kill(0, getppid())",
 		"kill(9, -1)",
+		"fcntl(STDOUT, 8, getppid())",					/* F_SETOWN */
+		"fcntl(STDOUT, 10, 9)",						/* F_SETSIG */
+		"syscall(72, 1, 10, 9) >= 0 || $! != 1",
+		"syscall(72, 1, 0x10000000a, 9) >= 0 || $! != 1",
+		"syscall(72, 1, 15, pack('ii', 1, getppid())) >= 0 || $! != 1",	/* F_SETOWN_EX */
+		"syscall(16, 1, 0x8901, pack('i', getppid())) >= 0 || $! != 1",	/* FIOSETOWN */
+		"syscall(16, 1, 0x100008902, pack('i', getppid())) >= 0 || $! != 1",	/* SIOCSPGRP */
 		"syscall(101, 0, 0, 0, 0) >= 0 || $! != 1",			/* ptrace(PTRACE_TRACEME) */
 		"syscall(272, 0x10000000) >= 0 || $! != 1",			/* unshare(CLONE_NEWUSER) */
 		"syscall(56, 0x10000011, 0, 0, 0, 0) >= 0 || $! != 1",		/* clone(CLONE_NEWUSER | SIGCHLD) */
@@ -166,8 +174,6 @@ every_escape_is_refused(void **state)
 	struct place *p = *state;
 	struct stat st;
 
-	if (syscall(SYS_getpid) <= 0 || SYS_ptrace != 101)
-		skip();						/* the numbers above are those of x86-64 */
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
 		const char *code = arena_printf(p->mem, "print((%s) ? 'possible' : 'no')", tries[i]);
 		struct jail_result r = perl(p, (struct jail){ .write_dir = p->dir }, code);
@@ -363,6 +369,29 @@ endless_output_is_cut_and_only_the_end_of_errors_is_kept(void **state)
 	assert_string_equal(r.err + 8192 - 7, "the end");
 }
 
+/* With fewer descriptors allowed than poll() is given, it fails. */
+static bool
+forbid_poll(void *user, const char *bytes, size_t n)
+{
+	const struct rlimit two = { 2, *(rlim_t *)user };
+
+	return setrlimit(RLIMIT_NOFILE, &two) == 0;
+}
+
+static void
+a_program_that_cannot_be_watched_has_not_succeeded(void **state)
+{
+	struct place *p = *state;
+	struct rlimit before;
+	struct jail_result r;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	r = perl(p, (struct jail){ .on_out = forbid_poll, .user = &before.rlim_max },
+	    "$| = 1; print 'x'; sleep 1 while 1");
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(r.end, JAIL_STOPPED);
+}
+
 static void
 a_descriptor_can_be_its_standard_input(void **state)
 {
@@ -376,15 +405,20 @@ a_descriptor_can_be_its_standard_input(void **state)
 	assert_string_equal(r.out, "secret\n");
 }
 
+/* cmocka's skip() prints "not ok", which counts as failed: what cannot be tried here has this in its place. */
+static void
+nothing(void **state)
+{
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {
+	struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(this_machine_isolates, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_program_runs_and_its_output_and_status_come_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_missing_program_is_said_to_be_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_environment_is_empty_and_only_four_descriptors_are_open, setup, teardown),
-		cmocka_unit_test_setup_teardown(every_escape_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(named_files_can_be_read_but_not_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_work_directory_can_be_written_but_nothing_in_it_be_run, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_decoder_can_start_threads_only, setup, teardown),
@@ -396,8 +430,14 @@ main(void)
 		cmocka_unit_test_setup_teardown(nothing_it_started_outlives_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reader_that_has_enough_ends_the_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(endless_output_is_cut_and_only_the_end_of_errors_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_program_that_cannot_be_watched_has_not_succeeded, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_descriptor_can_be_its_standard_input, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_escape_is_refused, setup, teardown),
 	};
+
+	if (SYS_ptrace != 101)
+		tests[sizeof(tests) / sizeof(tests[0]) - 1] = (struct CMUnitTest){
+			"every_escape_is_refused # SKIP knows the calls of x86-64 only", nothing, NULL, NULL, NULL };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

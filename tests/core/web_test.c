@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -354,6 +355,21 @@ addresses_of_this_machine_are_its_own(void **state)
 }
 
 static void
+where_the_own_addresses_cannot_be_listed_every_address_counts_as_own(void **state)
+{
+	const struct address a = { .family = AF_INET, .b = { 8, 8, 8, 8 } };
+	struct rlimit before, none;
+	bool own;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ 0, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	own = is_own(&a);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(own);
+}
+
+static void
 the_allow_list_opens_exactly_what_it_names(void **state)
 {
 	struct world *w = *state;
@@ -544,6 +560,7 @@ main(void)
 		TEST(ports_of_other_services_are_refused),
 		TEST(public_addresses_are_known_from_others),
 		TEST(addresses_of_this_machine_are_its_own),
+		TEST(where_the_own_addresses_cannot_be_listed_every_address_counts_as_own),
 		TEST(the_allow_list_opens_exactly_what_it_names),
 		TEST(redirects_are_checked_like_the_first_address),
 		TEST(secrets_do_not_follow_to_another_host),

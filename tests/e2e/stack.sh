@@ -106,7 +106,6 @@ stack_settings() {
 		public_url = http://127.0.0.1:$port
 		data_dir = $stack/data
 		run_dir = $stack/run
-		web_dir = $stack/web
 		play.key_file = $stack/play.key
 		db.socket = $stack/run/db.sock
 		db.user = root

@@ -11,6 +11,7 @@
 
 #include "core/asset.h"
 #include "core/jail.h"
+#include "core/play.h"
 #include "core/sniff.h"
 #include "core/store.h"
 #include "jobs/runner.h"
@@ -181,9 +182,7 @@ a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 	struct uuid audio = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=3 -f mp4 \"$f\""));
 	struct req *r;
 
-	db_run(w->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, transcript_language_codes, "
-	    "media_id, expires_at, created_at, updated_at) VALUES (?, ?, ?, 'x', 'x', 'put', '[]', ?, 0, 0, 0)",
-	    ARGS(ID(uuid_new()), ID(w->tenant_id), ID(w->client_id), ID(audio)));
+	db_run(w->db, "UPDATE media SET transcript_language_codes = '[]' WHERE id = ?", ARGS(ID(audio)));
 	drain(w, w->conf);
 	r = call(w, "GET", path_of(w, video), NULL);
 	assert_string_equal(text(w, r, "data.status"), "ready");
@@ -206,6 +205,20 @@ a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 	succeeded(w, audio);
 	/* Nobody asked for a transcript. */
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe'", ARGS(ID(audio))), 0);
+}
+
+static void
+all_languages_that_were_asked_for_are_transcribed_also_without_the_upload(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=1 -f mp4 \"$f\""));
+
+	db_run(w->db, "UPDATE media SET transcript_language_codes = "
+	    "'[\"de\",\"en\",\"fr\",\"es\",\"it\",\"pt\",\"nl\",\"pl\",\"cs\",\"da\"]' WHERE id = ?", ARGS(ID(id)));
+	drain(w, w->conf);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe'", ARGS(ID(id))), 10);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe' "
+	    "AND JSON_VALUE(args, '$.languageCode') = 'da'", ARGS(ID(id))), 1);
 }
 
 static void
@@ -251,6 +264,7 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	struct world *w = *state;
 	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 900x900 plasma: \"jpeg:$f\"")), job;
 	const char *first, *second, *key = arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id));
+	int64_t expiry;
 	struct req *r;
 
 	drain(w, w->conf);
@@ -259,6 +273,7 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 
 	job = ingest_start(w->db, w->tenant_id, id);
 	assert_string_equal(column(w, id, "generation"), first);
+	expiry = play_expiry(w->conf, moment_now());
 	drain(w, w->conf);
 	succeeded(w, id);
 	second = column(w, id, "generation");
@@ -266,7 +281,8 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))), 0);
 	/* Addresses given out before stay good until they expire: the old files go later. */
 	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s/320.jpg", uuid_text(w->mem, id), first)) > 0);
-	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed'", ARGS(ID(id))), 1);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed' "
+	    "AND run_at >= ?", ARGS(ID(id), INT(expiry * 1000))), 1);
 	assert_true(published(w, id, "900.jpg"));
 
 	/* A picture whose header is fine and whose rest is missing fails in a later step. */
@@ -321,6 +337,7 @@ main(void)
 		WORLD_TEST(a_picture_becomes_ready_upright_and_in_smaller_forms),
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
+		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
 		WORLD_TEST(a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go),

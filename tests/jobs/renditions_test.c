@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps for video and sound, from an original in the store to what clients see. */
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "core/job.h"
 #include "core/playlist.h"
 #include "core/store.h"
-#include "jobs/run.h"
+#include "jobs/step.h"
 #include "tests/world.h"
 
 #define VIDEO "-f lavfi -i testsrc2=s=640x400:r=25:d=9 -f lavfi -i sine=440:r=48000:d=9 -c:v libx264 -preset ultrafast -c:a aac -f mp4"
@@ -245,6 +246,26 @@ a_file_that_is_cut_off_is_given_up_with_its_reason_and_leaves_nothing(void **sta
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 0);
 }
 
+static void
+only_want_of_room_is_told_as_such(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, "video", VIDEO);
+	const char *dir = store_path(w->mem, arena_printf(w->mem, "play/%s", uuid_text(w->mem, j.media_id)));
+
+	errno = EDQUOT;
+	assert_int_equal(step_not_stored(&j, "It"), RETRY);
+	assert_int_equal(j.reason, REASON_NO_SPACE);
+	/* A file is where the directory should be. */
+	assert_int_equal(system(arena_printf(w->mem, "touch %s", dir)), 0);
+	assert_int_equal(run_step(&j, thumbnail_run), RETRY);
+	assert_int_equal(j.reason, REASON_INTERNAL);
+	assert_string_equal(j.detail, "The poster could not be stored.");
+	assert_int_equal(run_step(&j, first_rendition_run), RETRY);
+	assert_int_equal(j.reason, REASON_INTERNAL);
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 0);
+}
+
 int
 main(void)
 {
@@ -255,6 +276,7 @@ main(void)
 		WORLD_TEST(sound_plays_and_its_cover_is_the_poster),
 		WORLD_TEST(a_step_whose_input_is_missing_is_tried_again_and_writes_nothing),
 		WORLD_TEST(a_file_that_is_cut_off_is_given_up_with_its_reason_and_leaves_nothing),
+		WORLD_TEST(only_want_of_room_is_told_as_such),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

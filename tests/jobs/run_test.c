@@ -584,6 +584,34 @@ without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count(void **state)
 	assert_string_equal(column(t, id, "state"), "succeeded");
 }
 
+/* What becomes of a job whose attempt found no room at last, after so much work. */
+static struct uuid
+ends_without_room(struct runners *t, int64_t cpu_ms)
+{
+	struct uuid id = add(t, "decode", "d", anywhere);
+
+	db_run(t->db, "UPDATE jobs SET state = 'running', attempt = 1, fence = 1 WHERE id = ?", ARGS(ID(id)));
+	settle(t->db, t->mem,
+	    &(struct settlement){ .row = db_row(t->db, &claimed_record, "FROM jobs t WHERE t.id = ?", ARGS(ID(id))),
+		.verdict = AGAIN,
+		.reason = REASON_NO_SPACE,
+		.delay_ms = 50,
+		.cpu_ms = cpu_ms });
+	return id;
+}
+
+static void
+an_attempt_that_found_room_and_took_it_all_counts(void **state)
+{
+	struct runners *t = *state;
+	struct uuid poor = ends_without_room(t, 300), greedy = ends_without_room(t, 600000);
+
+	assert_string_equal(column(t, poor, "attempt"), "0");
+	assert_string_equal(column(t, greedy, "attempt"), "1");
+	assert_string_equal(column(t, greedy, "state"), "delayed");
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM jobs WHERE run_at > " SQL_NOW " + 50000", NO_ARGS, 0), 2);
+}
+
 static void
 a_runner_takes_only_the_kinds_it_is_told(void **state)
 {
@@ -713,6 +741,21 @@ the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset(void
 }
 
 static void
+the_sweep_clears_more_uploads_than_it_reads_at_once(void **state)
+{
+	struct runners *t = *state;
+	struct uuid ids[1100];
+
+	for (size_t i = 0; i < 1100; i++)
+		ids[i] = add_upload(t, i % 10 == 0 ? "errored" : "cancelled", i % 3 == 0 ? 60000 : (int64_t)i);
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	for (size_t i = 0; i < 1100; i++)
+		assert_false(has_files(t, ids[i]));
+}
+
+static void
 the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
 {
 	struct runners *t = *state;
@@ -767,6 +810,58 @@ clients_see_the_steps_of_an_ingest_move(void **state)
 	assert_string_equal(text(t->world, r, "data.ingestJob.progress"), "100");
 }
 
+/* What the closing transaction of a step does, on a connection of its own. */
+static pid_t
+end_step(struct runners *t, struct uuid media, struct uuid id)
+{
+	pid_t pid = fork();
+	struct db *db;
+
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	db_abandon(t->db);
+	db = db_open(&t->conf);
+	db_use(db, t->mem);
+	db_begin(db);
+	db_run(db, "UPDATE jobs SET state = 'succeeded', finished_at = 2 WHERE id = ?", ARGS(ID(id)));
+	asset_summarise(db, media, SUM_INGEST);
+	_exit(db_commit(db) ? 0 : 1);
+}
+
+static void
+of_two_steps_that_end_at_the_same_moment_the_second_sums_up_both(void **state)
+{
+	struct runners *t = *state;
+	struct uuid media = world_media(t->world, "video", "Cat"), ids[2] = { uuid_new() };
+	struct job_place place = { .tenant_id = t->world->tenant_id, .media_id = media, .ingest_id = ids[0],
+	    .id = ids[0] };
+	int i, waiting = 0;
+
+	add(t, "quick", "a", place);
+	place.id = (struct uuid){ { 0 } };
+	ids[1] = add(t, "quick", "b", place);
+	db_run(t->db, "UPDATE jobs SET state = 'running', started_at = 1", NO_ARGS);
+	db_run(t->db, "UPDATE media SET ingest_job_id = ? WHERE id = ?", ARGS(ID(ids[0]), ID(media)));
+	/* Both come as far as they can before either may write. */
+	db_begin(t->db);
+	db_number(t->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media)), 0);
+	for (i = 0; i < 2; i++)
+		t->pids[t->n++] = end_step(t, media, ids[i]);
+	for (i = 0; i < 500 && waiting < 2; i++) {
+		usleep(20000);
+		waiting = (int)db_number(t->db, "SELECT COUNT(*) FROM information_schema.innodb_trx x JOIN "
+		    "information_schema.processlist p ON p.id = x.trx_mysql_thread_id AND p.db = DATABASE() "
+		    "WHERE x.trx_state = 'LOCK WAIT'", NO_ARGS, 0);
+	}
+	assert_int_equal(waiting, 2);
+	assert_true(db_commit(t->db));
+	for (i = 0; i < 2; i++)
+		assert_int_equal(runner_wait(t, i), 0);
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM media WHERE id = ? AND ingest_status = 'succeeded' "
+	    "AND JSON_VALUE(ingest, '$.progress') = '100'", ARGS(ID(media)), 0), 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)
 
 int
@@ -801,13 +896,16 @@ main(void)
 		TEST(killed_connections_lose_no_job),
 		TEST(without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason),
 		TEST(without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count),
+		TEST(an_attempt_that_found_room_and_took_it_all_counts),
 		TEST(a_runner_takes_only_the_kinds_it_is_told),
 		TEST(of_all_runners_one_adds_the_sweep_of_the_minute),
 		TEST(purging_deletes_the_files_and_nothing_else),
 		TEST(purging_a_deleted_asset_first_ends_the_steps_that_might_write_again),
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
+		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 		TEST(clients_see_the_steps_of_an_ingest_move),
+		TEST(of_two_steps_that_end_at_the_same_moment_the_second_sums_up_both),
 	};
 
 	cmocka_set_test_filter(getenv("TEST_FILTER"));
