@@ -14,6 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/setup.h"
+#include "core/document.h"
 #include "core/jail.h"
 #include "core/migrate.h"
 
@@ -64,16 +65,14 @@ check_database(struct cli *c)
 {
 	const char *version = db_text(c->db, "SELECT VERSION()", NO_ARGS);
 	bool maria;
-	int major;
 
 	database_answers = version != NULL;
 	if (version == NULL)
 		return FOUND(FAIL, db_error(c->db),
 		    "Start the server; see db.socket, db.hosts, db.user, db.password_file, db.name.");
 	maria = strstr(version, "MariaDB") != NULL;
-	major = atoi(version);
-	if (maria ? strverscmp(version, "10.5") < 0 : major < 8)
-		return FOUND(FAIL, version, "MariaDB 10.5 or MySQL 8 is the oldest that works.");
+	if (strverscmp(version, maria ? "10.6" : "8.0.21") < 0)
+		return FOUND(FAIL, version, "MariaDB 10.6 or MySQL 8.0.21 is the oldest that works.");
 	return FOUND(OK, arena_printf(c->mem, "%s, %s", c->conf->db_name, version), NULL);
 }
 
@@ -279,7 +278,7 @@ check_documents(struct cli *c)
 	if (!installed(c, "pdftoppm") || !installed(c, "pdftotext") || !installed(c, "pdfinfo"))
 		return FOUND(
 		    FAIL, "pdftoppm, pdftotext or pdfinfo is not installed", "Install the package poppler-utils.");
-	if (!installed(c, "soffice"))
+	if (document_libreoffice() == NULL)
 		return FOUND(OK, "PDF; office files without preview (no LibreOffice)", NULL);
 	return FOUND(OK, "PDF, and office files by LibreOffice", NULL);
 }
@@ -292,7 +291,7 @@ check_speech(struct cli *c)
 	if (strcmp(c->conf->engine_transcribe, "http") == 0)
 		return FOUND(OK, c->conf->engine_transcribe_url, NULL);
 	if (model == NULL)
-		model = "/usr/share/pocketsphinx/model/en-us";
+		model = SPEECH_MODEL;
 	if (access(arena_printf(c->mem, "%s/en-us.lm.bin", model), R_OK) != 0)
 		return FOUND(WARN, arena_printf(c->mem, "there is no model in %s", model),
 		    "Install the package pocketsphinx-en-us, or set engine.transcribe = http.");

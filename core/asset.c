@@ -314,9 +314,10 @@ sum_ingest(struct db *db, struct uuid media_id)
 	put_steps(&steps, jobs, n);
 	record_render(&json, &ingest_record, &s, true);
 	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, revision = revision + 1, "
-	    "status = IF(? AND status = 'processing', 'failed', status) WHERE id = ?",
+	    "status = IF(? AND status = 'processing', 'failed', IF(? AND status = 'failed', 'processing', status)) WHERE id = ?",
 	    ARGS(STR(buf_string(&json)), STR(buf_string(&steps)), STR(s.status),
-	    INT(is(s.status, "failed") || is(s.status, "cancelled")), ID(media_id)));
+	    INT(is(s.status, "failed") || is(s.status, "cancelled")), INT(is(s.status, "queued") || is(s.status, "running")),
+	    ID(media_id)));
 }
 
 void
@@ -341,7 +342,7 @@ asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 		    ", 'name', c.name, 'visibility', c.visibility) ORDER BY c.id SEPARATOR ','), ']') FROM media_channels mc "
 		    "JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = media.id), '[]') WHERE id = ?", ARGS(ID(media_id)));
 	if (what & SUM_TAGS)
-		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name "
+		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name, g.name_key "
 		    "SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = media.id), '[]') "
 		    "WHERE id = ?", ARGS(ID(media_id)));
 	asset_changed(db, media_id);

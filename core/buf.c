@@ -152,41 +152,6 @@ buf_json(struct buf *b, const char *text)
 		buf_json_n(b, text, strlen(text));
 }
 
-/* XML 1.0 knows no control characters but tab, LF and CR, and not U+FFFE and U+FFFF. */
-static size_t
-illegal_in_xml(const unsigned char *s)
-{
-	if (s[0] < 0x20 && s[0] != '\t' && s[0] != '\n' && s[0] != '\r')
-		return 1;
-	if (s[0] == 0xef && s[1] == 0xbf && (s[2] == 0xbe || s[2] == 0xbf))
-		return 3;
-	return 0;
-}
-
-void
-buf_html(struct buf *b, const char *text)
-{
-	const char *s = text;
-
-	while (*s != '\0') {
-		size_t skip = illegal_in_xml((const unsigned char *)s);
-
-		if (skip > 0) {
-			s += skip;
-			continue;
-		}
-		switch (*s) {
-		case '&': buf_text(b, "&amp;"); break;
-		case '<': buf_text(b, "&lt;"); break;
-		case '>': buf_text(b, "&gt;"); break;
-		case '"': buf_text(b, "&quot;"); break;
-		case '\'': buf_text(b, "&#39;"); break;
-		default: buf_char(b, *s);
-		}
-		s++;
-	}
-}
-
 const char *
 buf_string(const struct buf *b)
 {

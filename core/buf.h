@@ -31,9 +31,6 @@ void buf_printf(struct buf *, const char *format, ...) __attribute__((format(pri
 void buf_json(struct buf *, const char *text);
 void buf_json_n(struct buf *, const char *text, size_t n);
 
-/* Text safe between tags and inside double-quoted attributes of HTML and XML; characters illegal in XML 1.0 are left out. */
-void buf_html(struct buf *, const char *text);
-
 /* The text, never NULL. */
 const char *buf_string(const struct buf *);
 

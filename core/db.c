@@ -167,7 +167,7 @@ db_forgive(struct db *db)
 }
 
 static bool
-dial_host(struct db *db, const char *host, const char *socket)
+dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 {
 	static const char session[] = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
 	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576, innodb_lock_wait_timeout = 20";
@@ -186,15 +186,33 @@ dial_host(struct db *db, const char *host, const char *socket)
 	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
 	mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
 	mysql_options(db->my, MYSQL_OPT_WRITE_TIMEOUT, &io);
-	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, (unsigned)c->db_port, socket,
+	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, port, socket,
 	    CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && mysql_query(db->my, session) == 0 &&
 	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0)
 		return true;
 	err = (int)mysql_errno(db->my);
-	fail(db, err == 1045 || err == 1049 || err == 1044 ? err : 2002, mysql_error(db->my), "connect");
+	fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 ? err : 2002, mysql_error(db->my), "connect");
 	mysql_close(db->my);
 	db->my = NULL;
 	return false;
+}
+
+/* host, host:port, [v6] or [v6]:port.  The colons of an address without brackets divide nothing off. */
+static bool
+dial_item(struct db *db, char *item)
+{
+	unsigned port = (unsigned)db->conf->db_port;
+	char *colon = strchr(item, ':'), *end = NULL;
+
+	if (*item == '[' && (end = strchr(item, ']')) != NULL) {
+		*end = '\0';
+		colon = end[1] == ':' ? end + 1 : NULL;
+	}
+	if (colon != NULL && (end != NULL || strchr(colon + 1, ':') == NULL)) {
+		*colon = '\0';
+		port = (unsigned)strtoul(colon + 1, NULL, 10);
+	}
+	return dial_host(db, end != NULL ? item + 1 : item, port, NULL);
 }
 
 /* The hosts in order, the first that answers; without any, the socket. */
@@ -202,19 +220,19 @@ static bool
 dial(struct db *db)
 {
 	const char *p = db->conf->db_hosts;
-	char host[256];
+	char item[256];
 
 	if (db->my != NULL)
 		return true;
 	if (p == NULL || *p == '\0')
-		return dial_host(db, NULL, db->conf->db_socket);
+		return dial_host(db, NULL, 0, db->conf->db_socket);
 	while (*p != '\0') {
 		size_t n = strcspn(p, ", ");
 
-		snprintf(host, sizeof(host), "%.*s", (int)n, p);
+		snprintf(item, sizeof(item), "%.*s", (int)n, p);
 		if (n > 0) {
 			db->failure = DB_FINE;
-			if (dial_host(db, host, NULL))
+			if (dial_item(db, item))
 				return true;
 		}
 		p += n;

@@ -25,7 +25,7 @@ struct conf;
 enum db_failure {
 	DB_FINE,
 	DB_AGAIN,	/* 1213, 1205, 1047: begin again may help */
-	DB_LOST,	/* 2002, 2003, 2006, 2013: not connected; at COMMIT: outcome unknown */
+	DB_LOST,	/* 2002, 2006, 2013, 1040 and more, see weigh(): not connected; at COMMIT: outcome unknown */
 	DB_BROKEN,	/* our fault: logged with the statement */
 };
 
@@ -80,6 +80,9 @@ struct page {
  * that following `next` is a range read at any depth; plain page numbers use OFFSET.
  */
 void *db_list(struct db *, const struct record *, const char *from, const struct arg *, struct page *, size_t *n);
+
+/* Is name=value one of the conditions of a filter?  NULL: no filter. */
+bool db_filters_for(const char *filter, const char *name, const char *value);
 
 /* INSERT, UPDATE, DELETE.  Rows matched (not: changed), or -1 when failed. */
 int64_t db_run(struct db *, const char *sql, const struct arg *);

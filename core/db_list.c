@@ -95,6 +95,15 @@ in_words(const char *words, const char *word, size_t n)
 	return false;
 }
 
+static bool
+suits(const struct field *f, const char *value)
+{
+	for (; f->on & ASCII && *value != '\0'; value++)
+		if ((unsigned char)*value >= 0x80)
+			return false;
+	return true;
+}
+
 /* The value as the field's kind, or a fault. */
 static bool
 value_arg(struct query *q, const struct field *f, const char *value, struct arg *out)
@@ -121,7 +130,7 @@ value_arg(struct query *q, const struct field *f, const char *value, struct arg 
 		    (struct arg){ .kind = ARG_END };
 		break;
 	default:
-		*out = f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value, strlen(value))) ? STR(value) :
+		*out = !suits(f, value) ? (struct arg){ .kind = ARG_END } : f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value, strlen(value))) ? STR(value) :
 		    (struct arg){ .kind = ARG_END };
 	}
 	if (out->kind == ARG_END)
@@ -156,7 +165,7 @@ add_condition(struct query *q, const struct field *f, const char *op, size_t op_
 		refuse(q, "filter", arena_printf(q->mem, "%s takes %s", record_json_name(q->record, f), operators(f)));
 		return;
 	}
-	if (*op == '~')
+	if (*op == '~' && suits(f, value))
 		a = contains(q, value);
 	else if (!value_arg(q, f, value, &a))
 		return;
@@ -199,6 +208,24 @@ value_length(const char *p)
 		if (p[n] == '+' && name_length(p + n + 1) > 0 && op_length(p + n + 1 + name_length(p + n + 1)) > 0)
 			break;
 	return n;
+}
+
+bool
+db_filters_for(const char *p, const char *name, const char *value)
+{
+	size_t n, op, len, wanted = strlen(value);
+
+	for (; p != NULL && *p != '\0'; p += n + op + len, p += *p == '+') {
+		n = name_length(p);
+		op = op_length(p + n);
+		len = value_length(p + n + op);
+		if (n == strlen(name) && strncasecmp(p, name, n) == 0 && op == 1 && p[n] == '=' && len == wanted &&
+		    memcmp(p + n + op, value, len) == 0)
+			return true;
+		if (n + op + len == 0)
+			return false;
+	}
+	return false;
 }
 
 static void
@@ -295,7 +322,8 @@ add_after(struct query *q, struct buf *where)
 		return;
 	}
 	n = base64url_decode(q->mem, after, (size_t)(dot - after), &bytes);
-	if (n < 0 || (q->sort->kind != KIND_STRING && !int_parse((char *)bytes, &number))) {
+	if (n < 0 || (q->sort->kind != KIND_STRING ? !int_parse((char *)bytes, &number) :
+	    !utf8_valid((char *)bytes, (size_t)n) || !suits(q->sort, (char *)bytes))) {
 		refuse(q, "after", "not a cursor of this list");
 		return;
 	}

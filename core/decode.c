@@ -313,7 +313,8 @@ whole(json_object *v, int64_t *out)
 static void
 take_strings(struct decode *d, const struct field *f, const char *pointer, json_object *v, struct strings *out)
 {
-	struct field each = { .name = f->name, .min = d->faults != NULL, .max = 255, .one_of = f->one_of };
+	struct field each = { .name = f->name, .min = d->faults != NULL, .max = f->item_max ? f->item_max : 255,
+	    .one_of = f->one_of };
 	size_t i, n = json_object_array_length(v);
 
 	if (d->faults != NULL && (int64_t)n > (f->max ? f->max : 1000)) {

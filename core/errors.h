@@ -16,7 +16,6 @@
 	E(METHOD_NOT_ALLOWED,	405, "method_not_allowed",	"This path does not take this method.") \
 	E(NOT_ACCEPTABLE,	406, "not_acceptable",		"None of the accepted types can be sent.") \
 	E(CONFLICT,		409, "conflict",		"The state of the resource does not allow this.") \
-	E(TAKEN,		409, "taken",			"This exists already.") \
 	E(DUPLICATE_FILE,	409, "duplicate_file",		"An identical file is there already.") \
 	E(GONE,			410, "gone",			"This has expired.") \
 	E(LENGTH_REQUIRED,	411, "length_required",		"Content-Length is required.") \
@@ -24,7 +23,6 @@
 	E(TOO_LARGE,		413, "too_large",		"The body is too large.") \
 	E(UNSUPPORTED_TYPE,	415, "unsupported_type",	"This content type is not taken here.") \
 	E(INVALID,		422, "invalid",			"The input has faults.") \
-	E(TOO_MANY,		429, "too_many_requests",	"Too many requests.") \
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \
 	E(NO_SPACE,		507, "no_space",		"There is no room for this.")

@@ -53,7 +53,7 @@ static const struct field job_fields[] = {
 	FIELD(struct job_row, tenant_id, .on = HIDDEN, .doc = "Whose work it is"),
 	FIELD(struct job_row, media_id, .doc = "The asset it works on"),
 	FIELD(struct job_row, ingest_id, .doc = "The first job of the ingest that it is a step of"),
-	FIELD(struct job_row, kind, .on = FILTER | SORT, .required = true, .doc = "What it does"),
+	FIELD(struct job_row, kind, .on = FILTER | SORT | ASCII, .required = true, .doc = "What it does"),
 	FIELD(struct job_row, status, .on = FILTER, .required = true, .sql = "IF(t.state = 'ready', 'queued', t.state)",
 	    .one_of = "waiting delayed queued running succeeded failed cancelled",
 	    .doc = "waiting: on other jobs; delayed: until "

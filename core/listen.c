@@ -257,12 +257,6 @@ listen_accept(int timeout)
 	return -1;
 }
 
-bool
-listen_stopping(void)
-{
-	return stopping;
-}
-
 /* True in the child. */
 static bool
 start_worker(struct master *m, int slot)
@@ -445,6 +439,7 @@ listen_start(const struct listen *l, char **argv)
 	static struct master m;
 	bool again = getenv(AGAIN) != NULL;
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	int otherwise = l->otherwise ? l->otherwise : (int)(cores > 0 ? cores * 4 : 4);
 
 	unsetenv(AGAIN);
 	if (again && is_listening(0))
@@ -462,7 +457,7 @@ listen_start(const struct listen *l, char **argv)
 	nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
 	m.options = l;
 	m.argv = argv;
-	m.workers = l->workers ? l->workers : (int)(cores > 0 ? cores * 4 : 4);
+	m.workers = l->workers ? l->workers : otherwise;
 	if (m.workers > WORKERS_MAX)
 		m.workers = WORKERS_MAX;
 	run_master(&m);

@@ -18,7 +18,8 @@
 struct listen {
 	const char *path;	/* --socket */
 	int mode;		/* --mode; 0: 0660 */
-	int workers;		/* --workers; 0: four per core */
+	int workers;		/* --workers */
+	int otherwise;		/* workers of a master that was not told; 0: four per core */
 	int grace;		/* s for requests in flight after SIGTERM; 0: as long as they take */
 };
 
@@ -48,9 +49,6 @@ void listen_start(const struct listen *, char **argv);
  *	request.keepConnection = 0;		(one request per connection)
  */
 int listen_accept(int timeout);
-
-/* Has SIGTERM come?  For long requests. */
-bool listen_stopping(void);
 
 /* Tells systemd, if it asked to be told: "READY=1", "STOPPING=1", "STATUS=…". */
 void listen_notify(const char *state);

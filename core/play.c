@@ -94,6 +94,40 @@ play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, ch
 	return out;
 }
 
+static void
+sign_page(const struct conf *conf, int64_t expiry, struct uuid media_id, char out[SIGNATURE_TEXT])
+{
+	char id[UUID_TEXT], message[96];
+	int n = snprintf(message, sizeof(message), "%" PRId64 "/%s/page", expiry, uuid_format(media_id, id));
+
+	sign(conf, message, (size_t)n, out);
+}
+
+char *
+page_token(const struct conf *conf, struct uuid media_id, struct moment now, char out[PAGE_TOKEN_MAX])
+{
+	int64_t expiry = play_expiry(conf, now);
+	char signature[SIGNATURE_TEXT];
+
+	sign_page(conf, expiry, media_id, signature);
+	snprintf(out, PAGE_TOKEN_MAX, "%" PRId64 ".%s", expiry, signature);
+	return out;
+}
+
+bool
+page_opens(const struct conf *conf, const char *token, struct uuid media_id, struct moment now)
+{
+	size_t digits = strspn(token, "0123456789");
+	char signature[SIGNATURE_TEXT];
+	int64_t expiry;
+
+	if (digits == 0 || digits > 12 || strlen(token) != digits + SIGNATURE_TEXT || token[digits] != '.')
+		return false;
+	expiry = strtoll(token, NULL, 10);
+	sign_page(conf, expiry, media_id, signature);
+	return CRYPTO_memcmp(signature, token + digits + 1, SIGNATURE_TEXT - 1) == 0 && expiry >= now.ms / 1000;
+}
+
 /* Our names hold no character that would need an escape, so every escape is an attempt at something else. */
 static bool
 file_valid(const char *file)

@@ -18,6 +18,12 @@
 /* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
 char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
 
+/* "{expiry}.{hmac}" that opens the watch and embed pages of an asset.  It is signed for pages alone: what a page gets to
+ * play cannot be made into a new page.  Returns out. */
+enum { PAGE_TOKEN_MAX = 80 };
+char *page_token(const struct conf *, struct uuid media_id, struct moment now, char out[PAGE_TOKEN_MAX]);
+bool page_opens(const struct conf *, const char *token, struct uuid media_id, struct moment now);
+
 /* The expiry that addresses made at that time carry, s since 1970. */
 int64_t play_expiry(const struct conf *, struct moment now);
 

@@ -385,7 +385,10 @@ schema_value(struct buf *b, const struct field *f, bool or_null)
 		break;
 	case KIND_STRINGS:
 		schema_type(b, "array", or_null, NULL);
-		buf_text(b, ",\"items\":{\"type\":\"string\"}");
+		buf_text(b, ",\"items\":{\"type\":\"string\"");
+		if (f->item_max > 0)
+			buf_printf(b, ",\"minLength\":1,\"maxLength\":%lld", (long long)f->item_max);
+		buf_char(b, '}');
 		schema_limits(b, f, "minItems", "maxItems");
 		break;
 	case KIND_JSON:

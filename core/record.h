@@ -61,6 +61,7 @@ enum {
 	COMPUTED = 1 << 8,	/* no column: the handler fills it in */
 	OMIT_NULL = 1 << 9,	/* left out instead of null */
 	INPUT_ONLY = 1 << 10,	/* taken, never sent, no column */
+	ASCII = 1 << 11,	/* a column of ASCII, which SQL cannot compare with anything else */
 };
 
 struct field {
@@ -70,6 +71,7 @@ struct field {
 	unsigned on;
 	bool required;			/* on POST and PUT; never null in an answer */
 	int64_t min, max;		/* strings: characters; numbers: value; lists: items; max 0 = no own limit (strings: 65,535) */
+	int64_t item_max;		/* lists of strings: characters of each; 0 = 255 */
 	const char *one_of;		/* allowed words, separated by blanks */
 	const char *json;		/* where the camelCase rule does not reach */
 	const char *sql;		/* an expression instead of t.<name> */

@@ -155,27 +155,6 @@ store_put(struct arena *mem, const char *file, const char *key)
 	    sync_parent(path);
 }
 
-static mode_t walk_file_mode, walk_dir_mode;	/* nftw() passes nothing on */
-
-static int
-sync_entry(const char *path, const struct stat *st, int what, struct FTW *at)
-{
-	bool fine;
-
-	switch (what) {
-	case FTW_F:
-		fine = sync_path(path, S_IFREG, walk_file_mode);
-		break;
-	case FTW_DP:
-		fine = sync_path(path, S_IFDIR, walk_dir_mode);
-		break;
-	default:
-		errno = EINVAL;		/* a link, or unreadable */
-		fine = false;
-	}
-	return fine ? 0 : -1;
-}
-
 static int
 remove_entry(const char *path, const struct stat *st, int what, struct FTW *at)
 {
@@ -186,28 +165,6 @@ static bool
 remove_tree(const char *path)
 {
 	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
-}
-
-/* Readers see the old directory or the new one, never a mixture. */
-static bool
-swap_in(const char *dir, const char *path)
-{
-	if (rename(dir, path) == 0)
-		return true;
-	if (errno != ENOTEMPTY && errno != EEXIST)
-		return false;
-	return renameat2(AT_FDCWD, dir, AT_FDCWD, path, RENAME_EXCHANGE) == 0 && remove_tree(dir);
-}
-
-bool
-store_put_dir(struct arena *mem, const char *dir, const char *key)
-{
-	const char *path = store_path(mem, key);
-
-	walk_file_mode = file_mode(key);
-	walk_dir_mode = dir_mode(key);
-	return nftw(dir, sync_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 && make_parents(mem, key) && swap_in(dir, path) &&
-	    sync_parent(path);
 }
 
 static bool

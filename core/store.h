@@ -27,9 +27,6 @@ const char *store_path(struct arena *, const char *key);
 /* Syncs the file, makes the parents, renames it to the key and syncs the directory.  False with errno (ENOSPC, …). */
 bool store_put(struct arena *, const char *file, const char *key);
 
-/* The same for a directory of files: every file is synced, then the whole is renamed.  An older one of that key is replaced. */
-bool store_put_dir(struct arena *, const char *dir, const char *key);
-
 /* Writes the bytes under a temporary name, then as store_put. */
 bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
 

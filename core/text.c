@@ -443,3 +443,24 @@ hex_encode(struct arena *mem, const void *bytes, size_t n)
 	}
 	return out;
 }
+
+bool
+language_valid(const char *tag)
+{
+	size_t n = 0, total = strlen(tag);
+	bool first = true;
+
+	for (; *tag != '\0'; tag++) {
+		bool letter = (*tag | 0x20) >= 'a' && (*tag | 0x20) <= 'z', digit = *tag >= '0' && *tag <= '9';
+
+		if (*tag == '-') {
+			if (n == 0)
+				return false;
+			n = 0;
+			first = false;
+		} else if ((!letter && (first || !digit)) || ++n > 8) {
+			return false;
+		}
+	}
+	return n > 0 && total >= 2 && total <= 35;
+}

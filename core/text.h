@@ -46,6 +46,9 @@ bool utf8_valid(const char *text, size_t n);
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_length(const char *text);
 
+/* A BCP 47 tag in its common shape: 2 to 35 ASCII characters, letters first, parts of up to 8 letters and digits. */
+bool language_valid(const char *tag);
+
 /* Percent-decodes in place up to n bytes; `plus` turns + into a space (forms and queries).  Returns the new length, or -1
  * for a broken escape or an escaped NUL. */
 long percent_decode(char *text, size_t n, bool plus);

@@ -45,7 +45,7 @@ const struct record paragraph_record = RECORD("Paragraph", struct paragraph, par
 static const struct field transcript_fields[] = {
 	FIELD(struct transcript, id, .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct transcript, media_id, .on = SERVER, .required = true, .doc = "The asset"),
-	FIELD(struct transcript, language_code, .on = SERVER | FILTER | SORT, .required = true,
+	FIELD(struct transcript, language_code, .on = SERVER | FILTER | SORT | ASCII, .required = true,
 	    .doc = "BCP 47 tag of the text, or translate-en: English made of any language"),
 	FIELD(struct transcript, source, .on = SERVER | FILTER, .required = true, .one_of = "machine human import",
 	    .doc = "Where it comes from"),

@@ -42,7 +42,9 @@ granted(struct req *r, unsigned bits, enum scope scope)
 bool
 access_media(struct req *r, struct uuid media_id, enum scope scope, bool with_deleted)
 {
-	const struct access *a = db_row(r->db, &access_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
+	bool compares = (r->route->flags & CONDITIONAL) != 0 && r->method != GET;
+	const struct access *a = db_row(r->db, &access_record, compares ?
+	    "FROM media t WHERE t.id = ? AND t.tenant_id = ? FOR UPDATE" : "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
 	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(media_id), ID(r->who->tenant_id)));
 
 	if (a == NULL || (a->deleted_at.ms != 0 && !with_deleted)) {
@@ -51,7 +53,7 @@ access_media(struct req *r, struct uuid media_id, enum scope scope, bool with_de
 	}
 	if (!granted(r, (unsigned)a->grants, scope))
 		return false;
-	return (r->route->flags & CONDITIONAL) == 0 || r->method == GET || precondition(r, a->version);
+	return !compares || precondition(r, a->version);
 }
 
 bool
@@ -143,6 +145,19 @@ access_last(struct req *r)
 		read_audience(r, a, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
 		    ARGS(ID(r->who->tenant_id)), -1));
 	return a;
+}
+
+bool
+access_somewhere(struct req *r, enum scope scope)
+{
+	const struct audience *a = access_audience(r, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
+	    ARGS(ID(r->who->tenant_id)), -1));
+	unsigned bits = a->too_many ? SCOPE_BIT(scope) : a->everywhere;	/* of many, one may: it is asked again in the end */
+	size_t i;
+
+	for (i = 0; i < a->n; i++)
+		bits |= a->at[i].bits;
+	return granted(r, bits, scope);
 }
 
 struct channel_id { struct uuid id; };

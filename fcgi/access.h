@@ -24,15 +24,23 @@
 	"WHERE mc.media_id = t.id) OR EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id AND " \
 	"c.visibility = 'public' WHERE mc.media_id = t.id))"
 
+/* The same for what only those see who may change the asset t.  Binds: ID(principal). */
+#define ACCESS_CREATE_SQL \
+	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND m.principal_id = ? " \
+	"WHERE mc.media_id = t.id AND m.role IN ('Contributor', 'Publisher', 'Channel Owner'))"
+
 /*
  * May the caller do `scope` to the asset?  Refuses by itself: 404 when it is none of the tenant's, 403 when the
  * permission is missing.  Soft-deleted assets are there only `with_deleted`.  On a CONDITIONAL route that writes, If-Match
- * is compared with the version of the asset (412).
+ * is compared with the version of the asset (412), and the row stays locked, so that of two with the same tag one wins.
  */
 bool access_media(struct req *, struct uuid media_id, enum scope scope, bool with_deleted);
 
 /* The same for a channel: CREATE_CONTENT to put assets in, MANAGE_CHANNEL to change it. */
 bool access_channel(struct req *, struct uuid channel_id, enum scope scope);
+
+/* May the caller do `scope` in any channel of its tenant?  Refuses with 403. */
+bool access_somewhere(struct req *, enum scope scope);
 
 /*
  * What the caller may do in the channels of its tenant, kept per process.  It holds while tenant_usage.changes stays: every

@@ -407,6 +407,8 @@ decode_body(struct req *r)
 static bool
 decode(struct req *r)
 {
+	if (r->read_body != NULL)
+		r->read_body(r);
 	decode_query(r);
 	if (!decode_body(r))
 		return false;

@@ -47,7 +47,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, height,             .doc = "Pixels, upright"),
 	FIELD(struct media, page_count,         .on = OMIT_NULL, .doc = "Of a document"),
 	FIELD(struct media, frame_rate,         .on = OMIT_NULL, .doc = "Frames per second on average"),
-	FIELD(struct media, language_code,      .on = FILTER, .max = 35, .doc = "BCP 47 tag of what is said"),
+	FIELD(struct media, language_code,      .on = FILTER | ASCII, .max = 35, .doc = "BCP 47 tag of what is said"),
 	FIELD(struct media, playlist_url,       .on = COMPUTED, .format = "uri", .doc = "Signed HLS playlist; null until the first rendition is there"),
 	FIELD(struct media, thumbnail,          .of = &thumbnail_record, .doc = "Poster, or the picture set by a client"),
 	FIELD(struct media, storyboard,         .of = &storyboard_record, .doc = "Preview pictures of the seek bar"),
@@ -56,7 +56,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, ingest_job,         .sql = "t.ingest", .of = &ingest_record, .doc = "The latest ingest"),
 	FIELD(struct media, renditions,         .on = DETAIL, .of = &rendition_record, .format = "array", .doc = "Playable and downloadable forms; not in lists"),
 	FIELD(struct media, channels,           .of = &channel_reference_record, .format = "array", .doc = "Channels it is in"),
-	FIELD(struct media, tags,               .on = FILTER, .format = "strings", .ops = "= !=", .where = "EXISTS (SELECT 1 FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = t.id AND g.name = ?)", .doc = "Labels"),
+	FIELD(struct media, tags,               .on = FILTER, .format = "strings", .ops = "= !=", .where = "EXISTS (SELECT 1 FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = t.id AND g.name_key = LOWER(?))", .doc = "Labels"),
 	FIELD(struct media, created_by,         .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
 	FIELD(struct media, deleted_at,         .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
 	FIELD(struct media, created_at,         .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
@@ -124,14 +124,14 @@ is_open(const struct media *m)
 }
 
 static struct embed *
-embed_of(struct req *r, const struct media *m, const char *prefix)
+embed_of(struct req *r, const struct media *m)
 {
-	const char *play = strstr(prefix, "/play/") + 6, *token;
 	struct embed *e = NEW(r->mem, struct embed);
-	char id[UUID_TEXT];
+	char id[UUID_TEXT], signed_for[PAGE_TOKEN_MAX];
+	const char *token;
 
 	uuid_format(m->id, id);
-	token = is_open(m) ? "" : arena_printf(r->mem, "?t=%.*s", (int)strcspn(play, "/"), play);
+	token = is_open(m) ? "" : arena_printf(r->mem, "?t=%s", page_token(r->conf, m->id, r->now, signed_for));
 	e->url = arena_printf(r->mem, "%s/embed/%s%s", r->conf->public_url, id, token);
 	e->watch_url = arena_printf(r->mem, "%s/watch/%s%s", r->conf->public_url, id, token);
 	e->html = arena_printf(r->mem, "<iframe src=\"%s\" width=\"640\" height=\"360\" allow=\"fullscreen; picture-in-picture\" "
@@ -180,7 +180,7 @@ asset_view(struct req *r, struct media *m, bool brief)
 	if (brief)
 		return;
 	m->renditions.text = m->renditions.text != NULL ? with_prefix(r, m->renditions.text, prefix) : "[]";
-	m->embed.row = embed_of(r, m, prefix);
+	m->embed.row = embed_of(r, m);
 	if (m->ingest_job.text != NULL && m->ingest_steps.text != NULL)
 		m->ingest_job.text = arena_printf(r->mem, "%.*s,\"steps\":%s}", (int)strlen(m->ingest_job.text) - 1,
 		    m->ingest_job.text, m->ingest_steps.text);

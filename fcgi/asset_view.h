@@ -37,8 +37,8 @@ extern const struct record media_record;
 /* Binds: ID(asset), ID(tenant). */
 #define ASSET_FROM MEDIA_FROM("") "WHERE t.id = ? AND t.tenant_id = ?"
 
-/* One asset of the caller's tenant with its addresses, or NULL after refusing (404, 403).  Soft-deleted ones are shown to
- * those who may recover them. */
+/* One asset of the caller's tenant with its addresses, or NULL after refusing (404, 403).  Soft-deleted ones are
+ * shown to those who may recover them. */
 struct media *asset_load(struct req *, struct uuid id);
 
 /* Fills the members that hold addresses.  `brief` leaves out what lists leave out. */

@@ -4,8 +4,9 @@
 #include "core/job.h"
 #include "fcgi/access.h"
 
-/* Every query names the tenant. */
-static const char job_by_id[] = "FROM jobs t WHERE t.id = ? AND t.tenant_id = ? AND t.media_id IS NOT NULL";
+/* Every query names the tenant.  Jobs that clear up behind an ingest are nobody's to cancel. */
+static const char job_by_id[] = "FROM jobs t WHERE t.id = ? AND t.tenant_id = ? AND t.media_id IS NOT NULL AND "
+    "t.kind <> 'purge'";
 
 static int
 jobs_list(struct req *r)
@@ -15,7 +16,7 @@ jobs_list(struct req *r)
 
 	if (!access_media(r, r->id[0], SCOPE_VIEW_CHANNEL, false))
 		return r->status;
-	rows = db_list(r->db, &job_record, "FROM jobs t WHERE t.media_id = ? AND t.tenant_id = ?",
+	rows = db_list(r->db, &job_record, "FROM jobs t WHERE t.media_id = ? AND t.tenant_id = ? AND t.kind <> 'purge'",
 	    ARGS(ID(r->id[0]), ID(r->who->tenant_id)), &r->page, &n);
 	return reply_list(r, &job_record, rows, n);
 }
@@ -36,7 +37,7 @@ job_to_change(struct req *r)
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return NULL;
 	}
-	return access_media(r, j->media_id, SCOPE_CREATE_CONTENT, false) ? j : NULL;
+	return access_media(r, j->media_id, SCOPE_CREATE_CONTENT, false) && precondition(r, j->version) ? j : NULL;
 }
 
 static int
@@ -93,7 +94,7 @@ job_stop(struct req *r)
 
 const struct route jobs_routes[] = {
 	{ GET, "/v2/media/{mediaId}/jobs", SCOPE_VIEW_CHANNEL, jobs_list, NULL, &job_record, "List the jobs of an asset, newest first", .flags = LIST, .fails = "403 404 422" },
-	{ PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record, "Run a failed or cancelled job again, and what failed because of it", .flags = ACTION, .fails = "403 404 409" },
-	{ PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record, "Cancel a job: at once when it waits, within seconds when it runs", .flags = ACTION, .fails = "403 404 409" },
+	{ PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record, "Run a failed or cancelled job again, and what failed because of it", .flags = ACTION, .fails = "403 404 409 412" },
+	{ PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record, "Cancel a job: at once when it waits, within seconds when it runs", .flags = ACTION, .fails = "403 404 409 412" },
 	{ 0 }
 };

@@ -17,8 +17,9 @@
 
 #define ARENA_LIMIT (256u << 20)
 #define BODY_DEFAULT (1u << 20)
-#define SILENCE 30	/* s without a byte from the web server */
-#define BODY_SECONDS 60	/* for a whole body, however busily it trickles */
+#define SILENCE 10	/* s without a byte from the web server */
+#define BODY_MS 10000	/* that a body may take, and a second more for each so many bytes: */
+#define BODY_RATE 16384
 #define SPOOLED 65536	/* bytes of an answer from which on lighttpd writes it to a file first */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
 
@@ -27,6 +28,13 @@ struct server {
 	struct db *db;
 	struct arena *mem;
 	size_t max_body;	/* the largest that any route takes */
+};
+
+/* Where the body of a request comes from. */
+struct incoming {
+	FCGX_Request *f;
+	size_t max;		/* bytes that any route takes */
+	bool whole;		/* read to its end */
 };
 
 static size_t
@@ -51,37 +59,58 @@ declared_length(FCGX_Request *f)
 	return text && int_parse(text, &n) && n >= 0 ? n : -1;
 }
 
-/* The body is whole only if libfcgi saw its end and it is as long as declared: a client that dies ends it early. */
-static void
-read_body(const struct server *s, FCGX_Request *f, struct req *r)
+/* Waits for a byte, then takes what else has come.  0 at the end. */
+static int
+receive(FCGX_Stream *in, char *chunk, int room)
 {
-	int64_t declared = declared_length(f), until = moment_now().ms + BODY_SECONDS * 1000;
-	struct buf body = BUF(s->mem);
+	int c = FCGX_GetChar(in), n = (int)(in->stop - in->rdNext);
+
+	if (c < 0)
+		return 0;
+	chunk[0] = (char)c;
+	if (n > room - 1)
+		n = room - 1;
+	return 1 + (n > 0 ? FCGX_GetStr(chunk + 1, n, in) : 0);
+}
+
+/*
+ * Called when the caller is known to be allowed to send one: who has no token holds no worker with a slow body.  It is whole
+ * only if libfcgi saw its end and it is as long as declared: a client that dies ends it early.
+ */
+static void
+read_body(struct req *r)
+{
+	struct incoming *from = r->source;
+	FCGX_Stream *in = from->f->in;
+	int64_t declared = declared_length(from->f), began = moment_now().ms;
+	struct buf body = BUF(r->mem);
 	char chunk[16384];
 	int n;
 
-	if (declared > (int64_t)s->max_body) {
+	if (declared > (int64_t)from->max) {
 		r->body_size = (size_t)declared;
 		r->body_error = ERR_TOO_LARGE;
 		return;
 	}
-	while ((n = FCGX_GetStr(chunk, sizeof chunk, f->in)) > 0) {
+	while ((n = receive(in, chunk, sizeof chunk)) > 0) {
 		buf_add(&body, chunk, (size_t)n);
-		if (body.len > s->max_body || moment_now().ms > until)
+		if (body.len > from->max || moment_now().ms - began > BODY_MS + (int64_t)body.len * 1000 / BODY_RATE)
 			break;
 	}
 	r->body = buf_string(&body);
 	r->body_size = body.len;
-	if (body.len > s->max_body)
+	if (body.len > from->max)
 		r->body_error = ERR_TOO_LARGE;
-	else if (n > 0 || FCGX_GetError(f->in) || (declared >= 0 && (size_t)declared != body.len))
+	else if (n > 0 || FCGX_GetError(in) || (declared >= 0 && (size_t)declared != body.len))
 		r->body_error = ERR_INCOMPLETE_BODY;
+	from->whole = r->body_error == ERR_NONE;
 }
 
 /* CGI variables as a struct req.  Of the path only REQUEST_URI is the same behind every server. */
 static struct req *
-read_request(const struct server *s, FCGX_Request *f)
+read_request(const struct server *s, struct incoming *from)
 {
+	FCGX_Request *f = from->f;
 	struct req *r = NEW(s->mem, struct req);
 	struct peer peer = peer_find(s->mem, s->conf->trusted_proxies, FCGX_GetParam("REMOTE_ADDR", f->envp),
 	    FCGX_GetParam("HTTPS", f->envp), FCGX_GetParam("HTTP_X_FORWARDED_FOR", f->envp),
@@ -99,7 +128,6 @@ read_request(const struct server *s, FCGX_Request *f)
 	r->if_none_match = FCGX_GetParam("HTTP_IF_NONE_MATCH", f->envp);
 	r->origin = FCGX_GetParam("HTTP_ORIGIN", f->envp);
 	r->request_method = FCGX_GetParam("HTTP_ACCESS_CONTROL_REQUEST_METHOD", f->envp);
-	r->range = FCGX_GetParam("HTTP_RANGE", f->envp);
 	r->client = peer.address;
 	r->https = peer.https;
 	r->loopback = peer.loopback;
@@ -109,7 +137,8 @@ read_request(const struct server *s, FCGX_Request *f)
 		r->method_name = "";
 	if (!r->uri)
 		r->uri = "";
-	read_body(s, f, r);
+	r->source = from;
+	r->read_body = read_body;
 	return r;
 }
 
@@ -208,7 +237,7 @@ finish(FCGX_Request *f, bool read_whole)
 static void
 serve(struct server *s)
 {
-	bool read_whole;
+	struct incoming from;
 	FCGX_Request f;
 	struct req *r;
 	int fd;
@@ -220,16 +249,15 @@ serve(struct server *s)
 		f.keepConnection = 1;
 		if (FCGX_Accept_r(&f) < 0)
 			continue;
-		read_whole = false;
+		from = (struct incoming){ .f = &f, .max = s->max_body };
 		if (f.role == FCGI_AUTHORIZER) {
 			answer_authorizer(s, &f);
 		} else {
-			r = read_request(s, &f);
+			r = read_request(s, &from);
 			api_run(r);
 			write_answer(&f, r);
-			read_whole = r->body_error == ERR_NONE;
 		}
-		finish(&f, read_whole);
+		finish(&f, from.whole);
 		arena_reset(s->mem);
 	}
 }
@@ -295,7 +323,7 @@ main(int argc, char **argv)
 	log_threshold_named(s.conf->log_level);
 	if (!store_open(s.conf)) {
 		perror(s.conf->data_dir);
-		return 73;
+		return 71;
 	}
 	listen_start(&l, argv);
 	s.max_body = largest_body();

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media and /v2/media/{mediaId} */
-#include <ctype.h>
 #include <string.h>
 
 #include "core/asset.h"
@@ -17,10 +16,16 @@ static const struct field media_patch_fields[] = {
 	FIELD(struct media_patch, name,          .on = PATCH, .required = true, .min = 1, .max = 255, .doc = "Shown to people"),
 	FIELD(struct media_patch, description,   .on = PATCH, .max = 5000, .doc = "Shown to people"),
 	FIELD(struct media_patch, language_code, .on = PATCH, .min = 2, .max = 35, .doc = "BCP 47 tag of what is said"),
-	FIELD(struct media_patch, tags,          .on = PATCH | COMPUTED, .required = true, .max = 100, .doc = "All its labels, made where they are new"),
+	FIELD(struct media_patch, tags,          .on = PATCH | COMPUTED, .required = true, .max = 100, .item_max = 100, .doc = "All its labels, made where they are new"),
 	FIELD(struct media_patch, channel_ids,   .on = PATCH | COMPUTED, .required = true, .min = 1, .max = 100, .doc = "All its channels, at least one"),
 };
 static const struct record media_patch_record = RECORD("MediaPatch", struct media_patch, media_patch_fields);
+
+struct context { struct uuid channel_id; };
+static const struct field context_fields[] = {
+	FIELD(struct context, channel_id, .on = QUERY, .doc = "Channel in whose context it is shown: one that it is in"),
+};
+static const struct record context_record = RECORD("MediaContext", struct context, context_fields);
 
 struct deletion { bool permanent; };
 static const struct field deletion_fields[] = {
@@ -73,12 +78,12 @@ enum { FEW = 8 };
 
 /* Who sees all needs no condition; who sees few channels names them; otherwise SQL looks for them row by row. */
 static struct media *
-visible(struct req *r, const struct audience *a, bool deleted, size_t *n)
+visible(struct req *r, const struct audience *a, size_t *n)
 {
-	static const char *const all[] = { NEWEST, LIVE, DELETED };
-	static const char *const few[] = { NEWEST IN_CHANNELS, LIVE IN_CHANNELS, DELETED IN_CHANNELS };
-	static const char *const many[] = { NEWEST " AND " ACCESS_VIEW_SQL, LIVE " AND " ACCESS_VIEW_SQL, DELETED " AND " ACCESS_VIEW_SQL };
-	int which = deleted ? 2 : r->page.sort != NULL || r->page.filter != NULL, i;
+	static const char *const all[] = { NEWEST, LIVE };
+	static const char *const few[] = { NEWEST IN_CHANNELS, LIVE IN_CHANNELS };
+	static const char *const many[] = { NEWEST " AND " ACCESS_VIEW_SQL, LIVE " AND " ACCESS_VIEW_SQL };
+	int which = r->page.sort != NULL || r->page.filter != NULL, i;
 	struct arg args[FEW + 2];
 
 	if (a->sees_all)
@@ -90,6 +95,16 @@ visible(struct req *r, const struct audience *a, bool deleted, size_t *n)
 	for (i = 0; i < FEW; i++)
 		args[i + 1] = ID(a->n > 0 ? a->at[(size_t)i % a->n].channel_id : (struct uuid){ { 0 } });
 	return db_list(r->db, &media_record, few[which], args, &r->page, n);
+}
+
+/* Soft-deleted assets are there for those who may recover them. */
+static struct media *
+recoverable(struct req *r, const struct audience *a, size_t *n)
+{
+	if (a->everywhere & SCOPE_BIT(SCOPE_CREATE_CONTENT))
+		return db_list(r->db, &media_record, DELETED, ARGS(ID(r->who->tenant_id)), &r->page, n);
+	return db_list(r->db, &media_record, DELETED " AND " ACCESS_CREATE_SQL, ARGS(ID(r->who->tenant_id), ID(r->who->id)),
+	    &r->page, n);
 }
 
 /* The number of changes that the rows were read with; an empty page does not tell it. */
@@ -115,7 +130,7 @@ static int
 media_list(struct req *r)
 {
 	const char *filter = r->page.filter;
-	bool deleted = filter != NULL && strstr(filter, "status=softDeleted") != NULL;
+	bool deleted = db_filters_for(filter, "status", "softDeleted");
 	const struct audience *a = access_last(r);
 	struct total *t = total_of(r->who->id);
 	struct media *m;
@@ -128,7 +143,7 @@ media_list(struct req *r)
 			a = access_audience(r, u.changes);
 		r->page.total = filter != NULL ? -1 : a->sees_all ? 0 :
 		    uuid_equal(t->principal_id, r->who->id) && t->connection == a->connection && t->changes == a->changes ? t->total : -1;
-		m = visible(r, a, deleted, &n);
+		m = deleted ? recoverable(r, a, &n) : visible(r, a, &n);
 		u = usage_of(r, m, n);
 	} while (!r->who->is_super_admin && u.changes != a->changes && db_failure(r->db) == DB_FINE && ++tries < 3);
 	r->stamped = n > 0 && (r->who->is_super_admin || u.changes == a->changes);
@@ -146,27 +161,12 @@ media_list(struct req *r)
 static int
 media_get(struct req *r)
 {
-	return asset_reply(r, 200, asset_load(r, r->id[0]));
-}
+	const struct context *in = r->in;
+	struct media *m = asset_load(r, r->id[0]);
 
-/* BCP 47 in its common shape: letters, then short parts of letters and digits. */
-static bool
-is_language(const char *tag)
-{
-	size_t n = 0;
-	bool first = true;
-
-	for (; *tag != '\0'; tag++) {
-		if (*tag == '-') {
-			if (n == 0)
-				return false;
-			n = 0;
-			first = false;
-		} else if (!isalnum((unsigned char)*tag) || (first && !isalpha((unsigned char)*tag)) || ++n > 8) {
-			return false;
-		}
-	}
-	return n > 0;
+	if (m != NULL && !uuid_is_none(in->channel_id) && strstr(m->channels.text, uuid_text(r->mem, in->channel_id)) == NULL)
+		return refuse(r, ERR_NOT_FOUND, "The asset is not in this channel.");
+	return asset_reply(r, 200, m);
 }
 
 static void
@@ -178,44 +178,75 @@ set_tags(struct req *r, struct uuid media_id, const struct strings *tags)
 	for (i = 0; i < tags->n; i++) {
 		db_run(r->db, "INSERT INTO tags (id, tenant_id, name, created_at) VALUES (?, ?, ?, ?) ON DUPLICATE KEY UPDATE id = id",
 		    ARGS(ID(uuid_new()), ID(r->who->tenant_id), STR(tags->at[i]), TIME(r->now)));
-		db_run(r->db, "INSERT INTO media_tags (media_id, tag_id) SELECT ?, id FROM tags WHERE tenant_id = ? AND name = ? "
+		db_run(r->db, "INSERT INTO media_tags (media_id, tag_id) SELECT ?, id FROM tags WHERE tenant_id = ? AND name_key = LOWER(?) "
 		    "ON DUPLICATE KEY UPDATE tag_id = tag_id", ARGS(ID(media_id), ID(r->who->tenant_id), STR(tags->at[i])));
 	}
 	asset_summarise(r->db, media_id, SUM_TAGS);
 }
 
-/* Putting an asset into a channel needs CreateContent there; the channels it is in already may stay. */
+struct only_id { struct uuid id; };
+static const struct field only_id_fields[] = { FIELD(struct only_id, id, .doc = "A job, or a channel") };
+static const struct record only_id_record = RECORD("OnlyId", struct only_id, only_id_fields);
+
 static bool
-set_channels(struct req *r, struct uuid media_id, const struct strings *ids)
+is_listed(const struct strings *ids, struct uuid id)
 {
+	struct uuid each;
+	size_t i;
+
+	for (i = 0; i < ids->n; i++)
+		if (uuid_parse(ids->at[i], &each) && uuid_equal(each, id))
+			return true;
+	return false;
+}
+
+/* Taking it out of a channel needs as much there as putting it in. */
+static bool
+may_take_out(struct req *r, struct uuid media_id, const struct strings *ids)
+{
+	const struct only_id *rows;
+	size_t n, i;
+
+	rows = db_rows(r->db, &only_id_record, "FROM (SELECT channel_id AS id FROM media_channels WHERE media_id = ?) t",
+	    ARGS(ID(media_id)), &n);
+	for (i = 0; i < n; i++)
+		if (!is_listed(ids, rows[i].id) && !access_channel(r, rows[i].id, SCOPE_CREATE_CONTENT))
+			return false;
+	return true;
+}
+
+/* Putting an asset into a channel needs CreateContent there; the channels it is in already may stay.  False when refused;
+ * channels that are not there are faults. */
+static bool
+may_put_into(struct req *r, struct uuid media_id, const struct strings *ids)
+{
+	struct uuid id;
 	size_t i;
 
 	for (i = 0; i < ids->n; i++) {
-		struct uuid id;
-		bool known = uuid_parse(ids->at[i], &id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
-		    ARGS(ID(id), ID(r->who->tenant_id)), 0) == 1;
-
-		if (!known) {
+		if (!uuid_parse(ids->at[i], &id) || db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
+		    ARGS(ID(id), ID(r->who->tenant_id)), 0) != 1)
 			fault(r, arena_printf(r->mem, "/channelIds/%zu", i), "not_found", "there is no such channel");
-			continue;
-		}
-		if (db_number(r->db, "SELECT 1 FROM media_channels WHERE media_id = ? AND channel_id = ?",
+		else if (db_number(r->db, "SELECT 1 FROM media_channels WHERE media_id = ? AND channel_id = ?",
 		    ARGS(ID(media_id), ID(id)), 0) != 1 && !access_channel(r, id, SCOPE_CREATE_CONTENT))
 			return false;
 	}
-	if (r->faults.n > 0)
-		return refuse(r, ERR_INVALID, NULL), false;
-	db_run(r->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media_id)));
-	for (i = 0; i < ids->n; i++) {
-		struct uuid id;
+	return true;
+}
 
+static void
+set_channels(struct req *r, struct uuid media_id, const struct strings *ids)
+{
+	struct uuid id;
+	size_t i;
+
+	db_run(r->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media_id)));
+	for (i = 0; i < ids->n; i++)
 		if (uuid_parse(ids->at[i], &id))
 			db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?) "
 			    "ON DUPLICATE KEY UPDATE channel_id = channel_id", ARGS(ID(media_id), ID(id), TIME(r->now)));
-	}
 	asset_summarise(r->db, media_id, SUM_CHANNELS);
 	audience_changed(r->db, r->who->tenant_id);
-	return true;
 }
 
 static const char *
@@ -237,50 +268,50 @@ static int
 media_patch(struct req *r)
 {
 	struct media_patch *in = r->in;
+	bool channels = (r->given & record_bit(&media_patch_record, "channel_ids")) != 0;
 
 	if (!access_media(r, r->id[0], SCOPE_CREATE_CONTENT, false))
 		return r->status;
-	if (in->language_code != NULL && !is_language(in->language_code)) {
+	if (in->language_code != NULL && !language_valid(in->language_code))
 		fault(r, "/languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
+	if (channels && !(may_take_out(r, r->id[0], &in->channel_ids) && may_put_into(r, r->id[0], &in->channel_ids)))
+		return r->status;
+	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
-	}
 	if (r->given != 0) {
 		db_update(r->db, "media", &media_patch_record, in, r->given, r->id[0]);
 		asset_changed(r->db, r->id[0]);
 	}
 	if (r->given & record_bit(&media_patch_record, "tags"))
 		set_tags(r, r->id[0], &in->tags);
-	if (r->given & record_bit(&media_patch_record, "channel_ids") && !set_channels(r, r->id[0], &in->channel_ids))
-		return r->status;
+	if (channels)
+		set_channels(r, r->id[0], &in->channel_ids);
 	if (r->given != 0)
 		event_add(r->db, r->who->tenant_id, r->id[0], "media.updated", r->who->id, modified(r));
 	return asset_reply(r, 200, asset_load(r, r->id[0]));
 }
 
-struct running { struct uuid id; };
-static const struct field running_fields[] = { FIELD(struct running, id, .doc = "Job") };
-static const struct record running_record = RECORD("Running", struct running, running_fields);
-
-/* Rows go at once; the files go by a job that waits until no running job can write another. */
+/* Rows go at once; the files go by a job that waits for the steps that run, and looks itself whether more have begun. */
 static void
 delete_for_good(struct req *r, struct uuid media_id)
 {
 	const struct media *m = db_row(r->db, &media_record, ASSET_FROM, ARGS(ID(media_id), ID(r->who->tenant_id)));
-	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
+	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
 	const char **keys = arena_array(r->mem, 2, sizeof(*keys));
-	const struct running *jobs;
+	const struct only_id *jobs;
 	size_t n, i;
 
 	if (m == NULL)
 		return;
 	keys[0] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, media_id));
 	keys[1] = arena_printf(r->mem, "play/%s", uuid_text(r->mem, media_id));
-	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'", ARGS(ID(media_id)), &n);
+	jobs = db_rows(r->db, &only_id_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'", ARGS(ID(media_id)), &n);
 	for (i = 0; i < n && i < 7; i++)
 		place.waits[i] = (struct job_wait){ jobs[i].id, false };
 	db_run(r->db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'", ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(media_id)));
-	db_run(r->db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(media_id), ID(r->who->tenant_id)));
+	if (db_run(r->db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(media_id), ID(r->who->tenant_id))) != 1)
+		return;
 	usage_add(r->db, r->who->tenant_id, m->deleted_at.ms == 0 ? -1 : 0, -m->file_size);
 	job_add(r->db, purge, place, .keys = { keys, 2 });
 }
@@ -380,8 +411,8 @@ media_permissions(struct req *r)
 				p->channel_ids.at[p->channel_ids.n++] = uuid_text(r->mem, rows[i].channel_id);
 		count += p->channel_ids.n > 0 || r->who->is_super_admin;
 	}
-	r->page = (struct page){ .perpage = 50, .total = (int64_t)count };
-	return reply_list(r, &permission_record, all, count);
+	all += page_cut(r, count, &n);
+	return reply_list(r, &permission_record, all, n);
 }
 
 struct caption { const char *language_code, *label, *file, *url; };
@@ -422,16 +453,6 @@ static const struct field player_fields[] = {
 };
 static const struct record player_record = RECORD("Player", struct player, player_fields);
 
-static bool
-token_opens(struct req *r, const char *token, struct uuid id)
-{
-	struct uuid signed_id;
-	const char *file;
-
-	return token != NULL && play_check(r->conf, arena_printf(r->mem, "/play/%s/%s/player", token, uuid_text(r->mem, id)),
-	    r->now, &signed_id, &file) == PLAY_FINE && uuid_equal(signed_id, id);
-}
-
 static struct list
 captions_of(struct req *r, const struct media *m)
 {
@@ -451,7 +472,7 @@ static int
 media_player(struct req *r)
 {
 	const struct player_query *in = r->in;
-	bool opened = token_opens(r, in->t, r->id[0]);
+	bool opened = in->t != NULL && page_opens(r->conf, in->t, r->id[0], r->now);
 	struct media *m = db_row(r->db, &media_record, MEDIA_FROM("") "WHERE t.id = ? AND t.deleted_at = 0 AND (? OR EXISTS (SELECT 1 "
 	    "FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id AND "
 	    "c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
@@ -481,11 +502,11 @@ media_player(struct req *r)
 
 const struct route media_routes[] = {
 	{ GET, "/v2/media", SCOPE_VIEW_CHANNEL, media_list, NULL, &media_record, "List the assets the caller may see", .flags = LIST | KEPT, .fails = "403 422" },
-	{ GET, "/v2/media/{mediaId}", SCOPE_VIEW_CHANNEL, media_get, NULL, &media_record, "Get an asset", .flags = CONDITIONAL | KEPT, .fails = "403 404" },
+	{ GET, "/v2/media/{mediaId}", SCOPE_VIEW_CHANNEL, media_get, &context_record, &media_record, "Get an asset", .flags = CONDITIONAL | KEPT, .fails = "403 404 422" },
 	{ METHOD_PATCH, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_patch, &media_patch_record, &media_record, "Change basic properties of an asset", .flags = CONDITIONAL, .fails = "403 404 412 422" },
 	{ METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record, &deleted_record, "Delete an asset, softly unless permanent", .flags = CONDITIONAL, .fails = "403 404 409 412" },
-	{ PUT, "/v2/media/{mediaId}/recover", SCOPE_CREATE_CONTENT, media_recover, NULL, &media_record, "Recover a soft-deleted asset", .flags = ACTION, .fails = "403 404 422" },
-	{ PUT, "/v2/media/{mediaId}/ingest", SCOPE_CREATE_CONTENT, media_ingest, NULL, &media_record, "Ingest an asset again", .flags = ACTION, .fails = "403 404 422" },
+	{ PUT, "/v2/media/{mediaId}/recover", SCOPE_CREATE_CONTENT, media_recover, NULL, &media_record, "Recover a soft-deleted asset", .flags = ACTION | CONDITIONAL, .fails = "403 404 412 422" },
+	{ PUT, "/v2/media/{mediaId}/ingest", SCOPE_CREATE_CONTENT, media_ingest, NULL, &media_record, "Ingest an asset again", .flags = ACTION | CONDITIONAL, .fails = "403 404 412 422" },
 	{ GET, "/v2/media/{mediaId}/permissions", SCOPE_ANY_TOKEN, media_permissions, NULL, &permission_record, "List what the caller may do with an asset", .flags = LIST, .fails = "403 404" },
 	{ GET, "/v2/media/{mediaId}/player", SCOPE_PUBLIC, media_player, &player_query_record, &player_record, "Get what a player page needs", .fails = "403 404" },
 	{ 0 }

@@ -30,11 +30,11 @@ oauth_refuse(struct req *r, int status, const char *error, const char *descripti
 	return reply_raw(r, status, json_type, buf_string(&b), b.len);
 }
 
-/* SQL takes "demo " for "demo". */
+/* SQL takes "demo " for "demo", and cannot compare a column of ASCII with anything else. */
 static bool
 realm_exists(struct req *r)
 {
-	const char *shortcode =
+	const char *shortcode = r->word[0][strspn(r->word[0], "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0' ? NULL :
 	    db_text(r->db, "SELECT shortcode FROM tenants WHERE shortcode = ?", ARGS(STR(r->word[0])));
 
 	return shortcode != NULL && strcmp(shortcode, r->word[0]) == 0;

@@ -95,6 +95,8 @@ reply(struct req *r, int status, const struct record *record, const void *row)
 int
 reply_json(struct req *r, int status, const char *json)
 {
+	if (reply_not_modified(r))
+		return 304;
 	begin_answer(r, status, "application/json");
 	buf_text(&r->out, "{\"status\":\"success\",\"data\":");
 	buf_text(&r->out, json);
@@ -155,7 +157,24 @@ page_links(struct req *r)
 		page_link(r, "prev", p->page - 1, NULL, false);
 	if (p->next != NULL)
 		page_link(r, "next", p->page + 1, p->next, false);
+	if (p->total >= 0)
+		page_link(r, "last", p->total > 0 ? (p->total - 1) / p->perpage : 0, NULL, false);
 	buf_text(&r->headers, "\r\n");
+}
+
+size_t
+page_cut(struct req *r, size_t total, size_t *n)
+{
+	struct page *p = &r->page;
+	size_t first = (size_t)(p->page * p->perpage) < total ? (size_t)(p->page * p->perpage) : total;
+
+	if (p->sort != NULL || p->filter != NULL || p->after != NULL) {
+		p->fault = p->sort != NULL ? "sort" : p->filter != NULL ? "filter" : "after";
+		p->fault_detail = "this list is too short to take it";
+	}
+	p->total = (int64_t)total;
+	*n = total - first < (size_t)p->perpage ? total - first : (size_t)p->perpage;
+	return first;
 }
 
 int

@@ -60,12 +60,13 @@ struct req {
 	/* What came in; set by main.c or a test, all decoded by api.c. */
 	const char *method_name, *uri;		/* REQUEST_URI as received */
 	const char *content_type, *accept, *authorization, *if_match, *if_none_match, *origin, *request_method;
-	const char *range;
 	const char *client;			/* address */
 	bool https, loopback;
 	const char *body;
 	size_t body_size;
 	enum error body_error;			/* found while reading it: INCOMPLETE_BODY or TOO_LARGE; else ERR_NONE */
+	void (*read_body)(struct req *);	/* fills these three from the source; NULL: they are there already */
+	void *source;
 
 	/* For handlers. */
 	struct arena *mem;
@@ -100,6 +101,8 @@ struct req {
 int reply(struct req *, int status, const struct record *, const void *row);
 /* A page: `data` is the array, `pagination` beside it, Link headers. */
 int reply_list(struct req *, const struct record *, const void *rows, size_t n);
+/* Of `total` rows that are all there already: cuts to the page asked for.  Returns the first, *n their number. */
+size_t page_cut(struct req *, size_t total, size_t *n);
 /* A data member rendered by the handler itself (JSON text). */
 int reply_json(struct req *, int status, const char *json);
 /* No envelope: any bytes of any type (r->answer_type); see also location and disposition. */

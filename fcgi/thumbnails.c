@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media/{mediaId}/thumbnail: the generated poster, or a picture that a client has set */
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/asset.h"
 #include "core/image.h"
 #include "core/job.h"
+#include "core/log.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -81,7 +83,8 @@ check(struct req *r, const struct file *f, int64_t *width, int64_t *height, cons
 	return r->faults.n == 0;
 }
 
-/* Written under a name of its own before the row names it: a request that runs again, or fails, leaves no half file. */
+/* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs again
+ * no second. */
 static int
 thumbnail_put(struct req *r)
 {
@@ -97,10 +100,13 @@ thumbnail_put(struct req *r)
 	}
 	if (!check(r, &f, &width, &height, &type))
 		return r->status;
-	name = arena_printf(r->mem, "custom/%s.%s", uuid_text(r->mem, uuid_new()), strcmp(type, "image/png") == 0 ? "png" : "jpg");
-	if (store_free() < (int64_t)f.n ||
-	    !store_write(r->mem, f.bytes, f.n, arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name)))
+	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(type, "image/png") == 0 ? "png" : "jpg");
+	if (store_free() < (int64_t)f.n)
 		return refuse(r, ERR_NO_SPACE, NULL);
+	if (!store_write(r->mem, f.bytes, f.n, arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name))) {
+		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
+		return refuse(r, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL, NULL);
+	}
 	old = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ? FOR UPDATE", ARGS(ID(r->id[0])));
 	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, custom_thumbnail_width = ?, "
 	    "custom_thumbnail_height = ?, version = version + 1, updated_at = ? WHERE id = ?",
@@ -144,7 +150,7 @@ thumbnail_delete(struct req *r)
 }
 
 const struct route thumbnails_routes[] = {
-	{ GET, "/v2/media/{mediaId}/thumbnail", SCOPE_VIEW_CHANNEL, thumbnail_get, NULL, &thumbnail_record, "Get the thumbnail of an asset", .fails = "403 404" },
+	{ GET, "/v2/media/{mediaId}/thumbnail", SCOPE_VIEW_CHANNEL, thumbnail_get, NULL, &thumbnail_record, "Get the thumbnail of an asset", .flags = CONDITIONAL, .fails = "403 404" },
 	{ PUT, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_put, NULL, &thumbnail_record, "Set the thumbnail of an asset", .flags = RAW_BODY | CONDITIONAL, .fails = "403 404 412 413 422 507", .consumes = "image/jpeg image/png multipart/form-data", .max_body = MAX_THUMBNAIL },
 	{ METHOD_DELETE, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_delete, NULL, &deleted_record, "Remove the thumbnail that was set; the generated one returns", .flags = CONDITIONAL, .fails = "403 404 412" },
 	{ 0 }

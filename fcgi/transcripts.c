@@ -133,7 +133,7 @@ transcript_download(struct req *r)
 
 const struct route transcripts_routes[] = {
 	{ GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL, &transcript_record, "List the transcripts of an asset, without their text", .flags = LIST, .fails = "403 404 422" },
-	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL, &transcript_record, "Get a transcript", .fails = "403 404" },
+	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL, &transcript_record, "Get a transcript", .flags = CONDITIONAL, .fails = "403 404" },
 	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download, &download_record, NULL, "Download a transcript as a file", .flags = NO_ENVELOPE, .fails = "403 404 422", .produces = "application/json text/plain application/x-subrip text/vtt" },
 	{ 0 }
 };

@@ -102,17 +102,6 @@ find_to_change(struct req *r)
 	return u != NULL && precondition(r, u->version) ? u : NULL;
 }
 
-static bool
-is_language(const char *code)
-{
-	const char *p;
-
-	for (p = code; *p != '\0'; p++)
-		if (!isalnum((unsigned char)*p) && (*p != '-' || p[1] == '-' || p[1] == '\0'))
-			return false;
-	return isalpha((unsigned char)code[0]) && p - code >= 2 && p - code <= 35;
-}
-
 static void
 check_languages(struct req *r, const struct strings *codes)
 {
@@ -121,7 +110,7 @@ check_languages(struct req *r, const struct strings *codes)
 	for (i = 0; i < codes->n; i++) {
 		const char *pointer = arena_printf(r->mem, "/transcriptLanguageCodes/%zu", i);
 
-		if (!is_language(codes->at[i]))
+		if (strcmp(codes->at[i], "translate-en") != 0 && !language_valid(codes->at[i]))
 			fault(r, pointer, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
 		for (k = 0; k < i; k++)
 			if (strcasecmp(codes->at[i], codes->at[k]) == 0)
@@ -193,6 +182,8 @@ upload_create(struct req *r)
 	check_languages(r, &in->transcript_language_codes);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
+	if (!access_somewhere(r, SCOPE_CREATE_CONTENT))
+		return r->status;
 	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
 		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", (long long)r->conf->upload_max_size);
 	if (!has_room(r, in->file_size.set ? in->file_size.n : 1))
@@ -332,6 +323,11 @@ upload_complete(struct req *r)
 	channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id;
 	if (uuid_is_none(channel_id)) {
 		fault(r, "/channelId", "required", "the tenant has no default channel");
+		return refuse(r, ERR_INVALID, NULL);
+	}
+	if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
+	    ARGS(ID(channel_id), ID(u->tenant_id)), 0) != 1) {
+		fault(r, "/channelId", "not_found", "there is no such channel");
 		return refuse(r, ERR_INVALID, NULL);
 	}
 	if (!access_channel(r, channel_id, SCOPE_CREATE_CONTENT))

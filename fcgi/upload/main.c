@@ -4,7 +4,6 @@
 #include <fcgiapp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/listen.h"
@@ -16,6 +15,8 @@
 
 #define ARENA_LIMIT (8u << 20)
 #define SILENCE 60	/* s without a byte, then the connection is cut */
+#define PACE 60000	/* ms over which the pace of a body is measured */
+#define PATIENCE 1000	/* ms to wait for more bytes when there are some */
 #define GRACE 600	/* s for transfers in flight after SIGTERM */
 #define WORKERS 32	/* one transfer each; slow ones wait in theirs */
 #define TICKET_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
@@ -77,12 +78,27 @@ read_length(struct call *c)
 	return coding != NULL && strcmp(coding, "chunked") == 0 ? ERR_NONE : ERR_LENGTH_REQUIRED;
 }
 
+/*
+ * FCGX_GetStr returns with n bytes or at the end, however long that takes.  So we take the byte that libfcgi waits for
+ * and those that came with it, and more of them while the patience lasts: fewer writes.
+ */
 static int
 read_bytes(void *user, char *bytes, int n)
 {
 	struct call *c = user;
+	FCGX_Stream *in = c->f->in;
+	int64_t until = moment_now().ms + PATIENCE;
+	int byte, there, got = 0;
 
-	return FCGX_GetStr(bytes, n, c->f->in);
+	do {
+		byte = FCGX_GetChar(in);
+		if (byte == EOF)
+			break;
+		bytes[got++] = (char)byte;
+		there = (int)(in->stop - in->rdNext);
+		got += FCGX_GetStr(bytes + got, there < n - got ? there : n - got, in);
+	} while (got < n && moment_now().ms < until);
+	return got;
 }
 
 /* libfcgi saw the record that ends the body: a connection that broke, or was silent for too long, leaves an error. */
@@ -261,7 +277,7 @@ serve(struct server *s)
 			continue;
 		f.keepConnection = 0;	/* so that the rest of a refused body is not waited for */
 		struct call c = { .s = s, .f = &f, .started = moment_now().ms,
-		    .put = { .mem = s->mem, .db = s->db, .conf = s->conf } };
+		    .put = { .mem = s->mem, .db = s->db, .conf = s->conf, .window = PACE } };
 
 		c.method = param(&c, "REQUEST_METHOD");
 		if (c.method == NULL)
@@ -295,7 +311,7 @@ usage(FILE *to)
 int
 main(int argc, char **argv)
 {
-	static struct listen l = { .grace = GRACE };
+	static struct listen l = { .grace = GRACE, .otherwise = WORKERS };
 	struct server s;
 	int i;
 
@@ -311,8 +327,6 @@ main(int argc, char **argv)
 			return 64;
 		}
 	}
-	if (l.workers == 0 && (l.path != NULL || getenv("LISTEN_FDS") != NULL))
-		l.workers = WORKERS;
 	s.conf = conf_load();
 	log_threshold_named(s.conf->log_level);
 	if (!store_open(s.conf)) {

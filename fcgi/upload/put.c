@@ -8,6 +8,7 @@
  */
 #include <sys/stat.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,6 +28,7 @@ enum {
 	CHUNK = 32 * 1024,
 	WRITE_BACK = 8 << 20,	/* bytes after which the kernel is told to write, so that the sync at the end is short */
 	TICK_MS = 2000,		/* between signs of life on the row */
+	MIN_RATE = 1024,	/* bytes per second */
 	TRIES = 20,		/* seconds to wait for a database that is away at the end */
 };
 
@@ -52,6 +54,7 @@ struct transfer {
 	int64_t attempt;	/* our number */
 	int64_t expected;	/* bytes, or -1 */
 	int64_t limit;
+	int64_t left;		/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
 	bool reserved;		/* the file system keeps room for all of it */
 	const char *dir, *file;
 	int fd;
@@ -61,6 +64,7 @@ struct transfer {
 	bool placed;		/* renamed already; the commit is still to come */
 	struct arena *tick_mem;
 	int64_t next_tick;
+	int64_t waited, pace_from;	/* ms spent in read() since so many bytes had come */
 };
 
 static enum error
@@ -129,6 +133,42 @@ check_row(struct transfer *t, const struct upload_row *row)
 	return ERR_NONE;
 }
 
+/* What the quota leaves to this upload when everything else that is on its way arrives. */
+static int64_t
+quota_left(const struct put *p, int64_t otherwise)
+{
+	return db_number(p->db, "SELECT CAST(n.storage_quota - COALESCE((SELECT s.storage_used FROM tenant_usage s "
+	    "WHERE s.tenant_id = n.id), 0) - COALESCE((SELECT SUM(COALESCE(u.file_size, u.received_bytes)) FROM uploads u "
+	    "WHERE u.tenant_id = n.id AND u.id <> t.id AND u.status IN ('waiting', 'uploading', 'uploaded')), 0) AS SIGNED) "
+	    "FROM uploads t JOIN tenants n ON n.id = t.tenant_id WHERE t.id = ? AND n.storage_quota IS NOT NULL",
+	    ARGS(ID(p->id)), otherwise);
+}
+
+static enum error
+stop_by_quota(struct put *p)
+{
+	return stop(p, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+}
+
+/* A length that only the request says is no reservation: on the row it would bind the next attempt too. */
+static enum error
+check_room(struct transfer *t, const struct upload_row *row)
+{
+	struct put *p = t->p;
+	int64_t size = t->expected > 0 ? t->expected : 1;
+
+	if (store_free() < size)
+		return stop(p, ERR_NO_SPACE, NULL);
+	t->left = quota_left(p, INT64_MAX);
+	if (db_failure(p->db) != DB_FINE)
+		return stop_by_db(p);
+	if (t->left < size)
+		return stop_by_quota(p);
+	if (row->file_size.set)
+		t->left = INT64_MAX;
+	return ERR_NONE;
+}
+
 static enum error
 check_length(struct transfer *t, const struct upload_row *row)
 {
@@ -143,9 +183,7 @@ check_length(struct transfer *t, const struct upload_row *row)
 		return stop(p, t->expected > row->file_size.n ? ERR_TOO_LARGE : ERR_INCOMPLETE_BODY,
 		    arena_printf(p->mem, "fileSize was declared as %" PRId64 ", but the body has %" PRId64 " bytes.",
 		    row->file_size.n, t->expected));
-	if (store_free() < (t->expected > 0 ? t->expected : 1))
-		return stop(p, ERR_NO_SPACE, NULL);
-	return ERR_NONE;
+	return check_room(t, row);
 }
 
 /* Takes the next number.  Whoever holds the one before has lost from here on. */
@@ -167,6 +205,40 @@ claim(struct transfer *t, const struct upload_row *row)
 	return ERR_NONE;
 }
 
+/*
+ * What earlier attempts left behind; one that still runs writes on into nothing and fails at its end.  A later one may
+ * be here already, if we were held up since the claim: its file is the one that counts.
+ */
+static void
+delete_earlier(const struct transfer *t)
+{
+	DIR *dir = opendir(t->dir);
+	struct dirent *e;
+	int64_t n;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL)
+		if (int_parse(e->d_name, &n) && n < t->attempt)
+			unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* An earlier attempt that ends takes the directory with it when it is empty: then once more. */
+static bool
+make_file(struct transfer *t)
+{
+	int tries;
+
+	for (tries = 0; tries < 3 && t->fd < 0; tries++) {
+		if (mkdir(t->dir, 0700) != 0 && errno != EEXIST)
+			return false;
+		t->fd = open(t->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		if (t->fd < 0 && errno != ENOENT)
+			return false;
+	}
+	return t->fd >= 0;
+}
+
 static enum error
 open_file(struct transfer *t)
 {
@@ -175,18 +247,15 @@ open_file(struct transfer *t)
 
 	t->dir = store_path(p->mem, dir);
 	t->file = store_path(p->mem, arena_printf(p->mem, "%s/%" PRId64, dir, t->attempt));
-	/* What earlier attempts left behind; one that still runs writes on into nothing and fails at its end. */
-	store_delete(p->mem, dir);
-	if (mkdir(t->dir, 0700) != 0 && errno != EEXIST)
-		return stop_by_errno(p, "cannot make the directory of an upload");
-	t->fd = open(t->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (t->fd < 0 && errno == ENOENT)
-		return stop_by_status(p, "uploading");
-	if (t->fd < 0)
+	delete_earlier(t);
+	if (!make_file(t))
 		return stop_by_errno(p, "cannot make the file of an upload");
-	/* Said now rather than after hours; a file system that cannot reserve room is checked as the bytes come. */
-	t->reserved = t->expected > 0 && fallocate(t->fd, FALLOC_FL_KEEP_SIZE, 0, t->expected) == 0;
-	if (t->expected > 0 && !t->reserved && (errno == ENOSPC || errno == EDQUOT))
+	/*
+	 * Said now rather than after hours; a file system that cannot reserve room is checked as the bytes come.  No room for
+	 * what the quota does not count: any number of transfers could take all of it at once.
+	 */
+	t->reserved = t->expected > 0 && t->left == INT64_MAX && fallocate(t->fd, FALLOC_FL_KEEP_SIZE, 0, t->expected) == 0;
+	if (t->expected > 0 && t->left == INT64_MAX && !t->reserved && (errno == ENOSPC || errno == EDQUOT))
 		return stop(p, ERR_NO_SPACE, NULL);
 	return ERR_NONE;
 }
@@ -202,8 +271,9 @@ tick(struct transfer *t)
 	n = db_run(p->db, "UPDATE uploads SET received_bytes = ?, expires_at = " SQL_NOW " + ?, version = version + 1, "
 	    "updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(p->received), INT(p->conf->upload_lifetime * 1000), ID(p->id), INT(t->attempt)));
-	if (n < 0)
-		db_forgive(p->db);
+	if (t->left != INT64_MAX)
+		t->left = quota_left(p, t->left);
+	db_forgive(p->db);
 	db_use(p->db, p->mem);
 	arena_reset(t->tick_mem);
 	t->next_tick = moment_now().ms + TICK_MS;
@@ -212,8 +282,26 @@ tick(struct transfer *t)
 
 		return stop_by_status(p, status != NULL ? status : "cancelled");
 	}
+	if (p->received > t->left)
+		return stop_by_quota(p);
 	if (!t->reserved && store_free() == 0)
 		return stop(p, ERR_NO_SPACE, NULL);
+	return ERR_NONE;
+}
+
+/* Slow clients could hold all processes for days.  The time that our disk and our database take is not theirs. */
+static enum error
+check_pace(struct transfer *t)
+{
+	struct put *p = t->p;
+
+	if (p->window == 0 || t->waited < p->window || p->received == t->expected)
+		return ERR_NONE;
+	if (p->received - t->pace_from < t->waited * MIN_RATE / 1000)
+		return stop(p, ERR_INCOMPLETE_BODY, arena_printf(p->mem, "The body came too slowly: less than %d bytes per second. "
+		    "Send the file again to the same address.", MIN_RATE));
+	t->waited = 0;
+	t->pace_from = p->received;
 	return ERR_NONE;
 }
 
@@ -227,6 +315,8 @@ take(struct transfer *t, const char *bytes, int n)
 
 	if (n > t->limit - p->received)
 		return stop(p, ERR_TOO_LARGE, "The body is longer than fileSize, or than files may be here.");
+	if (n > t->left - p->received)
+		return stop_by_quota(p);
 	for (at = 0; at < n; at += (int)done) {
 		done = write(t->fd, bytes + at, (size_t)(n - at));
 		if (done < 0 && errno == EINTR)
@@ -241,6 +331,26 @@ take(struct transfer *t, const char *bytes, int n)
 	return moment_now().ms >= t->next_tick ? tick(t) : ERR_NONE;
 }
 
+/* Not that of moment_now(), which the administrator may set. */
+static int64_t
+clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int
+read_chunk(struct transfer *t, char *chunk)
+{
+	int64_t start = clock_ms();
+	int n = t->p->read(t->p->user, chunk, CHUNK);
+
+	t->waited += clock_ms() - start;
+	return n;
+}
+
 static enum error
 receive(struct transfer *t)
 {
@@ -249,12 +359,15 @@ receive(struct transfer *t)
 	int n;
 
 	t->next_tick = moment_now().ms + TICK_MS;
-	while ((n = p->read(p->user, chunk, CHUNK)) > 0)
-		if (take(t, chunk, n) != ERR_NONE)
+	while ((n = read_chunk(t, chunk)) > 0)
+		if (take(t, chunk, n) != ERR_NONE || check_pace(t) != ERR_NONE)
 			return p->error;
 	if (n < 0 || !p->whole(p->user) || (t->expected >= 0 && p->received != t->expected))
 		return stop(p, ERR_INCOMPLETE_BODY, arena_printf(p->mem,
 		    "The body ended after %" PRId64 " bytes. Send the file again to the same address.", p->received));
+	/* Of transfers that end together, each one says first what it took and then looks at what the others did. */
+	if (t->left != INT64_MAX && tick(t) != ERR_NONE)
+		return p->error;
 	EVP_DigestFinal_ex(t->hash, t->sha256, NULL);
 	p->sha256 = hex_encode(p->mem, t->sha256, sizeof(t->sha256));
 	return ERR_NONE;
@@ -390,7 +503,7 @@ find(struct put *p)
 enum error
 put_run(struct put *p)
 {
-	struct transfer t = { .p = p, .fd = -1 };
+	struct transfer t = { .p = p, .fd = -1, .left = INT64_MAX };
 	struct upload_row *row;
 
 	stop(p, ERR_NONE, NULL);

@@ -17,7 +17,8 @@ struct put {
 	struct uuid id;			/* of the upload */
 	const char *ticket;		/* as in input.url; NULL when there was none */
 	int64_t length;			/* of the body; -1: not known before its end */
-	int (*read)(void *user, char *bytes, int n);	/* 0 at the end */
+	int64_t window;			/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
+	int (*read)(void *user, char *bytes, int n);	/* at least one byte, soon after it has come; 0 at the end */
 	bool (*whole)(void *user);	/* was that end the end of the body, or of the connection? */
 	void *user;
 

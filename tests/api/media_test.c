@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media as a client sees it. */
+#include <sys/wait.h>
+
 #include <string.h>
+#include <unistd.h>
 
 #include "core/asset.h"
 #include "core/play.h"
@@ -140,6 +143,8 @@ deleting_is_soft_then_conflict_then_recoverable(void **state)
 	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "0");
 	r = call(w, "GET", "/v2/media?filter=status=softDeleted", NULL);
 	assert_string_equal(text(w, r, "data.0.status"), "softDeleted");
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=Status=softDeleted", NULL), "data.0.status"), "softDeleted");
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=name=status=softDeleted", NULL), "pagination.total"), "0");
 	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.status"), "softDeleted");
 	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, 404);
 	r = call(w, "PUT", path_of(w, id, "/recover"), NULL);
@@ -202,6 +207,113 @@ roles_in_a_channel_decide_what_a_member_may_do(void **state)
 	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""), NULL)->status, 200);
 }
 
+/* Changes the name on a connection of its own. */
+static pid_t
+patch_aside(struct world *w, const char *uri, const char *etag)
+{
+	struct req *r = NEW(w->mem, struct req);
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	db_abandon(w->db);
+	r->if_match = etag;
+	_exit(call_req(w, r, w->token, "PATCH", uri, "{\"name\":\"Lion\"}")->status == 200 ? 1 : r->status == 412 ? 2 : 0);
+}
+
+static void
+of_two_changes_with_the_same_tag_one_wins(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, id, ""), *etag = call(w, "GET", uri, NULL)->etag;
+	pid_t pid[2];
+	int i, status, ends = 0;
+
+	db_begin(w->db);	/* both wait for this row, and go on together */
+	db_number(w->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(id)), 0);
+	for (i = 0; i < 2; i++)
+		pid[i] = patch_aside(w, uri, etag);
+	usleep(500000);
+	db_rollback(w->db);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+		ends += WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+	}
+	assert_int_equal(ends, 3);
+}
+
+static void
+what_has_a_tag_is_not_sent_twice(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *paths[] = { "", "/metadata", "/thumbnail" };
+	struct rendition_row poster = { .media_id = id, .generation = "g1", .kind = "poster", .label = "Poster",
+	    .width = { 1280, true }, .height = { 720, true }, .mime_type = "image/jpeg", .file = "g1/poster.jpg" };
+	size_t i;
+
+	rendition_put(w->db, &poster);
+	asset_summarise(w->db, id, SUM_RENDITIONS);
+	for (i = 0; i < 3; i++) {
+		const char *uri = path_of(w, id, paths[i]);
+		struct req *r = NEW(w->mem, struct req);
+
+		r->if_none_match = call(w, "GET", uri, NULL)->etag;
+		assert_non_null(r->if_none_match);
+		assert_int_equal(call_req(w, r, w->token, "GET", uri, NULL)->status, 304);
+		asset_summarise(w->db, id, SUM_RENDITIONS);
+		assert_int_equal(call_req(w, r, w->token, "GET", uri, NULL)->status, 200);
+	}
+}
+
+/* A second channel of the tenant in which the test's members have no role. */
+static struct uuid
+channel_beside(struct world *w)
+{
+	struct uuid id = uuid_new();
+
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) SELECT ?, tenant_id, 'Beside', "
+	    "'private', created_at, updated_at FROM channels WHERE id = ?", ARGS(ID(id), ID(w->channel_id)));
+	audience_changed(w->db, w->tenant_id);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	return id;
+}
+
+static void
+an_asset_is_taken_out_only_of_channels_that_one_may_put_into(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat"), beside = channel_beside(w);
+	const char *uri = path_of(w, id, ""), *member = world_member(w, "ViewChannel CreateContent", "Contributor", NULL);
+	const char *own = arena_printf(w->mem, "{\"channelIds\":[\"%s\"]}", uuid_text(w->mem, w->channel_id));
+	const char *both = arena_printf(w->mem, "{\"channelIds\":[\"%s\",\"%s\"]}", uuid_text(w->mem, w->channel_id),
+	    uuid_text(w->mem, beside));
+
+	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 403);
+	assert_int_equal(call(w, "PATCH", uri, both)->status, 200);
+	assert_int_equal(call_as(w, member, "PATCH", uri, own)->status, 403);
+	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 200);
+	assert_int_equal(call(w, "PATCH", uri, own)->status, 200);
+}
+
+static void
+what_is_soft_deleted_is_shown_to_those_who_may_recover_it(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, id, ""), *list = "/v2/media?filter=status=softDeleted";
+	const char *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	const char *contributor = world_member(w, "ViewChannel CreateContent", "Contributor", NULL);
+
+	channel_beside(w);
+	assert_int_equal(call(w, "DELETE", uri, NULL)->status, 200);
+	assert_int_equal(call_as(w, viewer, "GET", uri, NULL)->status, 403);
+	assert_string_equal(text(w, call_as(w, viewer, "GET", list, NULL), "pagination.total"), "0");
+	assert_int_equal(call_as(w, contributor, "GET", uri, NULL)->status, 200);
+	assert_string_equal(text(w, call_as(w, contributor, "GET", list, NULL), "pagination.total"), "1");
+}
+
 static void
 permissions_name_the_channels_they_come_from(void **state)
 {
@@ -217,6 +329,64 @@ permissions_name_the_channels_they_come_from(void **state)
 	r = call(w, "GET", path_of(w, id, "/permissions"), NULL);
 	assert_string_equal(text(w, r, "pagination.total"), "5");
 	assert_string_equal(text(w, r, "data.0.channelIds"), "[ ]");
+	r = call(w, "GET", path_of(w, id, "/permissions?perpage=2&page=2"), NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "ManageChannel");
+	assert_null(text(w, r, "data.1.name"));
+	assert_int_equal(call(w, "GET", path_of(w, id, "/permissions?sort=name"), NULL)->status, 422);
+}
+
+static void
+an_asset_is_shown_in_the_context_of_its_own_channels_only(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, id, "?channelId=");
+
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%s%s", uri, uuid_text(w->mem, w->channel_id)), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%s%s", uri, uuid_text(w->mem, id)), NULL)->status, 404);
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%sx", uri), NULL)->status, 422);
+}
+
+static void
+labels_tell_accents_but_not_case_apart(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, id, ""), *hundred = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	    "aaaaaaaaaaaaaa";
+	struct req *r;
+
+	assert_int_equal(call(w, "PATCH", uri, "{\"tags\":[\"Bar\",\"B\u00e4r\",\"bar\",\"B\u00c4R\"]}")->status, 200);
+	r = call(w, "GET", uri, NULL);
+	assert_string_equal(text(w, r, "data.tags.0"), "Bar");
+	assert_string_equal(text(w, r, "data.tags.1"), "B\xc3\xa4r");
+	assert_null(text(w, r, "data.tags.2"));
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=tags=b%C3%A4R", NULL), "pagination.total"), "1");
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=tags=b%C3%A0r", NULL), "pagination.total"), "0");
+	assert_int_equal(call(w, "PATCH", uri, arena_printf(w->mem, "{\"tags\":[\"%s\"]}", hundred))->status, 200);
+	r = call(w, "PATCH", uri, arena_printf(w->mem, "{\"tags\":[\"x\",\"%sa\"]}", hundred));
+	assert_int_equal(r->status, 422);
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "/tags/1");
+}
+
+static void
+no_character_in_a_query_is_too_much_for_the_database(void **state)
+{
+	static const char *const queries[] = { "filter=languageCode=%C3%A4", "filter=languageCode!=%C3%A4",
+		"filter=languageCode~%C3%A4" };
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *cursor;
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/media?%s", queries[i]), NULL)->status, 422);
+	assert_int_equal(call(w, "GET", "/v2/media?filter=name=%C3%A4", NULL)->status, 200);
+	assert_int_equal(call(w, "GET", path_of(w, id, "/jobs?filter=kind=%C3%A4"), NULL)->status, 422);
+	cursor = arena_printf(w->mem, "/jobs?sort=kind&after=w6Q.%s", uuid_text(w->mem, id));	/* "\xc3\xa4" as a kind */
+	assert_int_equal(call(w, "GET", path_of(w, id, cursor), NULL)->status, 422);
+	cursor = arena_printf(w->mem, "/v2/media?sort=name&after=_w.%s", uuid_text(w->mem, id));	/* "\xff" as a name */
+	assert_int_equal(call(w, "GET", cursor, NULL)->status, 422);
 }
 
 static void
@@ -233,6 +403,7 @@ lists_page_by_number_and_by_cursor_alike(void **state)
 	assert_string_equal(text(w, r, "data.0.name"), "Clip 00");
 	assert_string_equal(text(w, r, "pagination.total"), "25");
 	assert_null(text(w, r, "data.0.embed"));
+	assert_non_null(strstr(header(w, r, "Link"), "&page=2>; rel=\"last\""));
 	next = strstr(header(w, r, "Link"), "after=");
 	assert_non_null(next);
 	next = arena_copy_n(w->mem, next, strcspn(next, ">"));
@@ -324,8 +495,8 @@ a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
 	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0\0\0\0\0";
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat");
-	struct rendition_row poster = { .media_id = id, .generation = "g1", .kind = "poster", .label = "Poster", .width = { 1280, true },
-	    .height = { 720, true }, .mime_type = "image/jpeg", .file = "g1/poster.jpg" };
+	struct rendition_row poster = { .media_id = id, .generation = "g1", .kind = "poster", .label = "Poster",
+	    .width = { 1280, true }, .height = { 720, true }, .mime_type = "image/jpeg", .file = "g1/poster.jpg" };
 	struct req *r = NEW(w->mem, struct req);
 
 	assert_int_equal(call(w, "GET", path_of(w, id, "/thumbnail"), NULL)->status, 404);
@@ -366,6 +537,13 @@ main(void)
 		WORLD_TEST(deleting_for_good_takes_the_rows_and_asks_for_the_files),
 		WORLD_TEST(another_tenants_asset_is_not_there),
 		WORLD_TEST(roles_in_a_channel_decide_what_a_member_may_do),
+		WORLD_TEST(an_asset_is_shown_in_the_context_of_its_own_channels_only),
+		WORLD_TEST(labels_tell_accents_but_not_case_apart),
+		WORLD_TEST(no_character_in_a_query_is_too_much_for_the_database),
+		WORLD_TEST(of_two_changes_with_the_same_tag_one_wins),
+		WORLD_TEST(what_has_a_tag_is_not_sent_twice),
+		WORLD_TEST(an_asset_is_taken_out_only_of_channels_that_one_may_put_into),
+		WORLD_TEST(what_is_soft_deleted_is_shown_to_those_who_may_recover_it),
 		WORLD_TEST(permissions_name_the_channels_they_come_from),
 		WORLD_TEST(lists_page_by_number_and_by_cursor_alike),
 		WORLD_TEST(filters_join_by_plus_and_refuse_what_they_do_not_know),

@@ -174,7 +174,7 @@ static void
 an_unknown_realm_is_404(void **state)
 {
 	struct world *w = *state;
-	static const char *const names[] = { "nobody", "T1", "t1%20", "%2e%2e%2f", "a'b" };
+	static const char *const names[] = { "nobody", "T1", "t1%20", "%2e%2e%2f", "a'b", "%C3%A4" };
 	struct req *r;
 	size_t i;
 

@@ -2,10 +2,12 @@
 /* /v2/uploads as a client sees it, and what kinothek-upload does with the bytes in between. */
 #include <sys/stat.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/asset.h"
 #include "core/store.h"
 #include "fcgi/upload/put.h"
 #include "tests/world.h"
@@ -15,7 +17,7 @@
 #define CLIP_SIZE ((int64_t)sizeof(CLIP) - 1)
 
 /* A body as it comes from a connection. */
-struct body { const char *bytes; int64_t size, at; bool broken; void (*between)(void *); void *user; };
+struct body { const char *bytes; int64_t size, at; bool broken; unsigned nap; void (*between)(void *); void *user; };
 
 static int
 body_read(void *user, char *bytes, int n)
@@ -27,6 +29,8 @@ body_read(void *user, char *bytes, int n)
 		b->between(b->user);
 		b->between = NULL;
 	}
+	if (b->nap > 0)
+		usleep(b->nap * 1000);
 	if (n > 7)
 		n = 7;
 	n = left < n ? (int)left : n;
@@ -84,7 +88,7 @@ send_body(struct world *w, const char *upload, struct body *b, int64_t length)
 	struct put *p = NEW(w->mem, struct put);
 
 	*p = (struct put){ .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .ticket = upload + UUID_TEXT,
-	    .length = length, .read = body_read, .whole = body_whole, .user = b };
+	    .length = length, .window = b->nap > 0 ? 60 : 0, .read = body_read, .whole = body_whole, .user = b };
 	put_run(p);
 	return p;
 }
@@ -341,16 +345,22 @@ static void
 an_asset_goes_only_into_a_channel_its_uploader_may_put_into(void **state)
 {
 	struct world *w = *state, *other = world_other(w);
+	struct uuid who;
 	const char *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	const char *demoted = world_member(w, "ViewChannel CreateContent", "Contributor", &who);
 	const char *contributor = world_member(w, "ViewChannel CreateContent", "Contributor", NULL);
-	const char *upload = new_upload_as(w, viewer, "{\"fileName\":\"a.mp4\"}");
+	const char *upload = new_upload_as(w, demoted, "{\"fileName\":\"a.mp4\"}");
 	struct req *r;
 
+	assert_int_equal(call_as(w, viewer, "POST", "/v2/uploads", "{\"fileName\":\"a.mp4\"}")->status, 403);
+	db_run(w->db, "UPDATE memberships SET role = 'Viewer' WHERE principal_id = ?", ARGS(ID(who)));
+	audience_changed(w->db, w->tenant_id);
 	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
-	assert_int_equal(call_as(w, viewer, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 403);
-	r = call_as(w, viewer, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem, "{\"channelId\":\"%s\"}",
+	assert_int_equal(call_as(w, demoted, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 403);
+	r = call_as(w, demoted, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem, "{\"channelId\":\"%s\"}",
 	    uuid_text(w->mem, other->channel_id)));
-	assert_int_equal(r->status, 404);
+	assert_int_equal(r->status, 422);
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "/channelId");
 	assert_string_equal(status_of(w, upload), "uploaded");
 
 	upload = new_upload_as(w, contributor, "{\"fileName\":\"a.mp4\"}");
@@ -538,6 +548,134 @@ of_two_transfers_at_once_the_later_one_counts(void **state)
 }
 
 static void
+make_part(struct world *w, const char *upload, const char *name)
+{
+	FILE *f = fopen(store_path(w->mem, arena_printf(w->mem, "uploads/%s/%s", id_of(w, upload), name)), "w");
+
+	assert_non_null(f);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void
+a_transfer_deletes_the_files_of_earlier_ones_but_not_of_a_later_one(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	const char *dir = arena_printf(w->mem, "uploads/%s", id_of(w, upload));
+
+	assert_int_equal(mkdir(store_path(w->mem, dir), 0700), 0);
+	db_run(w->db, "UPDATE uploads SET attempt = 8 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
+	make_part(w, upload, "8");
+	make_part(w, upload, "10");
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "%s/8", dir)), -1);
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "%s/10", dir)), 0);
+}
+
+static void
+quota(struct world *w, int64_t bytes)
+{
+	db_run(w->db, "UPDATE tenants SET storage_quota = ? WHERE id = ?", ARGS(INT(bytes), ID(w->tenant_id)));
+}
+
+static void
+a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w), *declared = new_upload_as(w, w->token, "{\"fileName\":\"a\",\"fileSize\":10}");
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE };
+
+	quota(w, CLIP_SIZE + 9);
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_NO_SPACE);
+	assert_int_equal(b.at, 0);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_no_parts(w, upload);
+	quota(w, 9);
+	assert_int_equal(send_bytes(w, declared, CLIP, 10), ERR_NO_SPACE);
+	quota(w, 0);
+	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NO_SPACE);
+	assert_int_equal(b.at, 0);
+	quota(w, CLIP_SIZE + 10);
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_NONE);
+}
+
+static void
+a_body_of_unknown_length_ends_where_the_quota_does(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE };
+
+	quota(w, CLIP_SIZE - 1);
+	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NO_SPACE);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_no_parts(w, upload);
+	quota(w, CLIP_SIZE);
+	b.at = 0;
+	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NONE);
+}
+
+static void
+transfers_at_once_do_not_pass_the_quota_together(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct rival rival = { w, new_upload(w), ERR_INTERNAL };
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
+
+	quota(w, 2 * CLIP_SIZE);
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_NO_SPACE);
+	assert_int_equal(rival.error, ERR_NONE);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_int_equal(store_size(w->mem, original(w, upload)), -1);
+}
+
+struct look { struct world *w; const char *upload; int64_t blocks; };
+
+static void
+look_at_blocks(void *user)
+{
+	struct look *l = user;
+	struct stat st;
+
+	assert_int_equal(stat(store_path(l->w->mem, arena_printf(l->w->mem, "uploads/%s/1", id_of(l->w, l->upload))), &st), 0);
+	l->blocks = (int64_t)st.st_blocks * 512;
+}
+
+static void
+no_disk_is_kept_for_bytes_that_the_quota_does_not_count(void **state)
+{
+	enum { LENGTH = 16 << 20 };
+	struct world *w = *state;
+	struct look look = { w, new_upload(w), 0 };
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = look_at_blocks, .user = &look };
+
+	quota(w, LENGTH);
+	assert_int_equal(send_body(w, look.upload, &b, LENGTH)->error, ERR_INCOMPLETE_BODY);
+	assert_true(look.blocks < LENGTH);
+	look.upload = new_upload_as(w, w->token, arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%d}", LENGTH));
+	b.at = 0;
+	b.between = look_at_blocks;
+	assert_int_equal(send_body(w, look.upload, &b, LENGTH)->error, ERR_INCOMPLETE_BODY);
+	assert_true(look.blocks >= LENGTH);
+}
+
+static void
+a_body_that_only_trickles_is_given_up(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .nap = 20 };
+	struct put *p = send_body(w, upload, &b, CLIP_SIZE);
+
+	assert_int_equal(p->error, ERR_INCOMPLETE_BODY);
+	assert_non_null(strstr(p->detail, "too slowly"));
+	assert_true(b.at < CLIP_SIZE);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_no_parts(w, upload);
+}
+
+static void
 rival_cancels(void *user)
 {
 	struct rival *v = user;
@@ -626,6 +764,12 @@ main(void)
 		WORLD_TEST(only_the_ticket_opens_an_upload_and_only_until_the_file_is_there),
 		WORLD_TEST(a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again),
 		WORLD_TEST(of_two_transfers_at_once_the_later_one_counts),
+		WORLD_TEST(a_transfer_deletes_the_files_of_earlier_ones_but_not_of_a_later_one),
+		WORLD_TEST(a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte),
+		WORLD_TEST(a_body_of_unknown_length_ends_where_the_quota_does),
+		WORLD_TEST(transfers_at_once_do_not_pass_the_quota_together),
+		WORLD_TEST(no_disk_is_kept_for_bytes_that_the_quota_does_not_count),
+		WORLD_TEST(a_body_that_only_trickles_is_given_up),
 		WORLD_TEST(a_transfer_that_is_cancelled_meanwhile_stores_nothing),
 		WORLD_TEST(content_that_is_no_medium_ends_the_upload_with_a_reason),
 		WORLD_TEST(if_match_guards_an_upload),

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The connection: kinds through columns, sticky failures, lost connections, lists. */
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/world.h"
 
@@ -140,6 +147,75 @@ a_deadlock_asks_to_begin_again(void **state)
 }
 
 static void
+relay(int listening, const char *socket_name)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
+	char bytes[4096];
+	ssize_t n;
+	int i;
+
+	strcpy(to.sun_path, socket_name);
+	while ((p[0].fd = accept(listening, NULL, NULL)) >= 0) {
+		p[1].fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		n = connect(p[1].fd, (struct sockaddr *)&to, sizeof(to)) == 0;
+		while (n > 0 && poll(p, 2, -1) > 0)
+			for (i = 0; i < 2 && n > 0; i++)
+				if (p[i].revents != 0 && (n = read(p[i].fd, bytes, sizeof(bytes))) > 0)
+					n = write(p[!i].fd, bytes, (size_t)n);
+		close(p[0].fd);
+		close(p[1].fd);
+	}
+}
+
+/* The server of the tests has only a socket: this is its port.  The process to end. */
+static pid_t
+with_port(const char *socket_name, int *port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t size = sizeof(at);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	pid_t pid;
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+	*port = ntohs(at.sin_port);
+	pid = fork();
+	if (pid == 0) {
+		relay(fd, socket_name);
+		_exit(1);
+	}
+	close(fd);
+	return pid;
+}
+
+static void
+a_host_may_bring_its_port_and_the_first_that_answers_is_taken(void **state)
+{
+	/* In front of the port, or of nothing: then it is db.port. */
+	static const char *const hosts[] = { "127.0.0.1", "[127.0.0.1]", "nowhere.invalid,127.0.0.1:1,127.0.0.1" };
+	struct world *w = *state;
+	int port;
+	pid_t pid = with_port(w->conf->db_socket, &port);
+	size_t i;
+
+	for (i = 0; i < 2 * sizeof(hosts) / sizeof(hosts[0]); i++) {
+		struct conf conf = *w->conf;
+		struct db *db;
+
+		conf.db_hosts = i % 2 ? arena_printf(w->mem, "%s:%d", hosts[i / 2], port) : hosts[i / 2];
+		conf.db_port = i % 2 ? 1 : port;
+		db = db_open(&conf);
+		db_use(db, w->mem);
+		assert_int_equal(db_number(db, "SELECT 7", NO_ARGS, -1), 7);
+		db_close(db);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void
 a_cursor_walks_every_row_once_in_any_order(void **state)
 {
 	static const char *const sorts[] = { NULL, "name", "name:desc", "n", "n:desc", "size", "size:desc" };
@@ -183,6 +259,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_deadlock_asks_to_begin_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_host_may_bring_its_port_and_the_first_that_answers_is_taken, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(a_cursor_walks_every_row_once_in_any_order, with_table, world_teardown),
 	};
 

@@ -27,7 +27,7 @@ static char dir[] = "/tmp/kinothek-listen-XXXXXX", path[64];
 static int
 serve(int argc, char **argv)
 {
-	static struct listen l = { .grace = 5 };
+	static struct listen l = { .grace = 5, .otherwise = 3 };
 	char text[16] = "";
 	int fd, i;
 
@@ -251,6 +251,40 @@ a_socket_of_systemd_is_served_also_after_sighup(void **state)
 	unlink(path);
 }
 
+/* Processes that answer when all are wanted at once. */
+static int
+workers_seen(void)
+{
+	int fd[9], pid[9], i, j, n = 0;
+
+	for (i = 0; i < 9; i++)
+		fd[i] = ask("100");
+	for (i = 0; i < 9; i++) {
+		pid[i] = answer(fd[i]);
+		assert_true(pid[i] > 0);
+		for (j = 0; j < i && pid[j] != pid[i]; j++)
+			;
+		n += j == i;
+	}
+	return n;
+}
+
+static void
+the_workers_of_a_master_that_was_not_told_are_as_many_after_sighup(void **state)
+{
+	int sock = listening_socket();
+	pid_t master = start_with(sock, true, (char *const[]){ NULL });
+
+	assert_int_equal(workers_seen(), 3);
+	kill(master, SIGHUP);
+	usleep(200000);
+	assert_int_equal(workers_seen(), 3);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+	close(sock);
+	unlink(path);
+}
+
 static void
 a_socket_in_use_is_not_taken(void **state)
 {
@@ -342,6 +376,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_request_waits_in_an_inherited_socket_while_the_servers_change),
 		cmocka_unit_test(a_socket_on_fd_0_is_served_without_a_master),
 		cmocka_unit_test(a_socket_of_systemd_is_served_also_after_sighup),
+		cmocka_unit_test(the_workers_of_a_master_that_was_not_told_are_as_many_after_sighup),
 		cmocka_unit_test(a_socket_in_use_is_not_taken),
 		cmocka_unit_test(who_listens_only_for_a_moment_longer_is_waited_for),
 		cmocka_unit_test(wrong_options_end_with_a_usage_error),

@@ -150,10 +150,33 @@ signing_takes_about_a_microsecond(void **state)
 	print_message("play_prefix: %.2f us\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 2e7);
 }
 
+static void
+the_token_of_a_page_opens_no_file_and_that_of_a_file_no_page(void **state)
+{
+	char page[PAGE_TOKEN_MAX], prefix[PLAY_PREFIX_MAX], path[PLAY_PREFIX_MAX];
+	const char *token, *file;
+	struct uuid id, cat;
+
+	assert_true(uuid_parse(CAT, &cat));
+	page_token(&conf, cat, now, page);
+	assert_true(page_opens(&conf, page, cat, now));
+	assert_false(page_opens(&conf, page, (struct uuid){ { 1 } }, now));
+	assert_true(page_opens(&conf, page, cat, (struct moment){ play_expiry(&conf, now) * 1000 }));
+	assert_false(page_opens(&conf, page, cat, (struct moment){ play_expiry(&conf, now) * 1000 + 1000 }));
+	snprintf(path, sizeof(path), "/play/%s/" CAT "/a.m4s", page);
+	assert_int_equal(play_check(&conf, path, now, &id, &file), PLAY_REFUSED);
+	token = strstr(play_prefix(&conf, cat, now, prefix), "/play/") + 6;
+	snprintf(page, sizeof(page), "%.*s", (int)strcspn(token, "/"), token);
+	assert_false(page_opens(&conf, page, cat, now));
+	assert_false(page_opens(&conf, "", cat, now));
+	assert_false(page_opens(&conf, "1790004000", cat, now));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_token_of_a_page_opens_no_file_and_that_of_a_file_no_page),
 		cmocka_unit_test(the_signature_is_the_documented_one),
 		cmocka_unit_test(an_address_opens_the_files_of_its_asset),
 		cmocka_unit_test(no_spelling_of_a_path_leads_out_of_the_asset),

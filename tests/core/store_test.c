@@ -97,31 +97,6 @@ a_link_is_never_put(void **state)
 	assert_int_equal(symlink("/etc/passwd", at("work/link")), 0);
 	assert_false(store_put(mem, at("work/link"), "play/m/passwd"));
 	assert_int_equal(store_size(mem, "play/m/passwd"), -1);
-	assert_int_equal(mkdir(at("work/dir"), 0700), 0);
-	assert_int_equal(symlink("/etc/passwd", at("work/dir/link")), 0);
-	assert_false(store_put_dir(mem, at("work/dir"), "play/m/dir"));
-	assert_int_equal(errno, EINVAL);
-	assert_int_equal(access(store_path(mem, "play/m/dir"), F_OK), -1);
-}
-
-static void
-a_directory_replaces_the_older_one_of_its_key_as_a_whole(void **state)
-{
-	assert_int_equal(mkdir(at("work/d"), 0700), 0);
-	assert_int_equal(mkdir(at("work/d/sub"), 0700), 0);
-	file_of("work/d/old", "old");
-	file_of("work/d/sub/both", "1");
-	assert_true(store_put_dir(mem, at("work/d"), "play/m/d"));
-	assert_holds("play/m/d/sub/both", "1");
-	assert_int_equal(mode_of("play/m/d/sub"), 0755);
-	assert_int_equal(mode_of("play/m/d/sub/both"), 0644);
-
-	assert_int_equal(mkdir(at("work/d"), 0700), 0);
-	file_of("work/d/new", "new");
-	assert_true(store_put_dir(mem, at("work/d"), "play/m/d"));
-	assert_holds("play/m/d/new", "new");
-	assert_int_equal(store_size(mem, "play/m/d/old"), -1);
-	assert_int_equal(access(at("work/d"), F_OK), -1);
 }
 
 static void
@@ -240,7 +215,6 @@ main(void)
 		cmocka_unit_test(a_file_that_is_put_lies_at_its_key_and_nowhere_else),
 		cmocka_unit_test(only_what_is_below_play_can_be_read_by_the_web_server),
 		cmocka_unit_test(a_link_is_never_put),
-		cmocka_unit_test(a_directory_replaces_the_older_one_of_its_key_as_a_whole),
 		cmocka_unit_test(bytes_are_written_whole_and_leave_no_scratch),
 		cmocka_unit_test(a_tree_is_deleted_and_deleting_nothing_is_fine),
 		cmocka_unit_test(a_failed_write_is_reported_and_leaves_nothing),
