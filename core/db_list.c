@@ -130,8 +130,9 @@ value_arg(struct query *q, const struct field *f, const char *value, struct arg 
 		    (struct arg){ .kind = ARG_END };
 		break;
 	default:
-		*out = !suits(f, value) ? (struct arg){ .kind = ARG_END } : f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value, strlen(value))) ? STR(value) :
-		    (struct arg){ .kind = ARG_END };
+		*out = (struct arg){ .kind = ARG_END };
+		if (suits(f, value) && (f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value, strlen(value)))))
+			*out = STR(value);
 	}
 	if (out->kind == ARG_END)
 		refuse(q, "filter", f->one_of != NULL ? arena_printf(q->mem, "%s is one of: %s",
