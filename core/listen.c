@@ -2,6 +2,7 @@
 /* Listening socket, prefork master, signals. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -235,6 +236,19 @@ worker_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/*
+ * A read with a time limit is not begun again after a signal, whatever SA_RESTART says (signal(7)): a request whose first
+ * bytes are still on their way when we are asked to stop would be lost.
+ */
+static void
+wait_for_request(int fd, int timeout)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (poll(&p, 1, timeout * 1000) < 0 && errno == EINTR)
+		;
+}
+
 int
 listen_accept(int timeout)
 {
@@ -245,6 +259,7 @@ listen_accept(int timeout)
 	while (!stopping) {
 		fd = accept4(0, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
+			wait_for_request(fd, timeout);
 			setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 			setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 			return fd;
