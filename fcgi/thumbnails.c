@@ -104,8 +104,10 @@ thumbnail_put(struct req *r)
 	if (store_free() < (int64_t)f.n)
 		return refuse(r, ERR_NO_SPACE, NULL);
 	if (!store_write(r->mem, f.bytes, f.n, arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name))) {
+		enum error e = errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL;
+
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
-		return refuse(r, errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL, NULL);
+		return refuse(r, e, NULL);
 	}
 	old = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ? FOR UPDATE", ARGS(ID(r->id[0])));
 	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, custom_thumbnail_width = ?, "
