@@ -14,7 +14,7 @@
 
 #include "cli/cli.h"
 #include "cli/setup.h"
-#include "core/document.h"
+#include "media/document.h"
 #include "core/jail.h"
 #include "core/migrate.h"
 

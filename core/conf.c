@@ -8,7 +8,6 @@
 #include <sysexits.h>
 
 #include "core/arena.h"
-#include "core/av.h"
 #include "core/conf.h"
 #include "core/text.h"
 
@@ -330,9 +329,8 @@ set_list(struct reading *in, const struct setting *s, const char *value)
 			continue;
 		if (!s->item(item))
 			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item, s->choices));
-		/* The size of the original may come on top. */
-		if (s->item == item_rung && ++n == AV_RUNGS)
-			return fail(in, s, arena_printf(conf_mem(), "cannot hold more than %d heights", AV_RUNGS - 1));
+		if (s->item == item_rung && ++n > CONF_HEIGHTS)
+			return fail(in, s, arena_printf(conf_mem(), "cannot hold more than %d heights", CONF_HEIGHTS));
 		all = arena_printf(conf_mem(), "%s%s%s", all, all[0] == '\0' ? "" : ",", item);
 	}
 	return keep(in, s, all);

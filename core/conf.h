@@ -14,6 +14,8 @@
 /* The model of the built-in speech engine, unless engine.transcribe.model names another. */
 #define SPEECH_MODEL "/usr/share/pocketsphinx/model/en-us"
 
+enum { CONF_HEIGHTS = 7 };		/* that video.rungs may hold */
+
 struct conf {
 	const char *public_url;			/* without a slash at its end */
 	const char *data_dir, *run_dir;

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "core/asset.h"
-#include "core/image.h"
+#include "media/image.h"
 #include "core/job.h"
 #include "core/log.h"
 #include "core/store.h"

@@ -2,7 +2,7 @@
 /* /v2/media/{mediaId}/metadata/transcripts: what is said, and files of it */
 #include <string.h>
 
-#include "core/transcript.h"
+#include "media/transcript.h"
 #include "fcgi/access.h"
 
 enum { NAME_MAX_CHARACTERS = 100 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-image: reads one stranger's picture or office file.  Started by the jobs in the jail, see core/image.h; the file
+ * kinothek-image: reads one stranger's picture or office file.  Started by the jobs in the jail, see media/image.h; the file
  * is standard input, what it makes goes to the working directory, what it finds out to standard output.  The exit status
  * is the number of the reason, 0 when all went well.
  */
@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/image.h"
-#include "core/office.h"
+#include "media/image.h"
+#include "media/office.h"
 #include "core/text.h"
 
 #define TEXT_MAX (7u << 20)

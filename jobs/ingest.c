@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/av.h"
-#include "core/document.h"
-#include "core/image.h"
-#include "core/sniff.h"
+#include "media/av.h"
+#include "media/document.h"
+#include "media/image.h"
+#include "media/sniff.h"
 #include "core/store.h"
 #include "jobs/step.h"
 

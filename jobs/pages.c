@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/document.h"
-#include "core/sniff.h"
+#include "media/document.h"
+#include "media/sniff.h"
 #include "core/store.h"
 #include "jobs/pictures.h"
 #include "jobs/step.h"

@@ -3,7 +3,7 @@
 #ifndef JOBS_PICTURES_H
 #define JOBS_PICTURES_H
 
-#include "core/image.h"
+#include "media/image.h"
 #include "jobs/run.h"
 
 /* Moves the files from the work directory to the generation's.  False with errno. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/playlist.h"
+#include "media/playlist.h"
 #include "core/store.h"
 #include "jobs/step.h"
 

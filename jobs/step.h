@@ -4,7 +4,7 @@
 #define JOBS_STEP_H
 
 #include "core/asset.h"
-#include "core/av.h"
+#include "media/av.h"
 #include "jobs/run.h"
 
 /* Ends the transaction before the slow work; from then on ffmpeg's progress tells the runner that the step is alive. */

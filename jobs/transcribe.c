@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/asset.h"
-#include "core/av.h"
+#include "media/av.h"
 #include "core/store.h"
 #include "jobs/engines/engine.h"
 #include "jobs/step.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/sniff.h"
+#include "media/sniff.h"
 #include "core/store.h"
 #include "jobs/pictures.h"
 #include "jobs/step.h"

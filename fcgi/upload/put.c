@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/sniff.h"
+#include "media/sniff.h"
 #include "core/store.h"
 #include "fcgi/upload/put.h"
 

@@ -12,7 +12,7 @@
 #include "core/arena.h"
 #include "core/conf.h"
 #include "core/reasons.h"
-#include "core/transcript.h"
+#include "media/transcript.h"
 #include "jobs/engines/vad.h"
 #include "jobs/run.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/transcript.h"
+#include "media/transcript.h"
 #include "tests/world.h"
 
 /* A transcript of two paragraphs; the second has a speaker. */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/av.h"
+#include "media/av.h"
 #include "core/buf.h"
 
 static double

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of strangers, as far as they are read outside the sandbox: type by content, and the sizes in picture headers. */
-#include "core/image.h"
-#include "core/sniff.h"
+#include "media/image.h"
+#include "media/sniff.h"
 #include "tests/fuzz/fuzz.h"
 
 int

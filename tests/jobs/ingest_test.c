@@ -12,7 +12,7 @@
 #include "core/asset.h"
 #include "core/jail.h"
 #include "core/play.h"
-#include "core/sniff.h"
+#include "media/sniff.h"
 #include "core/store.h"
 #include "jobs/runner.h"
 #include "tests/world.h"

@@ -10,7 +10,7 @@
 
 #include "core/asset.h"
 #include "core/job.h"
-#include "core/playlist.h"
+#include "media/playlist.h"
 #include "core/store.h"
 #include "jobs/step.h"
 #include "tests/world.h"

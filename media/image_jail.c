@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/image.h"
+#include "media/image.h"
 #include "core/jail.h"
 #include "core/store.h"
 

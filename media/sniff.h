@@ -9,8 +9,8 @@
  * Nothing is decoded or inflated and no library is asked, so any program may call it.  Containers that may hold picture or
  * sound (MP4, Matroska, Ogg, ASF, MPEG-TS) give a provisional type; the probe of `ingest` decides (see `either`).
  */
-#ifndef CORE_SNIFF_H
-#define CORE_SNIFF_H
+#ifndef MEDIA_SNIFF_H
+#define MEDIA_SNIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/playlist.h"
+#include "media/playlist.h"
 
 /* Length of a segment as presented: priming that players drop belongs to no segment. */
 static int64_t

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/transcript.h"
+#include "media/transcript.h"
 
 /* Characters and milliseconds. */
 enum {

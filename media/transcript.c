@@ -5,7 +5,7 @@
 #include <unicode/uloc.h>
 #include <unicode/ustring.h>
 
-#include "core/transcript.h"
+#include "media/transcript.h"
 
 /* A paragraph ends at a long pause; from ENOUGH characters on at a short pause or the end of a sentence; at FULL
  * characters anywhere. */

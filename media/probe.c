@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/av_run.h"
+#include "media/av_run.h"
 #include "core/record.h"
-#include "core/sniff.h"
+#include "media/sniff.h"
 
 enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
 enum { REPEATS_MAX = 4, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */

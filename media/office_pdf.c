@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "core/office.h"
+#include "media/office.h"
 
 #if __has_include(<LibreOfficeKit/LibreOfficeKitInit.h>)
 #include <LibreOfficeKit/LibreOfficeKitInit.h>

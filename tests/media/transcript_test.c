@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/transcript.h"
+#include "media/transcript.h"
 
 enum { MEM = 256 << 20 };
 

@@ -3,8 +3,8 @@
  * What is said in a recording: from the segments of an engine to paragraphs, and from those to files for people and
  * players.  Text is never touched: no case, punctuation or word that the engine did not give.
  */
-#ifndef CORE_TRANSCRIPT_H
-#define CORE_TRANSCRIPT_H
+#ifndef MEDIA_TRANSCRIPT_H
+#define MEDIA_TRANSCRIPT_H
 
 #include <stdbool.h>
 #include <stddef.h>

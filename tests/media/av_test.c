@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "core/av.h"
-#include "core/fragments.h"
+#include "media/av.h"
+#include "media/fragments.h"
 #include "core/jail.h"
 
 struct place { struct arena *mem; char dir[64]; };

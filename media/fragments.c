@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/fragments.h"
+#include "media/fragments.h"
 
 enum { FRAGMENTS_MAX = 100000, BOX_MAX = 32 << 20 };
 

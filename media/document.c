@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "core/buf.h"
-#include "core/document.h"
-#include "core/image.h"
+#include "media/document.h"
+#include "media/image.h"
 #include "core/jail.h"
 #include "core/log.h"
 #include "core/text.h"

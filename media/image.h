@@ -5,8 +5,8 @@
  * image_jail.c starts kinothek-image in the jail and reads its answers: for the jobs.
  * image.c decodes and draws with ImageMagick: linked into kinothek-image alone.
  */
-#ifndef CORE_IMAGE_H
-#define CORE_IMAGE_H
+#ifndef MEDIA_IMAGE_H
+#define MEDIA_IMAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 #pragma GCC diagnostic pop
 
 #include "core/buf.h"
-#include "core/image.h"
+#include "media/image.h"
 
 /*
  * Ours, not the system's: it is in the program, so that no missing file can open what it closes.  Coders are allowed by

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* core/image*.c: headers by hand, pictures made by ImageMagick, decoded by the built kinothek-image in the jail. */
+/* media/image*.c: headers by hand, pictures made by ImageMagick, decoded by the built kinothek-image in the jail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "core/image.h"
+#include "media/image.h"
 #include "core/jail.h"
 
 #define PIXELS 100000000

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <zip.h>
 
-#include "core/office.h"
+#include "media/office.h"
 
 #define INFLATED_MAX (128u << 20)	/* of all members read together */
 #define INFLATION_MAX 32		/* of a file above that: real ones stay below 20 */

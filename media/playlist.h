@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* HLS playlists (RFC 8216, version 7), written by us: what a player is told is what lies in the files. */
-#ifndef CORE_PLAYLIST_H
-#define CORE_PLAYLIST_H
+#ifndef MEDIA_PLAYLIST_H
+#define MEDIA_PLAYLIST_H
 
 #include <stdint.h>
 
 #include "core/arena.h"
 #include "core/asset.h"
-#include "core/fragments.h"
+#include "media/fragments.h"
 
 /* The media playlist of one file with byte ranges.  The sum of EXTINF is the duration, however the segments round. */
 const char *playlist_media(struct arena *, const struct fragments *, const char *file);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/image.h"
+#include "media/image.h"
 
 struct bytes {
 	const unsigned char *p;

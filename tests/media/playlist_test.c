@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/playlist.h"
+#include "media/playlist.h"
 
 static int
 setup(void **state)

@@ -3,8 +3,8 @@
  * Where the segments lie in a fragmented MP4 (CMAF), and how long each lasts: the truth behind playlists.
  * ISO/IEC 14496-12.  One track per file; a fragment is a moof with its mdat.
  */
-#ifndef CORE_FRAGMENTS_H
-#define CORE_FRAGMENTS_H
+#ifndef MEDIA_FRAGMENTS_H
+#define MEDIA_FRAGMENTS_H
 
 #include <stdint.h>
 

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/av_run.h"
-#include "core/fragments.h"
-#include "core/playlist.h"
+#include "media/av_run.h"
+#include "media/fragments.h"
+#include "media/playlist.h"
 #include "core/store.h"
 #include "core/text.h"
 

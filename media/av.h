@@ -8,14 +8,15 @@
  *	if (f == NULL)
  *		return job_give_up(j, fault.reason, "%s", fault.detail);
  */
-#ifndef CORE_AV_H
-#define CORE_AV_H
+#ifndef MEDIA_AV_H
+#define MEDIA_AV_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/conf.h"
 #include "core/reasons.h"
 
 /* Why something could not be done; detail is one sentence for the user. */
@@ -68,7 +69,7 @@ const char *av_json(struct arena *, const struct av_file *);
 
 /* One size to be made.  The number in the label is the short side: "360p". */
 struct av_rung { int width, height; const char *label; int64_t max_rate; };
-enum { AV_RUNGS = 8 };
+enum { AV_RUNGS = CONF_HEIGHTS + 1 };	/* the size of the original may come on top */
 
 /* The sizes for this picture, largest first: those of `heights` ("1080,720,360") that are not above the source, the
  * source's own size when it lies well between two of them or below all. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How core/av*.c start ffmpeg and ffprobe.  Nobody else includes this. */
-#ifndef CORE_AV_RUN_H
-#define CORE_AV_RUN_H
+/* How media/av*.c start ffmpeg and ffprobe.  Nobody else includes this. */
+#ifndef MEDIA_AV_RUN_H
+#define MEDIA_AV_RUN_H
 
-#include "core/av.h"
+#include "media/av.h"
 #include "core/jail.h"
 
 struct av_tool {

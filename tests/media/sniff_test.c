@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* core/sniff.c: small files made by hand, and real ones made by ffmpeg and ImageMagick. */
+/* media/sniff.c: small files made by hand, and real ones made by ffmpeg and ImageMagick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "core/sniff.h"
+#include "media/sniff.h"
 
 static char home[] = "/tmp/kinothek-sniff-XXXXXX";
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/sniff.h"
+#include "media/sniff.h"
 
 #define HEAD 65536
 #define DIRECTORY_MAX (256 * 1024)	/* of a ZIP's central directory: office files have far less */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Office files: their text, read straight from ZIP and XML, and PDF of them.  For kinothek-image, which runs in the jail. */
-#ifndef CORE_OFFICE_H
-#define CORE_OFFICE_H
+#ifndef MEDIA_OFFICE_H
+#define MEDIA_OFFICE_H
 
 #include <stddef.h>
 

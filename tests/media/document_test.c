@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* core/document.c and core/office.c: files made here, read by poppler and the built kinothek-image in the jail. */
+/* media/document.c and media/office.c: files made here, read by poppler and the built kinothek-image in the jail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,8 +12,8 @@
 #include <zip.h>
 
 #include "core/buf.h"
-#include "core/document.h"
-#include "core/image.h"
+#include "media/document.h"
+#include "media/image.h"
 #include "core/jail.h"
 
 static char home[] = "/tmp/kinothek-document-XXXXXX";

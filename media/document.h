@@ -3,8 +3,8 @@
  * Documents: pages, text and a picture of the first page.  PDF goes to poppler's programs, office files to LibreOffice where
  * it is installed, else their text is read directly; all of it in the jail.
  */
-#ifndef CORE_DOCUMENT_H
-#define CORE_DOCUMENT_H
+#ifndef MEDIA_DOCUMENT_H
+#define MEDIA_DOCUMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/av_run.h"
-#include "core/fragments.h"
+#include "media/av_run.h"
+#include "media/fragments.h"
 
 enum { TILE_SIDE = 160, TILES_MAX = 100, COLUMNS_MAX = 10, LOOK_W = 64, LOOK_H = 36 };
 

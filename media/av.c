@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/av_run.h"
+#include "media/av_run.h"
 
 /* Containers of media only: nothing that names other files (hls, concat, dash, sdp, image2) or is a script. */
 static const char formats[] = "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,"
