@@ -4,8 +4,7 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
-#include "core/asset.h"
-#include "core/token.h"
+#include "core/role.h"
 
 struct client_row {
 	struct uuid id;
@@ -23,18 +22,6 @@ static const struct field client_row_fields[] = {
 	FIELD(struct client_row, updated_at, .doc = "When its secret was made"),
 };
 static const struct record client_row_record = RECORD("ClientRow", struct client_row, client_row_fields);
-
-/* Roles, and the scopes that make sense with them. */
-static const struct {
-	const char *name;
-	unsigned scopes;
-} roles[] = {
-	{ "Viewer", SCOPE_BIT(SCOPE_VIEW_CHANNEL) | SCOPE_BIT(SCOPE_VIEW_METADATA) },
-	{ "Contributor",
-	    SCOPE_BIT(SCOPE_VIEW_CHANNEL) | SCOPE_BIT(SCOPE_VIEW_METADATA) | SCOPE_BIT(SCOPE_CREATE_CONTENT) },
-	{ "Publisher", ~0U },
-	{ "Channel Owner", ~0U },
-};
 
 static const char *
 scopes_text(struct arena *mem, unsigned bits)
@@ -85,7 +72,7 @@ client_insert(struct cli *c, const struct new_client *k)
 		db_run(c->db,
 		    "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
 		    ARGS(ID(k->channel_id), ID(k->id), STR(k->role), now));
-		audience_changed(c->db, k->tenant_id);
+		role_changed(c->db, k->tenant_id);
 	}
 	return 0;
 }
@@ -135,9 +122,8 @@ take_scopes(const struct cli *c, struct new_client *k)
 		return k->scopes[0] == '\0' ? cli_fail(c, EX_USAGE, "--scopes is empty") : 0;
 	}
 	k->scopes = client_all_scopes(c->mem);
-	for (i = 0; k->role != NULL && i < sizeof(roles) / sizeof(roles[0]); i++)
-		if (strcmp(roles[i].name, k->role) == 0)
-			k->scopes = scopes_text(c->mem, roles[i].scopes);
+	if (k->role != NULL)
+		k->scopes = scopes_text(c->mem, role_permissions(k->role));
 	return 0;
 }
 
@@ -145,7 +131,6 @@ static int
 take_role(const struct cli *c, struct new_client *k)
 {
 	const char *role = cli_option(c, "role"), *channel = cli_option(c, "channel");
-	size_t i;
 
 	k->super_admin = cli_option(c, "super-admin") != NULL;
 	if (k->super_admin && (role != NULL || channel != NULL))
@@ -154,11 +139,8 @@ take_role(const struct cli *c, struct new_client *k)
 	if (k->super_admin)
 		return 0;
 	k->role = role == NULL ? "Contributor" : role;
-	for (i = 0; i < sizeof(roles) / sizeof(roles[0]) && strcmp(roles[i].name, k->role) != 0; i++)
-		continue;
-	if (i == sizeof(roles) / sizeof(roles[0]))
-		return cli_fail(c, EX_USAGE,
-		    "there is no role %s; there are: Viewer, Contributor, Publisher, \"Channel Owner\"", role);
+	if (role_permissions(k->role) == 0)
+		return cli_fail(c, EX_USAGE, "there is no role %s; there are: %s", role, role_names(c->mem, SCOPE_VIEW_CHANNEL));
 	return channel == NULL || cli_id(c, channel, &k->channel_id) ? 0 : EX_USAGE;
 }
 

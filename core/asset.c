@@ -5,10 +5,6 @@
 #include "core/asset.h"
 #include "core/job.h"
 
-#define UUID_SQL(column) \
-	"LOWER(CONCAT_WS('-', SUBSTR(HEX(" column "), 1, 8), SUBSTR(HEX(" column "), 9, 4), SUBSTR(HEX(" column "), 13, 4), " \
-	"SUBSTR(HEX(" column "), 17, 4), SUBSTR(HEX(" column "), 21)))"
-
 static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, id,           .on = SERVER, .doc = "Unique id"),
 	FIELD(struct rendition_row, media_id,     .on = SERVER, .doc = "The asset"),
@@ -321,13 +317,6 @@ sum_ingest(struct db *db, struct uuid media_id)
 }
 
 void
-asset_changed(struct db *db, struct uuid media_id)
-{
-	db_run(db, "UPDATE tenant_usage SET edits = edits + 1 WHERE tenant_id = (SELECT m.tenant_id FROM media m WHERE m.id = ?)",
-	    ARGS(ID(media_id)));
-}
-
-void
 asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 {
 	/* Of two that sum up at the same time, the second then sees what the first has written. */
@@ -338,14 +327,12 @@ asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 	if (what & SUM_INGEST)
 		sum_ingest(db, media_id);
 	if (what & SUM_CHANNELS)
-		db_run(db, "UPDATE media SET channels = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_OBJECT('id', " UUID_SQL("c.id")
-		    ", 'name', c.name, 'visibility', c.visibility) ORDER BY c.id SEPARATOR ','), ']') FROM media_channels mc "
-		    "JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = media.id), '[]') WHERE id = ?", ARGS(ID(media_id)));
+		db_run(db, "UPDATE media SET channel_ids = (SELECT GROUP_CONCAT(mc.channel_id ORDER BY mc.channel_id SEPARATOR '') "
+		    "FROM media_channels mc WHERE mc.media_id = media.id) WHERE id = ?", ARGS(ID(media_id)));
 	if (what & SUM_TAGS)
 		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name, g.name_key "
 		    "SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = media.id), '[]') "
 		    "WHERE id = ?", ARGS(ID(media_id)));
-	asset_changed(db, media_id);
 }
 
 void
@@ -371,13 +358,7 @@ usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
 {
 	db_run(db, "INSERT INTO tenant_usage (tenant_id, media_count, storage_used) VALUES (?, ?, ?) "
 	    "ON DUPLICATE KEY UPDATE media_count = media_count + VALUES(media_count), storage_used = storage_used + "
-	    "VALUES(storage_used), changes = changes + 1", ARGS(ID(tenant_id), INT(media), INT(bytes)));
-}
-
-void
-audience_changed(struct db *db, struct uuid tenant_id)
-{
-	usage_add(db, tenant_id, 0, 0);
+	    "VALUES(storage_used)", ARGS(ID(tenant_id), INT(media), INT(bytes)));
 }
 
 struct uuid

@@ -60,14 +60,9 @@ void metadata_put(struct db *, struct uuid media_id, const char *kind, const cha
 void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
     const char *data);
 
-/* Adds to the tenant's running totals; also says that lists may have changed. */
+/* Adds to the tenant's running totals.  The row is one for all of the tenant: only what creates or deletes calls it, last in
+ * its transaction, so that it is held for moments. */
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
-
-/* To be called in every transaction that changes what clients see of an asset; asset_summarise() does. */
-void asset_changed(struct db *, struct uuid media_id);
-
-/* To be called when roles, visibility or channels of assets change: totals of lists are counted anew. */
-void audience_changed(struct db *, struct uuid tenant_id);
 
 /* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the job. */
 struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);

@@ -38,7 +38,6 @@ struct db {
 	struct arena *mem;
 	struct statement *buckets[128];
 	int n_statements;
-	unsigned n_connections;
 	bool in_transaction;
 	bool may_be_taken;		/* 1062 is an answer now */
 	enum db_failure failure;
@@ -152,7 +151,7 @@ fail(struct db *db, int err, const char *error, const char *sql)
 }
 
 enum db_failure db_failure(const struct db *db) { return db->failure; }
-unsigned db_connections(const struct db *db) { return db->n_connections; }
+bool db_in_transaction(const struct db *db) { return db->in_transaction; }
 int db_errno(const struct db *db) { return db->err; }
 const char *db_error(const struct db *db) { return db->error; }
 
@@ -181,7 +180,6 @@ dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 	db->my = mysql_init(NULL);
 	if (db->my == NULL)
 		abort();
-	db->n_connections++;
 	mysql_options(db->my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
 	mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
@@ -244,7 +242,7 @@ dial(struct db *db)
 static bool
 is_column(const struct field *f, bool brief)
 {
-	return (f->on & (COMPUTED | INPUT_ONLY)) == 0 && !(brief && f->on & DETAIL);
+	return (f->on & (COMPUTED | INPUT_ONLY)) == 0 && (f->on & (brief ? DETAIL : LISTED)) == 0;
 }
 
 static void
@@ -272,7 +270,7 @@ cell_type(const struct field *f)
 	switch (f->kind) {
 	case KIND_INT: case KIND_BOOL: case KIND_NUMBER: case KIND_MOMENT: case KIND_POSITION: return MYSQL_TYPE_LONGLONG;
 	case KIND_REAL: return MYSQL_TYPE_DOUBLE;
-	case KIND_UUID: return MYSQL_TYPE_BLOB;
+	case KIND_UUID: case KIND_IDS: return MYSQL_TYPE_BLOB;
 	default: return MYSQL_TYPE_STRING;
 	}
 }
@@ -474,6 +472,7 @@ put_cell(struct db *db, struct statement *s, unsigned i, void *at)
 	case KIND_MOMENT: ((struct moment *)at)->ms = c->value.n; break;
 	case KIND_POSITION: *(struct position *)at = (struct position){ c->value.n, true }; break;
 	case KIND_JSON: ((struct json *)at)->text = cell_text(db, s, i); break;
+	case KIND_IDS: *(struct ids *)at = (struct ids){ (struct uuid *)(void *)(uintptr_t)cell_text(db, s, i), c->length / sizeof(struct uuid) }; break;
 	case KIND_STRINGS: *(struct strings *)at = strings_parse(db->mem, cell_text(db, s, i)); break;
 	case KIND_NESTED: ((struct nested *)at)->row = record_parse(db->mem, f->of, cell_text(db, s, i)); break;
 	case KIND_LIST: *(struct list *)at = record_parse_list(db->mem, f->of, cell_text(db, s, i)); break;
@@ -538,6 +537,14 @@ db_row(struct db *db, const struct record *r, const char *from, const struct arg
 	size_t n;
 
 	return db_rows_suffix(db, r, from, "", args, false, 1, &n);
+}
+
+void *
+db_row_suffix(struct db *db, const struct record *r, const char *from, const char *suffix, const struct arg *args)
+{
+	size_t n;
+
+	return db_rows_suffix(db, r, from, suffix, args, false, 1, &n);
 }
 
 void *
@@ -637,6 +644,7 @@ field_arg(struct db *db, const struct field *f, const void *row)
 	case KIND_UUID: return ID(*(const struct uuid *)at);
 	case KIND_MOMENT: return TIME(*(const struct moment *)at);
 	case KIND_POSITION: return ((const struct position *)at)->set ? INT(((const struct position *)at)->ms) : STR(NULL);
+	case KIND_IDS: return BYTES(((const struct ids *)at)->at, ((const struct ids *)at)->n * sizeof(struct uuid));
 	case KIND_JSON: return STR(((const struct json *)at)->text);
 	case KIND_STRINGS: if (((const struct strings *)at)->at == NULL) return STR(NULL); break;
 	case KIND_NESTED: if (((const struct nested *)at)->row == NULL) return STR(NULL); break;

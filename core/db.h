@@ -57,6 +57,8 @@ struct arena *db_arena(struct db *);
 
 /* The first row as a new struct, or NULL: no row, or failed. */
 void *db_row(struct db *, const struct record *, const char *from, const struct arg *);
+/* The same with a further literal behind `from`. */
+void *db_row_suffix(struct db *, const struct record *, const char *from, const char *suffix, const struct arg *);
 /* All rows, one array.  *n is 0 and the result NULL when there are none. */
 void *db_rows(struct db *, const struct record *, const char *from, const struct arg *, size_t *n);
 
@@ -84,6 +86,9 @@ void *db_list(struct db *, const struct record *, const char *from, const struct
 /* Is name=value one of the conditions of a filter?  NULL: no filter. */
 bool db_filters_for(const char *filter, const char *name, const char *value);
 
+/* The value of the i-th condition on a property, whatever its operator, or NULL. */
+const char *db_filter_value(struct arena *, const char *filter, const char *name, size_t i);
+
 /* INSERT, UPDATE, DELETE.  Rows matched (not: changed), or -1 when failed. */
 int64_t db_run(struct db *, const char *sql, const struct arg *);
 
@@ -92,6 +97,8 @@ bool db_insert(struct db *, const char *table, const struct record *, const void
 
 /* Sets the stored fields whose bit is in `given` (see record_bit) plus version and updated_at.  Rows matched, or -1. */
 int64_t db_update(struct db *, const char *table, const struct record *, const void *row, uint64_t given, struct uuid id);
+
+bool db_in_transaction(const struct db *);
 
 /* Only the dispatcher and the job runner call these.  db_commit() is true when the commit is certain. */
 void db_begin(struct db *);
@@ -106,10 +113,6 @@ const char *db_error(const struct db *);
 
 /* Many statements, no binds: migrations only.  NULL, or the server's text. */
 const char *db_script(struct db *, const char *sql);
-
-/* The number of connections made so far.  After another one nothing that was kept may be believed: its server may be one
- * that has missed the latest changes. */
-unsigned db_connections(const struct db *);
 
 /* Forgets the connection without a word to the server: for the child after fork(). */
 void db_abandon(struct db *);

@@ -229,6 +229,23 @@ db_filters_for(const char *p, const char *name, const char *value)
 	return false;
 }
 
+const char *
+db_filter_value(struct arena *mem, const char *p, const char *name, size_t i)
+{
+	size_t n, op, len;
+
+	for (; p != NULL && *p != '\0'; p += n + op + len, p += *p == '+') {
+		n = name_length(p);
+		op = op_length(p + n);
+		len = value_length(p + n + op);
+		if (n == strlen(name) && strncasecmp(p, name, n) == 0 && i-- == 0)
+			return arena_copy_n(mem, p + n + op, len);
+		if (n + op + len == 0)
+			return NULL;
+	}
+	return NULL;
+}
+
 static void
 add_filter(struct query *q, const char *p)
 {

@@ -335,6 +335,36 @@ take_strings(struct decode *d, const struct field *f, const char *pointer, json_
 	}
 }
 
+static void
+take_ids(struct decode *d, const struct field *f, const char *pointer, json_object *v, struct ids *out)
+{
+	struct strings text = { NULL, 0 };
+	size_t i;
+
+	take_strings(d, f, pointer, v, &text);
+	out->at = arena_array(d->mem, text.n + 1, sizeof(*out->at));
+	out->n = text.n;
+	for (i = 0; i < text.n; i++)
+		if (text.at[i] == NULL || !uuid_parse(text.at[i], &out->at[i]))
+			bad(d, arena_printf(d->mem, "%s/%zu", pointer, i), "format", "a lower-case UUID is wanted");
+}
+
+/* JSON that is kept as it is, but for a list of strings, which is held to its limits. */
+static void
+take_json(struct decode *d, const struct field *f, const char *pointer, json_object *v, struct json *out)
+{
+	struct strings checked = { NULL, 0 };
+
+	if (d->faults != NULL && f->format != NULL && strcmp(f->format, "strings") == 0) {
+		if (!json_object_is_type(v, json_type_array)) {
+			bad(d, pointer, "type", "an array is wanted");
+			return;
+		}
+		take_strings(d, f, pointer, v, &checked);
+	}
+	out->text = arena_copy(d->mem, json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
 static void *take_object(struct decode *, const struct record *, const char *, json_object *, void *, uint64_t *);
 
 static void
@@ -419,7 +449,7 @@ wanted(enum kind kind)
 	case KIND_INT: case KIND_NUMBER: return "an integer is wanted";
 	case KIND_REAL: case KIND_POSITION: return "a number is wanted";
 	case KIND_BOOL: return "true or false is wanted";
-	case KIND_STRINGS: case KIND_LIST: return "an array is wanted";
+	case KIND_STRINGS: case KIND_IDS: case KIND_LIST: return "an array is wanted";
 	default: return "an object is wanted";
 	}
 }
@@ -431,8 +461,7 @@ take_value(struct decode *d, const struct field *f, const char *pointer, json_ob
 	struct decode inner = { d->mem, CREATE, d->faults };
 
 	if (f->kind == KIND_JSON)
-		((struct json *)at)->text = arena_copy(d->mem, json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
-		    JSON_C_TO_STRING_NOSLASHESCAPE));
+		take_json(d, f, pointer, v, at);
 	else if (v == NULL && (f->required || f->kind == KIND_INT || f->kind == KIND_BOOL || f->kind == KIND_REAL))
 		bad(d, pointer, "required", "this may not be null");
 	else if (v == NULL)
@@ -445,6 +474,8 @@ take_value(struct decode *d, const struct field *f, const char *pointer, json_ob
 		*(bool *)at = json_object_get_boolean(v);
 	else if (type == json_type_array && f->kind == KIND_STRINGS)
 		take_strings(d, f, pointer, v, at);
+	else if (type == json_type_array && f->kind == KIND_IDS)
+		take_ids(d, f, pointer, v, at);
 	else if (type == json_type_array && f->kind == KIND_LIST)
 		take_list(d, f, pointer, v, at);
 	else if (type == json_type_object && f->kind == KIND_NESTED)
@@ -502,7 +533,7 @@ take_object(struct decode *d, const struct record *r, const char *pointer, json_
 		const struct field *f = by_json_name(r, key);
 		const char *at = d->faults == NULL ? pointer : pointer_to(d, pointer, key);
 
-		if (f == NULL)
+		if (f == NULL || (d->faults != NULL && (f->on & (d->on | HIDDEN)) == HIDDEN))
 			bad(d, at, "unknown", "there is no such member");
 		else if (d->faults != NULL && (f->on & d->on) == 0)
 			bad(d, at, "read_only", "this member cannot be set here");

@@ -203,6 +203,21 @@ put_strings(struct buf *b, const struct strings *s)
 	buf_char(b, ']');
 }
 
+static void
+put_ids(struct buf *b, const struct ids *ids)
+{
+	char text[UUID_TEXT];
+	size_t i;
+
+	buf_char(b, '[');
+	for (i = 0; i < ids->n; i++) {
+		buf_text(b, i > 0 ? ",\"" : "\"");
+		buf_add(b, uuid_format(ids->at[i], text), UUID_TEXT - 1);
+		buf_char(b, '"');
+	}
+	buf_char(b, ']');
+}
+
 static void render(struct buf *, const struct record *, const void *, unsigned);
 
 enum { BRIEF = 1, STORED = 2 };
@@ -232,6 +247,7 @@ is_null(const struct field *f, const void *at)
 	case KIND_MOMENT: return ((const struct moment *)at)->ms == 0;
 	case KIND_POSITION: return !((const struct position *)at)->set;
 	case KIND_STRINGS: return ((const struct strings *)at)->at == NULL;
+	case KIND_IDS: return ((const struct ids *)at)->at == NULL;
 	case KIND_JSON: return ((const struct json *)at)->text == NULL;
 	case KIND_NESTED: return ((const struct nested *)at)->row == NULL;
 	default: return false;
@@ -265,6 +281,7 @@ put_value(struct buf *b, const struct field *f, const void *at, unsigned how)
 		break;
 	case KIND_POSITION: put_position(b, ((const struct position *)at)->ms); break;
 	case KIND_STRINGS: put_strings(b, at); break;
+	case KIND_IDS: put_ids(b, at); break;
 	case KIND_JSON: buf_text(b, ((const struct json *)at)->text); break;
 	case KIND_NESTED: render(b, f->of, ((const struct nested *)at)->row, how); break;
 	case KIND_LIST: put_list(b, f->of, at, how); break;
@@ -312,6 +329,38 @@ void
 record_value(struct buf *b, const struct field *f, const void *row)
 {
 	put_value(b, f, (const char *)row + f->offset, STORED);
+}
+
+void *
+record_overlay(struct arena *mem, const struct record *r, const void *row, const void *from, uint64_t given)
+{
+	char *out = arena_alloc(mem, r->size);
+	size_t i;
+
+	memcpy(out, row, r->size);
+	for (i = 0; i < r->n; i++)
+		if (given >> i & 1)
+			memcpy(out + r->fields[i].offset, (const char *)from + r->fields[i].offset, r->fields[i].size);
+	return out;
+}
+
+uint64_t
+record_differs(struct arena *mem, const struct record *r, const void *a, const void *b, uint64_t given)
+{
+	uint64_t out = 0;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		struct buf x = BUF(mem), y = BUF(mem);
+
+		if ((given >> i & 1) == 0)
+			continue;
+		record_value(&x, &r->fields[i], a);
+		record_value(&y, &r->fields[i], b);
+		if (strcmp(buf_string(&x), buf_string(&y)) != 0)
+			out |= (uint64_t)1 << i;
+	}
+	return out;
 }
 
 static void
@@ -389,6 +438,11 @@ schema_value(struct buf *b, const struct field *f, bool or_null)
 		if (f->item_max > 0)
 			buf_printf(b, ",\"minLength\":1,\"maxLength\":%lld", (long long)f->item_max);
 		buf_char(b, '}');
+		schema_limits(b, f, "minItems", "maxItems");
+		break;
+	case KIND_IDS:
+		schema_type(b, "array", or_null, NULL);
+		buf_text(b, ",\"items\":{\"type\":\"string\",\"format\":\"uuid\"}");
 		schema_limits(b, f, "minItems", "maxItems");
 		break;
 	case KIND_JSON:

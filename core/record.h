@@ -28,6 +28,7 @@ struct record;
 
 struct number { int64_t n; bool set; };			/* an integer that may be null */
 struct strings { const char **at; size_t n; };		/* a list of strings; JSON array in SQL too; at == NULL is null */
+struct ids { struct uuid *at; size_t n; };			/* ids; JSON array; in SQL one after the other, BINARY; at == NULL is null */
 struct json { const char *text; };			/* JSON kept as it is; NULL is null */
 struct nested { void *row; };				/* one record (.of), JSON in SQL; NULL is null */
 struct list { void *rows; size_t n; };			/* an array of records (.of), contiguous; JSON in SQL */
@@ -41,12 +42,12 @@ enum kind {
 	KIND_UUID,		/* struct uuid: BINARY(16) */
 	KIND_MOMENT,		/* struct moment: BIGINT ms; RFC 3339 on the wire */
 	KIND_POSITION,		/* struct position: BIGINT ms; seconds on the wire */
-	KIND_STRINGS, KIND_JSON, KIND_NESTED, KIND_LIST,
+	KIND_STRINGS, KIND_IDS, KIND_JSON, KIND_NESTED, KIND_LIST,
 };
 
 #define KIND_OF(x) _Generic((x), const char *: KIND_STRING, int64_t: KIND_INT, bool: KIND_BOOL, double: KIND_REAL, \
 	struct number: KIND_NUMBER, struct uuid: KIND_UUID, struct moment: KIND_MOMENT, struct position: KIND_POSITION, \
-	struct strings: KIND_STRINGS, struct json: KIND_JSON, struct nested: KIND_NESTED, struct list: KIND_LIST)
+	struct strings: KIND_STRINGS, struct ids: KIND_IDS, struct json: KIND_JSON, struct nested: KIND_NESTED, struct list: KIND_LIST)
 
 /* Who may set a field, and what else it is good for.  Nothing: read-only for clients. */
 enum {
@@ -62,6 +63,7 @@ enum {
 	OMIT_NULL = 1 << 9,	/* left out instead of null */
 	INPUT_ONLY = 1 << 10,	/* taken, never sent, no column */
 	ASCII = 1 << 11,	/* a column of ASCII, which SQL cannot compare with anything else */
+	LISTED = 1 << 12,	/* read for lists alone: the opposite of DETAIL */
 };
 
 struct field {
@@ -79,7 +81,8 @@ struct field {
 	const char *ops;		/* filter operators, e.g. "= !="; default: all that suit the kind */
 	const char *format;		/* OpenAPI format where the kind gives none: "uri", "email", … */
 	const struct record *of;	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format
-					 * "array" makes it a list of them, and "strings" a list of strings */
+					 * "array" makes it a list of them, and "strings" a list of strings, which is also
+					 * what a body may set then */
 	const char *doc;		/* one sentence, required */
 };
 
@@ -126,6 +129,11 @@ enum decoded record_decode(struct arena *, const struct record *, unsigned on, c
 void *record_parse(struct arena *, const struct record *, const char *json);
 /* The same for a stored array. */
 struct list record_parse_list(struct arena *, const struct record *, const char *json);
+/* A new struct: `row` with the members that `given` names taken from `from`, as a PATCH wants it. */
+void *record_overlay(struct arena *, const struct record *, const void *row, const void *from, uint64_t given);
+/* The members of `given` whose values differ between two structs. */
+uint64_t record_differs(struct arena *, const struct record *, const void *a, const void *b, uint64_t given);
+
 /* A stored array of strings. */
 struct strings strings_parse(struct arena *, const char *json);
 /* Whole, strict JSON (RFC 8259, depth 32, no duplicate keys, no lone surrogates, no NUL)? */

@@ -31,6 +31,9 @@ enum scope {
 #undef SCOPE_ENUM
 	SCOPE_ANY_TOKEN, SCOPE_PUBLIC,
 };
+/* All of them, separated by blanks. */
+#define SCOPE_WORD(name, text) " " text
+#define SCOPE_NAMES (&(SCOPES(SCOPE_WORD))[1])
 #define SCOPE_BIT(scope) (1u << (scope))
 const char *scope_name(enum scope);
 /* Bits of a blank-separated list; unknown words are ignored. */

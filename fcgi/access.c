@@ -1,138 +1,108 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Who may see or change an asset or a channel.  Permissions by role are SCOPE_BIT()s:
- *	Viewer 6 (ViewChannel, ViewMetadata) · Contributor 14 (+ CreateContent) · Publisher 30 (+ ManageSharingOptions) ·
- *	Channel Owner 62 (+ ManageChannel) · anyone of the tenant in a public channel 6 · SuperAdmin 62
- */
+/* What callers may do in which channels: audiences, kept while the tenant's access_version stays. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/access.h"
 
-_Static_assert(SCOPE_BIT(SCOPE_VIEW_CHANNEL) + SCOPE_BIT(SCOPE_VIEW_METADATA) == 6, "Viewer");
-_Static_assert(SCOPE_BIT(SCOPE_CREATE_CONTENT) == 8 && SCOPE_BIT(SCOPE_MANAGE_SHARING_OPTIONS) == 16 &&
-    SCOPE_BIT(SCOPE_MANAGE_CHANNEL) == 32, "Contributor, Publisher, Channel Owner");
+enum { PLACES = 64, ASKED = 16 };
 
-struct access { int64_t grants, version; struct moment deleted_at; };
-
-static const struct field access_fields[] = {
-	FIELD(struct access, grants, .sql = ACCESS_GRANTS_SQL, .doc = "Permissions of the caller"),
-	FIELD(struct access, version, .doc = "For If-Match"),
-	FIELD(struct access, deleted_at, .doc = "Soft-deleted then"),
+static const struct field channel_view_fields[] = {
+	FIELD(struct channel_view, id,         .on = SERVER, .required = true, .doc = "Channel"),
+	FIELD(struct channel_view, name,       .on = SERVER, .required = true, .doc = "Its name"),
+	FIELD(struct channel_view, visibility, .on = SERVER, .required = true, .one_of = "private shared public",
+	    .doc = "Who sees its assets"),
+	FIELD(struct channel_view, permissions, .on = HIDDEN | COMPUTED, .doc = "Of the caller"),
 };
-static const struct record access_record = RECORD("Access", struct access, access_fields);
+const struct record channel_view_record = RECORD("ChannelReference", struct channel_view, channel_view_fields);
 
-struct channel_access { int64_t grants; };
+/* A row of the question who may do what.  Without any channel one row is left, for the version. */
+struct channel_row { struct uuid id; const char *name, *visibility, *role; int64_t version, channels; };
 
-static const struct field channel_access_fields[] = {
-	FIELD(struct channel_access, grants, .sql = "IF(?, 62, CASE m.role WHEN 'Viewer' THEN 6 WHEN 'Contributor' THEN 14 "
-	    "WHEN 'Publisher' THEN 30 WHEN 'Channel Owner' THEN 62 ELSE IF(t.visibility = 'public', 6, 0) END)",
-	    .doc = "Permissions of the caller"),
+static const struct field channel_row_fields[] = {
+	FIELD(struct channel_row, id, .doc = "Channel"),
+	FIELD(struct channel_row, name, .doc = "Its name"),
+	FIELD(struct channel_row, visibility, .doc = "Its visibility"),
+	FIELD(struct channel_row, role, .sql = "m.role", .doc = "Role of the principal"),
+	FIELD(struct channel_row, version, .sql = "n.access_version", .doc = "Of the tenant"),
+	FIELD(struct channel_row, channels, .sql = "(SELECT COUNT(*) FROM channels c WHERE c.tenant_id = n.id)",
+	    .doc = "Of the tenant"),
 };
-static const struct record channel_access_record = RECORD("ChannelAccess", struct channel_access, channel_access_fields);
-
-static bool
-granted(struct req *r, unsigned bits, enum scope scope)
-{
-	if ((bits & SCOPE_BIT(scope)) != 0)
-		return true;
-	refuse(r, ERR_FORBIDDEN, "You do not have the permission %s here.", scope_name(scope));
-	return false;
-}
-
-bool
-access_media(struct req *r, struct uuid media_id, enum scope scope, bool with_deleted)
-{
-	bool compares = (r->route->flags & CONDITIONAL) != 0 && r->method != GET;
-	const struct access *a = db_row(r->db, &access_record, compares ?
-	    "FROM media t WHERE t.id = ? AND t.tenant_id = ? FOR UPDATE" : "FROM media t WHERE t.id = ? AND t.tenant_id = ?",
-	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(media_id), ID(r->who->tenant_id)));
-
-	if (a == NULL || (a->deleted_at.ms != 0 && !with_deleted)) {
-		refuse(r, ERR_NOT_FOUND, NULL);
-		return false;
-	}
-	if (!granted(r, (unsigned)a->grants, scope))
-		return false;
-	return !compares || precondition(r, a->version);
-}
-
-bool
-access_channel(struct req *r, struct uuid channel_id, enum scope scope)
-{
-	const struct channel_access *a = db_row(r->db, &channel_access_record, "FROM channels t LEFT JOIN memberships m "
-	    "ON m.channel_id = t.id AND m.principal_id = ? WHERE t.id = ? AND t.tenant_id = ?",
-	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(channel_id), ID(r->who->tenant_id)));
-
-	if (a == NULL) {
-		refuse(r, ERR_NOT_FOUND, NULL);
-		return false;
-	}
-	return granted(r, (unsigned)a->grants, scope);
-}
-
-struct role { struct uuid id; int64_t bits, channels; };
-static const struct field role_fields[] = {
-	FIELD(struct role, id, .doc = "Channel"),
-	FIELD(struct role, bits, .sql = "CASE m.role WHEN 'Viewer' THEN 6 WHEN 'Contributor' THEN 14 WHEN 'Publisher' THEN 30 "
-	    "WHEN 'Channel Owner' THEN 62 ELSE 6 END", .doc = "Permissions of the caller"),
-	FIELD(struct role, channels, .sql = "(SELECT COUNT(*) FROM channels a WHERE a.tenant_id = t.tenant_id)", .doc = "Of the tenant"),
-};
-static const struct record role_record = RECORD("RoleRow", struct role, role_fields);
-
-static void
-read_audience(struct req *r, struct audience *a, int64_t changes)
-{
-	const struct role *rows;
-	size_t n, i;
-
-	memset(a, 0, sizeof(*a));
-	a->sees_all = r->who->is_super_admin;
-	a->everywhere = a->sees_all ? 62 : 0;
-	rows = a->sees_all ? NULL : db_rows(r->db, &role_record, "FROM channels t LEFT JOIN memberships m ON m.channel_id = t.id AND "
-	    "m.principal_id = ? WHERE t.tenant_id = ? AND (m.role IS NOT NULL OR t.visibility = 'public') LIMIT 65",
-	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &n);
-	if (db_failure(r->db) != DB_FINE)
-		return;
-	a->principal_id = r->who->id;
-	a->changes = changes;
-	a->connection = db_connections(r->db);
-	a->is_super_admin = r->who->is_super_admin;
-	if (a->sees_all)
-		return;
-	a->too_many = n > AUDIENCE_MAX;
-	for (i = 0; i < n && i < AUDIENCE_MAX; i++) {
-		a->at[i].channel_id = rows[i].id;
-		a->at[i].bits = (unsigned)rows[i].bits;
-	}
-	a->n = i;
-	a->sees_all = n > 0 && rows[0].channels == (int64_t)n;
-	a->everywhere = a->sees_all ? 62 : 0;
-	for (i = 0; i < n; i++)
-		a->everywhere &= (unsigned)rows[i].bits;
-}
+static const struct record channel_row_record = RECORD("ChannelRow", struct channel_row, channel_row_fields);
 
 static struct audience *
 place(struct uuid principal_id)
 {
-	static struct audience cache[32];
+	static struct audience kept[PLACES];
 
-	return &cache[principal_id.b[15] % (sizeof(cache) / sizeof(cache[0]))];
+	return &kept[principal_id.b[15] % PLACES];
 }
 
-static bool
-is_of(const struct audience *a, const struct req *r)
+static unsigned
+permissions_of(const struct req *r, const struct channel_row *row)
 {
-	return uuid_equal(a->principal_id, r->who->id) && a->is_super_admin == r->who->is_super_admin &&
-	    a->connection == db_connections(r->db);
+	if (r->who->is_super_admin)
+		return ROLE_ALL;
+	return role_permissions(row->role) | (strcmp(row->visibility, "public") == 0 ? ROLE_PUBLIC : 0);
+}
+
+static struct channel_view
+view_of(const struct req *r, const struct channel_row *row)
+{
+	return (struct channel_view){ row->id, row->name, row->visibility, permissions_of(r, row) };
+}
+
+/* Ids, names and all in one block, which `at` begins. */
+static void
+keep(struct req *r, struct audience *a, const struct channel_row *rows, size_t n)
+{
+	size_t size = n * sizeof(*a->at), i;
+	char *end;
+
+	for (i = 0; i < n; i++)
+		size += strlen(rows[i].name) + strlen(rows[i].visibility) + 2;
+	free(a->at);
+	a->at = malloc(size + 1);
+	if (a->at == NULL)
+		abort();
+	end = (char *)(a->at + n);
+	for (i = 0; i < n; i++) {
+		a->at[i] = view_of(r, &rows[i]);
+		a->at[i].name = memcpy(end, rows[i].name, strlen(rows[i].name) + 1);
+		end += strlen(end) + 1;
+		a->at[i].visibility = memcpy(end, rows[i].visibility, strlen(rows[i].visibility) + 1);
+		end += strlen(end) + 1;
+	}
+	a->n = n;
 }
 
 const struct audience *
-access_audience(struct req *r, int64_t changes)
+access_read(struct req *r)
 {
 	struct audience *a = place(r->who->id);
+	const struct channel_row *rows;
+	size_t n, i;
 
-	if (!is_of(a, r) || a->changes != changes)
-		read_audience(r, a, changes);
+	if (db_in_transaction(r->db))
+		abort();
+	/* One statement: the rows are those of the version that stands beside them. */
+	rows = db_rows(r->db, &channel_row_record, "FROM tenants n LEFT JOIN channels t ON t.tenant_id = n.id AND (? OR "
+	    "t.visibility = 'public' OR EXISTS (SELECT 1 FROM memberships o WHERE o.channel_id = t.id AND o.principal_id = ?)) "
+	    "LEFT JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE n.id = ? ORDER BY t.id LIMIT 4097",
+	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(r->who->id), ID(r->who->tenant_id)), &n);
+	if (n == 0) {
+		a->version = -1;
+		return a;
+	}
+	a->principal_id = r->who->id;
+	a->is_super_admin = r->who->is_super_admin;
+	a->version = rows[0].version;
+	a->too_many = n > AUDIENCE_MAX;
+	a->sees_all = r->who->is_super_admin || (!a->too_many && rows[0].channels == (int64_t)n && !uuid_is_none(rows[0].id));
+	keep(r, a, rows, uuid_is_none(rows[0].id) ? 0 : a->too_many ? AUDIENCE_MAX : n);
+	a->everywhere = a->sees_all ? ROLE_ALL : 0;
+	for (i = 0; i < a->n; i++)
+		a->everywhere &= (unsigned)a->at[i].permissions;
 	return a;
 }
 
@@ -141,50 +111,114 @@ access_last(struct req *r)
 {
 	struct audience *a = place(r->who->id);
 
-	if (!is_of(a, r))
-		read_audience(r, a, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
-		    ARGS(ID(r->who->tenant_id)), -1));
-	return a;
+	if (a->version >= 0 && uuid_equal(a->principal_id, r->who->id) && a->is_super_admin == r->who->is_super_admin)
+		return a;
+	return access_read(r);
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct uuid));
+}
+
+static const struct channel_view *
+known(const struct audience *a, struct uuid channel_id)
+{
+	return bsearch(&channel_id, a->at, a->n, sizeof(*a->at), by_id);
+}
+
+/* The channels in question, from the database: some at a time, the last id standing in for those that are missing. */
+static struct list
+ask(struct req *r, const struct ids *ids)
+{
+	struct channel_view *out = arena_array(r->mem, ids->n + 1, sizeof(*out));
+	struct arg args[ASKED + 4] = { ID(r->who->id), ID(r->who->tenant_id) };
+	const struct channel_row *rows;
+	struct list list = { out, 0 };
+	size_t at, i, n;
+
+	for (at = 0; at < ids->n; at += ASKED) {
+		for (i = 0; i < ASKED; i++)
+			args[i + 2] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);
+		args[ASKED + 2] = INT(r->who->is_super_admin);
+		args[ASKED + 3].kind = ARG_END;
+		rows = db_rows(r->db, &channel_row_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id LEFT JOIN "
+		    "memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE t.tenant_id = ? AND "
+		    "t.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND (? OR m.role IS NOT NULL OR "
+		    "t.visibility = 'public') ORDER BY t.id", args, &n);
+		for (i = 0; i < n; i++)
+			out[list.n++] = view_of(r, &rows[i]);
+	}
+	return list;
+}
+
+struct list
+access_visible(struct req *r, const struct ids *ids)
+{
+	const struct channel_view *c;
+	struct channel_view *out;
+	struct list list;
+	size_t i;
+
+	if (r->audience->too_many)
+		return ask(r, ids);
+	list = (struct list){ out = arena_array(r->mem, ids->n + 1, sizeof(*out)), 0 };
+	for (i = 0; i < ids->n; i++)
+		if ((c = known(r->audience, ids->at[i])) != NULL)
+			out[list.n++] = *c;
+	return list;
+}
+
+unsigned
+access_by(struct req *r, const struct ids *ids)
+{
+	unsigned permissions = r->audience->everywhere;
+	struct list list;
+	size_t i;
+
+	if (r->who->is_super_admin)
+		return ROLE_ALL;
+	list = access_visible(r, ids);
+	for (i = 0; i < list.n; i++)
+		permissions |= (unsigned)((const struct channel_view *)list.rows)[i].permissions;
+	return permissions;
+}
+
+bool
+access_granted(struct req *r, unsigned permissions, enum scope scope)
+{
+	if ((permissions & SCOPE_BIT(scope)) != 0)
+		return true;
+	refuse(r, ERR_FORBIDDEN, "You do not have the permission %s here.", scope_name(scope));
+	return false;
+}
+
+bool
+access_channel(struct req *r, struct uuid channel_id, enum scope scope)
+{
+	struct ids one = { &channel_id, 1 };
+
+	if (known(r->audience, channel_id) == NULL && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
+	    ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1) {
+		refuse(r, ERR_NOT_FOUND, "There is no channel with this id.");
+		return false;
+	}
+	return access_granted(r, access_by(r, &one), scope);
 }
 
 bool
 access_somewhere(struct req *r, enum scope scope)
 {
-	const struct audience *a = access_audience(r, db_number(r->db, "SELECT changes FROM tenant_usage WHERE tenant_id = ?",
-	    ARGS(ID(r->who->tenant_id)), -1));
-	unsigned bits = a->too_many ? SCOPE_BIT(scope) : a->everywhere;	/* of many, one may: it is asked again in the end */
+	const struct audience *a = r->audience;
+	unsigned permissions = a->is_super_admin ? ROLE_ALL : 0;
 	size_t i;
 
 	for (i = 0; i < a->n; i++)
-		bits |= a->at[i].bits;
-	return granted(r, bits, scope);
-}
-
-struct channel_id { struct uuid id; };
-static const struct field channel_id_fields[] = { FIELD(struct channel_id, id, .doc = "Channel") };
-static const struct record channel_id_record = RECORD("ChannelId", struct channel_id, channel_id_fields);
-
-static unsigned
-bits_in(struct req *r, const struct audience *a, const char *channels)
-{
-	struct list list = record_parse_list(r->mem, &channel_id_record, channels);
-	const struct channel_id *ids = list.rows;
-	unsigned bits = 0;
-	size_t i, k;
-
-	for (i = 0; i < list.n; i++)
-		for (k = 0; k < a->n; k++)
-			if (uuid_equal(ids[i].id, a->at[k].channel_id))
-				bits |= a->at[k].bits;
-	return bits;
-}
-
-bool
-access_row(struct req *r, struct uuid media_id, const char *channels, int64_t changes, enum scope scope)
-{
-	const struct audience *a = access_audience(r, changes);
-
-	if ((a->everywhere & SCOPE_BIT(scope)) != 0)
+		permissions |= (unsigned)a->at[i].permissions;
+	if (a->too_many && (permissions & SCOPE_BIT(scope)) == 0 && db_number(r->db, "SELECT 1 FROM memberships m JOIN channels c "
+	    "ON c.id = m.channel_id WHERE m.principal_id = ? AND c.tenant_id = ? AND FIND_IN_SET(m.role, ?) > 0 LIMIT 1",
+	    ARGS(ID(r->who->id), ID(r->who->tenant_id), STR(role_names(r->mem, scope))), 0) == 1)
 		return true;
-	return a->too_many ? access_media(r, media_id, scope, true) : granted(r, bits_in(r, a, channels), scope);
+	return access_granted(r, permissions, scope);
 }

@@ -1,69 +1,76 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who may see or change an asset or a channel: every role rule, once (the table of channel roles is in access.c). */
+/*
+ * Who may do what: the one decision, for objects, lists and events alike.
+ *
+ * The audience of a principal is what it may do in which channels of its tenant, with the channels' names and visibility.  It
+ * is kept per process and holds while tenants.access_version stays, which moves only when roles, visibility, names or the
+ * set of channels change.  What is judged (an asset, a page of a list) is read together with that number, after the
+ * audience: if it is another one, both are read again.  Inside a writing transaction an audience is never read: what
+ * another statement of it has changed may be rolled back.
+ */
 #ifndef FCGI_ACCESS_H
 #define FCGI_ACCESS_H
 
+#include "core/role.h"
 #include "fcgi/req.h"
 
-/*
- * SQL for a SELECT list: the permissions (SCOPE_BIT()s) that the principal holds on the asset t through its channels.
- * Binds, in this order: INT(is_super_admin), ID(principal).  SuperAdmins hold everything.
- */
-#define ACCESS_GRANTS_SQL \
-	"IF(?, 62, (SELECT BIT_OR(CASE m.role WHEN 'Viewer' THEN 6 WHEN 'Contributor' THEN 14 WHEN 'Publisher' THEN 30 " \
-	"WHEN 'Channel Owner' THEN 62 ELSE IF(c.visibility = 'public', 6, 0) END) " \
-	"FROM media_channels mc JOIN channels c ON c.id = mc.channel_id " \
-	"LEFT JOIN memberships m ON m.channel_id = c.id AND m.principal_id = ? WHERE mc.media_id = t.id))"
+/* A channel that the principal may see. */
+struct channel_view { struct uuid id; const char *name, *visibility; int64_t permissions; };
+extern const struct record channel_view_record;		/* id, name, visibility: channels[] of an asset */
 
-/*
- * SQL condition for lists: the asset t is in a public channel, or in one where the principal has a role.  SuperAdmins see
- * all and do without it.  Binds: ID(principal).
- */
-#define ACCESS_VIEW_SQL \
-	"(EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND m.principal_id = ? " \
-	"WHERE mc.media_id = t.id) OR EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id AND " \
-	"c.visibility = 'public' WHERE mc.media_id = t.id))"
+enum { AUDIENCE_MAX = 4096 };
+struct audience {
+	struct uuid principal_id;
+	int64_t version;		/* tenants.access_version that it was read with */
+	bool is_super_admin;		/* the principal was one then */
+	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
+	unsigned everywhere;		/* permissions that every channel of the tenant gives */
+	bool too_many;			/* more than AUDIENCE_MAX channels: the database is asked for those in question */
+	size_t n;
+	struct channel_view *at;	/* by id */
+};
 
-/* The same for what only those see who may change the asset t.  Binds: ID(principal). */
-#define ACCESS_CREATE_SQL \
-	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND m.principal_id = ? " \
-	"WHERE mc.media_id = t.id AND m.role IN ('Contributor', 'Publisher', 'Channel Owner'))"
+/* What this process knows of the caller, read from the database when it knows nothing.  Does it still hold?  Compare
+ * `version` with tenants.access_version as read with what is judged, and call access_read() if it differs. */
+const struct audience *access_last(struct req *);
+/* Reads it anew. */
+const struct audience *access_read(struct req *);
 
-/*
- * May the caller do `scope` to the asset?  Refuses by itself: 404 when it is none of the tenant's, 403 when the
- * permission is missing.  Soft-deleted assets are there only `with_deleted`.  On a CONDITIONAL route that writes, If-Match
- * is compared with the version of the asset (412), and the row stays locked, so that of two with the same tag one wins.
- */
-bool access_media(struct req *, struct uuid media_id, enum scope scope, bool with_deleted);
+/* The caller's permissions (SCOPE_BIT()s) by these channels, by r->audience. */
+unsigned access_by(struct req *, const struct ids *channel_ids);
+/* Those of the channels that the caller may see, in the order of their ids; in the arena. */
+struct list access_visible(struct req *, const struct ids *channel_ids);
 
-/* The same for a channel: CREATE_CONTENT to put assets in, MANAGE_CHANNEL to change it. */
+/* Refuses with 403 unless `permissions` have the one of the scope. */
+bool access_granted(struct req *, unsigned permissions, enum scope);
+/* May the caller do `scope` in a channel of its tenant?  404 for one of another, 403 without the permission. */
 bool access_channel(struct req *, struct uuid channel_id, enum scope scope);
-
 /* May the caller do `scope` in any channel of its tenant?  Refuses with 403. */
 bool access_somewhere(struct req *, enum scope scope);
 
 /*
- * What the caller may do in the channels of its tenant, kept per process.  It holds while tenant_usage.changes stays: every
- * transaction that changes roles, visibility or channels calls audience_changed().  A row read together with that number
- * is therefore decided without a further query.
+ * SQL condition for lists of callers whose channels are too many to name: the asset t is in a public channel, or in one
+ * where the principal has one of the roles.  Binds: ID(principal), STR(role_names(…)).
  */
-enum { AUDIENCE_MAX = 64 };
-struct audience {
-	struct uuid principal_id;
-	int64_t changes;
-	unsigned connection;		/* that it was read by: db_connections() */
-	bool is_super_admin;		/* the principal was one then */
-	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
-	unsigned everywhere;		/* permissions that every channel of the tenant gives */
-	bool too_many;			/* more than AUDIENCE_MAX channels: ask SQL */
-	size_t n;
-	struct { struct uuid channel_id; unsigned bits; } at[AUDIENCE_MAX];
-};
-const struct audience *access_audience(struct req *, int64_t changes);
-/* What was last known, without asking whether it still holds; read when nothing is.  Compare its `changes`. */
-const struct audience *access_last(struct req *);
+#define ACCESS_VIEW_SQL \
+	"(" ACCESS_ROLE_SQL " OR EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id AND " \
+	"c.visibility = 'public' WHERE mc.media_id = t.id))"
+/* By a role alone.  The same binds. */
+#define ACCESS_ROLE_SQL \
+	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND m.principal_id = ? " \
+	"WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
 
-/* May the caller do `scope` to an asset whose row brought its `channels` and the number of changes?  Refuses with 403. */
-bool access_row(struct req *, struct uuid media_id, const char *channels, int64_t changes, enum scope scope);
+/*
+ * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a writing
+ * route.  ACCESS_OLD: the audience no longer held; roll back, access_read(), begin again.
+ */
+enum access { ACCESS_FINE, ACCESS_REFUSED, ACCESS_OLD };
+enum access object_load(struct req *);
+/* The object that a route's path names last, or NULL. */
+const struct object *object_of(const struct route *);
+/* The object once more, as the handler's own statements have left it. */
+void *object_again(struct req *);
+/* Stops the program when a path names an id that is no object's, or an object has a hole. */
+void object_check(const struct route *);
 
 #endif

@@ -7,10 +7,9 @@
 
 #include "core/job.h"
 #include "core/log.h"
-#include "fcgi/kept.h"
-#include "fcgi/req.h"
+#include "fcgi/access.h"
 
-enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 3 };
+enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4 };
 
 static const struct field page_fields[] = {
 	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .doc = "Page, from 0"),
@@ -69,6 +68,7 @@ api_check(void)
 			record_check(route->out);
 		if (route->query != NULL)
 			record_check(route->query);
+		object_check(route);
 	}
 }
 
@@ -164,6 +164,7 @@ find(struct req *r)
 			continue;
 		if (route->method == r->method || (route->method == GET && r->method == HEAD)) {
 			r->method = route->method;
+			r->kind = object_of(route);
 			return route;
 		}
 		buf_printf(&allow, "%s%s", allow.len ? ", " : "", method_name(route->method));
@@ -428,9 +429,7 @@ clear_answer(struct req *r)
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
 	r->faults.n = 0;
-	r->stamped = false;
 	add_cors(r);
-	r->own_headers = r->headers.len;
 }
 
 static bool
@@ -439,61 +438,67 @@ writes(const struct route *route)
 	return route->method != GET && (route->flags & READS_ONLY) == 0;
 }
 
-/* Runs the handler and ends its transaction.  False: the database asks to begin again. */
+/* The object, then the handler.  False: what is known of the caller's channels is too old, nothing was done. */
 static bool
+load_and_run(struct req *r)
+{
+	enum access access = object_load(r);
+
+	if (access == ACCESS_FINE && db_failure(r->db) == DB_FINE)
+		r->route->run(r);
+	return access != ACCESS_OLD || db_failure(r->db) != DB_FINE;
+}
+
+enum outcome { DONE, OLD_AUDIENCE, AGAIN };
+
+/* All of it in one transaction, if it writes. */
+static enum outcome
 run_once(struct req *r)
 {
 	struct page page = r->page;
+	bool fresh;
 
 	clear_answer(r);
+	if (r->who != NULL)
+		r->audience = access_last(r);
 	if (writes(r->route))
 		db_begin(r->db);
-	r->route->run(r);
-	if (db_failure(r->db) == DB_FINE && writes(r->route)) {
-		if (r->refused)
+	fresh = load_and_run(r);
+	if (writes(r->route) && db_failure(r->db) == DB_FINE) {
+		if (r->refused || !fresh)
 			db_rollback(r->db);
 		else
 			db_commit(r->db);
 	}
 	if (db_failure(r->db) == DB_FINE)
-		return true;
+		return fresh ? DONE : OLD_AUDIENCE;
 	if (writes(r->route))
 		db_rollback(r->db);
 	r->page = page;
-	return db_failure(r->db) != DB_AGAIN;
+	return db_failure(r->db) == DB_AGAIN ? AGAIN : DONE;
 }
 
-#ifdef KINOTHEK_ARENA_MALLOC
-/* Builds for tests ask the handler all the same: it must say what was kept, unless something has changed since. */
+/* Until it is done; what is left then is the database's failure, or an answer. */
 static void
-check_kept(const struct req *kept)
+run_until_done(struct req *r)
 {
-	struct req again = *kept;
+	enum outcome outcome;
+	int tries = 0;
 
-	run_once(&again);
-	if (db_failure(again.db) == DB_FINE && (again.status != kept->status || again.out.len != kept->out.len ||
-	    memcmp(buf_string(&again.out), buf_string(&kept->out), again.out.len) != 0) && kept_holds(&again, &kept->stamp)) {
-		log_text(LOG_LEVEL_ERROR, "kept", "%s: what was kept differs from\n%s\n%s", kept->uri,
-		    buf_string(&again.out), buf_string(&kept->out));
-		abort();
+	while ((outcome = run_once(r)) != DONE && ++tries < TRIES) {
+		if (outcome == AGAIN)
+			db_forgive(r->db);
+		else
+			access_read(r);
 	}
-	db_forgive(again.db);
+	if (outcome == OLD_AUDIENCE)
+		refuse(r, ERR_UNAVAILABLE, "Roles are changing right now; try again.");
 }
-#else
-#define check_kept(r)
-#endif
 
 static void
 run(struct req *r)
 {
-	int tries = 0;
-
-	if ((r->route->flags & KEPT) != 0 && kept_answer(r)) {
-		check_kept(r);
-		return;
-	}
-	while (!run_once(r) && ++tries < TRIES)
-		db_forgive(r->db);
+	run_until_done(r);
 	if (db_failure(r->db) != DB_FINE) {
 		if (db_failure(r->db) != DB_BROKEN)
 			log_line(LOG_LEVEL_WARN, "db", LOG_INT("errno", db_errno(r->db)), LOG_TEXT("error", db_error(r->db)));
@@ -502,8 +507,6 @@ run(struct req *r)
 	} else if (r->status == 0) {
 		log_text(LOG_LEVEL_ERROR, "route", "no answer from %s", r->route->path);
 		refuse(r, ERR_INTERNAL, NULL);
-	} else if ((r->route->flags & KEPT) != 0) {
-		kept_keep(r);
 	}
 	if (job_added())
 		job_wake(r->conf->run_dir);

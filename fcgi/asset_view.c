@@ -11,7 +11,6 @@
 
 struct embed { const char *url, *watch_url, *html; };
 struct reference { struct uuid id; const char *name; };
-struct channel_reference { struct uuid id; const char *name, *visibility; };
 
 static const struct field embed_fields[] = {
 	FIELD(struct embed, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Page for an iframe"),
@@ -26,74 +25,70 @@ static const struct field reference_fields[] = {
 };
 static const struct record reference_record = RECORD("PrincipalReference", struct reference, reference_fields);
 
-static const struct field channel_reference_fields[] = {
-	FIELD(struct channel_reference, id,         .on = SERVER, .required = true, .doc = "Channel"),
-	FIELD(struct channel_reference, name,       .on = SERVER, .required = true, .doc = "Its name"),
-	FIELD(struct channel_reference, visibility, .on = SERVER, .required = true, .one_of = "private shared public", .doc = "Who sees its assets"),
-};
-static const struct record channel_reference_record = RECORD("ChannelReference", struct channel_reference, channel_reference_fields);
-
 static const struct field media_fields[] = {
-	FIELD(struct media, id,                 .on = SERVER, .required = true, .doc = "Unique id"),
-	FIELD(struct media, type,               .on = SERVER | FILTER | SORT, .required = true, .one_of = "video audio image document", .doc = "By content, not by name"),
-	FIELD(struct media, name,               .on = FILTER | SORT, .required = true, .min = 1, .max = 255, .doc = "Shown to people"),
-	FIELD(struct media, description,        .max = 5000, .doc = "Shown to people"),
-	FIELD(struct media, status,             .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed softDeleted", .sql = "IF(t.deleted_at > 0, 'softDeleted', t.status)", .doc = "ready: it can be played; the ingest may still add to it"),
+	FIELD(struct media, id,            .on = SERVER, .required = true, .doc = "Unique id"),
+	FIELD(struct media, type,          .on = SERVER | FILTER | SORT, .required = true, .one_of = "video audio image document",
+	    .doc = "By content, not by name"),
+	FIELD(struct media, name,          .on = PATCH | FILTER | SORT, .required = true, .min = 1, .max = 255, .doc = "Shown to people"),
+	FIELD(struct media, description,   .on = PATCH, .max = 5000, .doc = "Shown to people"),
+	FIELD(struct media, status,        .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed softDeleted",
+	    .sql = "IF(t.deleted_at > 0, 'softDeleted', t.status)", .doc = "ready: it can be played; the ingest may still add to it"),
 	FIELD(struct media, original_file_name, .on = SERVER, .required = true, .doc = "As the client named it; a label only"),
-	FIELD(struct media, mime_type,          .on = SERVER, .required = true, .doc = "By content"),
-	FIELD(struct media, file_size,          .on = SERVER | FILTER | SORT, .doc = "Bytes of the original"),
-	FIELD(struct media, duration,           .on = FILTER | SORT, .doc = "Seconds"),
-	FIELD(struct media, width,              .doc = "Pixels, upright"),
-	FIELD(struct media, height,             .doc = "Pixels, upright"),
-	FIELD(struct media, page_count,         .on = OMIT_NULL, .doc = "Of a document"),
-	FIELD(struct media, frame_rate,         .on = OMIT_NULL, .doc = "Frames per second on average"),
-	FIELD(struct media, language_code,      .on = FILTER | ASCII, .max = 35, .doc = "BCP 47 tag of what is said"),
-	FIELD(struct media, playlist_url,       .on = COMPUTED, .format = "uri", .doc = "Signed HLS playlist; null until the first rendition is there"),
-	FIELD(struct media, thumbnail,          .of = &thumbnail_record, .doc = "Poster, or the picture set by a client"),
-	FIELD(struct media, storyboard,         .of = &storyboard_record, .doc = "Preview pictures of the seek bar"),
-	FIELD(struct media, waveform_url,       .on = COMPUTED, .format = "uri", .doc = "Peaks of the sound, JSON"),
-	FIELD(struct media, embed,              .on = COMPUTED | DETAIL, .of = &embed_record, .doc = "Ways to show it; not in lists"),
-	FIELD(struct media, ingest_job,         .sql = "t.ingest", .of = &ingest_record, .doc = "The latest ingest"),
-	FIELD(struct media, renditions,         .on = DETAIL, .of = &rendition_record, .format = "array", .doc = "Playable and downloadable forms; not in lists"),
-	FIELD(struct media, channels,           .of = &channel_reference_record, .format = "array", .doc = "Channels it is in"),
-	FIELD(struct media, tags,               .on = FILTER, .format = "strings", .ops = "= !=", .where = "EXISTS (SELECT 1 FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = t.id AND g.name_key = LOWER(?))", .doc = "Labels"),
-	FIELD(struct media, created_by,         .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
-	FIELD(struct media, deleted_at,         .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
-	FIELD(struct media, created_at,         .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
-	FIELD(struct media, updated_at,         .on = SERVER | SORT, .required = true, .doc = "Last change by a client"),
-	FIELD(struct media, version,            .on = SERVER | HIDDEN, .doc = "Grows with each change by a client"),
-	FIELD(struct media, channel_id,         .on = INPUT_ONLY | FILTER, .where = "EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND mc.channel_id = ?)", .doc = "For filter: assets of a channel"),
-	FIELD(struct media, playlist_file,         .on = SERVER | HIDDEN, .doc = "File"),
-	FIELD(struct media, waveform_file,         .on = SERVER | HIDDEN, .doc = "File"),
+	FIELD(struct media, mime_type,     .on = SERVER, .required = true, .doc = "By content"),
+	FIELD(struct media, file_size,     .on = SERVER | FILTER | SORT, .doc = "Bytes of the original"),
+	FIELD(struct media, duration,      .on = FILTER | SORT, .doc = "Seconds"),
+	FIELD(struct media, width,         .doc = "Pixels, upright"),
+	FIELD(struct media, height,        .doc = "Pixels, upright"),
+	FIELD(struct media, page_count,    .on = OMIT_NULL, .doc = "Of a document"),
+	FIELD(struct media, frame_rate,    .on = OMIT_NULL, .doc = "Frames per second on average"),
+	FIELD(struct media, language_code, .on = PATCH | FILTER | ASCII, .min = 2, .max = 35, .doc = "BCP 47 tag of what is said"),
+	FIELD(struct media, playlist_url,  .on = COMPUTED, .format = "uri",
+	    .doc = "Signed HLS playlist; null until the first rendition is there"),
+	FIELD(struct media, thumbnail,     .of = &thumbnail_record, .doc = "Poster, or the picture set by a client"),
+	FIELD(struct media, storyboard,    .of = &storyboard_record, .doc = "Preview pictures of the seek bar"),
+	FIELD(struct media, waveform_url,  .on = COMPUTED, .format = "uri", .doc = "Peaks of the sound, JSON"),
+	FIELD(struct media, embed,         .on = COMPUTED | DETAIL, .of = &embed_record, .doc = "Ways to show it; not in lists"),
+	FIELD(struct media, ingest_job,    .sql = "t.ingest", .of = &ingest_record, .doc = "The latest ingest"),
+	FIELD(struct media, renditions,    .on = DETAIL, .of = &rendition_record, .format = "array",
+	    .doc = "Playable and downloadable forms; not in lists"),
+	FIELD(struct media, channels,      .on = COMPUTED, .of = &channel_view_record, .doc = "Channels it is in that the caller may see"),
+	FIELD(struct media, tags,          .on = PATCH | FILTER, .required = true, .max = 100, .item_max = 100, .format = "strings",
+	    .ops = "= !=", .where = "EXISTS (SELECT 1 FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = t.id AND "
+	    "g.name_key = LOWER(?))", .doc = "Labels, made where they are new"),
+	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
+	FIELD(struct media, deleted_at,    .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
+	FIELD(struct media, created_at,    .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
+	FIELD(struct media, updated_at,    .on = SERVER | SORT, .required = true, .doc = "Last change by a client"),
+	FIELD(struct media, version,       .on = SERVER | HIDDEN, .doc = "Grows with each change by a client"),
+	FIELD(struct media, channel_id,    .on = INPUT_ONLY | FILTER, .where = "EXISTS (SELECT 1 FROM media_channels mc WHERE "
+	    "mc.media_id = t.id AND mc.channel_id = ?)", .doc = "For filter: assets of a channel"),
+	FIELD(struct media, channel_ids,   .on = PATCH | HIDDEN, .required = true, .min = 1, .max = 100,
+	    .doc = "All its channels, at least one"),
+	FIELD(struct media, playlist_file,   .on = SERVER | HIDDEN, .doc = "File"),
+	FIELD(struct media, waveform_file,   .on = SERVER | HIDDEN, .doc = "File"),
 	FIELD(struct media, ingest_steps,    .on = SERVER | HIDDEN | DETAIL, .doc = "ingestJob.steps"),
 	FIELD(struct media, captions,        .on = SERVER | HIDDEN | DETAIL, .doc = "Caption files"),
 	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
-	FIELD(struct media, changes,         .on = SERVER | HIDDEN, .sql = "u.changes", .doc = "tenant_usage.changes"),
-	FIELD(struct media, edits,           .on = SERVER | HIDDEN, .sql = "u.edits", .doc = "tenant_usage.edits"),
-	FIELD(struct media, media_count,     .on = SERVER | HIDDEN, .sql = "u.media_count", .doc = "tenant_usage.media_count"),
+	FIELD(struct media, access_version,  .on = SERVER | HIDDEN | LISTED, .sql = "n.access_version", .doc = "Of the tenant"),
+	FIELD(struct media, media_count,     .on = SERVER | HIDDEN | LISTED, .sql = "u.media_count", .doc = "Of the tenant"),
 };
 const struct record media_record = RECORD("Media", struct media, media_fields);
 
-struct media *
-asset_load(struct req *r, struct uuid id)
-{
-	struct media *m = db_row(r->db, &media_record, ASSET_FROM, ARGS(ID(id), ID(r->who->tenant_id)));
-	enum scope needed;
+static const struct field media_head_fields[] = {
+	FIELD(struct media_head, id, .doc = "Unique id"),
+	FIELD(struct media_head, name, .doc = "Shown to people"),
+	FIELD(struct media_head, ingest_status, .doc = "Of the latest ingest as a whole"),
+	FIELD(struct media_head, version, .doc = "Changes by clients"),
+	FIELD(struct media_head, revision, .doc = "Changes by jobs"),
+};
+static const struct record media_head_record = RECORD("MediaHead", struct media_head, media_head_fields);
 
-	if (m == NULL) {
-		refuse(r, ERR_NOT_FOUND, NULL);
-		return NULL;
-	}
-	needed = m->deleted_at.ms != 0 ? SCOPE_CREATE_CONTENT : SCOPE_VIEW_CHANNEL;
-	if (!access_row(r, id, m->channels.text, m->changes, needed))
-		return NULL;
-	asset_view(r, m, false);
-	r->stamp = (struct stamp){ m->changes, m->edits };
-	r->stamped = true;
-	return m;
-}
+const struct object media_object = {
+	.path = "/v2/media/{mediaId}", .noun = "asset", .reach = REACH_MEDIA, .record = &media_record, .head = &media_head_record,
+	.from = "FROM media t WHERE t.id = ?",
+};
 
 static const char *
 address(struct req *r, const char *prefix, const char *file)
@@ -111,15 +106,12 @@ address(struct req *r, const char *prefix, const char *file)
 static bool
 is_open(const struct media *m)
 {
-	static const char member[] = "\"visibility\":";	/* in a name the second quote would have a backslash */
-	const char *at = m->channels.text;
+	const struct channel_view *c = m->channels.rows;
+	size_t i;
 
-	while ((at = strstr(at, member)) != NULL) {
-		at += sizeof(member) - 1;
-		at += strspn(at, " ");
-		if (strncmp(at, "\"private\"", 9) != 0)
+	for (i = 0; i < m->channels.n; i++)
+		if (strcmp(c[i].visibility, "private") != 0)
 			return true;
-	}
 	return false;
 }
 
@@ -173,8 +165,8 @@ asset_view(struct req *r, struct media *m, bool brief)
 		*by = (struct reference){ m->created_by_id, m->created_by_name };
 		m->created_by.row = by;
 	}
-	if (m->channels.text == NULL)
-		m->channels.text = "[]";
+	if (r->audience != NULL)
+		m->channels = access_visible(r, &m->channel_ids);
 	if (m->tags.text == NULL)
 		m->tags.text = "[]";
 	if (brief)
@@ -189,7 +181,12 @@ asset_view(struct req *r, struct media *m, bool brief)
 }
 
 int
-asset_reply(struct req *r, int status, struct media *m)
+asset_reply(struct req *r, bool again)
 {
-	return m == NULL ? r->status : reply(r, status, &media_record, m);
+	struct media *m = again ? object_again(r) : r->object;
+
+	if (m == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	asset_view(r, m, false);
+	return reply(r, 200, &media_record, m);
 }

@@ -4,9 +4,11 @@
 #include "core/job.h"
 #include "fcgi/access.h"
 
-/* Every query names the tenant.  Jobs that clear up behind an ingest are nobody's to cancel. */
-static const char job_by_id[] = "FROM jobs t WHERE t.id = ? AND t.tenant_id = ? AND t.media_id IS NOT NULL AND "
-    "t.kind <> 'purge'";
+/* Jobs that clear up behind an ingest are nobody's to cancel. */
+const struct object job_object = {
+	.path = "/v2/jobs/{jobId}", .noun = "job", .reach = REACH_BELOW_MEDIA, .record = &job_record,
+	.from = "FROM jobs t JOIN media a ON a.id = t.media_id WHERE t.id = ? AND t.kind <> 'purge'",
+};
 
 static int
 jobs_list(struct req *r)
@@ -14,30 +16,9 @@ jobs_list(struct req *r)
 	struct job_row *rows;
 	size_t n;
 
-	if (!access_media(r, r->id[0], SCOPE_VIEW_CHANNEL, false))
-		return r->status;
 	rows = db_list(r->db, &job_record, "FROM jobs t WHERE t.media_id = ? AND t.tenant_id = ? AND t.kind <> 'purge'",
 	    ARGS(ID(r->id[0]), ID(r->who->tenant_id)), &r->page, &n);
 	return reply_list(r, &job_record, rows, n);
-}
-
-static const struct job_row *
-job_find(struct req *r)
-{
-	return db_row(r->db, &job_record, job_by_id, ARGS(ID(r->id[0]), ID(r->who->tenant_id)));
-}
-
-/* The job, if the caller may change its asset; otherwise this has refused. */
-static const struct job_row *
-job_to_change(struct req *r)
-{
-	const struct job_row *j = job_find(r);
-
-	if (j == NULL) {
-		refuse(r, ERR_NOT_FOUND, NULL);
-		return NULL;
-	}
-	return access_media(r, j->media_id, SCOPE_CREATE_CONTENT, false) && precondition(r, j->version) ? j : NULL;
 }
 
 static int
@@ -45,7 +26,7 @@ job_changed(struct req *r, const struct job_row *j)
 {
 	if (!uuid_is_none(j->ingest_id))
 		asset_summarise(r->db, j->media_id, SUM_INGEST);
-	return reply(r, 200, &job_record, job_find(r));
+	return reply(r, 200, &job_record, object_again(r));
 }
 
 /*
@@ -66,10 +47,8 @@ ingest_is_over(struct req *r, const struct job_row *j)
 static int
 job_retry(struct req *r)
 {
-	const struct job_row *j = job_to_change(r);
+	const struct job_row *j = r->object;
 
-	if (j == NULL)
-		return r->status;
 	if (ingest_is_over(r, j))
 		return refuse(r, ERR_CONFLICT, "The files of this ingest are gone. Start the ingest of the asset again.");
 	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
@@ -83,18 +62,28 @@ job_retry(struct req *r)
 static int
 job_stop(struct req *r)
 {
-	const struct job_row *j = job_to_change(r);
+	const struct job_row *j = r->object;
 
-	if (j == NULL)
-		return r->status;
 	if (!job_cancel(r->db, j->id))
 		return refuse(r, ERR_CONFLICT, "The job has ended already.");
 	return job_changed(r, j);
 }
 
 const struct route jobs_routes[] = {
-	{ GET, "/v2/media/{mediaId}/jobs", SCOPE_VIEW_CHANNEL, jobs_list, NULL, &job_record, "List the jobs of an asset, newest first", .flags = LIST, .fails = "403 404 422" },
-	{ PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record, "Run a failed or cancelled job again, and what failed because of it", .flags = ACTION, .fails = "403 404 409 412" },
-	{ PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record, "Cancel a job: at once when it waits, within seconds when it runs", .flags = ACTION, .fails = "403 404 409 412" },
+	{
+		GET, "/v2/media/{mediaId}/jobs", SCOPE_VIEW_METADATA, jobs_list, NULL, &job_record,
+		"List the jobs of an asset, newest first",
+		.flags = BELOW | LIST, .fails = "403 404 422",
+	},
+	{
+		PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record,
+		"Run a failed or cancelled job again, and what failed because of it",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
+	},
+	{
+		PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record,
+		"Cancel a job: at once when it waits, within seconds when it runs",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
+	},
 	{ 0 }
 };

@@ -2,7 +2,7 @@
 /* /v2/media/{mediaId}/metadata: what was found out about an asset, except what is said (transcripts.c) */
 #include <string.h>
 
-#include "fcgi/access.h"
+#include "fcgi/asset_view.h"
 
 #define KINDS "entities keywords speakers videoTexts imageTexts documentContent scenes file"
 
@@ -52,14 +52,14 @@ static const struct field expanded_fields[] = {
 };
 static const struct record expanded_record = RECORD("Expanded", struct expanded, expanded_fields);
 
-struct standing { const char *status; int64_t version, revision; };
-static const struct field standing_fields[] = {
-	FIELD(struct standing, status, .sql = "CASE t.ingest_status WHEN 'succeeded' THEN 'ready' WHEN 'failed' THEN 'failed' "
-	    "WHEN 'cancelled' THEN 'failed' ELSE 'processing' END", .doc = "As clients see it"),
-	FIELD(struct standing, version, .doc = "Changes by clients"),
-	FIELD(struct standing, revision, .doc = "Changes by jobs; each that writes metadata counts"),
-};
-static const struct record standing_record = RECORD("Standing", struct standing, standing_fields);
+/* As clients see it. */
+static const char *
+status_of(const char *ingest_status)
+{
+	if (strcmp(ingest_status, "succeeded") == 0)
+		return "ready";
+	return strcmp(ingest_status, "failed") == 0 || strcmp(ingest_status, "cancelled") == 0 ? "failed" : "processing";
+}
 
 static struct part *
 part_of(struct metadata *m, const char *kind)
@@ -122,20 +122,14 @@ static int
 metadata_get(struct req *r)
 {
 	const struct expand *in = r->in;
-	const struct standing *s;
-	struct metadata *m;
+	const struct media_head *asset = r->object;
+	struct metadata *m = metadata_new(r);
 	struct counted *rows;
 	struct part *p;
 	size_t n, i;
 
-	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
-		return r->status;
-	s = db_row(r->db, &standing_record, "FROM media t WHERE t.id = ?", ARGS(ID(r->id[0])));
-	if (s == NULL)
-		return refuse(r, ERR_NOT_FOUND, NULL);
-	m = metadata_new(r);
-	m->status = s->status;
-	r->etag = arena_printf(r->mem, "\"%lld-%lld\"", (long long)s->version, (long long)s->revision);
+	m->status = status_of(asset->ingest_status);
+	r->etag = arena_printf(r->mem, "\"%lld-%lld\"", (long long)asset->version, (long long)asset->revision);
 	rows = db_rows(r->db, &counted_record, "FROM metadata t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &n);
 	for (i = 0; i < n; i++)
 		if ((p = part_of(m, rows[i].kind)) != NULL)
@@ -146,6 +140,10 @@ metadata_get(struct req *r)
 }
 
 const struct route metadata_routes[] = {
-	{ GET, "/v2/media/{mediaId}/metadata", SCOPE_VIEW_METADATA, metadata_get, &expand_record, &metadata_record, "Get the metadata of an asset; transcripts have their own place", .flags = CONDITIONAL, .fails = "403 404 422" },
+	{
+		GET, "/v2/media/{mediaId}/metadata", SCOPE_VIEW_METADATA, metadata_get, &expand_record, &metadata_record,
+		"Get the metadata of an asset; transcripts have their own place",
+		.flags = BELOW | CONDITIONAL, .fails = "403 404 422",
+	},
 	{ 0 }
 };

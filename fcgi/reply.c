@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/asset.h"
 #include "core/log.h"
 #include "fcgi/req.h"
 
@@ -90,6 +91,48 @@ reply(struct req *r, int status, const struct record *record, const void *row)
 	record_render(&r->out, record, row, false);
 	buf_char(&r->out, '}');
 	return status;
+}
+
+int
+reply_created(struct req *r, const struct record *record, const void *row, struct uuid id)
+{
+	r->location = arena_printf(r->mem, "%.*s/%s", (int)strcspn(r->uri, "?"), r->uri, uuid_text(r->mem, id));
+	return reply(r, 201, record, row);
+}
+
+struct deleted { struct strings deleted; bool permanent; };
+static const struct field deleted_fields[] = {
+	FIELD(struct deleted, deleted,   .on = SERVER, .required = true, .doc = "Ids"),
+	FIELD(struct deleted, permanent, .on = SERVER, .doc = "Removed for good?"),
+};
+const struct record deleted_record = RECORD("Deleted", struct deleted, deleted_fields);
+
+int
+reply_deleted(struct req *r, struct uuid id, bool permanent)
+{
+	const char *text = uuid_text(r->mem, id);
+	struct deleted out = { { &text, 1 }, permanent };
+
+	r->etag = NULL;
+	return reply(r, 200, &deleted_record, &out);
+}
+
+void
+event(struct req *r, struct uuid media_id, const char *type, const char *data)
+{
+	event_add(r->db, r->who->tenant_id, media_id, type, r->who->id, data != NULL ? data : "{}");
+}
+
+void
+event_modified(struct req *r, struct uuid media_id, const struct record *record, uint64_t members)
+{
+	struct buf b = BUF(r->mem);
+	size_t i;
+
+	for (i = 0; i < record->n; i++)
+		if (members >> i & 1)
+			buf_printf(&b, "%s\"%s\"", b.len > 0 ? "," : "", record_json_name(record, &record->fields[i]));
+	event(r, media_id, "media.updated", arena_printf(r->mem, "{\"modified\":[%s]}", buf_string(&b)));
 }
 
 int

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A request, a route, and the words a handler speaks.
+ * A request, a route, an object, and the words a handler speaks.
  *
  * The dispatcher (api.c) finds the route, checks the token and its scope, decodes and checks the input, opens a
- * transaction for writing methods, calls the handler, commits and renders.  A handler touches nothing but the database
- * (so that it can be run again after a deadlock), answers by reply…() or refuse(), and returns what that returned.
+ * transaction for writing methods, loads the object that the path names and decides whether the caller may do this to it,
+ * calls the handler, commits and renders.  A handler touches nothing but the database (so that it can be run again after a
+ * deadlock), answers by reply…() or refuse(), and returns what that returned.
  */
 #ifndef FCGI_REQ_H
 #define FCGI_REQ_H
@@ -19,7 +20,11 @@
 #include "core/version.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
-#define RESOURCES(R) R(media) R(thumbnails) R(metadata) R(transcripts) R(uploads) R(jobs) R(realms) R(service)
+#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) R(jobs) R(realms) \
+	R(service)
+
+/* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
+#define OBJECTS(O) O(media) O(transcript) O(upload) O(job)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -30,9 +35,32 @@ enum {
 	ACTION = 1 << 3,	/* PUT or POST without a body */
 	OPTIONAL_BODY = 1 << 4,	/* an empty body counts as {} */
 	AT_ROOT = 1 << 5,	/* not below /v2 */
-	CONDITIONAL = 1 << 6,	/* single resource with ETag: If-Match is honoured */
+	CONDITIONAL = 1 << 6,	/* single resource with ETag: If-Match is compared with the version of the object */
 	READS_ONLY = 1 << 7,	/* a POST that writes nothing: no transaction */
-	KEPT = 1 << 8,		/* the answer may be given again: see kept.h */
+	WITH_DELETED = 1 << 8,	/* also of a soft-deleted asset, for those with CreateContent */
+	NO_OBJECT = 1 << 9,	/* the path holds an id, and the handler decides by itself who may do what */
+	BELOW = 1 << 10,	/* the route is to what lies below the object: its head is enough */
+	OWN_AUDIENCE = 1 << 11,	/* the handler compares r->audience with the version that its rows bring */
+};
+
+/*
+ * What the last {…Id} of a path names.  The dispatcher loads it with everything that decides about access in one query, and
+ * hands it to the handler as r->object: 404 when it is not there or another tenant's, 403 without the permission that the
+ * route's scope is called by (any token: ViewChannel), 412 when If-Match names another version; on routes that write, the
+ * row is locked.  Nothing of this can be left out but by the flag NO_OBJECT.
+ */
+enum reach {
+	REACH_MEDIA = 1,	/* t is an asset: its channels decide, and whether it is soft-deleted */
+	REACH_BELOW_MEDIA,	/* t belongs to the asset `a`, which decides */
+	REACH_OWNER,		/* t.principal_id made it; SuperAdmins reach all; for others it is not there */
+};
+struct object {
+	const char *path;		/* up to and with its id, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}" */
+	const char *noun;		/* for sentences: "transcript" */
+	enum reach reach;
+	const struct record *record;	/* of r->object where the path ends with the id or with an action */
+	const struct record *head;	/* of r->object on routes to what lies below it (flag BELOW); NULL: record */
+	const char *from;		/* FROM … WHERE: a ? for each id of the path, in their order; the tenant is added */
 };
 
 struct req;
@@ -52,9 +80,6 @@ struct route {
 	const char *consumes;		/* content types of RAW_BODY, blank-separated */
 	size_t max_body;		/* 0 = 1 MiB */
 };
-
-/* What a tenant's assets looked like when an answer was made: tenant_usage. */
-struct stamp { int64_t changes, edits; };
 
 struct req {
 	/* What came in; set by main.c or a test, all decoded by api.c. */
@@ -77,6 +102,9 @@ struct req {
 	struct uuid id[4];
 	const char *word[4];
 	struct principal *who;			/* NULL on public routes without token */
+	const struct object *kind;		/* of the path; NULL: it names none */
+	void *object;				/* struct of kind->record, or of kind->head */
+	const struct audience *audience;	/* what the caller may do where, as old as the object: see access.h */
 	void *in;				/* struct of route->in */
 	void *query;				/* struct of route->query */
 	uint64_t given;				/* record_bit()s of members present */
@@ -89,16 +117,18 @@ struct req {
 	const char *answer_type, *etag, *location, *cache_control, *disposition;
 	int retry_after;			/* s; 0 = none */
 	struct buf headers;			/* further lines, CRLF each */
-	size_t own_headers;			/* where the handler's lines begin in them */
 	struct buf out;
 	bool refused;				/* then nothing is committed */
-	struct stamp stamp;			/* of a KEPT route, by its handler, */
-	bool stamped;				/* if it could */
 	struct faults faults;
 };
 
 /* 200 or 201 with one record.  `version` fields give the ETag: rows with int64_t members version (and revision). */
 int reply(struct req *, int status, const struct record *, const void *row);
+/* 201 with what was made, and its address: that of the collection, a slash, the id. */
+int reply_created(struct req *, const struct record *, const void *row, struct uuid id);
+/* 200 {"deleted":[id],"permanent":…}: what every DELETE answers. */
+int reply_deleted(struct req *, struct uuid id, bool permanent);
+extern const struct record deleted_record;
 /* A page: `data` is the array, `pagination` beside it, Link headers. */
 int reply_list(struct req *, const struct record *, const void *rows, size_t n);
 /* Of `total` rows that are all there already: cuts to the page asked for.  Returns the first, *n their number. */
@@ -117,6 +147,11 @@ int refuse(struct req *, enum error, const char *format, ...) __attribute__((for
 void fault(struct req *, const char *pointer, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The event of a change, in its transaction.  data: JSON; NULL: none. */
+void event(struct req *, struct uuid media_id, const char *type, const char *data);
+/* "media.updated" with the JSON names of the members of the record whose bits are set. */
+void event_modified(struct req *, struct uuid media_id, const struct record *, uint64_t members);
+
 /* Answers one request: everything from route to rendered answer, but libfcgi.  Returns the status. */
 int api_run(struct req *);
 /* Stops the program when a route or record has a hole.  Called once at start, and by tests. */
@@ -126,7 +161,7 @@ const struct route *api_route(size_t i);
 /* The API document. */
 const char *openapi_print(struct arena *);
 
-/* False, and refused with 412, when If-Match names another version.  Routes that are CONDITIONAL call it. */
+/* False, and refused with 412, when If-Match names another version: the dispatcher calls it. */
 bool precondition(struct req *, int64_t version);
 const char *method_name(enum method);
 
@@ -137,5 +172,8 @@ extern const struct record page_record;
 #define RESOURCE_ROUTES(name) extern const struct route name##_routes[];
 RESOURCES(RESOURCE_ROUTES)
 #undef RESOURCE_ROUTES
+#define OBJECT_EXTERN(name) extern const struct object name##_object;
+OBJECTS(OBJECT_EXTERN)
+#undef OBJECT_EXTERN
 
 #endif

@@ -19,10 +19,9 @@ struct file { const char *bytes; size_t n; };
 static int
 thumbnail_get(struct req *r)
 {
-	struct media *m = asset_load(r, r->id[0]);
+	struct media *m = r->object;
 
-	if (m == NULL)
-		return r->status;
+	asset_view(r, m, false);
 	if (m->thumbnail.text == NULL)
 		return refuse(r, ERR_NOT_FOUND, "This asset has no thumbnail.");
 	return reply_json(r, 200, m->thumbnail.text);
@@ -92,8 +91,6 @@ thumbnail_put(struct req *r)
 	const char *type, *name, *old;
 	int64_t width, height;
 
-	if (!access_media(r, r->id[0], SCOPE_CREATE_CONTENT, false))
-		return r->status;
 	if (r->content_type != NULL && strncasecmp(r->content_type, "multipart/form-data", 19) == 0 && !only_file(r, &f)) {
 		fault(r, "", "format", "exactly one file is wanted");
 		return refuse(r, ERR_INVALID, NULL);
@@ -120,25 +117,17 @@ thumbnail_put(struct req *r)
 
 		job_add(r->db, purge, place, .keys = { &key, 1 });
 	}
-	event_add(r->db, r->who->tenant_id, r->id[0], "media.updated", r->who->id, "{\"modified\":[\"thumbnail\"]}");
+	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
+	object_again(r);
 	return thumbnail_get(r);
 }
-
-struct deleted_thumbnail { struct strings deleted; };
-static const struct field deleted_fields[] = {
-	FIELD(struct deleted_thumbnail, deleted, .on = SERVER, .required = true, .doc = "Id of the asset"),
-};
-static const struct record deleted_record = RECORD("DeletedThumbnail", struct deleted_thumbnail, deleted_fields);
 
 static int
 thumbnail_delete(struct req *r)
 {
 	const char *id = uuid_text(r->mem, r->id[0]), *old, *key;
 	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
-	struct deleted_thumbnail out = { { &id, 1 } };
 
-	if (!access_media(r, r->id[0], SCOPE_CREATE_CONTENT, false))
-		return r->status;
 	old = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ? FOR UPDATE", ARGS(ID(r->id[0])));
 	if (old == NULL)
 		return refuse(r, ERR_NOT_FOUND, "No thumbnail has been set for this asset.");
@@ -147,13 +136,26 @@ thumbnail_delete(struct req *r)
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
 	key = arena_printf(r->mem, "play/%s/%s", id, old);
 	job_add(r->db, purge, place, .keys = { &key, 1 });
-	event_add(r->db, r->who->tenant_id, r->id[0], "media.updated", r->who->id, "{\"modified\":[\"thumbnail\"]}");
-	return reply(r, 200, &deleted_record, &out);
+	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
+	return reply_deleted(r, r->id[0], false);
 }
 
 const struct route thumbnails_routes[] = {
-	{ GET, "/v2/media/{mediaId}/thumbnail", SCOPE_VIEW_CHANNEL, thumbnail_get, NULL, &thumbnail_record, "Get the thumbnail of an asset", .flags = CONDITIONAL, .fails = "403 404" },
-	{ PUT, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_put, NULL, &thumbnail_record, "Set the thumbnail of an asset", .flags = RAW_BODY | CONDITIONAL, .fails = "403 404 412 413 422 507", .consumes = "image/jpeg image/png multipart/form-data", .max_body = MAX_THUMBNAIL },
-	{ METHOD_DELETE, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_delete, NULL, &deleted_record, "Remove the thumbnail that was set; the generated one returns", .flags = CONDITIONAL, .fails = "403 404 412" },
+	{
+		GET, "/v2/media/{mediaId}/thumbnail", SCOPE_VIEW_CHANNEL, thumbnail_get, NULL, &thumbnail_record,
+		"Get the thumbnail of an asset",
+		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404",
+	},
+	{
+		PUT, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_put, NULL, &thumbnail_record,
+		"Set the thumbnail of an asset",
+		.flags = RAW_BODY | CONDITIONAL, .fails = "403 404 412 413 422 507",
+		.consumes = "image/jpeg image/png multipart/form-data", .max_body = MAX_THUMBNAIL,
+	},
+	{
+		METHOD_DELETE, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_delete, NULL, &deleted_record,
+		"Remove the thumbnail that was set; the generated one returns",
+		.flags = CONDITIONAL, .fails = "403 404 412",
+	},
 	{ 0 }
 };

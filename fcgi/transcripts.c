@@ -3,7 +3,13 @@
 #include <string.h>
 
 #include "media/transcript.h"
-#include "fcgi/access.h"
+#include "fcgi/req.h"
+
+const struct object transcript_object = {
+	.path = "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", .noun = "transcript", .reach = REACH_BELOW_MEDIA,
+	.record = &transcript_record,
+	.from = "FROM transcripts t JOIN media a ON a.id = t.media_id WHERE a.id = ? AND t.id = ?",
+};
 
 enum { NAME_MAX_CHARACTERS = 100 };
 
@@ -30,33 +36,14 @@ transcripts_list(struct req *r)
 	struct transcript *rows;
 	size_t n;
 
-	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
-		return r->status;
 	rows = db_list(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
 	return reply_list(r, &transcript_record, rows, n);
-}
-
-/* The transcript of the path, or NULL after refusing. */
-static struct transcript *
-transcript_find(struct req *r)
-{
-	struct transcript *t;
-
-	if (!access_media(r, r->id[0], SCOPE_VIEW_METADATA, false))
-		return NULL;
-	t = db_row(r->db, &transcript_record, "FROM transcripts t WHERE t.id = ? AND t.media_id = ?",
-	    ARGS(ID(r->id[1]), ID(r->id[0])));
-	if (t == NULL)
-		refuse(r, ERR_NOT_FOUND, NULL);
-	return t;
 }
 
 static int
 transcript_get(struct req *r)
 {
-	struct transcript *t = transcript_find(r);
-
-	return t == NULL ? r->status : reply(r, 200, &transcript_record, t);
+	return reply(r, 200, &transcript_record, r->object);
 }
 
 /* Names of assets are free text; names of files are not, and neither are headers (RFC 6266, RFC 8187). */
@@ -104,12 +91,10 @@ transcript_download(struct req *r)
 {
 	const struct download *in = r->in;
 	const struct form *form = forms;
-	struct transcript *t = transcript_find(r);
+	struct transcript *t = r->object;
 	struct buf out = BUF(r->mem);
 	struct list paragraphs;
 
-	if (t == NULL)
-		return r->status;
 	while (in->transcript_download_type != NULL && strcmp(form->name, in->transcript_download_type) != 0)
 		form++;
 	if (form != forms) {
@@ -132,8 +117,21 @@ transcript_download(struct req *r)
 }
 
 const struct route transcripts_routes[] = {
-	{ GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL, &transcript_record, "List the transcripts of an asset, without their text", .flags = LIST, .fails = "403 404 422" },
-	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL, &transcript_record, "Get a transcript", .flags = CONDITIONAL, .fails = "403 404" },
-	{ GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download, &download_record, NULL, "Download a transcript as a file", .flags = NO_ENVELOPE, .fails = "403 404 422", .produces = "application/json text/plain application/x-subrip text/vtt" },
+	{
+		GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL, &transcript_record,
+		"List the transcripts of an asset, without their text",
+		.flags = BELOW | LIST, .fails = "403 404 422",
+	},
+	{
+		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL,
+		&transcript_record, "Get a transcript",
+		.flags = CONDITIONAL, .fails = "403 404",
+	},
+	{
+		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download,
+		&download_record, NULL, "Download a transcript as a file",
+		.flags = NO_ENVELOPE, .fails = "403 404 422",
+		.produces = "application/json text/plain application/x-subrip text/vtt",
+	},
 	{ 0 }
 };

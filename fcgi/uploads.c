@@ -82,25 +82,10 @@ static const struct field rules_fields[] = {
 static const struct record rules_record = RECORD("UploadRules", struct rules, rules_fields);
 
 /* Another principal's upload is not there, unless the caller is a SuperAdmin. */
-static struct upload *
-find(struct req *r)
-{
-	struct upload *u = db_row(r->db, &upload_record, "FROM uploads t WHERE t.id = ? AND t.tenant_id = ? AND "
-	    "(? OR t.principal_id = ?)",
-	    ARGS(ID(r->id[0]), ID(r->who->tenant_id), INT(r->who->is_super_admin), ID(r->who->id)));
-
-	if (u == NULL)
-		refuse(r, ERR_NOT_FOUND, NULL);
-	return u;
-}
-
-static struct upload *
-find_to_change(struct req *r)
-{
-	struct upload *u = find(r);
-
-	return u != NULL && precondition(r, u->version) ? u : NULL;
-}
+const struct object upload_object = {
+	.path = "/v2/uploads/{uploadId}", .noun = "upload", .reach = REACH_OWNER, .record = &upload_record,
+	.from = "FROM uploads t WHERE t.id = ?",
+};
 
 static void
 check_languages(struct req *r, const struct strings *codes)
@@ -197,16 +182,13 @@ upload_create(struct req *r)
 	    .url = arena_printf(r->mem, "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id),
 	    ticket_new(r, u->id)) };
 	u->input.row = input;
-	r->location = arena_printf(r->mem, "/v2/uploads/%s", uuid_text(r->mem, u->id));
-	return reply(r, 201, &upload_record, u);
+	return reply_created(r, &upload_record, u, u->id);
 }
 
 static int
 upload_get(struct req *r)
 {
-	const struct upload *u = find(r);
-
-	return u == NULL ? r->status : reply(r, 200, &upload_record, u);
+	return reply(r, 200, &upload_record, r->object);
 }
 
 /* Why an upload cannot be completed in its state. */
@@ -276,7 +258,7 @@ is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 	if (!rules->duplicate_check)
 		return true;
 	twin = db_text(r->db, "SELECT LOWER(HEX(t.id)) FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
-	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 ORDER BY t.id LIMIT 1", ARGS(ID(u->id), ID(u->tenant_id)));
+	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.id LIMIT 1", ARGS(ID(u->id), ID(u->tenant_id)));
 	if (twin != NULL)
 		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %.8s-%.4s-%.4s-%.4s-%s.", twin, twin + 8,
 		    twin + 12, twin + 16, twin + 20);
@@ -298,21 +280,36 @@ make_asset(struct req *r, const struct upload *u, struct uuid channel_id)
 	    ARGS(ID(u->id), ID(channel_id), TIME(r->now)));
 	ingest_start(r->db, u->tenant_id, u->id);
 	asset_summarise(r->db, u->id, SUM_CHANNELS | SUM_TAGS);
-	event_add(r->db, u->tenant_id, u->id, "media.created", r->who->id,
-	    arena_printf(r->mem, "{\"mediaId\":\"%s\"}", uuid_text(r->mem, u->id)));
+	event(r, u->id, "media.created", arena_printf(r->mem, "{\"mediaId\":\"%s\"}", uuid_text(r->mem, u->id)));
 }
 
-/* Of any number of calls exactly one changes the state and makes the asset; all others see what it did. */
+/* Where the asset goes: the channel that was asked for, or the default one.  None after refusing. */
+static struct uuid
+target(struct req *r, const struct rules *rules)
+{
+	const struct completion *in = r->in;
+	struct uuid channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id, none = { { 0 } };
+
+	if (uuid_is_none(channel_id))
+		fault(r, "/channelId", "required", "the tenant has no default channel");
+	else if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
+	    ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1)
+		fault(r, "/channelId", "not_found", "there is no such channel");
+	if (r->faults.n > 0) {
+		refuse(r, ERR_INVALID, NULL);
+		return none;
+	}
+	return access_channel(r, channel_id, SCOPE_CREATE_CONTENT) ? channel_id : none;
+}
+
+/* The row is locked: of any number of calls exactly one makes the asset; all others see what it did. */
 static int
 upload_complete(struct req *r)
 {
-	const struct completion *in = r->in;
-	const struct upload *u = find_to_change(r);
+	const struct upload *u = r->object;
 	const struct rules *rules;
 	struct uuid channel_id;
 
-	if (u == NULL)
-		return r->status;
 	if (strcmp(u->status, "completed") == 0)
 		return reply(r, 200, &upload_record, u);
 	if (strcmp(u->status, "uploaded") != 0 || u->expires_at.ms <= r->now.ms)
@@ -320,40 +317,25 @@ upload_complete(struct req *r)
 	rules = db_row(r->db, &rules_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(u->tenant_id)));
 	if (rules == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
-	channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id;
-	if (uuid_is_none(channel_id)) {
-		fault(r, "/channelId", "required", "the tenant has no default channel");
-		return refuse(r, ERR_INVALID, NULL);
-	}
-	if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
-	    ARGS(ID(channel_id), ID(u->tenant_id)), 0) != 1) {
-		fault(r, "/channelId", "not_found", "there is no such channel");
-		return refuse(r, ERR_INVALID, NULL);
-	}
-	if (!access_channel(r, channel_id, SCOPE_CREATE_CONTENT))
+	channel_id = target(r, rules);
+	if (uuid_is_none(channel_id))
 		return r->status;
-	if (db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? "
-	    "WHERE id = ? AND status = 'uploaded'", ARGS(TIME(r->now), ID(u->id))) == 0) {
-		u = find(r);
-		return u != NULL && strcmp(u->status, "completed") == 0 ? reply(r, 200, &upload_record, u) :
-		    refuse(r, ERR_CONFLICT, NULL);
-	}
+	db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? WHERE id = ?",
+	    ARGS(TIME(r->now), ID(u->id)));
+	make_asset(r, u, channel_id);
 	usage_add(r->db, u->tenant_id, 1, u->received_bytes);
 	if (!is_welcome(r, u, rules))
 		return r->status;
-	make_asset(r, u, channel_id);
-	return reply(r, 200, &upload_record, find(r));
+	return reply(r, 200, &upload_record, object_again(r));
 }
 
 static int
 upload_cancel(struct req *r)
 {
-	const struct upload *u = find_to_change(r);
+	const struct upload *u = r->object;
 	struct job_place place = { .tenant_id = r->who->tenant_id };
 	const char **keys;
 
-	if (u == NULL)
-		return r->status;
 	if (strcmp(u->status, "cancelled") == 0)
 		return reply(r, 200, &upload_record, u);
 	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? AND "
@@ -363,28 +345,51 @@ upload_cancel(struct req *r)
 	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
 	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));
 	job_add(r->db, purge, place, .keys = { keys, 2 });
-	return reply(r, 200, &upload_record, find(r));
+	return reply(r, 200, &upload_record, object_again(r));
 }
 
 /* Only the row: the asset stays. */
 static int
 upload_delete(struct req *r)
 {
-	const struct upload *u = find_to_change(r);
+	const struct upload *u = r->object;
 
-	if (u == NULL)
-		return r->status;
-	if (db_run(r->db, "DELETE FROM uploads WHERE id = ? AND status = 'completed'", ARGS(ID(u->id))) == 0)
+	if (strcmp(u->status, "completed") != 0)
 		return refuse(r, ERR_CONFLICT, "Only completed uploads can be deleted. Cancel it instead.");
-	return reply_none(r);
+	db_run(r->db, "DELETE FROM uploads WHERE id = ?", ARGS(ID(u->id)));
+	return reply_deleted(r, u->id, true);
 }
 
 const struct route uploads_routes[] = {
-	{ GET, "/v2/uploads", SCOPE_CREATE_CONTENT, uploads_list, NULL, &upload_record, "List the uploads of the caller, or all of the tenant for a SuperAdmin", .flags = LIST, .fails = "403 422" },
-	{ POST, "/v2/uploads", SCOPE_CREATE_CONTENT, upload_create, &upload_new_record, &upload_record, "Announce a file and get the address its bytes go to", .success = 201, .fails = "403 413 422 507" },
-	{ GET, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_get, NULL, &upload_record, "Get an upload", .flags = CONDITIONAL, .fails = "403 404" },
-	{ PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record, &upload_record, "Make the received file an asset and start its processing", .flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507" },
-	{ PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record, "Cancel an upload and drop its bytes", .flags = CONDITIONAL | ACTION, .fails = "403 404 409 412" },
-	{ METHOD_DELETE, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_delete, NULL, NULL, "Delete a completed upload; its asset stays", .flags = CONDITIONAL, .success = 204, .fails = "403 404 409 412" },
+	{
+		GET, "/v2/uploads", SCOPE_CREATE_CONTENT, uploads_list, NULL, &upload_record,
+		"List the uploads of the caller, or all of the tenant for a SuperAdmin",
+		.flags = LIST, .fails = "403 422",
+	},
+	{
+		POST, "/v2/uploads", SCOPE_CREATE_CONTENT, upload_create, &upload_new_record, &upload_record,
+		"Announce a file and get the address its bytes go to",
+		.success = 201, .fails = "403 413 422 507",
+	},
+	{
+		GET, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_get, NULL, &upload_record,
+		"Get an upload",
+		.flags = CONDITIONAL, .fails = "403 404",
+	},
+	{
+		PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record, &upload_record,
+		"Make the received file an asset and start its processing",
+		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507",
+	},
+	{
+		PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record,
+		"Cancel an upload and drop its bytes",
+		.flags = CONDITIONAL | ACTION, .fails = "403 404 409 412",
+	},
+	{
+		METHOD_DELETE, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_delete, NULL, &deleted_record,
+		"Delete a completed upload; its asset stays",
+		.flags = CONDITIONAL, .fails = "403 404 409 412",
+	},
 	{ 0 }
 };

@@ -284,7 +284,6 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	spoken = t->no_speech || strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
 	db_run(j->db, "UPDATE media SET captions = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 "
 	    "WHERE id = ?", ARGS(STR(buf_string(&json)), STR(spoken), ID(j->media_id)));
-	asset_changed(j->db, j->media_id);
 }
 
 /* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old file. */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/asset.h"
+#include "core/role.h"
+#include "fcgi/access.h"
 #include "tests/world.h"
 
 /* The path with every id filled in, and every other placeholder by the world's shortcode. */
@@ -100,6 +103,242 @@ without_its_scope_every_route_is_403(void **state)
 		if (route->scope != SCOPE_PUBLIC && route->scope != SCOPE_ANY_TOKEN)
 			expect(route, call_as(w, none, method_name(route->method), filled(w, route, any_id(w)),
 			    takes_json(route) ? "{}" : NULL), 403, "no scope");
+}
+
+/* The route's path with the ids of a made object. */
+static const char *
+led_to(struct world *w, const struct route *route, const struct made *m)
+{
+	struct buf b = BUF(w->mem);
+	const char *p = route->path;
+	int i = 0;
+
+	for (; *p != '\0'; p++) {
+		if (*p != '{') {
+			buf_char(&b, *p);
+			continue;
+		}
+		buf_text(&b, uuid_text(w->mem, m->ids[i++]));
+		p = strchr(p, '}');
+	}
+	return buf_string(&b);
+}
+
+/* Every route with an object is tried with a body that would do. */
+static struct req *
+try_route(struct world *w, const struct route *route, const struct made *m, const char *token, const char *if_match)
+{
+	struct req *r = NEW(w->mem, struct req);
+
+	r->if_match = if_match;
+	return call_req(w, r, token, method_name(route->method), led_to(w, route, m), takes_json(route) ? "{}" : NULL);
+}
+
+static const char all_scopes[] = "ViewChannel ViewMetadata CreateContent ManageSharingOptions ManageChannel";
+
+/* The next route that names an object, from *i on. */
+static const struct route *
+next_with_object(size_t *i)
+{
+	const struct route *route;
+
+	while ((route = api_route((*i)++)) != NULL)
+		if (object_of(route) != NULL && (route->flags & NO_OBJECT) == 0)
+			return route;
+	return NULL;
+}
+
+static unsigned
+needed(const struct route *route)
+{
+	return SCOPE_BIT(route->scope == SCOPE_ANY_TOKEN ? SCOPE_VIEW_CHANNEL : route->scope);
+}
+
+static void
+only_routes_that_say_so_decide_about_their_object_themselves(void **state)
+{
+	static const char *const known[] = { "/v2/media/{mediaId}/player" };
+	const struct route *route;
+	size_t i, k = 0;
+
+	(void)state;
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		if (strstr(route->path, "Id}") != NULL && object_of(route) == NULL)
+			fail_msg("%s names no object", route->path);
+		else if (route->flags & NO_OBJECT && (k == sizeof(known) / sizeof(known[0]) || strcmp(route->path, known[k++]) != 0))
+			fail_msg("%s is not known to decide by itself", route->path);
+}
+
+static void
+a_real_object_of_another_tenant_is_404(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made m = world_object(w, object_of(route));
+
+		expect(route, try_route(w, route, &m, other->token, NULL), 404, "another tenant's SuperAdmin");
+		assert_null(strstr(buf_string(&try_route(w, route, &m, other->token, NULL)->out), "Cat"));
+	}
+}
+
+/* The parts of another tenant's asset do not open below an asset of one's own, nor do those of another asset. */
+static void
+a_part_of_another_asset_is_404(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made own = world_object(w, object_of(route)), foreign = world_object(other, object_of(route)),
+		    twin = world_object(w, object_of(route));
+
+		if (uuid_is_none(own.ids[1]))
+			continue;
+		own.ids[1] = foreign.ids[1];
+		expect(route, try_route(w, route, &own, w->token, NULL), 404, "a part of another tenant");
+		own.ids[1] = twin.ids[1];
+		expect(route, try_route(w, route, &own, w->token, NULL), 404, "a part of another asset");
+	}
+}
+
+static void
+without_a_role_an_object_is_403_and_a_stranger_sees_none_that_others_own(void **state)
+{
+	struct world *w = *state;
+	const char *nobody = world_member(w, all_scopes, NULL, NULL);
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made m = world_object(w, object_of(route));
+
+		expect(route, try_route(w, route, &m, nobody, NULL), object_of(route)->reach == REACH_OWNER ? 404 : 403, "no role");
+	}
+}
+
+static void
+each_role_may_do_what_its_permissions_say_and_no_more(void **state)
+{
+	struct world *w = *state;
+	const struct role *role;
+	const struct route *route;
+	size_t i, k;
+
+	for (k = 0; (role = role_at(k)) != NULL; k++) {
+		const char *member = world_member(w, all_scopes, role->name, NULL);
+
+		for (i = 0; (route = next_with_object(&i)) != NULL;) {
+			struct made m = world_object(w, object_of(route));
+			struct req *r;
+
+			if (object_of(route)->reach == REACH_OWNER)
+				continue;
+			r = try_route(w, route, &m, member, NULL);
+			if ((role->permissions & needed(route)) == 0)
+				expect(route, r, 403, role->name);
+			else if (r->status == 403)
+				fail_msg("%s %s: refused to a %s", method_name(route->method), route->path, role->name);
+		}
+	}
+}
+
+static void
+who_has_lost_the_role_is_refused_at_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid id;
+	const char *member = world_member(w, all_scopes, "Channel Owner", &id);
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made m = world_object(w, object_of(route));
+
+		if (object_of(route)->reach == REACH_OWNER)
+			continue;
+		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, 'Channel Owner', 1) "
+		    "ON DUPLICATE KEY UPDATE role = role", ARGS(ID(w->channel_id), ID(id)));
+		role_changed(w->db, w->tenant_id);
+		if (try_route(w, route, &m, member, "\"nothing\"")->status == 403)
+			fail_msg("%s: refused to a Channel Owner", route->path);
+		db_run(w->db, "DELETE FROM memberships WHERE principal_id = ?", ARGS(ID(id)));
+		role_changed(w->db, w->tenant_id);
+		expect(route, try_route(w, route, &m, member, NULL), 403, "a role just taken away");
+	}
+}
+
+static void
+below_a_soft_deleted_asset_only_what_says_so_is_there_and_not_for_viewers(void **state)
+{
+	struct world *w = *state;
+	const char *viewer = world_member(w, all_scopes, "Viewer", NULL);
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made m = world_object(w, object_of(route));
+		struct req *r;
+
+		if (object_of(route)->reach == REACH_OWNER)
+			continue;
+		db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+		r = try_route(w, route, &m, viewer, NULL);
+		expect(route, r, route->flags & WITH_DELETED ? 403 : 404, "soft-deleted, to a viewer");
+		r = try_route(w, route, &m, w->token, NULL);
+		if ((route->flags & WITH_DELETED) == 0)
+			expect(route, r, 404, "soft-deleted");
+		else if (r->status == 404 && strstr(buf_string(&r->out), "thumbnail") == NULL)
+			fail_msg("%s: not there though it says so", route->path);
+	}
+}
+
+/* The objects that are made have version 7, and their assets another. */
+static void
+if_match_is_compared_with_the_version_of_the_object_itself(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_with_object(&i)) != NULL) {
+		struct made m = world_object(w, object_of(route));
+
+		if (route->method == GET || (route->flags & CONDITIONAL) == 0)
+			continue;
+		if (object_of(route)->reach == REACH_BELOW_MEDIA)
+			db_run(w->db, "UPDATE media SET version = 5 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+		expect(route, try_route(w, route, &m, w->token, "\"5\""), 412, "the version of something else");
+		expect(route, try_route(w, route, &m, w->token, "\"77\""), 412, "a version of tomorrow");
+		if (try_route(w, route, &m, w->token, "\"6\", \"7\"")->status == 412)
+			fail_msg("%s: 412 for its own version", route->path);
+	}
+}
+
+/* What one statement of a transaction sees of roles may never have been: nobody may remember it. */
+static void
+a_role_given_in_a_transaction_that_is_rolled_back_was_never_given(void **state)
+{
+	struct world *w = *state;
+	struct uuid id, media = world_media(w, "video", "Cat");
+	const char *member = world_member(w, all_scopes, NULL, &id), *path;
+
+	path = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media));
+	assert_int_equal(call_as(w, member, "GET", path, NULL)->status, 403);
+	db_begin(w->db);
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, 'Viewer', 1)",
+	    ARGS(ID(w->channel_id), ID(id)));
+	role_changed(w->db, w->tenant_id);
+	db_rollback(w->db);
+	assert_int_equal(call_as(w, member, "GET", path, NULL)->status, 403);
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, 'Viewer', 1)",
+	    ARGS(ID(w->channel_id), ID(id)));
+	role_changed(w->db, w->tenant_id);
+	assert_int_equal(call_as(w, member, "PATCH", path, "{\"name\":\"Dog\"}")->status, 403);
+	assert_int_equal(call_as(w, member, "GET", path, NULL)->status, 200);
 }
 
 /* A body that names no field: enough where nothing is required, so that the id is what fails. */
@@ -364,6 +603,15 @@ main(void)
 		WORLD_TEST(no_two_routes_answer_the_same_request),
 		WORLD_TEST(without_a_token_every_route_but_public_ones_is_401),
 		WORLD_TEST(without_its_scope_every_route_is_403),
+		WORLD_TEST(only_routes_that_say_so_decide_about_their_object_themselves),
+		WORLD_TEST(a_real_object_of_another_tenant_is_404),
+		WORLD_TEST(a_part_of_another_asset_is_404),
+		WORLD_TEST(without_a_role_an_object_is_403_and_a_stranger_sees_none_that_others_own),
+		WORLD_TEST(each_role_may_do_what_its_permissions_say_and_no_more),
+		WORLD_TEST(who_has_lost_the_role_is_refused_at_once),
+		WORLD_TEST(below_a_soft_deleted_asset_only_what_says_so_is_there_and_not_for_viewers),
+		WORLD_TEST(if_match_is_compared_with_the_version_of_the_object_itself),
+		WORLD_TEST(a_role_given_in_a_transaction_that_is_rolled_back_was_never_given),
 		WORLD_TEST(an_id_that_is_not_the_tenants_is_404),
 		WORLD_TEST(an_unknown_member_is_named),
 		WORLD_TEST(a_required_member_left_out_is_named),

@@ -139,7 +139,7 @@ jobs_of_others_are_not_there_and_viewers_change_nothing(void **state)
 {
 	struct world *w = *state, *other = world_other(w);
 	struct uuid media = world_media(w, "video", "Cat"), id = add(w, media, (struct uuid){ { 0 } }, nothing);
-	const char *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	const char *viewer = world_member(w, "ViewMetadata CreateContent", "Viewer", NULL);
 	struct uuid house = job_add(w->db, sweep, ((struct job_place){ { { 0 } } }), .note = NULL);
 
 	assert_int_equal(call(other, "GET", of_media(w, media), NULL)->status, 404);

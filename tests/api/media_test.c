@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/role.h"
 #include "core/play.h"
 #include "tests/world.h"
 
@@ -110,7 +111,7 @@ every_fault_of_a_patch_is_named_at_once(void **state)
 
 	assert_int_equal(r->status, 422);
 	assert_true(has_fault(r, "/name", "too_short"));
-	assert_true(has_fault(r, "/status", "unknown"));
+	assert_true(has_fault(r, "/status", "read_only"));
 	assert_true(has_fault(r, "/__proto__", "unknown"));
 	assert_true(has_fault(r, "/tags/0", "type"));
 	assert_true(has_fault(r, "/description", "type"));
@@ -126,8 +127,8 @@ sending_back_every_member_of_an_answer_changes_nothing(void **state)
 
 	r = call(w, "PATCH", path_of(w, id, ""), text(w, r, "data"));
 	assert_int_equal(r->status, 422);
-	assert_true(has_fault(r, "/id", "unknown"));
-	assert_true(has_fault(r, "/fileSize", "unknown"));
+	assert_true(has_fault(r, "/id", "read_only"));
+	assert_true(has_fault(r, "/fileSize", "read_only"));
 }
 
 static void
@@ -203,7 +204,7 @@ roles_in_a_channel_decide_what_a_member_may_do(void **state)
 		    cases[i].get == 200 ? "1" : "0");
 	}
 	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
-	audience_changed(w->db, w->tenant_id);
+	role_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""), NULL)->status, 200);
 }
 
@@ -275,7 +276,7 @@ channel_beside(struct world *w)
 
 	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) SELECT ?, tenant_id, 'Beside', "
 	    "'private', created_at, updated_at FROM channels WHERE id = ?", ARGS(ID(id), ID(w->channel_id)));
-	audience_changed(w->db, w->tenant_id);
+	role_changed(w->db, w->tenant_id);
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	return id;
 }
@@ -485,7 +486,7 @@ the_player_opens_with_a_signed_token_or_in_an_open_channel(void **state)
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, other, arena_printf(w->mem, "/player%s", token)), NULL)->status, 403);
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 404);
 	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
-	audience_changed(w->db, w->tenant_id);
+	role_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 200);
 }
 

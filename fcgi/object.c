@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The object of a path: loaded with what decides about access, in one query, and judged. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/access.h"
+
+#define OBJECT_ROW(name) &name##_object,
+static const struct object *const objects[] = { OBJECTS(OBJECT_ROW) };
+#undef OBJECT_ROW
+
+enum { MAX_LOADS = 128, MAX_IDS = 4 };
+
+/* What decides.  Members that a reach does not need stay empty. */
+struct facts { struct uuid owner_id; struct ids channel_ids; struct moment deleted_at; int64_t access_version; };
+
+#define VERSION_SQL(tenant) "(SELECT n.access_version FROM tenants n WHERE n.id = " tenant ")"
+/* The version comes last: a locking query goes without. */
+static const struct field media_facts[] = {
+	FIELD(struct facts, channel_ids,    .sql = "t.channel_ids", .doc = "Where it is"),
+	FIELD(struct facts, deleted_at,     .sql = "t.deleted_at",  .doc = "Soft-deleted then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
+};
+static const struct field below_media_facts[] = {
+	FIELD(struct facts, channel_ids,    .sql = "a.channel_ids", .doc = "Where its asset is"),
+	FIELD(struct facts, deleted_at,     .sql = "a.deleted_at",  .doc = "Its asset was soft-deleted then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("a.tenant_id"), .doc = "Of the tenant"),
+};
+static const struct field owner_facts[] = {
+	FIELD(struct facts, owner_id,       .sql = "t.principal_id", .doc = "Who made it"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
+};
+
+static const struct way { const struct field *fields; size_t n; const char *read, *lock; } ways[] = {
+#define WAY(facts, alias) { facts, sizeof(facts) / sizeof((facts)[0]), " AND " alias ".tenant_id = ?", \
+	" AND " alias ".tenant_id = ? FOR UPDATE" }
+	[REACH_MEDIA] = WAY(media_facts, "t"),
+	[REACH_BELOW_MEDIA] = WAY(below_media_facts, "a"),
+	[REACH_OWNER] = WAY(owner_facts, "t"),
+#undef WAY
+};
+
+/* The record of a row that begins with the facts and goes on with the object.  Made once and kept. */
+static const struct record *
+joined(const struct object *o, const struct record *record, bool locks)
+{
+	static struct load { const struct object *object; const struct record *record; bool locks; struct record joined; } loads[MAX_LOADS];
+	const struct way *way = &ways[o->reach];
+	struct field *fields;
+	struct load *l;
+	size_t n, i;
+
+	for (l = loads; l->object != NULL; l++)
+		if (l->object == o && l->record == record && l->locks == locks)
+			return &l->joined;
+	if (l == &loads[MAX_LOADS - 1])
+		abort();
+	n = way->n - (locks ? 1 : 0);
+	fields = calloc(n + record->n, sizeof(*fields));
+	if (fields == NULL)
+		abort();
+	memcpy(fields, way->fields, n * sizeof(*fields));
+	memcpy(fields + n, record->fields, record->n * sizeof(*fields));
+	for (i = n; i < n + record->n; i++)
+		fields[i].offset += sizeof(struct facts);
+	*l = (struct load){ o, record, locks, { record->name, sizeof(struct facts) + record->size, fields, n + record->n } };
+	return &l->joined;
+}
+
+const struct object *
+object_of(const struct route *route)
+{
+	const char *end = NULL, *p;
+	size_t i;
+
+	for (p = route->path; (p = strstr(p, "Id}")) != NULL; p += 3)
+		end = p + 3;
+	for (i = 0; end != NULL && i < sizeof(objects) / sizeof(objects[0]); i++)
+		if (strncmp(objects[i]->path, route->path, (size_t)(end - route->path)) == 0 &&
+		    objects[i]->path[end - route->path] == '\0')
+			return objects[i];
+	return NULL;
+}
+
+static size_t
+count_of(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+		n++;
+	return n;
+}
+
+static void
+broken(const char *path, const char *why)
+{
+	fprintf(stderr, "level=error what=route path=\"%s\" text=\"%s\"\n", path, why);
+	abort();
+}
+
+void
+object_check(const struct route *route)
+{
+	const struct object *o = object_of(route);
+	bool writes = route->method != GET && (route->flags & READS_ONLY) == 0;
+
+	if (strstr(route->path, "Id}") == NULL)
+		return;
+	if ((o == NULL) != ((route->flags & NO_OBJECT) != 0) && o == NULL)
+		broken(route->path, "its last id is no object of OBJECTS; the flag NO_OBJECT says so if that is meant");
+	if (o == NULL)
+		return;
+	if (route->scope == SCOPE_PUBLIC && (route->flags & NO_OBJECT) == 0)
+		broken(route->path, "nobody is there to judge the object by: NO_OBJECT");
+	if (o->reach == 0 || o->record == NULL || count_of(o->from, "?") != count_of(o->path, "Id}"))
+		broken(o->path, "the object has no reach, no record, or not a ? for each id");
+	if (o->record->size > 0 && (route->flags & CONDITIONAL) && writes && (route->flags & NO_OBJECT) == 0 &&
+	    record_field(route->flags & BELOW ? o->head : o->record, "version") == NULL)
+		broken(route->path, "CONDITIONAL, but the object has no version");
+	if (route->flags & BELOW && o->head == NULL)
+		broken(route->path, "BELOW, but the object has no head");
+	record_check(o->record);
+	if (o->head != NULL)
+		record_check(o->head);
+}
+
+static const struct facts *
+fetch(struct req *r, const struct record *record, bool locks)
+{
+	struct arg args[MAX_IDS + 2];
+	size_t n = count_of(r->kind->path, "Id}"), i;
+
+	for (i = 0; i < n && i < MAX_IDS; i++)
+		args[i] = ID(r->id[i]);
+	args[i++] = ID(r->who->tenant_id);
+	args[i].kind = ARG_END;
+	return db_row_suffix(r->db, joined(r->kind, record, locks), r->kind->from,
+	    locks ? ways[r->kind->reach].lock : ways[r->kind->reach].read, args);
+}
+
+static const struct record *
+wanted(const struct req *r)
+{
+	return r->route->flags & BELOW ? r->kind->head : r->kind->record;
+}
+
+void *
+object_again(struct req *r)
+{
+	const struct facts *f = fetch(r, wanted(r), false);
+
+	r->object = f != NULL ? (void *)(uintptr_t)(f + 1) : NULL;
+	return r->object;
+}
+
+/* A locking query may have waited: asked after it, the number is at least as new as the row. */
+static int64_t
+version_now(struct req *r)
+{
+	return db_number(r->db, "SELECT access_version FROM tenants WHERE id = ?", ARGS(ID(r->who->tenant_id)), -2);
+}
+
+static enum access
+no_object(struct req *r)
+{
+	refuse(r, ERR_NOT_FOUND, "There is no %s with this id.", r->kind->noun);
+	return ACCESS_REFUSED;
+}
+
+static enum access
+judge(struct req *r, const struct facts *f)
+{
+	enum scope scope = r->route->scope == SCOPE_ANY_TOKEN ? SCOPE_VIEW_CHANNEL : r->route->scope;
+	unsigned permissions;
+
+	if (r->kind->reach == REACH_OWNER)
+		return r->who->is_super_admin || uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
+	if (f->deleted_at.ms != 0 && (r->route->flags & WITH_DELETED) == 0)
+		return no_object(r);
+	permissions = access_by(r, &f->channel_ids);
+	if (!access_granted(r, permissions, scope) ||
+	    (f->deleted_at.ms != 0 && !access_granted(r, permissions, SCOPE_CREATE_CONTENT)))
+		return ACCESS_REFUSED;
+	return ACCESS_FINE;
+}
+
+/* Of a route without an object the audience alone is looked at. */
+static enum access
+load_nothing(struct req *r)
+{
+	if ((r->route->flags & OWN_AUDIENCE) != 0 || r->audience->version == version_now(r))
+		return ACCESS_FINE;
+	return ACCESS_OLD;
+}
+
+enum access
+object_load(struct req *r)
+{
+	bool locks = db_in_transaction(r->db);
+	const struct facts *f;
+	const struct field *version;
+	enum access access;
+
+	r->object = NULL;
+	if (r->who == NULL || r->route->flags & NO_OBJECT)
+		return ACCESS_FINE;
+	if (r->kind == NULL)
+		return load_nothing(r);
+	f = fetch(r, wanted(r), locks);
+	if (db_failure(r->db) != DB_FINE)
+		return ACCESS_REFUSED;
+	if (f == NULL)
+		return no_object(r);
+	if (r->audience->version != (locks ? version_now(r) : f->access_version))
+		return ACCESS_OLD;
+	access = judge(r, f);
+	if (access != ACCESS_FINE)
+		return access;
+	r->object = (void *)(uintptr_t)(f + 1);
+	version = record_field(wanted(r), "version");
+	if (locks && r->route->flags & CONDITIONAL && !precondition(r, *(const int64_t *)((const char *)r->object + version->offset)))
+		return ACCESS_REFUSED;
+	return ACCESS_FINE;
+}

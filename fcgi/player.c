@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media/{mediaId}/player: what the watch and embed pages need */
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/play.h"
+#include "fcgi/access.h"
+#include "fcgi/asset_view.h"
+
+struct player_query { const char *t; };
+static const struct field player_query_fields[] = {
+	FIELD(struct player_query, t, .on = QUERY, .max = 100, .doc = "Token of a signed watch or embed address"),
+};
+static const struct record player_query_record = RECORD("PlayerQuery", struct player_query, player_query_fields);
+
+struct caption { const char *language_code, *label, *file, *url; };
+static const struct field caption_fields[] = {
+	FIELD(struct caption, language_code, .on = SERVER, .required = true, .doc = "BCP 47 tag"),
+	FIELD(struct caption, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
+	FIELD(struct caption, file,          .on = SERVER | HIDDEN, .doc = "File"),
+	FIELD(struct caption, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
+};
+static const struct record caption_record = RECORD("Caption", struct caption, caption_fields);
+
+struct player {
+	struct uuid id;
+	const char *name, *type, *status, *mime_type;
+	int64_t progress;
+	struct position duration;
+	struct number page_count;
+	const char *playlist_url, *poster_url, *storyboard_url, *storyboard_vtt_url, *waveform_url;
+	struct list captions;
+	struct json renditions;
+};
+static const struct field player_fields[] = {
+	FIELD(struct player, id,          .on = SERVER, .required = true, .doc = "Asset"),
+	FIELD(struct player, name,        .on = SERVER, .required = true, .doc = "Its name"),
+	FIELD(struct player, type,        .on = SERVER, .required = true, .one_of = "video audio image document", .doc = "What it is"),
+	FIELD(struct player, status,      .on = SERVER, .required = true, .one_of = "processing ready failed", .doc = "Whether it can be played"),
+	FIELD(struct player, mime_type,   .on = SERVER, .required = true, .doc = "Of the original"),
+	FIELD(struct player, progress,    .on = SERVER, .max = 100, .doc = "Percent of the ingest"),
+	FIELD(struct player, duration,    .doc = "Seconds"),
+	FIELD(struct player, page_count,  .on = OMIT_NULL, .doc = "Of a document"),
+	FIELD(struct player, playlist_url,       .format = "uri", .doc = "Signed HLS playlist"),
+	FIELD(struct player, poster_url,         .format = "uri", .doc = "Signed picture"),
+	FIELD(struct player, storyboard_url,     .format = "uri", .doc = "Signed sprite"),
+	FIELD(struct player, storyboard_vtt_url, .format = "uri", .doc = "Signed WebVTT of the sprite"),
+	FIELD(struct player, waveform_url,       .format = "uri", .doc = "Signed peaks"),
+	FIELD(struct player, captions,   .on = SERVER, .of = &caption_record, .doc = "Subtitles"),
+	FIELD(struct player, renditions, .on = SERVER, .of = &rendition_record, .format = "array", .doc = "Other forms"),
+};
+static const struct record player_record = RECORD("Player", struct player, player_fields);
+
+static struct list
+captions_of(struct req *r, const struct media *m)
+{
+	struct list list = record_parse_list(r->mem, &caption_record, m->captions.text);
+	struct caption *c = list.rows;
+	char prefix[PLAY_PREFIX_MAX];
+	size_t i;
+
+	play_prefix(r->conf, m->id, r->now, prefix);
+	for (i = 0; i < list.n; i++)
+		c[i].url = arena_printf(r->mem, "%s%s", prefix, c[i].file);
+	return list;
+}
+
+/* What the watch and embed pages need.  Without a token only for assets in a public or shared channel. */
+static int
+media_player(struct req *r)
+{
+	const struct player_query *in = r->in;
+	bool opened = in->t != NULL && page_opens(r->conf, in->t, r->id[0], r->now);
+	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.deleted_at = 0 AND (? OR EXISTS (SELECT 1 "
+	    "FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id AND "
+	    "c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
+	const struct thumbnail *poster;
+	const struct storyboard *storyboard;
+	const struct ingest_summary *ingest;
+	struct player out;
+
+	if (m == NULL)
+		return refuse(r, in->t != NULL && !opened ? ERR_FORBIDDEN : ERR_NOT_FOUND,
+		    in->t != NULL && !opened ? "This address is not valid, or not any more." : NULL);
+	asset_view(r, m, false);
+	r->etag = NULL;
+	poster = record_parse(r->mem, &thumbnail_record, m->thumbnail.text);
+	storyboard = record_parse(r->mem, &storyboard_record, m->storyboard.text);
+	ingest = record_parse(r->mem, &ingest_record, m->ingest_job.text);
+	out = (struct player){ .id = m->id, .name = m->name, .type = m->type, .status = m->status, .mime_type = m->mime_type,
+	    .progress = ingest != NULL ? ingest->progress : 0, .duration = m->duration, .page_count = m->page_count,
+	    .playlist_url = m->playlist_url, .poster_url = poster != NULL ? poster->url : NULL,
+	    .waveform_url = m->waveform_url, .captions = captions_of(r, m), .renditions = m->renditions };
+	if (storyboard != NULL) {
+		out.storyboard_url = storyboard->image_url;
+		out.storyboard_vtt_url = storyboard->vtt_url;
+	}
+	return reply(r, 200, &player_record, &out);
+}
+
+const struct route player_routes[] = {
+	{
+		GET, "/v2/media/{mediaId}/player", SCOPE_PUBLIC, media_player, &player_query_record, &player_record,
+		"Get what a player page needs",
+		.flags = NO_OBJECT, .fails = "403 404",
+	},
+	{ 0 }
+};

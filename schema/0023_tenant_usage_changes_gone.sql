@@ -1,0 +1,1 @@
+ALTER TABLE tenant_usage DROP COLUMN changes;
