@@ -176,8 +176,8 @@ asset_view(struct req *r, struct media *m, bool brief)
 	if (m->ingest_job.text != NULL && m->ingest_steps.text != NULL)
 		m->ingest_job.text = arena_printf(r->mem, "%.*s,\"steps\":%s}", (int)strlen(m->ingest_job.text) - 1,
 		    m->ingest_job.text, m->ingest_steps.text);
-	r->etag = arena_printf(r->mem, "\"%lld-%lld-%.6s\"", (long long)m->version, (long long)m->revision,
-	    strchr(strstr(prefix, "/play/"), '.') + 1);
+	r->etag = arena_printf(r->mem, "\"%lld-%lld-%lld-%.6s\"", (long long)m->version, (long long)m->revision,
+	    r->audience != NULL ? (long long)r->audience->version : 0, strchr(strstr(prefix, "/play/"), '.') + 1);
 }
 
 int

@@ -46,7 +46,7 @@ struct media_head {
 void asset_view(struct req *, struct media *, bool brief);
 
 /* Answers with the object of the request, an asset: as it was loaded, or with `again` as it is now.  Its ETag also changes
- * when its addresses do. */
+ * when its addresses or names of channels do. */
 int asset_reply(struct req *, bool again);
 
 #endif

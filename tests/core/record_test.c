@@ -26,7 +26,8 @@ struct all {
 	struct moment created_at;
 	struct position start, end;
 	struct strings tags;
-	struct json raw;
+	struct ids ids;
+	struct json raw, words;
 	struct nested part;
 	struct list parts;
 	const char *secret;
@@ -44,7 +45,9 @@ static const struct field all_fields[] = {
 	FIELD(struct all, start,         .on = CREATE | QUERY, .doc = "Position"),
 	FIELD(struct all, end,           .on = CREATE, .doc = "Position"),
 	FIELD(struct all, tags,          .on = CREATE | QUERY, .max = 3, .doc = "Strings"),
+	FIELD(struct all, ids,           .on = CREATE, .max = 2, .doc = "Ids"),
 	FIELD(struct all, raw,           .on = CREATE, .doc = "JSON"),
+	FIELD(struct all, words,         .on = CREATE, .max = 2, .item_max = 3, .format = "strings", .doc = "JSON that is a list of strings"),
 	FIELD(struct all, part,          .on = CREATE, .of = &part_record, .doc = "Record"),
 	FIELD(struct all, parts,         .on = CREATE, .of = &part_record, .max = 3, .doc = "Records"),
 	FIELD(struct all, secret,        .on = HIDDEN, .doc = "Never sent"),
@@ -79,7 +82,7 @@ decode(struct arena *mem, const char *json, struct all **out, struct faults *fau
 
 static const char whole[] = "{\"mediaId\":\"019aa000-0000-7000-8000-0000000000ff\",\"languageCode\":\"d\\u00e9\",\"choice\":\"red\","
     "\"count\":7,\"isLive\":true,\"ratio\":0.1,\"width\":3,\"createdAt\":\"2026-11-20T10:26:53.123Z\",\"start\":0.000,\"end\":1.235,"
-    "\"tags\":[\"a\",\"b\"],\"raw\":{\"x\":[1,null]},\"part\":{\"name\":\"p\",\"n\":-5},\"parts\":[{\"name\":\"q\",\"n\":0}]}";
+    "\"tags\":[\"a\",\"b\"],\"ids\":[\"019aa000-0000-7000-8000-0000000000fe\"],\"raw\":{\"x\":[1,null]},\"words\":[\"c\"],\"part\":{\"name\":\"p\",\"n\":-5},\"parts\":[{\"name\":\"q\",\"n\":0}]}";
 
 static void
 every_kind_comes_back_as_it_went_in(void **state)
@@ -115,7 +118,7 @@ nothing_given_renders_as_null(void **state)
 
 	record_render(&b, &all_record, &zero, false);
 	assert_string_equal(b.text, "{\"id\":null,\"mediaId\":null,\"languageCode\":null,\"choice\":null,\"count\":0,\"isLive\":false,"
-	    "\"ratio\":0,\"width\":null,\"createdAt\":null,\"start\":null,\"end\":null,\"tags\":null,\"raw\":null,\"part\":null,\"parts\":[]}");
+	    "\"ratio\":0,\"width\":null,\"createdAt\":null,\"start\":null,\"end\":null,\"tags\":null,\"ids\":null,\"raw\":null,\"words\":null,\"part\":null,\"parts\":[]}");
 	assert_true(json_valid(mem, b.text, b.len));
 }
 
@@ -153,7 +156,14 @@ each_fault_is_named_where_it_is(void **state)
 		{ "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\",\"n\":6}]}", "/parts/1/n", "too_large" },
 		{ "{\"parts\":[3]}", "/parts/0", "type" },
 		{ "{\"id\":\"019aa000-0000-7000-8000-0000000000ff\"}", "/id", "read_only" },
-		{ "{\"secret\":\"x\"}", "/secret", "read_only" },
+		{ "{\"secret\":\"x\"}", "/secret", "unknown" },
+		{ "{\"id\":\"x\"}", "/id", "read_only" },
+		{ "{\"ids\":[\"x\"]}", "/ids/0", "format" },
+		{ "{\"ids\":[1]}", "/ids/0", "type" },
+		{ "{\"ids\":\"x\"}", "/ids", "type" },
+		{ "{\"words\":{}}", "/words", "type" },
+		{ "{\"words\":[\"a\",\"b\",\"c\"]}", "/words", "too_many" },
+		{ "{\"words\":[\"long\"]}", "/words/0", "too_long" },
 		{ "{\"language_code\":\"de\"}", "/language_code", "unknown" },
 		{ "{\"a/b~\":1}", "/a~1b~0", "unknown" },
 	};
@@ -241,6 +251,22 @@ json_text_survives_any_bytes(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_arena, close_arena)
 
+static void
+an_overlay_takes_what_was_given_and_tells_what_differs(void **state)
+{
+	struct arena *mem = *state;
+	struct uuid id = uuid_new();
+	struct all row = { .count = 1, .language_code = "de", .ids = { &id, 1 } }, in = { .count = 2, .language_code = "de" };
+	uint64_t given = record_bit(&all_record, "count") | record_bit(&all_record, "language_code");
+	const struct all *would = record_overlay(mem, &all_record, &row, &in, given);
+
+	assert_int_equal(would->count, 2);
+	assert_int_equal(would->ids.n, 1);
+	assert_true(record_differs(mem, &all_record, &row, would, given) == record_bit(&all_record, "count"));
+	assert_true(record_differs(mem, &all_record, &row, &in, given | record_bit(&all_record, "ids")) ==
+	    (record_bit(&all_record, "count") | record_bit(&all_record, "ids")));
+}
+
 int
 main(void)
 {
@@ -251,6 +277,7 @@ main(void)
 		TEST(more_faults_than_fit_are_counted),
 		TEST(queries_match_names_without_regard_to_case_and_join_lists),
 		TEST(the_schema_says_what_the_decoder_checks),
+		TEST(an_overlay_takes_what_was_given_and_tells_what_differs),
 		TEST(json_text_survives_any_bytes),
 	};
 

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Channels and roles as lists and answers show them; what holds for every route is in routes_test.c. */
+#include <sys/wait.h>
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/asset.h"
+#include "core/role.h"
+#include "fcgi/access.h"
+#include "tests/world.h"
+
+static const char reads[] = "ViewChannel ViewMetadata";
+
+static const char *
+path_of(struct world *w, struct uuid id)
+{
+	return arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id));
+}
+
+static struct uuid
+add_channel(struct world *w, const char *name, const char *visibility)
+{
+	struct uuid id = uuid_new();
+
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES (?, ?, ?, ?, 1, 1)",
+	    ARGS(ID(id), ID(w->tenant_id), STR(name), STR(visibility)));
+	role_changed(w->db, w->tenant_id);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	return id;
+}
+
+static void
+put_into(struct world *w, struct uuid media, struct uuid channel)
+{
+	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, 1)", ARGS(ID(media), ID(channel)));
+	asset_summarise(w->db, media, SUM_CHANNELS);
+}
+
+static void
+give(struct world *w, struct uuid principal, struct uuid channel, const char *role)
+{
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, 1)",
+	    ARGS(ID(channel), ID(principal), STR(role)));
+	role_changed(w->db, w->tenant_id);
+}
+
+static void
+only_channels_that_the_caller_sees_are_shown_or_filtered_by(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat"), secret = add_channel(w, "Dismissals", "private");
+	const char *viewer = world_member(w, reads, "Viewer", NULL), *uri = path_of(w, media);
+	const char *by_secret = arena_printf(w->mem, "/v2/media?filter=channelId=%s", uuid_text(w->mem, secret));
+	const char *not_secret = arena_printf(w->mem, "/v2/media?filter=channelId!=%s", uuid_text(w->mem, secret));
+
+	put_into(w, media, secret);
+	assert_non_null(strstr(buf_string(&call(w, "GET", uri, NULL)->out), "Dismissals"));
+	assert_non_null(strstr(buf_string(&call(w, "GET", "/v2/media", NULL)->out), "Dismissals"));
+	assert_string_equal(text(w, call(w, "GET", by_secret, NULL), "pagination.total"), "1");
+	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", uri, NULL)->out), "Dismissals"));
+	assert_string_equal(text(w, call_as(w, viewer, "GET", uri, NULL), "data.channels.0.name"), "Default");
+	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", "/v2/media", NULL)->out), "Dismissals"));
+	assert_int_equal(call_as(w, viewer, "GET", by_secret, NULL)->status, 422);
+	assert_int_equal(call_as(w, viewer, "GET", not_secret, NULL)->status, 422);
+	assert_int_equal(call_as(w, viewer, "GET", arena_printf(w->mem, "%s?channelId=%s", uri, uuid_text(w->mem, secret)), NULL)->status, 404);
+}
+
+static void
+a_new_name_of_a_channel_is_one_row_and_shows_at_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, media), *viewer = world_member(w, reads, "Viewer", NULL);
+	struct req *r = NEW(w->mem, struct req);
+
+	r->if_none_match = call_as(w, viewer, "GET", uri, NULL)->etag;
+	db_run(w->db, "UPDATE channels SET name = 'Lectures' WHERE id = ?", ARGS(ID(w->channel_id)));
+	role_changed(w->db, w->tenant_id);
+	assert_int_equal(call_req(w, r, viewer, "GET", uri, NULL)->status, 200);
+	assert_string_equal(text(w, r, "data.channels.0.name"), "Lectures");
+	assert_string_equal(text(w, call_as(w, viewer, "GET", "/v2/media", NULL), "data.0.channels.0.name"), "Lectures");
+}
+
+static void
+lists_follow_roles_and_visibility_at_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid who, media = world_media(w, "video", "Cat"), shared = add_channel(w, "Shared", "shared");
+	const char *member = world_member(w, reads, NULL, &who);
+
+	put_into(w, media, shared);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "0");
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(shared)));
+	role_changed(w->db, w->tenant_id);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "data.0.name"), "Cat");
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(shared)));
+	role_changed(w->db, w->tenant_id);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "0");
+	give(w, who, w->channel_id, "Viewer");
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "1");
+	db_run(w->db, "DELETE FROM memberships WHERE principal_id = ?", ARGS(ID(who)));
+	role_changed(w->db, w->tenant_id);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "0");
+}
+
+/* More channels than are kept for a caller, the asset in the last of them. */
+static void
+callers_of_very_many_channels_are_judged_alike(void **state)
+{
+	struct world *w = *state;
+	struct uuid who, beside = world_media(w, "video", "Dog"), media = world_media(w, "video", "Cat"), last;
+	const char *member = world_member(w, reads, NULL, &who), *uri = path_of(w, media);
+	int i;
+
+	for (i = 0; i < AUDIENCE_MAX + 1; i += 41) {
+		struct buf b = BUF(w->mem);
+		int k;
+
+		for (k = 0; k < 41; k++)
+			buf_printf(&b, "%s(UNHEX('%04x%028x'), UNHEX('%s'), 'C', 'private', 1, 1)", k > 0 ? ", " : "", k + i, 0,
+			    hex_encode(w->mem, w->tenant_id.b, 16));
+		db_script(w->db, arena_printf(w->mem, "INSERT IGNORE INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES %s",
+		    buf_string(&b)));
+	}
+	last = add_channel(w, "Last", "private");
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) SELECT id, ?, 'Viewer', 1 FROM channels "
+	    "WHERE tenant_id = ? AND id <> ?", ARGS(ID(who), ID(w->tenant_id), ID(w->channel_id)));
+	db_run(w->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media)));
+	put_into(w, media, last);
+	role_changed(w->db, w->tenant_id);
+	assert_true(number(w, "FROM memberships WHERE principal_id = ?", ARGS(ID(who))) > AUDIENCE_MAX);
+	assert_string_equal(text(w, call_as(w, member, "GET", uri, NULL), "data.channels.0.name"), "Last");
+	assert_int_equal(call_as(w, member, "GET", path_of(w, beside), NULL)->status, 403);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "data.0.name"), "Cat");
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "1");
+	assert_int_equal(call_as(w, member, "GET", arena_printf(w->mem, "/v2/media?filter=channelId=%s",
+	    uuid_text(w->mem, w->channel_id)), NULL)->status, 422);
+	assert_string_equal(text(w, call(w, "GET", uri, NULL), "data.channels.0.name"), "Last");
+	db_run(w->db, "DELETE FROM memberships WHERE principal_id = ? AND channel_id = ?", ARGS(ID(who), ID(last)));
+	role_changed(w->db, w->tenant_id);
+	assert_int_equal(call_as(w, member, "GET", uri, NULL)->status, 403);
+	db_run(w->db, "DELETE FROM memberships WHERE principal_id = ?", ARGS(ID(who)));
+	db_run(w->db, "DELETE FROM channels WHERE tenant_id = ? AND name = 'C'", ARGS(ID(w->tenant_id)));
+	role_changed(w->db, w->tenant_id);
+}
+
+/* Calls it on a connection of its own, while the caller's transaction holds a row.  The status. */
+static int
+aside(struct world *w, const char *method, const char *uri, const char *body)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		db_abandon(w->db);
+		alarm(5);
+		_exit(call(w, method, uri, body)->status == 200 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* Neither reading nor changing an asset waits for a row that all of the tenant share. */
+static void
+a_held_row_of_the_tenant_stops_nobody(void **state)
+{
+	struct world *w = *state;
+	struct uuid dog = world_media(w, "video", "Dog");
+	const char *uri = path_of(w, world_media(w, "video", "Cat")), *other = path_of(w, dog);
+
+	db_begin(w->db);
+	db_number(w->db, "SELECT 1 FROM tenant_usage WHERE tenant_id = ? FOR UPDATE", ARGS(ID(w->tenant_id)), 0);
+	db_number(w->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(w->tenant_id)), 0);
+	db_run(w->db, "UPDATE media SET name = 'Held' WHERE id = ?", ARGS(ID(dog)));
+	assert_int_equal(aside(w, "GET", uri, NULL), 0);
+	assert_int_equal(aside(w, "GET", other, NULL), 0);
+	assert_int_equal(aside(w, "GET", "/v2/media", NULL), 0);
+	assert_int_equal(aside(w, "PATCH", uri, "{\"name\":\"Lion\"}"), 0);
+	assert_int_equal(aside(w, "GET", "/healthz", NULL), 0);
+	db_rollback(w->db);
+}
+
+static void
+a_change_that_changes_nothing_is_no_event(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = path_of(w, id), *etag = call(w, "GET", uri, NULL)->etag, *data;
+
+	assert_string_equal(call(w, "PATCH", uri, "{\"name\":\"Cat\",\"description\":null,\"tags\":[]}")->etag, etag);
+	assert_int_equal(number(w, "FROM events WHERE media_id = ?", ARGS(ID(id))), 0);
+	assert_int_equal(call(w, "PATCH", uri, arena_printf(w->mem, "{\"name\":\"Cat\",\"tags\":[\"x\"],\"channelIds\":[\"%s\",\"%s\"]}",
+	    uuid_text(w->mem, w->channel_id), uuid_text(w->mem, add_channel(w, "Two", "private"))))->status, 200);
+	data = db_text(w->db, "SELECT data FROM events WHERE media_id = ? AND type = 'media.updated'", ARGS(ID(id)));
+	assert_string_equal(data, "{\"modified\":[\"channels\",\"tags\"]}");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(only_channels_that_the_caller_sees_are_shown_or_filtered_by),
+		WORLD_TEST(a_new_name_of_a_channel_is_one_row_and_shows_at_once),
+		WORLD_TEST(lists_follow_roles_and_visibility_at_once),
+		WORLD_TEST(callers_of_very_many_channels_are_judged_alike),
+		WORLD_TEST(a_held_row_of_the_tenant_stops_nobody),
+		WORLD_TEST(a_change_that_changes_nothing_is_no_event),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
