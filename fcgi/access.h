@@ -68,8 +68,6 @@ enum access { ACCESS_FINE, ACCESS_REFUSED, ACCESS_OLD };
 enum access object_load(struct req *);
 /* The object that a route's path names last, or NULL. */
 const struct object *object_of(const struct route *);
-/* The object once more, as the handler's own statements have left it. */
-void *object_again(struct req *);
 /* Stops the program when a path names an id that is no object's, or an object has a hole. */
 void object_check(const struct route *);
 

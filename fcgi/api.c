@@ -413,9 +413,8 @@ decode(struct req *r)
 	decode_query(r);
 	if (!decode_body(r))
 		return false;
-	if (r->faults.n > 0)
-		refuse(r, ERR_INVALID, NULL);
-	return r->faults.n == 0;
+	r->input_faults = r->faults.n;
+	return true;
 }
 
 /* What a handler may have set is put back before it runs again. */
@@ -428,7 +427,7 @@ clear_answer(struct req *r)
 	r->retry_after = 0;
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
-	r->faults.n = 0;
+	r->faults.n = r->input_faults;
 	add_cors(r);
 }
 
@@ -438,14 +437,18 @@ writes(const struct route *route)
 	return route->method != GET && (route->flags & READS_ONLY) == 0;
 }
 
-/* The object, then the handler.  False: what is known of the caller's channels is too old, nothing was done. */
+/* The object, then the input, whose faults are nobody's business who may not do this, then the handler.  False: what is known of the caller's channels is too old, nothing was done. */
 static bool
 load_and_run(struct req *r)
 {
 	enum access access = object_load(r);
 
-	if (access == ACCESS_FINE && db_failure(r->db) == DB_FINE)
-		r->route->run(r);
+	if (access == ACCESS_FINE && db_failure(r->db) == DB_FINE) {
+		if (r->faults.n > 0)
+			refuse(r, ERR_INVALID, NULL);
+		else
+			r->route->run(r);
+	}
 	return access != ACCESS_OLD || db_failure(r->db) != DB_FINE;
 }
 

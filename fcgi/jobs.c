@@ -2,7 +2,7 @@
 /* /v2/media/{mediaId}/jobs and /v2/jobs/{jobId} */
 #include "core/asset.h"
 #include "core/job.h"
-#include "fcgi/access.h"
+#include "fcgi/req.h"
 
 /* Jobs that clear up behind an ingest are nobody's to cancel. */
 const struct object job_object = {

@@ -120,7 +120,11 @@ struct req {
 	struct buf out;
 	bool refused;				/* then nothing is committed */
 	struct faults faults;
+	int input_faults;			/* how many of them decoding has found */
 };
+
+/* The object of the path once more, as the handler's own statements have left it; r->object is that then. */
+void *object_again(struct req *);
 
 /* 200 or 201 with one record.  `version` fields give the ETag: rows with int64_t members version (and revision). */
 int reply(struct req *, int status, const struct record *, const void *row);

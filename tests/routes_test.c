@@ -35,6 +35,37 @@ any_id(struct world *w)
 	return uuid_text(w->mem, uuid_new());
 }
 
+/* The route's path with the ids of a made object. */
+static const char *
+led_to(struct world *w, const struct route *route, const struct made *m)
+{
+	struct buf b = BUF(w->mem);
+	const char *p = route->path;
+	int i = 0;
+
+	for (; *p != '\0'; p++) {
+		if (*p != '{') {
+			buf_char(&b, *p);
+			continue;
+		}
+		buf_text(&b, uuid_text(w->mem, m->ids[i++]));
+		p = strchr(p, '}');
+	}
+	return buf_string(&b);
+}
+
+/* A path that leads to something: the world's own object where the route has one. */
+static const char *
+reached(struct world *w, const struct route *route)
+{
+	struct made m;
+
+	if (object_of(route) == NULL || route->flags & NO_OBJECT)
+		return filled(w, route, any_id(w));
+	m = world_object(w, object_of(route));
+	return led_to(w, route, &m);
+}
+
 static bool
 takes_json(const struct route *route)
 {
@@ -103,25 +134,6 @@ without_its_scope_every_route_is_403(void **state)
 		if (route->scope != SCOPE_PUBLIC && route->scope != SCOPE_ANY_TOKEN)
 			expect(route, call_as(w, none, method_name(route->method), filled(w, route, any_id(w)),
 			    takes_json(route) ? "{}" : NULL), 403, "no scope");
-}
-
-/* The route's path with the ids of a made object. */
-static const char *
-led_to(struct world *w, const struct route *route, const struct made *m)
-{
-	struct buf b = BUF(w->mem);
-	const char *p = route->path;
-	int i = 0;
-
-	for (; *p != '\0'; p++) {
-		if (*p != '{') {
-			buf_char(&b, *p);
-			continue;
-		}
-		buf_text(&b, uuid_text(w->mem, m->ids[i++]));
-		p = strchr(p, '}');
-	}
-	return buf_string(&b);
 }
 
 /* Every route with an object is tried with a body that would do. */
@@ -375,7 +387,7 @@ an_unknown_member_is_named(void **state)
 
 		if (!takes_json(route))
 			continue;
-		r = call(w, method_name(route->method), filled(w, route, any_id(w)), "{\"noSuchMember\":1}");
+		r = call(w, method_name(route->method), reached(w, route), "{\"noSuchMember\":1}");
 		expect(route, r, 422, "unknown member");
 		assert_true(has_fault(r, "/noSuchMember", "unknown"));
 	}
@@ -393,7 +405,7 @@ a_required_member_left_out_is_named(void **state)
 
 		if (!takes_json(route) || route->method == METHOD_PATCH)
 			continue;
-		r = call(w, method_name(route->method), filled(w, route, any_id(w)), "{}");
+		r = call(w, method_name(route->method), reached(w, route), "{}");
 		for (k = 0; k < route->in->n; k++) {
 			const struct field *f = &route->in->fields[k];
 
@@ -428,7 +440,7 @@ a_string_one_too_long_is_named(void **state)
 			for (n = 0; n <= f->max; n++)
 				buf_text(&b, "\xc3\xa4");
 			buf_text(&b, "\"}");
-			r = call(w, method_name(route->method), filled(w, route, any_id(w)), buf_string(&b));
+			r = call(w, method_name(route->method), reached(w, route), buf_string(&b));
 			expect(route, r, 422, name);
 			assert_true(has_fault(r, arena_printf(w->mem, "/%s", name), "too_long"));
 		}
@@ -452,9 +464,9 @@ bodies_that_are_not_strict_json_are_400(void **state)
 		if (!takes_json(route))
 			continue;
 		for (k = route->flags & OPTIONAL_BODY ? 1 : 0; k < sizeof(bad) / sizeof(bad[0]); k++)
-			expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), bad[k]), 400, bad[k]);
-		expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), buf_string(&deep)), 400, "depth");
-		expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), "[]"), 422, "array");
+			expect(route, call(w, method_name(route->method), reached(w, route), bad[k]), 400, bad[k]);
+		expect(route, call(w, method_name(route->method), reached(w, route), buf_string(&deep)), 400, "depth");
+		expect(route, call(w, method_name(route->method), reached(w, route), "[]"), 422, "array");
 	}
 }
 
@@ -470,7 +482,7 @@ an_unknown_query_parameter_is_named(void **state)
 
 		if (route->method != GET || route->flags & AT_ROOT || route->scope == SCOPE_PUBLIC)
 			continue;
-		r = call(w, "GET", arena_printf(w->mem, "%s?noSuch=1", filled(w, route, any_id(w))), NULL);
+		r = call(w, "GET", arena_printf(w->mem, "%s?noSuch=1", reached(w, route)), NULL);
 		expect(route, r, 422, "unknown parameter");
 		assert_true(has_fault(r, "noSuch", "unknown"));
 	}
