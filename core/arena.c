@@ -145,19 +145,22 @@ arena_copy(struct arena *a, const char *text)
 	return text == NULL ? NULL : arena_copy_n(a, text, strlen(text));
 }
 
+/* Most texts are short, and formatting costs more than copying: only a long one is formatted twice. */
 char *
 arena_vprintf(struct arena *a, const char *format, va_list args)
 {
+	char text[512], *p;
 	va_list again;
-	char *p;
 	int n;
 
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, again);
+	n = vsnprintf(text, sizeof(text), format, again);
 	va_end(again);
 	if (n < 0)
 		die("format", 0);
-	p = arena_alloc(a, (size_t)n + 1);
+	if ((size_t)n < sizeof(text))
+		return arena_copy_n(a, text, (size_t)n);
+	p = arena_raw(a, (size_t)n + 1);
 	vsnprintf(p, (size_t)n + 1, format, args);
 	return p;
 }

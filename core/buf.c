@@ -3,18 +3,19 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/buf.h"
 
 void
-buf_room(struct buf *b, size_t n)
+buf_grow(struct buf *b, size_t n)
 {
 	size_t room = b->room ? b->room : 256;
 	char *text;
 
-	if (b->len + n + 1 <= b->room)
-		return;
+	if (b->mem == NULL)
+		abort();
 	while (room < b->len + n + 1)
 		room *= 2;
 	text = arena_raw(b->mem, room);
@@ -22,28 +23,6 @@ buf_room(struct buf *b, size_t n)
 		memcpy(text, b->text, b->len);
 	b->text = text;
 	b->room = room;
-}
-
-void
-buf_add(struct buf *b, const void *bytes, size_t n)
-{
-	buf_room(b, n);
-	if (n > 0)
-		memcpy(b->text + b->len, bytes, n);
-	b->len += n;
-	b->text[b->len] = '\0';
-}
-
-void
-buf_text(struct buf *b, const char *text)
-{
-	buf_add(b, text, strlen(text));
-}
-
-void
-buf_char(struct buf *b, char c)
-{
-	buf_add(b, &c, 1);
 }
 
 void
@@ -60,21 +39,24 @@ buf_int(struct buf *b, int64_t n)
 	buf_add(b, p, (size_t)(digits + sizeof(digits) - p));
 }
 
+/* Into the room that is there; only what does not fit is formatted twice. */
 void
 buf_printf(struct buf *b, const char *format, ...)
 {
 	va_list args, again;
 	int n;
 
+	buf_room(b, 0);
 	va_start(args, format);
 	va_copy(again, args);
-	n = vsnprintf(NULL, 0, format, args);
+	n = vsnprintf(b->text + b->len, b->room - b->len, format, args);
 	va_end(args);
-	if (n > 0) {
+	if (n > 0 && (size_t)n >= b->room - b->len) {
 		buf_room(b, (size_t)n);
 		vsnprintf(b->text + b->len, (size_t)n + 1, format, again);
-		b->len += (size_t)n;
 	}
+	if (n > 0)
+		b->len += (size_t)n;
 	va_end(again);
 }
 
@@ -109,24 +91,36 @@ json_escape(struct buf *b, unsigned char c)
 		buf_printf(b, "\\u%04x", c);
 }
 
-/* Printable ASCII but " and \\. */
-static const bool plain_in_json[256] = {
-	[0x20 ... 0x21] = true, [0x23 ... 0x5b] = true, [0x5d ... 0x7e] = true,
-};
+/*
+ * How many bytes of s stand in a JSON string as they are: printable ASCII but " and \\.  Eight at a time: of a byte that is
+ * none of them the top bit gets set by one of the terms, and a borrow or carry only comes from such a byte.
+ */
+static size_t
+plain_length(const unsigned char *s, size_t n)
+{
+	const uint64_t each = 0x0101010101010101, tops = each << 7;
+	size_t i = 0;
+	uint64_t v;
+
+	for (; n - i >= sizeof(v); i += sizeof(v)) {
+		memcpy(&v, s + i, sizeof(v));
+		if ((v | (v - each * 0x20) | ((v ^ each * '"') - each) | ((v ^ each * '\\') - each) | (v + each)) & tops)
+			break;
+	}
+	while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')
+		i++;
+	return i;
+}
 
 void
 buf_json_n(struct buf *b, const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t i = 0, plain = 0, step;
+	size_t i, plain = 0, step;
 
 	buf_room(b, n + 2);
 	buf_char(b, '"');
-	while (i < n) {
-		if (plain_in_json[s[i]]) {
-			i++;
-			continue;
-		}
+	for (i = plain_length(s, n); i < n; i += plain_length(s + i, n - i)) {
 		step = sequence(s + i, n - i);
 		if (step > 1) {
 			i += step;

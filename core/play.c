@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/buf.h"
 #include "core/log.h"
 #include "core/play.h"
 
@@ -79,18 +80,30 @@ play_expiry(const struct conf *conf, struct moment now)
 	return expiry + (ROUND_TO - expiry % ROUND_TO) % ROUND_TO;
 }
 
+/* By hand: a list of 50 has 50 of them. */
 char *
 play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX])
 {
 	char id[UUID_TEXT], message[80], signature[SIGNATURE_TEXT];
 	int64_t expiry = play_expiry(conf, now);
-	int n;
+	struct buf m = BUF_OVER(message), b = { NULL, out, 0, PLAY_PREFIX_MAX };
 
-	n = snprintf(message, sizeof(message), "%" PRId64 "/%s/", expiry, uuid_format(media_id, id));
-	sign(conf, message, (size_t)n, signature);
-	n = snprintf(out, PLAY_PREFIX_MAX, "%s/play/%" PRId64 ".%s/%s/", conf->public_url, expiry, signature, id);
-	if (n >= PLAY_PREFIX_MAX)
+	if (strlen(conf->public_url) + sizeof(message) + sizeof(signature) + sizeof("/play/.") > PLAY_PREFIX_MAX)
 		broken("public_url is too long");
+	uuid_format(media_id, id);
+	buf_int(&m, expiry);
+	buf_char(&m, '/');
+	buf_add(&m, id, UUID_TEXT - 1);
+	buf_char(&m, '/');
+	sign(conf, message, m.len, signature);
+	buf_text(&b, conf->public_url);
+	buf_text(&b, "/play/");
+	buf_int(&b, expiry);
+	buf_char(&b, '.');
+	buf_add(&b, signature, SIGNATURE_TEXT - 1);
+	buf_char(&b, '/');
+	buf_add(&b, id, UUID_TEXT - 1);
+	buf_char(&b, '/');
 	return out;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -249,6 +250,79 @@ json_text_survives_any_bytes(void **state)
 	assert_true(json_valid(mem, b.text, b.len));
 }
 
+/* Byte by byte, what the writer does eight at a time. */
+static const char *
+escaped(struct arena *mem, const char *text)
+{
+	struct buf b = BUF(mem);
+
+	buf_char(&b, '"');
+	for (; *text != '\0'; text++) {
+		if (*text == '"' || *text == '\\')
+			buf_char(&b, '\\');
+		if (*text == '\x7f' || *text == '\x1f')
+			buf_text(&b, *text == '\x1f' ? "\\u001f" : "\\u007f");
+		else
+			buf_char(&b, *text);
+	}
+	buf_char(&b, '"');
+	return buf_string(&b);
+}
+
+static void
+what_needs_escaping_is_found_at_every_place(void **state)
+{
+	static const char *const special[] = { "\"", "\\", "\x1f", "\x7f", "\xc3\xa4", "\xf0\x9f\x98\x80", "!#[]~ ", "\"\\" };
+	struct arena *mem = *state;
+	size_t at, i;
+
+	for (at = 0; at < 20; at++)
+		for (i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
+			struct buf b = BUF(mem);
+			const char *text = arena_printf(mem, "%.*s%s%.*s", (int)at, "ABCDEFGHIJKLMNOPQRSTU", special[i], 17,
+			    "vwxyz0123456789!#");
+
+			buf_json(&b, text);
+			assert_string_equal(buf_string(&b), escaped(mem, text));
+		}
+}
+
+static void
+a_printed_text_is_whole_at_every_length(void **state)
+{
+	struct arena *mem = *state;
+	char *text = arena_alloc(mem, 1100);
+	struct buf b = BUF(mem);
+	size_t n, len = 0;
+
+	for (n = 0; n < 1099; n++) {
+		text[n] = 'x';
+		assert_string_equal(arena_printf(mem, "%s", text), text);
+		buf_printf(&b, "%s!", text);
+		len += n + 2;
+		assert_int_equal(b.len, len);
+		assert_int_equal(strlen(b.text), len);
+	}
+}
+
+static void
+numbers_are_written_in_their_shortest_form(void **state)
+{
+	static const struct { double in; const char *out; } cases[] = { { 0, "0" }, { 25, "25" }, { 29.97, "29.97" }, { 25, "25" },
+	    { 30000.0 / 1001, "29.97002997002997" }, { 0.1, "0.1" }, { -2.5, "-2.5" }, { 1e300, "1e+300" } };
+	static const struct field field = { .name = "x", .kind = KIND_REAL, .size = sizeof(double), .doc = "x" };
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct buf b = BUF(*state);
+
+		record_value(&b, &field, &cases[i].in);
+		assert_true(strtod(buf_string(&b), NULL) == cases[i].in);
+		if (strlen(cases[i].out) < 16)
+			assert_string_equal(buf_string(&b), cases[i].out);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_arena, close_arena)
 
 static void
@@ -279,6 +353,9 @@ main(void)
 		TEST(the_schema_says_what_the_decoder_checks),
 		TEST(an_overlay_takes_what_was_given_and_tells_what_differs),
 		TEST(json_text_survives_any_bytes),
+		TEST(what_needs_escaping_is_found_at_every_place),
+		TEST(a_printed_text_is_whole_at_every_length),
+		TEST(numbers_are_written_in_their_shortest_form),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
