@@ -78,17 +78,16 @@ uuid_equal(struct uuid a, struct uuid b)
 char *
 uuid_format(struct uuid u, char out[UUID_TEXT])
 {
+	static const uint8_t at[16] = { 0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34 };
 	static const char hex[] = "0123456789abcdef";
-	char *p = out;
 	int i;
 
 	for (i = 0; i < 16; i++) {
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*p++ = '-';
-		*p++ = hex[u.b[i] >> 4];
-		*p++ = hex[u.b[i] & 15];
+		out[at[i]] = hex[u.b[i] >> 4];
+		out[at[i] + 1] = hex[u.b[i] & 15];
 	}
-	*p = '\0';
+	out[8] = out[13] = out[18] = out[23] = '-';
+	out[UUID_TEXT - 1] = '\0';
 	return out;
 }
 
@@ -128,37 +127,53 @@ uuid_parse(const char *text, struct uuid *out)
 }
 
 static char *
-put_digits(char *p, int value, int n)
+put_two(char *p, int value)
 {
-	int i;
-
-	for (i = n - 1; i >= 0; i--, value /= 10)
-		p[i] = (char)('0' + value % 10);
-	return p + n;
+	*p++ = (char)('0' + value / 10);
+	*p++ = (char)('0' + value % 10);
+	return p;
 }
 
-/* By hand: a list of 50 writes a hundred of them. */
+/*
+ * Days since 1970 as a date.  Years are counted from March, so that the leap day is the last, and in eras of 400, which
+ * have 146,097 days each; from March on, five months have 153 days.
+ */
+static void
+date_of(int64_t days, int *year, int *month, int *day)
+{
+	int64_t since = days + 719468, era = (since >= 0 ? since : since - 146096) / 146097;	/* of 0000-03-01 */
+	int of_era = (int)(since - era * 146097);
+	int years = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+	int of_year = of_era - (365 * years + years / 4 - years / 100), from_march = (5 * of_year + 2) / 153;
+
+	*day = of_year - (153 * from_march + 2) / 5 + 1;
+	*month = from_march < 10 ? from_march + 3 : from_march - 9;
+	*year = (int)(years + era * 400) + (*month <= 2);
+}
+
+/* By hand, and without the lock on the time zone: a list of 50 writes a hundred of them. */
 char *
 moment_format(struct moment m, char out[MOMENT_TEXT])
 {
-	time_t s = (time_t)(m.ms / 1000);
-	struct tm tm;
+	int64_t days = (m.ms >= 0 ? m.ms : m.ms - 86399999) / 86400000;
+	int year, month, day, ms = (int)(m.ms - days * 86400000);
 	char *p = out;
 
-	gmtime_r(&s, &tm);
-	p = put_digits(p, tm.tm_year + 1900, 4);
+	date_of(days, &year, &month, &day);
+	p = put_two(put_two(p, year / 100), year % 100);
 	*p++ = '-';
-	p = put_digits(p, tm.tm_mon + 1, 2);
+	p = put_two(p, month);
 	*p++ = '-';
-	p = put_digits(p, tm.tm_mday, 2);
+	p = put_two(p, day);
 	*p++ = 'T';
-	p = put_digits(p, tm.tm_hour, 2);
+	p = put_two(p, ms / 3600000);
 	*p++ = ':';
-	p = put_digits(p, tm.tm_min, 2);
+	p = put_two(p, ms / 60000 % 60);
 	*p++ = ':';
-	p = put_digits(p, tm.tm_sec, 2);
+	p = put_two(p, ms / 1000 % 60);
 	*p++ = '.';
-	p = put_digits(p, (int)(m.ms % 1000), 3);
+	*p++ = (char)('0' + ms % 1000 / 100);
+	p = put_two(p, ms % 100);
 	memcpy(p, "Z", 2);
 	return out;
 }

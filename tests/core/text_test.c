@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "core/arena.h"
@@ -65,6 +66,23 @@ times_are_read_with_offset_and_written_in_utc(void **state)
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(moment_parse(bad[i], &m));
+}
+
+static void
+every_day_is_written_as_the_calendar_has_it(void **state)
+{
+	char text[MOMENT_TEXT], wanted[MOMENT_TEXT];
+	int64_t day;
+
+	(void)state;
+	for (day = -800; day < 200000; day++) {		/* past the year 2500 */
+		time_t s = day * 86400 + (day * 7919 % 86400 + 86400) % 86400;
+		struct tm tm;
+
+		gmtime_r(&s, &tm);
+		strftime(wanted, sizeof(wanted), "%Y-%m-%dT%H:%M:%S.009Z", &tm);
+		assert_string_equal(moment_format((struct moment){ (int64_t)s * 1000 + 9 }, text), wanted);
+	}
 }
 
 static void
@@ -183,6 +201,7 @@ main(void)
 		cmocka_unit_test(ids_made_later_sort_later),
 		cmocka_unit_test(only_the_plain_form_of_an_id_is_taken),
 		cmocka_unit_test(times_are_read_with_offset_and_written_in_utc),
+		cmocka_unit_test(every_day_is_written_as_the_calendar_has_it),
 		cmocka_unit_test(numbers_are_taken_whole_or_not_at_all),
 		cmocka_unit_test(only_well_formed_utf8_is_valid),
 		cmocka_unit_test(percent_and_base64url_round_trip_and_refuse_the_rest),
