@@ -9,12 +9,23 @@
 
 enum { MAX_FIELDS = 64 };
 
-/* `"camelName":` of every field, made once per record and process. */
+/* Three ways to write a record: whole, as a row of a list, or as it is stored. */
+enum how { WHOLE, BRIEF, STORED, WAYS };
+
+/* A member that is written, and the text before its value: `,"camelName":`. */
+struct part {
+	const struct field *field;
+	const char *text;
+	size_t len;
+	bool may_be_absent;		/* left out when null */
+};
+
+/* What the fields are called, and the parts for each way of writing; made once per record and process. */
 struct keys {
 	const struct record *record;
-	char *text[MAX_FIELDS];		/* with quotes and colon */
-	size_t len[MAX_FIELDS];
-	char *name[MAX_FIELDS];
+	char *name[MAX_FIELDS], *text[MAX_FIELDS];
+	struct part parts[WAYS][MAX_FIELDS];
+	size_t n[WAYS];
 };
 
 static struct keys **all_keys;
@@ -42,22 +53,34 @@ camel(const struct field *f)
 	return out;
 }
 
+static bool
+is_written(const struct field *f, enum how how)
+{
+	if (how == STORED)
+		return (f->on & COMPUTED) == 0;
+	return (f->on & (HIDDEN | INPUT_ONLY)) == 0 && !(how == BRIEF && f->on & DETAIL);
+}
+
 static struct keys *
 keys_make(const struct record *r)
 {
 	struct keys *k = calloc(1, sizeof(*k));
 	size_t i;
+	int how;
 
 	if (k == NULL || r->n > MAX_FIELDS)
 		broken(r, "-", "over 64 fields");
 	k->record = r;
 	for (i = 0; i < r->n; i++) {
-		k->name[i] = camel(&r->fields[i]);
-		k->len[i] = strlen(k->name[i]) + 3;
-		k->text[i] = malloc(k->len[i] + 1);
-		if (k->text[i] == NULL)
+		const struct field *f = &r->fields[i];
+
+		k->name[i] = camel(f);
+		if (asprintf(&k->text[i], ",\"%s\":", k->name[i]) < 0)
 			abort();
-		snprintf(k->text[i], k->len[i] + 1, "\"%s\":", k->name[i]);
+		for (how = 0; how < WAYS; how++)
+			if (is_written(f, (enum how)how))
+				k->parts[how][k->n[how]++] = (struct part){ f, k->text[i], strlen(k->text[i]),
+				    how == STORED || (f->on & OMIT_NULL) != 0 };
 	}
 	return k;
 }
@@ -161,17 +184,19 @@ record_check(const struct record *r)
 	check_holes(r);
 }
 
-/* Shortest of the forms that read back as the same number. */
+/* Shortest of the forms that read back as the same number.  The last one is kept: one row after the other has the same
+ * frame rate, and to find its form takes as long as the rest of the row. */
 static void
 put_real(struct buf *b, double x)
 {
-	char text[40];
+	static char text[40] = "0";
+	static double known = 0;
 	int precision;
 
-	for (precision = 6; precision <= 17; precision += precision < 15 ? 9 : 2) {
+	for (precision = 6; x != known && precision <= 17; precision += precision < 15 ? 9 : 2) {
 		snprintf(text, sizeof(text), "%.*g", precision, x);
-		if (strtod(text, NULL) == x)
-			break;
+		if (precision == 17 || strtod(text, NULL) == x)
+			known = x;
 	}
 	buf_text(b, text);
 }
@@ -218,12 +243,10 @@ put_ids(struct buf *b, const struct ids *ids)
 	buf_char(b, ']');
 }
 
-static void render(struct buf *, const struct record *, const void *, unsigned);
-
-enum { BRIEF = 1, STORED = 2 };
+static void render(struct buf *, const struct record *, const void *, enum how);
 
 static void
-put_list(struct buf *b, const struct record *of, const struct list *list, unsigned how)
+put_list(struct buf *b, const struct record *of, const struct list *list, enum how how)
 {
 	size_t i;
 
@@ -255,7 +278,7 @@ is_null(const struct field *f, const void *at)
 }
 
 static void
-put_value(struct buf *b, const struct field *f, const void *at, unsigned how)
+put_value(struct buf *b, const struct field *f, const void *at, enum how how)
 {
 	char text[UUID_TEXT];
 
@@ -289,26 +312,21 @@ put_value(struct buf *b, const struct field *f, const void *at, unsigned how)
 }
 
 static void
-render(struct buf *b, const struct record *r, const void *row, unsigned how)
+render(struct buf *b, const struct record *r, const void *row, enum how how)
 {
 	const struct keys *keys = keys_of(r);
-	bool first = true;
-	size_t i;
+	const struct part *p = keys->parts[how], *end = p + keys->n[how];
+	size_t no_comma = 1;
 
 	buf_char(b, '{');
-	for (i = 0; i < r->n; i++) {
-		const struct field *f = &r->fields[i];
-		const void *at = (const char *)row + f->offset;
+	for (; p < end; p++) {
+		const void *at = (const char *)row + p->field->offset;
 
-		if (how & STORED ? f->on & COMPUTED : f->on & (HIDDEN | INPUT_ONLY) || (how & BRIEF && f->on & DETAIL))
+		if (p->may_be_absent && is_null(p->field, at))
 			continue;
-		if ((f->on & OMIT_NULL || how & STORED) && is_null(f, at))
-			continue;
-		if (!first)
-			buf_char(b, ',');
-		first = false;
-		buf_add(b, keys->text[i], keys->len[i]);
-		put_value(b, f, at, how);
+		buf_add(b, p->text + no_comma, p->len - no_comma);
+		no_comma = 0;
+		put_value(b, p->field, at, how);
 	}
 	buf_char(b, '}');
 }
@@ -316,7 +334,7 @@ render(struct buf *b, const struct record *r, const void *row, unsigned how)
 void
 record_render(struct buf *b, const struct record *r, const void *row, bool brief)
 {
-	render(b, r, row, brief ? BRIEF : 0);
+	render(b, r, row, brief ? BRIEF : WHOLE);
 }
 
 void
