@@ -10,12 +10,14 @@
 #include "core/db_list.h"
 #include "core/log.h"
 
-enum { MAX_STATEMENTS = 250, MAX_ARGS = 192, MAX_COLUMNS = 64, CELL = 256 };
+enum { MAX_STATEMENTS = 250, MAX_ARGS = 192, MAX_COLUMNS = 64, TEXT_FIRST = 64, TEXT_KEPT = 16384, PAGE_ROWS = 64 };
 
-/* Where one column of a row lands before it goes into the struct. */
+/* Where one column of a row lands before it goes into the struct.  A text's room grows to what it has seen. */
 struct cell {
-	union { int64_t n; double real; char text[CELL]; } value;
-	unsigned long length;
+	const struct field *field;
+	union { int64_t n; double real; struct uuid id; } value;
+	char *text;			/* NULL: not a text */
+	unsigned long room, length;
 	my_bool is_null;
 };
 
@@ -28,7 +30,6 @@ struct statement {
 	MYSQL_STMT *handle;
 	MYSQL_BIND *out;
 	struct cell *cells;
-	const struct field **columns;
 	unsigned n_columns, n_args;
 };
 
@@ -71,13 +72,16 @@ db_use(struct db *db, struct arena *mem)
 static void
 statement_free(struct statement *s, bool tell_server)
 {
+	unsigned i;
+
+	for (i = 0; i < s->n_columns; i++)
+		free(s->cells[i].text);
 	if (tell_server && s->handle != NULL)
 		mysql_stmt_close(s->handle);
 	free(s->text);
 	free(s->suffix);
 	free(s->out);
 	free(s->cells);
-	free(s->columns);
 	free(s);
 }
 
@@ -264,41 +268,58 @@ select_list(struct buf *b, const struct record *r, bool brief)
 	buf_char(b, ' ');
 }
 
-static enum enum_field_types
-cell_type(const struct field *f)
+/* Looks again where the cell is: a text may have moved. */
+static void
+bind_cell(MYSQL_BIND *out, struct cell *c)
 {
-	switch (f->kind) {
-	case KIND_INT: case KIND_BOOL: case KIND_NUMBER: case KIND_MOMENT: case KIND_POSITION: return MYSQL_TYPE_LONGLONG;
-	case KIND_REAL: return MYSQL_TYPE_DOUBLE;
-	case KIND_UUID: case KIND_IDS: return MYSQL_TYPE_BLOB;
-	default: return MYSQL_TYPE_STRING;
-	}
+	out->buffer = c->text != NULL ? c->text : (void *)&c->value;
+	out->buffer_length = c->text != NULL ? c->room : sizeof(c->value);
+	out->length = &c->length;
+	out->is_null = &c->is_null;
 }
 
 static void
-bind_columns(struct statement *s, bool brief)
+text_room(struct cell *c, unsigned long room)
 {
-	const struct record *r = s->record;
-	unsigned n = 0;
+	free(c->text);
+	c->text = malloc(room);
+	if (c->text == NULL)
+		abort();
+	c->room = room;
+}
+
+static void
+bind_column(MYSQL_BIND *out, struct cell *c, const struct field *f)
+{
+	c->field = f;
+	switch (f->kind) {
+	case KIND_INT: case KIND_BOOL: case KIND_NUMBER: case KIND_MOMENT: case KIND_POSITION:
+		out->buffer_type = MYSQL_TYPE_LONGLONG;
+		break;
+	case KIND_REAL: out->buffer_type = MYSQL_TYPE_DOUBLE; break;
+	case KIND_UUID: out->buffer_type = MYSQL_TYPE_BLOB; break;
+	default:
+		out->buffer_type = f->kind == KIND_IDS ? MYSQL_TYPE_BLOB : MYSQL_TYPE_STRING;
+		text_room(c, TEXT_FIRST);
+	}
+	bind_cell(out, c);
+}
+
+static void
+bind_columns(struct statement *s, const struct record *r, bool brief)
+{
 	size_t i;
 
 	s->out = calloc(r->n, sizeof(*s->out));
 	s->cells = calloc(r->n, sizeof(*s->cells));
-	s->columns = calloc(r->n, sizeof(*s->columns));
-	if (s->out == NULL || s->cells == NULL || s->columns == NULL)
+	if (s->out == NULL || s->cells == NULL)
 		abort();
 	for (i = 0; i < r->n; i++) {
 		if (!is_column(&r->fields[i], brief))
 			continue;
-		s->columns[n] = &r->fields[i];
-		s->out[n].buffer_type = cell_type(&r->fields[i]);
-		s->out[n].buffer = &s->cells[n].value;
-		s->out[n].buffer_length = sizeof(s->cells[n].value);
-		s->out[n].length = &s->cells[n].length;
-		s->out[n].is_null = &s->cells[n].is_null;
-		n++;
+		bind_column(&s->out[s->n_columns], &s->cells[s->n_columns], &r->fields[i]);
+		s->n_columns++;
 	}
-	s->n_columns = n;
 }
 
 static size_t
@@ -345,7 +366,7 @@ prepare(struct db *db, const struct record *r, const char *literal, const char *
 	}
 	s->n_args = (unsigned)mysql_stmt_param_count(s->handle);
 	if (r != NULL)
-		bind_columns(s, brief);
+		bind_columns(s, r, brief);
 	s->next = db->buckets[at];
 	db->buckets[at] = s;
 	db->n_statements++;
@@ -434,49 +455,92 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 	}
 }
 
-/* Text of any length: the cell holds short ones, longer ones are fetched again at their true length. */
-static const char *
-cell_text(struct db *db, struct statement *s, unsigned i)
+/* A text that did not fit into its cell is fetched again, at its true length. */
+static void
+fetch_again(struct db *db, struct statement *s, unsigned i, char *text)
 {
-	struct cell *c = &s->cells[i];
-	MYSQL_BIND again = { .buffer_type = MYSQL_TYPE_STRING };
+	MYSQL_BIND again = { .buffer_type = s->out[i].buffer_type, .buffer = text, .buffer_length = s->cells[i].length };
 	unsigned long length = 0;
-	char *text;
 
-	if (c->length <= sizeof(c->value.text))
-		return arena_copy_n(db->mem, c->value.text, c->length);
-	text = arena_alloc(db->mem, c->length + 1);
-	again.buffer = text;
-	again.buffer_length = c->length;
 	again.length = &length;
 	if (mysql_stmt_fetch_column(s->handle, &again, i, 0) != 0)
 		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
-	return text;
+}
+
+/* For the next row: makes room for texts as long as this row's. */
+static void
+widen(struct db *db, struct statement *s)
+{
+	bool moved = false;
+	unsigned i;
+
+	for (i = 0; i < s->n_columns; i++) {
+		struct cell *c = &s->cells[i];
+
+		if (c->text == NULL || c->is_null || c->length <= c->room || c->room >= TEXT_KEPT)
+			continue;
+		text_room(c, c->length * 2 < TEXT_KEPT ? c->length * 2 : TEXT_KEPT);
+		bind_cell(&s->out[i], c);
+		moved = true;
+	}
+	if (moved && mysql_stmt_bind_result(s->handle, s->out) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
 }
 
 static void
-put_cell(struct db *db, struct statement *s, unsigned i, void *at)
+put_cell(struct db *db, const struct cell *c, const char *text, void *at)
 {
-	const struct field *f = s->columns[i];
-	struct cell *c = &s->cells[i];
+	const struct field *f = c->field;
 
-	if (c->is_null)
-		return;
 	switch (f->kind) {
-	case KIND_STRING: *(const char **)at = cell_text(db, s, i); break;
+	case KIND_STRING: *(const char **)at = text; break;
 	case KIND_INT: *(int64_t *)at = c->value.n; break;
 	case KIND_BOOL: *(bool *)at = c->value.n != 0; break;
 	case KIND_REAL: *(double *)at = c->value.real; break;
 	case KIND_NUMBER: *(struct number *)at = (struct number){ c->value.n, true }; break;
-	case KIND_UUID: memcpy(at, c->value.text, sizeof(struct uuid)); break;
+	case KIND_UUID: *(struct uuid *)at = c->value.id; break;
 	case KIND_MOMENT: ((struct moment *)at)->ms = c->value.n; break;
 	case KIND_POSITION: *(struct position *)at = (struct position){ c->value.n, true }; break;
-	case KIND_JSON: ((struct json *)at)->text = cell_text(db, s, i); break;
-	case KIND_IDS: *(struct ids *)at = (struct ids){ (struct uuid *)(void *)(uintptr_t)cell_text(db, s, i), c->length / sizeof(struct uuid) }; break;
-	case KIND_STRINGS: *(struct strings *)at = strings_parse(db->mem, cell_text(db, s, i)); break;
-	case KIND_NESTED: ((struct nested *)at)->row = record_parse(db->mem, f->of, cell_text(db, s, i)); break;
-	case KIND_LIST: *(struct list *)at = record_parse_list(db->mem, f->of, cell_text(db, s, i)); break;
+	case KIND_JSON: ((struct json *)at)->text = text; break;
+	case KIND_IDS: *(struct ids *)at = (struct ids){ (struct uuid *)(void *)(uintptr_t)text, c->length / sizeof(struct uuid) }; break;
+	case KIND_STRINGS: *(struct strings *)at = strings_parse(db->mem, text); break;
+	case KIND_NESTED: ((struct nested *)at)->row = record_parse(db->mem, f->of, text); break;
+	case KIND_LIST: *(struct list *)at = record_parse_list(db->mem, f->of, text); break;
 	}
+}
+
+/* The cells into *row; all texts of a row in one piece of memory. */
+static void
+put_row(struct db *db, struct statement *s, char *row)
+{
+	const struct cell *c;
+	bool short_of_room = false;
+	size_t need = 0;
+	char *text;
+	unsigned i;
+
+	for (i = 0, c = s->cells; i < s->n_columns; i++, c++)
+		if (c->text != NULL && !c->is_null) {
+			need += c->length + 1;
+			short_of_room |= c->length > c->room;
+		}
+	text = arena_raw(db->mem, need);
+	for (i = 0, c = s->cells; i < s->n_columns; i++, c++) {
+		if (c->is_null)
+			continue;
+		if (c->text != NULL) {
+			if (c->length <= c->room)
+				memcpy(text, c->text, c->length);
+			else
+				fetch_again(db, s, i, text);
+			text[c->length] = '\0';
+		}
+		put_cell(db, c, text, row + c->field->offset);
+		if (c->text != NULL)
+			text += c->length + 1;
+	}
+	if (short_of_room)
+		widen(db, s);
 }
 
 /* True when a row was read into *row. */
@@ -484,7 +548,6 @@ static bool
 fetch(struct db *db, struct statement *s, void *row)
 {
 	int got = mysql_stmt_fetch(s->handle);
-	unsigned i;
 
 	if (got == MYSQL_NO_DATA)
 		return false;
@@ -492,8 +555,7 @@ fetch(struct db *db, struct statement *s, void *row)
 		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
 		return false;
 	}
-	for (i = 0; i < s->n_columns; i++)
-		put_cell(db, s, i, (char *)row + s->columns[i]->offset);
+	put_row(db, s, row);
 	return db->failure == DB_FINE;
 }
 
@@ -502,21 +564,21 @@ db_rows_suffix(struct db *db, const struct record *r, const char *from, const ch
     bool brief, size_t limit, size_t *n)
 {
 	struct statement *s = execute(db, r, from, suffix, args, brief);
-	size_t room = 0;
-	char *rows = NULL;
+	size_t room = limit <= PAGE_ROWS ? limit : 16;
+	char *rows;
 
 	*n = 0;
 	if (s == NULL)
 		return NULL;
 	if (mysql_stmt_bind_result(s->handle, s->out) != 0)
 		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	rows = arena_array(db->mem, room, r->size);
 	while (db->failure == DB_FINE && *n < limit) {
 		if (*n == room) {
-			char *more = arena_array(db->mem, room ? room * 2 : limit < 16 ? limit : 16, r->size);
+			char *more = arena_array(db->mem, room * 2, r->size);
 
-			if (room > 0)
-				memcpy(more, rows, room * r->size);
-			room = room ? room * 2 : limit < 16 ? limit : 16;
+			memcpy(more, rows, room * r->size);
+			room *= 2;
 			rows = more;
 		}
 		if (!fetch(db, s, rows + *n * r->size))
@@ -584,26 +646,19 @@ db_number(struct db *db, const char *sql, const struct arg *args, int64_t otherw
 const char *
 db_text(struct db *db, const char *sql, const struct arg *args)
 {
-	static const struct field f = { .name = "text", .kind = KIND_STRING, .doc = "" };
+	static const struct field column = { .name = "text", .kind = KIND_STRING, .doc = "" };
+	static const struct record one = { .name = "Text", .fields = &column, .n = 1 };
 	struct statement *s = execute(db, NULL, sql, "", args, false);
-	const struct field *columns[1] = { &f };
-	struct cell cell;
-	MYSQL_BIND out = { .buffer_type = MYSQL_TYPE_STRING, .buffer = &cell.value, .buffer_length = sizeof(cell.value),
-	    .length = &cell.length, .is_null = &cell.is_null };
 	const char *text = NULL;
-	struct statement view;
 
 	if (s == NULL)
 		return NULL;
-	memset(&cell, 0, sizeof(cell));
-	view = *s;
-	view.cells = &cell;
-	view.columns = columns;
-	view.n_columns = 1;
-	if (mysql_stmt_bind_result(s->handle, &out) != 0)
+	if (s->out == NULL)
+		bind_columns(s, &one, false);
+	if (mysql_stmt_bind_result(s->handle, s->out) != 0)
 		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
 	else
-		fetch(db, &view, &text);
+		fetch(db, s, &text);
 	mysql_stmt_free_result(s->handle);
 	return text;
 }

@@ -68,6 +68,43 @@ rows_come_back_as_they_were_stored(void **state)
 	assert_int_equal(db_failure(w->db), DB_FINE);
 }
 
+/* Rows of one answer, each longer than the one before, then short and null again: room grows while it is read. */
+static void
+texts_of_any_length_come_back_whole(void **state)
+{
+	static const size_t lengths[] = { 0, 63, 64, 65, 129, 128, 3000, 1, 70000, 2999, 40000, 16384, 16385, 100000, 2, 64 };
+	enum { COUNT = sizeof(lengths) / sizeof(lengths[0]) };
+	struct world *w = *state;
+	struct row in, *out;
+	size_t i, n, round;
+
+	for (i = 0; i < COUNT; i++) {
+		char *text = arena_alloc(w->mem, lengths[i] + 1);
+
+		memset(text, (int)('a' + i), lengths[i]);
+		in = (struct row){ .id = uuid_new(), .n = (int64_t)i, .created_at = moment_now(), .data = { i % 5 == 4 ? NULL : text },
+		    .name = lengths[i] <= 3000 ? text : NULL };
+		assert_true(db_insert(w->db, "things", &row_record, &in));
+	}
+	for (round = 0; round < 2; round++) {
+		out = db_rows(w->db, &row_record, "FROM things t ORDER BY t.n", NO_ARGS, &n);
+		assert_int_equal(n, COUNT);
+		for (i = 0; i < COUNT; i++) {
+			const char *text = i % 5 == 4 ? out[i].name : out[i].data.text;
+
+			assert_int_equal(out[i].data.text == NULL, i % 5 == 4);
+			assert_int_equal(out[i].name == NULL, lengths[i] > 3000);
+			if (text != NULL) {
+				assert_int_equal(strlen(text), lengths[i]);
+				assert_int_equal(strspn(text, (char[]){ (char)('a' + i), '\0' }), lengths[i]);
+			}
+		}
+	}
+	assert_int_equal(strlen(db_text(w->db, "SELECT data FROM things WHERE n = ?", ARGS(INT(13)))), 100000);
+	assert_string_equal(db_text(w->db, "SELECT data FROM things WHERE n = ?", ARGS(INT(0))), "");
+	assert_null(db_text(w->db, "SELECT data FROM things WHERE n = ?", ARGS(INT(4))));
+}
+
 static void
 a_taken_key_is_an_answer_not_a_failure(void **state)
 {
@@ -254,6 +291,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_come_back_as_they_were_stored, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(texts_of_any_length_come_back_whole, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_taken_key_is_an_answer_not_a_failure, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
