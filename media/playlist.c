@@ -17,18 +17,27 @@ presented(const struct fragments *f, size_t i)
 	return d > 0 ? d : 0;
 }
 
-const char *
-playlist_media(struct arena *mem, const struct fragments *f, const char *file)
+/* EXT-X-TARGETDURATION: that of the longest segment, in whole seconds. */
+static int64_t
+target(const struct fragments *f)
 {
-	struct buf out = BUF(mem);
-	int64_t longest = 0, position = 0, said = 0;
+	int64_t longest = 0;
 
 	for (size_t i = 0; i < f->n; i++)
 		if (presented(f, i) > longest)
 			longest = presented(f, i);
+	return longest > 0 ? (int64_t)fmax(1, round((double)longest / (double)f->timescale)) : 1;
+}
+
+const char *
+playlist_media(struct arena *mem, const struct fragments *f, const char *file)
+{
+	struct buf out = BUF(mem);
+	int64_t position = 0, said = 0;
+
 	buf_printf(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:%" PRId64 "\n#EXT-X-MEDIA-SEQUENCE:0\n"
 	    "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"%s\",BYTERANGE=\"%" PRId64 "@0\"\n",
-	    longest > 0 ? (int64_t)fmax(1, round((double)longest / (double)f->timescale)) : 1, file, f->init_size);
+	    target(f), file, f->init_size);
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t us;
 
@@ -53,20 +62,24 @@ playlist_bit_rate(const struct fragments *f)
 	return f->duration > 0 ? (int64_t)((double)bytes * 8 * (double)f->timescale / (double)f->duration) : 0;
 }
 
+/* RFC 8216 section 4.1: of all neighbours that together last half to one and a half target durations.  So a last crumb of a
+ * segment counts with the one before it. */
 int64_t
 playlist_peak_rate(const struct fragments *f)
 {
-	double peak = 0;
+	const int64_t unit = target(f) * f->timescale;
+	double peak = (double)playlist_bit_rate(f);
 
 	for (size_t i = 0; i < f->n; i++) {
-		double rate = presented(f, i) > 0 ?
-		    (double)f->at[i].size * 8 * (double)f->timescale / (double)presented(f, i) : 0;
+		int64_t bytes = 0, length = 0;
 
-		/* A last crumb of a segment says nothing of the stream. */
-		if (rate > peak && (f->n == 1 || presented(f, i) * 2 >= f->timescale))
-			peak = rate;
+		for (size_t k = i; k < f->n && (length += presented(f, k)) * 2 <= unit * 3; k++) {
+			bytes += f->at[k].size;
+			if (length > 0 && length * 2 >= unit)
+				peak = fmax(peak, (double)bytes * 8 * (double)f->timescale / (double)length);
+		}
 	}
-	return (int64_t)ceil(peak > 0 ? peak : (double)playlist_bit_rate(f));
+	return (int64_t)ceil(peak);
 }
 
 static const char *
@@ -104,13 +117,21 @@ attribute(struct arena *mem, const char *text)
 	return copy;
 }
 
+/* Never below the average, whatever a row says. */
+static int64_t
+peak_of(const struct rendition_row *r)
+{
+	return r->peak_bitrate.n > r->bitrate.n ? r->peak_bitrate.n : r->bitrate.n;
+}
+
+/* The codecs of all that a player needs for it (RFC 8216 section 4.3.4.2), or nothing: half of them would be a lie. */
 static void
 stream_line(struct buf *out, const struct rendition_row *r, const struct rendition_row *sound)
 {
-	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64 ",CODECS=\"%s%s%s\"",
-	    r->peak_bitrate.n + (sound != NULL ? sound->peak_bitrate.n : 0),
-	    r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0), r->codecs,
-	    sound != NULL ? "," : "", sound != NULL ? sound->codecs : "");
+	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64,
+	    peak_of(r) + (sound != NULL ? peak_of(sound) : 0), r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0));
+	if (r->codecs != NULL && (sound == NULL || sound->codecs != NULL))
+		buf_printf(out, ",CODECS=\"%s%s%s\"", r->codecs, sound != NULL ? "," : "", sound != NULL ? sound->codecs : "");
 	if (r->width.set && r->height.set)
 		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
 	if (r->frame_rate > 0)
@@ -128,7 +149,7 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 	for (size_t i = 0; i < n; i++) {
 		if (strcmp(rows[i].kind, "hls") == 0)
 			sizes[k++] = &rows[i];
-		else if (is_sound(&rows[i]))
+		else if (is_sound(&rows[i]) && (sound == NULL || peak_of(&rows[i]) > peak_of(sound)))
 			sound = &rows[i];
 	}
 	qsort(sizes, k, sizeof(*sizes), by_rate);

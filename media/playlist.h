@@ -12,7 +12,7 @@
 /* The media playlist of one file with byte ranges.  The sum of EXTINF is the duration, however the segments round. */
 const char *playlist_media(struct arena *, const struct fragments *, const char *file);
 
-/* Bits per second on average and of the largest segment. */
+/* Bits per second on average, and of the largest stretch of about one segment: never less than that. */
 int64_t playlist_bit_rate(const struct fragments *);
 int64_t playlist_peak_rate(const struct fragments *);
 

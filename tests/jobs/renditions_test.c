@@ -98,6 +98,40 @@ count(const char *text, const char *what)
 	return n;
 }
 
+/* A player must be able to trust each line: the peak is one, and the codecs are those of picture and sound. */
+static void
+assert_streams(const char *master, const char *video)
+{
+	long peak, average;
+	char codecs[80];
+	int n = 0;
+
+	for (const char *p = master; (p = strstr(p, "#EXT-X-STREAM-INF:")) != NULL; p++, n++) {
+		assert_int_equal(sscanf(p, "#EXT-X-STREAM-INF:BANDWIDTH=%ld,AVERAGE-BANDWIDTH=%ld,CODECS=\"%79[^\"]\"", &peak, &average,
+		    codecs), 3);
+		assert_true(average > 0 && peak >= average);
+		assert_int_equal(strncmp(codecs, video, strlen(video)), 0);
+		assert_string_equal(codecs + strlen(codecs) - strlen("mp4a.40.2"), "mp4a.40.2");
+	}
+	assert_true(n > 0);
+}
+
+/* Quiet, and loud in its last moment: the crumb of a segment behind the others holds the most. */
+static void
+every_stream_of_a_master_names_a_true_peak_and_both_codecs(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, "video", "-f lavfi -i color=black:s=320x180:r=25:d=8 -f lavfi -i testsrc2=s=320x180:r=25:d=0.4 "
+	    "-f lavfi -i aevalsrc=0:d=8 -f lavfi -i anoisesrc=d=0.4:a=0.9 -filter_complex [0][2][1][3]concat=n=2:a=1 "
+	    "-c:v libx264 -preset ultrafast -c:a aac -f mp4");
+
+	MUST(&j, first_rendition);
+	assert_streams(content(w, &j, "master.m3u8"), "avc1.");
+	MUST(&j, renditions);
+	assert_streams(content(w, &j, "master.m3u8"), "avc1.");
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.peak_bitrate < t.bitrate", ARGS(ID(j.media_id))), 0);
+}
+
 /* Names in the folder of the generation. */
 static int
 files(struct world *w, const struct job *j)
@@ -209,6 +243,7 @@ sound_plays_and_its_cover_is_the_poster(void **state)
 	MUST(&j, first_rendition);
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 1);
 	assert_non_null(strstr(content(w, &j, "master.m3u8"), "CODECS=\"mp4a.40.2\"\naudio.m3u8\n"));
+	assert_streams(content(w, &j, "master.m3u8"), "mp4a.40.2");
 	assert_int_equal(rows(w, &j, "audio"), 2);
 	assert_int_equal(rows(w, &j, "hls"), 0);
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.mime_type = 'audio/mp4'", ARGS(ID(j.media_id))), 1);
@@ -271,6 +306,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest),
+		WORLD_TEST(every_stream_of_a_master_names_a_true_peak_and_both_codecs),
 		WORLD_TEST(steps_can_run_twice),
 		WORLD_TEST(a_video_gets_its_poster_storyboard_and_waveform),
 		WORLD_TEST(sound_plays_and_its_cover_is_the_poster),

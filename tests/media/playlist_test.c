@@ -124,7 +124,37 @@ bit_rates_are_those_of_the_segments(void **state)
 	const struct fragments f = { .at = at, .n = 3, .timescale = 1000, .duration = 8040 };
 
 	assert_int_equal(playlist_bit_rate(&f), 158208);
-	assert_int_equal(playlist_peak_rate(&f), 200000);
+	assert_int_equal(playlist_peak_rate(&f), 215842);		/* the crumb with the segment before it */
+}
+
+/* What the peak must not be below, whatever is in the segments. */
+static void
+the_peak_is_never_below_the_average(void **state)
+{
+	static const struct fragment quiet_then_loud[] = { { 0, 1000, 4000 }, { 1000, 1000, 4000 }, { 2000, 90000, 400 } };
+	static const struct fragment crumbs[] = { { 0, 5000, 100 }, { 5000, 90000, 100 }, { 95000, 90000, 200 } };
+	static const struct fragment primed[] = { { 0, 9000, 1000 }, { 9000, 100, 4000 } };
+	const struct fragments all[] = {
+		{ .at = quiet_then_loud, .n = 3, .timescale = 1000, .duration = 8400 },
+		{ .at = crumbs, .n = 3, .timescale = 1000, .duration = 400 },
+		{ .at = primed, .n = 2, .timescale = 1000, .skip = 1000, .duration = 4000 },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_true(playlist_peak_rate(&all[i]) >= playlist_bit_rate(&all[i]));
+	assert_int_equal(playlist_peak_rate(&all[0]), 165455);		/* 91,000 bytes in 4.4 s */
+}
+
+static void
+a_master_repairs_what_a_row_says_and_leaves_out_what_it_does_not_know(void **state)
+{
+	struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 600000), sound() };
+
+	rows[1].peak_bitrate = (struct number){ 0, false };
+	assert_non_null(strstr(playlist_master(*state, rows, 2, NULL),
+	    "#EXT-X-STREAM-INF:BANDWIDTH=828000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\","));
+	rows[1].codecs = NULL;
+	assert_null(strstr(playlist_master(*state, rows, 2, NULL), "CODECS"));
 }
 
 int
@@ -138,6 +168,8 @@ main(void)
 		TEST(no_language_can_break_out_of_its_quotes),
 		TEST(a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up),
 		TEST(bit_rates_are_those_of_the_segments),
+		TEST(the_peak_is_never_below_the_average),
+		TEST(a_master_repairs_what_a_row_says_and_leaves_out_what_it_does_not_know),
 	};
 #undef TEST
 
