@@ -25,11 +25,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/buf.h"
 #include "core/jail.h"
+#include "core/text.h"
 
 #ifndef LIBEXEC_DIR
 #define LIBEXEC_DIR "/usr/libexec/kinothek"
@@ -116,15 +116,6 @@ struct watch {
 	char seen[3][64];		/* last frame=, total_size= and out_time_us= */
 	bool stopped;
 };
-
-static int64_t
-clock_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static bool
 seccomp_refuse(scmp_filter_ctx f, int error, const char *name)

@@ -35,6 +35,15 @@ moment_now(void)
 	return (struct moment){ (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000 };
 }
 
+int64_t
+clock_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 /* RFC 9562 section 6.2, method 1: twelve bits of a counter keep ids of one millisecond in order. */
 struct uuid
 uuid_new(void)

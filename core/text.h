@@ -33,6 +33,8 @@ const char *uuid_text(struct arena *, struct uuid);
 bool uuid_parse(const char *text, struct uuid *out);
 
 struct moment moment_now(void);
+/* Milliseconds on a clock that nobody sets: for how long something takes, not for when it was. */
+int64_t clock_ms(void);
 /* RFC 3339 in UTC with milliseconds and Z.  Returns out. */
 char *moment_format(struct moment, char out[MOMENT_TEXT]);
 /* RFC 3339 with Z or an offset, seconds or fractions of a second. */

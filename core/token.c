@@ -9,7 +9,6 @@
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/buf.h"
 #include "core/log.h"
@@ -107,10 +106,7 @@ static struct memory {
 static int64_t
 monotonic(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + 1;
+	return clock_ms() / 1000 + 1;
 }
 
 const char *

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/asset.h"
@@ -32,15 +31,6 @@ static struct {
 	int percent;
 	bool open, gone; /* in a transaction; the lease was lost */
 } self;
-
-int64_t
-run_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 #ifdef KINOTHEK_CRASH_POINTS
 void
@@ -169,7 +159,7 @@ end_like(int status)
 static void
 checkpoint(struct job *j)
 {
-	int64_t until = run_clock() + LOST_FOR_MS, cpu;
+	int64_t until = clock_ms() + LOST_FOR_MS, cpu;
 	pid_t here = getpid(), pid;
 	int status, tries = 0;
 
@@ -190,7 +180,7 @@ checkpoint(struct job *j)
 			continue;
 		if (!WIFEXITED(status) || (WEXITSTATUS(status) != EXIT_AGAIN && WEXITSTATUS(status) != EXIT_LOST))
 			end_like(status);
-		if (WEXITSTATUS(status) == EXIT_AGAIN ? ++tries > RETRIES_AGAIN : run_clock() > until) {
+		if (WEXITSTATUS(status) == EXIT_AGAIN ? ++tries > RETRIES_AGAIN : clock_ms() > until) {
 			say(SAY_OUTCOME, RETRY, REASON_INTERNAL, "The database could not be reached.", true);
 			_exit(0);
 		}
@@ -268,7 +258,7 @@ void
 job_progress(struct job *j, int percent)
 {
 	static int64_t last;
-	int64_t now = run_clock();
+	int64_t now = clock_ms();
 
 	percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
 	if (last != 0 && now - last < 100)

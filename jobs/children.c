@@ -163,7 +163,7 @@ launch(struct runner *r, struct child *c)
 {
 	int ends[2];
 
-	c->seen = run_clock();
+	c->seen = clock_ms();
 	c->restart_at = 0;
 	c->closing = false;
 	clear_work_dir(r, c);
@@ -201,7 +201,7 @@ child_start(struct runner *r, const struct run_kind *kind, const struct claimed 
 	if (c->row.args.text == NULL)
 		abort();
 	snprintf(c->work_key, sizeof(c->work_key), "work/%s.%lld", uuid_format(row->id, id), (long long)row->fence);
-	c->started = run_clock();
+	c->started = clock_ms();
 	launch(r, c);
 	return c;
 }
@@ -216,7 +216,7 @@ hear(struct child *c, const struct message *m)
 		tail_add(&c->log, text); /* talking is no progress */
 		return;
 	}
-	c->seen = run_clock();
+	c->seen = clock_ms();
 	switch (m->what) {
 	case SAY_PERCENT:
 		c->dirty |= c->percent != m->value;
@@ -252,7 +252,7 @@ child_read(struct runner *r, struct child *c)
 static bool
 start_again(struct child *c, int status)
 {
-	int64_t now = run_clock();
+	int64_t now = clock_ms();
 
 	if (c->lost_since == 0)
 		c->lost_since = now;
@@ -386,7 +386,7 @@ child_forget(struct runner *r, struct child *c, const char *state)
 	    LOG_TEXT("detail", c->detail[0] == '\0' ? NULL : c->detail),
 	    LOG_TEXT("tenant", uuid_is_none(c->row.tenant_id) ? NULL : uuid_format(c->row.tenant_id, tenant)),
 	    LOG_TEXT("media", uuid_is_none(c->row.media_id) ? NULL : uuid_format(c->row.media_id, media)),
-	    LOG_INT("attempt", c->row.attempt), LOG_INT("ms", run_clock() - c->started), LOG_INT("cpu_ms", c->cpu_ms));
+	    LOG_INT("attempt", c->row.attempt), LOG_INT("ms", clock_ms() - c->started), LOG_INT("cpu_ms", c->cpu_ms));
 	clear_work_dir(r, c);
 	free((void *)(uintptr_t)c->row.args.text);
 	c->kind = NULL;

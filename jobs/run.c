@@ -53,7 +53,7 @@ struct loop {
 	struct served *served;
 	size_t n_served;
 	int64_t turns;
-	int64_t next_look, next_beat, next_keep, next_due, next_notify; /* on run_clock() */
+	int64_t next_look, next_beat, next_keep, next_due, next_notify; /* on clock_ms() */
 	int64_t down_since, down_until, stop_at;
 	bool down, stopping, ended; /* ended: the grace of SIGTERM is over */
 };
@@ -407,7 +407,7 @@ beat(struct runner *r)
 		    "UPDATE jobs SET lease_until = " SQL_NOW " + ? WHERE id = ? AND fence = ? AND state = 'running'",
 		    ARGS(INT(r->conf->job_lease * 1000), ID(c->row.id), INT(c->row.fence)));
 		if (renewed == 0 && c->kill_at == 0)
-			c->kill_at = run_clock() + LEASE_GRACE;
+			c->kill_at = clock_ms() + LEASE_GRACE;
 		if (db_failure(r->db) == DB_AGAIN)
 			db_forgive(r->db);
 	}
@@ -760,7 +760,7 @@ loop(struct loop *l)
 	int64_t now;
 
 	for (;;) {
-		now = run_clock();
+		now = clock_ms();
 		arena_reset(l->r.mem);
 		db_use(l->r.db, l->r.mem);
 		if (now >= l->next_notify)
@@ -778,7 +778,7 @@ loop(struct loop *l)
 			return 75;
 		if (l->r.options->drain && !l->down && !l->stopping && drained(l))
 			return 0;
-		woken = pause_loop(l, run_clock());
+		woken = pause_loop(l, clock_ms());
 	}
 }
 
@@ -808,7 +808,7 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 		log_line(LOG_LEVEL_ERROR, "jobs",
 		    LOG_TEXT("text", "this machine cannot isolate decoders: their jobs are not taken"),
 		    LOG_TEXT("why", options->no_sandbox), LOG_TEXT("kinds", l->decoders));
-	srandom((unsigned)getpid() ^ (unsigned)run_clock());
+	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	log_line(LOG_LEVEL_INFO, "jobs", LOG_TEXT("text", "ready"), LOG_INT("slots", l->r.slots),
 	    LOG_TEXT("kinds", l->kinds));
 	listen_notify("READY=1");

@@ -155,8 +155,6 @@ long oom_kills(void);
 const char *holder_name(void);
 bool holder_dead(const char *name);
 
-int64_t run_clock(void); /* ms, monotonic */
-
 /*
  * Named points at which the crash tests kill the process: KINOTHEK_CRASH_AT=[runner:]name[@kind].  With "runner:", a child
  * takes the runner with it; with a kind, only jobs of that kind die.

@@ -331,16 +331,6 @@ take(struct transfer *t, const char *bytes, int n)
 	return moment_now().ms >= t->next_tick ? tick(t) : ERR_NONE;
 }
 
-/* Not that of moment_now(), which the administrator may set. */
-static int64_t
-clock_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 static int
 read_chunk(struct transfer *t, char *chunk)
 {
