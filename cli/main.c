@@ -286,7 +286,7 @@ run(const struct command *k, int argc, char **argv)
 		c.json = cli_option(&c, "json") != NULL;
 		if ((k->flags & SETTINGS_ONLY) == 0) {
 			c.conf = conf_load_setup();
-			c.db = db_open(c.conf);
+			c.db = db_open(c.conf, DB_ADMIN);
 			db_use(c.db, c.mem);
 		}
 		log_threshold(LOG_LEVEL_ERROR + 1);	/* commands tell faults themselves */

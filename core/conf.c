@@ -81,6 +81,10 @@ static const struct setting settings[] = {
 	{ "db.password_file", AS_SECRET, AT(db_password), NULL, 0, 0, NULL, NULL,
 	    "File whose first line is the password of db.user. Nothing: no password (socket authentication)." },
 	{ "db.name", AS_TEXT, AT(db_name), "kinothek", 0, 64, NULL, NULL, "Name of the database." },
+	{ "db.statement_limit", AS_INT, AT(db_statement_limit), "2", 1, 60, "seconds", NULL,
+	    "How long one statement may take for a request. What takes longer is cut off and answered with 503 too_expensive." },
+	{ "db.job_statement_limit", AS_INT, AT(db_job_statement_limit), "60", 5, 3600, "seconds", NULL,
+	    "The same for jobs and uploads, which begin again. The commands of `kinothek` have no limit." },
 
 	{ "http.require_https", AS_BOOL, AT(require_https), "yes", 0, 0, NULL, NULL,
 	    "Refuse requests over plain HTTP unless they come from this machine." },

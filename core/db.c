@@ -8,9 +8,11 @@
 #include "core/conf.h"
 #include "core/db.h"
 #include "core/db_list.h"
+#include "core/db_watch.h"
 #include "core/log.h"
 
 enum { MAX_STATEMENTS = 250, MAX_ARGS = 192, MAX_COLUMNS = 64, TEXT_FIRST = 64, TEXT_KEPT = 16384, PAGE_ROWS = 64 };
+enum { STATEMENTS = 5 };	/* that a request may need as long as one may take */
 
 /* Where one column of a row lands before it goes into the struct.  A text's room grows to what it has seen. */
 struct cell {
@@ -36,6 +38,10 @@ struct statement {
 struct db {
 	MYSQL *my;
 	const struct conf *conf;
+	enum db_limits limits;
+	int client;			/* whoever waits for the answer; -1: nobody */
+	char server[256];		/* that answered last: to be recognised again */
+	unsigned long thread_id;	/* of the connection there */
 	struct arena *mem;
 	struct statement *buckets[128];
 	int n_statements;
@@ -47,13 +53,15 @@ struct db {
 };
 
 struct db *
-db_open(const struct conf *conf)
+db_open(const struct conf *conf, enum db_limits limits)
 {
 	struct db *db = calloc(1, sizeof(*db));
 
 	if (db == NULL)
 		abort();
 	db->conf = conf;
+	db->limits = limits;
+	db->client = -1;
 	return db;
 }
 
@@ -106,6 +114,7 @@ hang_up(struct db *db)
 {
 	if (db->my == NULL)
 		return;
+	watch_spare();
 	drop_statements(db, true);
 	mysql_close(db->my);
 	db->my = NULL;
@@ -131,13 +140,15 @@ db_abandon(struct db *db)
 	db_forgive(db);
 }
 
+/* Jobs have time: what was cut off there is begun again. */
 static enum db_failure
-weigh(int err)
+weigh(const struct db *db, int err)
 {
 	switch (err) {
-	case 0: return DB_FINE;
 	case 1213: case 1205: case 1047: return DB_AGAIN;
-	case 2002: case 2003: case 2006: case 2013: case 2055: case 1053: case 1927: case 1040: case 4031: return DB_LOST;
+	case 1969: case 3024: case 1317: return db->limits == DB_API ? DB_LIMIT : DB_AGAIN;
+	case 2002: case 2003: case 2006: case 2013: case 2055: case 1053: case 1927: case 1040: case 4031:
+		return db->client >= 0 && watch_cut() != CUT_NONE ? DB_LIMIT : DB_LOST;
 	default: return DB_BROKEN;
 	}
 }
@@ -147,11 +158,26 @@ fail(struct db *db, int err, const char *error, const char *sql)
 {
 	if (db->failure != DB_FINE)
 		return;
-	db->failure = weigh(err);
+	db->failure = weigh(db, err);
 	db->err = err;
+	if (db->failure == DB_LIMIT && watch_cut() != CUT_NONE)
+		error = watch_cut() == CUT_GONE ? "the client has gone" : "the request takes too long";
 	snprintf(db->error, sizeof(db->error), "%s", error);
-	if (db->failure == DB_BROKEN && !(err == 1062 && db->may_be_taken))
-		log_line(LOG_LEVEL_ERROR, "db", LOG_INT("errno", err), LOG_TEXT("error", error), LOG_TEXT("sql", sql));
+	if (db->failure == DB_LIMIT || (db->failure == DB_BROKEN && !(err == 1062 && db->may_be_taken)))
+		log_line(db->failure == DB_LIMIT ? LOG_LEVEL_WARN : LOG_LEVEL_ERROR, "db", LOG_INT("errno", err),
+		    LOG_TEXT("error", db->error), LOG_TEXT("sql", sql));
+}
+
+/* An error that comes behind rows stands in the connection alone. */
+static void
+fail_statement(struct db *db, const struct statement *s)
+{
+	if (mysql_stmt_errno(s->handle) != 0)
+		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	else if (mysql_errno(db->my) != 0)
+		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), s->text);
+	else
+		fail(db, 2013, "the rows ended early", s->text);
 }
 
 enum db_failure db_failure(const struct db *db) { return db->failure; }
@@ -169,16 +195,55 @@ db_forgive(struct db *db)
 	db->error[0] = '\0';
 }
 
+/* Seconds that a statement may take; 0: any. */
+static int64_t
+statement_limit(const struct db *db)
+{
+	return db->limits == DB_API ? db->conf->db_statement_limit : db->limits == DB_JOBS ? db->conf->db_job_statement_limit : 0;
+}
+
+/*
+ * A wait for a lock ends before the statement does, so that it is told as what it is.  MySQL limits only what reads; the
+ * longest silence that is borne limits the rest.
+ */
+static bool
+set_limits(struct db *db)
+{
+	bool maria = strstr(mysql_get_server_info(db->my), "MariaDB") != NULL;
+	long long limit = statement_limit(db), wait = db->limits != DB_API ? 20 : limit > 2 ? 2 : 1;
+	char sql[200];
+
+	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %lld, %s = %lld", wait,
+	    maria ? "max_statement_time" : "max_execution_time", maria ? limit : limit * 1000);
+	return mysql_query(db->my, sql) == 0;
+}
+
+/* Thread ids are a server's own, and behind a list of hosts or a balancer there are several. */
+static bool
+read_server(struct db *db)
+{
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row = NULL;
+
+	db->server[0] = '\0';
+	if (mysql_query(db->my, "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir)") == 0 &&
+	    (result = mysql_store_result(db->my)) != NULL && (row = mysql_fetch_row(result)) != NULL && row[0] != NULL)
+		snprintf(db->server, sizeof(db->server), "%s", row[0]);
+	mysql_free_result(result);
+	db->thread_id = mysql_thread_id(db->my);
+	return row != NULL;
+}
+
 static bool
 dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 {
 	static const char session[] = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576, innodb_lock_wait_timeout = 20";
+	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576";
 	static const char isolation[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 	/* An EXISTS beside an OR would be worked out for all assets before the first of the page is looked at. */
 	static const char row_by_row[] = "SET SESSION optimizer_switch = 'materialization=off'";
 	const struct conf *c = db->conf;
-	unsigned connect = 5, io = 120;
+	unsigned connect = 5, io = (unsigned)statement_limit(db) + 10;
 	int err;
 
 	db->my = mysql_init(NULL);
@@ -186,11 +251,13 @@ dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 		abort();
 	mysql_options(db->my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
 	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
-	mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
-	mysql_options(db->my, MYSQL_OPT_WRITE_TIMEOUT, &io);
+	if (db->limits != DB_ADMIN) {
+		mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
+		mysql_options(db->my, MYSQL_OPT_WRITE_TIMEOUT, &io);
+	}
 	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, port, socket,
 	    CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && mysql_query(db->my, session) == 0 &&
-	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0)
+	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0 && set_limits(db) && read_server(db))
 		return true;
 	err = (int)mysql_errno(db->my);
 	fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 ? err : 2002, mysql_error(db->my), "connect");
@@ -442,7 +509,9 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 		if (db->mem == NULL)
 			abort();
 		err = 0;
-		s = dial(db) ? prepare(db, r, literal, suffix, brief) : NULL;
+		if (dial(db) && db->client >= 0)
+			watch_begin(db->client, mysql_get_socket(db->my), statement_limit(db) * STATEMENTS * 1000);
+		s = db->my != NULL ? prepare(db, r, literal, suffix, brief) : NULL;
 		if (s != NULL && run_once(db, s, args, &err))
 			return s;
 		if (s != NULL && err != 0)
@@ -543,6 +612,19 @@ put_row(struct db *db, struct statement *s, char *row)
 		widen(db, s);
 }
 
+/* Reads what is left: an error may come behind the rows that were wanted. */
+static void
+finish(struct db *db, struct statement *s)
+{
+	int got = db->failure == DB_FINE ? 0 : MYSQL_NO_DATA;
+
+	while (got == 0 || got == MYSQL_DATA_TRUNCATED)
+		got = mysql_stmt_fetch(s->handle);
+	if (got != MYSQL_NO_DATA)
+		fail_statement(db, s);
+	mysql_stmt_free_result(s->handle);
+}
+
 /* True when a row was read into *row. */
 static bool
 fetch(struct db *db, struct statement *s, void *row)
@@ -552,7 +634,7 @@ fetch(struct db *db, struct statement *s, void *row)
 	if (got == MYSQL_NO_DATA)
 		return false;
 	if (got != 0 && got != MYSQL_DATA_TRUNCATED) {
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		fail_statement(db, s);
 		return false;
 	}
 	put_row(db, s, row);
@@ -585,7 +667,7 @@ db_rows_suffix(struct db *db, const struct record *r, const char *from, const ch
 			break;
 		++*n;
 	}
-	mysql_stmt_free_result(s->handle);
+	finish(db, s);
 	if (db->failure != DB_FINE || *n == 0) {
 		*n = 0;
 		return NULL;
@@ -621,20 +703,20 @@ db_number_suffix(struct db *db, const char *sql, const char *suffix, const struc
 	struct statement *s = execute(db, NULL, sql, suffix, args, false);
 	MYSQL_BIND out = { .buffer_type = MYSQL_TYPE_LONGLONG };
 	my_bool is_null = 0;
-	int64_t n = otherwise;
+	int64_t cell = 0, n = otherwise;
+	int got;
 
 	if (s == NULL)
 		return otherwise;
-	out.buffer = &n;
+	out.buffer = &cell;
 	out.is_null = &is_null;
-	if (mysql_stmt_bind_result(s->handle, &out) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
-	else if (mysql_stmt_fetch(s->handle) != 0 || is_null)
-		n = otherwise;
-	if (mysql_stmt_errno(s->handle) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
-	mysql_stmt_free_result(s->handle);
-	return n;
+	got = mysql_stmt_bind_result(s->handle, &out) == 0 ? mysql_stmt_fetch(s->handle) : 1;
+	if (got == 0 && !is_null)
+		n = cell;
+	else if (got == 1)
+		fail_statement(db, s);
+	finish(db, s);
+	return db->failure == DB_FINE ? n : otherwise;
 }
 
 int64_t
@@ -659,8 +741,8 @@ db_text(struct db *db, const char *sql, const struct arg *args)
 		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
 	else
 		fetch(db, s, &text);
-	mysql_stmt_free_result(s->handle);
-	return text;
+	finish(db, s);
+	return db->failure == DB_FINE ? text : NULL;
 }
 
 int64_t
@@ -773,6 +855,7 @@ plain(struct db *db, const char *sql)
 {
 	if (db->failure != DB_FINE || db->my == NULL)
 		return false;
+	watch_spare();		/* a COMMIT that is under way is not cut off */
 	if (mysql_query(db->my, sql) == 0)
 		return true;
 	fail(db, (int)mysql_errno(db->my), mysql_error(db->my), sql);
@@ -817,6 +900,30 @@ db_rollback(struct db *db)
 	if (db->in_transaction && db->my != NULL && mysql_query(db->my, "ROLLBACK") != 0)
 		hang_up(db);
 	db->in_transaction = false;
+}
+
+/* Ends what the connection that was cut off still does on its server. */
+static void
+end_query(struct db *db)
+{
+	enum db_failure failure = db->failure;
+	char server[sizeof(db->server)], sql[40];
+
+	memcpy(server, db->server, sizeof(server));
+	snprintf(sql, sizeof(sql), "KILL %lu", db->thread_id);
+	hang_up(db);
+	if (dial(db) && strcmp(server, db->server) == 0)
+		mysql_query(db->my, sql);	/* it may have ended by itself */
+	db->failure = failure;
+}
+
+void
+db_watch(struct db *db, int client)
+{
+	if (client < 0 && db->client >= 0 && watch_cut() != CUT_NONE)
+		end_query(db);
+	watch_end();
+	db->client = client;
 }
 
 const char *

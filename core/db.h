@@ -26,6 +26,7 @@ enum db_failure {
 	DB_FINE,
 	DB_AGAIN,	/* 1213, 1205, 1047: begin again may help */
 	DB_LOST,	/* 2002, 2006, 2013, 1040 and more, see weigh(): not connected; at COMMIT: outcome unknown */
+	DB_LIMIT,	/* 1969, 3024, 1317, or see db_watch(): cut off, and the same would be again.  With DB_API alone */
 	DB_BROKEN,	/* our fault: logged with the statement */
 };
 
@@ -47,8 +48,11 @@ struct arg {
 /* The database's clock in milliseconds: leases and due times compare against this one, not against a node's. */
 #define SQL_NOW "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
+/* How long a statement may take: db.statement_limit, db.job_statement_limit, or as long as it needs. */
+enum db_limits { DB_API, DB_JOBS, DB_ADMIN };
+
 /* Nothing is dialled until the first statement.  db_close() ends it. */
-struct db *db_open(const struct conf *);
+struct db *db_open(const struct conf *, enum db_limits);
 void db_close(struct db *);
 
 /* Rows and strings are made in `mem` from now on. */
@@ -104,6 +108,10 @@ bool db_in_transaction(const struct db *);
 void db_begin(struct db *);
 bool db_commit(struct db *);
 void db_rollback(struct db *);
+
+/* The connection of who waits for the answer, during one request; then -1.  When its other side closes it, or the statements
+ * of the request take five times the limit of one, what runs is ended here and on the server, and that is DB_LIMIT. */
+void db_watch(struct db *, int client);
 
 enum db_failure db_failure(const struct db *);
 void db_forgive(struct db *);

@@ -25,6 +25,7 @@
 	E(INVALID,		422, "invalid",			"The input has faults.") \
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \
+	E(TOO_EXPENSIVE,	503, "too_expensive",		"This takes the database too long. Narrow the filter, sort by an indexed property, or follow the next links.") \
 	E(NO_SPACE,		507, "no_space",		"There is no room for this.")
 
 enum error {

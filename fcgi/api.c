@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "core/job.h"
 #include "core/log.h"
 #include "fcgi/access.h"
 
-enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4 };
+enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4, TRY_MS = 1500 };
 
 static const struct field page_fields[] = {
 	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .doc = "Page, from 0"),
@@ -481,32 +482,60 @@ run_once(struct req *r)
 	return db_failure(r->db) == DB_AGAIN ? AGAIN : DONE;
 }
 
+/* Whoever was in the way may be gone after a moment; two that were in each other's way had better not wait equally long.  A
+ * wait for a lock takes a second by itself: then a worker tries once more, not for ever. */
+static bool
+try_again(struct req *r, int64_t began, int tries)
+{
+	unsigned char chance;
+
+	if (moment_now().ms - began > TRY_MS)
+		return false;
+	db_forgive(r->db);
+	random_bytes(&chance, 1);
+	usleep((useconds_t)(tries * (2000 + chance * 32)));
+	return true;
+}
+
 /* Until it is done; what is left then is the database's failure, or an answer. */
 static void
 run_until_done(struct req *r)
 {
+	int64_t began = moment_now().ms;
 	enum outcome outcome;
 	int tries = 0;
 
 	while ((outcome = run_once(r)) != DONE && ++tries < TRIES) {
-		if (outcome == AGAIN)
-			db_forgive(r->db);
-		else
+		if (outcome == OLD_AUDIENCE)
 			access_read(r);
+		else if (!try_again(r, began, tries))
+			return;
 	}
 	if (outcome == OLD_AUDIENCE)
 		refuse(r, ERR_UNAVAILABLE, "Roles are changing right now; try again.");
 }
 
 static void
+refuse_by_db(struct req *r)
+{
+	static const enum error errors[] = { [DB_AGAIN] = ERR_UNAVAILABLE, [DB_LOST] = ERR_UNAVAILABLE,
+	    [DB_LIMIT] = ERR_TOO_EXPENSIVE, [DB_BROKEN] = ERR_INTERNAL };
+	enum db_failure failure = db_failure(r->db);
+
+	if (failure == DB_AGAIN || failure == DB_LOST)
+		log_line(LOG_LEVEL_WARN, "db", LOG_INT("errno", db_errno(r->db)), LOG_TEXT("error", db_error(r->db)));
+	refuse(r, errors[failure], NULL);
+	db_forgive(r->db);
+}
+
+static void
 run(struct req *r)
 {
+	db_watch(r->db, r->client_fd > 0 ? r->client_fd : -1);
 	run_until_done(r);
+	db_watch(r->db, -1);
 	if (db_failure(r->db) != DB_FINE) {
-		if (db_failure(r->db) != DB_BROKEN)
-			log_line(LOG_LEVEL_WARN, "db", LOG_INT("errno", db_errno(r->db)), LOG_TEXT("error", db_error(r->db)));
-		refuse(r, db_failure(r->db) == DB_BROKEN ? ERR_INTERNAL : ERR_UNAVAILABLE, NULL);
-		db_forgive(r->db);
+		refuse_by_db(r);
 	} else if (r->status == 0) {
 		log_text(LOG_LEVEL_ERROR, "route", "no answer from %s", r->route->path);
 		refuse(r, ERR_INTERNAL, NULL);

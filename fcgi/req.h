@@ -92,6 +92,7 @@ struct req {
 	enum error body_error;			/* found while reading it: INCOMPLETE_BODY or TOO_LARGE; else ERR_NONE */
 	void (*read_body)(struct req *);	/* fills these three from the source; NULL: they are there already */
 	void *source;
+	int client_fd;				/* connection that the answer goes to; 0: not known */
 
 	/* For handlers. */
 	struct arena *mem;

@@ -132,7 +132,7 @@ leave_if_failed(struct job *j)
 {
 	switch (db_failure(j->db)) {
 	case DB_FINE: return;
-	case DB_AGAIN: _exit(EXIT_AGAIN);
+	case DB_AGAIN: case DB_LIMIT: _exit(EXIT_AGAIN);
 	case DB_LOST: _exit(EXIT_LOST);
 	case DB_BROKEN: break;
 	}

@@ -799,7 +799,7 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 		l->r.slots = SLOTS_MAX;
 	l->r.oom_kills = oom_kills();
 	l->r.mem = arena_new((size_t)64 << 20);
-	l->r.db = db_open(conf);
+	l->r.db = db_open(conf, DB_JOBS);
 	choose_kinds(l);
 	open_signals(l);
 	if (!store_open(conf) || !open_socket(l))

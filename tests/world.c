@@ -72,7 +72,7 @@ world_open(void **state)
 	if (mkdtemp(ground.dir) == NULL)
 		return -1;
 	name = arena_printf(ground.mem, "kinothek_test_%d", (int)getpid());
-	ground.db = db_open(make_conf(socket, "information_schema"));
+	ground.db = db_open(make_conf(socket, "information_schema"), DB_ADMIN);
 	db_use(ground.db, ground.mem);
 	fault = db_script(ground.db, arena_printf(ground.mem, "CREATE DATABASE %s CHARACTER SET utf8mb4 COLLATE "
 	    "utf8mb4_unicode_520_ci", name));
@@ -80,9 +80,12 @@ world_open(void **state)
 	if (fault != NULL)
 		return -1;
 	ground.conf = make_conf(socket, name);
-	ground.db = db_open(ground.conf);
+	ground.db = db_open(ground.conf, DB_ADMIN);
+	fault = migrate_run(ground.db, ground.mem, schema_dir(), quiet, &m);
+	db_close(ground.db);
+	ground.db = db_open(ground.conf, DB_API);
 	db_use(ground.db, ground.mem);
-	if ((fault = migrate_run(ground.db, ground.mem, schema_dir(), quiet, &m)) != NULL) {
+	if (fault != NULL) {
 		fprintf(stderr, "%s\n", fault);
 		return -1;
 	}

@@ -335,7 +335,7 @@ main(int argc, char **argv)
 	}
 	listen_start(&l, argv);
 	s.mem = arena_new(ARENA_LIMIT);
-	s.db = db_open(s.conf);
+	s.db = db_open(s.conf, DB_JOBS);
 	db_use(s.db, s.mem);
 	serve(&s);
 	db_close(s.db);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,7 +146,7 @@ static void
 a_killed_connection_is_dialled_again_unless_something_was_begun(void **state)
 {
 	struct world *w = *state;
-	struct db *other = db_open(w->conf);
+	struct db *other = db_open(w->conf, DB_API);
 	int64_t id;
 
 	db_use(other, w->mem);
@@ -168,11 +169,10 @@ static void
 a_deadlock_asks_to_begin_again(void **state)
 {
 	struct world *w = *state;
-	struct db *other = db_open(w->conf);
+	struct db *other = db_open(w->conf, DB_API);
 	struct row a = thing(w, "a", 1);
 
 	db_use(other, w->mem);
-	db_run(other, "SET SESSION innodb_lock_wait_timeout = 1", NO_ARGS);
 	db_begin(w->db);
 	db_run(w->db, "UPDATE things SET n = 3 WHERE id = ?", ARGS(ID(a.id)));
 	db_begin(other);
@@ -181,6 +181,185 @@ a_deadlock_asks_to_begin_again(void **state)
 	assert_false(db_commit(other));
 	db_rollback(w->db);
 	db_close(other);
+}
+
+/* Statements on the server that hold this text, other than the one that asks. */
+static int64_t
+running(struct world *w, const char *text)
+{
+	return db_number(w->db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE ? AND id <> CONNECTION_ID()",
+	    ARGS(STR(text)), -1);
+}
+
+static void
+a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again(void **state)
+{
+	static const enum db_failure wanted[] = { [DB_API] = DB_LIMIT, [DB_JOBS] = DB_AGAIN, [DB_ADMIN] = DB_FINE };
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	int64_t began;
+	struct db *db;
+	int i;
+
+	conf.db_statement_limit = conf.db_job_statement_limit = 1;
+	for (i = DB_API; i <= DB_ADMIN; i++) {
+		db = db_open(&conf, (enum db_limits)i);
+		db_use(db, w->mem);
+		db_begin(db);
+		began = moment_now().ms;
+		db_number(db, "SELECT SLEEP(2)", NO_ARGS, -1);
+		assert_true(i == DB_ADMIN || moment_now().ms - began < 1800);
+		assert_int_equal(db_failure(db), wanted[i]);
+		db_begin(db);
+		assert_int_equal(db_number(db, "SELECT 7", NO_ARGS, -1), 7);
+		db_close(db);
+	}
+}
+
+static void
+a_killed_statement_is_not_begun_again(void **state)
+{
+	struct world *w = *state;
+	struct db *db = db_open(w->conf, DB_API);
+	int64_t id;
+	pid_t pid;
+
+	db_use(db, w->mem);
+	id = db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	pid = fork();
+	if (pid == 0) {
+		db_abandon(w->db);
+		usleep(300000);
+		db_run(w->db, "KILL QUERY ?", ARGS(INT(id)));
+		_exit(0);
+	}
+	db_number(db, "SELECT COUNT(*) FROM information_schema.columns a, information_schema.columns b, "
+	    "information_schema.columns c", NO_ARGS, -1);
+	assert_int_equal(db_failure(db), DB_LIMIT);
+	waitpid(pid, NULL, 0);
+	db_close(db);
+}
+
+static void
+an_error_behind_the_first_row_is_one(void **state)
+{
+	static const char sql[] = "FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 AND t.n > 2) "
+	    "ORDER BY t.n";
+	struct world *w = *state;
+	size_t n;
+	int64_t i;
+
+	for (i = 0; i < 6; i++)
+		thing(w, "a", i);
+	assert_null(db_rows(w->db, &row_record, sql, NO_ARGS, &n));
+	assert_int_equal(n, 0);
+	assert_int_equal(db_errno(w->db), 1242);
+	db_forgive(w->db);
+	assert_null(db_row(w->db, &row_record, sql, NO_ARGS));
+	assert_int_equal(db_errno(w->db), 1242);
+	db_forgive(w->db);
+	assert_int_equal(db_number(w->db, "SELECT t.n FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 "
+	    "AND t.n > 2) ORDER BY t.n", NO_ARGS, -1), -1);
+	assert_int_equal(db_errno(w->db), 1242);
+	db_forgive(w->db);
+	assert_null(db_text(w->db, "SELECT t.name FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 "
+	    "AND t.n > 2) ORDER BY t.n", NO_ARGS));
+	assert_int_equal(db_errno(w->db), 1242);
+	db_forgive(w->db);
+	assert_int_equal(db_number(w->db, "SELECT n FROM things ORDER BY n", NO_ARGS, -1), 0);
+}
+
+/* A connection whose other side is closed after so many ms. */
+static int
+client_for(useconds_t ms)
+{
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	if (fork() == 0) {
+		close(pair[0]);
+		usleep(ms * 1000);
+		_exit(0);
+	}
+	close(pair[1]);
+	return pair[0];
+}
+
+static void
+what_a_client_that_has_gone_asked_for_is_ended_on_the_server(void **state)
+{
+	static const char sql[] = "SELECT COUNT(*) FROM information_schema.columns a, information_schema.columns b, "
+	    "information_schema.columns gone";
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	int64_t began = moment_now().ms;
+	int client = client_for(500), i;
+	struct db *db;
+
+	conf.db_statement_limit = 60;
+	db = db_open(&conf, DB_API);
+	db_use(db, w->mem);
+	db_watch(db, client);
+	db_begin(db);
+	assert_int_equal(db_number(db, sql, NO_ARGS, -1), -1);
+	assert_int_equal(db_failure(db), DB_LIMIT);
+	assert_string_equal(db_error(db), "the client has gone");
+	assert_true(moment_now().ms - began < 1500);
+	assert_int_equal(running(w, "%columns gone"), 1);
+	db_rollback(db);
+	db_watch(db, -1);
+	for (i = 0; i < 50 && running(w, "%columns gone") > 0; i++)
+		usleep(20000);
+	assert_int_equal(running(w, "%columns gone"), 0);
+	assert_int_equal(db_failure(db), DB_LIMIT);
+	db_begin(db);
+	assert_int_equal(db_number(db, "SELECT 7", NO_ARGS, -1), 7);
+	assert_true(db_commit(db));
+	db_close(db);
+	close(client);
+	wait(NULL);
+}
+
+static void
+a_client_that_waits_gets_its_answer_and_rings_end_with_the_request(void **state)
+{
+	struct world *w = *state;
+	int client = client_for(900);
+	struct itimerval timer;
+	int64_t id;
+
+	id = db_number(w->db, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	db_watch(w->db, client);
+	assert_int_equal(db_number(w->db, "SELECT SLEEP(0.5)", NO_ARGS, -1), 0);
+	db_watch(w->db, -1);
+	getitimer(ITIMER_REAL, &timer);
+	assert_true(timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0);
+	assert_int_equal(db_number(w->db, "SELECT SLEEP(0.8)", NO_ARGS, -1), 0);
+	assert_int_equal(db_number(w->db, "SELECT CONNECTION_ID()", NO_ARGS, 0), id);
+	close(client);
+	wait(NULL);
+}
+
+static void
+many_statements_of_one_request_have_a_limit_together(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	int client = client_for(9000), i;
+	struct db *db;
+
+	conf.db_statement_limit = 1;
+	db = db_open(&conf, DB_API);
+	db_use(db, w->mem);
+	db_watch(db, client);
+	for (i = 0; i < 10 && db_number(db, "SELECT SLEEP(0.7)", NO_ARGS, -1) == 0; i++)
+		;
+	assert_in_range(i, 6, 7);
+	assert_int_equal(db_failure(db), DB_LIMIT);
+	assert_string_equal(db_error(db), "the request takes too long");
+	db_watch(db, -1);
+	db_close(db);
+	close(client);
 }
 
 static void
@@ -243,7 +422,7 @@ a_host_may_bring_its_port_and_the_first_that_answers_is_taken(void **state)
 
 		conf.db_hosts = i % 2 ? arena_printf(w->mem, "%s:%d", hosts[i / 2], port) : hosts[i / 2];
 		conf.db_port = i % 2 ? 1 : port;
-		db = db_open(&conf);
+		db = db_open(&conf, DB_API);
 		db_use(db, w->mem);
 		assert_int_equal(db_number(db, "SELECT 7", NO_ARGS, -1), 7);
 		db_close(db);
@@ -297,6 +476,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_deadlock_asks_to_begin_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_killed_statement_is_not_begun_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(an_error_behind_the_first_row_is_one, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(what_a_client_that_has_gone_asked_for_is_ended_on_the_server, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_client_that_waits_gets_its_answer_and_rings_end_with_the_request, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(many_statements_of_one_request_have_a_limit_together, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_host_may_bring_its_port_and_the_first_that_answers_is_taken, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(a_cursor_walks_every_row_once_in_any_order, with_table, world_teardown),
 	};

@@ -34,14 +34,14 @@ set_up(void **state)
 	    "test", &fault);
 	random_bytes(random, sizeof(random));
 	name = arena_printf(mem, "migrate_%s", hex_encode(mem, random, sizeof(random)));
-	db = db_open(conf);
+	db = db_open(conf, DB_ADMIN);
 	db_use(db, mem);
 	if (db_script(db, arena_printf(mem, "CREATE DATABASE %s CHARACTER SET utf8mb4", name)) != NULL)
 		return -1;
 	db_close(db);
 	own = *conf;
 	own.db_name = name;
-	db = db_open(&own);
+	db = db_open(&own, DB_ADMIN);
 	db_use(db, mem);
 	strcpy(dir, "/tmp/migrate_test-XXXXXX");
 	return mkdtemp(dir) == NULL ? -1 : 0;
@@ -160,7 +160,7 @@ a_migration_that_was_killed_goes_on_where_it_was(void **state)
 	    "CREATE TABLE IF NOT EXISTS b (n INT); SELECT SLEEP(20); CREATE TABLE IF NOT EXISTS c (n INT)");
 	child = fork();
 	if (child == 0) {
-		struct db *mine = db_open(&own);
+		struct db *mine = db_open(&own, DB_ADMIN);
 
 		migrate_run(mine, mem, dir, NULL, &all);
 		_exit(0);
@@ -262,7 +262,7 @@ two_at_the_same_time_apply_each_file_once(void **state)
 	for (i = 0; i < 3; i++) {
 		child[i] = fork();
 		if (child[i] == 0)
-			_exit(migrate_run(db_open(&own), mem, dir, NULL, &all) == NULL ? 0 : 1);
+			_exit(migrate_run(db_open(&own, DB_ADMIN), mem, dir, NULL, &all) == NULL ? 0 : 1);
 	}
 	for (i = 0; i < 3; i++) {
 		waitpid(child[i], &status, 0);

@@ -502,7 +502,7 @@ without_database_a_remembered_token_is_taken_and_a_new_one_is_no_ones_fault(void
 	struct db *none;
 
 	away.db_socket = "/nonexistent/socket";
-	none = db_open(&away);
+	none = db_open(&away, DB_API);
 	db_use(none, mem);
 	assert_int_equal(verify(known), TOKEN_FINE);
 	assert_int_equal(token_verify(none, &away, mem, known, &who), TOKEN_FINE);
@@ -548,12 +548,12 @@ set_up(void **state)
 	    "test", &fault);
 	own = *conf;
 	own.db_name = arena_printf(mem, "token_test_%d", (int)getpid());
-	db = db_open(conf);
+	db = db_open(conf, DB_API);
 	db_use(db, mem);
 	fault = db_script(db, arena_printf(mem, "CREATE DATABASE %s CHARACTER SET utf8mb4", own.db_name));
 	db_close(db);
 	conf = &own;
-	db = db_open(conf);
+	db = db_open(conf, DB_API);
 	if (fault != NULL || migrate_run(db, mem, schema_dir(), NULL, &all) != NULL)
 		return -1;
 	token_rotate(db, mem);

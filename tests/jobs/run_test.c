@@ -821,7 +821,7 @@ end_step(struct runners *t, struct uuid media, struct uuid id)
 	if (pid > 0)
 		return pid;
 	db_abandon(t->db);
-	db = db_open(&t->conf);
+	db = db_open(&t->conf, DB_JOBS);
 	db_use(db, t->mem);
 	db_begin(db);
 	db_run(db, "UPDATE jobs SET state = 'succeeded', finished_at = 2 WHERE id = ?", ARGS(ID(id)));

@@ -232,7 +232,7 @@ runners_setup(void **state)
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 2].kind = job_kind("purge");
 	kinds[KINDS - 1].kind = job_kind("sweep");
-	t->db = db_open(&t->conf);
+	t->db = db_open(&t->conf, DB_JOBS);
 	db_use(t->db, mem);
 	db_run(t->db, "DELETE FROM job_waits", NO_ARGS);
 	db_run(t->db, "DELETE FROM jobs", NO_ARGS);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a request may take of the database, and how it is told. */
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/world.h"
+
+/* Another connection keeps all others from the table, for so many ms. */
+static void
+lock_assets(struct world *w, int ms)
+{
+	int ready[2];
+	struct db *db;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	if (fork() == 0) {
+		db_abandon(w->db);
+		db = db_open(w->conf, DB_ADMIN);
+		db_use(db, w->mem);
+		db_script(db, "LOCK TABLES media WRITE, media t WRITE");
+		_exit(write(ready[1], "x", 1) != 1 || db_number(db, arena_printf(w->mem, "SELECT SLEEP(%d.%03d)", ms / 1000, ms % 1000),
+		    NO_ARGS, -1) != 0);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void
+what_takes_too_long_is_told_with_its_remedy(void **state)
+{
+	struct world *w = *state;
+	int64_t began;
+	struct req *r;
+
+	assert_int_equal(call(w, "GET", "/v2/media", NULL)->status, 200);
+	lock_assets(w, 4000);
+	began = moment_now().ms;
+	r = call(w, "GET", "/v2/media", NULL);
+	assert_in_range(moment_now().ms - began, 1500, 3500);
+	assert_int_equal(r->status, 503);
+	assert_true(r->retry_after > 0);
+	assert_string_equal(text(w, r, "data.code"), "too_expensive");
+	assert_non_null(strstr(text(w, r, "message"), "Narrow the filter"));
+	wait(NULL);
+	assert_int_equal(call(w, "GET", "/v2/media", NULL)->status, 200);
+}
+
+static void
+a_request_whose_client_has_gone_holds_nobody(void **state)
+{
+	struct world *w = *state;
+	struct req *r = NEW(w->mem, struct req);
+	int64_t began;
+	int pair[2];
+
+	lock_assets(w, 3000);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	close(pair[1]);
+	r->client_fd = pair[0];
+	began = moment_now().ms;
+	call_req(w, r, w->token, "GET", "/v2/media", NULL);
+	assert_true(moment_now().ms - began < 1200);
+	assert_int_equal(r->status, 503);
+	wait(NULL);
+	close(pair[0]);
+	assert_int_equal(call(w, "GET", "/v2/media", NULL)->status, 200);
+}
+
+static void
+who_waits_for_a_row_tries_again_but_not_for_long(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *uri = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id));
+	struct db *other = db_open(w->conf, DB_JOBS);
+	int64_t began;
+	struct req *r;
+	pid_t pid;
+
+	db_use(other, w->mem);
+	db_begin(other);
+	db_run(other, "UPDATE media SET name = 'Dog' WHERE id = ?", ARGS(ID(id)));
+	began = moment_now().ms;
+	r = call(w, "PATCH", uri, "{\"name\":\"Mouse\"}");
+	assert_int_equal(r->status, 503);
+	assert_string_equal(text(w, r, "data.code"), "unavailable");
+	assert_in_range(moment_now().ms - began, 900, 3400);
+	pid = fork();
+	if (pid == 0) {
+		usleep(1200000);
+		db_rollback(other);
+		_exit(0);
+	}
+	assert_int_equal(call(w, "PATCH", uri, "{\"name\":\"Mouse\"}")->status, 200);
+	waitpid(pid, NULL, 0);
+	db_abandon(other);
+	db_close(other);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(what_takes_too_long_is_told_with_its_remedy),
+		WORLD_TEST(a_request_whose_client_has_gone_holds_nobody),
+		WORLD_TEST(who_waits_for_a_row_tries_again_but_not_for_long),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
