@@ -91,7 +91,7 @@ check_schema(struct cli *c)
 	if (all.changed > 0)
 		return FOUND(WARN, arena_printf(c->mem, "%zu migrations changed since they were applied", all.changed),
 		    "Migrations must not change: compare the schema directory with the release.");
-	return FOUND(OK, arena_printf(c->mem, "%zu", all.n), NULL);
+	return FOUND(OK, arena_printf(c->mem, "%lld", (long long)all.newest), NULL);
 }
 
 static struct finding

@@ -149,7 +149,7 @@ migrate_command(struct cli *c)
 	}
 	status = migrate(c, &all);
 	if (status == 0)
-		printf(c->json ? "{\"schema\":%zu}\n" : "schema %zu\n", all.n);
+		printf(c->json ? "{\"schema\":%lld}\n" : "schema %lld\n", (long long)all.newest);
 	return status;
 }
 
@@ -175,13 +175,13 @@ init_run(struct cli *c)
 	    (status = migrate(c, &all)) != 0 || (status = cli_transaction(c, first_key, &signing_key)) != 0)
 		return status;
 	if (c->json) {
-		printf("{\"schema\":%zu,\"playKeyMade\":%s,\"signingKeyMade\":%s}\n", all.n,
+		printf("{\"schema\":%lld,\"playKeyMade\":%s,\"signingKeyMade\":%s}\n", (long long)all.newest,
 		    play_key ? "true" : "false", signing_key ? "true" : "false");
 		return 0;
 	}
 	printf("play key:    %s, %s\n", c->conf->play_key_file, play_key ? "made" : "there already");
 	printf("store:       %s\n", c->conf->data_dir);
-	printf("database:    %s, schema %zu\n", c->conf->db_name, all.n);
+	printf("database:    %s, schema %lld\n", c->conf->db_name, (long long)all.newest);
 	printf("signing key: %s\n", signing_key ? "made" : "there already");
 	if (db_number(c->db, "SELECT COUNT(*) FROM tenants", NO_ARGS, 0) == 0)
 		puts("next:        kinothek tenant create SHORTCODE --name NAME");

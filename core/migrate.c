@@ -100,8 +100,8 @@ read_dir(struct arena *mem, const char *dir, struct migrations *all)
 		struct migration *m = &all->at[i];
 		unsigned char hash[SHA256_DIGEST_LENGTH];
 
-		if (m->number != (int64_t)i + 1)
-			return arena_printf(mem, "%s/%s: number %04zu was expected", dir, m->name, i + 1);
+		if (i > 0 && m->number == all->at[i - 1].number)
+			return arena_printf(mem, "%s: %s and %s have the same number", dir, all->at[i - 1].name, m->name);
 		fault = read_file(mem, arena_printf(mem, "%s/%s", dir, m->name), &m->sql);
 		if (fault != NULL)
 			return fault;
@@ -117,6 +117,17 @@ database_fault(struct db *db, struct arena *mem)
 	return arena_printf(mem, "database: %s", db_error(db));
 }
 
+static struct migration *
+numbered(struct migrations *all, int64_t number)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		if (all->at[i].number == number)
+			return &all->at[i];
+	return NULL;
+}
+
 static const char *
 compare(struct db *db, struct arena *mem, struct migrations *all)
 {
@@ -130,17 +141,16 @@ compare(struct db *db, struct arena *mem, struct migrations *all)
 		rows = db_rows(db, &applied_record, "FROM schema_migrations t ORDER BY t.number", NO_ARGS, &n);
 	if (db_failure(db) != DB_FINE)
 		return database_fault(db, mem);
-	if (n > 0 && rows[n - 1].number > (int64_t)all->n)
+	if (n > 0 && rows[n - 1].number > all->at[all->n - 1].number)
 		return arena_printf(mem,
-		    "the database has schema %lld (%s), and this program knows %zu: use the newer program",
-		    (long long)rows[n - 1].number, rows[n - 1].name, all->n);
+		    "the database has schema %lld (%s), and this program knows %lld: use the newer program",
+		    (long long)rows[n - 1].number, rows[n - 1].name, (long long)all->at[all->n - 1].number);
 	all->pending = all->n;
 	for (i = 0; i < n; i++) {
-		struct migration *m;
+		struct migration *m = numbered(all, rows[i].number);
 
-		if (rows[i].number < 1)
-			continue;
-		m = &all->at[rows[i].number - 1];
+		if (m == NULL)
+			return arena_printf(mem, "the database has %s, and this program has not", rows[i].name);
 		m->applied = true;
 		m->changed = strcmp(m->sha256, rows[i].sha256) != 0;
 		all->changed += m->changed;
@@ -161,14 +171,68 @@ migrate_look(struct db *db, struct arena *mem, const char *dir, struct migration
 	return fault != NULL ? fault : compare(db, mem, all);
 }
 
+/* Length of what begins here and holds no semicolon that ends a statement: a text, a name, a comment, or one byte. */
+static size_t
+piece(const char *p)
+{
+	const char *end = p;
+
+	if (*p == '#' || strncmp(p, "-- ", 3) == 0 || strncmp(p, "--\n", 3) == 0)
+		return strcspn(p, "\n");
+	if (strncmp(p, "/*", 2) == 0)
+		return (end = strstr(p + 2, "*/")) != NULL ? (size_t)(end + 2 - p) : strlen(p);
+	if (strchr("'\"`", *p) == NULL)
+		return 1;
+	for (end++; *end != '\0' && *end != *p; end++)
+		if (*end == '\\' && *p != '`' && end[1] != '\0')
+			end++;
+	return (size_t)(end - p) + (*end != '\0');
+}
+
+/* The next statement, and *sql behind it; NULL at the end.  Comments belong to the statement that they stand in front of. */
+static const char *
+next_statement(struct arena *mem, const char **sql)
+{
+	const char *start = *sql, *p = start;
+	bool words = false;
+
+	for (; *p != '\0' && (*p != ';' || !words); p += *p == ';' ? 1 : piece(p))
+		words |= strchr(" \t\r\n;#", *p) == NULL && strncmp(p, "--", 2) != 0 && strncmp(p, "/*", 2) != 0;
+	*sql = p + (*p == ';');
+	return words ? arena_copy_n(mem, start, (size_t)(p - start)) : NULL;
+}
+
+/*
+ * DDL commits by itself and MySQL knows no ADD COLUMN IF NOT EXISTS, so a file that was cut off meets what it has done
+ * already.  A single ALTER is done as a whole or not at all; so these mean that this one is done.
+ */
+static bool
+done_before(struct db *db)
+{
+	switch (db_errno(db)) {
+	case 1050: case 1060: case 1061:	/* table, column, key is there */
+	case 1826: case 3822:			/* so is a foreign key, or a check, of this name */
+	case 1091: case 1051: case 3821: case 3940:	/* column or key, table, check, constraint is gone */
+		return true;
+	case 1005:				/* MariaDB has no number of its own for a foreign key */
+		return strstr(db_error(db), "errno: 121 ") != NULL;
+	default:
+		return false;
+	}
+}
+
 static const char *
 apply(struct db *db, struct arena *mem, struct migration *m)
 {
 	struct applied row = { m->number, m->name, m->sha256, moment_now() };
-	const char *fault = db_script(db, m->sql);
+	const char *rest = m->sql, *sql, *fault;
 
-	if (fault != NULL)
-		return arena_printf(mem, "%s: %s", m->name, fault);
+	while ((sql = next_statement(mem, &rest)) != NULL) {
+		fault = db_script(db, sql);
+		if (fault != NULL && !done_before(db))
+			return arena_printf(mem, "%s: %s", m->name, fault);
+		db_forgive(db);
+	}
 	if (!db_insert(db, "schema_migrations", &applied_record, &row) && db_failure(db) != DB_FINE)
 		return database_fault(db, mem);
 	m->applied = true;
@@ -189,6 +253,8 @@ apply_all(
 		if (said != NULL)
 			said(&all->at[i]);
 		fault = apply(db, mem, &all->at[i]);
+		if (fault == NULL && all->newest < all->at[i].number)
+			all->newest = all->at[i].number;
 	}
 	return fault;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Brings the database to the schema of this program: numbered, forward-only files, one repeatable change each.
+ * Brings the database to the schema of this program: numbered, forward-only files, one change each.
  *
  * DDL commits by itself, so a migration cannot be rolled back.  A file's row in schema_migrations is written after the
- * file has run; one that was killed in between is run again, which its repeatable form allows.
+ * file has run; one that was killed in between is run again.  So its statements run one by one, and one that finds its
+ * table, column, key or constraint there already, or gone already, counts as done.  Any other fault stops.
  */
 #ifndef CORE_MIGRATE_H
 #define CORE_MIGRATE_H
@@ -26,8 +27,8 @@ struct migrations {
 	int64_t newest;			/* applied; 0: none */
 };
 
-/* Reads the files of a directory (NNNN_name.sql, from 0001 without gaps; others are left alone) and what the database has
- * of them.  NULL, or a sentence: unreadable, a gap, the database away or newer than the files. */
+/* Reads the files of a directory (NNNN_name.sql, each number once; others are left alone) and what the database has of
+ * them.  NULL, or a sentence: unreadable, the database away, newer than the files, or with one that is not among them. */
 const char *migrate_look(struct db *, struct arena *, const char *dir, struct migrations *);
 
 /* Applies what is missing.  Only one at a time runs on a server.  said() is called before each file.  NULL or a sentence. */
