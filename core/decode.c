@@ -7,15 +7,27 @@
 #include <json-c/json.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/record.h"
 
-enum { MAX_DEPTH = 32 };
+enum { MAX_DEPTH = 32, MAX_KEYS = 10000 };
 static const int64_t MAX_INT = INT64_C(1) << 53;
 
-struct scan { const char *p, *end; size_t members; int depth; };
+/* at, wanted: the first thing that is not as it should be. */
+struct scan { const char *p, *end; size_t members; int depth; const char *at, *wanted; struct keys *keys; };
+
+static bool
+wants(struct scan *s, const char *at, const char *what)
+{
+	if (s->wanted == NULL) {
+		s->at = at;
+		s->wanted = what;
+	}
+	return false;
+}
 
 static void
 blank(struct scan *s)
@@ -42,13 +54,14 @@ scan_digits(struct scan *s)
 
 	while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
 		s->p++;
-	return s->p > from;
+	return s->p > from || wants(s, s->p, "a digit is wanted");
 }
 
 static bool
 scan_number(struct scan *s)
 {
-	eat(s, "-");
+	if (!eat(s, "-") && (s->p >= s->end || *s->p < '0' || *s->p > '9'))
+		return wants(s, s->p, "a value is wanted: an object, an array, a text in double quotes, a number, true, false or null");
 	if (!eat(s, "0") && !scan_digits(s))
 		return false;
 	if (eat(s, ".") && !scan_digits(s))
@@ -83,22 +96,23 @@ scan_unit(struct scan *s)
 static bool
 scan_escape(struct scan *s)
 {
+	const char *at = s->p - 1;
 	int unit, low;
 
 	if (s->p >= s->end)
-		return false;
+		return wants(s, s->p, "the text does not end");
 	if (*s->p != 'u')
-		return strchr("\"\\/bfnrt", *s->p++) != NULL;
+		return strchr("\"\\/bfnrt", *s->p++) != NULL || wants(s, at, "there is no such escape");
 	s->p++;
 	unit = scan_unit(s);
-	if (unit <= 0 || (unit >= 0xdc00 && unit <= 0xdfff))
-		return false;
+	if (unit == 0)
+		return wants(s, at, "\\u0000 is not taken");
+	if (unit < 0)
+		return wants(s, at, "four hex digits are wanted after \\u");
 	if (unit < 0xd800 || unit > 0xdfff)
 		return true;
-	if (!eat(s, "\\u"))
-		return false;
-	low = scan_unit(s);
-	return low >= 0xdc00 && low <= 0xdfff;
+	low = unit < 0xdc00 && eat(s, "\\u") ? scan_unit(s) : -1;
+	return (low >= 0xdc00 && low <= 0xdfff) || wants(s, at, "half of a surrogate pair");
 }
 
 static bool
@@ -108,36 +122,45 @@ scan_string(struct scan *s)
 		return false;
 	while (s->p < s->end && *s->p != '"') {
 		if ((unsigned char)*s->p < 0x20)
-			return false;
+			return wants(s, s->p, "a control character, line breaks included, is written as an escape inside a text");
 		if (*s->p++ == '\\' && !scan_escape(s))
 			return false;
 	}
-	return eat(s, "\"");
+	return eat(s, "\"") || wants(s, s->p, "the text does not end");
 }
 
 static bool scan_value(struct scan *);
+static void keep_key(struct scan *, const char *object, const char *from);
+
+static bool
+scan_key(struct scan *s, const char *object)
+{
+	const char *from = s->p;
+
+	s->members++;
+	if (!scan_string(s))
+		return wants(s, s->p, "the name of a member in double quotes is wanted");
+	if (s->keys != NULL)
+		keep_key(s, object, from);
+	blank(s);
+	return eat(s, ":") || wants(s, s->p, "a colon is wanted");
+}
 
 static bool
 scan_items(struct scan *s, const char *close, bool object)
 {
+	const char *from = s->p;
+
 	blank(s);
 	if (eat(s, close))
 		return true;
 	do {
 		blank(s);
-		if (object) {
-			s->members++;
-			if (!scan_string(s))
-				return false;
-			blank(s);
-			if (!eat(s, ":"))
-				return false;
-		}
-		if (!scan_value(s))
+		if ((object && !scan_key(s, from)) || !scan_value(s))
 			return false;
 		blank(s);
 	} while (eat(s, ","));
-	return eat(s, close);
+	return eat(s, close) || wants(s, s->p, object ? "a comma or } is wanted" : "a comma or ] is wanted");
 }
 
 static bool
@@ -146,8 +169,10 @@ scan_value(struct scan *s)
 	bool fine;
 
 	blank(s);
-	if (s->p >= s->end || ++s->depth > MAX_DEPTH)
-		return false;
+	if (s->p >= s->end)
+		return wants(s, s->p, "a value is missing: this is the end");
+	if (++s->depth > MAX_DEPTH)
+		return wants(s, s->p, "nested deeper than 32 levels");
 	if (eat(s, "{"))
 		fine = scan_items(s, "}", true);
 	else if (eat(s, "["))
@@ -158,6 +183,50 @@ scan_value(struct scan *s)
 		fine = eat(s, "true") || eat(s, "false") || eat(s, "null") || scan_number(s);
 	s->depth--;
 	return fine;
+}
+
+/* Names of members and the objects they are in: kept only when one is there twice, to find out where. */
+struct key { const char *object, *at; size_t n; };
+struct keys { struct key *at; size_t n; };
+
+static void
+keep_key(struct scan *s, const char *object, const char *from)
+{
+	s->keys->at[s->keys->n++] = (struct key){ object, from, (size_t)(s->p - from) };
+}
+
+static int
+compare_keys(const void *a_, const void *b_)
+{
+	const struct key *a = a_, *b = b_;
+	int order;
+
+	if (a->object != b->object)
+		return a->object < b->object ? -1 : 1;
+	order = memcmp(a->at, b->at, a->n < b->n ? a->n : b->n);
+	return order != 0 ? order : a->n != b->n ? (a->n < b->n ? -1 : 1) : a->at < b->at ? -1 : 1;
+}
+
+static void
+find_twin(struct arena *mem, struct scan *s, const char *json, size_t n)
+{
+	struct keys keys = { NULL, 0 };
+	struct scan again = { .p = json, .end = json + n, .keys = &keys };
+	const char *first = NULL;
+	size_t i;
+
+	if (s->members <= MAX_KEYS) {
+		keys.at = arena_array(mem, s->members, sizeof(*keys.at));
+		scan_value(&again);
+	}
+	if (keys.n > 1)
+		qsort(keys.at, keys.n, sizeof(*keys.at), compare_keys);
+	for (i = 1; i < keys.n; i++)
+		if (keys.at[i].object == keys.at[i - 1].object && keys.at[i].n == keys.at[i - 1].n &&
+		    memcmp(keys.at[i].at, keys.at[i - 1].at, keys.at[i].n) == 0 && (first == NULL || keys.at[i].at < first))
+			first = keys.at[i].at;
+	/* Otherwise one is spelled with escapes, or there are too many. */
+	wants(s, first != NULL ? first : json, "the name of a member is there twice");
 }
 
 static size_t
@@ -183,19 +252,22 @@ put_json(void *o)
 	json_object_put(o);
 }
 
-/* The tree, freed with the arena.  False: not JSON.  (A JSON null is a NULL tree.) */
+/* The tree, freed with the arena.  False: not JSON, and *s says where and why.  (A JSON null is a NULL tree.) */
 static bool
-parse(struct arena *mem, const char *json, size_t n, json_object **tree)
+parse_scanned(struct arena *mem, const char *json, size_t n, json_object **tree, struct scan *s)
 {
-	struct scan s = { json, json + n, 0, 0 };
 	struct json_tokener *tokener;
+	size_t valid = utf8_prefix(json, n);
 
+	*s = (struct scan){ .p = json, .end = json + n };
 	*tree = NULL;
-	if (n > INT32_MAX || !utf8_valid(json, n) || !scan_value(&s))
-		return false;
-	blank(&s);
-	if (s.p != s.end)
-		return false;
+	if (valid < n)
+		return wants(s, json + valid, "this is not UTF-8");
+	if (n > INT32_MAX || !scan_value(s))
+		return wants(s, s->p, "a value is wanted");
+	blank(s);
+	if (s->p != s->end)
+		return wants(s, s->p, "nothing may follow the value");
 	tokener = json_tokener_new_ex(MAX_DEPTH + 1);
 	if (tokener == NULL)
 		abort();
@@ -205,7 +277,18 @@ parse(struct arena *mem, const char *json, size_t n, json_object **tree)
 	json_tokener_free(tokener);
 	if (*tree != NULL)
 		arena_defer(mem, put_json, *tree);
-	return count_members(*tree) == s.members;
+	if (count_members(*tree) == s->members)
+		return true;
+	find_twin(mem, s, json, n);
+	return false;
+}
+
+static bool
+parse(struct arena *mem, const char *json, size_t n, json_object **tree)
+{
+	struct scan s;
+
+	return parse_scanned(mem, json, n, tree, &s);
 }
 
 bool
@@ -214,6 +297,23 @@ json_valid(struct arena *mem, const char *json, size_t n)
 	json_object *tree;
 
 	return parse(mem, json, n, &tree);
+}
+
+/* Lines and columns, in characters, as editors count them. */
+static void
+fault_at(struct faults *faults, struct arena *mem, const char *json, const struct scan *s)
+{
+	size_t line = 1, column = 1;
+	const char *p;
+
+	for (p = json; p < s->at; p++) {
+		column += ((unsigned char)*p & 0xc0) != 0x80;
+		if (*p == '\n') {
+			line++;
+			column = 1;
+		}
+	}
+	fault_add(faults, mem, "", "syntax", "line %zu, column %zu: %s", line, column, s->wanted);
 }
 
 void
@@ -257,13 +357,21 @@ one_of(const char *words, const char *word)
 	return false;
 }
 
+/* Those of ASCII but for blanks, and those from U+0080 to U+009F. */
 static bool
 has_controls(const char *text)
 {
 	for (; *text != '\0'; text++)
-		if (((unsigned char)*text < 0x20 && strchr("\t\n\r", *text) == NULL) || *text == 0x7f)
+		if (((unsigned char)*text < 0x20 && strchr("\t\n\r", *text) == NULL) || *text == 0x7f ||
+		    ((unsigned char)*text == 0xc2 && (unsigned char)text[1] < 0xa0))
 			return true;
 	return false;
+}
+
+static void
+out_of_bounds(struct decode *d, const char *pointer, const char *code, const char *bound, int64_t n, const char *what)
+{
+	fault_add(d->faults, d->mem, pointer, code, "%s %lld %s%s", bound, (long long)n, what, n == 1 ? "" : "s");
 }
 
 static void
@@ -275,11 +383,13 @@ take_string(struct decode *d, const struct field *f, const char *pointer, const 
 	if (d->faults == NULL)
 		return;
 	if (n < f->min)
-		fault_add(d->faults, d->mem, pointer, "too_short", "at least %lld characters", (long long)f->min);
+		out_of_bounds(d, pointer, "too_short", "at least", f->min, "character");
 	else if (n > max)
-		fault_add(d->faults, d->mem, pointer, "too_long", "at most %lld characters", (long long)max);
+		out_of_bounds(d, pointer, "too_long", "at most", max, "character");
 	else if (has_controls(text))
 		bad(d, pointer, "control_characters", "control characters are not allowed");
+	else if (f->min > 0 && utf8_blank(text))
+		bad(d, pointer, "blank", "something that can be seen is wanted, not blanks alone");
 	else if (f->one_of != NULL && !one_of(f->one_of, text))
 		fault_add(d->faults, d->mem, pointer, "not_allowed", "one of: %s", f->one_of);
 }
@@ -318,11 +428,11 @@ take_strings(struct decode *d, const struct field *f, const char *pointer, json_
 	size_t i, n = json_object_array_length(v);
 
 	if (d->faults != NULL && (int64_t)n > (f->max ? f->max : 1000)) {
-		fault_add(d->faults, d->mem, pointer, "too_many", "at most %lld", (long long)(f->max ? f->max : 1000));
+		out_of_bounds(d, pointer, "too_many", "at most", f->max ? f->max : 1000, "item");
 		return;
 	}
 	if ((int64_t)n < f->min && d->faults != NULL)
-		fault_add(d->faults, d->mem, pointer, "too_few", "at least %lld", (long long)f->min);
+		out_of_bounds(d, pointer, "too_few", "at least", f->min, "item");
 	out->at = arena_array(d->mem, n + 1, sizeof(*out->at));
 	for (i = 0; i < n; i++) {
 		json_object *item = json_object_array_get_idx(v, i);
@@ -374,11 +484,11 @@ take_list(struct decode *d, const struct field *f, const char *pointer, json_obj
 	size_t i, n = json_object_array_length(v);
 
 	if (d->faults != NULL && (int64_t)n > (f->max ? f->max : 1000)) {
-		fault_add(d->faults, d->mem, pointer, "too_many", "at most %lld", (long long)(f->max ? f->max : 1000));
+		out_of_bounds(d, pointer, "too_many", "at most", f->max ? f->max : 1000, "item");
 		return;
 	}
 	if ((int64_t)n < f->min && d->faults != NULL)
-		fault_add(d->faults, d->mem, pointer, "too_few", "at least %lld", (long long)f->min);
+		out_of_bounds(d, pointer, "too_few", "at least", f->min, "item");
 	out->rows = arena_array(d->mem, n, f->of->size);
 	out->n = n;
 	for (i = 0; i < n; i++)
@@ -401,7 +511,7 @@ take_text(struct decode *d, const struct field *f, const char *pointer, const ch
 		return true;
 	case KIND_MOMENT:
 		if (!moment_parse(text, at))
-			bad(d, pointer, "format", "an RFC 3339 time is wanted");
+			bad(d, pointer, "format", "a time of RFC 3339 is wanted, as 2026-11-20T10:26:53Z");
 		return true;
 	default:
 		return false;
@@ -432,7 +542,7 @@ take_number(struct decode *d, const struct field *f, const char *pointer, json_o
 		return true;
 	case KIND_POSITION:
 		if (!isfinite(x) || x < 0 || x > (double)MAX_INT / 1000)
-			bad(d, pointer, "too_large", "seconds, not negative");
+			bad(d, pointer, x < 0 ? "too_small" : "too_large", "seconds are wanted, not negative");
 		else
 			*(struct position *)at = (struct position){ llround(x * 1000), true };
 		return true;
@@ -520,6 +630,39 @@ pointer_to(struct decode *d, const char *parent, const char *name)
 	return buf_string(&b);
 }
 
+#define READ_ONLY "this member cannot be set here"
+
+/* Says what there is instead. */
+static void
+unknown(struct decode *d, const struct record *r, const char *pointer)
+{
+	struct buf b = BUF(d->mem);
+	size_t i;
+
+	if (d->faults == NULL)
+		return;
+	for (i = 0; i < r->n; i++)
+		if (r->fields[i].on & d->on)
+			buf_printf(&b, "%s%s", b.len ? ", " : "", record_json_name(r, &r->fields[i]));
+	fault_add(d->faults, d->mem, pointer, "unknown", "there is no such member%s%s", b.len ? "; there are: " : "", buf_string(&b));
+}
+
+void
+faults_read_only(struct faults *faults, const struct record *sent)
+{
+	size_t i;
+	int k;
+
+	for (k = 0; k < faults->n && k < (int)(sizeof(faults->at) / sizeof(faults->at[0])); k++) {
+		struct fault *f = &faults->at[k];
+
+		for (i = 0; i < sent->n && strcmp(f->code, "unknown") == 0; i++)
+			if ((sent->fields[i].on & (HIDDEN | INPUT_ONLY)) == 0 && *f->pointer == '/' &&
+			    strcmp(f->pointer + 1, record_json_name(sent, &sent->fields[i])) == 0)
+				*f = (struct fault){ f->pointer, "read_only", READ_ONLY };
+	}
+}
+
 static void *
 take_object(struct decode *d, const struct record *r, const char *pointer, json_object *o, void *row, uint64_t *given)
 {
@@ -534,9 +677,9 @@ take_object(struct decode *d, const struct record *r, const char *pointer, json_
 		const char *at = d->faults == NULL ? pointer : pointer_to(d, pointer, key);
 
 		if (f == NULL || (d->faults != NULL && (f->on & (d->on | HIDDEN)) == HIDDEN))
-			bad(d, at, "unknown", "there is no such member");
+			unknown(d, r, at);
 		else if (d->faults != NULL && (f->on & d->on) == 0)
-			bad(d, at, "read_only", "this member cannot be set here");
+			bad(d, at, "read_only", READ_ONLY);
 		else {
 			seen |= (uint64_t)1 << (f - r->fields);
 			take_value(d, f, at, value, (char *)row + f->offset);
@@ -554,9 +697,12 @@ record_decode(struct arena *mem, const struct record *r, unsigned on, const char
 {
 	struct decode d = { mem, on, faults };
 	json_object *tree;
+	struct scan s;
 
-	if (!parse(mem, json, n, &tree))
+	if (!parse_scanned(mem, json, n, &tree, &s)) {
+		fault_at(faults, mem, json, &s);
 		return NOT_JSON;
+	}
 	*row = take_object(&d, r, "", tree, arena_alloc(mem, r->size), given);
 	return faults->n > 0 ? HAS_FAULTS : DECODED;
 }
@@ -645,7 +791,7 @@ query_value(struct decode *d, const struct field *f, const char *name, const cha
 		break;
 	case KIND_POSITION:
 		if (!position_parse(value, &((struct position *)at)->ms))
-			bad(d, name, "type", "seconds are wanted");
+			bad(d, name, "type", "seconds are wanted, as 12.5");
 		((struct position *)at)->set = true;
 		break;
 	default:

@@ -113,14 +113,17 @@ struct fault { const char *pointer, *code, *detail; };
 struct faults { struct fault at[32]; int n; };		/* more than 32 are counted, not kept */
 void fault_add(struct faults *, struct arena *, const char *pointer, const char *code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+/* Members that were unknown to a body, but are sent in the record of the answer: read_only instead. */
+void faults_read_only(struct faults *, const struct record *sent);
 
 enum decoded { DECODED, NOT_JSON, HAS_FAULTS };
 
 /*
  * Decodes a JSON object into a new struct of the record: only members whose field is `on` (CREATE or PATCH) are taken;
  * others, unknown ones and duplicates are faults.  Absent required fields are faults for CREATE.  Strings come in NFC as
- * sent, checked for length in characters and for control characters.  *given has a bit per member that was present
- * (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys, NaN, bytes after the end, not UTF-8.
+ * sent, checked for length in characters, for control characters and, where .min is not 0, for blanks alone.  *given has a
+ * bit per member that was present (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys, NaN, bytes
+ * after the end, not UTF-8; the one fault says in which line and column, and what was wanted there.
  */
 enum decoded record_decode(struct arena *, const struct record *, unsigned on, const char *json, size_t n,
     void **row, uint64_t *given, struct faults *);

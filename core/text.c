@@ -327,8 +327,8 @@ utf8_step(const unsigned char *s, size_t n)
 	return 0;
 }
 
-bool
-utf8_valid(const char *text, size_t n)
+size_t
+utf8_prefix(const char *text, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t i = 0, step;
@@ -339,8 +339,52 @@ utf8_valid(const char *text, size_t n)
 			continue;
 		}
 		if ((step = utf8_step(s + i, n - i)) == 0)
-			return false;
+			return i;
 		i += step;
+	}
+	return n;
+}
+
+bool
+utf8_valid(const char *text, size_t n)
+{
+	return utf8_prefix(text, n) == n;
+}
+
+/* White_Space, Cc, Cf and Default_Ignorable_Code_Point of Unicode 15, and U+2800, a pattern of no dots. */
+static bool
+unseen(uint32_t c)
+{
+	static const struct { uint32_t from, to; } ranges[] = {
+		{ 0x00, 0x20 }, { 0x7f, 0xa0 }, { 0xad, 0xad }, { 0x34f, 0x34f }, { 0x600, 0x605 }, { 0x61c, 0x61c }, { 0x6dd, 0x6dd },
+		{ 0x70f, 0x70f }, { 0x890, 0x891 }, { 0x8e2, 0x8e2 }, { 0x115f, 0x1160 }, { 0x1680, 0x1680 }, { 0x17b4, 0x17b5 },
+		{ 0x180b, 0x180f }, { 0x2000, 0x200f }, { 0x2028, 0x202f }, { 0x205f, 0x206f }, { 0x2800, 0x2800 },
+		{ 0x3000, 0x3000 }, { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb }, { 0x110bd, 0x110bd }, { 0x110cd, 0x110cd }, { 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (c >= ranges[i].from && c <= ranges[i].to)
+			return true;
+	return false;
+}
+
+bool
+utf8_blank(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	while (*s != '\0') {
+		size_t n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4, i;
+		uint32_t c = n == 1 ? *s : *s & (0x7fu >> n);
+
+		for (i = 1; i < n; i++)
+			c = c << 6 | (s[i] & 0x3fu);
+		if (!unseen(c))
+			return false;
+		s += n;
 	}
 	return true;
 }

@@ -45,6 +45,10 @@ bool position_parse(const char *text, int64_t *ms);
 
 /* Whole well-formed UTF-8 without NUL (RFC 3629: no surrogates, no over-long forms)? */
 bool utf8_valid(const char *text, size_t n);
+/* The bytes before the first that is none. */
+size_t utf8_prefix(const char *text, size_t n);
+/* Nothing that can be seen: empty, or white space, controls, format characters and fillers alone?  For valid UTF-8. */
+bool utf8_blank(const char *text);
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_length(const char *text);
 

@@ -132,6 +132,9 @@ each_fault_is_named_where_it_is(void **state)
 		{ "{\"languageCode\":\"123456789\"}", "/languageCode", "too_long" },
 		{ "{\"languageCode\":null}", "/languageCode", "required" },
 		{ "{\"languageCode\":\"a\\u0007\"}", "/languageCode", "control_characters" },
+		{ "{\"languageCode\":\"a\\u0085\"}", "/languageCode", "control_characters" },
+		{ "{\"languageCode\":\"\\n\\u200b\\u3164\"}", "/languageCode", "blank" },
+		{ "{\"tags\":[\" \"]}", "/tags/0", "blank" },
 		{ "{}", "/languageCode", "required" },
 		{ "{\"choice\":\"re\"}", "/choice", "not_allowed" },
 		{ "{\"choice\":\"red green\"}", "/choice", "not_allowed" },
@@ -146,7 +149,7 @@ each_fault_is_named_where_it_is(void **state)
 		{ "{\"isLive\":null}", "/isLive", "required" },
 		{ "{\"ratio\":1e999}", "/ratio", "too_large" },
 		{ "{\"createdAt\":\"2026-02-30T00:00:00Z\"}", "/createdAt", "format" },
-		{ "{\"start\":-0.1}", "/start", "too_large" },
+		{ "{\"start\":-0.1}", "/start", "too_small" },
 		{ "{\"mediaId\":\"019AA000-0000-7000-8000-0000000000FF\"}", "/mediaId", "format" },
 		{ "{\"tags\":[\"a\",\"b\",\"c\",\"d\"]}", "/tags", "too_many" },
 		{ "{\"tags\":[\"a\",2]}", "/tags/1", "type" },
@@ -182,6 +185,40 @@ each_fault_is_named_where_it_is(void **state)
 			found |= strcmp(faults.at[k].pointer, cases[i].pointer) == 0 && strcmp(faults.at[k].code, cases[i].code) == 0;
 		if (!found)
 			fail_msg("%s: %s %s", cases[i].json, faults.at[0].pointer, faults.at[0].code);
+	}
+}
+
+static void
+what_is_not_json_is_told_with_line_and_column(void **state)
+{
+	static const struct { const char *json, *detail; } cases[] = {
+		{ "", "line 1, column 1: a value is missing: this is the end" },
+		{ "{", "line 1, column 2: the name of a member in double quotes is wanted" },
+		{ "{\"a\":1,\n \"\xc3\xa4\": tru}", "line 2, column 7: a value is wanted: an object, an array, a text in double quotes, "
+		    "a number, true, false or null" },
+		{ "{'a':1}", "line 1, column 2: the name of a member in double quotes is wanted" },
+		{ "{\"a\" 1}", "line 1, column 6: a colon is wanted" },
+		{ "{\"a\":[1 2]}", "line 1, column 9: a comma or ] is wanted" },
+		{ "{\"a\":1.}", "line 1, column 8: a digit is wanted" },
+		{ "{\"a\":\"b", "line 1, column 8: the text does not end" },
+		{ "{\"a\":\"\\x\"}", "line 1, column 7: there is no such escape" },
+		{ "{\"a\":\"\\ud800\"}", "line 1, column 7: half of a surrogate pair" },
+		{ "{\"a\":\"\\u0000\"}", "line 1, column 7: \\u0000 is not taken" },
+		{ "{} x", "line 1, column 4: nothing may follow the value" },
+		{ "{\"a\":\"\xff\"}", "line 1, column 7: this is not UTF-8" },
+		{ "{\"a\":1,\n\"b\":{\"a\":1},\"a\":2}", "line 2, column 13: the name of a member is there twice" },
+		{ "{\"a\":1,\"\\u0061\":2}", "line 1, column 1: the name of a member is there twice" },
+	};
+	struct arena *mem = *state;
+	struct faults faults;
+	struct all *a;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(decode(mem, cases[i].json, &a, &faults), NOT_JSON);
+		assert_int_equal(faults.n, 1);
+		assert_string_equal(faults.at[0].code, "syntax");
+		assert_string_equal(faults.at[0].detail, cases[i].detail);
 	}
 }
 
@@ -348,6 +385,7 @@ main(void)
 		TEST(every_kind_comes_back_as_it_went_in),
 		TEST(nothing_given_renders_as_null),
 		TEST(each_fault_is_named_where_it_is),
+		TEST(what_is_not_json_is_told_with_line_and_column),
 		TEST(more_faults_than_fit_are_counted),
 		TEST(queries_match_names_without_regard_to_case_and_join_lists),
 		TEST(the_schema_says_what_the_decoder_checks),

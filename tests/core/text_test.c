@@ -125,6 +125,21 @@ only_well_formed_utf8_is_valid(void **state)
 }
 
 static void
+a_text_is_blank_when_nothing_of_it_can_be_seen(void **state)
+{
+	static const char *const blank[] = { "", " ", "\t\r\n", "\xc2\xa0", "\xe2\x80\x8b", "\xe3\x80\x80", "\xef\xbb\xbf", "\x01\x1f\x7f",
+	    "\xe2\xa0\x80", "\xe3\x85\xa4 \xe1\x85\x9f", "\xf3\xa0\x80\xa0" };
+	static const char *const seen[] = { "a", " . ", "\xc3\xa4", "\xe2\x80\x8b\xe6\xbc\xa2", "\xf0\x9f\x90\x88", "\xcc\x81", "\xe2\xa0\x81" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(blank) / sizeof(blank[0]); i++)
+		assert_true(utf8_blank(blank[i]));
+	for (i = 0; i < sizeof(seen) / sizeof(seen[0]); i++)
+		assert_false(utf8_blank(seen[i]));
+}
+
+static void
 percent_and_base64url_round_trip_and_refuse_the_rest(void **state)
 {
 	struct arena *mem = arena_new(1 << 20);
@@ -204,6 +219,7 @@ main(void)
 		cmocka_unit_test(every_day_is_written_as_the_calendar_has_it),
 		cmocka_unit_test(numbers_are_taken_whole_or_not_at_all),
 		cmocka_unit_test(only_well_formed_utf8_is_valid),
+		cmocka_unit_test(a_text_is_blank_when_nothing_of_it_can_be_seen),
 		cmocka_unit_test(percent_and_base64url_round_trip_and_refuse_the_rest),
 		cmocka_unit_test(an_arena_undoes_in_reverse_and_gives_zeroed_memory),
 	};
