@@ -99,28 +99,32 @@ split(struct req *r, char **segments, int *n)
 	return true;
 }
 
-/* Does the pattern fit the segments?  Fills ids and words.  An id that is none does not fit: 404. */
+/* Does the pattern fit the segments?  Fills ids and words.  An id that is none does not fit: 404, and *odd_id. */
 static bool
-fits(struct req *r, const char *pattern, char **segments, int n)
+fits(struct req *r, const char *pattern, char **segments, int n, bool *odd_id)
 {
 	int i, ids = 0, words = 0;
+
+	*odd_id = false;
 
 	for (i = 0; i < n; i++) {
 		size_t len = strcspn(++pattern, "/");
 
 		if (*pattern != '{') {
 			if (strlen(segments[i]) != len || memcmp(segments[i], pattern, len) != 0)
-				return false;
+				break;
 		} else if (len > 4 && memcmp(pattern + len - 3, "Id}", 3) == 0) {
-			if (!uuid_parse(segments[i], &r->id[ids++]))
-				return false;
+			*odd_id |= !uuid_parse(segments[i], &r->id[ids++]);
 		} else {
 			r->word[words++] = segments[i];
 		}
 		pattern += len;
+		if (*pattern == '\0' && i == n - 1)
+			return !*odd_id;
 		if (*pattern == '\0')
-			return i == n - 1;
+			break;
 	}
+	*odd_id = false;
 	return false;
 }
 
@@ -152,17 +156,20 @@ find(struct req *r)
 	char *segments[MAX_SEGMENTS];
 	const struct route *route;
 	struct buf allow = BUF(r->mem);
+	bool odd_id;
 	size_t i;
 	int n;
 
 	r->method = method_of(r->method_name);
 	if (!split(r, segments, &n)) {
-		refuse(r, ERR_NOT_FOUND, NULL);
+		refuse(r, ERR_PATH_NOT_FOUND, NULL);
 		return NULL;
 	}
 	for (i = 0; (route = api_route(i)) != NULL; i++) {
-		if (!fits(r, route->path, segments, n))
+		if (!fits(r, route->path, segments, n, &odd_id)) {
+			r->route = odd_id ? route : r->route;
 			continue;
+		}
 		if (route->method == r->method || (route->method == GET && r->method == HEAD)) {
 			r->method = route->method;
 			r->kind = object_of(route);
@@ -173,14 +180,14 @@ find(struct req *r)
 			buf_text(&allow, ", HEAD");
 	}
 	if (allow.len == 0) {
-		refuse(r, ERR_NOT_FOUND, NULL);
+		refuse(r, r->route != NULL ? ERR_NOT_FOUND : ERR_PATH_NOT_FOUND, NULL);
 		return NULL;
 	}
 	buf_printf(&r->headers, "Allow: %s, OPTIONS\r\n", buf_string(&allow));
 	if (r->method == OPTIONS)
 		reply_none(r);
 	else
-		refuse(r, ERR_METHOD_NOT_ALLOWED, NULL);
+		refuse(r, ERR_METHOD_NOT_ALLOWED, "This path takes %s.", buf_string(&allow));
 	return NULL;
 }
 
@@ -372,6 +379,16 @@ is_json(const char *type)
 	return type != NULL && strncasecmp(type, "application/json", 16) == 0 && strchr("; \t", type[16]) != NULL;
 }
 
+/* Of an empty object no harm is done: some clients send one with every request. */
+static bool
+no_body(struct req *r)
+{
+	if (r->body_size == 0 || (r->body_size == 2 && memcmp(r->body, "{}", 2) == 0))
+		return true;
+	refuse(r, ERR_UNEXPECTED_BODY, NULL);
+	return false;
+}
+
 /* False when refused. */
 static bool
 decode_body(struct req *r)
@@ -391,24 +408,31 @@ decode_body(struct req *r)
 	if (r->route->flags & RAW_BODY)
 		return true;
 	if (r->route->in == NULL || r->route->method == GET || r->route->method == METHOD_DELETE)
-		return true;
+		return no_body(r);
 	if (r->body_size == 0 && r->route->flags & OPTIONAL_BODY) {
 		r->in = arena_alloc(r->mem, r->route->in->size);
 		return true;
 	}
 	if (r->body_size > 0 && !is_json(r->content_type)) {
-		refuse(r, ERR_UNSUPPORTED_TYPE, "Send application/json.");
+		refuse(r, ERR_UNSUPPORTED_TYPE, "Send application/json; this says Content-Type %.100s.",
+		    r->content_type != NULL && *r->content_type != '\0' ? r->content_type : "nothing");
 		return false;
 	}
 	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given, &r->faults);
 	if (got == NOT_JSON)
 		refuse(r, ERR_BAD_JSON, NULL);
+	else if (r->route->out != NULL)
+		faults_read_only(&r->faults, r->route->out);
 	return got != NOT_JSON;
 }
 
 static bool
 decode(struct req *r)
 {
+	if (r->content_range != NULL && r->route->method != GET) {
+		refuse(r, ERR_CONTENT_RANGE, NULL);
+		return false;
+	}
 	if (r->read_body != NULL)
 		r->read_body(r);
 	decode_query(r);

@@ -50,12 +50,12 @@ job_retry(struct req *r)
 	const struct job_row *j = r->object;
 
 	if (ingest_is_over(r, j))
-		return refuse(r, ERR_CONFLICT, "The files of this ingest are gone. Start the ingest of the asset again.");
+		return refuse(r, ERR_INGEST_OVER, NULL);
 	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
 	    "AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
-		return refuse(r, ERR_CONFLICT, "A job that this one needs has failed. Retry that one; this one follows.");
+		return refuse(r, ERR_JOB_NEEDS_ANOTHER, NULL);
 	if (!job_restart(r->db, j->id))
-		return refuse(r, ERR_CONFLICT, "Only failed and cancelled jobs can be retried.");
+		return refuse(r, ERR_JOB_NOT_RETRYABLE, NULL);
 	return job_changed(r, j);
 }
 
@@ -65,7 +65,7 @@ job_stop(struct req *r)
 	const struct job_row *j = r->object;
 
 	if (!job_cancel(r->db, j->id))
-		return refuse(r, ERR_CONFLICT, "The job has ended already.");
+		return refuse(r, ERR_JOB_ENDED, NULL);
 	return job_changed(r, j);
 }
 

@@ -128,6 +128,7 @@ read_request(const struct server *s, struct incoming *from)
 	r->if_none_match = FCGX_GetParam("HTTP_IF_NONE_MATCH", f->envp);
 	r->origin = FCGX_GetParam("HTTP_ORIGIN", f->envp);
 	r->request_method = FCGX_GetParam("HTTP_ACCESS_CONTROL_REQUEST_METHOD", f->envp);
+	r->content_range = FCGX_GetParam("HTTP_CONTENT_RANGE", f->envp);
 	r->client = peer.address;
 	r->https = peer.https;
 	r->loopback = peer.loopback;

@@ -63,7 +63,7 @@ media_ingest(struct req *r)
 	const char *status = db_text(r->db, "SELECT ingest_status FROM media WHERE id = ?", ARGS(ID(m->id)));
 
 	if (status == NULL || strcmp(status, "queued") == 0 || strcmp(status, "running") == 0)
-		return refuse(r, ERR_INVALID, "An ingest of this asset is %s.", status != NULL ? status : "unknown");
+		return refuse(r, ERR_INGEST_RUNNING, NULL);
 	ingest_start(r->db, r->who->tenant_id, m->id);
 	return asset_reply(r, true);
 }

@@ -42,7 +42,7 @@ media_delete(struct req *r)
 	bool was_there = m->deleted_at.ms == 0;
 
 	if (!in->permanent && !was_there)
-		return refuse(r, ERR_CONFLICT, "The asset is soft-deleted already.");
+		return refuse(r, ERR_ALREADY_DELETED, NULL);
 	if (in->permanent)
 		delete_for_good(r, m->id);
 	else
@@ -60,7 +60,7 @@ media_recover(struct req *r)
 	const struct media *m = r->object;
 
 	if (m->deleted_at.ms == 0)
-		return refuse(r, ERR_INVALID, "The asset is not soft-deleted.");
+		return refuse(r, ERR_NOT_SOFT_DELETED, NULL);
 	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND tenant_id = ?",
 	    ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
 	event(r, m->id, "media.restored", NULL);

@@ -272,6 +272,15 @@ put_faults(struct req *r)
 	buf_char(&r->out, ']');
 }
 
+/* The same in every shape: {code, errors, requestId}. */
+static void
+put_data(struct req *r, const struct error_info *e)
+{
+	buf_printf(&r->out, "\"data\":{\"code\":\"%s\",", e->code);
+	put_faults(r);
+	buf_printf(&r->out, ",\"requestId\":\"%s\"}}", r->request_id);
+}
+
 /* RFC 9457, for a client that asks for it. */
 static void
 put_problem(struct req *r, const struct error_info *e, const char *message)
@@ -281,9 +290,8 @@ put_problem(struct req *r, const struct error_info *e, const char *message)
 	buf_json(&r->out, e->text);
 	buf_printf(&r->out, ",\"status\":%d,\"detail\":", e->status);
 	buf_json(&r->out, message);
-	buf_printf(&r->out, ",\"code\":\"%s\",", e->code);
-	put_faults(r);
-	buf_printf(&r->out, ",\"requestId\":\"%s\"}", r->request_id);
+	buf_char(&r->out, ',');
+	put_data(r, e);
 }
 
 static void
@@ -291,9 +299,8 @@ put_failure(struct req *r, const struct error_info *e, const char *message)
 {
 	buf_printf(&r->out, "{\"status\":\"%s\",\"message\":", e->status >= 500 ? "error" : "fail");
 	buf_json(&r->out, message);
-	buf_printf(&r->out, ",\"data\":{\"code\":\"%s\",", e->code);
-	put_faults(r);
-	buf_printf(&r->out, ",\"requestId\":\"%s\"}}", r->request_id);
+	buf_char(&r->out, ',');
+	put_data(r, e);
 }
 
 static bool
@@ -305,17 +312,91 @@ wants_problem(const char *accept)
 	return problem != NULL && (json == NULL || problem < json);
 }
 
+/* "There is no asset with this id, or no job with this id in it." */
+static const char *
+absent(struct req *r)
+{
+	struct buf b = BUF(r->mem);
+	const char *p = r->route != NULL ? r->route->path : "";
+
+	while ((p = strchr(p, '{')) != NULL) {
+		size_t n = strcspn(++p, "}");
+
+		if (n < 3 || memcmp(p + n - 2, "Id", 2) != 0)
+			continue;
+		buf_text(&b, b.len ? ", or it has no " : "There is no ");
+		if (n == 7 && memcmp(p, "mediaId", 7) == 0)
+			buf_text(&b, "asset");
+		else
+			buf_add(&b, p, n - 2);
+		if (strchr(p, '{') == NULL)
+			buf_text(&b, " with this id");
+	}
+	buf_char(&b, '.');
+	return b.len > 1 ? buf_string(&b) : error_info(ERR_NOT_FOUND)->text;
+}
+
+/* The first fault; for more there is the list. */
+static const char *
+first_fault(struct req *r, const char *before)
+{
+	const struct fault *f = &r->faults.at[0];
+	const char *more = r->faults.n > 1 ? arena_printf(r->mem, "; and %d more", r->faults.n - 1) : "";
+
+	return arena_printf(r->mem, "%s%s%s%s%s.", before, f->pointer, *f->pointer != '\0' ? ": " : "", f->detail, more);
+}
+
+/* The sentence for an error that was refused without one. */
+static const char *
+sentence(struct req *r, enum error error)
+{
+	const char *text = error_info(error)->text, *produces;
+
+	switch (error) {
+	case ERR_INVALID:
+		return r->faults.n > 0 ? first_fault(r, "") : text;
+	case ERR_BAD_JSON:
+		return r->faults.n > 0 ? first_fault(r, "The body is not well-formed JSON: ") : text;
+	case ERR_NOT_FOUND:
+		return absent(r);
+	case ERR_UNAUTHORIZED:
+		return r->authorization == NULL ? "Send a token: Authorization: Bearer …" :
+		    strncasecmp(r->authorization, "Bearer ", 7) != 0 ? "Send the token as Authorization: Bearer …, not otherwise." :
+		    "This token was not made here, has been altered, or its client is revoked. Get a new one.";
+	case ERR_NOT_ACCEPTABLE:
+		produces = r->route != NULL ? r->route->produces : NULL;
+		return arena_printf(r->mem, "This is answered as %s; Accept allows none of it.", produces != NULL ? produces :
+		    "application/json");
+	default:
+		return text;
+	}
+}
+
+/* What a client needs to know to get in (RFC 6750 section 3). */
+static void
+add_challenge(struct req *r, enum error error)
+{
+	if (error == ERR_MISSING_SCOPE)
+		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\", error=\"insufficient_scope\", scope=\"%s\"\r\n",
+		    scope_name(r->route->scope));
+	else if (error_info(error)->status == 401)
+		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\"%s\r\n",
+		    r->authorization != NULL ? ", error=\"invalid_token\"" : "");
+}
+
 int
 refuse(struct req *r, enum error error, const char *format, ...)
 {
 	const struct error_info *e = error_info(error);
-	const char *message = e->text;
+	const char *message;
 	va_list args;
 
 	if (format != NULL) {
 		va_start(args, format);
 		message = arena_vprintf(r->mem, format, args);
 		va_end(args);
+	} else {
+		message = sentence(r, error);
 	}
 	begin_answer(r, e->status, "application/json");
 	r->refused = true;
@@ -323,9 +404,7 @@ refuse(struct req *r, enum error error, const char *format, ...)
 	r->cache_control = "no-store";
 	if (e->status == 503 || e->status == 429)
 		r->retry_after = r->retry_after ? r->retry_after : 2;
-	if (e->status == 401)
-		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\"%s\r\n",
-		    r->authorization != NULL ? ", error=\"invalid_token\"" : "");
+	add_challenge(r, error);
 	if (wants_problem(r->accept))
 		put_problem(r, e, message);
 	else

@@ -122,6 +122,8 @@ struct req {
 	bool refused;				/* then nothing is committed */
 	struct faults faults;
 	int input_faults;			/* how many of them decoding has found */
+
+	const char *content_range;		/* came in: a part is no body (RFC 9110 section 14.5) */
 };
 
 /* The object of the path once more, as the handler's own statements have left it; r->object is that then. */

@@ -196,12 +196,12 @@ static int
 refuse_by_status(struct req *r, const struct upload *u)
 {
 	if (strcmp(u->status, "timedOut") == 0 || strcmp(u->status, "uploaded") == 0)
-		return refuse(r, ERR_GONE, "The upload has expired. Create a new one.");
+		return refuse(r, ERR_UPLOAD_EXPIRED, NULL);
 	if (strcmp(u->status, "cancelled") == 0)
-		return refuse(r, ERR_CONFLICT, "The upload was cancelled.");
+		return refuse(r, ERR_UPLOAD_CANCELLED, NULL);
 	if (strcmp(u->status, "errored") == 0)
-		return refuse(r, ERR_CONFLICT, "The file of this upload was refused; its error says why. Create a new upload.");
-	return refuse(r, ERR_CONFLICT, "The file has not arrived yet: send it to input.url first.");
+		return refuse(r, ERR_UPLOAD_REFUSED, NULL);
+	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, NULL);
 }
 
 /* ".mp4": a dot that is not the first character, and one to five letters or digits. */
@@ -224,7 +224,7 @@ name_from(struct arena *mem, const char *file_name)
 	const char *dot = strrchr(file_name, '.'), *end = file_name + strlen(file_name), *p;
 	int characters = 0;
 
-	if (is_ending(file_name, dot))
+	if (is_ending(file_name, dot) && !utf8_blank(arena_copy_n(mem, file_name, (size_t)(dot - file_name))))
 		end = dot;
 	for (p = file_name; p < end; p++)
 		if ((*p & 0xc0) != 0x80 && ++characters > 255)
@@ -291,14 +291,14 @@ target(struct req *r, const struct rules *rules)
 	struct uuid channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id, none = { { 0 } };
 
 	if (uuid_is_none(channel_id))
-		fault(r, "/channelId", "required", "the tenant has no default channel");
+		refuse(r, ERR_NO_DEFAULT_CHANNEL, NULL);
 	else if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
 	    ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1)
 		fault(r, "/channelId", "not_found", "there is no such channel");
-	if (r->faults.n > 0) {
+	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
+	if (r->refused)
 		return none;
-	}
 	return access_channel(r, channel_id, SCOPE_CREATE_CONTENT) ? channel_id : none;
 }
 
@@ -340,7 +340,8 @@ upload_cancel(struct req *r)
 		return reply(r, 200, &upload_record, u);
 	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? AND "
 	    "status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
-		return refuse(r, ERR_CONFLICT, "The upload has ended already.");
+		return refuse(r, strcmp(u->status, "completed") == 0 ? ERR_UPLOAD_COMPLETED : strcmp(u->status, "errored") == 0 ?
+		    ERR_UPLOAD_REFUSED : ERR_UPLOAD_EXPIRED, NULL);
 	keys = arena_array(r->mem, 2, sizeof(*keys));
 	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
 	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));
@@ -355,7 +356,7 @@ upload_delete(struct req *r)
 	const struct upload *u = r->object;
 
 	if (strcmp(u->status, "completed") != 0)
-		return refuse(r, ERR_CONFLICT, "Only completed uploads can be deleted. Cancel it instead.");
+		return refuse(r, ERR_UPLOAD_NOT_COMPLETED, NULL);
 	db_run(r->db, "DELETE FROM uploads WHERE id = ?", ARGS(ID(u->id)));
 	return reply_deleted(r, u->id, true);
 }

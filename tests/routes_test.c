@@ -538,9 +538,86 @@ failures_have_one_shape_and_another_when_asked(void **state)
 	call_req(w, r, w->token, "GET", "/v2/media?page=x", NULL);
 	assert_string_equal(r->answer_type, "application/problem+json");
 	assert_string_equal(text(w, r, "status"), "422");
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "page");
 	r = NEW(w->mem, struct req);
 	r->accept = "text/html;q=0.9, image/*";
 	assert_int_equal(call_req(w, r, w->token, "GET", "/v2/media", NULL)->status, 406);
+}
+
+/* The first sentence that a client reads, and the code its program branches on. */
+static void
+refusals_name_the_cause(void **state)
+{
+	static const char id[] = "019aa000-0000-7000-8000-000000000000";
+	static const struct { const char *method, *uri, *body; int status; const char *code, *message; } cases[] = {
+		{ "GET", "/v2/nothing", NULL, 404, "path_not_found", "This path does not exist; see /v2/openapi.json." },
+		{ "GET", "/v2/media/%s/nothing", NULL, 404, "path_not_found", "This path does not exist; see /v2/openapi.json." },
+		{ "GET", "/v2/media/1/nothing", NULL, 404, "path_not_found", "This path does not exist; see /v2/openapi.json." },
+		{ "GET", "/v2/media/1", NULL, 404, "not_found", "There is no asset with this id." },
+		{ "GET", "/v2/media/%s", NULL, 404, "not_found", "There is no asset with this id." },
+		{ "GET", "/v2/uploads/%s", NULL, 404, "not_found", "There is no upload with this id." },
+		{ "POST", "/v2/media/%s", NULL, 405, "method_not_allowed", "This path takes GET, HEAD, PATCH, DELETE." },
+		{ "GET", "/v2/media", "{\"a\":1}", 400, "unexpected_body", "This operation takes no body." },
+		{ "PUT", "/v2/media/%s/recover", "x", 400, "unexpected_body", "This operation takes no body." },
+		{ "PUT", "/v2/media/%s/recover", "{}", 404, "not_found", "There is no asset with this id." },
+		{ "POST", "/v2/uploads", "{\"fileName\":}", 400, "bad_json", "The body is not well-formed JSON: line 1, column 13: a value "
+		    "is wanted: an object, an array, a text in double quotes, a number, true, false or null." },
+		{ "POST", "/v2/uploads", "{\"fileName\":\"\"}", 422, "invalid", "/fileName: at least 1 character." },
+		{ "POST", "/v2/uploads", "{\"fileName\":\"\",\"fileSize\":0,\"x\":1}", 422, "invalid",
+		    "/fileName: at least 1 character; and 2 more." },
+		{ "POST", "/v2/uploads", "{\"id\":1,\"fileName\":\"a\"}", 422, "invalid", "/id: this member cannot be set here." },
+		{ "POST", "/v2/uploads", "{\"size\":1,\"fileName\":\"a\"}", 422, "invalid",
+		    "/size: there is no such member; there are: fileName, type, fileSize, transcriptLanguageCodes." },
+		{ "GET", "/v2/media?page=x", NULL, 422, "invalid", "page: an integer is wanted." },
+	};
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *at = strstr(cases[i].uri, "%s");
+		const char *uri = at == NULL ? cases[i].uri : arena_printf(w->mem, "%.*s%s%s", (int)(at - cases[i].uri), cases[i].uri, id, at + 2);
+		struct req *r = call(w, cases[i].method, uri, cases[i].body);
+
+		assert_int_equal(r->status, cases[i].status);
+		assert_string_equal(text(w, r, "data.code"), cases[i].code);
+		assert_string_equal(text(w, r, "message"), cases[i].message);
+	}
+}
+
+static void
+want_of_a_scope_and_of_a_token_are_challenged(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call_as(w, world_member(w, "ViewMetadata", "Viewer", NULL), "GET", "/v2/media", NULL);
+
+	assert_int_equal(r->status, 403);
+	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\", error=\"insufficient_scope\", scope=\"ViewChannel\"");
+	r = call_as(w, NULL, "GET", "/v2/media", NULL);
+	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\"");
+	r = call_as(w, "x", "GET", "/v2/media", NULL);
+	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\", error=\"invalid_token\"");
+}
+
+static void
+a_part_of_a_body_or_another_type_is_refused(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		if (route->method == GET)
+			continue;
+		r = NEW(w->mem, struct req);
+		r->content_range = "bytes 0-1/2";
+		expect(route, call_req(w, r, w->token, method_name(route->method), filled(w, route, any_id(w)), NULL), 400, "Content-Range");
+	}
+	r = NEW(w->mem, struct req);
+	r->content_type = "text/plain";
+	call_req(w, r, w->token, "POST", "/v2/uploads", "{}");
+	assert_int_equal(r->status, 415);
+	assert_string_equal(text(w, r, "message"), "Send application/json; this says Content-Type text/plain.");
 }
 
 static void
@@ -633,6 +710,9 @@ main(void)
 		WORLD_TEST(every_path_answers_options_and_refuses_other_methods_with_allow),
 		WORLD_TEST(paths_that_are_not_plain_are_404),
 		WORLD_TEST(failures_have_one_shape_and_another_when_asked),
+		WORLD_TEST(refusals_name_the_cause),
+		WORLD_TEST(want_of_a_scope_and_of_a_token_are_challenged),
+		WORLD_TEST(a_part_of_a_body_or_another_type_is_refused),
 		WORLD_TEST(plain_http_from_elsewhere_is_refused_when_https_is_required),
 		WORLD_TEST(only_listed_origins_get_cors_headers),
 		WORLD_TEST(the_document_names_every_route),

@@ -135,7 +135,7 @@ run(struct call *c)
 		return ERR_NONE;
 	if (strcmp(c->method, "PUT") != 0)
 		return ERR_METHOD_NOT_ALLOWED;
-	error = read_length(c);
+	error = param(c, "HTTP_CONTENT_RANGE") != NULL ? ERR_CONTENT_RANGE : read_length(c);
 	if (error != ERR_NONE)
 		return error;
 	c->put.read = read_bytes;

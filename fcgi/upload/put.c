@@ -95,14 +95,14 @@ static enum error
 stop_by_status(struct put *p, const char *status)
 {
 	if (strcmp(status, "waiting") == 0 || strcmp(status, "uploading") == 0)
-		return stop(p, ERR_CONFLICT, "Another PUT of this upload has taken over.");
+		return stop(p, ERR_UPLOAD_SUPERSEDED, NULL);
 	if (strcmp(status, "timedOut") == 0)
-		return stop(p, ERR_GONE, "The upload has expired. Create a new one.");
+		return stop(p, ERR_UPLOAD_EXPIRED, NULL);
 	if (strcmp(status, "cancelled") == 0)
-		return stop(p, ERR_CONFLICT, "The upload was cancelled.");
+		return stop(p, ERR_UPLOAD_CANCELLED, NULL);
 	if (strcmp(status, "errored") == 0)
-		return stop(p, ERR_CONFLICT, "The file of this upload was refused. Create a new upload.");
-	return stop(p, ERR_CONFLICT, "The file of this upload has arrived already.");
+		return stop(p, ERR_UPLOAD_REFUSED, NULL);
+	return stop(p, ERR_UPLOAD_RECEIVED, NULL);
 }
 
 static bool

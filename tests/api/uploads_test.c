@@ -193,13 +193,14 @@ faults_of_a_new_upload_are_named(void **state)
 		{ "{}", "/fileName", "required" },
 		{ "{\"fileName\":\"\"}", "/fileName", "too_short" },
 		{ "{\"fileName\":null}", "/fileName", "required" },
+		{ "{\"fileName\":\" \\u00a0\\u200b\\u3000\"}", "/fileName", "blank" },
 		{ "{\"fileName\":\"a\",\"fileSize\":0}", "/fileSize", "too_small" },
 		{ "{\"fileName\":\"a\",\"fileSize\":-1}", "/fileSize", "too_small" },
 		{ "{\"fileName\":\"a\",\"fileSize\":1.5}", "/fileSize", "type" },
 		{ "{\"fileName\":\"a\",\"type\":\"multipart\"}", "/type", "not_available" },
 		{ "{\"fileName\":\"a\",\"type\":\"ftp\"}", "/type", "not_allowed" },
-		{ "{\"fileName\":\"a\",\"status\":\"uploaded\"}", "/status", "unknown" },
-		{ "{\"fileName\":\"a\",\"mediaId\":null}", "/mediaId", "unknown" },
+		{ "{\"fileName\":\"a\",\"status\":\"uploaded\"}", "/status", "read_only" },
+		{ "{\"fileName\":\"a\",\"mediaId\":null}", "/mediaId", "read_only" },
 		{ "{\"fileName\":\"a\",\"transcriptLanguageCodes\":[\"en\",\"../x\"]}", "/transcriptLanguageCodes/1", "format" },
 		{ "{\"fileName\":\"a\",\"transcriptLanguageCodes\":[\"en\",\"EN\"]}", "/transcriptLanguageCodes/1", "duplicate" },
 	};
@@ -326,16 +327,20 @@ completing_twice_answers_the_same_asset(void **state)
 static void
 an_upload_is_completed_only_when_its_bytes_are_there(void **state)
 {
-	static const struct { const char *state; int status; } cases[] = {
-		{ "waiting", 409 }, { "uploading", 409 }, { "cancelled", 409 }, { "errored", 409 }, { "timedOut", 410 },
+	static const struct { const char *state; int status; const char *code; } cases[] = {
+		{ "waiting", 409, "upload_not_received" }, { "uploading", 409, "upload_not_received" },
+		{ "cancelled", 409, "upload_cancelled" }, { "errored", 409, "upload_refused" }, { "timedOut", 410, "upload_expired" },
 	};
 	struct world *w = *state;
 	const char *upload = uploaded(w);
+	struct req *r;
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		db_run(w->db, "UPDATE uploads SET status = ? WHERE id = ?", ARGS(STR(cases[i].state), ID(uuid_of(w, upload))));
-		assert_int_equal(complete(w, upload, "{}")->status, cases[i].status);
+		r = complete(w, upload, "{}");
+		assert_int_equal(r->status, cases[i].status);
+		assert_string_equal(text(w, r, "data.code"), cases[i].code);
 	}
 	db_run(w->db, "UPDATE uploads SET status = 'uploaded', expires_at = 1 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
 	assert_int_equal(complete(w, upload, "{}")->status, 410);
@@ -455,10 +460,12 @@ a_cancelled_upload_takes_no_bytes_and_drops_those_it_has(void **state)
 	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND t.kind = 'purge' AND t.args LIKE ?",
 	    ARGS(ID(w->tenant_id), STR(arena_printf(w->mem, "%%originals/%s%%", id_of(w, upload))))), 1);
 	assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 200);
-	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_CONFLICT);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_UPLOAD_CANCELLED);
 	upload = uploaded(w);
 	complete(w, upload, "{}");
-	assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 409);
+	r = call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL);
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "upload_completed");
 }
 
 static void
@@ -493,7 +500,7 @@ only_the_ticket_opens_an_upload_and_only_until_the_file_is_there(void **state)
 	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
 	assert_int_equal(b.at, 0);
 	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
-	assert_int_equal(send_bytes(w, upload, "other", 5), ERR_CONFLICT);
+	assert_int_equal(send_bytes(w, upload, "other", 5), ERR_UPLOAD_RECEIVED);
 	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE);
 }
 
@@ -540,7 +547,7 @@ of_two_transfers_at_once_the_later_one_counts(void **state)
 	struct put *p = send_body(w, upload, &b, CLIP_SIZE);
 
 	assert_int_equal(rival.error, ERR_NONE);
-	assert_int_equal(p->error, ERR_CONFLICT);
+	assert_int_equal(p->error, ERR_UPLOAD_RECEIVED);
 	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE + 1);
 	assert_string_equal(status_of(w, upload), "uploaded");
 	assert_string_equal(text(w, call(w, "GET", path_of(w, id_of(w, upload), ""), NULL), "data.receivedBytes"),
@@ -692,7 +699,7 @@ a_transfer_that_is_cancelled_meanwhile_stores_nothing(void **state)
 	struct rival rival = { w, upload, ERR_NONE };
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_cancels, .user = &rival };
 
-	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_CONFLICT);
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_UPLOAD_CANCELLED);
 	assert_string_equal(status_of(w, upload), "cancelled");
 	assert_int_equal(store_size(w->mem, original(w, upload)), -1);
 	assert_no_parts(w, upload);
@@ -720,7 +727,7 @@ content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
 		assert_string_equal(text(w, r, "data.status"), "errored");
 		assert_string_equal(text(w, r, "data.error.code"), cases[i].code);
 		assert_non_null(text(w, r, "data.error.remedy"));
-		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_CONFLICT);
+		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_UPLOAD_REFUSED);
 		assert_int_equal(complete(w, upload, "{}")->status, 409);
 		assert_int_equal(store_size(w->mem, original(w, upload)), -1);
 		assert_no_parts(w, upload);
