@@ -331,7 +331,7 @@ sign(struct arena *mem, EVP_PKEY *key, const char *text)
 }
 
 static const char *
-claims_print(struct arena *mem, const struct conf *conf, const struct client *c, int64_t now)
+claims_print(struct arena *mem, const struct conf *conf, const struct client *c, const char *scope, int64_t now)
 {
 	struct buf b = BUF(mem);
 	char id[UUID_TEXT], jti[UUID_TEXT];
@@ -342,46 +342,86 @@ claims_print(struct arena *mem, const struct conf *conf, const struct client *c,
 	buf_printf(&b, ",\"aud\":\"%s\",\"sub\":\"%s\",\"azp\":\"%s\",\"exp\":%lld,\"iat\":%lld,\"jti\":\"%s\",\"typ\":\"Bearer\",",
 	    audience, id, id, (long long)(now + c->token_lifetime), (long long)now, uuid_format(uuid_new(), jti));
 	buf_text(&b, "\"scope\":");
-	buf_json(&b, c->scopes);
+	buf_json(&b, scope);
 	buf_printf(&b, ",\"realm_access\":{\"roles\":[%s]}}", c->is_super_admin ? "\"SuperAdmin\"" : "");
 	return buf_string(&b);
 }
 
 static const char *
-token_make(struct arena *mem, const struct conf *conf, const struct key *key, const struct client *c)
+token_make(struct arena *mem, const struct conf *conf, const struct key *key, const struct client *c, const char *scope)
 {
 	char kid[UUID_TEXT];
 	const char *head, *claims, *text;
 
 	head = arena_printf(mem, "{\"alg\":\"RS256\",\"typ\":\"JWT\",\"kid\":\"%s\"}", uuid_format(key->id, kid));
-	claims = claims_print(mem, conf, c, moment_now().ms / 1000);
+	claims = claims_print(mem, conf, c, scope, moment_now().ms / 1000);
 	text = arena_printf(mem, "%s.%s", base64url_encode(mem, head, strlen(head)),
 	    base64url_encode(mem, claims, strlen(claims)));
 	return arena_printf(mem, "%s.%s", text, sign(mem, key->pkey, text));
 }
 
+/* Is the word of n characters in the blank-separated list? */
+static bool
+word_in(const char *list, const char *word, size_t n)
+{
+	for (; *list != '\0'; list += strcspn(list, " "), list += *list == ' ')
+		if (strcspn(list, " ") == n && memcmp(list, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* Those of the client's scopes that are asked for, or all.  NULL: *refused is one it has not. */
+static const char *
+scopes_granted(struct arena *mem, const char *owned, const char *asked, const char **refused)
+{
+	struct buf b = BUF(mem);
+	bool any = false;
+	const char *p;
+	size_t n;
+
+	for (p = asked != NULL ? asked : ""; *p != '\0'; p += n, p += *p == ' ') {
+		n = strcspn(p, " ");
+		if (n == 0 || (!word_in(owned, p, n) && word_in("openid email profile", p, n)))
+			continue;
+		any = true;
+		if (!word_in(owned, p, n)) {
+			*refused = arena_copy_n(mem, p, n);
+			return NULL;
+		}
+	}
+	for (p = owned; *p != '\0'; p += n, p += *p == ' ') {
+		n = strcspn(p, " ");
+		if (n > 0 && (!any || word_in(asked, p, n)))
+			buf_printf(&b, "%s%.*s", b.len ? " " : "", (int)n, p);
+	}
+	return buf_string(&b);
+}
+
 const struct grant *
-token_grant(struct db *db, const struct conf *conf, struct arena *mem, const char *shortcode, const char *client_id,
-    const char *client_secret)
+token_grant(struct db *db, const struct conf *conf, struct arena *mem, struct asked asked)
 {
 	/* Work for clients that are not there: the hash of a secret nobody has. */
 	static const char nobody[] = "sha256$00000000000000000000000000000000$"
 	    "0000000000000000000000000000000000000000000000000000000000000000";
 	struct uuid id = uuid_new();	/* never there; it keeps the query when client_id is none at all */
 	const struct client *c;
+	const char *scope;
 	struct grant *g;
 	bool fine;
 
 	keys_freshen(db);
-	uuid_parse(client_id, &id);
-	c = db_row(db, &client_record, client_from, ARGS(ID(id), STR(shortcode)));
-	fine = secret_matches(c == NULL ? nobody : c->secret_hash, client_secret);
+	uuid_parse(asked.client_id, &id);
+	c = db_row(db, &client_record, client_from, ARGS(ID(id), STR(asked.shortcode)));
+	fine = secret_matches(c == NULL ? nobody : c->secret_hash, asked.client_secret);
 	if (!fine || c == NULL || c->revoked_at.ms != 0 || keys.n == 0)
 		return NULL;
 	g = NEW(mem, struct grant);
-	g->access_token = token_make(mem, conf, key_signer(), c);
+	scope = scopes_granted(mem, c->scopes, asked.scope, &g->scope);
+	if (scope == NULL)
+		return g;
+	g->access_token = token_make(mem, conf, key_signer(), c, scope);
 	g->expires_in = c->token_lifetime;
-	g->scope = c->scopes;
+	g->scope = scope;
 	return g;
 }
 
@@ -458,16 +498,13 @@ signature_fits(EVP_PKEY *key, const char *text, size_t n, const unsigned char *s
 
 /* A string, or an array that holds it. */
 static bool
-audience_fits(const char *json)
+audience_fits(struct arena *mem, const char *json)
 {
-	const char *wanted = "\"account\"";
-	const char *p;
+	struct strings all = strings_parse(mem, *json == '[' ? json : arena_printf(mem, "[%s]", json));
+	size_t i;
 
-	if (strcmp(json, wanted) == 0)
-		return true;
-	/* Inside a JSON string a quote follows a backslash, so that blank, comma or bracket before one begins an item. */
-	for (p = json; json[0] == '[' && (p = strstr(p, wanted)) != NULL; p++)
-		if (strchr("[, ", p[-1]) != NULL && strchr("], ", p[strlen(wanted)]) != NULL)
+	for (i = 0; i < all.n; i++)
+		if (strcmp(all.at[i], audience) == 0)
 			return true;
 	return false;
 }
@@ -493,7 +530,7 @@ claims_check(struct db *db, const struct conf *conf, const struct claims *c, str
 	const char *tenant = issuer_tenant(conf, c->iss);
 	struct uuid sub;
 
-	if (tenant == NULL || !audience_fits(c->aud.text))
+	if (tenant == NULL || !audience_fits(db_arena(db), c->aud.text))
 		return TOKEN_BAD;
 	if (c->exp + LEEWAY <= now)
 		return TOKEN_EXPIRED;

@@ -52,10 +52,12 @@ enum token_fault { TOKEN_FINE, TOKEN_BAD, TOKEN_EXPIRED, TOKEN_NO_DB };
 /* Checks a token and fills *who (strings in mem). */
 enum token_fault token_verify(struct db *, const struct conf *, struct arena *mem, const char *token, struct principal *who);
 
+/* Client credentials of one tenant, and the scopes that are wanted, blank-separated; NULL: all of the client's. */
+struct asked { const char *shortcode, *client_id, *client_secret, *scope; };
 struct grant { const char *access_token; int64_t expires_in; const char *scope; };
-/* Client credentials of one tenant.  NULL for every wrong combination alike, in the same time. */
-const struct grant *token_grant(struct db *, const struct conf *, struct arena *mem, const char *shortcode,
-    const char *client_id, const char *client_secret);
+/* NULL for every wrong combination alike, in the same time.  Without access_token, `scope` is one that the client has not, or
+ * nobody.  openid, email and profile, which clients of OpenID Connect send unasked, are neither refused nor granted. */
+const struct grant *token_grant(struct db *, const struct conf *, struct arena *mem, struct asked);
 
 /* Is there a key to sign with?  False on an installation that was never initialised, or without database. */
 bool token_ready(struct db *, struct arena *mem);

@@ -303,6 +303,37 @@ put_failure(struct req *r, const struct error_info *e, const char *message)
 	put_data(r, e);
 }
 
+struct oauth_error { const char *error, *error_description; };
+static const struct field oauth_error_fields[] = {
+	FIELD(struct oauth_error, error, .required = true, .one_of = "invalid_request invalid_client invalid_scope "
+	    "unsupported_grant_type access_denied temporarily_unavailable server_error", .doc = "What a program branches on"),
+	FIELD(struct oauth_error, error_description, .json = "error_description", .required = true, .doc = "What a person reads"),
+};
+const struct record oauth_error_record = RECORD("OAuthError", struct oauth_error, oauth_error_fields);
+
+int
+refuse_oauth(struct req *r, int status, const char *error, const char *description)
+{
+	struct oauth_error out = { error, description };
+
+	begin_answer(r, status, "application/json");
+	r->refused = true;
+	r->cache_control = "no-store";
+	record_render(&r->out, &oauth_error_record, &out, false);
+	return status;
+}
+
+static const char *
+oauth_word(int status)
+{
+	switch (status) {
+	case 401: return "invalid_client";
+	case 403: return "access_denied";
+	case 429: case 503: return "temporarily_unavailable";
+	default: return status < 500 ? "invalid_request" : "server_error";
+	}
+}
+
 static bool
 wants_problem(const char *accept)
 {
@@ -405,6 +436,8 @@ refuse(struct req *r, enum error error, const char *format, ...)
 	if (e->status == 503 || e->status == 429)
 		r->retry_after = r->retry_after ? r->retry_after : 2;
 	add_challenge(r, error);
+	if (r->route != NULL && r->route->flags & OAUTH)
+		return refuse_oauth(r, e->status, oauth_word(e->status), message);
 	if (wants_problem(r->accept))
 		put_problem(r, e, message);
 	else

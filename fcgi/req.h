@@ -63,6 +63,9 @@ struct object {
 	const char *from;		/* FROM … WHERE: a ? for each id of the path, in their order; the tenant is added */
 };
 
+/* Far from the other flags, so that tables which grow do not meet. */
+enum { OAUTH = 1 << 24 };	/* refusals have the shape of OAuth: {error, error_description} */
+
 struct req;
 struct route {
 	enum method method;
@@ -79,6 +82,8 @@ struct route {
 	const char *produces;		/* content types of NO_ENVELOPE, blank-separated */
 	const char *consumes;		/* content types of RAW_BODY, blank-separated */
 	size_t max_body;		/* 0 = 1 MiB */
+	const char *codes;		/* codes of errors.h beside the general ones of `fails`, blank-separated */
+	const char *id;			/* operationId, where what follows from method and path does not do */
 };
 
 struct req {
@@ -150,6 +155,9 @@ bool reply_not_modified(struct req *);
 
 /* Refuses with a code of errors.h.  NULL format: its own sentence. */
 int refuse(struct req *, enum error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same in the shape of RFC 6749 section 5.2, which clients of OAuth parse. */
+int refuse_oauth(struct req *, int status, const char *error, const char *description);
+extern const struct record oauth_error_record;
 /* Adds one fault of the input; then return refuse(r, ERR_INVALID, NULL). */
 void fault(struct req *, const char *pointer, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

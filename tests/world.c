@@ -127,7 +127,7 @@ make_client(struct world *w, const char *name, const char *scopes, bool super_ad
 		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
 		    ARGS(ID(w->channel_id), ID(*id), STR(role), now));
 	w->secret = secret;
-	grant = token_grant(w->db, w->conf, w->mem, w->shortcode, uuid_text(w->mem, *id), secret);
+	grant = token_grant(w->db, w->conf, w->mem, (struct asked){ w->shortcode, uuid_text(w->mem, *id), secret });
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	assert_non_null(grant);
 	return grant->access_token;

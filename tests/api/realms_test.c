@@ -226,6 +226,91 @@ guessing_is_slowed_down_for_that_client_alone(void **state)
 	assert_int_equal(ask(other, good_form(other), NULL)->status, 200);
 }
 
+/* A token request from another machine. */
+static struct req *
+ask_from(struct world *w, const char *address, const char *form)
+{
+	struct req *r = NEW(w->mem, struct req);
+
+	*r = (struct req){ .method_name = "POST", .uri = token_uri(w), .content_type = form_type, .body = form,
+		.body_size = strlen(form), .client = address, .https = true, .mem = w->mem, .db = w->db, .conf = w->conf };
+	api_run(r);
+	return r;
+}
+
+static void
+nobody_locks_out_a_client_from_another_address(void **state)
+{
+	struct world *w = *state;
+	const char *id = uuid_text(w->mem, w->client_id), *wrong;
+	int i;
+
+	/* Written one after the other, address and id are those of the client. */
+	wrong = arena_printf(w->mem, "grant_type=client_credentials&client_id=4%s&client_secret=x", id);
+	for (i = 0; i < 60; i++)
+		ask_from(w, "192.0.2.", wrong);
+	assert_int_equal(ask_from(w, "192.0.2.", wrong)->status, 429);
+	assert_int_equal(ask_from(w, "192.0.2.4", good_form(w))->status, 200);
+	wrong = arena_printf(w->mem, "grant_type=client_credentials&client_id=%s&client_secret=x", id);
+	for (i = 0; i < 60; i++)
+		ask_from(w, "192.0.2.5", wrong);
+	assert_int_equal(ask_from(w, "192.0.2.5", good_form(w))->status, 429);
+	assert_int_equal(ask_from(w, "192.0.2.4", good_form(w))->status, 200);
+}
+
+static struct req *
+ask_scope(struct world *w, const char *scope)
+{
+	return ask(w, arena_printf(w->mem, "%s&scope=%s", good_form(w), scope), NULL);
+}
+
+static void
+a_token_has_the_scopes_that_were_asked_for_and_no_others(void **state)
+{
+	static const char all[] = "ViewChannel ViewMetadata CreateContent ManageSharingOptions ManageChannel";
+	static const struct { const char *asked, *granted; } cases[] = {
+		{ "ViewMetadata", "ViewMetadata" }, { "ViewMetadata+ViewChannel", "ViewChannel ViewMetadata" },
+		{ "ViewChannel++ViewChannel", "ViewChannel" }, { "openid+email+profile", all }, { "email%20profile", all },
+		{ "openid+ViewMetadata", "ViewMetadata" }, { "", all }, { "+", all },
+	};
+	static const char *const bad[] = { "Everything", "viewchannel", "ViewChannel+Admin", "ViewChannel,ViewMetadata", "SuperAdmin" };
+	struct world *w = *state;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = ask_scope(w, cases[i].asked);
+		assert_int_equal(r->status, 200);
+		assert_string_equal(text(w, r, "scope"), cases[i].granted);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		is_refused(w, ask_scope(w, bad[i]), 400, "invalid_scope");
+	r = ask_scope(w, "ViewMetadata");
+	assert_int_equal(call_as(w, text(w, r, "access_token"), "GET", "/v2/media", NULL)->status, 403);
+	db_run(w->db, "UPDATE clients SET scopes = 'ViewChannel email' WHERE id = ?", ARGS(ID(w->client_id)));
+	is_refused(w, ask_scope(w, "ViewMetadata"), 400, "invalid_scope");
+	assert_string_equal(text(w, ask_scope(w, "openid+email"), "scope"), "email");
+	assert_string_equal(text(w, ask_scope(w, "openid"), "scope"), "ViewChannel email");
+	/* Who has not proved to be the client learns nothing of its scopes. */
+	is_refused(w, ask(w, arena_printf(w->mem, "grant_type=client_credentials&client_id=%s&client_secret=x&scope=Everything",
+	    uuid_text(w->mem, w->client_id)), NULL), 401, "invalid_client");
+}
+
+static void
+what_the_dispatcher_refuses_has_the_shape_of_oauth_too(void **state)
+{
+	struct world *w = *state;
+	struct req *r = NEW(w->mem, struct req);
+
+	r->content_type = form_type;
+	r = call_req(w, r, NULL, "POST", arena_printf(w->mem, "%s?x=1", token_uri(w)), good_form(w));
+	is_refused(w, r, 422, "invalid_request");
+	r = NEW(w->mem, struct req);
+	r->content_type = form_type;
+	r->accept = "application/problem+json, application/json";
+	is_refused(w, call_req(w, r, NULL, "POST", token_uri(w), arena_printf(w->mem, "%20000s", "x")), 413, "invalid_request");
+}
+
 static void
 the_keys_and_where_they_are_can_be_read_by_anyone(void **state)
 {
@@ -263,6 +348,9 @@ main(void)
 		WORLD_TEST(an_unknown_realm_is_404),
 		WORLD_TEST(a_revoked_client_gets_no_token),
 		WORLD_TEST(guessing_is_slowed_down_for_that_client_alone),
+		WORLD_TEST(nobody_locks_out_a_client_from_another_address),
+		WORLD_TEST(a_token_has_the_scopes_that_were_asked_for_and_no_others),
+		WORLD_TEST(what_the_dispatcher_refuses_has_the_shape_of_oauth_too),
 		WORLD_TEST(the_keys_and_where_they_are_can_be_read_by_anyone),
 	};
 

@@ -50,7 +50,7 @@ tenant_new(int64_t lifetime)
 static const char *
 token_of(const struct tenant *t)
 {
-	const struct grant *g = token_grant(db, conf, mem, t->shortcode, uuid_text(mem, t->client), t->secret);
+	const struct grant *g = token_grant(db, conf, mem, (struct asked){ t->shortcode, uuid_text(mem, t->client), t->secret });
 
 	assert_non_null(g);
 	return g->access_token;
@@ -108,7 +108,7 @@ forge(struct forged f)
 static void
 a_granted_token_is_taken_and_names_its_client(void **state)
 {
-	const struct grant *g = token_grant(db, conf, mem, mine.shortcode, uuid_text(mem, mine.client), mine.secret);
+	const struct grant *g = token_grant(db, conf, mem, (struct asked){ mine.shortcode, uuid_text(mem, mine.client), mine.secret });
 	struct principal who;
 
 	assert_non_null(g);
@@ -248,6 +248,10 @@ wrong_claims_are_refused(void **state)
 	assert_int_equal(verify(FORGE(.aud = "\"elsewhere\"")), TOKEN_BAD);
 	assert_int_equal(verify(FORGE(.aud = "\"\\\"account\\\"\"")), TOKEN_BAD);
 	assert_int_equal(verify(FORGE(.aud = "[]")), TOKEN_BAD);
+	assert_int_equal(verify(FORGE(.aud = "[\"x\\\" ,\\\"account\\\",\"]")), TOKEN_BAD);
+	assert_int_equal(verify(FORGE(.aud = "[[\"account\"],{\"a\":\"account\"},\"account \"]")), TOKEN_BAD);
+	assert_int_equal(verify(FORGE(.aud = "[1,null,\"\\u0061ccount\"]")), TOKEN_FINE);
+	assert_int_equal(verify(FORGE(.aud = "\"\\u0061ccount\"")), TOKEN_FINE);
 	assert_int_equal(verify(FORGE(.aud = "null")), TOKEN_BAD);
 	assert_int_equal(verify(FORGE(.aud = "{\"account\":1}")), TOKEN_BAD);
 	assert_int_equal(verify(FORGE(.typ = "Refresh")), TOKEN_BAD);
@@ -347,7 +351,7 @@ a_revoked_client_is_refused_after_a_minute_at_most(void **state)
 	assert_int_equal(verify(token), TOKEN_FINE);
 	age(1);
 	assert_int_equal(verify(token), TOKEN_BAD);
-	assert_null(token_grant(db, conf, mem, t.shortcode, uuid_text(mem, t.client), t.secret));
+	assert_null(token_grant(db, conf, mem, (struct asked){ t.shortcode, uuid_text(mem, t.client), t.secret }));
 }
 
 static void
@@ -401,15 +405,15 @@ wrong_credentials_all_get_nothing(void **state)
 {
 	const char *id = uuid_text(mem, mine.client), *theirs = uuid_text(mem, other.client);
 
-	assert_null(token_grant(db, conf, mem, mine.shortcode, id, other.secret));
-	assert_null(token_grant(db, conf, mem, mine.shortcode, id, ""));
-	assert_null(token_grant(db, conf, mem, mine.shortcode, id, arena_printf(mem, "%s ", mine.secret)));
-	assert_null(token_grant(db, conf, mem, other.shortcode, id, mine.secret));
-	assert_null(token_grant(db, conf, mem, mine.shortcode, theirs, mine.secret));
-	assert_null(token_grant(db, conf, mem, mine.shortcode, "", mine.secret));
-	assert_null(token_grant(db, conf, mem, mine.shortcode, "' OR 1=1 --", mine.secret));
-	assert_null(token_grant(db, conf, mem, "nobody", id, mine.secret));
-	assert_null(token_grant(db, conf, mem, "", id, mine.secret));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, other.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, "" }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, arena_printf(mem, "%s ", mine.secret) }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ other.shortcode, id, mine.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, theirs, mine.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, "", mine.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, "' OR 1=1 --", mine.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ "nobody", id, mine.secret }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ "", id, mine.secret }));
 	assert_int_equal(db_failure(db), DB_FINE);
 }
 
