@@ -71,16 +71,6 @@ column(struct query *q, const struct field *f)
 	return f->sql != NULL ? f->sql : arena_printf(q->mem, "t.`%s`", f->name);
 }
 
-static const char *
-operators(const struct field *f)
-{
-	if (f->ops != NULL)
-		return f->ops;
-	if (f->where != NULL || f->kind == KIND_UUID || f->kind == KIND_BOOL || f->one_of != NULL)
-		return "= !=";
-	return f->kind == KIND_STRING ? "= != ~" : "= != >= <=";
-}
-
 static bool
 in_words(const char *words, const char *word, size_t n)
 {
@@ -162,8 +152,8 @@ add_condition(struct query *q, const struct field *f, const char *op, size_t op_
 {
 	struct arg a;
 
-	if (!in_words(operators(f), op, op_len)) {
-		refuse(q, "filter", arena_printf(q->mem, "%s takes %s", record_json_name(q->record, f), operators(f)));
+	if (!in_words(record_operators(f), op, op_len)) {
+		refuse(q, "filter", arena_printf(q->mem, "%s takes %s", record_json_name(q->record, f), record_operators(f)));
 		return;
 	}
 	if (*op == '~' && suits(f, value))

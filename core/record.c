@@ -381,6 +381,67 @@ record_differs(struct arena *mem, const struct record *r, const void *a, const v
 	return out;
 }
 
+const char *
+record_operators(const struct field *f)
+{
+	if (f->ops != NULL)
+		return f->ops;
+	if (f->where != NULL || f->kind == KIND_UUID || f->kind == KIND_BOOL || f->one_of != NULL)
+		return "= !=";
+	return f->kind == KIND_STRING ? "= != ~" : "= != >= <=";
+}
+
+/* A schema that is being printed. */
+struct schema { struct buf *b; unsigned on; };
+
+static bool
+is_taken(const struct schema *s)
+{
+	return (s->on & (CREATE | PATCH | QUERY)) != 0;
+}
+
+bool
+record_schema_has(const struct field *f, unsigned on)
+{
+	if (on & (CREATE | PATCH | QUERY))
+		return (f->on & on) != 0;
+	return (f->on & (HIDDEN | INPUT_ONLY | on)) == 0;
+}
+
+static bool
+has_details(const struct record *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++)
+		if (record_schema_has(&r->fields[i], 0) && (r->fields[i].on & DETAIL || (r->fields[i].of != NULL &&
+		    r->fields[i].of != r && has_details(r->fields[i].of))))
+			return true;
+	return false;
+}
+
+const char *
+record_schema_name(struct arena *mem, const struct record *r, unsigned on)
+{
+	size_t n = strlen(r->name), i;
+	bool whole = on != PATCH || (n > 5 && strcmp(r->name + n - 5, "Patch") == 0);
+
+	for (i = 0; i < r->n; i++)
+		whole &= (r->fields[i].on & on) != 0;
+	if (on == 0 || (on == DETAIL && !has_details(r)) || whole)
+		return r->name;
+	return arena_printf(mem, "%s%s", r->name, on == DETAIL ? "Brief" : on == PATCH ? "Patch" : "New");
+}
+
+/* Can it be null there?  Absent members of a query are absent. */
+static bool
+may_be_null(const struct schema *s, const struct field *f)
+{
+	if (f->required || s->on & QUERY || f->kind == KIND_INT || f->kind == KIND_BOOL || f->kind == KIND_REAL)
+		return false;
+	return is_taken(s) || ((f->on & OMIT_NULL) == 0 && f->kind != KIND_LIST);
+}
+
 static void
 schema_words(struct buf *b, const char *words, bool or_null)
 {
@@ -406,124 +467,170 @@ schema_type(struct buf *b, const char *type, bool or_null, const char *format)
 }
 
 static void
-schema_limits(struct buf *b, const struct field *f, const char *low, const char *high)
+schema_limits(struct buf *b, const char *low, int64_t min, const char *high, int64_t max)
 {
-	if (f->min != 0)
-		buf_printf(b, ",\"%s\":%lld", low, (long long)f->min);
-	if (f->max != 0)
-		buf_printf(b, ",\"%s\":%lld", high, (long long)f->max);
+	if (min != 0)
+		buf_printf(b, ",\"%s\":%lld", low, (long long)min);
+	if (max != 0)
+		buf_printf(b, ",\"%s\":%lld", high, (long long)max);
 }
 
 static void
-schema_ref(struct buf *b, const struct field *f, bool array, bool or_null)
+schema_string(const struct schema *s, const struct field *f, bool or_null)
 {
+	schema_type(s->b, "string", or_null, f->format);
+	if (f->one_of != NULL)
+		schema_words(s->b, f->one_of, or_null);
+	else
+		schema_limits(s->b, "minLength", f->min, "maxLength", f->max != 0 || !is_taken(s) ? f->max : 65535);
+}
+
+/* The decoder takes no integer below .min, 0 included. */
+static void
+schema_integer(const struct schema *s, const struct field *f, bool or_null)
+{
+	schema_type(s->b, "integer", or_null, "int64");
+	if (is_taken(s) && f->min == 0)
+		buf_text(s->b, ",\"minimum\":0");
+	schema_limits(s->b, "minimum", f->min, "maximum", f->max);
+}
+
+static void
+schema_strings(const struct schema *s, const struct field *f, bool or_null)
+{
+	struct field each = { .kind = KIND_STRING, .min = is_taken(s), .max = f->item_max != 0 || !is_taken(s) ? f->item_max : 255,
+	    .one_of = f->one_of };
+
+	schema_type(s->b, "array", or_null, NULL);
+	buf_text(s->b, ",\"items\":{");
+	schema_string(s, &each, false);
+	buf_char(s->b, '}');
+	schema_limits(s->b, "minItems", f->min, "maxItems", f->max);
+}
+
+/* What is inside of something that is taken is taken like a new one. */
+static void
+schema_ref(const struct schema *s, const struct field *f, bool array, bool or_null)
+{
+	const char *name = record_schema_name(s->b->mem, f->of, is_taken(s) ? CREATE : s->on);
+
 	if (array) {
-		schema_type(b, "array", or_null, NULL);
-		buf_printf(b, ",\"items\":{\"$ref\":\"#/components/schemas/%s\"}", f->of->name);
-		schema_limits(b, f, "minItems", "maxItems");
+		schema_type(s->b, "array", or_null, NULL);
+		buf_printf(s->b, ",\"items\":{\"$ref\":\"#/components/schemas/%s\"}", name);
+		schema_limits(s->b, "minItems", f->min, "maxItems", f->max);
 	} else if (or_null) {
-		buf_printf(b, "\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},{\"type\":\"null\"}]", f->of->name);
+		buf_printf(s->b, "\"anyOf\":[{\"$ref\":\"#/components/schemas/%s\"},{\"type\":\"null\"}]", name);
 	} else {
-		buf_printf(b, "\"allOf\":[{\"$ref\":\"#/components/schemas/%s\"}]", f->of->name);
+		buf_printf(s->b, "\"allOf\":[{\"$ref\":\"#/components/schemas/%s\"}]", name);
 	}
 }
 
 static void
-schema_value(struct buf *b, const struct field *f, bool or_null)
+schema_json(const struct schema *s, const struct field *f, bool or_null)
 {
+	const char *format = f->format != NULL ? f->format : "";
+	bool array = strcmp(format, "array") == 0;
+
+	if (strcmp(format, "strings") == 0) {
+		schema_strings(s, f, or_null);
+	} else if (f->of != NULL) {
+		schema_ref(s, f, array, or_null);
+	} else if (array) {
+		schema_type(s->b, "array", or_null, NULL);
+		buf_text(s->b, ",\"items\":{}");
+	} else if (strcmp(format, "object") == 0) {
+		schema_type(s->b, "object", or_null, NULL);
+		buf_text(s->b, ",\"additionalProperties\":{\"type\":\"string\"}");
+	} else {
+		buf_text(s->b, "\"type\":[\"object\",\"array\",\"string\",\"number\",\"boolean\",\"null\"]");
+	}
+}
+
+static void
+schema_value(const struct schema *s, const struct field *f)
+{
+	bool or_null = may_be_null(s, f);
+
 	switch (f->kind) {
-	case KIND_STRING:
-		schema_type(b, "string", or_null, f->format);
-		schema_limits(b, f, "minLength", "maxLength");
-		if (f->one_of != NULL)
-			schema_words(b, f->one_of, or_null);
-		break;
-	case KIND_INT: case KIND_NUMBER:
-		schema_type(b, "integer", or_null, NULL);
-		schema_limits(b, f, "minimum", "maximum");
-		break;
-	case KIND_BOOL: schema_type(b, "boolean", false, NULL); break;
-	case KIND_REAL: schema_type(b, "number", false, NULL); break;
-	case KIND_UUID: schema_type(b, "string", or_null, "uuid"); break;
-	case KIND_MOMENT: schema_type(b, "string", or_null, "date-time"); break;
+	case KIND_STRING: schema_string(s, f, or_null); break;
+	case KIND_INT: case KIND_NUMBER: schema_integer(s, f, or_null); break;
+	case KIND_BOOL: schema_type(s->b, "boolean", false, NULL); break;
+	case KIND_REAL: schema_type(s->b, "number", false, "double"); break;
+	case KIND_UUID: schema_type(s->b, "string", or_null, "uuid"); break;
+	case KIND_MOMENT: schema_type(s->b, "string", or_null, "date-time"); break;
 	case KIND_POSITION:
-		schema_type(b, "number", or_null, NULL);
-		buf_text(b, ",\"minimum\":0");
+		schema_type(s->b, "number", or_null, "double");
+		buf_text(s->b, ",\"minimum\":0");
 		break;
-	case KIND_STRINGS:
-		schema_type(b, "array", or_null, NULL);
-		buf_text(b, ",\"items\":{\"type\":\"string\"");
-		if (f->item_max > 0)
-			buf_printf(b, ",\"minLength\":1,\"maxLength\":%lld", (long long)f->item_max);
-		buf_char(b, '}');
-		schema_limits(b, f, "minItems", "maxItems");
-		break;
+	case KIND_STRINGS: schema_strings(s, f, or_null); break;
 	case KIND_IDS:
-		schema_type(b, "array", or_null, NULL);
-		buf_text(b, ",\"items\":{\"type\":\"string\",\"format\":\"uuid\"}");
-		schema_limits(b, f, "minItems", "maxItems");
+		schema_type(s->b, "array", or_null, NULL);
+		buf_text(s->b, ",\"items\":{\"type\":\"string\",\"format\":\"uuid\"}");
+		schema_limits(s->b, "minItems", f->min, "maxItems", f->max);
 		break;
-	case KIND_JSON:
-		if (f->format != NULL && strcmp(f->format, "strings") == 0) {
-			schema_type(b, "array", or_null, NULL);
-			buf_text(b, ",\"items\":{\"type\":\"string\"}");
-		} else if (f->of != NULL)
-			schema_ref(b, f, f->format != NULL && strcmp(f->format, "array") == 0, or_null);
-		else
-			buf_text(b, "\"type\":[\"object\",\"array\",\"string\",\"number\",\"boolean\",\"null\"]");
-		break;
-	case KIND_NESTED: schema_ref(b, f, false, or_null); break;
-	case KIND_LIST: schema_ref(b, f, true, false); break;
+	case KIND_JSON: schema_json(s, f, or_null); break;
+	case KIND_NESTED: schema_ref(s, f, false, or_null); break;
+	case KIND_LIST: schema_ref(s, f, true, or_null); break;
 	}
+	if (is_taken(s) && f->preset != NULL)
+		buf_printf(s->b, ",\"default\":%s", f->preset);
+	else if (s->on & (CREATE | QUERY) && f->kind == KIND_BOOL && !f->required)
+		buf_text(s->b, ",\"default\":false");
 }
 
-/* Is the field part of the schema of an answer (on = 0), or of a body? */
-static bool
-in_schema(const struct field *f, unsigned on)
+void
+record_schema_value(struct buf *b, const struct field *f, unsigned on)
 {
-	return on == 0 ? (f->on & (HIDDEN | INPUT_ONLY)) == 0 : (f->on & on) != 0;
+	const struct schema s = { b, on };
+
+	buf_char(b, '{');
+	schema_value(&s, f);
+	buf_char(b, '}');
 }
 
 static void
-schema_required(struct buf *b, const struct record *r, unsigned on)
+schema_required(const struct schema *s, const struct record *r)
 {
 	bool any = false;
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
 		const struct field *f = &r->fields[i];
-		bool must = on == 0 ? (f->on & (DETAIL | OMIT_NULL)) == 0 : on == CREATE && f->required;
+		bool must = is_taken(s) ? s->on & CREATE && f->required : (f->on & OMIT_NULL) == 0;
 
-		if (!in_schema(f, on) || !must)
+		if (!record_schema_has(f, s->on) || !must)
 			continue;
-		buf_text(b, any ? "," : ",\"required\":[");
+		buf_text(s->b, any ? "," : ",\"required\":[");
 		any = true;
-		buf_json(b, record_json_name(r, f));
+		buf_json(s->b, record_json_name(r, f));
 	}
 	if (any)
-		buf_char(b, ']');
+		buf_char(s->b, ']');
 }
 
 void
-record_schema(struct buf *b, const struct record *r, unsigned on)
+record_schema(struct buf *b, const struct record *r, unsigned on, uint64_t read_only)
 {
+	const struct schema s = { b, on };
 	bool first = true;
 	size_t i;
 
-	buf_text(b, "{\"type\":\"object\",\"additionalProperties\":false");
-	schema_required(b, r, on);
+	buf_text(b, is_taken(&s) ? "{\"type\":\"object\",\"additionalProperties\":false" : "{\"type\":\"object\"");
+	schema_required(&s, r);
 	buf_text(b, ",\"properties\":{");
 	for (i = 0; i < r->n; i++) {
 		const struct field *f = &r->fields[i];
 
-		if (!in_schema(f, on))
+		if (!record_schema_has(f, on))
 			continue;
 		if (!first)
 			buf_char(b, ',');
 		first = false;
 		buf_json(b, record_json_name(r, f));
 		buf_text(b, ":{");
-		schema_value(b, f, !f->required && (on != 0 || (f->on & OMIT_NULL) == 0));
+		schema_value(&s, f);
+		if (read_only >> i & 1)
+			buf_text(b, ",\"readOnly\":true");
 		buf_text(b, ",\"description\":");
 		buf_json(b, f->doc);
 		buf_char(b, '}');

@@ -81,9 +81,10 @@ struct field {
 	const char *ops;		/* filter operators, e.g. "= !="; default: all that suit the kind */
 	const char *format;		/* OpenAPI format where the kind gives none: "uri", "email", … */
 	const struct record *of;	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format
-					 * "array" makes it a list of them, and "strings" a list of strings, which is also
-					 * what a body may set then */
+					 * "array" makes it a list of them, "strings" a list of strings, which is also what a body
+					 * may set then, and "object" names with texts */
 	const char *doc;		/* one sentence, required */
+	const char *preset;		/* what holds when it is left out, as JSON, for the document; of a bool: false */
 };
 
 struct record {
@@ -154,7 +155,21 @@ void record_value(struct buf *, const struct field *, const void *row);
 /* Every stored member, HIDDEN ones too: the form record_parse() reads. */
 void record_store(struct buf *, const struct record *, const void *row);
 
-/* The JSON schema (OpenAPI 3.1) of the record as sent (on = 0), or as taken (CREATE or PATCH). */
-void record_schema(struct buf *, const struct record *, unsigned on);
+/*
+ * The JSON schema (OpenAPI 3.1) of the record as sent (on = 0), as sent in lists (DETAIL: without these), or as taken
+ * (CREATE, PATCH or QUERY).  What is sent may grow, so programs must bear further members; what is taken is all there is.
+ * Members whose bit is in `read_only` are marked so.
+ */
+void record_schema(struct buf *, const struct record *, unsigned on, uint64_t read_only);
+/* The schema of one field's value. */
+void record_schema_value(struct buf *, const struct field *, unsigned on);
+/* Its name among the schemas of the document: "Media", in lists "MediaBrief" if it has details, and, taken, "MediaNew" or
+ * "MediaPatch" unless it is all taken. */
+const char *record_schema_name(struct arena *, const struct record *, unsigned on);
+/* Is the field in that schema? */
+bool record_schema_has(const struct field *, unsigned on);
+
+/* The operators of filter= that suit the field, blank-separated. */
+const char *record_operators(const struct field *);
 
 #endif

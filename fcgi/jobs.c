@@ -78,12 +78,12 @@ const struct route jobs_routes[] = {
 	{
 		PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record,
 		"Run a failed or cancelled job again, and what failed because of it",
-		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "job_not_retryable job_needs_another ingest_over",
 	},
 	{
 		PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record,
 		"Cancel a job: at once when it waits, within seconds when it runs",
-		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "job_ended",
 	},
 	{ 0 }
 };

@@ -283,7 +283,7 @@ print_openapi(void)
 {
 	struct arena *mem = arena_new(ARENA_LIMIT);
 
-	fputs(openapi_print(mem), stdout);
+	fputs(openapi_print(mem, NULL), stdout);
 	arena_free(mem);
 }
 

@@ -87,17 +87,17 @@ const struct route media_routes[] = {
 	{
 		METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record, &deleted_record,
 		"Delete an asset, softly unless permanent",
-		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404 409 412",
+		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404 409 412", .codes = "already_deleted",
 	},
 	{
 		PUT, "/v2/media/{mediaId}/recover", SCOPE_CREATE_CONTENT, media_recover, NULL, &media_record,
 		"Recover a soft-deleted asset",
-		.flags = ACTION | CONDITIONAL | WITH_DELETED, .fails = "403 404 412 422",
+		.flags = ACTION | CONDITIONAL | WITH_DELETED, .fails = "403 404 412 422", .codes = "not_soft_deleted",
 	},
 	{
 		PUT, "/v2/media/{mediaId}/ingest", SCOPE_CREATE_CONTENT, media_ingest, NULL, &media_record,
 		"Ingest an asset again",
-		.flags = ACTION | CONDITIONAL, .fails = "403 404 412 422",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 412 422", .codes = "ingest_running",
 	},
 	{ 0 }
 };

@@ -9,7 +9,7 @@
 struct part { int64_t count; struct json items; };
 static const struct field part_fields[] = {
 	FIELD(struct part, count, .required = true, .doc = "How many there are"),
-	FIELD(struct part, items, .on = OMIT_NULL, .doc = "The things themselves, as an array, when expand names the kind"),
+	FIELD(struct part, items, .on = OMIT_NULL, .format = "array", .doc = "The things themselves, as an array, when expand names the kind"),
 };
 static const struct record part_record = RECORD("MetadataPart", struct part, part_fields);
 

@@ -47,7 +47,7 @@ static const struct field player_fields[] = {
 	FIELD(struct player, storyboard_vtt_url, .format = "uri", .doc = "Signed WebVTT of the sprite"),
 	FIELD(struct player, waveform_url,       .format = "uri", .doc = "Signed peaks"),
 	FIELD(struct player, captions,   .on = SERVER, .of = &caption_record, .doc = "Subtitles"),
-	FIELD(struct player, renditions, .on = SERVER, .of = &rendition_record, .format = "array", .doc = "Other forms"),
+	FIELD(struct player, renditions, .on = SERVER, .required = true, .of = &rendition_record, .format = "array", .doc = "Other forms"),
 };
 static const struct record player_record = RECORD("Player", struct player, player_fields);
 

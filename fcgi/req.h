@@ -173,8 +173,8 @@ int api_run(struct req *);
 void api_check(void);
 /* All routes, one after the other; NULL at the end. */
 const struct route *api_route(size_t i);
-/* The API document. */
-const char *openapi_print(struct arena *);
+/* The API document; server: where this installation is, NULL in the one that is kept. */
+const char *openapi_print(struct arena *, const char *server);
 
 /* False, and refused with 412, when If-Match names another version: the dispatcher calls it. */
 bool precondition(struct req *, int64_t version);

@@ -54,7 +54,7 @@ metrics(struct req *r)
 static int
 openapi(struct req *r)
 {
-	const char *text = openapi_print(r->mem);
+	const char *text = openapi_print(r->mem, r->conf->public_url);
 
 	r->cache_control = "public, max-age=3600";
 	return reply_raw(r, 200, "application/json", text, strlen(text));

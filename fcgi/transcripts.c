@@ -25,7 +25,7 @@ static const struct form {
 
 struct download { const char *transcript_download_type; bool omit_speaker_labels; };
 static const struct field download_fields[] = {
-	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = "json txt srt vtt", .doc = "Form of the file; json unless given"),
+	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = "json txt srt vtt", .preset = "\"json\"", .doc = "Form of the file"),
 	FIELD(struct download, omit_speaker_labels, .on = QUERY, .doc = "Leave out who speaks"),
 };
 static const struct record download_record = RECORD("TranscriptDownload", struct download, download_fields);
@@ -129,7 +129,7 @@ const struct route transcripts_routes[] = {
 	},
 	{
 		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download,
-		&download_record, NULL, "Download a transcript as a file",
+		&download_record, &transcript_record, "Download a transcript as a file",
 		.flags = NO_ENVELOPE, .fails = "403 404 422",
 		.produces = "application/json text/plain application/x-subrip text/vtt",
 	},

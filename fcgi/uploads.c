@@ -14,7 +14,7 @@ struct upload_input { const char *url, *method; struct json headers; };
 static const struct field upload_input_fields[] = {
 	FIELD(struct upload_input, url, .required = true, .format = "uri", .doc = "Address for the bytes. It opens this upload to everyone who has it, until the file has arrived"),
 	FIELD(struct upload_input, method, .required = true, .one_of = "PUT", .doc = "HTTP method"),
-	FIELD(struct upload_input, headers, .required = true, .doc = "Headers to send: an object of names and values"),
+	FIELD(struct upload_input, headers, .required = true, .format = "object", .doc = "Headers to send: an object of names and values"),
 };
 static const struct record upload_input_record = RECORD("UploadInput", struct upload_input, upload_input_fields);
 
@@ -47,7 +47,7 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, received_bytes, .on = SORT, .required = true, .doc = "Bytes that have arrived; brought up to date every few seconds"),
 	FIELD(struct upload, mime_type, .doc = "What the content is, once it has arrived"),
 	FIELD(struct upload, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "SHA-256 of what has arrived, in hex"),
-	FIELD(struct upload, error, .on = OMIT_NULL, .doc = "Why it is errored: code, detail, remedy, retryable"),
+	FIELD(struct upload, error, .on = OMIT_NULL, .of = &job_error_record, .doc = "Why it is errored"),
 	FIELD(struct upload, media_id, .doc = "The asset it became"),
 	FIELD(struct upload, expires_at, .on = SERVER | SORT, .required = true, .doc = "Then it is dropped; received bytes push it back"),
 	FIELD(struct upload, input, .on = COMPUTED | OMIT_NULL | DETAIL, .of = &upload_input_record, .doc = "Where the bytes go; shown once, when the upload is made"),
@@ -60,7 +60,7 @@ static const struct record upload_record = RECORD("Upload", struct upload, uploa
 struct upload_new { const char *file_name, *type; struct number file_size; struct strings transcript_language_codes; };
 static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, file_name, .on = CREATE, .required = true, .min = 1, .max = 1024, .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .doc = "How the bytes come: put, which is also taken when it is left out"),
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .preset = "\"put\"", .doc = "How the bytes come: put"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
 };
@@ -381,16 +381,18 @@ const struct route uploads_routes[] = {
 		PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record, &upload_record,
 		"Make the received file an asset and start its processing",
 		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507",
+		.codes = "upload_not_received upload_cancelled upload_refused upload_expired duplicate_file no_default_channel",
 	},
 	{
 		PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record,
 		"Cancel an upload and drop its bytes",
-		.flags = CONDITIONAL | ACTION, .fails = "403 404 409 412",
+		.flags = CONDITIONAL | ACTION, .fails = "403 404 409 410 412",
+		.codes = "upload_completed upload_refused upload_expired",
 	},
 	{
 		METHOD_DELETE, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_delete, NULL, &deleted_record,
 		"Delete a completed upload; its asset stays",
-		.flags = CONDITIONAL, .fails = "403 404 409 412",
+		.flags = CONDITIONAL, .fails = "403 404 409 412", .codes = "upload_not_completed",
 	},
 	{ 0 }
 };

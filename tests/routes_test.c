@@ -7,6 +7,7 @@
 #include "core/asset.h"
 #include "core/role.h"
 #include "fcgi/access.h"
+#include "fcgi/operation.h"
 #include "tests/world.h"
 
 /* The path with every id filled in, and every other placeholder by the world's shortcode. */
@@ -664,13 +665,66 @@ static void
 the_document_names_every_route(void **state)
 {
 	struct world *w = *state;
-	const char *document = openapi_print(w->mem);
+	const char *document = openapi_print(w->mem, NULL);
 	const struct route *route;
 	size_t i;
 
 	assert_true(json_valid(w->mem, document, strlen(document)));
 	for (i = 0; (route = api_route(i)) != NULL; i++)
 		assert_non_null(strstr(document, arena_printf(w->mem, "\"%s\": {", route->path)));
+}
+
+static void
+every_operation_has_a_name_of_its_own_in_programs(void **state)
+{
+	static const struct { const char *method, *path, *id; } names[] = {
+		{ "GET", "/v2/media", "listMedia" }, { "GET", "/v2/media/{mediaId}", "getMedia" },
+		{ "PATCH", "/v2/media/{mediaId}", "updateMedia" }, { "DELETE", "/v2/media/{mediaId}", "deleteMedia" },
+		{ "PUT", "/v2/media/{mediaId}/recover", "recoverMedia" }, { "PUT", "/v2/media/{mediaId}/ingest", "ingestMedia" },
+		{ "PUT", "/v2/media/{mediaId}/thumbnail", "setMediaThumbnail" },
+		{ "GET", "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", "downloadMediaTranscript" },
+		{ "POST", "/v2/uploads", "createUpload" }, { "PUT", "/v2/uploads/{uploadId}/complete", "completeUpload" },
+		{ "PUT", "/v2/jobs/{jobId}/retry", "retryJob" },
+		{ "POST", "/realms/{tenantShortcode}/protocol/openid-connect/token", "createToken" },
+	};
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k, found = 0;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		const char *id = operation_id(w->mem, route);
+
+		for (k = 0; k < i; k++)
+			assert_string_not_equal(id, operation_id(w->mem, api_route(k)));
+		for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
+			if (strcmp(names[k].method, method_name(route->method)) != 0 || strcmp(names[k].path, route->path) != 0)
+				continue;
+			assert_string_equal(id, names[k].id);
+			found++;
+		}
+	}
+	assert_int_equal(found, sizeof(names) / sizeof(names[0]));
+}
+
+static void
+codes_of_routes_are_errors_that_there_are(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		char *rest = arena_copy(w->mem, route->codes != NULL ? route->codes : ""), *code;
+
+		while ((code = strsep(&rest, " ")) != NULL) {
+			int e;
+
+			for (e = 0; e < ERR_COUNT && strcmp(error_info((enum error)e)->code, code) != 0; e++)
+				;
+			if (*code != '\0' && e == ERR_COUNT)
+				fail_msg("%s: %s", route->path, code);
+		}
+	}
 }
 
 static void
@@ -716,6 +770,8 @@ main(void)
 		WORLD_TEST(plain_http_from_elsewhere_is_refused_when_https_is_required),
 		WORLD_TEST(only_listed_origins_get_cors_headers),
 		WORLD_TEST(the_document_names_every_route),
+		WORLD_TEST(every_operation_has_a_name_of_its_own_in_programs),
+		WORLD_TEST(codes_of_routes_are_errors_that_there_are),
 		WORLD_TEST(service_routes_answer),
 	};
 

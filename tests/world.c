@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "core/migrate.h"
 #include "core/store.h"
+#include "fcgi/operation.h"
 #include "tests/world.h"
 
 #ifndef KINOTHEK_TEST_SCHEMA
@@ -211,6 +212,21 @@ note_route(struct world *w, const struct req *r)
 	fclose(f);
 }
 
+/* The document says how an operation may refuse: it must be true. */
+static void
+check_refusal(struct world *w, const struct req *r)
+{
+	const char *code = r->route == NULL || r->status < 400 || r->route->flags & OAUTH ? NULL : text(w, r, "data.code");
+	int e;
+
+	if (code == NULL)
+		return;
+	for (e = 0; e < ERR_COUNT; e++)
+		if (strcmp(error_info((enum error)e)->code, code) == 0 && operation_refuses(r->route, (enum error)e))
+			return;
+	fail_msg("%s %s is not known to answer with %s", method_name(r->route->method), r->route->path, code);
+}
+
 struct req *
 call_req(struct world *w, struct req *r, const char *token, const char *method, const char *uri, const char *body)
 {
@@ -229,6 +245,7 @@ call_req(struct world *w, struct req *r, const char *token, const char *method, 
 	r->loopback = true;
 	api_run(r);
 	note_route(w, r);
+	check_refusal(w, r);
 	return r;
 }
 

@@ -64,7 +64,14 @@ function body(content, schemas) {
 	});
 }
 
-function operation(path, method, op, schemas) {
+/* The codes that a refusal may have. */
+function codesOf(response, { responses, schemas }) {
+	const ref = responses?.[nameOf(response.$ref ?? '')]?.content?.['application/json']?.schema.$ref;
+
+	return schemas[nameOf(ref ?? '')]?.properties.data?.properties.code.enum ?? [];
+}
+
+function operation(path, method, op, components) {
 	const success = Object.keys(op.responses).find(s => s < '400');
 	const scopes = (op.security ?? []).flatMap(s => s.oauth ?? []);
 	const inside = make('div', { className: 'inside' });
@@ -78,11 +85,11 @@ function operation(path, method, op, schemas) {
 		inside.append(make('h3', { textContent: 'Parameters' }), table(['Name', 'Type', ''], op.parameters.map(p =>
 			row(p.name, p.required && p.in !== 'path', p.schema, `${p.in === 'path' ? 'In the path: ' : p.in === 'header' ? 'A header: ' : ''}${p.description ?? p.name}`))));
 	if (op.requestBody)
-		inside.append(make('h3', { textContent: 'Body' }), ...body(op.requestBody.content, schemas));
+		inside.append(make('h3', { textContent: 'Body' }), ...body(op.requestBody.content, components.schemas));
 	if (op.responses[success]?.content)
 		inside.append(make('h3', { textContent: 'Answer' }), ...body(op.responses[success].content));
-	inside.append(make('ul', { className: 'statuses', ariaLabel: 'Statuses' }, ...Object.keys(op.responses).filter(s => s !== 'default')
-		.map(textContent => make('li', { textContent }))));
+	inside.append(make('ul', { className: 'statuses', ariaLabel: 'Statuses' }, ...Object.entries(op.responses).filter(([s]) => s !== 'default')
+		.map(([s, response]) => make('li', { textContent: [s, ...codesOf(response, components)].join(' ') }))));
 	return entry;
 }
 
@@ -140,7 +147,7 @@ function show(api) {
 		for (const method of ['get', 'post', 'put', 'patch', 'delete'])
 			if (item[method]) {
 				const tag = item[method].tags?.[0] ?? 'other';
-				tags.set(tag, [...tags.get(tag) ?? [], operation(path, method, item[method], api.components.schemas)]);
+				tags.set(tag, [...tags.get(tag) ?? [], operation(path, method, item[method], api.components)]);
 			}
 	by('about').textContent = `${api.info.summary ?? ''}, version ${api.info.version} of the interface.`;
 	by('steps').textContent = steps();

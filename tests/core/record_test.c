@@ -264,7 +264,7 @@ the_schema_says_what_the_decoder_checks(void **state)
 	struct arena *mem = *state;
 	struct buf b = BUF(mem);
 
-	record_schema(&b, &all_record, CREATE);
+	record_schema(&b, &all_record, CREATE, 0);
 	assert_true(json_valid(mem, b.text, b.len));
 	assert_non_null(strstr(b.text, "\"required\":[\"languageCode\"]"));
 	assert_non_null(strstr(b.text, "\"minLength\":2,\"maxLength\":8"));

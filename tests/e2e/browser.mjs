@@ -299,11 +299,11 @@ await test('an address of nothing says so', async () => {
 await test('the page of the interface lists every operation and finds one', async () => {
 	const api = await (await fetch(`${base}/v2/openapi.json`)).json();
 	const all = Object.values(api.paths).flatMap(item => Object.keys(item)).filter(m => m !== 'parameters').length;
-	const p = await visit(`${base}/docs/#createUploads`);
-	await p.waitForSelector('#createUploads[open] td code');
+	const p = await visit(`${base}/docs/#createUpload`);
+	await p.waitForSelector('#createUpload[open] td code');
 	that(await p.locator('#operations .entry').count() === all, `${await p.locator('#operations .entry').count()} of ${all}`);
-	that((await p.textContent('#createUploads')).includes('fileName'), 'the body is not described');
-	for (const to of await p.$$eval('#createUploads a, #listMedia a', links => links.map(a => a.hash)))
+	that((await p.textContent('#createUpload')).includes('fileName'), 'the body is not described');
+	for (const to of await p.$$eval('#createUpload a, #listMedia a', links => links.map(a => a.hash)))
 		that(await p.locator(to).count() === 1, `${to} leads nowhere`);
 	await p.fill('#find', 'cancel upload');
 	await until(p, () => document.querySelectorAll('#operations .entry:not([hidden])').length === 1);
