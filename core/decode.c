@@ -374,6 +374,20 @@ out_of_bounds(struct decode *d, const char *pointer, const char *code, const cha
 	fault_add(d->faults, d->mem, pointer, code, "%s %lld %s%s", bound, (long long)n, what, n == 1 ? "" : "s");
 }
 
+/* "red, green" */
+static const char *
+listed(struct arena *mem, const char *words)
+{
+	struct buf b = BUF(mem);
+
+	for (; *words != '\0'; words++) {
+		if (*words == ' ')
+			buf_char(&b, ',');
+		buf_char(&b, *words);
+	}
+	return buf_string(&b);
+}
+
 static void
 take_string(struct decode *d, const struct field *f, const char *pointer, const char *text, const char **out)
 {
@@ -391,7 +405,7 @@ take_string(struct decode *d, const struct field *f, const char *pointer, const 
 	else if (f->min > 0 && utf8_blank(text))
 		bad(d, pointer, "blank", "something that can be seen is wanted, not blanks alone");
 	else if (f->one_of != NULL && !one_of(f->one_of, text))
-		fault_add(d->faults, d->mem, pointer, "not_allowed", "one of: %s", f->one_of);
+		fault_add(d->faults, d->mem, pointer, "not_allowed", "one of: %s", listed(d->mem, f->one_of));
 }
 
 static void
@@ -669,7 +683,7 @@ take_object(struct decode *d, const struct record *r, const char *pointer, json_
 	uint64_t seen = 0;
 
 	if (!json_object_is_type(o, json_type_object)) {
-		bad(d, pointer, "type", "an object is wanted");
+		bad(d, pointer, "type", *pointer != '\0' ? "an object is wanted" : "the body is to be a JSON object");
 		return row;
 	}
 	json_object_object_foreach(o, key, value) {

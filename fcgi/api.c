@@ -309,7 +309,10 @@ read_pairs(struct req *r, struct pair *pairs)
 		name_n = percent_decode(p, strlen(p), true);
 		value_n = percent_decode(value, strlen(value), true);
 		if (name_n < 0 || value_n < 0 || n == MAX_PAIRS) {
-			fault(r, "", n == MAX_PAIRS ? "too_many" : "format", "the query is malformed or too long");
+			if (n == MAX_PAIRS)
+				fault(r, "", "too_many", "the query may have at most %d parameters", MAX_PAIRS);
+			else
+				fault(r, "", "format", "the query holds a broken escape: %%25 stands for %%");
 			return n;
 		}
 		p[name_n] = value[value_n] = '\0';
@@ -416,6 +419,10 @@ decode_body(struct req *r)
 	if (r->body_size > 0 && !is_json(r->content_type)) {
 		refuse(r, ERR_UNSUPPORTED_TYPE, "Send application/json; this says Content-Type %.100s.",
 		    r->content_type != NULL && *r->content_type != '\0' ? r->content_type : "nothing");
+		return false;
+	}
+	if (r->body_size == 0) {
+		refuse(r, ERR_BAD_JSON, "The body is missing: send a JSON object.");
 		return false;
 	}
 	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given, &r->faults);

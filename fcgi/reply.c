@@ -213,7 +213,7 @@ page_cut(struct req *r, size_t total, size_t *n)
 
 	if (p->sort != NULL || p->filter != NULL || p->after != NULL) {
 		p->fault = p->sort != NULL ? "sort" : p->filter != NULL ? "filter" : "after";
-		p->fault_detail = "this list is too short to take it";
+		p->fault_detail = "this list does not take it: it is whole, and in an order of its own";
 	}
 	p->total = (int64_t)total;
 	*n = total - first < (size_t)p->perpage ? total - first : (size_t)p->perpage;
@@ -355,7 +355,7 @@ absent(struct req *r)
 
 		if (n < 3 || memcmp(p + n - 2, "Id", 2) != 0)
 			continue;
-		buf_text(&b, b.len ? ", or it has no " : "There is no ");
+		buf_text(&b, b.len ? ", or it has no " : strchr(p, '{') != NULL ? "There is no such " : "There is no ");
 		if (n == 7 && memcmp(p, "mediaId", 7) == 0)
 			buf_text(&b, "asset");
 		else

@@ -40,7 +40,7 @@ metrics(struct req *r)
 	size_t n, i;
 
 	if (!r->loopback)
-		return refuse(r, ERR_FORBIDDEN, NULL);
+		return refuse(r, ERR_FORBIDDEN, "Figures are for the machine itself only.");
 	rows = db_rows(r->db, &state_count_record, "FROM jobs t GROUP BY t.state ORDER BY t.state", NO_ARGS, &n);
 	buf_text(&b, "# TYPE kinothek_jobs gauge\n");
 	for (i = 0; i < n; i++)

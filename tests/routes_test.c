@@ -563,6 +563,13 @@ refusals_name_the_cause(void **state)
 		{ "PUT", "/v2/media/%s/recover", "{}", 404, "not_found", "There is no asset with this id." },
 		{ "POST", "/v2/uploads", "{\"fileName\":}", 400, "bad_json", "The body is not well-formed JSON: line 1, column 13: a value "
 		    "is wanted: an object, an array, a text in double quotes, a number, true, false or null." },
+		{ "POST", "/v2/uploads", "", 400, "bad_json", "The body is missing: send a JSON object." },
+		{ "POST", "/v2/uploads", "[]", 422, "invalid", "the body is to be a JSON object." },
+		{ "GET", "/v2/media/%s/metadata?expand=x", NULL, 422, "invalid",
+		    "expand: one of: entities, keywords, speakers, videoTexts, imageTexts, documentContent, scenes, file." },
+		{ "GET", "/v2/media?name=%zz", NULL, 422, "invalid", "the query holds a broken escape: %25 stands for %." },
+		{ "GET", "/v2/media/%s/metadata/transcripts/019aa000-0000-7000-8000-000000000000", NULL, 404, "not_found",
+		    "There is no such asset, or it has no transcript with this id." },
 		{ "POST", "/v2/uploads", "{\"fileName\":\"\"}", 422, "invalid", "/fileName: at least 1 character." },
 		{ "POST", "/v2/uploads", "{\"fileName\":\"\",\"fileSize\":0,\"x\":1}", 422, "invalid",
 		    "/fileName: at least 1 character; and 2 more." },
