@@ -18,6 +18,7 @@
 	E(PATH_NOT_FOUND,	404, "path_not_found",		"This path does not exist; see /v2/openapi.json.") \
 	E(METHOD_NOT_ALLOWED,	405, "method_not_allowed",	"This path does not take this method.") \
 	E(NOT_ACCEPTABLE,	406, "not_acceptable",		"None of the accepted types can be sent.") \
+	E(TOO_SLOW,		408, "too_slow",		"The body took too long to arrive; send it again.") \
 	E(ALREADY_DELETED,	409, "already_deleted",		"The asset is soft-deleted already.") \
 	E(DUPLICATE_FILE,	409, "duplicate_file",		"An identical file is there already.") \
 	E(UPLOAD_CANCELLED,	409, "upload_cancelled",	"The upload was cancelled. Create a new one.") \
@@ -43,6 +44,7 @@
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \
 	E(TOO_EXPENSIVE,	503, "too_expensive",		"This takes the database too long. Narrow the filter, sort by an indexed property, or follow the next links.") \
+	E(TOO_BUSY,		503, "too_busy",		"Too much is going on at once; try again in a moment.") \
 	E(NO_SPACE,		507, "no_space",		"There is no room for this.")
 
 enum error {

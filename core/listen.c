@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,6 +44,7 @@ struct master {
 
 static volatile sig_atomic_t stopping;
 static int nothing = -1;	/* /dev/null */
+static int bell = -1;		/* an eventfd, for who asked for one */
 
 static int64_t
 now_ms(void)
@@ -217,6 +219,8 @@ on_stop(int sig)
 
 	stopping = 1;
 	dup2(nothing, 0);
+	if (bell >= 0)
+		eventfd_write(bell, 1);
 	errno = e;
 }
 
@@ -270,6 +274,28 @@ listen_accept(int timeout)
 			break;
 	}
 	return -1;
+}
+
+int
+listen_stop(void)
+{
+	if (bell < 0)
+		bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return bell;
+}
+
+bool
+listen_stopping(void)
+{
+	return stopping;
+}
+
+int
+listen_door(void)
+{
+	int fd = fcntl(0, F_DUPFD_CLOEXEC, 3), flags = fcntl(fd, F_GETFL);
+
+	return fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -1 : fd;
 }
 
 /* True in the child. */

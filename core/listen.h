@@ -50,6 +50,14 @@ void listen_start(const struct listen *, char **argv);
  */
 int listen_accept(int timeout);
 
+/*
+ * For a worker that waits for more than the next connection: the listening socket under a descriptor of its own, which
+ * from now on blocks none of the processes that share it; and one that can be read when listen_stopping() becomes true.
+ */
+int listen_door(void);
+int listen_stop(void);
+bool listen_stopping(void);
+
 /* Tells systemd, if it asked to be told: "READY=1", "STOPPING=1", "STATUS=…". */
 void listen_notify(const char *state);
 

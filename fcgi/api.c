@@ -10,7 +10,7 @@
 #include "core/log.h"
 #include "fcgi/access.h"
 
-enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4, TRY_MS = 1500 };
+enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4, TRY_MS = 1500, MAX_BODY = 1 << 20, MAX_PUBLIC_BODY = 16384 };
 
 static const struct field page_fields[] = {
 	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .preset = "0", .doc = "Page, from 0"),
@@ -392,18 +392,35 @@ no_body(struct req *r)
 	return false;
 }
 
+/* Who has no token gets few bytes taken. */
+static size_t
+max_body(const struct route *route)
+{
+	size_t max = route->max_body ? route->max_body : MAX_BODY;
+
+	return route->scope == SCOPE_PUBLIC && max > MAX_PUBLIC_BODY ? MAX_PUBLIC_BODY : max;
+}
+
+static bool
+small_enough(struct req *r)
+{
+	size_t max = max_body(r->route);
+
+	if (r->body_size <= max && r->body_error != ERR_TOO_LARGE)
+		return true;
+	refuse(r, ERR_TOO_LARGE, "The body may have at most %zu bytes.", max);
+	return false;
+}
+
 /* False when refused. */
 static bool
 decode_body(struct req *r)
 {
 	unsigned on = r->route->method == METHOD_PATCH ? PATCH : CREATE;
-	size_t max = r->route->max_body ? r->route->max_body : 1 << 20;
 	enum decoded got;
 
-	if (r->body_size > max || r->body_error == ERR_TOO_LARGE) {
-		refuse(r, ERR_TOO_LARGE, "The body may have at most %zu bytes.", max);
+	if (!small_enough(r))
 		return false;
-	}
 	if (r->body_error != ERR_NONE) {
 		refuse(r, r->body_error, NULL);
 		return false;
@@ -436,12 +453,6 @@ decode_body(struct req *r)
 static bool
 decode(struct req *r)
 {
-	if (r->content_range != NULL && r->route->method != GET) {
-		refuse(r, ERR_CONTENT_RANGE, NULL);
-		return false;
-	}
-	if (r->read_body != NULL)
-		r->read_body(r);
 	decode_query(r);
 	if (!decode_body(r))
 		return false;
@@ -588,8 +599,18 @@ log_request(struct req *r)
 	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms", moment_now().ms - r->now.ms));
 }
 
-int
-api_run(struct req *r)
+static bool
+is_whole(struct req *r)
+{
+	if (r->content_range == NULL || r->route->method == GET)
+		return true;
+	refuse(r, ERR_CONTENT_RANGE, NULL);
+	return false;
+}
+
+/* What can be decided without the body.  False when it is answered by that. */
+static bool
+begin(struct req *r)
 {
 	db_use(r->db, r->mem);
 	db_forgive(r->db);
@@ -598,12 +619,38 @@ api_run(struct req *r)
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
 	add_cors(r);
-	if (r->conf->require_https && !r->https && !r->loopback)
+	if (r->conf->require_https && !r->https && !r->loopback) {
 		refuse(r, ERR_HTTPS_REQUIRED, NULL);
-	else if ((r->route = find(r)) != NULL && acceptable(r) && authenticate(r) && decode(r))
-		run(r);
+		return false;
+	}
+	r->route = find(r);
+	return r->route != NULL && acceptable(r) && authenticate(r) && is_whole(r);
+}
+
+static void
+end(struct req *r)
+{
 	if (r->cache_control == NULL)
 		r->cache_control = "private, no-cache";
 	log_request(r);
+}
+
+bool
+api_admit(struct req *r, size_t *max)
+{
+	if (begin(r) && small_enough(r)) {
+		*max = max_body(r->route);
+		return true;
+	}
+	end(r);
+	return false;
+}
+
+int
+api_run(struct req *r)
+{
+	if (begin(r) && decode(r))
+		run(r);
+	end(r);
 	return r->status;
 }

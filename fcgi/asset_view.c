@@ -87,7 +87,7 @@ static const struct field media_head_fields[] = {
 static const struct record media_head_record = RECORD("MediaHead", struct media_head, media_head_fields);
 
 const struct object media_object = {
-	.path = "/v2/media/{mediaId}", .noun = "asset", .reach = REACH_MEDIA, .record = &media_record, .head = &media_head_record,
+	.path = "/v2/media/{mediaId}", .reach = REACH_MEDIA, .record = &media_record, .head = &media_head_record,
 	.from = "FROM media t WHERE t.id = ?",
 };
 

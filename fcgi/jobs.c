@@ -6,7 +6,7 @@
 
 /* Jobs that clear up behind an ingest are nobody's to cancel. */
 const struct object job_object = {
-	.path = "/v2/jobs/{jobId}", .noun = "job", .reach = REACH_BELOW_MEDIA, .record = &job_record,
+	.path = "/v2/jobs/{jobId}", .reach = REACH_BELOW_MEDIA, .record = &job_record,
 	.from = "FROM jobs t JOIN media a ON a.id = t.media_id WHERE t.id = ? AND t.kind <> 'purge'",
 };
 

@@ -1,146 +1,86 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek-api: FastCGI requests in, answers out. */
-#include <fastcgi.h>
-#include <fcgiapp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "core/listen.h"
 #include "core/log.h"
 #include "core/peer.h"
 #include "core/play.h"
+#include "core/server.h"
 #include "core/store.h"
 #include "fcgi/req.h"
 
 #define ARENA_LIMIT (256u << 20)
-#define BODY_DEFAULT (1u << 20)
-#define SILENCE 10	/* s without a byte from the web server */
-#define BODY_MS 10000	/* that a body may take, and a second more for each so many bytes: */
-#define BODY_RATE 16384
 #define SPOOLED 65536	/* bytes of an answer from which on lighttpd writes it to a file first */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
 
-struct server {
+struct api {
 	const struct conf *conf;
 	struct db *db;
 	struct arena *mem;
-	size_t max_body;	/* the largest that any route takes */
 };
-
-/* Where the body of a request comes from. */
-struct incoming {
-	FCGX_Request *f;
-	size_t max;		/* bytes that any route takes */
-	bool whole;		/* read to its end */
-};
-
-static size_t
-largest_body(void)
-{
-	const struct route *route;
-	size_t i, max = BODY_DEFAULT;
-
-	for (i = 0; (route = api_route(i)) != NULL; i++)
-		if (route->max_body > max)
-			max = route->max_body;
-	return max;
-}
 
 /* What was declared, or -1. */
 static int64_t
-declared_length(FCGX_Request *f)
+declared_length(const struct fcgi *f, struct arena *mem)
 {
-	const char *text = FCGX_GetParam("CONTENT_LENGTH", f->envp);
+	const char *text = fcgi_param(f, mem, "CONTENT_LENGTH");
 	int64_t n;
 
 	return text && int_parse(text, &n) && n >= 0 ? n : -1;
 }
 
-/* Waits for a byte, then takes what else has come.  0 at the end. */
-static int
-receive(FCGX_Stream *in, char *chunk, int room)
-{
-	int c = FCGX_GetChar(in), n = (int)(in->stop - in->rdNext);
-
-	if (c < 0)
-		return 0;
-	chunk[0] = (char)c;
-	if (n > room - 1)
-		n = room - 1;
-	return 1 + (n > 0 ? FCGX_GetStr(chunk + 1, n, in) : 0);
-}
-
-/*
- * Called when the caller is known to be allowed to send one: who has no token holds no worker with a slow body.  It is whole
- * only if libfcgi saw its end and it is as long as declared: a client that dies ends it early.
- */
-static void
-read_body(struct req *r)
-{
-	struct incoming *from = r->source;
-	FCGX_Stream *in = from->f->in;
-	int64_t declared = declared_length(from->f), began = moment_now().ms;
-	struct buf body = BUF(r->mem);
-	char chunk[16384];
-	int n;
-
-	if (declared > (int64_t)from->max) {
-		r->body_size = (size_t)declared;
-		r->body_error = ERR_TOO_LARGE;
-		return;
-	}
-	while ((n = receive(in, chunk, sizeof chunk)) > 0) {
-		buf_add(&body, chunk, (size_t)n);
-		if (body.len > from->max || moment_now().ms - began > BODY_MS + (int64_t)body.len * 1000 / BODY_RATE)
-			break;
-	}
-	r->body = buf_string(&body);
-	r->body_size = body.len;
-	if (body.len > from->max)
-		r->body_error = ERR_TOO_LARGE;
-	else if (n > 0 || FCGX_GetError(in) || (declared >= 0 && (size_t)declared != body.len))
-		r->body_error = ERR_INCOMPLETE_BODY;
-	from->whole = r->body_error == ERR_NONE;
-}
-
 /* CGI variables as a struct req.  Of the path only REQUEST_URI is the same behind every server. */
 static struct req *
-read_request(const struct server *s, struct incoming *from)
+read_head(const struct api *a, const struct visit *v)
 {
-	FCGX_Request *f = from->f;
-	struct req *r = NEW(s->mem, struct req);
-	struct peer peer = peer_find(s->mem, s->conf->trusted_proxies, FCGX_GetParam("REMOTE_ADDR", f->envp),
-	    FCGX_GetParam("HTTPS", f->envp), FCGX_GetParam("HTTP_X_FORWARDED_FOR", f->envp),
-	    FCGX_GetParam("HTTP_X_FORWARDED_PROTO", f->envp));
+	const struct fcgi *f = &v->in;
+	struct arena *mem = a->mem;
+	struct req *r = NEW(mem, struct req);
+	struct peer peer = peer_find(mem, a->conf->trusted_proxies, fcgi_param(f, mem, "REMOTE_ADDR"),
+	    fcgi_param(f, mem, "HTTPS"), fcgi_param(f, mem, "HTTP_X_FORWARDED_FOR"),
+	    fcgi_param(f, mem, "HTTP_X_FORWARDED_PROTO"));
 
-	r->mem = s->mem;
-	r->db = s->db;
-	r->conf = s->conf;
-	r->method_name = FCGX_GetParam("REQUEST_METHOD", f->envp);
-	r->uri = FCGX_GetParam("REQUEST_URI", f->envp);
-	r->content_type = FCGX_GetParam("CONTENT_TYPE", f->envp);
-	r->accept = FCGX_GetParam("HTTP_ACCEPT", f->envp);
-	r->authorization = FCGX_GetParam("HTTP_AUTHORIZATION", f->envp);
-	r->if_match = FCGX_GetParam("HTTP_IF_MATCH", f->envp);
-	r->if_none_match = FCGX_GetParam("HTTP_IF_NONE_MATCH", f->envp);
-	r->origin = FCGX_GetParam("HTTP_ORIGIN", f->envp);
-	r->request_method = FCGX_GetParam("HTTP_ACCESS_CONTROL_REQUEST_METHOD", f->envp);
-	r->content_range = FCGX_GetParam("HTTP_CONTENT_RANGE", f->envp);
+	r->mem = mem;
+	r->db = a->db;
+	r->conf = a->conf;
+	r->client_fd = v->fd;
+	r->method_name = fcgi_param(f, mem, "REQUEST_METHOD");
+	r->uri = fcgi_param(f, mem, "REQUEST_URI");
+	r->content_type = fcgi_param(f, mem, "CONTENT_TYPE");
+	r->accept = fcgi_param(f, mem, "HTTP_ACCEPT");
+	r->authorization = fcgi_param(f, mem, "HTTP_AUTHORIZATION");
+	r->if_match = fcgi_param(f, mem, "HTTP_IF_MATCH");
+	r->if_none_match = fcgi_param(f, mem, "HTTP_IF_NONE_MATCH");
+	r->origin = fcgi_param(f, mem, "HTTP_ORIGIN");
+	r->request_method = fcgi_param(f, mem, "HTTP_ACCESS_CONTROL_REQUEST_METHOD");
+	r->content_range = fcgi_param(f, mem, "HTTP_CONTENT_RANGE");
 	r->client = peer.address;
 	r->https = peer.https;
 	r->loopback = peer.loopback;
-	r->headers = BUF(s->mem);
-	r->out = BUF(s->mem);
 	if (!r->method_name)
 		r->method_name = "";
 	if (!r->uri)
 		r->uri = "";
-	r->source = from;
-	r->read_body = read_body;
 	return r;
+}
+
+/* A client that dies, or lies about the length, sends another number of bytes than it declared. */
+static void
+read_body(struct req *r, struct visit *v)
+{
+	static const enum error errors[] = { [VISIT_TOO_LARGE] = ERR_TOO_LARGE, [VISIT_TOO_SLOW] = ERR_TOO_SLOW,
+		[VISIT_CROWDED] = ERR_TOO_BUSY };
+	int64_t declared = declared_length(&v->in, r->mem);
+
+	r->body = fcgi_body(&v->in);
+	r->body_size = v->in.body_n;
+	r->body_error = errors[v->fault];
+	if (!r->body_error && declared >= 0 && (size_t)declared != r->body_size)
+		r->body_error = ERR_INCOMPLETE_BODY;
 }
 
 /* A value that could begin another line is left out. */
@@ -162,8 +102,7 @@ add_header(struct buf *head, const char *name, const char *value)
 
 /*
  * lighttpd spools what it finds waiting for it beyond SPOOLED bytes, at the price of the whole request.  With less room in
- * the socket it never finds so much.  An answer that fits into neither would hold this worker until a slow client has
- * taken it: that one had better be spooled.
+ * the socket it never finds so much.  Of a longer answer it would take many turns: that one had better be spooled.
  */
 static void
 narrow(int fd, size_t n)
@@ -175,10 +114,11 @@ narrow(int fd, size_t n)
 }
 
 static void
-write_answer(FCGX_Request *f, struct req *r)
+write_answer(struct visit *v, struct req *r)
 {
 	struct buf head = BUF(r->mem);
 	bool bodiless = r->status == 204 || r->status == 304;
+	struct iovec parts[2];
 
 	buf_printf(&head, "Status: %d\r\n", r->status);
 	add_header(&head, "X-Request-Id", r->request_id);
@@ -196,71 +136,63 @@ write_answer(FCGX_Request *f, struct req *r)
 	add_header(&head, "X-Content-Type-Options", "nosniff");
 	buf_text(&head, buf_string(&r->headers));
 	buf_text(&head, "\r\n");
-	narrow(f->ipcFd, r->out.len);
-	FCGX_PutStr(head.text, (int)head.len, f->out);
-	if (!bodiless && strcmp(r->method_name, "HEAD"))
-		FCGX_PutStr(buf_string(&r->out), (int)r->out.len, f->out);
+	narrow(v->fd, r->out.len);
+	parts[0] = (struct iovec){ head.text, head.len };
+	parts[1] = (struct iovec){ r->out.text, r->out.len };
+	server_send(v, r->mem, parts, bodiless || !strcmp(r->method_name, "HEAD") ? 1 : 2);
 }
 
 /* A web server asks whether it may send a file. */
 static void
-answer_authorizer(const struct server *s, FCGX_Request *f)
+answer_authorizer(const struct api *a, struct visit *v)
 {
-	static const char *const answers[] = {
+	static char answers[][24] = {
 		[PLAY_FINE] = "Status: 200\r\n\r\n",
 		[PLAY_REFUSED] = "Status: 403\r\n\r\n",
 		[PLAY_EXPIRED] = "Status: 410\r\n\r\n",
 	};
-	const char *uri = FCGX_GetParam("REQUEST_URI", f->envp), *method = FCGX_GetParam("REQUEST_METHOD", f->envp), *file;
+	const char *uri = fcgi_param(&v->in, a->mem, "REQUEST_URI"), *file;
+	const char *method = fcgi_param(&v->in, a->mem, "REQUEST_METHOD");
 	enum play p = PLAY_REFUSED;
 	struct uuid media_id;
 
 	if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
-		p = play_check(s->conf, uri, moment_now(), &media_id, &file);
-	FCGX_PutS(answers[p], f->out);
+		p = play_check(a->conf, uri, moment_now(), &media_id, &file);
+	server_send(v, a->mem, &(struct iovec){ answers[p], strlen(answers[p]) }, 1);
 }
 
-/*
- * libfcgi ends a connection by waiting until the web server has closed its side, which costs a switch of processes for
- * every request.  That protects answers on TCP; on a unix socket what was written stays readable after close(), provided
- * that nothing unread is left on our side: so not for a body that was cut off.
- */
-static void
-finish(FCGX_Request *f, bool read_whole)
+static bool
+admit(struct visit *v, void *user)
 {
-	f->keepConnection = read_whole;
-	FCGX_Finish_r(f);
-	if (f->ipcFd >= 0)
-		close(f->ipcFd);
-	f->ipcFd = -1;
+	const struct api *a = user;
+	struct req *r = read_head(a, v);
+	int64_t declared = declared_length(&v->in, a->mem);
+	bool yes;
+
+	r->body_size = declared < 0 ? 0 : (size_t)declared;
+	yes = api_admit(r, &v->in.body_max);
+	v->known = yes && r->who != NULL;
+	if (!yes)
+		write_answer(v, r);
+	arena_reset(a->mem);
+	return yes;
 }
 
 static void
-serve(struct server *s)
+answer(struct visit *v, void *user)
 {
-	struct incoming from;
-	FCGX_Request f;
+	const struct api *a = user;
 	struct req *r;
-	int fd;
 
-	FCGX_Init();
-	FCGX_InitRequest(&f, -1, FCGI_FAIL_ACCEPT_ON_INTR);
-	while ((fd = listen_accept(SILENCE)) >= 0) {
-		f.ipcFd = fd;
-		f.keepConnection = 1;
-		if (FCGX_Accept_r(&f) < 0)
-			continue;
-		from = (struct incoming){ .f = &f, .max = s->max_body };
-		if (f.role == FCGI_AUTHORIZER) {
-			answer_authorizer(s, &f);
-		} else {
-			r = read_request(s, &from);
-			api_run(r);
-			write_answer(&f, r);
-		}
-		finish(&f, from.whole);
-		arena_reset(s->mem);
+	if (v->in.role == FCGI_AUTHORIZER) {
+		answer_authorizer(a, v);
+	} else {
+		r = read_head(a, v);
+		read_body(r, v);
+		api_run(r);
+		write_answer(v, r);
 	}
+	arena_reset(a->mem);
 }
 
 static void
@@ -308,7 +240,17 @@ int
 main(int argc, char **argv)
 {
 	static struct listen l = { .grace = GRACE };
-	struct server s;
+	struct api a;
+	struct server s = {
+		.waiting_max = 256, .bytes_max = 32u << 20,
+		.head_ms = 2000, .anonymous_ms = 2000,
+		.known_ms = 10000, .rate = 16384,
+		.silence_ms = 10000,
+		/* longer than web servers wait for a byte of a client, and more than any route takes */
+		.drain_ms = 25000, .drain_bytes = 12u << 20,
+		.stop_ms = GRACE * 1000 / 2,
+		.admit = admit, .answer = answer, .user = &a,
+	};
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -320,19 +262,18 @@ main(int argc, char **argv)
 		}
 	}
 	api_check();
-	s.conf = conf_load();
-	log_threshold_named(s.conf->log_level);
-	if (!store_open(s.conf)) {
-		perror(s.conf->data_dir);
+	a.conf = conf_load();
+	log_threshold_named(a.conf->log_level);
+	if (!store_open(a.conf)) {
+		perror(a.conf->data_dir);
 		return 71;
 	}
 	listen_start(&l, argv);
-	s.max_body = largest_body();
-	s.mem = arena_new(ARENA_LIMIT);
-	s.db = db_open(s.conf, DB_API);
-	db_use(s.db, s.mem);
-	serve(&s);
-	db_close(s.db);
-	arena_free(s.mem);
+	a.mem = arena_new(ARENA_LIMIT);
+	a.db = db_open(a.conf, DB_API);
+	db_use(a.db, a.mem);
+	server_run(&s);
+	db_close(a.db);
+	arena_free(a.mem);
 	return 0;
 }

@@ -165,7 +165,7 @@ version_now(struct req *r)
 static enum access
 no_object(struct req *r)
 {
-	refuse(r, ERR_NOT_FOUND, "There is no %s with this id.", r->kind->noun);
+	refuse(r, ERR_NOT_FOUND, NULL);
 	return ACCESS_REFUSED;
 }
 

@@ -187,8 +187,10 @@ operation_refuses(const struct route *route, enum error error)
 		return route->method != GET;
 	case ERR_NO_SPACE:
 		return fails_with(route, error);
-	case ERR_TOO_EXPENSIVE:
-		return (route->flags & LIST) != 0;
+	case ERR_TOO_SLOW:
+		return body;
+	case ERR_TOO_EXPENSIVE: case ERR_TOO_BUSY:
+		return route->scope != SCOPE_PUBLIC;
 	default:
 		return listed(route->codes, error_info(error)->code);
 	}

@@ -56,7 +56,6 @@ enum reach {
 };
 struct object {
 	const char *path;		/* up to and with its id, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}" */
-	const char *noun;		/* for sentences: "transcript" */
 	enum reach reach;
 	const struct record *record;	/* of r->object where the path ends with the id or with an action */
 	const struct record *head;	/* of r->object on routes to what lies below it (flag BELOW); NULL: record */
@@ -94,10 +93,8 @@ struct req {
 	bool https, loopback;
 	const char *body;
 	size_t body_size;
-	enum error body_error;			/* found while reading it: INCOMPLETE_BODY or TOO_LARGE; else ERR_NONE */
-	void (*read_body)(struct req *);	/* fills these three from the source; NULL: they are there already */
-	void *source;
-	int client_fd;				/* connection that the answer goes to; 0: not known */
+	enum error body_error;			/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, …; else ERR_NONE */
+	int client_fd;				/* connection of the request, so that somebody may see that it is gone; -1: none */
 
 	/* For handlers. */
 	struct arena *mem;
@@ -167,8 +164,13 @@ void event(struct req *, struct uuid media_id, const char *type, const char *dat
 /* "media.updated" with the JSON names of the members of the record whose bits are set. */
 void event_modified(struct req *, struct uuid media_id, const struct record *, uint64_t members);
 
-/* Answers one request: everything from route to rendered answer, but libfcgi.  Returns the status. */
+/* Answers one request: everything from route to rendered answer, but FastCGI.  Returns the status. */
 int api_run(struct req *);
+/*
+ * Looks at a request whose body is still to come, of r->body_size bytes or 0 when nobody knows: may it?  True: wait for at
+ * most *max bytes, then api_run().  False: it is answered, most often refused.
+ */
+bool api_admit(struct req *, size_t *max);
 /* Stops the program when a route or record has a hole.  Called once at start, and by tests. */
 void api_check(void);
 /* All routes, one after the other; NULL at the end. */

@@ -6,7 +6,7 @@
 #include "fcgi/req.h"
 
 const struct object transcript_object = {
-	.path = "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", .noun = "transcript", .reach = REACH_BELOW_MEDIA,
+	.path = "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", .reach = REACH_BELOW_MEDIA,
 	.record = &transcript_record,
 	.from = "FROM transcripts t JOIN media a ON a.id = t.media_id WHERE a.id = ? AND t.id = ?",
 };

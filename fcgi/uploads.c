@@ -83,7 +83,7 @@ static const struct record rules_record = RECORD("UploadRules", struct rules, ru
 
 /* Another principal's upload is not there, unless the caller is a SuperAdmin. */
 const struct object upload_object = {
-	.path = "/v2/uploads/{uploadId}", .noun = "upload", .reach = REACH_OWNER, .record = &upload_record,
+	.path = "/v2/uploads/{uploadId}", .reach = REACH_OWNER, .record = &upload_record,
 	.from = "FROM uploads t WHERE t.id = ?",
 };
 

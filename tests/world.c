@@ -241,6 +241,7 @@ call_req(struct world *w, struct req *r, const char *token, const char *method, 
 	r->mem = w->mem;
 	r->db = w->db;
 	r->conf = w->conf;
+	r->client_fd = r->client_fd > 0 ? r->client_fd : -1;
 	r->client = "127.0.0.1";
 	r->loopback = true;
 	api_run(r);
@@ -394,6 +395,6 @@ world_object(struct world *w, const struct object *o)
 			assert_int_equal(db_failure(w->db), DB_FINE);
 			return m;
 		}
-	fail_msg("tests/world.c cannot make a %s", o->noun);
+	fail_msg("tests/world.c cannot make what %s leads to", o->path);
 	return m;
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The connections of one FastCGI worker.  One request is answered at a time, and none is waited for: a worker takes only
+ * what is there as a whole.  A request whose body is still on its way, an answer that the web server does not take yet, and
+ * the rest of a body that was refused, are connections put aside in a poll set beside the listening socket.  So a client
+ * that is slow holds some memory for a while, and never a worker.
+ *
+ * The set is bounded in number, bytes and time.  When it is full the connection that has been there longest is answered and
+ * dropped: first those that only drain, then those of nobody known, then the others.
+ *
+ * A refused body is still read for a while (drained): a web server that finds its connection gone while it sends may never
+ * look at the answer.
+ */
+#ifndef CORE_SERVER_H
+#define CORE_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/fcgi.h"
+
+enum visit_fault { VISIT_FINE, VISIT_TOO_LARGE, VISIT_TOO_SLOW, VISIT_CROWDED };
+enum visit_stage { VISIT_READS, VISIT_WRITES, VISIT_DRAINS };
+
+/* One connection with its one request. */
+struct visit {
+	struct fcgi in;			/* head complete, or whole */
+	int fd;
+	enum visit_fault fault;		/* why it is answered before it is whole */
+	bool known;			/* set by admit(), besides in.body_max: the sender has shown who it is */
+
+	/* The server's own. */
+	enum visit_stage stage;
+	bool judged;			/* admit() has said yes */
+	int place;			/* in the set, -1: not there */
+	unsigned events;		/* that are waited for */
+	int64_t began, head_there, deadline;	/* ms */
+	unsigned char *rest;		/* of the answer */
+	size_t rest_at, rest_n, drained;
+};
+
+struct server {
+	int waiting_max;		/* connections put aside */
+	size_t bytes_max;		/* and what they may hold in all */
+	int head_ms;			/* for the head, which web servers send at once */
+	int anonymous_ms;		/* for the body of a sender who is not known */
+	int known_ms, rate;		/* of one who is: and a second more for each `rate` bytes */
+	int silence_ms;			/* without the web server taking anything of an answer */
+	int drain_ms;
+	size_t drain_bytes;
+	int stop_ms;			/* for all that is there when the worker is asked to end */
+
+	/* The head is there, the body is not: true to wait for it.  False: it is answered already. */
+	bool (*admit)(struct visit *, void *user);
+	/* Answers by server_send(). */
+	void (*answer)(struct visit *, void *user);
+	void *user;
+
+	/* Its own. */
+	int epoll, door, n;
+	int64_t stop_at;		/* ms; far away until the worker shall end */
+	struct visit **waiting, *spare;
+	struct epoll_event *happened;
+	int happened_n;
+};
+
+/* Serves the listening socket of core/listen.h.  Returns when the worker shall end and everything is answered. */
+void server_run(struct server *);
+
+/* Answers with the parts, one after the other.  They need not outlive the call. */
+void server_send(struct visit *, struct arena *, const struct iovec *parts, size_t n);
+
+#endif
