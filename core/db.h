@@ -76,14 +76,16 @@ struct page {
 	const char *sort;		/* "name" or "name:desc"; NULL: newest first */
 	const char *filter;		/* "type=video+name~cat" as received, decoded */
 	const char *after;		/* cursor of the previous answer's `next`; then `page` only counts */
-	int64_t total;			/* in: -1 = count; otherwise taken as it is.  out: rows in all pages */
+	int64_t total;			/* in: -1 = count; otherwise taken as it is.  out: rows in all pages, */
+	bool total_exact;		/* out: or 10,000, and there are more of them */
 	const char *next;		/* out: cursor of the following page, NULL at the end */
 	const char *fault, *fault_detail;	/* out: parameter at fault ("sort", "filter", "after"); nothing was read then */
 };
 /*
  * One page of the rows that `from` names (its WHERE is there, even if only "WHERE 1").  Adds filter, order and limit from
  * the record's own FILTER and SORT fields and ? marks, never a byte the client sent.  The id is always the last key, so
- * that following `next` is a range read at any depth; plain page numbers use OFFSET.
+ * that following `next` is a range read of the field's .key at any depth; plain page numbers use OFFSET.  At most 8
+ * conditions, 2 of them subqueries.
  */
 void *db_list(struct db *, const struct record *, const char *from, const struct arg *, struct page *, size_t *n);
 

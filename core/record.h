@@ -77,7 +77,8 @@ struct field {
 	const char *one_of;		/* allowed words, separated by blanks */
 	const char *json;		/* where the camelCase rule does not reach */
 	const char *sql;		/* an expression instead of t.<name> */
-	const char *where;		/* filter by this condition, which holds one ?, instead of comparing the column */
+	const char *where;		/* filter by this condition, each ? of it the value, instead of comparing the column */
+	const char *key;		/* of SORT: the index of what the list has in common, this column and the id */
 	const char *ops;		/* filter operators, e.g. "= !="; default: all that suit the kind */
 	const char *format;		/* OpenAPI format where the kind gives none: "uri", "email", … */
 	const struct record *of;	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format

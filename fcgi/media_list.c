@@ -14,9 +14,9 @@ static const struct record usage_record = RECORD("Usage", struct usage, usage_fi
 /* The rows of tenant and usage are one for all assets of a page, and cost next to nothing. */
 #define ASSETS(hint, state) "FROM media t " hint "JOIN tenants n ON n.id = t.tenant_id JOIN tenant_usage u ON " \
 	"u.tenant_id = t.tenant_id WHERE t.tenant_id = ? AND t.deleted_at " state
-#define LIVE ASSETS("", "= 0")
-#define DELETED ASSETS("", "> 0")
-/* Newest first: left alone, MariaDB walks the primary key, through the assets of all other tenants. */
+/* Left alone, MariaDB walks the primary key, through the assets of all other tenants, to have the newest first. */
+#define LIVE ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "= 0")
+#define DELETED ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "> 0")
 #define NEWEST ASSETS("FORCE INDEX (by_id) ", "= 0")
 #define IN_CHANNELS " AND EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND mc.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?))"
 enum { FEW = 8 };

@@ -584,9 +584,10 @@ put_schemas(struct document *d)
 
 	if (d->oauth)
 		want(d, &oauth_error_record, 0);
-	buf_text(&d->b, "\"schemas\":{\"Pagination\":{\"type\":\"object\",\"required\":[\"page\",\"perpage\",\"total\"],\"properties\":{"
+	buf_text(&d->b, "\"schemas\":{\"Pagination\":{\"type\":\"object\",\"required\":[\"page\",\"perpage\",\"total\",\"totalExact\"],\"properties\":{"
 	    "\"page\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"From 0\"},\"perpage\":{\"type\":\"integer\",\"description\":"
-	    "\"Items on a page\"},\"total\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Items on all pages\"}}}");
+	    "\"Items on a page\"},\"total\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Items on all pages\"},"
+	    "\"totalExact\":{\"type\":\"boolean\",\"description\":\"False: total is 10000, and there are more\"}}}");
 	put_failure_schemas(d);
 	for (i = 0; i < d->n; i++) {
 		buf_printf(&d->b, ",\"%s\":", record_schema_name(d->mem, d->schemas[i].record, d->schemas[i].on));

@@ -162,6 +162,7 @@ operation_refuses(const struct route *route, enum error error)
 
 	switch (error) {
 	case ERR_HTTPS_REQUIRED: case ERR_NOT_ACCEPTABLE: case ERR_INVALID: case ERR_INTERNAL: case ERR_UNAVAILABLE:
+	case ERR_TOO_EXPENSIVE:		/* as any statement may be that waits for a table */
 		return true;
 	case ERR_UNAUTHORIZED: case ERR_TOKEN_EXPIRED:
 		return route->scope != SCOPE_PUBLIC;
@@ -189,7 +190,7 @@ operation_refuses(const struct route *route, enum error error)
 		return fails_with(route, error);
 	case ERR_TOO_SLOW:
 		return body;
-	case ERR_TOO_EXPENSIVE: case ERR_TOO_BUSY:
+	case ERR_TOO_BUSY:
 		return route->scope != SCOPE_PUBLIC;
 	default:
 		return listed(route->codes, error_info(error)->code);

@@ -190,18 +190,21 @@ page_link(struct req *r, const char *rel, int64_t page, const char *after, bool 
 	buf_printf(&r->headers, ">; rel=\"%s\"", rel);
 }
 
+/* Behind the end the previous page is the last that is known to have something on it. */
 static void
-page_links(struct req *r)
+page_links(struct req *r, size_t n)
 {
 	struct page *p = &r->page;
+	int64_t last = p->total > 0 ? (p->total - 1) / p->perpage : 0;
+	bool behind = p->page > last && (p->total_exact || n == 0);
 
 	page_link(r, "first", 0, NULL, true);
 	if (p->page > 0)
-		page_link(r, "prev", p->page - 1, NULL, false);
+		page_link(r, "prev", behind ? last : p->page - 1, NULL, false);
 	if (p->next != NULL)
 		page_link(r, "next", p->page + 1, p->next, false);
-	if (p->total >= 0)
-		page_link(r, "last", p->total > 0 ? (p->total - 1) / p->perpage : 0, NULL, false);
+	if (p->total_exact)
+		page_link(r, "last", last, NULL, false);
 	buf_text(&r->headers, "\r\n");
 }
 
@@ -216,6 +219,7 @@ page_cut(struct req *r, size_t total, size_t *n)
 		p->fault_detail = "this list does not take it: it is whole, and in an order of its own";
 	}
 	p->total = (int64_t)total;
+	p->total_exact = true;
 	*n = total - first < (size_t)p->perpage ? total - first : (size_t)p->perpage;
 	return first;
 }
@@ -238,9 +242,9 @@ reply_list(struct req *r, const struct record *record, const void *rows, size_t 
 			buf_char(&r->out, ',');
 		record_render(&r->out, record, (const char *)rows + i * record->size, true);
 	}
-	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld}}", (long long)p->page,
-	    (long long)p->perpage, (long long)p->total);
-	page_links(r);
+	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld,\"totalExact\":%s}}", (long long)p->page,
+	    (long long)p->perpage, (long long)p->total, p->total_exact ? "true" : "false");
+	page_links(r, n);
 	return 200;
 }
 

@@ -38,18 +38,18 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, tenant_id, .on = SERVER | HIDDEN, .doc = "Its tenant"),
 	FIELD(struct upload, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
 	FIELD(struct upload, principal_name, .on = SERVER | HIDDEN, .doc = "Name of who made it"),
-	FIELD(struct upload, file_name, .on = SERVER | FILTER | SORT, .required = true, .doc = "Name of the file, a label only"),
+	FIELD(struct upload, file_name, .on = SERVER | FILTER, .required = true, .doc = "Name of the file, a label only"),
 	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put", .doc = "How the bytes come"),
-	FIELD(struct upload, file_size, .on = SERVER | SORT, .doc = "Bytes as declared"),
+	FIELD(struct upload, file_size, .on = SERVER, .doc = "Bytes as declared"),
 	FIELD(struct upload, transcript_language_codes, .on = SERVER, .doc = "Languages to transcribe"),
-	FIELD(struct upload, status, .on = SERVER | FILTER | SORT, .required = true,
+	FIELD(struct upload, status, .on = SERVER | FILTER, .required = true,
 	    .one_of = "waiting uploading uploaded completing completed cancelled errored timedOut", .doc = "State"),
-	FIELD(struct upload, received_bytes, .on = SORT, .required = true, .doc = "Bytes that have arrived; brought up to date every few seconds"),
+	FIELD(struct upload, received_bytes, .required = true, .doc = "Bytes that have arrived; brought up to date every few seconds"),
 	FIELD(struct upload, mime_type, .doc = "What the content is, once it has arrived"),
 	FIELD(struct upload, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "SHA-256 of what has arrived, in hex"),
 	FIELD(struct upload, error, .on = OMIT_NULL, .of = &job_error_record, .doc = "Why it is errored"),
 	FIELD(struct upload, media_id, .doc = "The asset it became"),
-	FIELD(struct upload, expires_at, .on = SERVER | SORT, .required = true, .doc = "Then it is dropped; received bytes push it back"),
+	FIELD(struct upload, expires_at, .on = SERVER, .required = true, .doc = "Then it is dropped; received bytes push it back"),
 	FIELD(struct upload, input, .on = COMPUTED | OMIT_NULL | DETAIL, .of = &upload_input_record, .doc = "Where the bytes go; shown once, when the upload is made"),
 	FIELD(struct upload, version, .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 	FIELD(struct upload, created_at, .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
@@ -148,8 +148,11 @@ uploads_list(struct req *r)
 	struct upload *rows;
 	size_t n;
 
-	rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND (? OR t.principal_id = ?)",
-	    ARGS(ID(r->who->tenant_id), INT(r->who->is_super_admin), ID(r->who->id)), &r->page, &n);
+	if (r->who->is_super_admin)
+		rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(r->who->tenant_id)), &r->page, &n);
+	else
+		rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND t.principal_id = ?",
+		    ARGS(ID(r->who->tenant_id), ID(r->who->id)), &r->page, &n);
 	return reply_list(r, &upload_record, rows, n);
 }
 

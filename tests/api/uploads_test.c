@@ -439,9 +439,9 @@ the_list_is_filtered_and_sorted(void **state)
 	new_upload_as(w, w->token, "{\"fileName\":\"b.mp4\"}");
 	new_upload_as(w, w->token, "{\"fileName\":\"a.mp4\"}");
 	complete(w, uploaded(w), "{}");
-	r = call(w, "GET", "/v2/uploads?filter=status=waiting&sort=fileName", NULL);
+	r = call(w, "GET", "/v2/uploads?filter=status=waiting&sort=createdAt:asc", NULL);
 	assert_string_equal(text(w, r, "pagination.total"), "2");
-	assert_string_equal(text(w, r, "data.0.fileName"), "a.mp4");
+	assert_string_equal(text(w, r, "data.0.fileName"), "b.mp4");
 	r = call(w, "GET", "/v2/uploads?filter=fileName~b.m", NULL);
 	assert_string_equal(text(w, r, "data.0.fileName"), "b.mp4");
 	assert_int_equal(call(w, "GET", "/v2/uploads?filter=ticketHash=1", NULL)->status, 422);
