@@ -920,10 +920,12 @@ end_query(struct db *db)
 void
 db_watch(struct db *db, int client)
 {
-	if (client < 0 && db->client >= 0 && watch_cut() != CUT_NONE)
-		end_query(db);
+	bool cut = db->client >= 0 && watch_cut() != CUT_NONE;
+
 	watch_end();
 	db->client = client;
+	if (cut)
+		end_query(db);
 }
 
 const char *

@@ -101,7 +101,9 @@ int
 world_close(void **state)
 {
 	(void)state;
-	if (ground.conf != NULL)
+	db_close(ground.db);
+	ground.db = ground.conf != NULL ? db_open(ground.conf, DB_ADMIN) : NULL;
+	if (ground.db != NULL)
 		db_script(ground.db, arena_printf(ground.mem, "DROP DATABASE IF EXISTS %s", ground.conf->db_name));
 	db_close(ground.db);
 	if (ground.dir[0] != '\0' && system(arena_printf(ground.mem, "rm -rf %s", ground.dir)) != 0)
