@@ -40,7 +40,7 @@ must(bool fine, const char *what)
 static void
 figure(const char *what, double measured, double bar)
 {
-	printf("figure\t%s\t%.2f\t<= %.2f\t%s\n", what, measured, bar, measured <= bar ? "ok" : "fail");
+	printf("figure\t%s\t%.2f\t<= %.2f\t%s\n", what, measured, bar, measured <= bar ? "pass" : "fail");
 }
 
 /* The same sizes, rates, segments and files; the HLS muxer writes the playlists. */

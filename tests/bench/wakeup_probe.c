@@ -45,7 +45,8 @@ once(struct runners *t, int i)
 int
 main(void)
 {
-	int64_t us[COUNT], i, p50, p95;
+	const char *wanted = getenv("BENCH_JOBS");
+	int64_t us[COUNT], i, n = wanted != NULL && atoi(wanted) > 0 && atoi(wanted) < COUNT ? atoi(wanted) : COUNT, p50, p95;
 	struct runners *t;
 	void *state = NULL;
 
@@ -57,13 +58,13 @@ main(void)
 	runner_start(t);
 	for (i = 0; i < WARM; i++)
 		once(t, (int)i);
-	for (i = 0; i < COUNT; i++)
+	for (i = 0; i < n; i++)
 		us[i] = once(t, (int)(WARM + i));
-	qsort(us, COUNT, sizeof(us[0]), by_size);
-	p50 = us[COUNT / 2];
-	p95 = us[COUNT * 95 / 100];
+	qsort(us, (size_t)n, sizeof(us[0]), by_size);
+	p50 = us[n / 2];
+	p95 = us[n * 95 / 100];
 	printf("figure\tCOMMIT to job started, p50\t%.2f ms\t<= 5 ms\t%s\n", (double)p50 / 1000,
-	    p50 <= BAR_US ? "ok" : "fail");
-	printf("figure\tCOMMIT to job started, p95\t%.2f ms\t-\tok\n", (double)p95 / 1000);
+	    p50 <= BAR_US ? "pass" : "fail");
+	printf("figure\tCOMMIT to job started, p95\t%.2f ms\t-\t\n", (double)p95 / 1000);
 	return runners_teardown(&state) != 0 || world_close(&state) != 0;
 }
