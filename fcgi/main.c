@@ -142,7 +142,23 @@ write_answer(struct visit *v, struct req *r)
 	server_send(v, r->mem, parts, bodiless || !strcmp(r->method_name, "HEAD") ? 1 : 2);
 }
 
-/* A web server asks whether it may send a file. */
+/* The address of an upload, with a ticket that fits: a server that spools asks before it takes the bytes. */
+static bool
+ticket_fits(const struct api *a, const char *uri)
+{
+	const char *ticket = strstr(uri, "?ticket=");
+	struct uuid id;
+
+	if (!ticket || !uuid_parse(arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), &id))
+		return false;
+	ticket += 8;
+	db_use(a->db, a->mem);
+	db_forgive(a->db);
+	return db_number(a->db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND ticket_hash = UNHEX(SHA2(?, 256))",
+	    ARGS(ID(id), STR(arena_copy_n(a->mem, ticket, strcspn(ticket, "&")))), 0) > 0;
+}
+
+/* A web server asks whether it may send a file, or receive one. */
 static void
 answer_authorizer(const struct api *a, struct visit *v)
 {
@@ -156,7 +172,9 @@ answer_authorizer(const struct api *a, struct visit *v)
 	enum play p = PLAY_REFUSED;
 	struct uuid media_id;
 
-	if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
+	if (uri && !strncmp(uri, "/upload/", 8))
+		p = ticket_fits(a, uri) ? PLAY_FINE : PLAY_REFUSED;
+	else if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
 		p = play_check(a->conf, uri, moment_now(), &media_id, &file);
 	server_send(v, a->mem, &(struct iovec){ answers[p], strlen(answers[p]) }, 1);
 }
