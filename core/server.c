@@ -18,6 +18,7 @@ enum {
 	EVENTS = 64,
 	HEAD_PATIENCE = 20,	/* ms that a worker waits itself: for the head, which comes from the web server alone, */
 	BODY_PATIENCE = 2,	/* and for a body that comes with it, but in pieces */
+	CROWD = 8,		/* put aside, and nobody gets that moment */
 	VECTORS = 512,		/* in one sendmsg() */
 	STOP_DRAIN = 2000,	/* ms to drain when asked to end */
 };
@@ -291,7 +292,7 @@ take_bytes(struct visit *v)
 
 /* A web server sends in pieces what it has.  Those on their way are worth a moment, which no client can make longer. */
 static bool
-wait_moment(struct visit *v)
+wait_moment(const struct server *s, struct visit *v)
 {
 	struct pollfd p = { .fd = v->fd, .events = POLLIN };
 	int64_t now = now_ms(), until = v->began + HEAD_PATIENCE;
@@ -299,7 +300,7 @@ wait_moment(struct visit *v)
 	if (v->in.state == FCGI_HEAD_COMPLETE) {
 		if (v->head_there == 0)
 			v->head_there = now;
-		until = v->head_there + BODY_PATIENCE;
+		until = s->n < CROWD ? v->head_there + BODY_PATIENCE : 0;
 	}
 	return until > now && poll(&p, 1, (int)(until - now)) > 0;
 }
@@ -311,7 +312,7 @@ receive(struct server *s, int fd)
 	struct visit *v = visit_new(s, fd);
 
 	while (v->in.state <= FCGI_HEAD_COMPLETE)
-		if (!take_bytes(v) && (v->in.state == FCGI_BROKEN || !wait_moment(v)))
+		if (!take_bytes(v) && (v->in.state == FCGI_BROKEN || !wait_moment(s, v)))
 			break;
 	judge(s, v);
 }

@@ -187,7 +187,7 @@ stack_apache() {
 		[ -z "$user" ] || printf 'User %s\nGroup %s\n' "$user" "$user"
 		printf '%s\n' "ServerName localhost" "ServerRoot \"$stack\"" "PidFile \"$stack/run/apache.pid\"" \
 			"DefaultRuntimeDir \"$stack/run\"" "ErrorLog \"$stack/log/apache-main.log\"" "Listen 127.0.0.1:$port" \
-			'TypesConfig /etc/mime.types' 'ServerLimit 4' 'ThreadsPerChild 32' 'MaxRequestWorkers 128'
+			'TypesConfig /etc/mime.types' 'ServerLimit 5' 'ThreadsPerChild 64' 'MaxRequestWorkers 320'
 		stack_fill "apache-$1.conf"
 	} >"$stack/conf/apache.conf"
 	stack_fill play-apache.lua >"$stack/conf/play-apache.lua"
