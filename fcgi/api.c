@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/job.h"
+#include "core/load.h"
 #include "core/log.h"
 #include "fcgi/access.h"
 
@@ -608,6 +609,20 @@ is_whole(struct req *r)
 	return false;
 }
 
+/* One tenant does not get all workers for slow requests. */
+static void
+run_in_turn(struct req *r)
+{
+	if (r->who == NULL || load_enter(r->who->tenant_id)) {
+		run(r);
+		load_leave();
+		return;
+	}
+	r->retry_after = 1;
+	refuse(r, ERR_TOO_BUSY, "Too many slow requests of yours are running. Wait for them, send fewer at a time, or make them "
+	    "cheaper: fewer conditions in a filter, smaller pages.");
+}
+
 /* What can be decided without the body.  False when it is answered by that. */
 static bool
 begin(struct req *r)
@@ -650,7 +665,7 @@ int
 api_run(struct req *r)
 {
 	if (begin(r) && decode(r))
-		run(r);
+		run_in_turn(r);
 	end(r);
 	return r->status;
 }

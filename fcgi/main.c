@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "core/listen.h"
+#include "core/load.h"
 #include "core/log.h"
 #include "core/peer.h"
 #include "core/play.h"
@@ -287,10 +288,12 @@ main(int argc, char **argv)
 		return 71;
 	}
 	listen_start(&l, argv);
+	load_open(a.conf->run_dir);
 	a.mem = arena_new(ARENA_LIMIT);
 	a.db = db_open(a.conf, DB_API);
 	db_use(a.db, a.mem);
 	server_run(&s);
+	load_close();
 	db_close(a.db);
 	arena_free(a.mem);
 	return 0;

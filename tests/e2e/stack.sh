@@ -177,7 +177,7 @@ stack_apache() {
 	# Apache refuses to serve as root; the files of the trial are then given to its account.
 	if [ "$(id -u)" = 0 ]; then
 		user=www-data
-		chmod 666 "$stack"/run/*.sock
+		chmod 666 "$stack"/run/*.sock "$stack/run/load"
 		[ "$1" != fcgid ] || chown -R www-data "$stack/data" "$stack/run/fcgid" "$stack/log"
 	fi
 	{

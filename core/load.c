@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The shared table of what workers are busy with.  Nothing is locked: a count that is off by one does no harm. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/load.h"
+#include "core/log.h"
+
+enum {
+	SLOTS = 512,
+	DEBTS = 256,
+	SHARE = 4,		/* one of so many workers for the slow requests of a tenant */
+	SLOW = 50,		/* ms */
+	LONGEST = 120000,	/* ms; what seems to run for longer belongs to a process that was killed */
+	DEBT_FREE = 2000,	/* ms that a tenant's slow requests may have used beyond its share */
+	DEBT_MAX = 10000,
+};
+
+struct slot {
+	alignas(64) _Atomic int32_t pid;	/* 0: free */
+	_Atomic int64_t since;			/* ms; 0: idle */
+	_Atomic uint64_t tenant;
+};
+
+/* Of one tenant, or of two that share a place: then both may be held to their share for a while. */
+struct debt {
+	_Atomic uint64_t tenant;
+	_Atomic int64_t ms, at;
+};
+
+/* Another layout needs another name of the file. */
+struct load {
+	_Atomic int32_t used;			/* slots from here on were never taken */
+	struct slot slots[SLOTS];
+	struct debt debts[DEBTS];
+};
+
+static struct load *load;
+static struct slot *own;
+
+static int64_t
+now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Ids begin with a time and end at random. */
+static uint64_t
+key(const struct uuid *id)
+{
+	uint64_t half[2];
+
+	memcpy(half, id, sizeof(half));
+	return half[0] ^ half[1];
+}
+
+static struct load *
+map(const char *run_dir)
+{
+	char path[4096];
+	struct stat st;
+	void *p = MAP_FAILED;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/load", run_dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
+	if (fd >= 0 && !fstat(fd, &st) &&
+	    (st.st_size >= (off_t)sizeof(struct load) || !ftruncate(fd, sizeof(struct load))))
+		p = mmap(NULL, sizeof(struct load), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		log_text(LOG_LEVEL_WARN, "load", "%s: %s", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void
+take_slot(int i)
+{
+	int32_t n = load->used;
+
+	own = &load->slots[i];
+	own->since = 0;
+	while (n <= i && !atomic_compare_exchange_weak(&load->used, &n, i + 1))
+		continue;
+}
+
+void
+load_open(const char *run_dir)
+{
+	int i;
+
+	if (load == NULL)
+		load = map(run_dir);
+	if (own != NULL && own->pid != (int32_t)getpid())	/* our parent's */
+		own = NULL;
+	for (i = 0; load != NULL && i < SLOTS; i++) {
+		_Atomic int32_t *at = &load->slots[i].pid;
+		int32_t pid = *at;
+
+		if (pid != 0 && kill(pid, 0) && errno == ESRCH && atomic_compare_exchange_strong(at, &pid, 0))
+			pid = 0;
+		if (own == NULL && pid == 0 && atomic_compare_exchange_strong(at, &pid, (int32_t)getpid()))
+			take_slot(i);
+	}
+}
+
+void
+load_close(void)
+{
+	if (own != NULL)
+		own->pid = 0;
+	if (load != NULL)
+		munmap(load, sizeof(*load));
+	own = NULL;
+	load = NULL;
+}
+
+/* It goes down by as much as the tenant's share could have used meanwhile. */
+static int64_t
+debt_now(const struct debt *d, int64_t now, int share)
+{
+	int64_t paid = (now - d->at) * share;
+
+	return now < d->at || paid > d->ms ? 0 : d->ms - paid;
+}
+
+static void
+add_debt(uint64_t tenant, int64_t now, int64_t ms, int share)
+{
+	struct debt *d = &load->debts[tenant % DEBTS];
+	int64_t sum = (d->tenant == tenant ? debt_now(d, now, share) : 0) + ms;
+
+	d->tenant = tenant;
+	d->ms = sum < DEBT_MAX ? sum : DEBT_MAX;
+	d->at = now;
+}
+
+static int
+share_of(int workers)
+{
+	return workers / SHARE > 1 ? workers / SHARE : 1;
+}
+
+static int
+count_workers(void)
+{
+	int i, n = 0, used = load->used < SLOTS ? load->used : SLOTS;
+
+	for (i = 0; i < used; i++)
+		n += load->slots[i].pid != 0;
+	return n;
+}
+
+bool
+load_enter(struct uuid tenant_id)
+{
+	uint64_t tenant = key(&tenant_id);
+	int64_t now = now_ms();
+	int i, used, workers = 0, running = 0, slow = 0, share;
+	const struct debt *d;
+
+	if (own == NULL)
+		return true;
+	used = load->used < SLOTS ? load->used : SLOTS;
+	for (i = 0; i < used; i++) {
+		const struct slot *s = &load->slots[i];
+		int64_t since = s->since;
+
+		workers += s->pid != 0;
+		if (s->pid == 0 || since == 0 || s->tenant != tenant || now - since > LONGEST)
+			continue;
+		running++;
+		slow += now - since > SLOW;
+	}
+	share = share_of(workers);
+	d = &load->debts[tenant % DEBTS];
+	if (slow >= share || (running >= share && d->tenant == tenant && debt_now(d, now, share) > DEBT_FREE))
+		return false;
+	own->tenant = tenant;
+	own->since = now;
+	return true;
+}
+
+void
+load_leave(void)
+{
+	int64_t since = own == NULL ? 0 : own->since, now;
+
+	if (since == 0)
+		return;
+	own->since = 0;
+	now = now_ms();
+	if (now - since > SLOW)
+		add_debt(own->tenant, now, now - since, share_of(count_workers()));
+}
