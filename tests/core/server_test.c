@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One worker, a child of ours, and several web servers that take their time. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/listen.h"
+#include "core/server.h"
+
+enum { LARGE = 3 << 20 };
+
+static char dir[] = "/tmp/kinothek-server-XXXXXX", path[64];
+static struct arena *mem;
+static pid_t worker;
+
+/* The worker: paths are words.  "known" has shown who it is, "no" is refused by its head, "large" gets much. */
+static const char *
+word(const struct visit *v)
+{
+	const char *uri = fcgi_param(&v->in, mem, "REQUEST_URI");
+
+	return uri != NULL ? uri : "";
+}
+
+static void
+say(struct visit *v, const char *what, size_t zeros)
+{
+	struct iovec parts[] = { { arena_copy(mem, what), strlen(what) }, { arena_alloc(mem, zeros), zeros } };
+
+	server_send(v, mem, parts, 2);
+	arena_reset(mem);
+}
+
+static bool
+admit(struct visit *v, void *user)
+{
+	v->in.body_max = 1000;
+	v->known = strcmp(word(v), "known") == 0;
+	if (strcmp(word(v), "no") == 0) {
+		say(v, "refused", 0);
+		return false;
+	}
+	arena_reset(mem);
+	return true;
+}
+
+static void
+answer(struct visit *v, void *user)
+{
+	static const char *const faults[] = { "fine", "too large", "too slow", "crowded" };
+
+	say(v, faults[v->fault], strcmp(word(v), "large") == 0 ? LARGE : 0);
+}
+
+static void
+serve(void)
+{
+	static struct listen l;
+	static char *argv[] = { NULL };
+	struct server s = { .waiting_max = 4, .bytes_max = 8 << 20, .head_ms = 300, .anonymous_ms = 500,
+	    .known_ms = 3000, .rate = 16384, .silence_ms = 3000, .drain_ms = 3000, .drain_bytes = 1 << 20, .stop_ms = 2000, .admit = admit, .answer = answer };
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	listen_start(&l, argv);
+	mem = arena_new(64 << 20);
+	server_run(&s);
+	arena_free(mem);
+	_exit(0);
+}
+
+static int
+setup(void **state)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	unlink(path);
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) != 0 || listen(fd, 64) != 0)
+		return -1;
+	worker = fork();
+	if (worker == 0) {
+		dup2(fd, 0);
+		close(fd);
+		serve();
+	}
+	close(fd);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	kill(worker, SIGKILL);
+	waitpid(worker, NULL, 0);
+	return 0;
+}
+
+/* The web server. */
+static size_t
+put(unsigned char *p, int type, const void *content, size_t n)
+{
+	const unsigned char header[8] = { 1, (unsigned char)type, 0, 1, (unsigned char)(n >> 8), (unsigned char)n };
+
+	memcpy(p, header, 8);
+	memcpy(p + 8, content, n);
+	return 8 + n;
+}
+
+static int
+dial(void)
+{
+	struct timeval limit = { .tv_sec = 10 };
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	assert_int_equal(connect(fd, (struct sockaddr *)&a, sizeof(a)), 0);
+	return fd;
+}
+
+/* A head, and of the body a byte or the whole. */
+static int
+ask(const char *what, bool whole)
+{
+	unsigned char b[256], pair[64] = { 11, (unsigned char)strlen(what) };
+	size_t n = put(b, 1, "\0\1\0\0\0\0\0\0", 8);
+	int fd = dial();
+
+	memcpy(pair + 2, "REQUEST_URI", 11);
+	memcpy(pair + 13, what, strlen(what));
+	n += put(b + n, 4, pair, 13 + strlen(what));
+	n += put(b + n, 4, "", 0);
+	n += put(b + n, 5, "x", 1);
+	if (whole)
+		n += put(b + n, 5, "", 0);
+	assert_int_equal(write(fd, b, n), n);
+	return fd;
+}
+
+static void
+end_body(int fd)
+{
+	assert_int_equal(write(fd, "\1\5\0\1\0\0\0\0", 8), 8);
+}
+
+/* The text of an answer, without what follows a NUL, and how long it is.  "" for a connection that just ends. */
+static size_t
+hear(int fd, char text[32])
+{
+	static unsigned char b[LARGE + 100000];
+	size_t n = 0, at, length = 0, content;
+	ssize_t got;
+
+	while ((n < 16 || b[n - 15] != 3 || b[n - 11] != 8) && (got = read(fd, b + n, sizeof(b) - n)) > 0)
+		n += (size_t)got;
+	memset(text, 0, 32);
+	for (at = 0; at + 8 <= n && b[at + 1] == 6; at += 8 + content) {
+		content = (size_t)b[at + 4] << 8 | b[at + 5];
+		if (length == 0)
+			memcpy(text, b + at + 8, content < 31 ? content : 31);
+		length += content;
+	}
+	close(fd);
+	return length;
+}
+
+static void
+expect(int fd, const char *text)
+{
+	char got[32];
+
+	hear(fd, got);
+	assert_string_equal(got, text);
+}
+
+static void
+a_request_is_answered_while_bodies_are_on_their_way(void **state)
+{
+	int slow[3], i;
+
+	for (i = 0; i < 3; i++)
+		slow[i] = ask("known", false);
+	for (i = 0; i < 20; i++)
+		expect(ask("quick", true), "fine");
+	for (i = 0; i < 3; i++) {
+		end_body(slow[i]);
+		expect(slow[i], "fine");
+	}
+}
+
+static void
+who_is_refused_hears_so_however_much_it_sends(void **state)
+{
+	static const char much[60000];
+	static unsigned char b[65536];
+	int fd = ask("no", false), i;
+	size_t n = put(b, 5, much, sizeof(much));
+
+	usleep(50000);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(send(fd, b, n, MSG_NOSIGNAL), n);
+	expect(fd, "refused");
+}
+
+static void
+a_body_that_grows_too_large_is_refused(void **state)
+{
+	static const char much[2000];
+	unsigned char b[4096];
+	int fd = ask("known", false);
+	size_t n = put(b, 5, much, sizeof(much));
+
+	assert_int_equal(write(fd, b, n), n);
+	expect(fd, "too large");
+}
+
+static void
+who_is_not_known_has_less_time(void **state)
+{
+	int nobody = ask("nobody", false), known = ask("known", false), head = dial();
+	char text[32];
+
+	assert_int_equal(write(head, "\1\1\0\1", 4), 4);
+	usleep(900000);
+	assert_int_equal(recv(nobody, text, 8, MSG_DONTWAIT), 8);
+	assert_int_equal(recv(head, text, 8, MSG_DONTWAIT), 0);
+	close(nobody);
+	close(head);
+	end_body(known);
+	expect(known, "fine");
+}
+
+static void
+when_it_is_full_the_oldest_nobody_goes_first(void **state)
+{
+	int known = ask("known", false), first, second, third, more[4], i;
+
+	usleep(20000);
+	first = ask("nobody", false);
+	usleep(20000);
+	second = ask("nobody", false);
+	usleep(20000);
+	third = ask("known", false);
+	usleep(20000);
+	more[0] = ask("known", false);
+	expect(first, "crowded");
+	more[1] = ask("known", false);
+	expect(second, "crowded");
+	more[2] = ask("known", false);
+	expect(known, "crowded");
+	end_body(third);
+	expect(third, "fine");
+	for (i = 0; i < 3; i++) {
+		end_body(more[i]);
+		expect(more[i], "fine");
+	}
+}
+
+static void
+an_answer_that_is_not_taken_holds_nobody(void **state)
+{
+	int large = ask("large", true), i;
+	char text[32];
+
+	usleep(50000);
+	for (i = 0; i < 20; i++)
+		expect(ask("quick", true), "fine");
+	assert_int_equal(hear(large, text), 4 + LARGE);
+}
+
+static void
+a_client_that_goes_leaves_nothing_behind(void **state)
+{
+	int i;
+
+	for (i = 0; i < 50; i++)
+		close(ask(i % 2 ? "known" : "large", i % 2 == 0));
+	expect(ask("quick", true), "fine");
+}
+
+static void
+a_worker_that_shall_end_answers_what_it_has_begun(void **state)
+{
+	int known = ask("known", false), large = ask("large", true), status;
+	char text[32];
+
+	usleep(100000);
+	kill(worker, SIGTERM);
+	usleep(100000);
+	end_body(known);
+	expect(known, "fine");
+	assert_int_equal(hear(large, text), 4 + LARGE);
+	assert_int_equal(waitpid(worker, &status, 0), worker);
+	assert_int_equal(status, 0);
+}
+
+static void
+a_worker_that_has_nothing_ends_at_once(void **state)
+{
+	int status;
+
+	expect(ask("quick", true), "fine");
+	kill(worker, SIGTERM);
+	assert_int_equal(waitpid(worker, &status, 0), worker);
+	assert_int_equal(status, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_request_is_answered_while_bodies_are_on_their_way, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_is_refused_hears_so_however_much_it_sends, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_body_that_grows_too_large_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_is_not_known_has_less_time, setup, teardown),
+		cmocka_unit_test_setup_teardown(when_it_is_full_the_oldest_nobody_goes_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_answer_that_is_not_taken_holds_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_client_that_goes_leaves_nothing_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_worker_that_shall_end_answers_what_it_has_begun, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_worker_that_has_nothing_ends_at_once, setup, teardown),
+	};
+	int failed;
+
+	alarm(60);
+	if (mkdtemp(dir) == NULL)
+		return 1;
+	snprintf(path, sizeof(path), "%s/s.sock", dir);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	rmdir(dir);
+	return failed;
+}
