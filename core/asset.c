@@ -361,6 +361,12 @@ usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
 	    "VALUES(storage_used)", ARGS(ID(tenant_id), INT(media), INT(bytes)));
 }
 
+int64_t
+asset_bytes(struct db *db, struct uuid media_id)
+{
+	return db_number(db, "SELECT file_size + custom_thumbnail_size FROM media WHERE id = ?", ARGS(ID(media_id)), 0);
+}
+
 struct uuid
 ingest_start(struct db *db, struct uuid tenant_id, struct uuid media_id)
 {

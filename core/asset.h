@@ -64,6 +64,9 @@ void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const c
  * its transaction, so that it is held for moments. */
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
 
+/* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnail that a client has set. */
+int64_t asset_bytes(struct db *, struct uuid media_id);
+
 /* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the job. */
 struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);
 

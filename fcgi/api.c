@@ -472,6 +472,7 @@ clear_answer(struct req *r)
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
 	r->faults.n = r->input_faults;
+	r->committed = NULL;
 	add_cors(r);
 }
 
@@ -512,10 +513,10 @@ run_once(struct req *r)
 		db_begin(r->db);
 	fresh = load_and_run(r);
 	if (writes(r->route) && db_failure(r->db) == DB_FINE) {
-		if (r->refused || !fresh)
+		if (r->refused || !fresh || r->work != NULL)
 			db_rollback(r->db);
-		else
-			db_commit(r->db);
+		else if (db_commit(r->db) && r->committed != NULL)
+			r->committed(r);
 	}
 	if (db_failure(r->db) == DB_FINE)
 		return fresh ? DONE : OLD_AUDIENCE;
@@ -571,11 +572,34 @@ refuse_by_db(struct req *r)
 	db_forgive(r->db);
 }
 
+int
+aside(struct req *r, void *(*work)(struct req *))
+{
+	r->work = work;
+	return 0;
+}
+
+/* What a handler has put aside; then the handler once more. */
+static void
+run_aside(struct req *r)
+{
+	void *(*work)(struct req *) = r->work;
+
+	r->work = NULL;
+	if (work == NULL || db_failure(r->db) != DB_FINE)
+		return;
+	clear_answer(r);
+	r->made = work(r);
+	if (r->made != NULL)
+		run_until_done(r);
+}
+
 static void
 run(struct req *r)
 {
 	db_watch(r->db, r->client_fd > 0 ? r->client_fd : -1);
 	run_until_done(r);
+	run_aside(r);
 	db_watch(r->db, -1);
 	if (db_failure(r->db) != DB_FINE) {
 		refuse_by_db(r);

@@ -40,6 +40,7 @@ media_delete(struct req *r)
 	const struct deletion *in = r->in;
 	const struct media *m = r->object;
 	bool was_there = m->deleted_at.ms == 0;
+	int64_t bytes = in->permanent ? asset_bytes(r->db, m->id) : 0;
 
 	if (!in->permanent && !was_there)
 		return refuse(r, ERR_ALREADY_DELETED, NULL);
@@ -50,7 +51,7 @@ media_delete(struct req *r)
 		    ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
 	event(r, m->id, "media.deleted", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, m->id),
 	    in->permanent ? "true" : "false"));
-	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, in->permanent ? -m->file_size : 0);
+	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);
 	return reply_deleted(r, m->id, in->permanent);
 }
 

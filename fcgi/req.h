@@ -122,6 +122,8 @@ struct req {
 	struct buf headers;			/* further lines, CRLF each */
 	struct buf out;
 	bool refused;				/* then nothing is committed */
+	void (*committed)(struct req *);	/* set by a handler: called once, when its transaction is committed */
+	void *(*work)(struct req *), *made;	/* aside() */
 	struct faults faults;
 	int input_faults;			/* how many of them decoding has found */
 
@@ -163,6 +165,13 @@ void fault(struct req *, const char *pointer, const char *code, const char *form
 void event(struct req *, struct uuid media_id, const char *type, const char *data);
 /* "media.updated" with the JSON names of the members of the record whose bits are set. */
 void event_modified(struct req *, struct uuid media_id, const struct record *, uint64_t members);
+
+/*
+ * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction ends
+ * without effect, `work` is called outside of any, and the handler runs again, with what `work` returned in r->made.  NULL:
+ * it has refused.
+ */
+int aside(struct req *, void *(*work)(struct req *));
 
 /* Answers one request: everything from route to rendered answer, but FastCGI.  Returns the status. */
 int api_run(struct req *);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media/{mediaId}/thumbnail: the generated poster, or a picture that a client has set */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "core/asset.h"
-#include "media/image.h"
 #include "core/job.h"
 #include "core/log.h"
+#include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "media/image.h"
 
-enum { MAX_THUMBNAIL = 10 << 20, MAX_PIXELS = 50000000 };
+enum { MAX_THUMBNAIL = 10 << 20, DECODERS = 2, PATIENCE_MS = 1000, NAP_MS = 20 };
 
 struct file { const char *bytes; size_t n; };
 
@@ -68,18 +72,122 @@ only_file(struct req *r, struct file *out)
 	return files == 1;
 }
 
-/* Type by content.  Refuses by itself. */
-static bool
-check(struct req *r, const struct file *f, int64_t *width, int64_t *height, const char **type)
+/*
+ * A picture of the size allowed takes half a gigabyte while it is decoded, so that few may be at once, in all processes
+ * together that share the store: each locks one byte.  Closing the descriptor unlocks it.  -1: there are too many.
+ */
+static int
+decoder_take(struct req *r)
 {
-	if (f->n == 0 || !image_header(f->bytes, f->n, width, height, type) ||
-	    (strcmp(*type, "image/jpeg") != 0 && strcmp(*type, "image/png") != 0))
+	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000 };
+	const int64_t until = clock_ms() + PATIENCE_MS;
+	int fd = open(store_path(r->mem, "work/decoders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600), i;
+
+	do {
+		for (i = 0; i < DECODERS; i++) {
+			struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
+
+			if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
+				return fd;
+		}
+	} while (fd >= 0 && clock_ms() < until && nanosleep(&nap, NULL) == 0);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void
+refuse_picture(struct req *r, enum reason reason)
+{
+	switch (reason) {
+	case REASON_SANDBOX:
+		r->retry_after = 60;
+		refuse(r, ERR_UNAVAILABLE, "This server cannot decode pictures safely at the moment, so it takes none. "
+		    "The operator finds the cause with `kinothek doctor`.");
+		return;
+	case REASON_INTERNAL:
+	case REASON_OUTPUT_INVALID:
+		refuse(r, ERR_INTERNAL, NULL);
+		return;
+	case REASON_FORMAT_NOT_ALLOWED:
 		fault(r, "", "format", "a JPEG or PNG picture is wanted");
-	else if (*width < 1 || *height < 1 || *width * *height > MAX_PIXELS)
-		fault(r, "", "too_large", "the picture may have at most %d pixels", MAX_PIXELS);
-	if (r->faults.n > 0)
+		break;
+	case REASON_TOO_MANY_PIXELS:
+		fault(r, "", "too_large", "the picture may have at most %d pixels", IMAGE_CLEAN_PIXELS);
+		break;
+	case REASON_TIME_LIMIT:
+	case REASON_NO_PROGRESS:
+		fault(r, "", "too_large", "decoding the picture took more than %d seconds; scale it down", IMAGE_CLEAN_SECONDS);
+		break;
+	default:
+		fault(r, "", "damaged", "the picture cannot be decoded to its end: it is cut off or damaged");
+	}
+	refuse(r, ERR_INVALID, NULL);
+}
+
+/* The picture decoded and drawn anew: what cameras and people write beside the pixels, places among it, is not shown. */
+static void *
+make_clean(struct req *r)
+{
+	struct image_clean *made = NEW(r->mem, struct image_clean);
+	struct file f = { r->body, r->body_size };
+	const char *type;
+	enum reason reason;
+	int64_t n;
+	int fd;
+
+	if (r->content_type != NULL && strncasecmp(r->content_type, "multipart/form-data", 19) == 0 && !only_file(r, &f)) {
+		fault(r, "", "format", "exactly one file is wanted");
 		refuse(r, ERR_INVALID, NULL);
-	return r->faults.n == 0;
+		return NULL;
+	}
+	if (f.n == 0 || !image_header(f.bytes, f.n, &n, &n, &type)) {
+		refuse_picture(r, REASON_FORMAT_NOT_ALLOWED);
+		return NULL;
+	}
+	fd = decoder_take(r);
+	if (fd < 0) {
+		refuse(r, ERR_UNAVAILABLE, "Too many pictures are being decoded right now; try again in a moment.");
+		return NULL;
+	}
+	reason = image_clean(r->mem, r->conf, f.bytes, f.n, made);
+	close(fd);
+	if (reason != REASON_NONE)
+		refuse_picture(r, reason);
+	return reason == REASON_NONE ? made : NULL;
+}
+
+struct custom { const char *custom_thumbnail_file; int64_t custom_thumbnail_size; };
+static const struct field custom_fields[] = {
+	FIELD(struct custom, custom_thumbnail_file, .doc = "File"),
+	FIELD(struct custom, custom_thumbnail_size, .doc = "Bytes"),
+};
+static const struct record custom_record = RECORD("CustomThumbnailFile", struct custom, custom_fields);
+
+static const char *
+key_of(struct req *r, const char *name)
+{
+	return arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name);
+}
+
+/* Another picture, or none, in the place of the one that a client had set.  Returns how many bytes more that is. */
+static int64_t
+replace(struct req *r, const char *name, const struct image_clean *c)
+{
+	const struct custom *old = db_row(r->db, &custom_record, "FROM media t WHERE t.id = ?", ARGS(ID(r->id[0])));
+	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
+	const char *key;
+
+	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, custom_thumbnail_width = ?, "
+	    "custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + 1, updated_at = ? WHERE id = ?",
+	    ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height), INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
+	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
+	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
+	if (old != NULL && old->custom_thumbnail_file != NULL) {
+		key = key_of(r, old->custom_thumbnail_file);
+		job_add(r->db, purge, place, .keys = { &key, 1 });
+	}
+	return (int64_t)c->n - (old != NULL ? old->custom_thumbnail_size : 0);
 }
 
 /* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs again
@@ -87,56 +195,39 @@ check(struct req *r, const struct file *f, int64_t *width, int64_t *height, cons
 static int
 thumbnail_put(struct req *r)
 {
-	struct file f = { r->body, r->body_size };
-	const char *type, *name, *old;
-	int64_t width, height;
+	const struct image_clean *c = r->made;
+	const char *name;
+	int64_t more;
+	int status;
 
-	if (r->content_type != NULL && strncasecmp(r->content_type, "multipart/form-data", 19) == 0 && !only_file(r, &f)) {
-		fault(r, "", "format", "exactly one file is wanted");
-		return refuse(r, ERR_INVALID, NULL);
-	}
-	if (!check(r, &f, &width, &height, &type))
-		return r->status;
-	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(type, "image/png") == 0 ? "png" : "jpg");
-	if (store_free() < (int64_t)f.n)
+	if (c == NULL)
+		return aside(r, make_clean);
+	if (store_free() < (int64_t)c->n)
 		return refuse(r, ERR_NO_SPACE, NULL);
-	if (!store_write(r->mem, f.bytes, f.n, arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name))) {
+	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" : "jpg");
+	if (!store_write(r->mem, c->bytes, c->n, key_of(r, name))) {
 		enum error e = errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL;
 
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
 		return refuse(r, e, NULL);
 	}
-	old = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ? FOR UPDATE", ARGS(ID(r->id[0])));
-	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, custom_thumbnail_width = ?, "
-	    "custom_thumbnail_height = ?, version = version + 1, updated_at = ? WHERE id = ?",
-	    ARGS(STR(name), STR(type), INT(width), INT(height), TIME(r->now), ID(r->id[0])));
-	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
-	if (old != NULL) {
-		const char *key = arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), old);
-		struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
-
-		job_add(r->db, purge, place, .keys = { &key, 1 });
-	}
-	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
+	more = replace(r, name, c);
 	object_again(r);
-	return thumbnail_get(r);
+	status = thumbnail_get(r);
+	usage_add(r->db, r->who->tenant_id, 0, more);
+	if (more > 0 && quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, 0) < 0) {
+		store_delete(r->mem, key_of(r, name));
+		return refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this picture.");
+	}
+	return status;
 }
 
 static int
 thumbnail_delete(struct req *r)
 {
-	const char *id = uuid_text(r->mem, r->id[0]), *old, *key;
-	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
-
-	old = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ? FOR UPDATE", ARGS(ID(r->id[0])));
-	if (old == NULL)
+	if (db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?", ARGS(ID(r->id[0]))) == NULL)
 		return refuse(r, ERR_NOT_FOUND, "No thumbnail has been set for this asset.");
-	db_run(r->db, "UPDATE media SET custom_thumbnail_file = NULL, version = version + 1, updated_at = ? WHERE id = ?",
-	    ARGS(TIME(r->now), ID(r->id[0])));
-	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
-	key = arena_printf(r->mem, "play/%s/%s", id, old);
-	job_add(r->db, purge, place, .keys = { &key, 1 });
-	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
+	usage_add(r->db, r->who->tenant_id, 0, replace(r, NULL, &(struct image_clean){ .n = 0 }));
 	return reply_deleted(r, r->id[0], false);
 }
 
@@ -148,8 +239,8 @@ const struct route thumbnails_routes[] = {
 	},
 	{
 		PUT, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_put, NULL, &thumbnail_record,
-		"Set the thumbnail of an asset",
-		.flags = RAW_BODY | CONDITIONAL, .fails = "403 404 412 413 422 507",
+		"Set the thumbnail of an asset: it is drawn anew, upright, without metadata, at most 3840 pixels long",
+		.flags = RAW_BODY | CONDITIONAL, .fails = "403 404 412 413 422 503 507",
 		.consumes = "image/jpeg image/png multipart/form-data", .max_body = MAX_THUMBNAIL,
 	},
 	{

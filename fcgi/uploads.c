@@ -7,6 +7,7 @@
 
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 
@@ -103,16 +104,6 @@ check_languages(struct req *r, const struct strings *codes)
 	}
 }
 
-/* What the quota leaves when everything that is on its way arrives. */
-static int64_t
-quota_left(struct req *r)
-{
-	return db_number(r->db, "SELECT CAST(n.storage_quota - COALESCE((SELECT s.storage_used FROM tenant_usage s "
-	    "WHERE s.tenant_id = n.id), 0) - COALESCE((SELECT SUM(COALESCE(u.file_size, u.received_bytes)) FROM uploads u "
-	    "WHERE u.tenant_id = n.id AND u.status IN ('waiting', 'uploading', 'uploaded')), 0) AS SIGNED) "
-	    "FROM tenants n WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(r->who->tenant_id)), INT64_MAX);
-}
-
 static bool
 has_room(struct req *r, int64_t size)
 {
@@ -121,7 +112,7 @@ has_room(struct req *r, int64_t size)
 		refuse(r, ERR_NO_SPACE, "The disk has no room for this file and what is made from it.");
 		return false;
 	}
-	if (quota_left(r) < size) {
+	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size) {
 		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
 		return false;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-image: reads one stranger's picture or office file.  Started by the jobs in the jail, see media/image.h; the file
- * is standard input, what it makes goes to the working directory, what it finds out to standard output.  The exit status
- * is the number of the reason, 0 when all went well.
+ * kinothek-image: reads one stranger's picture or office file.  Started in the jail only, see media/image.h; the file is
+ * standard input, what it makes goes to the working directory or standard output, what it finds out to standard output.  The
+ * exit status is the number of the reason, 0 when all went well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 #define TEXT_MAX (7u << 20)
 
 static const char usage[] =
-    "usage: kinothek-image probe|variants MAX-PIXELS CODER <picture\n"
+    "usage: kinothek-image probe|variants|clean MAX-PIXELS CODER <picture\n"
     "       kinothek-image text MAX-PIXELS <text\n"
     "       kinothek-image office FORMAT <file\n"
     "       kinothek-image pdf PLACE-OF-LIBREOFFICE FORMAT <file\n";
@@ -49,6 +49,8 @@ picture(const void *bytes, size_t n, int argc, char **argv)
 		return image_draw_text(bytes, n);
 	if (argc < 4)
 		return REASON_INTERNAL;
+	if (strcmp(argv[1], "clean") == 0)
+		return image_print_clean(bytes, n, argv[3]);
 	return strcmp(argv[1], "probe") == 0 ? image_print_facts(bytes, n, argv[3]) : image_make_variants(bytes, n, argv[3]);
 }
 

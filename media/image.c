@@ -111,7 +111,8 @@ fault_of(ExceptionType kind, const char *text)
 	return kind % 100 == ResourceLimitError % 100 ? REASON_TOO_MANY_PIXELS : REASON_DECODE_FAILED;
 }
 
-/* What went wrong.  Some of it is noted with the wand, some with the picture. */
+/* What went wrong.  Some of it is noted with the wand, some with the picture: of that all, since one that begins with an odd
+ * byte may be cut off as well. */
 static enum reason
 fault(MagickWand *w)
 {
@@ -119,8 +120,15 @@ fault(MagickWand *w)
 	const char *text = MagickGetException(w, &kind);
 	enum reason reason = fault_of(kind, text);
 	const Image *image = reason == REASON_NONE ? GetImageFromMagickWand(w) : NULL;
+	LinkedListInfo *all = image != NULL ? image->exception.exceptions : NULL;
+	size_t i;
 
-	return image != NULL ? fault_of(image->exception.severity, image->exception.reason) : reason;
+	for (i = 0; reason == REASON_NONE && all != NULL && i < GetNumberOfElementsInLinkedList(all); i++) {
+		const ExceptionInfo *e = GetValueFromLinkedList(all, i);
+
+		reason = fault_of(e->severity, e->reason);
+	}
+	return reason;
 }
 
 /* The prefix forces the coder; [0] takes the first frame and leaves the others unread. */
@@ -264,18 +272,46 @@ webp_still(const unsigned char *p, size_t *n)
 	return still;
 }
 
-/* Reads one picture: upright, sRGB, without metadata. */
-static enum reason
-read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder)
+/* Scales so that the longest side is `side`.  Averaging costs a tenth of a sharp filter. */
+static bool
+scale(MagickWand *w, size_t side, bool sharp)
 {
-	int64_t width, height;
+	size_t width = MagickGetImageWidth(w), height = MagickGetImageHeight(w), longest = width > height ? width : height;
+
+	if (longest <= side)
+		return true;
+	width = (width * side + longest / 2) / longest;
+	height = (height * side + longest / 2) / longest;
+	width = width > 0 ? width : 1;
+	height = height > 0 ? height : 1;
+	return sharp ? MagickResizeImage(w, width, height, LanczosFilter, 1.0) : MagickScaleImage(w, width, height);
+}
+
+/* JPEG can be decoded at a half, a quarter or an eighth: this asks for no less than the form needs. */
+static void
+ask_for(MagickWand *w, const void *bytes, size_t n, int64_t side)
+{
+	int64_t width, height, longest;
 	const char *mime_type;
+	char size[48];
+
+	if (!image_header(bytes, n, &width, &height, &mime_type))
+		return;
+	longest = width > height ? width : height;
+	if (longest <= side)
+		return;
+	snprintf(size, sizeof(size), "%lldx%lld", (long long)(width * side / longest), (long long)(height * side / longest));
+	MagickSetOption(w, "jpeg:size", size);
+}
+
+/* Reads one picture: upright, sRGB, without metadata.  More than `side` is not needed, `exactly`: not wanted. */
+static enum reason
+read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder, size_t side, bool exactly)
+{
 	enum reason reason;
 	MagickWand *whole;
 
-	/* JPEG can be decoded at a half, a quarter or an eighth; this asks for no less than the largest form needs. */
-	if (image_header(bytes, n, &width, &height, &mime_type) && width > 3200 && height > 3200)
-		MagickSetOption(w, "jpeg:size", "3200x3200");
+	ask_for(w, bytes, n, (int64_t)side);
 	if (strcmp(coder, "WEBP") == 0)
 		bytes = webp_still(bytes, &n);
 	set_source(w, coder, "0");
@@ -294,7 +330,9 @@ read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder)
 	MagickResetImagePage(w, "0x0+0+0");
 	if (orientation(w, coder) != 1 && !MagickAutoOrientImage(w))
 		return fault(w);
-	to_srgb(w);
+	if (exactly && !scale(w, side, false))
+		return fault(w) == REASON_NONE ? REASON_DECODE_FAILED : fault(w);
+	to_srgb(w);		/* of fewer pixels, then */
 	MagickStripImage(w);
 	return REASON_NONE;
 }
@@ -335,25 +373,12 @@ write_jpeg(MagickWand *w, const char *kind, const char *name)
 	return reason;
 }
 
-/* Scales so that the longest side is `side`. */
-static bool
-scale(MagickWand *w, size_t side)
-{
-	size_t width = MagickGetImageWidth(w), height = MagickGetImageHeight(w), longest = width > height ? width : height;
-
-	if (longest <= side)
-		return true;
-	width = (width * side + longest / 2) / longest;
-	height = (height * side + longest / 2) / longest;
-	return MagickResizeImage(w, width > 0 ? width : 1, height > 0 ? height : 1, LanczosFilter, 1.0);
-}
-
 /* Largest first: each form is made from the one before, which has most of the work behind it. */
 enum reason
 image_make_variants(const void *bytes, size_t n, const char *coder)
 {
 	MagickWand *w = NewMagickWand();
-	enum reason reason = read_upright(w, bytes, n, coder);
+	enum reason reason = read_upright(w, bytes, n, coder, sides[N_SIDES - 1], false);
 	size_t i, longest, side;
 	char name[64];
 
@@ -365,7 +390,7 @@ image_make_variants(const void *bytes, size_t n, const char *coder)
 		if (i > 0 && sides[i - 1] >= longest)
 			continue;		/* the smaller one holds all there is */
 		side = sides[i] < longest ? sides[i] : longest;
-		if (!scale(w, side))
+		if (!scale(w, side, true))
 			return fault(w) == REASON_NONE ? REASON_DECODE_FAILED : fault(w);
 		snprintf(name, sizeof(name), "WEBP:%zu.webp", side);
 		reason = write_form(w, "image", name, "image/webp", 80);
@@ -376,6 +401,28 @@ image_make_variants(const void *bytes, size_t n, const char *coder)
 			reason = write_jpeg(w, "poster", "JPEG:poster.jpg");
 	}
 	return reason;
+}
+
+/* A PNG that grew beyond what may be sent shrinks until it fits. */
+enum reason
+image_print_clean(const void *bytes, size_t n, const char *coder)
+{
+	MagickWand *w = NewMagickWand();
+	enum reason reason = read_upright(w, bytes, n, coder, IMAGE_CLEAN_SIDE, true);
+	size_t side = IMAGE_CLEAN_SIDE, made = 0;
+	unsigned char *out;
+
+	if (reason != REASON_NONE)
+		return reason;
+	MagickSetImageFormat(w, coder);
+	MagickSetImageCompressionQuality(w, strcmp(coder, "PNG") == 0 ? 75 : 90);
+	MagickSetImageInterlaceScheme(w, strcmp(coder, "PNG") == 0 ? NoInterlace : PlaneInterlace);
+	while ((out = MagickGetImageBlob(w, &made)) != NULL && made > IMAGE_CLEAN_BYTES) {
+		MagickRelinquishMemory(out);
+		if (side < 100 || !scale(w, side /= 2, false))
+			return REASON_OUTPUT_INVALID;
+	}
+	return out != NULL && fwrite(out, 1, made, stdout) == made ? REASON_NONE : REASON_OUTPUT_INVALID;
 }
 
 /* A line as it is drawn.  The blank in front keeps @ from naming a file to read. */

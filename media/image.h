@@ -2,7 +2,7 @@
 /*
  * Pictures, in three parts:
  * image_header.c reads sizes from headers, decodes nothing and needs no library: for every program.
- * image_jail.c starts kinothek-image in the jail and reads its answers: for the jobs.
+ * image_jail.c starts kinothek-image in the jail and reads its answers: for the jobs, and for thumbnails in the API.
  * image.c decodes and draws with ImageMagick: linked into kinothek-image alone.
  */
 #ifndef MEDIA_IMAGE_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/conf.h"
 #include "core/reasons.h"
 #include "core/record.h"
 
@@ -49,6 +50,16 @@ struct image_files { struct image_file at[16]; size_t n; };
 enum reason image_variants(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir,
     struct image_files *);
 
+/*
+ * A client's picture made anew: decoded to its end, upright, sRGB, without anything that was not drawn, its long side at most
+ * IMAGE_CLEAN_SIDE.  PNG stays PNG and JPEG
+ * JPEG; others are refused.  For a process that somebody waits for: it takes at most
+ * IMAGE_CLEAN_SECONDS, and nothing but memory.
+ */
+enum { IMAGE_CLEAN_SIDE = 3840, IMAGE_CLEAN_SECONDS = 5, IMAGE_CLEAN_PIXELS = 50000000, IMAGE_CLEAN_BYTES = 10 << 20 };
+struct image_clean { const char *bytes; size_t n; int64_t width, height; const char *mime_type; };
+enum reason image_clean(struct arena *, const struct conf *, const void *bytes, size_t n, struct image_clean *);
+
 /* Draws the first lines of a text (UTF-8) as a page, dir/preview.png.  False when it cannot, e.g. without a font. */
 bool image_text(struct arena *, const char *text, const char *dir);
 
@@ -61,5 +72,6 @@ enum reason image_start(int64_t max_pixels);
 enum reason image_print_facts(const void *bytes, size_t n, const char *coder);
 enum reason image_make_variants(const void *bytes, size_t n, const char *coder);
 enum reason image_draw_text(const char *text, size_t n);
+enum reason image_print_clean(const void *bytes, size_t n, const char *coder);
 
 #endif

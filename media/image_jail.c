@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "media/image.h"
@@ -59,8 +60,8 @@ helper_reason(const struct jail_result *r)
 	}
 }
 
-enum reason
-image_helper(struct arena *mem, const char *const *args, const char *path, const char *dir, const char **out)
+static enum reason
+run(struct arena *mem, const char *const *args, int in, const char *dir, int seconds, struct jail_result *result)
 {
 	const char *argv[8] = { jail_helper(mem, "kinothek-image") }, *const env[] = { "PATH=/usr/bin:/bin", "LANG=C.UTF-8",
 	    dir == NULL ? "HOME=/nonexistent" : arena_printf(mem, "HOME=%s", dir),
@@ -68,22 +69,31 @@ image_helper(struct arena *mem, const char *const *args, const char *path, const
 	    "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" : arena_printf(mem, "TMPDIR=%s", dir), NULL };
 	/* 0 where no store is open: the limit of the jail. */
 	const int64_t room = store_free();
-	struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .cpu_seconds = 600, .wall_seconds = 1200,
-	    .idle_seconds = 600, .memory = MEMORY, .file_size = room < FILE_MAX ? room : FILE_MAX,
+	const struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .in = in, .cpu_seconds = seconds,
+	    .wall_seconds = seconds, .idle_seconds = seconds, .memory = MEMORY, .file_size = room < FILE_MAX ? room : FILE_MAX,
 	    .threads_only = true };
-	struct jail_result result = { 0 };
 	size_t i;
 
-	*out = NULL;
 	for (i = 0; i < 6 && args[i] != NULL; i++)
 		argv[i + 1] = args[i];
-	jail.in = open(path, O_RDONLY | O_CLOEXEC);
-	if (jail.in == -1)
+	jail_run(mem, &jail, result);
+	return helper_reason(result);
+}
+
+enum reason
+image_helper(struct arena *mem, const char *const *args, const char *path, const char *dir, const char **out)
+{
+	struct jail_result result = { 0 };
+	enum reason reason;
+	int in = open(path, O_RDONLY | O_CLOEXEC);
+
+	*out = NULL;
+	if (in == -1)
 		return REASON_INTERNAL;
-	jail_run(mem, &jail, &result);
-	close(jail.in);
+	reason = run(mem, args, in, dir, 600, &result);
+	close(in);
 	*out = result.out;
-	return helper_reason(&result);
+	return reason;
 }
 
 /* Refuses by the header what would be too much to decode. */
@@ -156,6 +166,55 @@ image_variants(struct arena *mem, const char *path, const char *coder, int64_t m
 		files->n++;
 	}
 	return files->n > 0 ? REASON_NONE : REASON_OUTPUT_INVALID;
+}
+
+/* The bytes as a file that has no name. */
+static int
+file_of(const void *bytes, size_t n)
+{
+	int fd = memfd_create("picture", MFD_CLOEXEC);
+
+	if (fd != -1 && write(fd, bytes, n) != (ssize_t)n) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+enum reason
+image_clean(struct arena *mem, const struct conf *conf, const void *bytes, size_t n, struct image_clean *out)
+{
+	static bool asked;	/* the machine, once per process */
+	const int64_t most = conf->image_max_pixels < IMAGE_CLEAN_PIXELS ? conf->image_max_pixels : IMAGE_CLEAN_PIXELS;
+	struct jail_result result = { 0 };
+	const char *type, *coder;
+	int64_t width, height;
+	enum reason reason;
+	int in;
+
+	if (!image_header(bytes, n, &width, &height, &type))
+		return REASON_TRUNCATED;
+	coder = strcmp(type, "image/png") == 0 ? "PNG" : strcmp(type, "image/jpeg") == 0 ? "JPEG" : NULL;
+	if (coder == NULL)
+		return REASON_FORMAT_NOT_ALLOWED;
+	if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX || width * height > most)
+		return REASON_TOO_MANY_PIXELS;
+	if (!asked)
+		jail_check(mem, strcmp(conf->sandbox, "degraded") == 0);
+	asked = true;
+	in = file_of(bytes, n);
+	if (in == -1)
+		return REASON_INTERNAL;
+	reason = run(mem, (const char *const[]){ "clean", arena_printf(mem, "%" PRId64, most), coder, NULL }, in, NULL,
+	    IMAGE_CLEAN_SECONDS, &result);
+	close(in);
+	if (reason != REASON_NONE)
+		return reason;
+	*out = (struct image_clean){ .bytes = result.out, .n = result.out_size };
+	if (!image_header(out->bytes, out->n, &out->width, &out->height, &out->mime_type) || strcmp(out->mime_type, type) != 0 ||
+	    out->width > IMAGE_CLEAN_SIDE || out->height > IMAGE_CLEAN_SIDE || out->n > IMAGE_CLEAN_BYTES)
+		return REASON_OUTPUT_INVALID;
+	return REASON_NONE;
 }
 
 bool

@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "media/sniff.h"
+#include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/upload/put.h"
+#include "media/sniff.h"
 
 enum {
 	CHUNK = 32 * 1024,
@@ -33,7 +34,7 @@ enum {
 };
 
 struct upload_row {
-	struct uuid id;
+	struct uuid id, tenant_id;
 	const char *ticket_hash, *status;
 	struct number file_size;
 	int64_t attempt;
@@ -41,6 +42,7 @@ struct upload_row {
 };
 static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, id, .doc = "Unique id"),
+	FIELD(struct upload_row, tenant_id, .doc = "Whose quota it is"),
 	FIELD(struct upload_row, ticket_hash, .sql = "LOWER(HEX(t.ticket_hash))", .doc = "SHA-256 of the ticket in hex"),
 	FIELD(struct upload_row, status, .doc = "State"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
@@ -51,6 +53,7 @@ static const struct record upload_row_record = RECORD("UploadRow", struct upload
 
 struct transfer {
 	struct put *p;
+	struct uuid tenant_id;
 	int64_t attempt;	/* our number */
 	int64_t expected;	/* bytes, or -1 */
 	int64_t limit;
@@ -133,17 +136,6 @@ check_row(struct transfer *t, const struct upload_row *row)
 	return ERR_NONE;
 }
 
-/* What the quota leaves to this upload when everything else that is on its way arrives. */
-static int64_t
-quota_left(const struct put *p, int64_t otherwise)
-{
-	return db_number(p->db, "SELECT CAST(n.storage_quota - COALESCE((SELECT s.storage_used FROM tenant_usage s "
-	    "WHERE s.tenant_id = n.id), 0) - COALESCE((SELECT SUM(COALESCE(u.file_size, u.received_bytes)) FROM uploads u "
-	    "WHERE u.tenant_id = n.id AND u.id <> t.id AND u.status IN ('waiting', 'uploading', 'uploaded')), 0) AS SIGNED) "
-	    "FROM uploads t JOIN tenants n ON n.id = t.tenant_id WHERE t.id = ? AND n.storage_quota IS NOT NULL",
-	    ARGS(ID(p->id)), otherwise);
-}
-
 static enum error
 stop_by_quota(struct put *p)
 {
@@ -159,7 +151,8 @@ check_room(struct transfer *t, const struct upload_row *row)
 
 	if (store_free() < size)
 		return stop(p, ERR_NO_SPACE, NULL);
-	t->left = quota_left(p, INT64_MAX);
+	t->left = quota_left(p->db, row->tenant_id, p->id, INT64_MAX);
+	t->tenant_id = row->tenant_id;
 	if (db_failure(p->db) != DB_FINE)
 		return stop_by_db(p);
 	if (t->left < size)
@@ -272,7 +265,7 @@ tick(struct transfer *t)
 	    "updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(p->received), INT(p->conf->upload_lifetime * 1000), ID(p->id), INT(t->attempt)));
 	if (t->left != INT64_MAX)
-		t->left = quota_left(p, t->left);
+		t->left = quota_left(p->db, t->tenant_id, p->id, t->left);
 	db_forgive(p->db);
 	db_use(p->db, p->mem);
 	arena_reset(t->tick_mem);

@@ -148,7 +148,7 @@ callers_of_very_many_channels_are_judged_alike(void **state)
 
 /* Calls it on a connection of its own, while the caller's transaction holds a row.  The status. */
 static int
-aside(struct world *w, const char *method, const char *uri, const char *body)
+elsewhere(struct world *w, const char *method, const char *uri, const char *body)
 {
 	int status;
 	pid_t pid = fork();
@@ -174,11 +174,11 @@ a_held_row_of_the_tenant_stops_nobody(void **state)
 	db_number(w->db, "SELECT 1 FROM tenant_usage WHERE tenant_id = ? FOR UPDATE", ARGS(ID(w->tenant_id)), 0);
 	db_number(w->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(w->tenant_id)), 0);
 	db_run(w->db, "UPDATE media SET name = 'Held' WHERE id = ?", ARGS(ID(dog)));
-	assert_int_equal(aside(w, "GET", uri, NULL), 0);
-	assert_int_equal(aside(w, "GET", other, NULL), 0);
-	assert_int_equal(aside(w, "GET", "/v2/media", NULL), 0);
-	assert_int_equal(aside(w, "PATCH", uri, "{\"name\":\"Lion\"}"), 0);
-	assert_int_equal(aside(w, "GET", "/healthz", NULL), 0);
+	assert_int_equal(elsewhere(w, "GET", uri, NULL), 0);
+	assert_int_equal(elsewhere(w, "GET", other, NULL), 0);
+	assert_int_equal(elsewhere(w, "GET", "/v2/media", NULL), 0);
+	assert_int_equal(elsewhere(w, "PATCH", uri, "{\"name\":\"Lion\"}"), 0);
+	assert_int_equal(elsewhere(w, "GET", "/healthz", NULL), 0);
 	db_rollback(w->db);
 }
 

@@ -490,39 +490,6 @@ the_player_opens_with_a_signed_token_or_in_an_open_channel(void **state)
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 200);
 }
 
-static void
-a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
-{
-	static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x02\0\0\0\0\0\0\0";
-	struct world *w = *state;
-	struct uuid id = world_media(w, "video", "Cat");
-	struct rendition_row poster = { .media_id = id, .generation = "g1", .kind = "poster", .label = "Poster",
-	    .width = { 1280, true }, .height = { 720, true }, .mime_type = "image/jpeg", .file = "g1/poster.jpg" };
-	struct req *r = NEW(w->mem, struct req);
-
-	assert_int_equal(call(w, "GET", path_of(w, id, "/thumbnail"), NULL)->status, 404);
-	rendition_put(w->db, &poster);
-	asset_summarise(w->db, id, SUM_RENDITIONS);
-	assert_string_equal(text(w, call(w, "GET", path_of(w, id, "/thumbnail"), NULL), "data.width"), "1280");
-	r->content_type = "image/jpeg";
-	r->body_size = sizeof(png) - 1;
-	call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), png);
-	assert_int_equal(r->status, 200);
-	assert_string_equal(text(w, r, "data.mimeType"), "image/png");
-	assert_string_equal(text(w, r, "data.height"), "3");
-	r = call(w, "GET", path_of(w, id, "/thumbnail"), NULL);
-	assert_int_equal(r->status, 200);
-	assert_string_equal(text(w, r, "data.width"), "2");
-	r = NEW(w->mem, struct req);
-	r->content_type = "image/png";
-	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id, "/thumbnail"), "<svg/>")->status, 422);
-	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 200);
-	r = call(w, "GET", path_of(w, id, "/thumbnail"), NULL);
-	assert_string_equal(text(w, r, "data.width"), "1280");
-	assert_non_null(strstr(text(w, r, "data.url"), "/g1/poster.jpg"));
-	assert_int_equal(call(w, "DELETE", path_of(w, id, "/thumbnail"), NULL)->status, 404);
-}
-
 int
 main(void)
 {
@@ -551,7 +518,6 @@ main(void)
 		WORLD_TEST(page_sizes_out_of_bounds_are_refused_not_clamped),
 		WORLD_TEST(an_ingest_starts_once_and_again_only_after_its_end),
 		WORLD_TEST(the_player_opens_with_a_signed_token_or_in_an_open_channel),
-		WORLD_TEST(a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);
