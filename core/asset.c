@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The summing columns of an asset, its events, and the start of an ingest. */
+#include <errno.h>
 #include <string.h>
 
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/store.h"
 
 static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, id,           .on = SERVER, .doc = "Unique id"),
@@ -359,6 +361,28 @@ usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
 	db_run(db, "INSERT INTO tenant_usage (tenant_id, media_count, storage_used) VALUES (?, ?, ?) "
 	    "ON DUPLICATE KEY UPDATE media_count = media_count + VALUES(media_count), storage_used = storage_used + "
 	    "VALUES(storage_used)", ARGS(ID(tenant_id), INT(media), INT(bytes)));
+}
+
+bool
+asset_serve(struct db *db, struct uuid media_id)
+{
+	struct arena *mem = db_arena(db);
+	const char *served = arena_printf(mem, "play/%s", uuid_text(mem, media_id)), *hidden = store_twin(mem, served);
+	int64_t deleted = db_number(db, "SELECT deleted_at FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media_id)), 1);
+
+	if (db_failure(db) != DB_FINE) {
+		errno = EAGAIN;
+		return false;
+	}
+	return deleted > 0 ? store_move(mem, served, hidden) : store_move(mem, hidden, served);
+}
+
+void
+asset_serve_later(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	struct job_place place = { .tenant_id = tenant_id, .priority = PRIORITY_FIRST };
+
+	job_add(db, serve, place, .media_id = media_id);
 }
 
 int64_t

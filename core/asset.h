@@ -64,6 +64,15 @@ void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const c
  * its transaction, so that it is held for moments. */
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
 
+/*
+ * The files of an asset follow its row: below play/, where the web server finds them, or, when it is soft-deleted or gone, below
+ * deleted/, where it does not.  This moves them, in a transaction, by the row as it is then, and keeps the row locked until
+ * the end: of two that move, the later one sees the later row.  False with errno.  Whoever changes deleted_at calls
+ * asset_serve_later() in the same transaction, a job that does it, and does it itself as soon as that is committed.
+ */
+bool asset_serve(struct db *, struct uuid media_id);
+void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id);
+
 /* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnail that a client has set. */
 int64_t asset_bytes(struct db *, struct uuid media_id);
 

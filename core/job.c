@@ -29,6 +29,11 @@ static const struct field transcribe_args_fields[] = {
 };
 const struct record transcribe_args_record = RECORD("TranscribeArgs", struct transcribe_args, transcribe_args_fields);
 
+static const struct field serve_args_fields[] = {
+	FIELD(struct serve_args, media_id, .required = true, .doc = "The asset"),
+};
+const struct record serve_args_record = RECORD("ServeArgs", struct serve_args, serve_args_fields);
+
 static const struct field purge_args_fields[] = {
 	FIELD(struct purge_args, keys, .required = true, .doc = "Keys of the store to delete"),
 };

@@ -26,13 +26,16 @@
 	K(pages,		3, 300, "pages",		40, true,  "Count, preview and read the pages of a document") \
 	K(transcribe,		3, 600, "transcript",		15, false, "Turn speech into words with times") \
 	K(publish,		5, 60,  "publish",		1,  true,  "Swap in the new generation and drop the old one") \
+	K(serve,		9, 60,  "serve",		0,  true,  "Move the files of an asset into what is served, or out of it, as its row says") \
 	K(purge,		9, 120, "purge",		0,  true,  "Delete the files of something that is gone, and check") \
 	K(sweep,		2, 120, "sweep",		0,  true,  "Expire uploads and clear what crashes left behind")
 
 /* Most kinds work on one asset: its generation is the folder that the step writes to. */
 struct asset_args { struct uuid media_id; const char *generation; };
 struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; };
-/* Keys of the store to delete, e.g. play/{mediaId}. */
+/* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
+struct serve_args { struct uuid media_id; };
+/* Keys of the store to delete, e.g. play/{mediaId}; those below play/ also where they lie while the asset is soft-deleted. */
 struct purge_args { struct strings keys; };
 struct no_args { const char *note; };
 
@@ -73,7 +76,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 #define job_add(db, kind, place, ...) \
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
-extern const struct record asset_args_record, transcribe_args_record, purge_args_record, no_args_record;
+extern const struct record asset_args_record, transcribe_args_record, serve_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
 #define renditions_args_record asset_args_record

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -99,7 +100,7 @@ make_parents(struct arena *mem, const char *key)
 bool
 store_open(const struct conf *conf)
 {
-	static const char *const tops[] = { "uploads", "originals", "play", "work" };
+	static const char *const tops[] = { "uploads", "originals", "play", "deleted", "work" };
 	char path[PATH_MAX];
 	size_t i;
 
@@ -146,13 +147,77 @@ store_path(struct arena *mem, const char *key)
 	return arena_printf(mem, "%s/%s", root, key);
 }
 
+/* The parents may move away between being made and being used: then they are made again. */
 bool
 store_put(struct arena *mem, const char *file, const char *key)
 {
 	const char *path = store_path(mem, key);
+	int tries;
 
-	return sync_path(file, S_IFREG, file_mode(key)) && make_parents(mem, key) && rename(file, path) == 0 &&
-	    sync_parent(path);
+	if (!sync_path(file, S_IFREG, file_mode(key)))
+		return false;
+	for (tries = 0; tries < 3; tries++) {
+		if (make_parents(mem, key) && rename(file, path) == 0)
+			return sync_parent(path);
+		if (errno != ENOENT)
+			break;
+	}
+	return false;
+}
+
+const char *
+store_twin(struct arena *mem, const char *key)
+{
+	return strncmp(key, "play/", 5) == 0 ? arena_printf(mem, "deleted/%s", key + 5) : NULL;
+}
+
+static bool move(const char *from, const char *to, bool replace);
+
+static bool
+move_entries(const char *from, const char *to, bool replace)
+{
+	DIR *dir = opendir(from);
+	char below[PATH_MAX], target[PATH_MAX];
+	struct dirent *e;
+	bool fine = dir != NULL;
+
+	while (fine && (e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		fine = (size_t)snprintf(below, sizeof(below), "%s/%s", from, e->d_name) < sizeof(below) &&
+		    (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) < sizeof(target) && move(below, target, replace);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return fine && sync_path(to, S_IFDIR, 0) && rmdir(from) == 0;
+}
+
+/* In one step where there is nothing yet, else entry by entry. */
+static bool
+move(const char *from, const char *to, bool replace)
+{
+	struct stat st;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+		return true;
+	if (errno == EINVAL && lstat(to, &st) != 0 && errno == ENOENT)	/* a file system without that flag */
+		return rename(from, to) == 0;
+	if (lstat(from, &st) != 0)
+		return errno == ENOENT;
+	if (S_ISDIR(st.st_mode))
+		return move_entries(from, to, replace);
+	return replace ? rename(from, to) == 0 : unlink(from) == 0;
+}
+
+bool
+store_move(struct arena *mem, const char *key, const char *to)
+{
+	const char *path = store_path(mem, key), *target = store_path(mem, to);
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT;
+	return make_parents(mem, to) && move(path, target, strncmp(key, "play/", 5) == 0) && sync_parent(target) && sync_parent(path);
 }
 
 static int

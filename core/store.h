@@ -5,6 +5,7 @@
  *	uploads/{uploadId}		bytes being received; not readable by the web server
  *	originals/{mediaId}		the file as uploaded; not readable by the web server
  *	play/{mediaId}/{generation}/…	renditions, posters, captions: served below /play
+ *	deleted/{mediaId}/…		the same of soft-deleted assets; not readable by the web server: asset_serve()
  *	work/{jobId}/…			scratch of running jobs
  *
  * A file becomes visible by a committed row that names it and is deleted by a job after that row is gone.
@@ -29,6 +30,13 @@ bool store_put(struct arena *, const char *file, const char *key);
 
 /* Writes the bytes under a temporary name, then as store_put. */
 bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
+
+/* Moves a file or tree, and what it holds into a tree that is there already: of two files of one name the one that is below
+ * play/ stays, which is newer.  True when nothing is left to move, also when there was nothing; else errno. */
+bool store_move(struct arena *, const char *key, const char *to);
+
+/* Where the files of a key below play/ lie while the asset is soft-deleted; NULL: it is not below play/. */
+const char *store_twin(struct arena *, const char *key);
 
 /* Removes a file or a whole tree.  True when nothing is left, also when there was nothing. */
 bool store_delete(struct arena *, const char *key);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Deleting assets, softly or for good, and bringing them back. */
+#include <errno.h>
+#include <string.h>
+
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/log.h"
 #include "fcgi/media.h"
 
 struct deletion { bool permanent; };
@@ -34,6 +38,24 @@ delete_for_good(struct req *r, struct uuid media_id)
 	job_add(r->db, purge, place, .keys = { keys, 2 });
 }
 
+static void
+move_files(struct req *r)
+{
+	db_begin(r->db);
+	if (!asset_serve(r->db, r->id[0]))
+		log_text(LOG_LEVEL_WARN, "store", "files of %s: %s", uuid_text(r->mem, r->id[0]), strerror(errno));
+	db_commit(r->db);
+	db_forgive(r->db);
+}
+
+/* At once when this is committed, and by a job, should we not live to do it. */
+static void
+files_follow(struct req *r)
+{
+	asset_serve_later(r->db, r->who->tenant_id, r->id[0]);
+	r->committed = move_files;
+}
+
 int
 media_delete(struct req *r)
 {
@@ -49,6 +71,7 @@ media_delete(struct req *r)
 	else
 		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND tenant_id = ?",
 		    ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+	files_follow(r);
 	event(r, m->id, "media.deleted", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, m->id),
 	    in->permanent ? "true" : "false"));
 	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);
@@ -64,6 +87,7 @@ media_recover(struct req *r)
 		return refuse(r, ERR_NOT_SOFT_DELETED, NULL);
 	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND tenant_id = ?",
 	    ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+	files_follow(r);
 	event(r, m->id, "media.restored", NULL);
 	usage_add(r->db, r->who->tenant_id, 1, 0);
 	return asset_reply(r, true);

@@ -74,7 +74,7 @@ only_file(struct req *r, struct file *out)
 
 /*
  * A picture of the size allowed takes half a gigabyte while it is decoded, so that few may be at once, in all processes
- * together that share the store: each locks one byte.  Closing the descriptor unlocks it.  -1: there are too many.
+ * together that share the store: each locks one byte.  Closing the descriptor unlocks it.  -1: refused.
  */
 static int
 decoder_take(struct req *r)
@@ -83,16 +83,21 @@ decoder_take(struct req *r)
 	const int64_t until = clock_ms() + PATIENCE_MS;
 	int fd = open(store_path(r->mem, "work/decoders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600), i;
 
+	if (fd < 0) {
+		log_text(LOG_LEVEL_ERROR, "store", "work/decoders: %s", strerror(errno));
+		refuse(r, ERR_INTERNAL, NULL);
+		return -1;
+	}
 	do {
 		for (i = 0; i < DECODERS; i++) {
 			struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
 
-			if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
+			if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
 				return fd;
 		}
-	} while (fd >= 0 && clock_ms() < until && nanosleep(&nap, NULL) == 0);
-	if (fd >= 0)
-		close(fd);
+	} while (clock_ms() < until && nanosleep(&nap, NULL) == 0);
+	close(fd);
+	refuse(r, ERR_UNAVAILABLE, "Too many pictures are being decoded right now; try again in a moment.");
 	return -1;
 }
 
@@ -146,10 +151,8 @@ make_clean(struct req *r)
 		return NULL;
 	}
 	fd = decoder_take(r);
-	if (fd < 0) {
-		refuse(r, ERR_UNAVAILABLE, "Too many pictures are being decoded right now; try again in a moment.");
+	if (fd < 0)
 		return NULL;
-	}
 	reason = image_clean(r->mem, r->conf, f.bytes, f.n, made);
 	close(fd);
 	if (reason != REASON_NONE)

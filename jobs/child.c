@@ -335,6 +335,7 @@ succeed(struct job *j)
 		ARGS(STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
 		_exit(EXIT_GONE);
 	job_settled(j->db, j->id);
+	settle_files(j->db, j->tenant_id, j->media_id);
 	if (!uuid_is_none(j->media_id) && !uuid_is_none(j->ingest_id))
 		asset_summarise(j->db, j->media_id, SUM_INGEST);
 	leave_if_failed(j);

@@ -32,7 +32,16 @@ is_gone(struct job *j, const char *key)
 {
 	struct stat st;
 
-	return lstat(store_path(j->mem, key), &st) != 0 && errno == ENOENT;
+	return key == NULL || (lstat(store_path(j->mem, key), &st) != 0 && errno == ENOENT);
+}
+
+/* Wherever its files are now: those of an asset move when it is soft-deleted or recovered. */
+static bool
+delete_files(struct job *j, const char *key)
+{
+	const char *twin = store_twin(j->mem, key);
+
+	return store_delete(j->mem, key) && (twin == NULL || store_delete(j->mem, twin)) && is_gone(j, key) && is_gone(j, twin);
 }
 
 enum outcome
@@ -53,7 +62,7 @@ purge_run(struct job *j)
 		/* A whole top directory is never meant. */
 		if (slash == NULL || slash == key || slash[1] == '\0')
 			return job_give_up(j, REASON_INTERNAL, "A key to delete names too much.");
-		if (!store_delete(j->mem, key) || !is_gone(j, key)) {
+		if (!delete_files(j, key)) {
 			job_log(j, "%s: %s", key, strerror(errno));
 			return job_retry(j, REASON_INTERNAL, "Files could not be deleted yet.");
 		}

@@ -95,6 +95,9 @@ struct settlement {
  * row is in now (in the arena of db), NULL when it was not ours, or the database failed. */
 const char *settle(struct db *, struct arena *, const struct settlement *);
 
+/* Called in the transaction that ends an attempt, whatever came of it. */
+void settle_files(struct db *, struct uuid tenant_id, struct uuid media_id);
+
 /* Exponential with a quarter of jitter, at most a quarter of an hour. */
 int64_t back_off(int64_t base_ms, int64_t attempt);
 

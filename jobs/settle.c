@@ -97,6 +97,14 @@ write_state(struct db *db, struct arena *mem, const struct settlement *s, enum v
 		       INT(delay), INT(is_final(*state)), ID(s->row->id), INT(s->row->fence))) == 1;
 }
 
+/* What a step has stored lies below play/, where it is served; not that of an asset which was soft-deleted meanwhile. */
+void
+settle_files(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	if (!uuid_is_none(media_id) && db_number(db, "SELECT 1 FROM media WHERE id = ? AND deleted_at > 0", ARGS(ID(media_id)), 0) == 1)
+		asset_serve_later(db, tenant_id, media_id);
+}
+
 const char *
 settle(struct db *db, struct arena *mem, const struct settlement *s)
 {
@@ -116,6 +124,7 @@ settle(struct db *db, struct arena *mem, const struct settlement *s)
 	}
 	if (is_final(state))
 		job_settled(db, s->row->id);
+	settle_files(db, s->row->tenant_id, s->row->media_id);
 	if (!uuid_is_none(s->row->media_id) && !uuid_is_none(s->row->ingest_id))
 		asset_summarise(db, s->row->media_id, SUM_INGEST);
 	crash_point("before_settle");

@@ -43,16 +43,26 @@ key_of(struct job *j, const struct asset_args *in, const char *name)
 	return arena_printf(j->mem, "play/%s/%s/%s", uuid_text(j->mem, in->media_id), in->generation, name);
 }
 
-const char *
-step_path(struct job *j, const struct asset_args *in, const char *name)
+static const char *
+key_now(struct job *j, const struct asset_args *in, const char *name)
 {
-	return store_path(j->mem, key_of(j, in, name));
+	const char *key = key_of(j, in, name), *twin = store_twin(j->mem, key);
+
+	return store_size(j->mem, key) < 0 && store_size(j->mem, twin) >= 0 ? twin : key;
 }
 
 const char *
-step_dir(struct job *j, const struct asset_args *in)
+step_path(struct job *j, const struct asset_args *in, const char *name)
 {
-	return store_path(j->mem, arena_printf(j->mem, "play/%s/%s", uuid_text(j->mem, in->media_id), in->generation));
+	return store_path(j->mem, key_now(j, in, name));
+}
+
+const char *
+step_dir(struct job *j, const struct asset_args *in, const char *name)
+{
+	const char *path = step_path(j, in, name);
+
+	return arena_copy_n(j->mem, path, (size_t)(strrchr(path, '/') - path));
 }
 
 bool
@@ -92,7 +102,7 @@ step_row(struct job *j, const struct asset_args *in, const char *kind, const cha
 {
 	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind, .label = kind,
 	    .mime_type = mime_type, .file = arena_printf(j->mem, "%s/%s", in->generation, name),
-	    .file_size = store_size(j->mem, key_of(j, in, name)) };
+	    .file_size = store_size(j->mem, key_now(j, in, name)) };
 }
 
 enum outcome

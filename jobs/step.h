@@ -16,11 +16,12 @@ void step_progress(void *job, int percent);
 /* Looks at the original of the asset.  NULL with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
 
-/* play/{mediaId}/{generation}/{name} as a path of this machine. */
+/* A file that an earlier step has stored, as a path of this machine: play/{mediaId}/{generation}/{name}, or where the files of
+ * soft-deleted assets are. */
 const char *step_path(struct job *, const struct asset_args *, const char *name);
 
-/* The directory of the generation. */
-const char *step_dir(struct job *, const struct asset_args *);
+/* The directory that holds it. */
+const char *step_dir(struct job *, const struct asset_args *, const char *name);
 
 /* Moves files from the work directory there; the list ends in NULL.  False with errno. */
 bool step_store(struct job *, const struct asset_args *, const char *const *names);

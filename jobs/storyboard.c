@@ -48,7 +48,7 @@ storyboard_run(struct job *j)
 	if (label == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);
-	if (!av_rendition_read(j->mem, step_dir(j, in), label, &r, &fault) ||
+	if (!av_rendition_read(j->mem, step_dir(j, in, arena_printf(j->mem, "%s.mp4", label)), label, &r, &fault) ||
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
 		return step_fault(j, &fault);
 	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))

@@ -126,6 +126,34 @@ a_tree_is_deleted_and_deleting_nothing_is_fine(void **state)
 	assert_int_equal(store_size(mem, "play"), -1);
 }
 
+static void
+a_tree_moves_as_a_whole_and_into_another_with_the_newer_files(void **state)
+{
+	assert_true(store_move(mem, "play/t", "deleted/t"));		/* nothing to move */
+	assert_true(store_write(mem, "old", 3, "play/t/g/one"));
+	assert_true(store_write(mem, "old", 3, "play/t/g/two"));
+	assert_true(store_move(mem, "play/t", "deleted/t"));
+	assert_int_equal(access(at("play/t"), F_OK), -1);
+	assert_holds("deleted/t/g/one", "old");
+	/* What was written meanwhile is newer, in whichever direction. */
+	assert_true(store_write(mem, "new", 3, "play/t/g/one"));
+	assert_true(store_write(mem, "new", 3, "play/t/h/three"));
+	assert_true(store_move(mem, "play/t", "deleted/t"));
+	assert_int_equal(access(at("play/t"), F_OK), -1);
+	assert_holds("deleted/t/g/one", "new");
+	assert_holds("deleted/t/g/two", "old");
+	assert_holds("deleted/t/h/three", "new");
+	assert_true(store_write(mem, "newest", 6, "play/t/g/two"));
+	assert_true(store_move(mem, "deleted/t", "play/t"));
+	assert_int_equal(access(at("deleted/t"), F_OK), -1);
+	assert_holds("play/t/g/one", "new");
+	assert_holds("play/t/g/two", "newest");
+	assert_holds("play/t/h/three", "new");
+	assert_int_equal(mode_of("deleted"), 0700);
+	assert_string_equal(store_twin(mem, "play/t/g"), "deleted/t/g");
+	assert_null(store_twin(mem, "originals/t"));
+}
+
 /* A file size limit stands for the full disk: the write fails in the same place. */
 static void
 a_failed_write_is_reported_and_leaves_nothing(void **state)
@@ -217,6 +245,7 @@ main(void)
 		cmocka_unit_test(a_link_is_never_put),
 		cmocka_unit_test(bytes_are_written_whole_and_leave_no_scratch),
 		cmocka_unit_test(a_tree_is_deleted_and_deleting_nothing_is_fine),
+		cmocka_unit_test(a_tree_moves_as_a_whole_and_into_another_with_the_newer_files),
 		cmocka_unit_test(a_failed_write_is_reported_and_leaves_nothing),
 		cmocka_unit_test(a_key_that_is_not_ours_ends_the_program),
 		cmocka_unit_test(free_space_leaves_what_the_operator_keeps),

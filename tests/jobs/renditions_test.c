@@ -206,6 +206,38 @@ steps_can_run_twice(void **state)
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), count(master, "#EXT-X-STREAM-INF"));
 }
 
+/* Moves the files as a client does that deletes or recovers the asset. */
+static void
+set_deleted(struct world *w, const struct job *j, int64_t deleted_at)
+{
+	db_run(w->db, "UPDATE media SET deleted_at = ? WHERE id = ?", ARGS(INT(deleted_at), ID(j->media_id)));
+	db_begin(w->db);
+	assert_true(asset_serve(w->db, j->media_id));
+	assert_true(db_commit(w->db));
+}
+
+static void
+steps_of_a_soft_deleted_asset_go_on(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, "video", VIDEO);
+	int64_t whole;
+
+	MUST(&j, first_rendition);
+	set_deleted(w, &j, 1);
+	assert_int_equal(files(w, &j), 0);
+	MUST(&j, renditions);
+	MUST(&j, storyboard);
+	MUST(&j, waveform);
+	set_deleted(w, &j, 1);
+	assert_int_equal(files(w, &j), 0);
+	MUST(&j, thumbnail);
+	set_deleted(w, &j, 0);
+	assert_int_equal(files(w, &j), 12);
+	whole = number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size > 0", ARGS(ID(j.media_id)));
+	assert_int_equal(whole, number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))));
+}
+
 static void
 a_video_gets_its_poster_storyboard_and_waveform(void **state)
 {
@@ -308,6 +340,7 @@ main(void)
 		WORLD_TEST(a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest),
 		WORLD_TEST(every_stream_of_a_master_names_a_true_peak_and_both_codecs),
 		WORLD_TEST(steps_can_run_twice),
+		WORLD_TEST(steps_of_a_soft_deleted_asset_go_on),
 		WORLD_TEST(a_video_gets_its_poster_storyboard_and_waveform),
 		WORLD_TEST(sound_plays_and_its_cover_is_the_poster),
 		WORLD_TEST(a_step_whose_input_is_missing_is_tried_again_and_writes_nothing),

@@ -204,6 +204,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[8], decode_run, true },
 	{ &test_kinds[9], clock_run, false },
 	{ NULL, purge_run, false },
+	{ NULL, serve_run, false },
 	{ NULL, sweep_run, false },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -227,10 +228,11 @@ runners_setup(void **state)
 	mkdir(t->conf.run_dir, 0700);
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge"; /* no sweeps between */
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge,serve"; /* no sweeps between */
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
-	kinds[KINDS - 2].kind = job_kind("purge");
+	kinds[KINDS - 3].kind = job_kind("purge");
+	kinds[KINDS - 2].kind = job_kind("serve");
 	kinds[KINDS - 1].kind = job_kind("sweep");
 	t->db = db_open(&t->conf, DB_JOBS);
 	db_use(t->db, mem);
