@@ -74,6 +74,14 @@ static const struct field step_fields[] = {
 };
 const struct record ingest_step_record = RECORD("IngestStep", struct ingest_step, step_fields);
 
+static const struct field warning_fields[] = {
+	FIELD(struct ingest_warning, step,   .on = SERVER, .required = true, .doc = "The step that failed, as in steps"),
+	FIELD(struct ingest_warning, code,   .on = SERVER, .required = true, .doc = "Reason code, from a closed list"),
+	FIELD(struct ingest_warning, detail, .on = SERVER, .doc = "What happened, in one sentence"),
+	FIELD(struct ingest_warning, remedy, .on = SERVER, .required = true, .doc = "What to do about it"),
+};
+static const struct record warning_record = RECORD("IngestWarning", struct ingest_warning, warning_fields);
+
 static const struct field ingest_fields[] = {
 	FIELD(struct ingest_summary, id,          .on = SERVER, .required = true, .doc = "Id of the root job"),
 	FIELD(struct ingest_summary, status,      .on = SERVER, .required = true, .one_of = "queued running succeeded failed cancelled", .doc = "State of the ingest as a whole"),
@@ -82,6 +90,7 @@ static const struct field ingest_fields[] = {
 	FIELD(struct ingest_summary, started_at,  .on = SERVER | OMIT_NULL, .doc = "Start"),
 	FIELD(struct ingest_summary, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
 	FIELD(struct ingest_summary, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the ingest failed"),
+	FIELD(struct ingest_summary, warnings,    .on = SERVER, .of = &warning_record, .doc = "Optional steps that failed; the ingest succeeds without them. A retry of the step takes it away"),
 	FIELD(struct ingest_summary, steps,       .on = SERVER | DETAIL, .of = &ingest_step_record, .doc = "Its steps in order; not in lists"),
 };
 const struct record ingest_record = RECORD("IngestJob", struct ingest_summary, ingest_fields);
@@ -295,8 +304,46 @@ put_steps(struct buf *b, const struct ingest_job *jobs, size_t n)
 	buf_char(b, ']');
 }
 
+/* Of an ingest that failed, what only depended on the step that did says nothing of its own. */
 static void
-sum_ingest(struct db *db, struct uuid media_id)
+list_warnings(struct arena *mem, const struct ingest_job *jobs, size_t n, struct ingest_summary *s)
+{
+	struct ingest_warning *w = arena_array(mem, n, sizeof(*w));
+	size_t i;
+
+	s->warnings.rows = w;
+	for (i = 0; i < n; i++) {
+		const struct job_kind *k = job_kind(jobs[i].kind);
+		const struct job_error *e;
+
+		if (k == NULL || k->needed || !is(jobs[i].state, "failed") || jobs[i].error.text == NULL)
+			continue;
+		e = record_parse(mem, &job_error_record, jobs[i].error.text);
+		if (e != NULL && !is(e->code, "dependency_failed"))
+			w[s->warnings.n++] = (struct ingest_warning){ k->step, e->code, e->detail, e->remedy };
+	}
+}
+
+/* A transcription that failed stands among the transcripts, unless there is one of its language, until it is tried again. */
+static void
+sum_transcripts(struct db *db, struct uuid media_id, const struct ingest_job *jobs, size_t n)
+{
+	struct arg now = TIME(moment_now());
+	size_t i;
+
+	if (db_number(db, "SELECT 1 FROM transcripts WHERE media_id = ? AND status = 'failed' LIMIT 1", ARGS(ID(media_id)), 0) == 1)
+		db_run(db, "DELETE FROM transcripts WHERE media_id = ? AND status = 'failed' AND id NOT IN (SELECT j.id FROM jobs j "
+		    "JOIN media m ON m.ingest_job_id = j.ingest_id WHERE m.id = ? AND j.state = 'failed')", ARGS(ID(media_id), ID(media_id)));
+	for (i = 0; i < n; i++)
+		if (is(jobs[i].kind, "transcribe") && is(jobs[i].state, "failed"))
+			db_run(db, "INSERT IGNORE INTO transcripts (id, media_id, language_code, source, engine, status, error, paragraphs, "
+			    "created_at, updated_at) SELECT j.id, m.id, COALESCE(JSON_VALUE(j.args, '$.languageCode'), "
+			    "m.language_code, 'en'), 'machine', '', 'failed', j.error, '[]', ?, ? FROM jobs j JOIN media m ON m.id = j.media_id "
+			    "WHERE j.id = ?", ARGS(now, now, ID(jobs[i].id)));
+}
+
+static void
+sum_ingest(struct db *db, struct uuid media_id, bool progress)
 {
 	struct ingest_summary s = { .status = "queued" };
 	struct buf json = BUF(db_arena(db)), steps = BUF(db_arena(db));
@@ -309,13 +356,27 @@ sum_ingest(struct db *db, struct uuid media_id)
 		return;
 	s.id = jobs[0].id;
 	weigh_jobs(jobs, n, &s);
+	list_warnings(db_arena(db), jobs, n, &s);
 	put_steps(&steps, jobs, n);
 	record_render(&json, &ingest_record, &s, true);
-	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, revision = revision + 1, "
+	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, summed_at = " SQL_NOW ", revision = revision + 1, "
 	    "status = IF(? AND status = 'processing', 'failed', IF(? AND status = 'failed', 'processing', status)) WHERE id = ?",
 	    ARGS(STR(buf_string(&json)), STR(buf_string(&steps)), STR(s.status),
 	    INT(is(s.status, "failed") || is(s.status, "cancelled")), INT(is(s.status, "queued") || is(s.status, "running")),
 	    ID(media_id)));
+	if (!progress)
+		sum_transcripts(db, media_id, jobs, n);
+}
+
+/* Looked at without a lock first: of all that report, most come too soon. */
+void
+asset_progress(struct db *db, struct uuid media_id)
+{
+	static const char *const due[] = { "SELECT 1 FROM media WHERE id = ? AND summed_at <= " SQL_NOW " - 2000",
+	    "SELECT 1 FROM media WHERE id = ? AND summed_at <= " SQL_NOW " - 2000 FOR UPDATE" };
+
+	if (db_number(db, due[0], ARGS(ID(media_id)), 0) == 1 && db_number(db, due[1], ARGS(ID(media_id)), 0) == 1)
+		sum_ingest(db, media_id, true);
 }
 
 void
@@ -327,7 +388,7 @@ asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 	if (what & SUM_RENDITIONS)
 		sum_renditions(db, media_id);
 	if (what & SUM_INGEST)
-		sum_ingest(db, media_id);
+		sum_ingest(db, media_id, false);
 	if (what & SUM_CHANNELS)
 		db_run(db, "UPDATE media SET channel_ids = (SELECT GROUP_CONCAT(mc.channel_id ORDER BY mc.channel_id SEPARATOR '') "
 		    "FROM media_channels mc WHERE mc.media_id = media.id) WHERE id = ?", ARGS(ID(media_id)));

@@ -26,16 +26,18 @@ extern const struct record rendition_row_record;
 
 /* Members of an asset as clients see them. */
 struct ingest_step { const char *name, *status; int64_t progress; struct moment started_at, finished_at; struct json error; };
+struct ingest_warning { const char *step, *code, *detail, *remedy; };
 struct ingest_summary {
 	struct uuid id;
 	const char *status;
 	int64_t progress, attempt;
 	struct moment started_at, finished_at;
 	struct json error;
-	struct list steps;
+	struct list warnings, steps;
 };
 struct thumbnail { const char *url; int64_t width, height; const char *mime_type; };
 struct storyboard { const char *image_url, *vtt_url; };
+extern const struct record job_error_record;	/* of errors in members of an asset; see job.h */
 extern const struct record rendition_record, ingest_record, ingest_step_record, thumbnail_record, storyboard_record;
 
 /* Addresses in the summing columns begin with this; the API puts the signed prefix of the asset in its place. */
@@ -49,9 +51,14 @@ enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8 };
 
 /* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon as
  * its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
- * progress from the jobs alone, and makes an asset failed whose first ingest failed.  By a job: revision grows; by a client, version does
+ * progress from the jobs alone, names optional steps that failed as warnings and in the place of what they should have made,
+ * and makes an asset failed whose first ingest failed.  By a job: revision grows; by a client, version does
  * (db_update has done that).  Call it in the transaction that changed the rows it sums up. */
 void asset_summarise(struct db *, struct uuid media_id, unsigned what);
+
+/* As SUM_INGEST, for mere progress: nothing when the asset was summed up less than two seconds ago, by whomever.  For a
+ * transaction of its own. */
+void asset_progress(struct db *, struct uuid media_id);
 
 /* Sets derived data of one kind ("file", "documentContent", …), JSON, and the engine that made it. */
 void metadata_put(struct db *, struct uuid media_id, const char *kind, const char *engine, const char *data);

@@ -18,7 +18,7 @@ struct metadata {
 	struct nested entities, keywords, speakers, video_texts, image_texts, document_content, scenes, file;
 };
 static const struct field metadata_fields[] = {
-	FIELD(struct metadata, status, .required = true, .one_of = "processing ready failed", .doc = "State of the analysis as a whole"),
+	FIELD(struct metadata, status, .required = true, .one_of = "queued running completed failed", .doc = "State of the analysis as a whole"),
 	FIELD(struct metadata, summary, .on = OMIT_NULL, .doc = "What it is about"),
 	FIELD(struct metadata, entities, .required = true, .of = &part_record, .doc = "People, places, organisations and works named"),
 	FIELD(struct metadata, keywords, .required = true, .of = &part_record, .doc = "Words that tell it from others"),
@@ -57,8 +57,8 @@ static const char *
 status_of(const char *ingest_status)
 {
 	if (strcmp(ingest_status, "succeeded") == 0)
-		return "ready";
-	return strcmp(ingest_status, "failed") == 0 || strcmp(ingest_status, "cancelled") == 0 ? "failed" : "processing";
+		return "completed";
+	return strcmp(ingest_status, "cancelled") == 0 ? "failed" : ingest_status;
 }
 
 static struct part *

@@ -25,6 +25,7 @@ enum {
 	BACK_OFF_MS = 5000,
 	SANDBOX_MS = 600 * 1000,
 	FLUSH_MS = 500,
+	SHOW_MS = 2000,
 	BEAT_MAX = 5000,
 	KEEP_MAX = 10000,
 	LEASE_GRACE = 5000,
@@ -292,18 +293,24 @@ take(struct runner *r, struct claimed *row)
 	return true;
 }
 
-/* So that clients see what runs; the child is at work already.  If another holds the rows for long, then a little later. */
+/* So that clients see what runs: its begin at once, the child is at work already; how far it is now and then.  If another
+ * holds the rows for long, then a little later. */
 static void
-show(struct runner *r, struct child *c)
+show(struct runner *r, struct child *c, bool begun, int64_t now)
 {
+	c->unshown = false;
+	c->shown = now;
 	if (uuid_is_none(c->row.media_id) || uuid_is_none(c->row.ingest_id))
 		return;
 	db_begin(r->db);
-	asset_summarise(r->db, c->row.media_id, SUM_INGEST);
+	if (begun)
+		asset_summarise(r->db, c->row.media_id, SUM_INGEST);
+	else
+		asset_progress(r->db, c->row.media_id);
 	if (db_commit(r->db) || db_failure(r->db) != DB_AGAIN)
 		return;
 	db_forgive(r->db);
-	c->dirty = true;
+	c->unshown = true;
 }
 
 static bool
@@ -329,7 +336,7 @@ claim_for(struct loop *l, struct uuid tenant_id)
 			crash_point("claimed");
 			c = child_start(r, kind_of(r, rows[i].kind), &rows[i]);
 			crash_point("forked");
-			show(r, c);
+			show(r, c, true, clock_ms());
 			return true;
 		}
 	}
@@ -422,7 +429,11 @@ flush_progress(struct runner *r, int64_t now)
 
 	for (i = 0; i < r->slots; i++) {
 		c = &r->children[i];
-		if (c->kind == NULL || c->pid == 0 || c->closing || !c->dirty || now - c->flushed < FLUSH_MS)
+		if (c->kind == NULL || c->pid == 0 || c->closing)
+			continue;
+		if (c->unshown && now - c->shown >= SHOW_MS)
+			show(r, c, false, now);
+		if (!c->dirty || now - c->flushed < FLUSH_MS)
 			continue;
 		c->dirty = false;
 		c->flushed = now;
@@ -434,7 +445,7 @@ flush_progress(struct runner *r, int64_t now)
 			db_forgive(r->db);
 			c->dirty = true;
 		} else {
-			show(r, c);
+			c->unshown = true;
 		}
 	}
 }
@@ -707,6 +718,8 @@ wait_ms(const struct loop *l, int64_t now)
 			sooner(&at, c->restart_at);
 		else if (c->dirty && !c->closing)
 			sooner(&at, c->flushed + FLUSH_MS);
+		if (c->unshown && c->pid > 0 && !c->closing)
+			sooner(&at, c->shown + SHOW_MS);
 		if (c->kill_at != 0)
 			sooner(&at, c->kill_at);
 		sooner(&at, c->seen + (int64_t)c->kind->kind->idle_seconds * 1000 + 1);

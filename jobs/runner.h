@@ -116,9 +116,10 @@ struct child {
 	pid_t pid; /* 0: ended, or between two starts */
 	int pipe;
 	char work_key[64];
-	int64_t started, seen, flushed, cpu_ms; /* seen: last sign of life */
+	int64_t started, seen, flushed, shown, cpu_ms; /* seen: last sign of life; shown: to clients */
 	int percent;
 	bool dirty, closing, succeeded, gone;
+	bool unshown; /* its row is further than what clients see of the asset */
 	int outcome; /* what it said: enum outcome, 0 = nothing yet */
 	enum reason reason;
 	char detail[1024];

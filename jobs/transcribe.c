@@ -322,7 +322,7 @@ static enum outcome
 conclude(struct job *j, const struct engine *engine, const struct hearing *h, const struct notes *n)
 {
 	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = h->language, .source = "machine",
-	    .engine = h->engine, .status = "ready", .version = 1, .created_at = moment_now() };
+	    .engine = h->engine, .status = "completed", .version = 1, .created_at = moment_now() };
 	struct list paragraphs = transcript_paragraphs(j->mem, n->segments, n->n);
 
 	t.confidence = mean_confidence(n->segments, n->n);
@@ -354,7 +354,7 @@ transcribe_run(struct job *j)
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ?",
 	    ARGS(ID(j->media_id), STR(h.language)));
 	/* People's words are never replaced; a new ingest of the same file brings nothing new. */
-	if (old != NULL && strcmp(old->status, "ready") == 0 && (strcmp(old->source, "machine") != 0 || !uuid_is_none(j->ingest_id)))
+	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 || !uuid_is_none(j->ingest_id)))
 		return DONE;
 	if (!engine->knows(h.language))
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.", h.language);

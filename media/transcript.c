@@ -5,6 +5,7 @@
 #include <unicode/uloc.h>
 #include <unicode/ustring.h>
 
+#include "core/asset.h"
 #include "media/transcript.h"
 
 /* A paragraph ends at a long pause; from ENOUGH characters on at a short pause or the end of a sentence; at FULL
@@ -50,8 +51,9 @@ static const struct field transcript_fields[] = {
 	FIELD(struct transcript, source, .on = SERVER | FILTER, .required = true, .one_of = "machine human import",
 	    .doc = "Where it comes from"),
 	FIELD(struct transcript, engine, .on = SERVER, .required = true, .doc = "Name and version of what made it"),
-	FIELD(struct transcript, status, .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed",
-	    .doc = "State"),
+	FIELD(struct transcript, status, .on = SERVER | FILTER, .required = true, .one_of = "queued running completed failed",
+	    .doc = "completed, or failed: then error says why, and there is no text"),
+	FIELD(struct transcript, error, .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why it failed"),
 	FIELD(struct transcript, quality, .on = SERVER | FILTER, .one_of = "good poor",
 	    .doc = "By mean confidence; null where the engine gives none"),
 	FIELD(struct transcript, no_speech, .on = SERVER | FILTER, .required = true, .doc = "Nothing is said in the recording"),

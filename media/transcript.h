@@ -41,6 +41,7 @@ struct paragraph {
 struct transcript {
 	struct uuid id, media_id;
 	const char *language_code, *source, *engine, *status, *quality;
+	struct json error;			/* of a failed one: code, detail, remedy, retryable */
 	bool no_speech;
 	double confidence;
 	struct json paragraphs;			/* array of struct paragraph, stored as it is sent */

@@ -20,7 +20,7 @@ add_transcript(struct world *w, struct uuid media, const char *language)
 	};
 	struct list list = { p, 2 };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = language, .source = "machine",
-	    .engine = "test 1", .status = "ready", .quality = "good", .confidence = 0.85,
+	    .engine = "test 1", .status = "completed", .quality = "good", .confidence = 0.85,
 	    .paragraphs = { transcript_json(w->mem, &list) }, .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
 
 	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
@@ -168,7 +168,7 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	struct word *words = arena_array(mem, WORDS, sizeof(*words));
 	struct segment s = { { 0, true }, { WORDS * 400, true }, "", { words, WORDS } };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = "en", .source = "machine",
-	    .engine = "test 1", .status = "ready", .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+	    .engine = "test 1", .status = "completed", .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
 	const char *paths[4];
 	struct list list;
 	size_t before;

@@ -810,6 +810,111 @@ clients_see_the_steps_of_an_ingest_move(void **state)
 	assert_string_equal(text(t->world, r, "data.ingestJob.progress"), "100");
 }
 
+static int64_t
+revision(struct runners *t, struct uuid media)
+{
+	return db_number(t->db, "SELECT revision FROM media WHERE id = ?", ARGS(ID(media)), -1);
+}
+
+/* An ingest of the asset whose steps are `n` jobs of a kind; the first is its root. */
+static void
+ingest_of(struct runners *t, struct uuid media, const char *kind, const char *note, struct uuid *ids, int n)
+{
+	struct job_place place = { .tenant_id = t->world->tenant_id, .media_id = media, .ingest_id = uuid_new() };
+	int i;
+
+	for (i = 0; i < n; i++) {
+		place.id = i == 0 ? place.ingest_id : (struct uuid){ { 0 } };
+		ids[i] = add(t, kind, note, place);
+	}
+	db_run(t->db, "UPDATE media SET ingest_job_id = ? WHERE id = ?", ARGS(ID(ids[0]), ID(media)));
+}
+
+static void
+mere_progress_reaches_the_asset_every_two_seconds_at_most(void **state)
+{
+	struct runners *t = *state;
+	struct uuid media = world_media(t->world, "video", "Cat"), ids[4];
+	int64_t before, moved = 0, last = 0, is;
+	int i;
+
+	ingest_of(t, media, "slow", "3000", ids, 4);
+	before = revision(t, media);
+	for (i = 0; i < 200; i++) {
+		db_run(t->db, "UPDATE jobs SET progress = ? WHERE id = ?", ARGS(INT(i / 2), ID(ids[0])));
+		db_begin(t->db);
+		asset_progress(t->db, media);
+		assert_true(db_commit(t->db));
+	}
+	assert_int_equal(revision(t, media), before + 1);
+
+	/* Four steps at once in two runners: each begins and ends, and the row of each job moves all the time. */
+	before = revision(t, media);
+	runner_start(t);
+	runner_start(t);
+	for (i = 0; i < 4; i++)
+		wait_for(t, ids[i], "running");
+	while (strcmp(column(t, ids[3], "state"), "running") == 0) {
+		is = atoi(column(t, ids[3], "progress"));
+		moved += is != last;
+		last = is;
+		usleep(20000);
+	}
+	for (i = 0; i < 4; i++)
+		wait_for(t, ids[i], "succeeded");
+	assert_in_range(moved, 3, 12);
+	assert_in_range(revision(t, media) - before, 8, 8 + 3);
+}
+
+/* "transcribe" failed for good: seen as a warning, and among the transcripts, until it is tried again. */
+static void
+an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
+{
+	struct runners *t = *state;
+	struct world *w = t->world;
+	struct uuid media = world_media(w, "video", "Cat"), root = uuid_new(), speech;
+	const char *path = arena_printf(t->mem, "/v2/media/%s", uuid_text(t->mem, media));
+	const char *list = arena_printf(t->mem, "%s/metadata/transcripts", path);
+	struct job_place place = { .tenant_id = w->tenant_id, .media_id = media, .ingest_id = root, .id = root };
+	struct req *r;
+
+	db_begin(t->db);
+	job_add(t->db, publish, place, .media_id = media, .generation = "g1");
+	place.id = (struct uuid){ { 0 } };
+	speech = job_add(t->db, transcribe, place, .media_id = media, .generation = "g1", .language_code = "en");
+	db_run(t->db, "UPDATE jobs SET state = IF(kind = 'publish', 'succeeded', 'failed'), started_at = 1, finished_at = 2, error = "
+	    "IF(kind = 'publish', NULL, ?) WHERE media_id = ?", ARGS(STR(job_error(t->mem, REASON_NOT_INTELLIGIBLE, "Not understood.")),
+	    ID(media)));
+	db_run(t->db, "UPDATE media SET ingest_job_id = ?, generation = ? WHERE id = ?", ARGS(ID(root), STR(uuid_text(t->mem, root)),
+	    ID(media)));
+	asset_summarise(t->db, media, SUM_INGEST);
+	assert_true(db_commit(t->db));
+
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "succeeded");
+	assert_null(text(w, r, "data.ingestJob.error"));
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "transcript");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "not_intelligible");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Not understood.");
+	assert_non_null(text(w, r, "data.ingestJob.warnings.0.remedy"));
+	assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
+	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"), "completed");
+	r = call(w, "GET", list, NULL);
+	assert_string_equal(text(w, r, "data.0.status"), "failed");
+	assert_string_equal(text(w, r, "data.0.languageCode"), "en");
+	assert_string_equal(text(w, r, "data.0.error.code"), "not_intelligible");
+	assert_null(text(w, r, "data.1.status"));
+
+	r = call(w, "PUT", arena_printf(t->mem, "/v2/jobs/%s/retry", uuid_text(t->mem, speech)), NULL);
+	assert_int_equal(r->status, 200);
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.warnings"), "[ ]");
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "running");
+	assert_string_equal(text(w, call(w, "GET", list, NULL), "data"), "[ ]");
+	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"), "running");
+}
+
 /* What the closing transaction of a step does, on a connection of its own. */
 static pid_t
 end_step(struct runners *t, struct uuid media, struct uuid id)
@@ -905,6 +1010,8 @@ main(void)
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 		TEST(clients_see_the_steps_of_an_ingest_move),
+		TEST(mere_progress_reaches_the_asset_every_two_seconds_at_most),
+		TEST(an_optional_step_that_failed_is_a_warning_until_it_is_tried_again),
 		TEST(of_two_steps_that_end_at_the_same_moment_the_second_sums_up_both),
 	};
 

@@ -473,7 +473,7 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	list = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", media);
 	r = call(w, "GET", list, NULL);
 	assert_string_equal(text(w, r, "data.0.languageCode"), "en");
-	assert_string_equal(text(w, r, "data.0.status"), "ready");
+	assert_string_equal(text(w, r, "data.0.status"), "completed");
 	assert_string_equal(text(w, r, "data.0.quality"), "good");
 	assert_string_equal(text(w, r, "data.0.noSpeech"), "false");
 	assert_non_null(strstr(text(w, r, "data.0.engine"), "pocketsphinx"));
@@ -518,7 +518,7 @@ a_recording_without_speech_is_a_success_that_says_so(void **state)
 			fail_msg("%s: %s", graphs[i], j.detail);
 		r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id)), NULL);
 		assert_string_equal(text(w, r, "data.0.noSpeech"), "true");
-		assert_string_equal(text(w, r, "data.0.status"), "ready");
+		assert_string_equal(text(w, r, "data.0.status"), "completed");
 		assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(j.media_id)), -1), 0);
 	}
 }
