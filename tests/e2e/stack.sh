@@ -130,6 +130,7 @@ stack_begin() {
 	port=${port:-$(stack_free_port)}
 	KINOTHEK_URL=http://127.0.0.1:$port
 	mkdir -p "$stack"/{run,run/fcgid,log,data,conf}
+	touch "$stack/run/load" && chmod 666 "$stack/run/load"	# as systemd-tmpfiles does
 	stack_web
 	stack_settings "$@"
 	stack_database
@@ -177,7 +178,7 @@ stack_apache() {
 	# Apache refuses to serve as root; the files of the trial are then given to its account.
 	if [ "$(id -u)" = 0 ]; then
 		user=www-data
-		chmod 666 "$stack"/run/*.sock "$stack/run/load"
+		chmod 666 "$stack"/run/*.sock
 		[ "$1" != fcgid ] || chown -R www-data "$stack/data" "$stack/run/fcgid" "$stack/log"
 	fi
 	{
