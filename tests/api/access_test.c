@@ -2,6 +2,7 @@
 /* Channels and roles as lists and answers show them; what holds for every route is in routes_test.c. */
 #include <sys/wait.h>
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,6 +106,26 @@ lists_follow_roles_and_visibility_at_once(void **state)
 	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "0");
 }
 
+/* So many roles that a list does not name the channels. */
+static void
+a_shared_channel_is_not_listed_to_callers_of_many_channels(void **state)
+{
+	struct world *w = *state;
+	struct uuid who, media = world_media(w, "video", "Cat"), shared = add_channel(w, "Shared", "shared");
+	const char *member = world_member(w, reads, NULL, &who);
+	int i;
+
+	for (i = 0; i < 9; i++)
+		give(w, who, add_channel(w, arena_printf(w->mem, "Own %d", i), "private"), "Viewer");
+	db_run(w->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media)));
+	put_into(w, media, shared);
+	assert_int_equal(call_as(w, member, "GET", path_of(w, media), NULL)->status, 403);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "0");
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(shared)));
+	role_changed(w->db, w->tenant_id);
+	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "1");
+}
+
 /* More channels than are kept for a caller, the asset in the last of them. */
 static void
 callers_of_very_many_channels_are_judged_alike(void **state)
@@ -132,6 +153,9 @@ callers_of_very_many_channels_are_judged_alike(void **state)
 	role_changed(w->db, w->tenant_id);
 	assert_true(number(w, "FROM memberships WHERE principal_id = ?", ARGS(ID(who))) > AUDIENCE_MAX);
 	assert_string_equal(text(w, call_as(w, member, "GET", uri, NULL), "data.channels.0.name"), "Last");
+	assert_int_equal(call_as(w, member, "GET", path_of(w, beside), NULL)->status, 403);
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
+	role_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, member, "GET", path_of(w, beside), NULL)->status, 403);
 	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "data.0.name"), "Cat");
 	assert_string_equal(text(w, call_as(w, member, "GET", "/v2/media", NULL), "pagination.total"), "1");
@@ -182,6 +206,28 @@ a_held_row_of_the_tenant_stops_nobody(void **state)
 	db_rollback(w->db);
 }
 
+/* What it sees there may never come to be; a process that remembered it would give it away. */
+static void
+an_audience_is_never_read_in_a_transaction(void **state)
+{
+	struct world *w = *state;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct principal who = { .id = w->client_id, .tenant_id = w->tenant_id };
+		struct req r = { .mem = w->mem, .db = w->db, .conf = w->conf, .who = &who };
+
+		db_abandon(w->db);
+		signal(SIGABRT, SIG_DFL);
+		db_begin(w->db);
+		access_read(&r);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 static void
 a_change_that_changes_nothing_is_no_event(void **state)
 {
@@ -205,8 +251,10 @@ main(void)
 		WORLD_TEST(only_channels_that_the_caller_sees_are_shown_or_filtered_by),
 		WORLD_TEST(a_new_name_of_a_channel_is_one_row_and_shows_at_once),
 		WORLD_TEST(lists_follow_roles_and_visibility_at_once),
+		WORLD_TEST(a_shared_channel_is_not_listed_to_callers_of_many_channels),
 		WORLD_TEST(callers_of_very_many_channels_are_judged_alike),
 		WORLD_TEST(a_held_row_of_the_tenant_stops_nobody),
+		WORLD_TEST(an_audience_is_never_read_in_a_transaction),
 		WORLD_TEST(a_change_that_changes_nothing_is_no_event),
 	};
 
