@@ -131,7 +131,7 @@ operation_has_etag(const struct route *route)
 {
 	if (route->flags & (LIST | NO_ENVELOPE) || route->out == NULL)
 		return false;
-	return record_field(route->out, "version") != NULL || (route->method == GET && route->flags & CONDITIONAL);
+	return record_field(route->out, "version") != NULL || (route->method != METHOD_DELETE && route->flags & CONDITIONAL);
 }
 
 static bool
