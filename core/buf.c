@@ -11,13 +11,13 @@
 void
 buf_grow(struct buf *b, size_t n)
 {
-	size_t room = b->room ? b->room : 256;
+	size_t room = b->room ? 2 * b->room : 256;
 	char *text;
 
 	if (b->mem == NULL)
 		abort();
-	while (room < b->len + n + 1)
-		room *= 2;
+	if (room < b->len + n + 1)
+		room = b->len + n + 1;
 	text = arena_raw(b->mem, room);
 	if (b->len > 0)
 		memcpy(text, b->text, b->len);

@@ -22,7 +22,7 @@ struct buf {
 /* In an array that is known to be large enough; one byte too many ends the process. */
 #define BUF_OVER(array) ((struct buf){ NULL, (array), 0, sizeof(array) })
 
-/* Doubles the room until n more bytes fit.  Only buf_room() calls it. */
+/* Doubles the room, or more if n more bytes need it.  Only buf_room() calls it. */
 void buf_grow(struct buf *, size_t n);
 
 /* Makes room for n more bytes, where their number is known beforehand. */
