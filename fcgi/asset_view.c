@@ -89,7 +89,8 @@ static const struct record media_head_record = RECORD("MediaHead", struct media_
 
 const struct object media_object = {
 	.path = "/v2/media/{mediaId}", .reach = REACH_MEDIA, .record = &media_record, .head = &media_head_record,
-	.from = "FROM media t WHERE t.id = ?",
+	/* So told, the database does not look at the ten keys that begin with the tenant. */
+	.from = "FROM media t FORCE INDEX (PRIMARY) WHERE t.id = ?",
 };
 
 static const char *
