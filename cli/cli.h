@@ -31,7 +31,8 @@ int cli_fail(const struct cli *, int status, const char *format, ...) __attribut
 /* The same for the database, with what helps against it. */
 int cli_fail_db(const struct cli *);
 
-/* Runs work() in a transaction, three times when the database says so.  work() returns an exit status; only 0 commits. */
+/* Runs work() in a transaction, three times when the database says so.  work() returns an exit status; only 0
+ * commits. */
 int cli_transaction(struct cli *, int (*work)(struct cli *, void *), void *arg);
 
 /* An id given as an argument.  False: the fault is told already. */

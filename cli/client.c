@@ -66,8 +66,9 @@ client_insert(struct cli *c, const struct new_client *k)
 	    "VALUES (?, ?, 'client', ?, ?, ?)",
 	    ARGS(ID(k->id), ID(k->tenant_id), STR(k->name), INT(k->super_admin), now));
 	db_run(c->db,
-	    "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-	    ARGS(ID(k->id), ID(k->tenant_id), STR(secret_hash(c->mem, k->secret)), STR(k->scopes), now, now));
+	    "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?)", ARGS(ID(k->id), ID(k->tenant_id), STR(secret_hash(c->mem, k->secret)), STR(k->scopes),
+	    now, now));
 	if (k->role != NULL) {
 		db_run(c->db,
 		    "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
@@ -140,7 +141,8 @@ take_role(const struct cli *c, struct new_client *k)
 		return 0;
 	k->role = role == NULL ? "Contributor" : role;
 	if (role_permissions(k->role) == 0)
-		return cli_fail(c, EX_USAGE, "there is no role %s; there are: %s", role, role_names(c->mem, SCOPE_VIEW_CHANNEL));
+		return cli_fail(c, EX_USAGE, "there is no role %s; there are: %s", role, role_names(c->mem,
+		    SCOPE_VIEW_CHANNEL));
 	return channel == NULL || cli_id(c, channel, &k->channel_id) ? 0 : EX_USAGE;
 }
 

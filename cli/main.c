@@ -82,10 +82,12 @@ cli_fail_db(const struct cli *c)
 	if (err == 1146 || err == 1054)
 		remedy = "; run `kinothek migrate`";
 	else if (err == 1044 || err == 1045 || err == 1049 || err == 1698)
-		remedy = "; create database and account as in kinothek(1), or set db.user, db.password_file and db.name";
+		remedy = "; create database and account as in kinothek(1), or set db.user, db.password_file and "
+		    "db.name";
 	else if (db_failure(c->db) == DB_LOST)
 		remedy = "; is the server running, and are db.socket or db.hosts right?";
-	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s", db_error(c->db), remedy);
+	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s",
+	    db_error(c->db), remedy);
 }
 
 int
@@ -190,7 +192,8 @@ print_help(FILE *out)
 	fputs("usage: kinothek COMMAND [ARGUMENTS] [--json]\n\nCommands:\n", out);
 	for (i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].doc);
-	fputs("\n`kinothek COMMAND --help` shows the arguments of one. Settings: kinothek.conf(5). More: kinothek(1).\n", out);
+	fputs("\n`kinothek COMMAND --help` shows the arguments of one. Settings: kinothek.conf(5). More: "
+	    "kinothek(1).\n", out);
 }
 
 static void
@@ -244,11 +247,13 @@ parse(struct cli *c, const struct command *k, int argc, char **argv)
 
 		if (strncmp(argv[i], "--", 2) != 0) {
 			if (argv[i][0] == '-' || n_arg == k->n_arg)
-				return cli_fail(c, EX_USAGE, "unexpected \"%s\"; see kinothek %s --help", argv[i], k->name);
+				return cli_fail(c, EX_USAGE, "unexpected \"%s\"; see kinothek %s --help", argv[i],
+				    k->name);
 			args[n_arg++] = argv[i];
 			continue;
 		}
-		if (!knows(k->options, name, value == NULL ? strlen(name) : (size_t)(value - name), &takes) || n == MAX_OPTIONS)
+		if (!knows(k->options, name, value == NULL ? strlen(name) : (size_t)(value - name), &takes) ||
+		    n == MAX_OPTIONS)
 			return cli_fail(c, EX_USAGE, "there is no option %s; see kinothek %s --help", argv[i], k->name);
 		if (takes && value == NULL && i + 1 == argc)
 			return cli_fail(c, EX_USAGE, "%s needs a value", argv[i]);
@@ -324,7 +329,7 @@ main(int argc, char **argv)
 		return 0;
 	}
 	if (k == NULL)
-		return cli_fail(&c, EX_USAGE, "there is no command \"%s%s%s\"; see kinothek --help", argv[1], argc > 2 ? " " : "",
-		    argc > 2 ? argv[2] : "");
+		return cli_fail(&c, EX_USAGE, "there is no command \"%s%s%s\"; see kinothek --help", argv[1],
+		    argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
 	return run(k, argc - 1 - words, argv + 1 + words);
 }

@@ -66,7 +66,8 @@ const struct record storyboard_record = RECORD("Storyboard", struct storyboard, 
 
 static const struct field step_fields[] = {
 	FIELD(struct ingest_step, name,        .on = SERVER, .required = true, .doc = "probe, firstRendition, renditions, thumbnail, …"),
-	FIELD(struct ingest_step, status,      .on = SERVER, .required = true, .one_of = "queued running succeeded failed cancelled", .doc = "State of the step"),
+	FIELD(struct ingest_step, status,      .on = SERVER, .required = true,
+	    .one_of = "queued running succeeded failed cancelled", .doc = "State of the step"),
 	FIELD(struct ingest_step, progress,    .on = SERVER, .max = 100, .doc = "Percent"),
 	FIELD(struct ingest_step, started_at,  .on = SERVER | OMIT_NULL, .doc = "Start of the last attempt"),
 	FIELD(struct ingest_step, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
@@ -84,13 +85,15 @@ static const struct record warning_record = RECORD("IngestWarning", struct inges
 
 static const struct field ingest_fields[] = {
 	FIELD(struct ingest_summary, id,          .on = SERVER, .required = true, .doc = "Id of the root job"),
-	FIELD(struct ingest_summary, status,      .on = SERVER, .required = true, .one_of = "queued running succeeded failed cancelled", .doc = "State of the ingest as a whole"),
+	FIELD(struct ingest_summary, status,      .on = SERVER, .required = true,
+	    .one_of = "queued running succeeded failed cancelled", .doc = "State of the ingest as a whole"),
 	FIELD(struct ingest_summary, progress,    .on = SERVER, .max = 100, .doc = "Percent of the whole"),
 	FIELD(struct ingest_summary, attempt,     .on = SERVER, .doc = "Attempt of the step that needed most"),
 	FIELD(struct ingest_summary, started_at,  .on = SERVER | OMIT_NULL, .doc = "Start"),
 	FIELD(struct ingest_summary, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
 	FIELD(struct ingest_summary, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the ingest failed"),
-	FIELD(struct ingest_summary, warnings,    .on = SERVER, .of = &warning_record, .doc = "Optional steps that failed; the ingest succeeds without them. A retry of the step takes it away"),
+	FIELD(struct ingest_summary, warnings,    .on = SERVER, .of = &warning_record,
+	    .doc = "Optional steps that failed; the ingest succeeds without them. A retry of the step takes it away"),
 	FIELD(struct ingest_summary, steps,       .on = SERVER | DETAIL, .of = &ingest_step_record, .doc = "Its steps in order; not in lists"),
 };
 const struct record ingest_record = RECORD("IngestJob", struct ingest_summary, ingest_fields);
@@ -132,8 +135,8 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 	buf_char(json, '[');
 	for (i = 0; i < n; i++) {
 		const struct rendition_row *r = &rows[i];
-		struct rendition out = { r->id, r->kind, r->label, r->width, r->height, r->bitrate, r->codecs, r->mime_type,
-		    r->file_size, marked(json->mem, r->file), "ready" };
+		struct rendition out = { r->id, r->kind, r->label, r->width, r->height, r->bitrate, r->codecs,
+		    r->mime_type, r->file_size, marked(json->mem, r->file), "ready" };
 
 		parts->playable |= is(r->kind, "playlist") || is(r->kind, "image") || is(r->kind, "pdf");
 		if (is(r->kind, "playlist")) {
@@ -153,7 +156,8 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 	buf_char(json, ']');
 }
 
-struct custom { const char *custom_thumbnail_file, *custom_thumbnail_type; struct number custom_thumbnail_width, custom_thumbnail_height; };
+struct custom { const char *custom_thumbnail_file, *custom_thumbnail_type; struct number custom_thumbnail_width,
+    custom_thumbnail_height; };
 static const struct field custom_fields[] = {
 	FIELD(struct custom, custom_thumbnail_file, .doc = "File"),
 	FIELD(struct custom, custom_thumbnail_type, .doc = "Content type"),
@@ -172,10 +176,11 @@ thumbnail_json(struct db *db, struct uuid media_id, const struct rendition_row *
 	struct thumbnail t;
 
 	if (c != NULL && c->custom_thumbnail_file != NULL)
-		t = (struct thumbnail){ marked(mem, c->custom_thumbnail_file), c->custom_thumbnail_width.n, c->custom_thumbnail_height.n,
-		    c->custom_thumbnail_type };
+		t = (struct thumbnail){ marked(mem, c->custom_thumbnail_file), c->custom_thumbnail_width.n,
+		    c->custom_thumbnail_height.n, c->custom_thumbnail_type };
 	else if (poster != NULL)
-		t = (struct thumbnail){ marked(mem, poster->file), poster->width.n, poster->height.n, poster->mime_type };
+		t = (struct thumbnail){ marked(mem, poster->file), poster->width.n, poster->height.n,
+		    poster->mime_type };
 	else
 		return NULL;
 	record_render(&b, &thumbnail_record, &t, false);
@@ -208,10 +213,11 @@ sum_renditions(struct db *db, struct uuid media_id)
 	size_t n;
 
 	rows = db_rows(db, &rendition_row_record, "FROM renditions t JOIN media m ON m.id = t.media_id AND "
-	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.id", ARGS(ID(media_id)), &n);
+	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.id", ARGS(ID(media_id)),
+	    &n);
 	sort_out(rows, n, &p, &json);
-	db_run(db, "UPDATE media SET renditions = ?, playlist_file = ?, thumbnail = ?, storyboard = ?, waveform_file = ?, "
-	    "status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
+	db_run(db, "UPDATE media SET renditions = ?, playlist_file = ?, thumbnail = ?, storyboard = ?, "
+	    "waveform_file = ?, status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
 	    ARGS(STR(buf_string(&json)), STR(p.playlist), STR(thumbnail_json(db, media_id, p.poster)),
 	    STR(storyboard_json(mem, p.storyboard)), STR(p.waveform), INT(p.playable), ID(media_id)));
 }
@@ -276,7 +282,8 @@ weigh_jobs(const struct ingest_job *jobs, size_t n, struct ingest_summary *s)
 			continue;
 		cancelled |= is(jobs[i].state, "cancelled");
 		failed |= is(jobs[i].state, "failed");
-		if (is(jobs[i].state, "failed") && (s->error.text == NULL || strstr(s->error.text, "dependency_failed") != NULL))
+		if (is(jobs[i].state, "failed") && (s->error.text == NULL || strstr(s->error.text,
+		    "dependency_failed") != NULL))
 			s->error = jobs[i].error;
 	}
 	s->progress = open && weight > 0 ? done / weight : 100;
@@ -324,22 +331,26 @@ list_warnings(struct arena *mem, const struct ingest_job *jobs, size_t n, struct
 	}
 }
 
-/* A transcription that failed stands among the transcripts, unless there is one of its language, until it is tried again. */
+/* A transcription that failed stands among the transcripts, unless there is one of its language, until it is tried
+ * again. */
 static void
 sum_transcripts(struct db *db, struct uuid media_id, const struct ingest_job *jobs, size_t n)
 {
 	struct arg now = TIME(moment_now());
 	size_t i;
 
-	if (db_number(db, "SELECT 1 FROM transcripts WHERE media_id = ? AND status = 'failed' LIMIT 1", ARGS(ID(media_id)), 0) == 1)
-		db_run(db, "DELETE FROM transcripts WHERE media_id = ? AND status = 'failed' AND id NOT IN (SELECT j.id FROM jobs j "
-		    "JOIN media m ON m.ingest_job_id = j.ingest_id WHERE m.id = ? AND j.state = 'failed')", ARGS(ID(media_id), ID(media_id)));
+	if (db_number(db, "SELECT 1 FROM transcripts WHERE media_id = ? AND status = 'failed' LIMIT 1",
+	    ARGS(ID(media_id)), 0) == 1)
+		db_run(db, "DELETE FROM transcripts WHERE media_id = ? AND status = 'failed' AND id NOT IN (SELECT "
+		    "j.id FROM jobs j JOIN media m ON m.ingest_job_id = j.ingest_id WHERE m.id = ? AND j.state = "
+		    "'failed')", ARGS(ID(media_id), ID(media_id)));
 	for (i = 0; i < n; i++)
 		if (is(jobs[i].kind, "transcribe") && is(jobs[i].state, "failed"))
-			db_run(db, "INSERT IGNORE INTO transcripts (id, media_id, language_code, source, engine, status, error, paragraphs, "
-			    "created_at, updated_at) SELECT j.id, m.id, COALESCE(JSON_VALUE(j.args, '$.languageCode'), "
-			    "m.language_code, 'en'), 'machine', '', 'failed', j.error, '[]', ?, ? FROM jobs j JOIN media m ON m.id = j.media_id "
-			    "WHERE j.id = ?", ARGS(now, now, ID(jobs[i].id)));
+			db_run(db, "INSERT IGNORE INTO transcripts (id, media_id, language_code, source, engine, "
+			    "status, error, paragraphs, created_at, updated_at) SELECT j.id, m.id, "
+			    "COALESCE(JSON_VALUE(j.args, '$.languageCode'), m.language_code, 'en'), 'machine', '', "
+			    "'failed', j.error, '[]', ?, ? FROM jobs j JOIN media m ON m.id = j.media_id WHERE "
+			    "j.id = ?", ARGS(now, now, ID(jobs[i].id)));
 }
 
 static void
@@ -350,8 +361,8 @@ sum_ingest(struct db *db, struct uuid media_id, bool progress)
 	struct ingest_job *jobs;
 	size_t n;
 
-	jobs = db_rows(db, &ingest_job_record, "FROM jobs t JOIN media m ON m.ingest_job_id = t.ingest_id WHERE m.id = ? "
-	    "ORDER BY t.id", ARGS(ID(media_id)), &n);
+	jobs = db_rows(db, &ingest_job_record, "FROM jobs t JOIN media m ON m.ingest_job_id = t.ingest_id WHERE "
+	    "m.id = ? ORDER BY t.id", ARGS(ID(media_id)), &n);
 	if (n == 0)
 		return;
 	s.id = jobs[0].id;
@@ -359,11 +370,11 @@ sum_ingest(struct db *db, struct uuid media_id, bool progress)
 	list_warnings(db_arena(db), jobs, n, &s);
 	put_steps(&steps, jobs, n);
 	record_render(&json, &ingest_record, &s, true);
-	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, summed_at = " SQL_NOW ", revision = revision + 1, "
-	    "status = IF(? AND status = 'processing', 'failed', IF(? AND status = 'failed', 'processing', status)) WHERE id = ?",
-	    ARGS(STR(buf_string(&json)), STR(buf_string(&steps)), STR(s.status),
-	    INT(is(s.status, "failed") || is(s.status, "cancelled")), INT(is(s.status, "queued") || is(s.status, "running")),
-	    ID(media_id)));
+	db_run(db, "UPDATE media SET ingest = ?, ingest_steps = ?, ingest_status = ?, summed_at = " SQL_NOW
+	    ", revision = revision + 1, status = IF(? AND status = 'processing', 'failed', IF(? AND status = 'failed', "
+	    "'processing', status)) WHERE id = ?", ARGS(STR(buf_string(&json)), STR(buf_string(&steps)), STR(s.status),
+	    INT(is(s.status, "failed") || is(s.status, "cancelled")), INT(is(s.status, "queued") ||
+	    is(s.status, "running")), ID(media_id)));
 	if (!progress)
 		sum_transcripts(db, media_id, jobs, n);
 }
@@ -390,12 +401,13 @@ asset_summarise(struct db *db, struct uuid media_id, unsigned what)
 	if (what & SUM_INGEST)
 		sum_ingest(db, media_id, false);
 	if (what & SUM_CHANNELS)
-		db_run(db, "UPDATE media SET channel_ids = (SELECT GROUP_CONCAT(mc.channel_id ORDER BY mc.channel_id SEPARATOR '') "
-		    "FROM media_channels mc WHERE mc.media_id = media.id) WHERE id = ?", ARGS(ID(media_id)));
+		db_run(db, "UPDATE media SET channel_ids = (SELECT GROUP_CONCAT(mc.channel_id ORDER BY mc.channel_id "
+		    "SEPARATOR '') FROM media_channels mc WHERE mc.media_id = media.id) WHERE id = ?",
+		    ARGS(ID(media_id)));
 	if (what & SUM_TAGS)
-		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name, g.name_key "
-		    "SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id WHERE mt.media_id = media.id), '[]') "
-		    "WHERE id = ?", ARGS(ID(media_id)));
+		db_run(db, "UPDATE media SET tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER "
+		    "BY g.name, g.name_key SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id "
+		    "WHERE mt.media_id = media.id), '[]') WHERE id = ?", ARGS(ID(media_id)));
 }
 
 void
@@ -403,17 +415,18 @@ metadata_put(struct db *db, struct uuid media_id, const char *kind, const char *
 {
 	struct moment now = moment_now();
 
-	db_run(db, "INSERT INTO metadata (media_id, kind, engine, data, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?) "
-	    "ON DUPLICATE KEY UPDATE engine = VALUES(engine), data = VALUES(data), updated_at = VALUES(updated_at)",
-	    ARGS(ID(media_id), STR(kind), STR(engine), STR(data), TIME(now), TIME(now)));
+	db_run(db, "INSERT INTO metadata (media_id, kind, engine, data, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE engine = VALUES(engine), data = VALUES(data), updated_at = "
+	    "VALUES(updated_at)", ARGS(ID(media_id), STR(kind), STR(engine), STR(data), TIME(now), TIME(now)));
 }
 
 void
 event_add(struct db *db, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
     const char *data)
 {
-	db_run(db, "INSERT INTO events (tenant_id, media_id, type, principal_id, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-	    ARGS(ID(tenant_id), ID(media_id), STR(type), ID(principal_id), STR(data), TIME(moment_now())));
+	db_run(db, "INSERT INTO events (tenant_id, media_id, type, principal_id, data, created_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?)", ARGS(ID(tenant_id), ID(media_id), STR(type), ID(principal_id), STR(data),
+	    TIME(moment_now())));
 }
 
 void
@@ -462,8 +475,9 @@ ingest_start(struct db *db, struct uuid tenant_id, struct uuid media_id)
 
 	uuid_format(id, generation);
 	job_add(db, ingest, place, .media_id = media_id, .generation = generation);
-	db_run(db, "UPDATE media SET ingest_job_id = ?, ingest_status = 'queued', generation = IF(generation IS NULL OR status = 'failed', ?, generation), "
-	    "status = IF(status = 'failed', 'processing', status) WHERE id = ?", ARGS(ID(id), STR(generation), ID(media_id)));
+	db_run(db, "UPDATE media SET ingest_job_id = ?, ingest_status = 'queued', generation = IF(generation IS NULL "
+	    "OR status = 'failed', ?, generation), status = IF(status = 'failed', 'processing', status) WHERE id = ?",
+	    ARGS(ID(id), STR(generation), ID(media_id)));
 	asset_summarise(db, media_id, SUM_INGEST);
 	return id;
 }

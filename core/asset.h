@@ -25,7 +25,8 @@ struct rendition_row {
 extern const struct record rendition_row_record;
 
 /* Members of an asset as clients see them. */
-struct ingest_step { const char *name, *status; int64_t progress; struct moment started_at, finished_at; struct json error; };
+struct ingest_step { const char *name, *status; int64_t progress; struct moment started_at, finished_at;
+    struct json error; };
 struct ingest_warning { const char *step, *code, *detail, *remedy; };
 struct ingest_summary {
 	struct uuid id;
@@ -49,10 +50,10 @@ void rendition_put(struct db *, struct rendition_row *);
 /* What to make anew in the row of the asset, from the tables it sums up. */
 enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8 };
 
-/* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon as
- * its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
- * progress from the jobs alone, names optional steps that failed as warnings and in the place of what they should have made,
- * and makes an asset failed whose first ingest failed.  By a job: revision grows; by a client, version does
+/* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon
+ * as its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
+ * progress from the jobs alone, names optional steps that failed as warnings and in the place of what they should have
+ * made, and makes an asset failed whose first ingest failed.  By a job: revision grows; by a client, version does
  * (db_update has done that).  Call it in the transaction that changed the rows it sums up. */
 void asset_summarise(struct db *, struct uuid media_id, unsigned what);
 
@@ -67,15 +68,16 @@ void metadata_put(struct db *, struct uuid media_id, const char *kind, const cha
 void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
     const char *data);
 
-/* Adds to the tenant's running totals.  The row is one for all of the tenant: only what creates or deletes calls it, last in
- * its transaction, so that it is held for moments. */
+/* Adds to the tenant's running totals.  The row is one for all of the tenant: only what creates or deletes calls it,
+ * last in its transaction, so that it is held for moments. */
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
 
 /*
- * The files of an asset follow its row: below play/, where the web server finds them, or, when it is soft-deleted or gone, below
- * deleted/, where it does not.  This moves them, in a transaction, by the row as it is then, and keeps the row locked until
- * the end: of two that move, the later one sees the later row.  False with errno.  Whoever changes deleted_at calls
- * asset_serve_later() in the same transaction, a job that does it, and does it itself as soon as that is committed.
+ * The files of an asset follow its row: below play/, where the web server finds them, or, when it is soft-deleted or
+ * gone, below deleted/, where it does not.  This moves them, in a transaction, by the row as it is then, and keeps the
+ * row locked until the end: of two that move, the later one sees the later row.  False with errno.  Whoever changes
+ * deleted_at calls asset_serve_later() in the same transaction, a job that does it, and does it itself as soon as that
+ * is committed.
  */
 bool asset_serve(struct db *, struct uuid media_id);
 void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id);
@@ -83,7 +85,8 @@ void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id)
 /* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnail that a client has set. */
 int64_t asset_bytes(struct db *, struct uuid media_id);
 
-/* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the job. */
+/* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the
+ * job. */
 struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);
 
 #endif

@@ -73,7 +73,8 @@ sequence(const unsigned char *s, size_t n)
 	for (i = 1; i < need; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) || (c == 0xf0 && s[1] < 0x90) || (c == 0xf4 && s[1] > 0x8f))
+	if ((c == 0xe0 && s[1] < 0xa0) || (c == 0xed && s[1] > 0x9f) || (c == 0xf0 && s[1] < 0x90) ||
+	    (c == 0xf4 && s[1] > 0x8f))
 		return 0;
 	return need;
 }
@@ -92,8 +93,8 @@ json_escape(struct buf *b, unsigned char c)
 }
 
 /*
- * How many bytes of s stand in a JSON string as they are: printable ASCII but " and \\.  Eight at a time: of a byte that is
- * none of them the top bit gets set by one of the terms, and a borrow or carry only comes from such a byte.
+ * How many bytes of s stand in a JSON string as they are: printable ASCII but " and \\.  Eight at a time: of a byte
+ * that is none of them the top bit gets set by one of the terms, and a borrow or carry only comes from such a byte.
  */
 static size_t
 plain_length(const unsigned char *s, size_t n)
@@ -104,7 +105,8 @@ plain_length(const unsigned char *s, size_t n)
 
 	for (; n - i >= sizeof(v); i += sizeof(v)) {
 		memcpy(&v, s + i, sizeof(v));
-		if ((v | (v - each * 0x20) | ((v ^ each * '"') - each) | ((v ^ each * '\\') - each) | (v + each)) & tops)
+		if ((v | (v - each * 0x20) | ((v ^ each * '"') - each) | ((v ^ each * '\\') - each) |
+		    (v + each)) & tops)
 			break;
 	}
 	while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\')

@@ -58,8 +58,8 @@ static bool item_network(const char *);
 
 static const struct setting settings[] = {
 	{ "public_url", AS_ORIGIN, AT(public_url), "http://localhost", 0, 200, NULL, NULL,
-	    "Address at which clients reach this installation, without a path and without a slash at its end. Tokens name it as "
-	    "their issuer, so changing it makes every token that was given out invalid." },
+	    "Address at which clients reach this installation, without a path and without a slash at its end. Tokens "
+	    "name it as their issuer, so changing it makes every token that was given out invalid." },
 	{ "data_dir", AS_PATH, AT(data_dir), "/var/lib/kinothek", 0, 512, NULL, NULL,
 	    "Where media bytes are kept. All web nodes and job runners share it." },
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
@@ -67,8 +67,8 @@ static const struct setting settings[] = {
 	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,
 	    "Bytes that stay free on data_dir; uploads and jobs that would use them are refused." },
 	{ "sandbox", AS_CHOICE, AT(sandbox), "strict", 0, 0, "strict degraded", NULL,
-	    "What to do on a machine that cannot isolate decoders: strict runs none of them, degraded runs them with the limits it "
-	    "has. `kinothek doctor` tells what this machine can do." },
+	    "What to do on a machine that cannot isolate decoders: strict runs none of them, degraded runs them with "
+	    "the limits it has. `kinothek doctor` tells what this machine can do." },
 	{ "log_level", AS_CHOICE, AT(log_level), "info", 0, 0, "debug info warn error", NULL,
 	    "Lines below this level are not written." },
 
@@ -82,7 +82,8 @@ static const struct setting settings[] = {
 	    "File whose first line is the password of db.user. Nothing: no password (socket authentication)." },
 	{ "db.name", AS_TEXT, AT(db_name), "kinothek", 0, 64, NULL, NULL, "Name of the database." },
 	{ "db.statement_limit", AS_INT, AT(db_statement_limit), "2", 1, 60, "seconds", NULL,
-	    "How long one statement may take for a request. What takes longer is cut off and answered with 503 too_expensive." },
+	    "How long one statement may take for a request. What takes longer is cut off and answered with 503 "
+	    "too_expensive." },
 	{ "db.job_statement_limit", AS_INT, AT(db_job_statement_limit), "60", 5, 3600, "seconds", NULL,
 	    "The same for jobs and uploads, which begin again. The commands of `kinothek` have no limit." },
 
@@ -123,8 +124,8 @@ static const struct setting settings[] = {
 	    "Kinds of jobs this machine takes. Nothing: all." },
 
 	{ "engine.transcribe", AS_CHOICE, AT(engine_transcribe), "pocketsphinx", 0, 0, "pocketsphinx http", NULL,
-	    "What turns speech into words: the built-in engine (clean English only), or a server that speaks the transcription "
-	    "interface of OpenAI." },
+	    "What turns speech into words: the built-in engine (clean English only), or a server that speaks the "
+	    "transcription interface of OpenAI." },
 	{ "engine.transcribe.url", AS_URL, AT(engine_transcribe_url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
 	{ "engine.transcribe.key_file", AS_SECRET, AT(engine_transcribe_key), NULL, 0, 0, NULL, NULL,
@@ -273,7 +274,8 @@ set_size(struct reading *in, const struct setting *s, const char *value)
 	if (!int_parse(digits, &bytes) || bytes < 0)
 		return fail(in, s, "must be a number of bytes, with K, M, G or T behind it for larger units");
 	if (bytes > s->max / factor || bytes * factor < s->min)
-		return fail(in, s, arena_printf(conf_mem(), "must be from %lld to %lld bytes", (long long)s->min, (long long)s->max));
+		return fail(in, s, arena_printf(conf_mem(), "must be from %lld to %lld bytes", (long long)s->min,
+		    (long long)s->max));
 	*(int64_t *)((char *)in->conf + s->offset) = bytes * factor;
 	return true;
 }
@@ -284,8 +286,8 @@ set_int(struct reading *in, const struct setting *s, const char *value)
 	int64_t n;
 
 	if (!int_parse(value, &n) || n < s->min || n > s->max)
-		return fail(in, s, arena_printf(conf_mem(), "must be a whole number from %lld to %lld", (long long)s->min,
-		    (long long)s->max));
+		return fail(in, s, arena_printf(conf_mem(), "must be a whole number from %lld to %lld",
+		    (long long)s->min, (long long)s->max));
 	*(int64_t *)((char *)in->conf + s->offset) = n;
 	return true;
 }
@@ -332,7 +334,8 @@ set_list(struct reading *in, const struct setting *s, const char *value)
 		if (item[0] == '\0')
 			continue;
 		if (!s->item(item))
-			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item, s->choices));
+			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item,
+			    s->choices));
 		if (s->item == item_rung && ++n > CONF_HEIGHTS)
 			return fail(in, s, arena_printf(conf_mem(), "cannot hold more than %d heights", CONF_HEIGHTS));
 		all = arena_printf(conf_mem(), "%s%s%s", all, all[0] == '\0' ? "" : ",", item);
@@ -400,7 +403,8 @@ set_secret(struct reading *in, const struct setting *s, const char *file)
 	if (secret == NULL && errno == ENOENT && s->type == AS_PLAY_KEY)
 		return true;
 	if (secret == NULL)
-		return fail(in, s, arena_printf(conf_mem(), "names %s, which cannot be read: %s", file, strerror(errno)));
+		return fail(in, s, arena_printf(conf_mem(), "names %s, which cannot be read: %s", file,
+		    strerror(errno)));
 	if (secret[0] == '\0')
 		return fail(in, s, arena_printf(conf_mem(), "names %s, whose first line is empty", file));
 	if (s->type == AS_PLAY_KEY && !is_play_key(secret))
@@ -412,8 +416,8 @@ set_secret(struct reading *in, const struct setting *s, const char *file)
 static bool
 set(struct reading *in, const struct setting *s, const char *value)
 {
-	if (s->type == AS_LIST ? strlen(value) > (size_t)s->max : s->max > 0 && (s->type == AS_TEXT || s->type == AS_PATH ||
-	    s->type == AS_ORIGIN || s->type == AS_URL) && strlen(value) > (size_t)s->max)
+	if (s->type == AS_LIST ? strlen(value) > (size_t)s->max : s->max > 0 && (s->type == AS_TEXT ||
+	    s->type == AS_PATH || s->type == AS_ORIGIN || s->type == AS_URL) && strlen(value) > (size_t)s->max)
 		return fail(in, s, arena_printf(conf_mem(), "is longer than %lld bytes", (long long)s->max));
 	/* Nothing behind the = takes back a default, where nothing is possible. */
 	if (value[0] == '\0' && s->otherwise != NULL)
@@ -488,7 +492,8 @@ fail_unknown(struct reading *in, const char *key)
 		}
 	}
 	if (nearest != NULL)
-		return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"; did you mean \"%s\"?", key, nearest));
+		return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"; did you mean \"%s\"?", key,
+		    nearest));
 	return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"", key));
 }
 
@@ -591,7 +596,8 @@ read_all(struct reading *in, char *text)
 	/* Defaults come last, so that a default file is not looked for where another one was named. */
 	for (i = 0; i < SETTINGS; i++) {
 		variable = getenv(variable_of(settings[i].key));
-		if (seen[i] == 0 && settings[i].otherwise != NULL && variable == NULL && !set(in, &settings[i], settings[i].otherwise))
+		if (seen[i] == 0 && settings[i].otherwise != NULL && variable == NULL && !set(in, &settings[i],
+		    settings[i].otherwise))
 			return false;
 	}
 	if (!read_environment(in))
@@ -722,11 +728,12 @@ conf_reference(FILE *out)
 	size_t i;
 
 	fputs("# Settings\n\n"
-	    "The file is `" KINOTHEK_CONF_FILE "`, or the one that the environment variable `KINOTHEK_CONF` names. It holds lines of\n"
-	    "the form `key = value`; `#` at the start of a line or behind a blank begins a comment. A key that is not in this table,\n"
-	    "a key set twice or a value out of range stops the start, naming the line. The variable in the last column wins over the\n"
-	    "file. Secrets are never settings themselves: a setting names a file whose first line is the secret.\n\n"
-	    "| Key | Default | Values | Meaning | Variable |\n|---|---|---|---|---|\n", out);
+	    "The file is `" KINOTHEK_CONF_FILE "`, or the one that the environment variable `KINOTHEK_CONF` names. It "
+	    "holds lines of\nthe form `key = value`; `#` at the start of a line or behind a blank begins a comment. A "
+	    "key that is not in this table,\na key set twice or a value out of range stops the start, naming the line. "
+	    "The variable in the last column wins over the\nfile. Secrets are never settings themselves: a setting "
+	    "names a file whose first line is the secret.\n\n| Key | Default | Values | Meaning | Variable "
+	    "|\n|---|---|---|---|---|\n", out);
 	for (i = 0; i < SETTINGS; i++) {
 		s = &settings[i];
 		fprintf(out, "| `%s` | ", s->key);

@@ -47,8 +47,9 @@ struct conf {
 
 /* Lists come comma-separated and without blanks, whatever the file has; an empty one is NULL. */
 
-/* Reads KINOTHEK_CONF, else /etc/kinothek/kinothek.conf if it is there, then the environment.  A fault (unknown key, bad
- * value, unreadable secret) prints one sentence with file and line on standard error and ends the program with 78. */
+/* Reads KINOTHEK_CONF, else /etc/kinothek/kinothek.conf if it is there, then the environment.  A fault (unknown key,
+ * bad value, unreadable secret) prints one sentence with file and line on standard error and ends the program with
+ * 78. */
 const struct conf *conf_load(void);
 
 /* The same for `kinothek`, which makes the play key: play_key stays NULL while its file is not there. */

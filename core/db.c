@@ -199,12 +199,13 @@ db_forgive(struct db *db)
 static int64_t
 statement_limit(const struct db *db)
 {
-	return db->limits == DB_API ? db->conf->db_statement_limit : db->limits == DB_JOBS ? db->conf->db_job_statement_limit : 0;
+	return db->limits == DB_API ? db->conf->db_statement_limit :
+	    db->limits == DB_JOBS ? db->conf->db_job_statement_limit : 0;
 }
 
 /*
- * A wait for a lock ends before the statement does, so that it is told as what it is.  MySQL limits only what reads; the
- * longest silence that is borne limits the rest.
+ * A wait for a lock ends before the statement does, so that it is told as what it is.  MySQL limits only what reads;
+ * the longest silence that is borne limits the rest.
  */
 static bool
 set_limits(struct db *db)
@@ -237,8 +238,9 @@ read_server(struct db *db)
 static bool
 dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 {
-	static const char session[] = "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
-	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576";
+	static const char session[] = "SET SESSION sql_mode = "
+	    "'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
+	    "group_concat_max_len = 1048576";
 	static const char isolation[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 	/* An EXISTS beside an OR would be worked out for all assets before the first of the page is looked at. */
 	static const char row_by_row[] = "SET SESSION optimizer_switch = 'materialization=off'";
@@ -257,7 +259,8 @@ dial_host(struct db *db, const char *host, unsigned port, const char *socket)
 	}
 	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, port, socket,
 	    CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && mysql_query(db->my, session) == 0 &&
-	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0 && set_limits(db) && read_server(db))
+	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0 && set_limits(db) &&
+	    read_server(db))
 		return true;
 	err = (int)mysql_errno(db->my);
 	fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 ? err : 2002, mysql_error(db->my), "connect");
@@ -412,7 +415,8 @@ prepare(struct db *db, const struct record *r, const char *literal, const char *
 
 	for (s = db->buckets[at]; s != NULL; s = s->next)
 		if (s->record == r && s->literal == literal && strcmp(s->suffix, suffix) == 0 &&
-		    strncmp(s->text + strlen(s->text) - strlen(suffix) - strlen(literal), literal, strlen(literal)) == 0)
+		    strncmp(s->text + strlen(s->text) - strlen(suffix) - strlen(literal), literal,
+		    strlen(literal)) == 0)
 			return s;
 	if (db->n_statements >= MAX_STATEMENTS)
 		drop_statements(db, true);
@@ -497,7 +501,8 @@ run_once(struct db *db, struct statement *s, const struct arg *args, int *err)
  * is dialled once again: nothing was lost with it.
  */
 static struct statement *
-execute(struct db *db, const struct record *r, const char *literal, const char *suffix, const struct arg *args, bool brief)
+execute(struct db *db, const struct record *r, const char *literal, const char *suffix, const struct arg *args,
+    bool brief)
 {
 	bool may_redial = !db->in_transaction;
 	struct statement *s;
@@ -528,7 +533,8 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 static void
 fetch_again(struct db *db, struct statement *s, unsigned i, char *text)
 {
-	MYSQL_BIND again = { .buffer_type = s->out[i].buffer_type, .buffer = text, .buffer_length = s->cells[i].length };
+	MYSQL_BIND again = { .buffer_type = s->out[i].buffer_type, .buffer = text,
+	    .buffer_length = s->cells[i].length };
 	unsigned long length = 0;
 
 	again.length = &length;
@@ -571,7 +577,8 @@ put_cell(struct db *db, const struct cell *c, const char *text, void *at)
 	case KIND_MOMENT: ((struct moment *)at)->ms = c->value.n; break;
 	case KIND_POSITION: *(struct position *)at = (struct position){ c->value.n, true }; break;
 	case KIND_JSON: ((struct json *)at)->text = text; break;
-	case KIND_IDS: *(struct ids *)at = (struct ids){ (struct uuid *)(void *)(uintptr_t)text, c->length / sizeof(struct uuid) }; break;
+	case KIND_IDS: *(struct ids *)at = (struct ids){ (struct uuid *)(void *)(uintptr_t)text,
+	    c->length / sizeof(struct uuid) }; break;
 	case KIND_STRINGS: *(struct strings *)at = strings_parse(db->mem, text); break;
 	case KIND_NESTED: ((struct nested *)at)->row = record_parse(db->mem, f->of, text); break;
 	case KIND_LIST: *(struct list *)at = record_parse_list(db->mem, f->of, text); break;
@@ -780,7 +787,8 @@ field_arg(struct db *db, const struct field *f, const void *row)
 	case KIND_NUMBER: return ((const struct number *)at)->set ? INT(((const struct number *)at)->n) : STR(NULL);
 	case KIND_UUID: return ID(*(const struct uuid *)at);
 	case KIND_MOMENT: return TIME(*(const struct moment *)at);
-	case KIND_POSITION: return ((const struct position *)at)->set ? INT(((const struct position *)at)->ms) : STR(NULL);
+	case KIND_POSITION: return ((const struct position *)at)->set ? INT(((const struct position *)at)->ms) :
+	    STR(NULL);
 	case KIND_IDS: return BYTES(((const struct ids *)at)->at, ((const struct ids *)at)->n * sizeof(struct uuid));
 	case KIND_JSON: return STR(((const struct json *)at)->text);
 	case KIND_STRINGS: if (((const struct strings *)at)->at == NULL) return STR(NULL); break;

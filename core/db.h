@@ -6,8 +6,8 @@
  * text starts at FROM, the main table is called t, and the column list comes from the record.  Statements are prepared
  * once per connection and kept by the address of the literal.
  *
- * Failures are sticky: the first one (lost connection, deadlock, a fault in the SQL) is remembered, and every later call
- * does nothing and says "no row", until db_begin() or db_forgive().  Callers therefore have no branch for it; the
+ * Failures are sticky: the first one (lost connection, deadlock, a fault in the SQL) is remembered, and every later
+ * call does nothing and says "no row", until db_begin() or db_forgive().  Callers therefore have no branch for it; the
  * dispatcher and the job runner look at db_failure() once, at the end.
  */
 #ifndef CORE_DB_H
@@ -26,7 +26,8 @@ enum db_failure {
 	DB_FINE,
 	DB_AGAIN,	/* 1213, 1205, 1047: begin again may help */
 	DB_LOST,	/* 2002, 2006, 2013, 1040 and more, see weigh(): not connected; at COMMIT: outcome unknown */
-	DB_LIMIT,	/* 1969, 3024, 1317, or see db_watch(): cut off, and the same would be again.  With DB_API alone */
+	/* 1969, 3024, 1317, or see db_watch(): cut off, and the same would be again.  With DB_API alone */
+	DB_LIMIT,
 	DB_BROKEN,	/* our fault: logged with the statement */
 };
 
@@ -79,13 +80,14 @@ struct page {
 	int64_t total;			/* in: -1 = count; otherwise taken as it is.  out: rows in all pages, */
 	bool total_exact;		/* out: or 10,000, and there are more of them */
 	const char *next;		/* out: cursor of the following page, NULL at the end */
-	const char *fault, *fault_detail;	/* out: parameter at fault ("sort", "filter", "after"); nothing was read then */
+	/* out: parameter at fault ("sort", "filter", "after"); nothing was read then */
+	const char *fault, *fault_detail;
 };
 /*
- * One page of the rows that `from` names (its WHERE is there, even if only "WHERE 1").  Adds filter, order and limit from
- * the record's own FILTER and SORT fields and ? marks, never a byte the client sent.  The id is always the last key, so
- * that following `next` is a range read of the field's .key at any depth; plain page numbers use OFFSET.  At most 8
- * conditions, 2 of them subqueries.
+ * One page of the rows that `from` names (its WHERE is there, even if only "WHERE 1").  Adds filter, order and limit
+ * from the record's own FILTER and SORT fields and ? marks, never a byte the client sent.  The id is always the last
+ * key, so that following `next` is a range read of the field's .key at any depth; plain page numbers use OFFSET.  At
+ * most 8 conditions, 2 of them subqueries.
  */
 void *db_list(struct db *, const struct record *, const char *from, const struct arg *, struct page *, size_t *n);
 
@@ -102,7 +104,8 @@ int64_t db_run(struct db *, const char *sql, const struct arg *);
 bool db_insert(struct db *, const char *table, const struct record *, const void *row);
 
 /* Sets the stored fields whose bit is in `given` (see record_bit) plus version and updated_at.  Rows matched, or -1. */
-int64_t db_update(struct db *, const char *table, const struct record *, const void *row, uint64_t given, struct uuid id);
+int64_t db_update(struct db *, const char *table, const struct record *, const void *row, uint64_t given,
+    struct uuid id);
 
 bool db_in_transaction(const struct db *);
 
@@ -111,8 +114,9 @@ void db_begin(struct db *);
 bool db_commit(struct db *);
 void db_rollback(struct db *);
 
-/* The connection of who waits for the answer, during one request; then -1.  When its other side closes it, or the statements
- * of the request take five times the limit of one, what runs is ended here and on the server, and that is DB_LIMIT. */
+/* The connection of who waits for the answer, during one request; then -1.  When its other side closes it, or the
+ * statements of the request take five times the limit of one, what runs is ended here and on the server, and that is
+ * DB_LIMIT. */
 void db_watch(struct db *, int client);
 
 enum db_failure db_failure(const struct db *);

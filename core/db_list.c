@@ -43,7 +43,8 @@ add_arg(struct query *q, struct arg a)
 
 static bool is_filter(const struct field *f) { return (f->on & FILTER) != 0; }
 static bool is_sort(const struct field *f) { return (f->on & SORT) != 0; }
-static bool is_subquery(const struct field *f) { return f->on & FILTER && f->where != NULL && strstr(f->where, "SELECT") != NULL; }
+static bool is_subquery(const struct field *f) { return f->on & FILTER && f->where != NULL &&
+    strstr(f->where, "SELECT") != NULL; }
 
 /* "name, type, …" */
 static const char *
@@ -177,7 +178,8 @@ value_arg(struct query *q, const struct field *f, const char *value, struct arg 
 		break;
 	default:
 		*out = (struct arg){ .kind = ARG_END };
-		if (suits(f, value) && (f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value, strlen(value)))))
+		if (suits(f, value) && (f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value,
+		    strlen(value)))))
 			*out = STR(value);
 	}
 	if (out->kind == ARG_END)
@@ -209,8 +211,8 @@ has_room(struct query *q, const struct field *f)
 	if (++q->conditions > MAX_CONDITIONS)
 		refuse(q, "filter", arena_printf(q->mem, "at most %d conditions are taken", MAX_CONDITIONS));
 	if (is_subquery(f) && ++q->subqueries > MAX_SUBQUERIES)
-		refuse(q, "filter", arena_printf(q->mem, "at most %d conditions on %s are taken together", MAX_SUBQUERIES,
-		    listed(q, is_subquery)));
+		refuse(q, "filter", arena_printf(q->mem, "at most %d conditions on %s are taken together",
+		    MAX_SUBQUERIES, listed(q, is_subquery)));
 	return q->page->fault == NULL;
 }
 
@@ -226,8 +228,8 @@ add_condition(struct query *q, const struct field *f, const char *op, size_t op_
 		return;
 	}
 	if (holds_condition(q, value)) {
-		refuse(q, "filter", arena_printf(q->mem, "the value '%s' holds a further condition: send the + between them as %%2B",
-		    value));
+		refuse(q, "filter", arena_printf(q->mem, "the value '%s' holds a further condition: send the + between "
+		    "them as %%2B", value));
 		return;
 	}
 	if (!has_room(q, f))
@@ -244,7 +246,8 @@ add_condition(struct query *q, const struct field *f, const char *op, size_t op_
 		buf_printf(&q->where, " AND NOT (%s <=> ?)", column(q, f));
 	else
 		buf_printf(&q->where, " AND %s %.*s ?", column(q, f), (int)op_len, op);
-	for (mark = f->where != NULL ? strchr(f->where, '?') : ""; mark != NULL; mark = *mark != '\0' ? strchr(mark + 1, '?') : NULL)
+	for (mark = f->where != NULL ? strchr(f->where, '?') : ""; mark != NULL; mark = *mark != '\0' ? strchr(mark + 1,
+	    '?') : NULL)
 		add_arg(q, a);
 }
 
@@ -303,8 +306,8 @@ add_filter(struct query *q, const char *p)
 		const struct field *f = named(q, p, name, FILTER);
 
 		if (f == NULL)
-			refuse(q, "filter", arena_printf(q->mem, "'%.*s' begins with no property that can be filtered by; these can: %s",
-			    (int)(name + op + value), p, listed(q, is_filter)));
+			refuse(q, "filter", arena_printf(q->mem, "'%.*s' begins with no property that can be filtered "
+			    "by; these can: %s", (int)(name + op + value), p, listed(q, is_filter)));
 		else
 			add_condition(q, f, p + name, op, arena_copy_n(q->mem, p + name + op, value));
 		p += name + op + value;
@@ -324,8 +327,8 @@ read_sort(struct query *q)
 	n = strcspn(sort, ":");
 	q->sort = named(q, sort, n, SORT);
 	if (q->sort == NULL) {
-		refuse(q, "sort", arena_printf(q->mem, "there is no sort by '%.*s' here; there is: %s; with :desc or :asc", (int)n, sort,
-		    listed(q, is_sort)));
+		refuse(q, "sort", arena_printf(q->mem, "there is no sort by '%.*s' here; there is: %s; with :desc or "
+		    ":asc", (int)n, sort, listed(q, is_sort)));
 		return;
 	}
 	q->descending = strcasecmp(sort + n, ":desc") == 0;
@@ -355,7 +358,8 @@ cursor_of(struct query *q, const void *row)
 	    (long long)((const struct position *)at)->ms) : NULL; break;
 	default: return NULL;
 	}
-	return arena_printf(q->mem, "%s.%s", value != NULL ? base64url_encode(q->mem, value, strlen(value)) : null_mark, text);
+	return arena_printf(q->mem, "%s.%s", value != NULL ? base64url_encode(q->mem, value, strlen(value)) : null_mark,
+	    text);
 }
 
 /* What lies behind a row in an order in which null comes first, as ranges of the index.  NULL: the value is null. */
@@ -373,7 +377,8 @@ behind(struct query *q, struct buf *where, const struct arg *value, struct uuid 
 		buf_printf(where, " AND (%s IS NULL AND t.id > ? OR %s IS NOT NULL)", c, c);
 	} else {
 		if (nulls)
-			buf_printf(where, " AND (%s <= ? OR %s IS NULL) AND (%s < ? OR %s IS NULL OR t.id < ?)", c, c, c, c);
+			buf_printf(where, " AND (%s <= ? OR %s IS NULL) AND (%s < ? OR %s IS NULL OR t.id < ?)", c, c,
+			    c, c);
 		else
 			buf_printf(where, " AND %s %s= ? AND (%s %s ? OR t.id %s ?)", c, less, c, less, less);
 		add_arg(q, *value);
@@ -435,9 +440,9 @@ order(struct query *q)
 }
 
 /*
- * Left alone, MariaDB reads an index from its beginning to the cursor: it takes the columns that all rows of the list have in
- * common for the better condition.  With a filter its choice is better than ours.  Statements are found by the address of
- * their text, so it is made once.
+ * Left alone, MariaDB reads an index from its beginning to the cursor: it takes the columns that all rows of the list
+ * have in common for the better condition.  With a filter its choice is better than ours.  Statements are found by the
+ * address of their text, so it is made once.
  */
 static const char *
 with_index(struct query *q, const char *from)
@@ -474,8 +479,8 @@ count(struct db *db, struct query *q, const char *from, int n_filter, size_t got
 	} else {
 		q->args[n_filter] = INT(EXACT + 1);
 		q->args[n_filter + 1].kind = ARG_END;
-		p->total = db_number_suffix(db, "SELECT COUNT(*) FROM (SELECT 1 ", arena_printf(q->mem, "%s%s LIMIT ?) c", from,
-		    buf_string(&q->where)), q->args, 0);
+		p->total = db_number_suffix(db, "SELECT COUNT(*) FROM (SELECT 1 ", arena_printf(q->mem,
+		    "%s%s LIMIT ?) c", from, buf_string(&q->where)), q->args, 0);
 		q->args[n_filter] = kept[0];
 		q->args[n_filter + 1] = kept[1];
 	}
@@ -509,7 +514,8 @@ db_list(struct db *db, const struct record *r, const char *from, const struct ar
 	buf_text(&suffix, order(&q));
 	add_arg(&q, INT(page->perpage + 1));
 	add_arg(&q, INT(page->after != NULL ? 0 : page->page * page->perpage));
-	rows = db_rows_suffix(db, r, with_index(&q, from), buf_string(&suffix), q.args, true, (size_t)page->perpage + 1, n);
+	rows = db_rows_suffix(db, r, with_index(&q, from), buf_string(&suffix), q.args, true, (size_t)page->perpage + 1,
+	    n);
 	if (*n > (size_t)page->perpage) {
 		*n = (size_t)page->perpage;
 		page->next = cursor_of(&q, rows + (*n - 1) * r->size);

@@ -8,9 +8,9 @@
 enum watch_cut { CUT_NONE, CUT_GONE, CUT_LATE };
 
 /*
- * From now on every WATCH_MS, and from the second statement on without a system call: when `client` was closed by the other
- * side, or `longest` ms have gone by since the first call, the socket `server` is shut down, so that whoever reads from it
- * gets an error.  One at a time in a process, which must not use SIGALRM otherwise.
+ * From now on every WATCH_MS, and from the second statement on without a system call: when `client` was closed by the
+ * other side, or `longest` ms have gone by since the first call, the socket `server` is shut down, so that whoever
+ * reads from it gets an error.  One at a time in a process, which must not use SIGALRM otherwise.
  */
 void watch_begin(int client, int server, int64_t longest);
 /* The socket is let alone until the next watch_begin(). */

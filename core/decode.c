@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * JSON and queries into records.  json-c parses; before it, json_valid() refuses what json-c lets through even in strict
- * mode: single quotes, NaN, trailing bytes, lone surrogates, NUL, capital literals.  Duplicate keys show as a tree with
- * fewer members than the text.
+ * JSON and queries into records.  json-c parses; before it, json_valid() refuses what json-c lets through even in
+ * strict mode: single quotes, NaN, trailing bytes, lone surrogates, NUL, capital literals.  Duplicate keys show as a
+ * tree with fewer members than the text.
  */
 #include <json-c/json.h>
 #include <math.h>
@@ -61,7 +61,8 @@ static bool
 scan_number(struct scan *s)
 {
 	if (!eat(s, "-") && (s->p >= s->end || *s->p < '0' || *s->p > '9'))
-		return wants(s, s->p, "a value is wanted: an object, an array, a text in double quotes, a number, true, false or null");
+		return wants(s, s->p, "a value is wanted: an object, an array, a text in double quotes, a number, "
+		    "true, false or null");
 	if (!eat(s, "0") && !scan_digits(s))
 		return false;
 	if (eat(s, ".") && !scan_digits(s))
@@ -84,7 +85,8 @@ scan_unit(struct scan *s)
 		return -1;
 	for (i = 0; i < 4; i++) {
 		char c = *s->p++;
-		int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+		int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 :
+		    -1;
 
 		if (digit < 0)
 			return -1;
@@ -122,7 +124,8 @@ scan_string(struct scan *s)
 		return false;
 	while (s->p < s->end && *s->p != '"') {
 		if ((unsigned char)*s->p < 0x20)
-			return wants(s, s->p, "a control character, line breaks included, is written as an escape inside a text");
+			return wants(s, s->p, "a control character, line breaks included, is written as an escape "
+			    "inside a text");
 		if (*s->p++ == '\\' && !scan_escape(s))
 			return false;
 	}
@@ -223,7 +226,8 @@ find_twin(struct arena *mem, struct scan *s, const char *json, size_t n)
 		qsort(keys.at, keys.n, sizeof(*keys.at), compare_keys);
 	for (i = 1; i < keys.n; i++)
 		if (keys.at[i].object == keys.at[i - 1].object && keys.at[i].n == keys.at[i - 1].n &&
-		    memcmp(keys.at[i].at, keys.at[i - 1].at, keys.at[i].n) == 0 && (first == NULL || keys.at[i].at < first))
+		    memcmp(keys.at[i].at, keys.at[i - 1].at, keys.at[i].n) == 0 && (first == NULL ||
+		    keys.at[i].at < first))
 			first = keys.at[i].at;
 	/* Otherwise one is spelled with escapes, or there are too many. */
 	wants(s, first != NULL ? first : json, "the name of a member is there twice");
@@ -273,7 +277,8 @@ parse_scanned(struct arena *mem, const char *json, size_t n, json_object **tree,
 		abort();
 	*tree = json_tokener_parse_ex(tokener, json, (int)n);
 	if (*tree == NULL && json_tokener_get_error(tokener) == json_tokener_continue)
-		*tree = json_tokener_parse_ex(tokener, "\n", 1);	/* a bare number ends only with what follows it */
+		/* a bare number ends only with what follows it */
+		*tree = json_tokener_parse_ex(tokener, "\n", 1);
 	json_tokener_free(tokener);
 	if (*tree != NULL)
 		arena_defer(mem, put_json, *tree);
@@ -323,7 +328,8 @@ fault_add(struct faults *faults, struct arena *mem, const char *pointer, const c
 
 	if (faults->n < (int)(sizeof(faults->at) / sizeof(faults->at[0]))) {
 		va_start(args, format);
-		faults->at[faults->n] = (struct fault){ arena_copy(mem, pointer), code, arena_vprintf(mem, format, args) };
+		faults->at[faults->n] = (struct fault){ arena_copy(mem, pointer), code, arena_vprintf(mem, format,
+		    args) };
 		va_end(args);
 	}
 	faults->n++;
@@ -417,7 +423,8 @@ take_int(struct decode *d, const struct field *f, const char *pointer, int64_t n
 	if (n < f->min || (n < -MAX_INT))
 		fault_add(d->faults, d->mem, pointer, "too_small", "at least %lld", (long long)f->min);
 	else if (n > (f->max ? f->max : MAX_INT))
-		fault_add(d->faults, d->mem, pointer, "too_large", "at most %lld", (long long)(f->max ? f->max : MAX_INT));
+		fault_add(d->faults, d->mem, pointer, "too_large", "at most %lld", (long long)(f->max ? f->max :
+		    MAX_INT));
 }
 
 /* json-c clamps integers that do not fit: read the text instead. */
@@ -486,7 +493,8 @@ take_json(struct decode *d, const struct field *f, const char *pointer, json_obj
 		}
 		take_strings(d, f, pointer, v, &checked);
 	}
-	out->text = arena_copy(d->mem, json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	out->text = arena_copy(d->mem, json_object_to_json_string_ext(v, JSON_C_TO_STRING_PLAIN |
+	    JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
 static void *take_object(struct decode *, const struct record *, const char *, json_object *, void *, uint64_t *);
@@ -603,7 +611,8 @@ take_value(struct decode *d, const struct field *f, const char *pointer, json_ob
 	else if (type == json_type_array && f->kind == KIND_LIST)
 		take_list(d, f, pointer, v, at);
 	else if (type == json_type_object && f->kind == KIND_NESTED)
-		((struct nested *)at)->row = take_object(&inner, f->of, pointer, v, arena_alloc(d->mem, f->of->size), NULL);
+		((struct nested *)at)->row = take_object(&inner, f->of, pointer, v, arena_alloc(d->mem, f->of->size),
+		    NULL);
 	else
 		bad(d, pointer, "type", wanted(f->kind));
 }
@@ -628,7 +637,8 @@ missing(struct decode *d, const struct record *r, const char *pointer, uint64_t 
 		return;
 	for (i = 0; i < r->n; i++)
 		if (r->fields[i].on & CREATE && r->fields[i].required && (given >> i & 1) == 0)
-			bad(d, arena_printf(d->mem, "%s/%s", pointer, record_json_name(r, &r->fields[i])), "required", "this is required");
+			bad(d, arena_printf(d->mem, "%s/%s", pointer, record_json_name(r, &r->fields[i])), "required",
+			    "this is required");
 }
 
 /* ~ and / in a member's name, as JSON pointers want them (RFC 6901). */
@@ -658,7 +668,8 @@ unknown(struct decode *d, const struct record *r, const char *pointer)
 	for (i = 0; i < r->n; i++)
 		if (r->fields[i].on & d->on)
 			buf_printf(&b, "%s%s", b.len ? ", " : "", record_json_name(r, &r->fields[i]));
-	fault_add(d->faults, d->mem, pointer, "unknown", "there is no such member%s%s", b.len ? "; there are: " : "", buf_string(&b));
+	fault_add(d->faults, d->mem, pointer, "unknown", "there is no such member%s%s", b.len ? "; there are: " : "",
+	    buf_string(&b));
 }
 
 void
@@ -826,7 +837,8 @@ record_decode_query(struct arena *mem, const struct record *r, const struct pair
 		const struct field *f = NULL;
 
 		for (k = 0; k < r->n && f == NULL; k++)
-			if (r->fields[k].on & QUERY && strcasecmp(record_json_name(r, &r->fields[k]), pairs[i].name) == 0)
+			if (r->fields[k].on & QUERY && strcasecmp(record_json_name(r, &r->fields[k]),
+			    pairs[i].name) == 0)
 				f = &r->fields[k];
 		if (f == NULL) {
 			fault_add(faults, mem, pairs[i].name, "unknown", "there is no such parameter");

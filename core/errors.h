@@ -43,7 +43,8 @@
 	E(NO_DEFAULT_CHANNEL,	422, "no_default_channel",	"The tenant has no default channel: name one in channelId.") \
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \
-	E(TOO_EXPENSIVE,	503, "too_expensive",		"This takes the database too long. Narrow the filter, sort by an indexed property, or follow the next links.") \
+	E(TOO_EXPENSIVE,	503, "too_expensive", \
+		"This takes the database too long. Narrow the filter, sort by an indexed property, or follow the next links.") \
 	E(TOO_BUSY,		503, "too_busy",		"Too much is going on at once; try again in a moment.") \
 	E(NO_SPACE,		507, "no_space",		"There is no room for this.")
 

@@ -8,7 +8,8 @@
 
 /* Record types and other numbers of section 8. */
 enum {
-	BEGIN_REQUEST = 1, ABORT_REQUEST, END_REQUEST, PARAMS, STDIN, STDOUT, GET_VALUES = 9, GET_VALUES_RESULT, UNKNOWN_TYPE
+	BEGIN_REQUEST = 1, ABORT_REQUEST, END_REQUEST, PARAMS, STDIN, STDOUT, GET_VALUES = 9, GET_VALUES_RESULT,
+	    UNKNOWN_TYPE
 };
 enum { REQUEST_COMPLETE, CANT_MPX_CONN, UNKNOWN_ROLE = 3 };
 
@@ -180,8 +181,8 @@ reply_end(struct fcgi *f, unsigned id, unsigned status)
 static bool
 reply_values(struct fcgi *f, const unsigned char *p, size_t n)
 {
-	static const struct { const char *name; char value; } known[] = { { "FCGI_MAX_CONNS", '1' }, { "FCGI_MAX_REQS", '1' },
-	    { "FCGI_MPXS_CONNS", '0' } };
+	static const struct { const char *name; char value; } known[] = { { "FCGI_MAX_CONNS", '1' },
+	    { "FCGI_MAX_REQS", '1' }, { "FCGI_MPXS_CONNS", '0' } };
 	const unsigned char *end = p + n;
 	unsigned char text[64], *to = text;
 	struct pair pair;

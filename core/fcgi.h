@@ -13,7 +13,8 @@
  *	FCGI_TOO_LARGE		the body is longer than f.body_max: no more of it is kept
  *	FCGI_BROKEN		end the connection: aborted, a role that we do not play, or not FastCGI
  *
- * It knows no socket and no clock: the caller decides how long to wait and how much to take.  Records may be cut anywhere
+ * It knows no socket and no clock: the caller decides how long to wait and how much to take.  Records may be cut
+ * anywhere
  * (3.3).  One request at a time: a second one that begins meanwhile is refused with FCGI_CANT_MPX_CONN (5.5) and its
  * records are skipped.  FCGI_GET_VALUES and unknown management records are answered (4.1, 4.2).  Parameters take
  * FCGI_PARAMS_MAX bytes at most.  Memory is the reader's own and grows with what is kept: fcgi_free() ends it.
@@ -57,7 +58,8 @@ void *fcgi_room(struct fcgi *, size_t *n);
 /* `n` bytes were put there.  Nothing behind the end of the request is looked at. */
 enum fcgi_state fcgi_feed(struct fcgi *, size_t n);
 
-/* From FCGI_HEAD_COMPLETE on: the value of a parameter, copied; the first of several.  NULL: not there, or a NUL is in it. */
+/* From FCGI_HEAD_COMPLETE on: the value of a parameter, copied; the first of several.  NULL: not there, or a NUL is in
+ * it. */
 const char *fcgi_param(const struct fcgi *, struct arena *, const char *name);
 /* The body so far, f->body_n bytes.  When the request is whole or too large a NUL follows, and no more may be fed. */
 const char *fcgi_body(struct fcgi *);
@@ -66,8 +68,8 @@ const char *fcgi_body(struct fcgi *);
 size_t fcgi_size(const struct fcgi *);
 
 /*
- * A whole answer as records: the parts one after the other as FCGI_STDOUT, its end and FCGI_END_REQUEST (5.3, 5.5).  The
- * vectors point into the parts.
+ * A whole answer as records: the parts one after the other as FCGI_STDOUT, its end and FCGI_END_REQUEST (5.3, 5.5).
+ * The vectors point into the parts.
  */
 struct iovec *fcgi_answer(struct arena *, const struct fcgi *, const struct iovec *parts, size_t n, size_t *vectors);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Foreign programs, confined.  Everything that needs memory (paths, the seccomp program, the list of readable files) is made
- * before fork(); the child only talks to the kernel until execve().
+ * Foreign programs, confined.  Everything that needs memory (paths, the seccomp program, the list of readable files) is
+ * made before fork(); the child only talks to the kernel until execve().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,8 @@ enum { OUT_MAX = 16 << 20, ERR_MAX = 8 << 10, LINE_MAX_BYTES = 1024, FD_RULES = 
 enum { FS_TRUNCATE = 1 << 14, FS_IOCTL_DEV = 1 << 15, NET_TCP = 3, SCOPE_SOCKETS_AND_SIGNALS = 3 };
 #define FS_READ ((uint64_t)(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR))
 #define FS_RUN (FS_READ | LANDLOCK_ACCESS_FS_EXECUTE)
-/* No EXECUTE (what a decoder writes is never run), no devices, no symbolic links (they would fool who reads them later). */
+/* No EXECUTE (what a decoder writes is never run), no devices, no symbolic links (they would fool who reads them
+ * later). */
 #define FS_WRITE (FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | \
 	LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | \
 	LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_REFER | FS_TRUNCATE)
@@ -59,14 +60,15 @@ static const struct base { const char *path; uint64_t rights; } base[] = {
 	{ "/dev/zero", FS_READ }, { "/dev/urandom", FS_READ }, { "/dev/random", FS_READ },
 };
 
-/* Calls that answer EPERM.  Landlock does not govern the mode, owner, times or attributes of files, so those are here too. */
+/* Calls that answer EPERM.  Landlock does not govern the mode, owner, times or attributes of files, so those are here
+ * too. */
 static const char *const refused[] = {
 	"socket", "connect", "bind", "listen", "accept", "accept4", "socketpair", "sendto", "sendmsg", "sendmmsg",
 	"recvfrom", "recvmsg", "recvmmsg", "setsockopt", "getsockopt", "getpeername", "getsockname", "shutdown",
 	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "process_mrelease", "kcmp", "pidfd_getfd",
 	"pidfd_send_signal", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "setsid", "setpgid",
-	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount",
-	"fspick", "mount_setattr", "unshare", "setns", "quotactl", "quotactl_fd", "swapon", "swapoff",
+	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig",
+	"fsmount", "fspick", "mount_setattr", "unshare", "setns", "quotactl", "quotactl_fd", "swapon", "swapoff",
 	"keyctl", "add_key", "request_key", "bpf", "userfaultfd", "perf_event_open", "io_uring_setup", "io_uring_enter",
 	"io_uring_register", "io_setup", "fanotify_init", "fanotify_mark", "name_to_handle_at", "open_by_handle_at",
 	"init_module", "finit_module", "delete_module", "kexec_load", "kexec_file_load", "reboot", "acct", "syslog",
@@ -74,8 +76,8 @@ static const char *const refused[] = {
 	"iopl", "ioperm", "modify_ldt", "lookup_dcookie", "nfsservctl", "personality", "setpriority", "ioprio_set",
 	"sched_setparam", "sched_setscheduler", "sched_setattr", "migrate_pages", "move_pages",
 	"truncate", "truncate64", "chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat",
-	"utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr",
-	"fremovexattr", "mknod", "mknodat", "symlink", "symlinkat",
+	"utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr", "removexattr",
+	"lremovexattr", "fremovexattr", "mknod", "mknodat", "symlink", "symlinkat",
 	"shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl",
 	"mq_open", "mq_unlink", "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid", "setgroups",
 };
@@ -167,7 +169,8 @@ seccomp_refuse_some(scmp_filter_ctx f, bool threads_only)
 	}
 	/* Their flags are in memory, which a filter cannot see: the C library falls back to clone and openat. */
 	fine &= seccomp_refuse(f, ENOSYS, "clone3") && seccomp_refuse(f, ENOSYS, "openat2");
-	/* Early Landlock checks a truncating open by its mode alone, so that reading would be enough to empty a file. */
+	/* Early Landlock checks a truncating open by its mode alone, so that reading would be enough to empty a
+	 * file. */
 	fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(open), 1,
 	    SCMP_A1(SCMP_CMP_MASKED_EQ, cut, O_RDONLY | O_TRUNC)) == 0;
 	fine &= seccomp_rule_add(f, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(openat), 1,
@@ -241,7 +244,8 @@ rule_add(int rules, const char *path, uint64_t rights, int abi)
 
 	rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
 	if (rule.parent_fd < 0)
-		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;	/* what is not there needs no permission */
+		/* what is not there needs no permission */
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
 	if (abi < 2)
 		rule.allowed_access &= ~(uint64_t)LANDLOCK_ACCESS_FS_REFER;
 	if (abi < 3)
@@ -581,7 +585,8 @@ patience(struct watch *w)
 	const int64_t now = clock_ms();
 	const int idle = w->jail->idle_seconds > 0 ? w->jail->idle_seconds : 120;
 	const int wall = w->jail->wall_seconds > 0 ? w->jail->wall_seconds : 6 * 3600;
-	const int64_t to_idle = w->alive + idle * INT64_C(1000) - now, to_wall = w->started + wall * INT64_C(1000) - now;
+	const int64_t to_idle = w->alive + idle * INT64_C(1000) - now, to_wall = w->started +
+	    wall * INT64_C(1000) - now;
 
 	if (w->stopped)
 		w->result->end = JAIL_STOPPED;
@@ -727,7 +732,8 @@ run(struct arena *mem, struct start *s, struct jail_result *r)
 	memcpy(s->fds, (int[]){ in, out[1], err[1], progress[1] }, sizeof(s->fds));
 	s->report = report[1];
 	*w = (struct watch){ .mem = mem, .jail = s->jail, .result = r, .out = out[0], .err = err[0],
-	    .progress = progress[0], .pidfd = -1, .text = BUF(mem), .started = clock_ms(), .alive = clock_ms(), .pid = -1 };
+	    .progress = progress[0], .pidfd = -1, .text = BUF(mem), .started = clock_ms(), .alive = clock_ms(),
+	    .pid = -1 };
 	if (fine)
 		w->pid = launch(s, report[0], fault);
 	memcpy(all, (int[]){ in, out[1], err[1], progress[1], s->rules, s->report, report[0] }, 7 * sizeof(int));

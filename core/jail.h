@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The one way a foreign program is started: argument array, no shell, empty environment, closed descriptors, own session,
- * rlimits, no_new_privs, Landlock, seccomp without sockets, killed as a whole when it stops making progress.
+ * The one way a foreign program is started: argument array, no shell, empty environment, closed descriptors, own
+ * session, rlimits, no_new_privs, Landlock, seccomp without sockets, killed as a whole when it stops making progress.
  * See landlock(7), seccomp(2).  jail_check() runs a probe at start; a machine that cannot isolate runs nothing unless
  * the setting sandbox = degraded.
  */
@@ -16,7 +16,8 @@
 
 struct jail {
 	const char *const *argv;	/* argv[0] is searched in /usr/bin, /bin, /usr/local/bin; ends in NULL */
-	const char *const *read;	/* files and directories it may read beside libraries, fonts and models; ends in NULL */
+	/* files and directories it may read beside libraries, fonts and models; ends in NULL */
+	const char *const *read;
 	const char *write_dir;		/* the one directory it may write; also its working directory; NULL: none */
 	int in;				/* descriptor for standard input, or -1 for /dev/null */
 	const char *const *env;		/* "NAME=value", ends in NULL; NULL: only PATH, LANG, HOME */
@@ -26,7 +27,8 @@ struct jail {
 	int wall_seconds;		/* 0: 6 h */
 	int idle_seconds;		/* ended after so long without output on out or a change of *progress; 0: 120 */
 
-	/* Called with bytes of standard output as they arrive.  NULL: kept in result.out, up to 16 MiB.  False ends the program. */
+	/* Called with bytes of standard output as they arrive.  NULL: kept in result.out, up to 16 MiB.  False ends the
+	 * program. */
 	bool (*on_out)(void *user, const char *bytes, size_t n);
 	/* Called for each line on the descriptor the program knows as 3 (ffmpeg -progress pipe:3). */
 	void (*on_progress)(void *user, const char *line);
@@ -53,12 +55,12 @@ struct jail_result {
 /* Runs the program to its end.  Blocks.  True when it exited with 0. */
 bool jail_run(struct arena *, const struct jail *, struct jail_result *);
 
-/* Can this machine isolate?  Runs a child that tries what the sandbox must refuse (read /etc/passwd, write outside, open a
- * socket, ptrace).  NULL when all was refused, else what was possible.  Remembered for jail_run(). */
+/* Can this machine isolate?  Runs a child that tries what the sandbox must refuse (read /etc/passwd, write outside,
+ * open a socket, ptrace).  NULL when all was refused, else what was possible.  Remembered for jail_run(). */
 const char *jail_check(struct arena *, bool degraded);
 
-/* Where a helper program of ours lies: in KINOTHEK_LIBEXEC, beside the running program (a build tree), else where it was
- * installed. */
+/* Where a helper program of ours lies: in KINOTHEK_LIBEXEC, beside the running program (a build tree), else where it
+ * was installed. */
 const char *jail_helper(struct arena *, const char *name);
 
 #endif

@@ -121,8 +121,8 @@ job_error(struct arena *mem, enum reason reason, const char *detail)
 }
 
 /*
- * The shared lock on what it waits for closes a gap: a job that ends at this moment either is seen as ended here, or sees
- * our row when it looks for those who wait.
+ * The shared lock on what it waits for closes a gap: a job that ends at this moment either is seen as ended here, or
+ * sees our row when it looks for those who wait.
  */
 static int
 insert_waits(struct db *db, struct uuid id, const struct job_wait *waits, size_t n)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The kinds of work and their arguments: the contract between the programs that ask (job_add) and the runner.
- * Columns of JOB_KINDS: kind; attempts; seconds without progress before it is ended; step name shown to users; weight in
- * the progress of the whole; whether the ingest fails with it; sentence.
+ * Columns of JOB_KINDS: kind; attempts; seconds without progress before it is ended; step name shown to users; weight
+ * in the progress of the whole; whether the ingest fails with it; sentence.
  */
 #ifndef CORE_JOB_H
 #define CORE_JOB_H
@@ -35,7 +35,8 @@ struct asset_args { struct uuid media_id; const char *generation; };
 struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
-/* Keys of the store to delete, e.g. play/{mediaId}; those below play/ also where they lie while the asset is soft-deleted. */
+/* Keys of the store to delete, e.g. play/{mediaId}; those below play/ also where they lie while the asset is
+ * soft-deleted. */
 struct purge_args { struct strings keys; };
 struct no_args { const char *note; };
 
@@ -65,7 +66,8 @@ struct job_place {
 	struct uuid id;				/* none: made here */
 };
 
-struct job_kind { const char *name, *step, *doc; int attempts, idle_seconds, weight; bool needed; const struct record *args; };
+struct job_kind { const char *name, *step, *doc; int attempts, idle_seconds, weight; bool needed;
+    const struct record *args; };
 /* The row of JOB_KINDS, or NULL. */
 const struct job_kind *job_kind(const char *name);
 /* Further kinds beside JOB_KINDS, for a program that brings its own (tests).  The array must stay. */
@@ -76,7 +78,8 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 #define job_add(db, kind, place, ...) \
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
-extern const struct record asset_args_record, transcribe_args_record, serve_args_record, purge_args_record, no_args_record;
+extern const struct record asset_args_record, transcribe_args_record, serve_args_record, purge_args_record,
+    no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
 #define renditions_args_record asset_args_record
@@ -93,14 +96,15 @@ void job_wake(const char *run_dir);
 /* Did this connection add a job since the last call?  The dispatcher wakes the runners then. */
 bool job_added(void);
 
-/* Looks at the jobs that wait for this one, whose state has just become final: they become ready (or delayed), or fail with
- * dependency_failed, and so on down.  Same transaction. */
+/* Looks at the jobs that wait for this one, whose state has just become final: they become ready (or delayed), or fail
+ * with dependency_failed, and so on down.  Same transaction. */
 void job_settled(struct db *, struct uuid id);
 
 /* Lets one waiting job go, or fail, if what it waits for allows it.  True when its state has changed. */
 bool job_release(struct db *, struct uuid id);
 
-/* A failed or cancelled job starts anew, and what failed only because of it waits again.  False: it is in another state. */
+/* A failed or cancelled job starts anew, and what failed only because of it waits again.  False: it is in another
+ * state. */
 bool job_restart(struct db *, struct uuid id);
 
 /* What waits or is queued is cancelled; what runs is asked to end.  False: it has ended already. */
@@ -117,7 +121,8 @@ extern const struct record job_error_record;
 extern const struct record job_record;
 struct job_row {
 	struct uuid id, tenant_id, media_id, ingest_id;
-	const char *kind, *status;		/* waiting · delayed · queued · running · succeeded · failed · cancelled */
+	/* waiting · delayed · queued · running · succeeded · failed · cancelled */
+	const char *kind, *status;
 	int64_t progress, attempt, max_attempts;
 	struct nested error;			/* struct job_error */
 	const char *log_tail;

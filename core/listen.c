@@ -208,7 +208,8 @@ listen_notify(const char *state)
 }
 
 /*
- * Takes the listening socket out of this process's hands.  A waiting accept() is begun again by the kernel, on what is fd
+ * Takes the listening socket out of this process's hands.  A waiting accept() is begun again by the kernel, on what is
+ * fd
  * 0 now, and fails; one that is about to wait fails as well, so that there is no window; reads and writes of a request
  * just go on.
  */
@@ -241,8 +242,8 @@ worker_signals(void)
 }
 
 /*
- * A read with a time limit is not begun again after a signal, whatever SA_RESTART says (signal(7)): a request whose first
- * bytes are still on their way when we are asked to stop would be lost.
+ * A read with a time limit is not begun again after a signal, whatever SA_RESTART says (signal(7)): a request whose
+ * first bytes are still on their way when we are asked to stop would be lost.
  */
 static void
 wait_for_request(int fd, int timeout)

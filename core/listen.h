@@ -6,9 +6,9 @@
  *	socket of systemd (LISTEN_FDS), or on fd 0 with --workers: the same without making one
  *	socket on fd 0 alone (mod_fcgid, spawn-fcgi): this process serves, no master
  *
- * The master starts again what dies (slower and slower when it dies at once).  SIGTERM: every worker finishes the request
- * in its hands and ends; the socket stays whole for whoever else holds it, so a restart with an inherited socket loses
- * nothing.  SIGHUP: the master starts the program anew in its own place, same socket, same process id.
+ * The master starts again what dies (slower and slower when it dies at once).  SIGTERM: every worker finishes the
+ * request in its hands and ends; the socket stays whole for whoever else holds it, so a restart with an inherited
+ * socket loses nothing.  SIGHUP: the master starts the program anew in its own place, same socket, same process id.
  */
 #ifndef CORE_LISTEN_H
 #define CORE_LISTEN_H
@@ -32,9 +32,9 @@ struct listen {
 bool listen_option(struct listen *, int argc, char **argv, int *i);
 
 /*
- * Returns in each worker, with the listening socket on fd 0 and signals set; the master never returns.  Ends the program
- * with a sentence when there is no socket (64) or it cannot be made (71).  Call it before FCGX_Init(), which then leaves
- * SIGTERM and SIGUSR1 alone, and before connecting to anything.
+ * Returns in each worker, with the listening socket on fd 0 and signals set; the master never returns.  Ends the
+ * program with a sentence when there is no socket (64) or it cannot be made (71).  Call it before FCGX_Init(), which
+ * then leaves SIGTERM and SIGUSR1 alone, and before connecting to anything.
  */
 void listen_start(const struct listen *, char **argv);
 

@@ -101,7 +101,8 @@ read_dir(struct arena *mem, const char *dir, struct migrations *all)
 		unsigned char hash[SHA256_DIGEST_LENGTH];
 
 		if (i > 0 && m->number == all->at[i - 1].number)
-			return arena_printf(mem, "%s: %s and %s have the same number", dir, all->at[i - 1].name, m->name);
+			return arena_printf(mem, "%s: %s and %s have the same number", dir, all->at[i - 1].name,
+			    m->name);
 		fault = read_file(mem, arena_printf(mem, "%s/%s", dir, m->name), &m->sql);
 		if (fault != NULL)
 			return fault;
@@ -189,7 +190,8 @@ piece(const char *p)
 	return (size_t)(end - p) + (*end != '\0');
 }
 
-/* The next statement, and *sql behind it; NULL at the end.  Comments belong to the statement that they stand in front of. */
+/* The next statement, and *sql behind it; NULL at the end.  Comments belong to the statement that they stand in front
+ * of. */
 static const char *
 next_statement(struct arena *mem, const char **sql)
 {
@@ -277,9 +279,10 @@ migrate_run(
 	    "CREATE TABLE IF NOT EXISTS schema_migrations (\n"
 	    "  number INT NOT NULL PRIMARY KEY COMMENT 'Of the file',\n"
 	    "  name VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Of the file',\n"
-	    "  sha256 CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Of its content when it was applied',\n"
-	    "  applied_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC'\n"
-	    ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Which schema files were applied'");
+	    "  sha256 CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Of its content when it was "
+	    "applied',\n  applied_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC'\n"
+	    ") ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Which schema files were "
+	    "applied'");
 	if (fault == NULL)
 		fault = apply_all(db, mem, dir, said, all);
 	else

@@ -28,10 +28,12 @@ struct migrations {
 };
 
 /* Reads the files of a directory (NNNN_name.sql, each number once; others are left alone) and what the database has of
- * them.  NULL, or a sentence: unreadable, the database away, newer than the files, or with one that is not among them. */
+ * them.  NULL, or a sentence: unreadable, the database away, newer than the files, or with one that is not among
+ * them. */
 const char *migrate_look(struct db *, struct arena *, const char *dir, struct migrations *);
 
-/* Applies what is missing.  Only one at a time runs on a server.  said() is called before each file.  NULL or a sentence. */
+/* Applies what is missing.  Only one at a time runs on a server.  said() is called before each file.  NULL or a
+ * sentence. */
 const char *migrate_run(struct db *, struct arena *, const char *dir, void (*said)(const struct migration *),
     struct migrations *);
 

@@ -105,7 +105,8 @@ walk_back(struct arena *mem, const char *trusted, const char *chain, struct peer
 
 	while (n && is_trusted(trusted, a)) {
 		item = last_item(chain, &n, &length);
-		if (!address_parse(item, length, a)) {	/* "unknown": then it is nobody we know, least of all ourselves */
+		/* "unknown": then it is nobody we know, least of all ourselves */
+		if (!address_parse(item, length, a)) {
 			p->address = "";
 			memset(a, 0, sizeof *a);
 			return;

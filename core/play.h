@@ -18,8 +18,8 @@
 /* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
 char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
 
-/* "{expiry}.{hmac}" that opens the watch and embed pages of an asset.  It is signed for pages alone: what a page gets to
- * play cannot be made into a new page.  Returns out. */
+/* "{expiry}.{hmac}" that opens the watch and embed pages of an asset.  It is signed for pages alone: what a page gets
+ * to play cannot be made into a new page.  Returns out. */
 enum { PAGE_TOKEN_MAX = 80 };
 char *page_token(const struct conf *, struct uuid media_id, struct moment now, char out[PAGE_TOKEN_MAX]);
 bool page_opens(const struct conf *, const char *token, struct uuid media_id, struct moment now);
@@ -29,8 +29,9 @@ int64_t play_expiry(const struct conf *, struct moment now);
 
 enum play { PLAY_FINE, PLAY_REFUSED, PLAY_EXPIRED };
 
-/* Checks a raw request path (before any decoding; cut at ?).  Refuses empty, "." and ".." segments and every escape that
- * decodes to a slash, a dot or a NUL.  *file points behind "{mediaId}/". */
-enum play play_check(const struct conf *, const char *path, struct moment now, struct uuid *media_id, const char **file);
+/* Checks a raw request path (before any decoding; cut at ?).  Refuses empty, "." and ".." segments and every escape
+ * that decodes to a slash, a dot or a NUL.  *file points behind "{mediaId}/". */
+enum play play_check(const struct conf *, const char *path, struct moment now, struct uuid *media_id,
+    const char **file);
 
 #endif

@@ -6,9 +6,9 @@
 #include "core/db.h"
 
 /*
- * Bytes that the quota leaves when every upload that is on its way arrives, but for one (none: all of them); negative when
- * more is there already.  `otherwise` when the tenant has no quota, or the database does not answer.  Exact in a transaction
- * that has just changed the usage: the row is locked then.
+ * Bytes that the quota leaves when every upload that is on its way arrives, but for one (none: all of them); negative
+ * when more is there already.  `otherwise` when the tenant has no quota, or the database does not answer.  Exact in a
+ * transaction that has just changed the usage: the row is locked then.
  */
 int64_t quota_left(struct db *, struct uuid tenant_id, struct uuid but_upload_id, int64_t otherwise);
 

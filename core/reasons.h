@@ -7,8 +7,10 @@
 
 #define REASONS(R) \
 	R(EMPTY_FILE,		"empty_file",		false, "The file has no content. Upload it again from the source.") \
-	R(UNKNOWN_FORMAT,	"unknown_format",	false, "The content is no video, audio, image or document we read. Convert it to MP4, MP3, JPEG or PDF and upload that.") \
-	R(FORMAT_NOT_ALLOWED,	"format_not_allowed",	false, "This kind of file is refused for safety (playlists, scripts, programs, archives, markup). Upload the media itself.") \
+	R(UNKNOWN_FORMAT,	"unknown_format",	false, \
+		"The content is no video, audio, image or document we read. Convert it to MP4, MP3, JPEG or PDF and upload that.") \
+	R(FORMAT_NOT_ALLOWED,	"format_not_allowed",	false, \
+		"This kind of file is refused for safety (playlists, scripts, programs, archives, markup). Upload the media itself.") \
 	R(CODEC_NOT_ALLOWED,	"codec_not_allowed",	false, "The codec is not on the list. Convert to H.264 and AAC and upload that.") \
 	R(TRUNCATED,		"truncated",		false, "The file is cut off or damaged. Export or copy it again and upload that.") \
 	R(NO_STREAMS,		"no_streams",		false, "The file holds neither picture nor sound.") \
@@ -18,16 +20,19 @@
 	R(ENCRYPTED,		"encrypted",		false, "The file is protected by a password. Remove the protection and upload it again.") \
 	R(DECODE_FAILED,	"decode_failed",	false, "The content could not be decoded. Play it locally to check it, then export it again.") \
 	R(OUTPUT_INVALID,	"output_invalid",	true,  "What we made did not pass its check. Start the ingest again.") \
-	R(CONVERTER_MISSING,	"converter_missing",	false, "This server has no LibreOffice to read office files. Upload a PDF, or ask the operator to install it.") \
+	R(CONVERTER_MISSING,	"converter_missing",	false, \
+		"This server has no LibreOffice to read office files. Upload a PDF, or ask the operator to install it.") \
 	R(NO_SPACE,		"no_space",		true,  "The disk is full. Ask the operator for room; the step starts again by itself.") \
 	R(NO_PROGRESS,		"no_progress",		true,  "A program stopped making progress and was ended.") \
 	R(TIME_LIMIT,		"time_limit",		true,  "The step took longer than it may.") \
-	R(CRASHED,		"crashed",		true,  "The program ended unexpectedly. It is tried again; if it keeps failing, the file is at fault.") \
+	R(CRASHED,		"crashed",		true, \
+		"The program ended unexpectedly. It is tried again; if it keeps failing, the file is at fault.") \
 	R(MEMORY_LIMIT,		"memory_limit",		true,  "The step needed more memory than it may have.") \
 	R(SANDBOX,		"sandbox_unavailable",	false, "This machine cannot isolate decoders. The operator finds the cause with `kinothek doctor`.") \
 	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	true,  "The speech engine cannot be reached. It is tried again.") \
 	R(ENGINE_REFUSED,	"engine_refused",	false, "The speech engine refused the request. Check its settings.") \
-	R(NOT_INTELLIGIBLE,	"not_intelligible",	false, "The built-in engine understands clean English only. Configure a transcription server for this recording.") \
+	R(NOT_INTELLIGIBLE,	"not_intelligible",	false, \
+		"The built-in engine understands clean English only. Configure a transcription server for this recording.") \
 	R(LANGUAGE_UNAVAILABLE,	"language_unavailable",	false, "The engine does not know this language. Choose another, or configure a transcription server.") \
 	R(DEPENDENCY_FAILED,	"dependency_failed",	false, "A step this one needs has failed. See its reason.") \
 	R(ASSET_GONE,		"asset_gone",		false, "The asset was deleted meanwhile.") \

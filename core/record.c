@@ -102,7 +102,8 @@ keys_of(const struct record *r)
 		for (i = 0; i < old_room; i++) {
 			if (old[i] == NULL)
 				continue;
-			for (at = ((uintptr_t)old[i]->record >> 4) % room_keys; all_keys[at] != NULL; at = (at + 1) % room_keys)
+			for (at = ((uintptr_t)old[i]->record >> 4) % room_keys; all_keys[at] != NULL;
+			    at = (at + 1) % room_keys)
 				;
 			all_keys[at] = old[i];
 		}
@@ -498,8 +499,8 @@ schema_integer(const struct schema *s, const struct field *f, bool or_null)
 static void
 schema_strings(const struct schema *s, const struct field *f, bool or_null)
 {
-	struct field each = { .kind = KIND_STRING, .min = is_taken(s), .max = f->item_max != 0 || !is_taken(s) ? f->item_max : 255,
-	    .one_of = f->one_of };
+	struct field each = { .kind = KIND_STRING, .min = is_taken(s), .max = f->item_max != 0 ||
+	    !is_taken(s) ? f->item_max : 255, .one_of = f->one_of };
 
 	schema_type(s->b, "array", or_null, NULL);
 	buf_text(s->b, ",\"items\":{");

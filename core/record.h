@@ -27,8 +27,10 @@
 struct record;
 
 struct number { int64_t n; bool set; };			/* an integer that may be null */
-struct strings { const char **at; size_t n; };		/* a list of strings; JSON array in SQL too; at == NULL is null */
-struct ids { struct uuid *at; size_t n; };			/* ids; JSON array; in SQL one after the other, BINARY; at == NULL is null */
+/* a list of strings; JSON array in SQL too; at == NULL is null */
+struct strings { const char **at; size_t n; };
+/* ids; JSON array; in SQL one after the other, BINARY; at == NULL is null */
+struct ids { struct uuid *at; size_t n; };
 struct json { const char *text; };			/* JSON kept as it is; NULL is null */
 struct nested { void *row; };				/* one record (.of), JSON in SQL; NULL is null */
 struct list { void *rows; size_t n; };			/* an array of records (.of), contiguous; JSON in SQL */
@@ -46,8 +48,9 @@ enum kind {
 };
 
 #define KIND_OF(x) _Generic((x), const char *: KIND_STRING, int64_t: KIND_INT, bool: KIND_BOOL, double: KIND_REAL, \
-	struct number: KIND_NUMBER, struct uuid: KIND_UUID, struct moment: KIND_MOMENT, struct position: KIND_POSITION, \
-	struct strings: KIND_STRINGS, struct ids: KIND_IDS, struct json: KIND_JSON, struct nested: KIND_NESTED, struct list: KIND_LIST)
+	struct number: KIND_NUMBER, struct uuid: KIND_UUID, struct moment: KIND_MOMENT, \
+	struct position: KIND_POSITION, struct strings: KIND_STRINGS, struct ids: KIND_IDS, struct json: KIND_JSON, \
+	struct nested: KIND_NESTED, struct list: KIND_LIST)
 
 /* Who may set a field, and what else it is good for.  Nothing: read-only for clients. */
 enum {
@@ -72,20 +75,23 @@ struct field {
 	enum kind kind;
 	unsigned on;
 	bool required;			/* on POST and PUT; never null in an answer */
-	int64_t min, max;		/* strings: characters; numbers: value; lists: items; max 0 = no own limit (strings: 65,535) */
+	/* strings: characters; numbers: value; lists: items; max 0 = no own limit (strings: 65,535) */
+	int64_t min, max;
 	int64_t item_max;		/* lists of strings: characters of each; 0 = 255 */
 	const char *one_of;		/* allowed words, separated by blanks */
 	const char *json;		/* where the camelCase rule does not reach */
 	const char *sql;		/* an expression instead of t.<name> */
-	const char *where;		/* filter by this condition, each ? of it the value, instead of comparing the column */
+	/* filter by this condition, each ? of it the value, instead of comparing the column */
+	const char *where;
 	const char *key;		/* of SORT: the index of what the list has in common, this column and the id */
 	const char *ops;		/* filter operators, e.g. "= !="; default: all that suit the kind */
 	const char *format;		/* OpenAPI format where the kind gives none: "uri", "email", … */
-	const struct record *of;	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format
-					 * "array" makes it a list of them, "strings" a list of strings, which is also what a body
-					 * may set then, and "object" names with texts */
+	/* of nested and list; of KIND_JSON: what it holds, for the document; there .format "array" makes it a list of
+	 * them, "strings" a list of strings, which is also what a body may set then, and "object" names with texts */
+	const struct record *of;
 	const char *doc;		/* one sentence, required */
-	const char *preset;		/* what holds when it is left out, as JSON, for the document; of a bool: false */
+	/* what holds when it is left out, as JSON, for the document; of a bool: false */
+	const char *preset;
 };
 
 struct record {
@@ -122,10 +128,10 @@ enum decoded { DECODED, NOT_JSON, HAS_FAULTS };
 
 /*
  * Decodes a JSON object into a new struct of the record: only members whose field is `on` (CREATE or PATCH) are taken;
- * others, unknown ones and duplicates are faults.  Absent required fields are faults for CREATE.  Strings come in NFC as
- * sent, checked for length in characters, for control characters and, where .min is not 0, for blanks alone.  *given has a
- * bit per member that was present (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys, NaN, bytes
- * after the end, not UTF-8; the one fault says in which line and column, and what was wanted there.
+ * others, unknown ones and duplicates are faults.  Absent required fields are faults for CREATE.  Strings come in NFC
+ * as sent, checked for length in characters, for control characters and, where .min is not 0, for blanks alone.  *given
+ * has a bit per member that was present (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys,
+ * NaN, bytes after the end, not UTF-8; the one fault says in which line and column, and what was wanted there.
  */
 enum decoded record_decode(struct arena *, const struct record *, unsigned on, const char *json, size_t n,
     void **row, uint64_t *given, struct faults *);
@@ -144,7 +150,8 @@ struct strings strings_parse(struct arena *, const char *json);
 /* Whole, strict JSON (RFC 8259, depth 32, no duplicate keys, no lone surrogates, no NUL)? */
 bool json_valid(struct arena *, const char *json, size_t n);
 
-/* Name and value pairs of a query, decoded already; lists come comma-separated or repeated; names without regard to case. */
+/* Name and value pairs of a query, decoded already; lists come comma-separated or repeated; names without regard to
+ * case. */
 struct pair { const char *name, *value; };
 enum decoded record_decode_query(struct arena *, const struct record *, const struct pair *, size_t n,
     void **row, uint64_t *given, struct faults *);
@@ -158,14 +165,14 @@ void record_store(struct buf *, const struct record *, const void *row);
 
 /*
  * The JSON schema (OpenAPI 3.1) of the record as sent (on = 0), as sent in lists (DETAIL: without these), or as taken
- * (CREATE, PATCH or QUERY).  What is sent may grow, so programs must bear further members; what is taken is all there is.
- * Members whose bit is in `read_only` are marked so.
+ * (CREATE, PATCH or QUERY).  What is sent may grow, so programs must bear further members; what is taken is all there
+ * is. Members whose bit is in `read_only` are marked so.
  */
 void record_schema(struct buf *, const struct record *, unsigned on, uint64_t read_only);
 /* The schema of one field's value. */
 void record_schema_value(struct buf *, const struct field *, unsigned on);
-/* Its name among the schemas of the document: "Media", in lists "MediaBrief" if it has details, and, taken, "MediaNew" or
- * "MediaPatch" unless it is all taken. */
+/* Its name among the schemas of the document: "Media", in lists "MediaBrief" if it has details, and, taken, "MediaNew"
+ * or "MediaPatch" unless it is all taken. */
 const char *record_schema_name(struct arena *, const struct record *, unsigned on);
 /* Is the field in that schema? */
 bool record_schema_has(const struct field *, unsigned on);

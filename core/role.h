@@ -34,8 +34,8 @@ unsigned role_permissions(const char *name);
 /* The names of the roles that give the permission, with commas between: for FIND_IN_SET(m.role, ?). */
 const char *role_names(struct arena *, enum scope);
 
-/* Roles of principals, visibility, names or the set of channels of a tenant have changed: to be called in the transaction
- * that changes them.  What processes know of the tenant's channels (fcgi/access.h) is read anew. */
+/* Roles of principals, visibility, names or the set of channels of a tenant have changed: to be called in the
+ * transaction that changes them.  What processes know of the tenant's channels (fcgi/access.h) is read anew. */
 void role_changed(struct db *, struct uuid tenant_id);
 
 #endif

@@ -16,7 +16,8 @@
 
 enum {
 	EVENTS = 64,
-	HEAD_PATIENCE = 20,	/* ms that a worker waits itself: for the head, which comes from the web server alone, */
+	/* ms that a worker waits itself: for the head, which comes from the web server alone, */
+	HEAD_PATIENCE = 20,
 	BODY_PATIENCE = 2,	/* and for a body that comes with it, but in pieces */
 	CROWD = 8,		/* put aside, and nobody gets that moment */
 	VECTORS = 512,		/* in one sendmsg() */
@@ -49,8 +50,8 @@ passed_over(void)
 }
 
 /*
- * Who is woken for a new connection is the first of the workers that wait.  One that has just put something aside goes to
- * the end of that line, so that slow connections are spread over all of them.
+ * Who is woken for a new connection is the first of the workers that wait.  One that has just put something aside goes
+ * to the end of that line, so that slow connections are spread over all of them.
  */
 static void
 listen_last(struct server *s)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The connections of one FastCGI worker.  One request is answered at a time, and none is waited for: a worker takes only
- * what is there as a whole.  A request whose body is still on its way, an answer that the web server does not take yet, and
- * the rest of a body that was refused, are connections put aside in a poll set beside the listening socket.  So a client
- * that is slow holds some memory for a while, and never a worker.
+ * The connections of one FastCGI worker.  One request is answered at a time, and none is waited for: a worker takes
+ * only what is there as a whole.  A request whose body is still on its way, an answer that the web server does not take
+ * yet, and the rest of a body that was refused, are connections put aside in a poll set beside the listening socket.
+ * So a client that is slow holds some memory for a while, and never a worker.
  *
- * The set is bounded in number, bytes and time.  When it is full the connection that has been there longest is answered and
- * dropped: first those that only drain, then those of nobody known, then the others.
+ * The set is bounded in number, bytes and time.  When it is full the connection that has been there longest is answered
+ * and dropped: first those that only drain, then those of nobody known, then the others.
  *
- * A refused body is still read for a while (drained): a web server that finds its connection gone while it sends may never
- * look at the answer.
+ * A refused body is still read for a while (drained): a web server that finds its connection gone while it sends may
+ * never look at the answer.
  */
 #ifndef CORE_SERVER_H
 #define CORE_SERVER_H

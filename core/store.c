@@ -185,7 +185,8 @@ move_entries(const char *from, const char *to, bool replace)
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		fine = (size_t)snprintf(below, sizeof(below), "%s/%s", from, e->d_name) < sizeof(below) &&
-		    (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) < sizeof(target) && move(below, target, replace);
+		    (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) < sizeof(target) &&
+		    move(below, target, replace);
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -217,7 +218,8 @@ store_move(struct arena *mem, const char *key, const char *to)
 
 	if (lstat(path, &st) != 0)
 		return errno == ENOENT;
-	return make_parents(mem, to) && move(path, target, strncmp(key, "play/", 5) == 0) && sync_parent(target) && sync_parent(path);
+	return make_parents(mem, to) && move(path, target, strncmp(key, "play/", 5) == 0) && sync_parent(target) &&
+	    sync_parent(path);
 }
 
 static int

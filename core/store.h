@@ -22,7 +22,8 @@
 /* Makes the top directories.  False with errno when they cannot be made. */
 bool store_open(const struct conf *);
 
-/* The local path of a key.  A key with an empty, "." or ".." segment or a foreign character ends the program: keys are ours. */
+/* The local path of a key.  A key with an empty, "." or ".." segment or a foreign character ends the program: keys are
+ * ours. */
 const char *store_path(struct arena *, const char *key);
 
 /* Syncs the file, makes the parents, renames it to the key and syncs the directory.  False with errno (ENOSPC, …). */
@@ -31,8 +32,8 @@ bool store_put(struct arena *, const char *file, const char *key);
 /* Writes the bytes under a temporary name, then as store_put. */
 bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
 
-/* Moves a file or tree, and what it holds into a tree that is there already: of two files of one name the one that is below
- * play/ stays, which is newer.  True when nothing is left to move, also when there was nothing; else errno. */
+/* Moves a file or tree, and what it holds into a tree that is there already: of two files of one name the one that is
+ * below play/ stays, which is newer.  True when nothing is left to move, also when there was nothing; else errno. */
 bool store_move(struct arena *, const char *key, const char *to);
 
 /* Where the files of a key below play/ lie while the asset is soft-deleted; NULL: it is not below play/. */

@@ -219,7 +219,8 @@ offset_parse(const char **p, int *minutes)
 	*minutes = 0;
 	if (literal(p, "Zz"))
 		return **p == '\0';
-	if (!literal(p, "+-") || (h = digits(p, 2)) < 0 || h > 23 || !literal(p, ":") || (m = digits(p, 2)) < 0 || m > 59)
+	if (!literal(p, "+-") || (h = digits(p, 2)) < 0 || h > 23 || !literal(p, ":") || (m = digits(p, 2)) < 0 ||
+	    m > 59)
 		return false;
 	*minutes = sign * (h * 60 + m);
 	return **p == '\0';
@@ -233,9 +234,10 @@ moment_parse(const char *text, struct moment *out)
 	struct tm tm = { 0 };
 	int y, mo, d, h, mi, s, minutes, ms = 0, scale = 100;
 
-	if ((y = digits(&p, 4)) < 1970 || !literal(&p, "-") || (mo = digits(&p, 2)) < 1 || mo > 12 || !literal(&p, "-") ||
-	    (d = digits(&p, 2)) < 1 || !literal(&p, "Tt ") || (h = digits(&p, 2)) < 0 || h > 23 || !literal(&p, ":") ||
-	    (mi = digits(&p, 2)) < 0 || mi > 59 || !literal(&p, ":") || (s = digits(&p, 2)) < 0 || s > 60)
+	if ((y = digits(&p, 4)) < 1970 || !literal(&p, "-") || (mo = digits(&p, 2)) < 1 || mo > 12 ||
+	    !literal(&p, "-") || (d = digits(&p, 2)) < 1 || !literal(&p, "Tt ") || (h = digits(&p, 2)) < 0 || h > 23 ||
+	    !literal(&p, ":") || (mi = digits(&p, 2)) < 0 || mi > 59 || !literal(&p, ":") || (s = digits(&p, 2)) < 0 ||
+	    s > 60)
 		return false;
 	if (d > days[mo - 1] + (mo == 2 && ((y % 4 == 0 && y % 100 != 0) || y % 400 == 0)))
 		return false;
@@ -294,8 +296,8 @@ int_parse(const char *text, int64_t *out)
 	if (*p == '\0' || (*p == '0' && (p[1] != '\0' || p != text)))
 		return strcmp(text, "0") == 0 ? (*out = 0, true) : false;
 	for (; *p >= '0' && *p <= '9'; p++)
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value) ||
-		    value > INT64_MAX)
+		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, (uint64_t)(*p - '0'),
+		    &value) || value > INT64_MAX)
 			return false;
 	if (*p != '\0')
 		return false;
@@ -320,7 +322,8 @@ utf8_step(const unsigned char *s, size_t n)
 		if (table[i].bytes > n)
 			return 0;
 		for (k = 1; k < table[i].bytes; k++)
-			if (s[k] < (k == 1 ? table[i].second_from : 0x80) || s[k] > (k == 1 ? table[i].second_to : 0xbf))
+			if (s[k] < (k == 1 ? table[i].second_from : 0x80) || s[k] > (k == 1 ? table[i].second_to :
+			    0xbf))
 				return 0;
 		return table[i].bytes;
 	}
@@ -434,7 +437,8 @@ percent_encode(struct arena *mem, const char *text)
 	for (; *text != '\0'; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c) != NULL) {
+		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+		    strchr("-._~", c) != NULL) {
 			*p++ = (char)c;
 			continue;
 		}

@@ -55,8 +55,8 @@ size_t utf8_length(const char *text);
 /* A BCP 47 tag in its common shape: 2 to 35 ASCII characters, letters first, parts of up to 8 letters and digits. */
 bool language_valid(const char *tag);
 
-/* Percent-decodes in place up to n bytes; `plus` turns + into a space (forms and queries).  Returns the new length, or -1
- * for a broken escape or an escaped NUL. */
+/* Percent-decodes in place up to n bytes; `plus` turns + into a space (forms and queries).  Returns the new length, or
+ * -1 for a broken escape or an escaped NUL. */
 long percent_decode(char *text, size_t n, bool plus);
 /* Escapes all but RFC 3986 unreserved characters. */
 const char *percent_encode(struct arena *, const char *text);

@@ -22,13 +22,15 @@ enum {
 	KEYS_FRESH = 60,		/* s until the keys are read again */
 	KEYS_AGAIN = 10,		/* s between two readings for the sake of an unknown kid */
 	KEY_SETTLE = 90,		/* s until a new key signs */
-	KEY_MARGIN = 300,		/* s a retired key verifies beyond the longest lifetime: settling, caches, clocks */
+	/* s a retired key verifies beyond the longest lifetime: settling, caches, clocks */
+	KEY_MARGIN = 300,
 	KEYS = 16,
 	REMEMBERED = 1024, WAYS = 4,
 	SALT = 16,
 };
 
-/* What a token may be meant for: RFC 9068 wants an audience; this one is what Keycloak puts into the tokens of clients. */
+/* What a token may be meant for: RFC 9068 wants an audience; this one is what Keycloak puts into the tokens of
+ * clients. */
 static const char audience[] = "account";
 
 struct head { const char *alg, *typ, *kid; struct json crit; };
@@ -40,7 +42,8 @@ static const struct field head_fields[] = {
 };
 static const struct record head_record = RECORD("TokenHead", struct head, head_fields);
 
-struct claims { const char *iss, *sub, *azp, *typ, *scope, *jti; struct json aud; int64_t exp, iat; struct number nbf; };
+struct claims { const char *iss, *sub, *azp, *typ, *scope, *jti; struct json aud; int64_t exp, iat; struct number nbf;
+    };
 static const struct field claims_fields[] = {
 	FIELD(struct claims, iss, .on = CREATE, .required = true, .doc = "Issuer"),
 	FIELD(struct claims, sub, .on = CREATE, .required = true, .doc = "Principal"),
@@ -76,8 +79,8 @@ static const struct field client_fields[] = {
 };
 static const struct record client_record = RECORD("TokenClient", struct client, client_fields);
 
-static const char client_from[] = "FROM clients t JOIN principals p ON p.id = t.id JOIN tenants n ON n.id = t.tenant_id "
-    "WHERE t.id = ? AND n.shortcode = ?";
+static const char client_from[] = "FROM clients t JOIN principals p ON p.id = t.id JOIN tenants n ON n.id = "
+    "t.tenant_id WHERE t.id = ? AND n.shortcode = ?";
 
 struct key_row { struct uuid id; const char *private_pem; struct moment created_at; };
 static const struct field key_fields[] = {
@@ -307,9 +310,9 @@ token_jwks(struct db *db, struct arena *mem)
 	keys_freshen(db);
 	buf_text(&out, "{\"keys\":[");
 	for (i = 0; i < keys.n; i++)
-		buf_printf(&out, "%s{\"kid\":\"%s\",\"kty\":\"RSA\",\"alg\":\"RS256\",\"use\":\"sig\",\"n\":\"%s\",\"e\":\"%s\"}",
-		    i == 0 ? "" : ",", uuid_format(keys.at[i].id, kid), key_part(mem, keys.at[i].pkey, OSSL_PKEY_PARAM_RSA_N),
-		    key_part(mem, keys.at[i].pkey, OSSL_PKEY_PARAM_RSA_E));
+		buf_printf(&out, "%s{\"kid\":\"%s\",\"kty\":\"RSA\",\"alg\":\"RS256\",\"use\":\"sig\",\"n\":\"%s\","
+		    "\"e\":\"%s\"}", i == 0 ? "" : ",", uuid_format(keys.at[i].id, kid), key_part(mem, keys.at[i].pkey,
+		    OSSL_PKEY_PARAM_RSA_N), key_part(mem, keys.at[i].pkey, OSSL_PKEY_PARAM_RSA_E));
 	buf_text(&out, "]}");
 	return buf_string(&out);
 }
@@ -339,8 +342,9 @@ claims_print(struct arena *mem, const struct conf *conf, const struct client *c,
 	uuid_format(c->id, id);
 	buf_text(&b, "{\"iss\":");
 	buf_json(&b, arena_printf(mem, "%s/realms/%s", conf->public_url, c->shortcode));
-	buf_printf(&b, ",\"aud\":\"%s\",\"sub\":\"%s\",\"azp\":\"%s\",\"exp\":%lld,\"iat\":%lld,\"jti\":\"%s\",\"typ\":\"Bearer\",",
-	    audience, id, id, (long long)(now + c->token_lifetime), (long long)now, uuid_format(uuid_new(), jti));
+	buf_printf(&b, ",\"aud\":\"%s\",\"sub\":\"%s\",\"azp\":\"%s\",\"exp\":%lld,\"iat\":%lld,\"jti\":\"%s\","
+	    "\"typ\":\"Bearer\",", audience, id, id, (long long)(now + c->token_lifetime), (long long)now,
+	    uuid_format(uuid_new(), jti));
 	buf_text(&b, "\"scope\":");
 	buf_json(&b, scope);
 	buf_printf(&b, ",\"realm_access\":{\"roles\":[%s]}}", c->is_super_admin ? "\"SuperAdmin\"" : "");
@@ -544,8 +548,8 @@ claims_check(struct db *db, const struct conf *conf, const struct claims *c, str
 	if (client == NULL || client->revoked_at.ms != 0)
 		return TOKEN_BAD;
 	/* Scopes that the client has lost since count no more, and what it is comes from its row alone. */
-	*who = (struct principal){ client->id, client->tenant_id, client->shortcode, client->name, client->is_super_admin,
-	    scope_bits(c->scope) & scope_bits(client->scopes), c->exp };
+	*who = (struct principal){ client->id, client->tenant_id, client->shortcode, client->name,
+	    client->is_super_admin, scope_bits(c->scope) & scope_bits(client->scopes), c->exp };
 	return TOKEN_FINE;
 }
 
@@ -613,7 +617,8 @@ hash_of(const char *token, size_t n, unsigned char hash[SHA256_DIGEST_LENGTH])
 {
 	static EVP_MD_CTX *context;
 
-	if (context == NULL && ((context = EVP_MD_CTX_new()) == NULL || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1))
+	if (context == NULL && ((context = EVP_MD_CTX_new()) == NULL || EVP_DigestInit_ex(context, EVP_sha256(),
+	    NULL) != 1))
 		abort();
 	if (EVP_DigestInit_ex(context, NULL, NULL) != 1 || EVP_DigestUpdate(context, token, n) != 1 ||
 	    EVP_DigestFinal_ex(context, hash, NULL) != 1)
@@ -690,7 +695,8 @@ secret_hash(struct arena *mem, const char *secret)
 
 	random_bytes(salt, sizeof(salt));
 	digest(salt, secret, hash);
-	return arena_printf(mem, "sha256$%s$%s", hex_encode(mem, salt, sizeof(salt)), hex_encode(mem, hash, sizeof(hash)));
+	return arena_printf(mem, "sha256$%s$%s", hex_encode(mem, salt, sizeof(salt)), hex_encode(mem, hash,
+	    sizeof(hash)));
 }
 
 static bool

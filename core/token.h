@@ -2,8 +2,8 @@
 /*
  * Access tokens: RS256 JSON Web Tokens (RFC 7519) made and checked with OpenSSL alone.
  * Checks, in this order: length, three parts, strict base64url, strict JSON, no crit, alg RS256, known kid, signature,
- * iss of the tenant, aud, exp, nbf, typ, and at last that the client is still there and not revoked.  Verified tokens are
- * kept per process by SHA-256, at most 60 s: within that time a revoked client is refused everywhere.
+ * iss of the tenant, aud, exp, nbf, typ, and at last that the client is still there and not revoked.  Verified tokens
+ * are kept per process by SHA-256, at most 60 s: within that time a revoked client is refused everywhere.
  */
 #ifndef CORE_TOKEN_H
 #define CORE_TOKEN_H
@@ -50,13 +50,15 @@ struct principal {
 enum token_fault { TOKEN_FINE, TOKEN_BAD, TOKEN_EXPIRED, TOKEN_NO_DB };
 
 /* Checks a token and fills *who (strings in mem). */
-enum token_fault token_verify(struct db *, const struct conf *, struct arena *mem, const char *token, struct principal *who);
+enum token_fault token_verify(struct db *, const struct conf *, struct arena *mem, const char *token,
+    struct principal *who);
 
 /* Client credentials of one tenant, and the scopes that are wanted, blank-separated; NULL: all of the client's. */
 struct asked { const char *shortcode, *client_id, *client_secret, *scope; };
 struct grant { const char *access_token; int64_t expires_in; const char *scope; };
-/* NULL for every wrong combination alike, in the same time.  Without access_token, `scope` is one that the client has not, or
- * nobody.  openid, email and profile, which clients of OpenID Connect send unasked, are neither refused nor granted. */
+/* NULL for every wrong combination alike, in the same time.  Without access_token, `scope` is one that the client has
+ * not, or nobody.  openid, email and profile, which clients of OpenID Connect send unasked, are neither refused nor
+ * granted. */
 const struct grant *token_grant(struct db *, const struct conf *, struct arena *mem, struct asked);
 
 /* Is there a key to sign with?  False on an installation that was never initialised, or without database. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How often an address tried a name's secret in vain: a leaky bucket per pair of the two, in this process.  It bounds the
- * load of guessing; that nobody guesses right is the work of the secret's 256 bits.
+ * How often an address tried a name's secret in vain: a leaky bucket per pair of the two, in this process.  It bounds
+ * the load of guessing; that nobody guesses right is the work of the secret's 256 bits.
  *
- * Nobody is held up by what another address does.  Pairs are told apart by a keyed hash, so that nobody can choose which
- * ones share a place; where there is no place left, the pair with the fewest tries is forgotten.
+ * Nobody is held up by what another address does.  Pairs are told apart by a keyed hash, so that nobody can choose
+ * which ones share a place; where there is no place left, the pair with the fewest tries is forgotten.
  */
 #ifndef CORE_TRIES_H
 #define CORE_TRIES_H

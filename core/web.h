@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Outgoing HTTP, and the only file that knows libcurl.  A stranger may have chosen the address, so: http and https only,
- * no user names, every address of the host must be global (or allowed by the administrator), the connection goes to an
- * address that was checked, each redirect is checked anew, no proxy from the environment, limits on time and size.
+ * Outgoing HTTP, and the only file that knows libcurl.  A stranger may have chosen the address, so: http and https
+ * only, no user names, every address of the host must be global (or allowed by the administrator), the connection goes
+ * to an address that was checked, each redirect is checked anew, no proxy from the environment, limits on time and
+ * size.
  */
 #ifndef CORE_WEB_H
 #define CORE_WEB_H
@@ -28,7 +29,8 @@ struct web_call {
 	const void *body;
 	size_t body_size;
 	const struct web_part *parts;		/* instead of body; ends in one without name */
-	/* Blank- or comma-separated: host, host:port, address, address/prefix.  These may be private and on any port. */
+	/* Blank- or comma-separated: host, host:port, address, address/prefix.  These may be private and on any
+	 * port. */
 	const char *private_hosts;
 	int timeout;				/* s for everything; 0: 30 */
 	size_t max_size;			/* bytes of the answer; 0: 1 MiB */

@@ -86,10 +86,11 @@ access_read(struct req *r)
 	if (db_in_transaction(r->db))
 		abort();
 	/* One statement: the rows are those of the version that stands beside them. */
-	rows = db_rows(r->db, &channel_row_record, "FROM tenants n LEFT JOIN channels t ON t.tenant_id = n.id AND (? OR "
-	    "t.visibility = 'public' OR EXISTS (SELECT 1 FROM memberships o WHERE o.channel_id = t.id AND o.principal_id = ?)) "
-	    "LEFT JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE n.id = ? ORDER BY t.id LIMIT 4097",
-	    ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(r->who->id), ID(r->who->tenant_id)), &n);
+	rows = db_rows(r->db, &channel_row_record, "FROM tenants n LEFT JOIN channels t ON t.tenant_id = n.id AND (? "
+	    "OR t.visibility = 'public' OR EXISTS (SELECT 1 FROM memberships o WHERE o.channel_id = t.id AND "
+	    "o.principal_id = ?)) LEFT JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE n.id = ? "
+	    "ORDER BY t.id LIMIT 4097", ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(r->who->id),
+	    ID(r->who->tenant_id)), &n);
 	if (n == 0) {
 		a->version = -1;
 		return a;
@@ -98,7 +99,8 @@ access_read(struct req *r)
 	a->is_super_admin = r->who->is_super_admin;
 	a->version = rows[0].version;
 	a->too_many = n > AUDIENCE_MAX;
-	a->sees_all = r->who->is_super_admin || (!a->too_many && rows[0].channels == (int64_t)n && !uuid_is_none(rows[0].id));
+	a->sees_all = r->who->is_super_admin || (!a->too_many && rows[0].channels == (int64_t)n &&
+	    !uuid_is_none(rows[0].id));
 	keep(r, a, rows, uuid_is_none(rows[0].id) ? 0 : a->too_many ? AUDIENCE_MAX : n);
 	a->everywhere = a->sees_all ? ROLE_ALL : 0;
 	for (i = 0; i < a->n; i++)
@@ -143,8 +145,8 @@ ask(struct req *r, const struct ids *ids)
 			args[i + 2] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);
 		args[ASKED + 2] = INT(r->who->is_super_admin);
 		args[ASKED + 3].kind = ARG_END;
-		rows = db_rows(r->db, &channel_row_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id LEFT JOIN "
-		    "memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE t.tenant_id = ? AND "
+		rows = db_rows(r->db, &channel_row_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id LEFT "
+		    "JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE t.tenant_id = ? AND "
 		    "t.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND (? OR m.role IS NOT NULL OR "
 		    "t.visibility = 'public') ORDER BY t.id", args, &n);
 		for (i = 0; i < n; i++)
@@ -199,8 +201,9 @@ access_channel(struct req *r, struct uuid channel_id, enum scope scope)
 {
 	struct ids one = { &channel_id, 1 };
 
-	if (known(r->audience, channel_id) == NULL && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
-	    ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1) {
+	if (known(r->audience, channel_id) == NULL && db_number(r->db,
+	    "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?", ARGS(ID(channel_id), ID(r->who->tenant_id)),
+	    0) != 1) {
 		refuse(r, ERR_NOT_FOUND, "There is no channel with this id.");
 		return false;
 	}
@@ -216,9 +219,10 @@ access_somewhere(struct req *r, enum scope scope)
 
 	for (i = 0; i < a->n; i++)
 		permissions |= (unsigned)a->at[i].permissions;
-	if (a->too_many && (permissions & SCOPE_BIT(scope)) == 0 && db_number(r->db, "SELECT 1 FROM memberships m JOIN channels c "
-	    "ON c.id = m.channel_id WHERE m.principal_id = ? AND c.tenant_id = ? AND FIND_IN_SET(m.role, ?) > 0 LIMIT 1",
-	    ARGS(ID(r->who->id), ID(r->who->tenant_id), STR(role_names(r->mem, scope))), 0) == 1)
+	if (a->too_many && (permissions & SCOPE_BIT(scope)) == 0 && db_number(r->db,
+	    "SELECT 1 FROM memberships m JOIN channels c ON c.id = m.channel_id WHERE m.principal_id = ? AND "
+	    "c.tenant_id = ? AND FIND_IN_SET(m.role, ?) > 0 LIMIT 1", ARGS(ID(r->who->id), ID(r->who->tenant_id),
+	    STR(role_names(r->mem, scope))), 0) == 1)
 		return true;
 	return access_granted(r, permissions, scope);
 }

@@ -2,11 +2,11 @@
 /*
  * Who may do what: the one decision, for objects, lists and events alike.
  *
- * The audience of a principal is what it may do in which channels of its tenant, with the channels' names and visibility.  It
- * is kept per process and holds while tenants.access_version stays, which moves only when roles, visibility, names or the
- * set of channels change.  What is judged (an asset, a page of a list) is read together with that number, after the
- * audience: if it is another one, both are read again.  Inside a writing transaction an audience is never read: what
- * another statement of it has changed may be rolled back.
+ * The audience of a principal is what it may do in which channels of its tenant, with the channels' names and
+ * visibility.  It is kept per process and holds while tenants.access_version stays, which moves only when roles,
+ * visibility, names or the set of channels change.  What is judged (an asset, a page of a list) is read together with
+ * that number, after the audience: if it is another one, both are read again.  Inside a writing transaction an audience
+ * is never read: what another statement of it has changed may be rolled back.
  */
 #ifndef FCGI_ACCESS_H
 #define FCGI_ACCESS_H
@@ -25,7 +25,8 @@ struct audience {
 	bool is_super_admin;		/* the principal was one then */
 	bool sees_all;			/* a SuperAdmin, or every channel of the tenant is visible */
 	unsigned everywhere;		/* permissions that every channel of the tenant gives */
-	bool too_many;			/* more than AUDIENCE_MAX channels: the database is asked for those in question */
+	/* more than AUDIENCE_MAX channels: the database is asked for those in question */
+	bool too_many;
 	size_t n;
 	struct channel_view *at;	/* by id */
 };
@@ -57,12 +58,12 @@ bool access_somewhere(struct req *, enum scope scope);
 	"c.visibility = 'public' WHERE mc.media_id = t.id))"
 /* By a role alone.  The same binds. */
 #define ACCESS_ROLE_SQL \
-	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND m.principal_id = ? " \
-	"WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
+	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND " \
+	"m.principal_id = ? WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
 
 /*
- * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a writing
- * route.  ACCESS_OLD: the audience no longer held; roll back, access_read(), begin again.
+ * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a
+ * writing route.  ACCESS_OLD: the audience no longer held; roll back, access_read(), begin again.
  */
 enum access { ACCESS_FINE, ACCESS_REFUSED, ACCESS_OLD };
 enum access object_load(struct req *);

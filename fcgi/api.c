@@ -61,8 +61,8 @@ api_check(void)
 			broken_route(route, "no handler, method or doc");
 		if ((route->flags & AT_ROOT) == 0 && strncmp(route->path, "/v2/", 4) != 0)
 			broken_route(route, "not below /v2");
-		if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) && route->in == NULL &&
-		    (route->flags & (RAW_BODY | ACTION)) == 0)
+		if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) &&
+		    route->in == NULL && (route->flags & (RAW_BODY | ACTION)) == 0)
 			broken_route(route, "takes a body but says not which");
 		if (route->in != NULL)
 			record_check(route->in);
@@ -206,11 +206,12 @@ add_cors(struct req *r)
 
 		if ((n == 1 && *p == '*') || (strlen(r->origin) == n && strncasecmp(p, r->origin, n) == 0)) {
 			buf_printf(&r->headers, "Access-Control-Allow-Origin: %s\r\n"
-			    "Access-Control-Expose-Headers: ETag, Link, Location, Retry-After, X-Request-Id\r\n", r->origin);
+			    "Access-Control-Expose-Headers: ETag, Link, Location, Retry-After, X-Request-Id\r\n",
+			    r->origin);
 			if (r->request_method != NULL)
-				buf_text(&r->headers, "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, DELETE\r\n"
-				    "Access-Control-Allow-Headers: Authorization, Content-Type, If-Match, If-None-Match, Idempotency-Key\r\n"
-				    "Access-Control-Max-Age: 7200\r\n");
+				buf_text(&r->headers, "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, "
+				    "DELETE\r\nAccess-Control-Allow-Headers: Authorization, Content-Type, If-Match, "
+				    "If-None-Match, Idempotency-Key\r\nAccess-Control-Max-Age: 7200\r\n");
 			return;
 		}
 		p += n;
@@ -346,8 +347,8 @@ take_page(struct req *r, const struct pair *pairs, size_t n)
 	record_decode_query(r->mem, &page_record, pairs, n, &row, &given, &r->faults);
 	q = row;
 	r->page = (struct page){ .page = given & record_bit(&page_record, "page_number") ? q->page_number : q->page,
-	    .perpage = given & record_bit(&page_record, "perpage") ? q->perpage : 10, .sort = q->sort, .filter = q->filter,
-	    .after = q->after, .total = -1 };
+	    .perpage = given & record_bit(&page_record, "perpage") ? q->perpage : 10, .sort = q->sort,
+	    .filter = q->filter, .after = q->after, .total = -1 };
 }
 
 /* Page parameters go to the page, the rest to the record of the query. */
@@ -443,7 +444,8 @@ decode_body(struct req *r)
 		refuse(r, ERR_BAD_JSON, "The body is missing: send a JSON object.");
 		return false;
 	}
-	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given, &r->faults);
+	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given,
+	    &r->faults);
 	if (got == NOT_JSON)
 		refuse(r, ERR_BAD_JSON, NULL);
 	else if (r->route->out != NULL)
@@ -482,7 +484,8 @@ writes(const struct route *route)
 	return route->method != GET && (route->flags & READS_ONLY) == 0;
 }
 
-/* The object, then the input, whose faults are nobody's business who may not do this, then the handler.  False: what is known of the caller's channels is too old, nothing was done. */
+/* The object, then the input, whose faults are nobody's business who may not do this, then the handler.  False: what is
+ * known of the caller's channels is too old, nothing was done. */
 static bool
 load_and_run(struct req *r)
 {
@@ -526,8 +529,8 @@ run_once(struct req *r)
 	return db_failure(r->db) == DB_AGAIN ? AGAIN : DONE;
 }
 
-/* Whoever was in the way may be gone after a moment; two that were in each other's way had better not wait equally long.  A
- * wait for a lock takes a second by itself: then a worker tries once more, not for ever. */
+/* Whoever was in the way may be gone after a moment; two that were in each other's way had better not wait equally
+ * long.  A wait for a lock takes a second by itself: then a worker tries once more, not for ever. */
 static bool
 try_again(struct req *r, int64_t began, int tries)
 {
@@ -621,7 +624,8 @@ log_request(struct req *r)
 	route = r->route != NULL ? arena_printf(r->mem, "%s %s", method_name(r->method), r->route->path) : "none";
 	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route),
 	    LOG_TEXT("user", r->who != NULL ? uuid_text(r->mem, r->who->id) : NULL), LOG_TEXT("client", r->client),
-	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms", moment_now().ms - r->now.ms));
+	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms",
+	    moment_now().ms - r->now.ms));
 }
 
 static bool
@@ -643,8 +647,8 @@ run_in_turn(struct req *r)
 		return;
 	}
 	r->retry_after = 1;
-	refuse(r, ERR_TOO_BUSY, "Too many slow requests of yours are running. Wait for them, send fewer at a time, or make them "
-	    "cheaper: fewer conditions in a filter, smaller pages.");
+	refuse(r, ERR_TOO_BUSY, "Too many slow requests of yours are running. Wait for them, send fewer at a time, or "
+	    "make them cheaper: fewer conditions in a filter, smaller pages.");
 }
 
 /* What can be decided without the body.  False when it is answered by that. */

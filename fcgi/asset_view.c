@@ -33,7 +33,8 @@ static const struct field media_fields[] = {
 	    .doc = "Shown to people"),
 	FIELD(struct media, description,   .on = PATCH, .max = 5000, .doc = "Shown to people"),
 	FIELD(struct media, status,        .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed softDeleted",
-	    .where = "t.deleted_at = 0 AND t.status = ? OR t.deleted_at > 0 AND 'softDeleted' = ?", .doc = "ready: it can be played; the ingest may still add to it"),
+	    .where = "t.deleted_at = 0 AND t.status = ? OR t.deleted_at > 0 AND 'softDeleted' = ?",
+	    .doc = "ready: it can be played; the ingest may still add to it"),
 	FIELD(struct media, original_file_name, .on = SERVER, .required = true, .doc = "As the client named it; a label only"),
 	FIELD(struct media, mime_type,     .on = SERVER, .required = true, .doc = "By content"),
 	FIELD(struct media, file_size,     .on = SERVER | FILTER | SORT, .key = "by_file_size", .doc = "Bytes of the original"),
@@ -44,8 +45,8 @@ static const struct field media_fields[] = {
 	FIELD(struct media, frame_rate,    .on = OMIT_NULL, .doc = "Frames per second on average"),
 	FIELD(struct media, language_code, .on = PATCH | FILTER | ASCII, .min = 2, .max = 35, .doc = "BCP 47 tag of what is said"),
 	FIELD(struct media, playlist_url,  .on = COMPUTED, .format = "uri",
-	    .doc = "Signed HLS playlist; null until the first rendition is there. The address is good for some hours (the setting "
-	    "play.lifetime, 6 h) and no longer for who loses the role: it is then not renewed"),
+	    .doc = "Signed HLS playlist; null until the first rendition is there. The address is good for some hours "
+	    "(the setting play.lifetime, 6 h) and no longer for who loses the role: it is then not renewed"),
 	FIELD(struct media, thumbnail,     .of = &thumbnail_record, .doc = "Poster, or the picture set by a client"),
 	FIELD(struct media, storyboard,    .of = &storyboard_record, .doc = "Preview pictures of the seek bar"),
 	FIELD(struct media, waveform_url,  .on = COMPUTED, .format = "uri", .doc = "Peaks of the sound, JSON"),
@@ -55,8 +56,9 @@ static const struct field media_fields[] = {
 	    .doc = "Playable and downloadable forms; not in lists"),
 	FIELD(struct media, channels,      .on = COMPUTED, .required = true, .of = &channel_view_record, .doc = "Channels it is in that the caller may see"),
 	FIELD(struct media, tags,          .on = PATCH | FILTER, .required = true, .max = 100, .item_max = 100, .format = "strings",
-	    .ops = "= !=", .where = "EXISTS (SELECT 1 FROM tags g JOIN media_tags mt ON mt.tag_id = g.id WHERE g.tenant_id = t.tenant_id "
-	    "AND g.name_key = LOWER(?) AND mt.media_id = t.id)", .doc = "Labels, made where they are new"),
+	    .ops = "= !=", .where = "EXISTS (SELECT 1 FROM tags g JOIN media_tags mt ON mt.tag_id = g.id WHERE "
+	    "g.tenant_id = t.tenant_id AND g.name_key = LOWER(?) AND mt.media_id = t.id)",
+	    .doc = "Labels, made where they are new"),
 	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
 	FIELD(struct media, deleted_at,    .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
 	FIELD(struct media, created_at,    .on = SERVER | FILTER | SORT, .key = "by_created_at", .required = true, .doc = "When it was made"),
@@ -129,8 +131,8 @@ embed_of(struct req *r, const struct media *m)
 	token = is_open(m) ? "" : arena_printf(r->mem, "?t=%s", page_token(r->conf, m->id, r->now, signed_for));
 	e->url = arena_printf(r->mem, "%s/embed/%s%s", r->conf->public_url, id, token);
 	e->watch_url = arena_printf(r->mem, "%s/watch/%s%s", r->conf->public_url, id, token);
-	e->html = arena_printf(r->mem, "<iframe src=\"%s\" width=\"640\" height=\"360\" allow=\"fullscreen; picture-in-picture\" "
-	    "style=\"border:0\"></iframe>", e->url);
+	e->html = arena_printf(r->mem, "<iframe src=\"%s\" width=\"640\" height=\"360\" allow=\"fullscreen; "
+	    "picture-in-picture\" style=\"border:0\"></iframe>", e->url);
 	return e;
 }
 

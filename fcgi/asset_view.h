@@ -45,8 +45,8 @@ struct media_head {
 /* Fills the members that hold addresses and names.  `brief` leaves out what lists leave out. */
 void asset_view(struct req *, struct media *, bool brief);
 
-/* Answers with the object of the request, an asset: as it was loaded, or with `again` as it is now.  Its ETag also changes
- * when its addresses or names of channels do. */
+/* Answers with the object of the request, an asset: as it was loaded, or with `again` as it is now.  Its ETag also
+ * changes when its addresses or names of channels do. */
 int asset_reply(struct req *, bool again);
 
 #endif

@@ -41,7 +41,8 @@ ingest_is_over(struct req *r, const struct job_row *j)
 	return db_number(r->db, "SELECT COUNT(*) FROM media m WHERE m.id = ? AND (m.ingest_job_id <> ? OR "
 	    "(m.generation <> ? AND EXISTS (SELECT 1 FROM jobs p WHERE p.ingest_id = ? AND p.kind = 'publish' "
 	    "AND p.state IN ('succeeded', 'failed', 'cancelled') AND p.id <> ?)))",
-	    ARGS(ID(j->media_id), ID(j->ingest_id), STR(uuid_text(r->mem, j->ingest_id)), ID(j->ingest_id), ID(j->id)), 0) > 0;
+	    ARGS(ID(j->media_id), ID(j->ingest_id), STR(uuid_text(r->mem, j->ingest_id)), ID(j->ingest_id), ID(j->id)),
+	    0) > 0;
 }
 
 static int
@@ -51,8 +52,8 @@ job_retry(struct req *r)
 
 	if (ingest_is_over(r, j))
 		return refuse(r, ERR_INGEST_OVER, NULL);
-	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND w.needed = 1 "
-	    "AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
+	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND "
+	    "w.needed = 1 AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
 		return refuse(r, ERR_JOB_NEEDS_ANOTHER, NULL);
 	if (!job_restart(r->db, j->id))
 		return refuse(r, ERR_JOB_NOT_RETRYABLE, NULL);
@@ -78,7 +79,8 @@ const struct route jobs_routes[] = {
 	{
 		PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record,
 		"Run a failed or cancelled job again, and what failed because of it",
-		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "job_not_retryable job_needs_another ingest_over",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
+		.codes = "job_not_retryable job_needs_another ingest_over",
 	},
 	{
 		PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record,

@@ -102,8 +102,8 @@ add_header(struct buf *head, const char *name, const char *value)
 }
 
 /*
- * lighttpd spools what it finds waiting for it beyond SPOOLED bytes, at the price of the whole request.  With less room in
- * the socket it never finds so much.  Of a longer answer it would take many turns: that one had better be spooled.
+ * lighttpd spools what it finds waiting for it beyond SPOOLED bytes, at the price of the whole request.  With less room
+ * in the socket it never finds so much.  Of a longer answer it would take many turns: that one had better be spooled.
  */
 static void
 narrow(int fd, size_t n)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /v2/media and /v2/media/{mediaId}.  The list, labels, channels and deletion are in files of their own: see media.h. */
+/* /v2/media and /v2/media/{mediaId}.  The list, labels, channels and deletion are in files of their own: see
+ * media.h. */
 #include <string.h>
 
 #include "core/asset.h"
@@ -85,7 +86,8 @@ const struct route media_routes[] = {
 		.flags = CONDITIONAL, .fails = "403 404 412 422",
 	},
 	{
-		METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record, &deleted_record,
+		METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record,
+		&deleted_record,
 		"Delete an asset, softly unless permanent",
 		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404 409 412", .codes = "already_deleted",
 	},

@@ -13,8 +13,9 @@ extern const struct record deletion_record;
 /* Gives the asset exactly these labels; those that are new are made.  tags: a JSON array of strings. */
 void media_set_tags(struct req *, struct uuid media_id, const char *tags);
 /*
- * May the caller put the asset, which is in the channels `now`, into exactly the channels `wanted`?  CreateContent is needed
- * in those that it enters and in those that it leaves.  Refuses with 403; channels that are not there are faults.
+ * May the caller put the asset, which is in the channels `now`, into exactly the channels `wanted`?  CreateContent is
+ * needed in those that it enters and in those that it leaves.  Refuses with 403; channels that are not there are
+ * faults.
  */
 bool media_may_move(struct req *, const struct ids *now, const struct ids *wanted);
 void media_set_channels(struct req *, struct uuid media_id, const struct ids *wanted);

@@ -43,6 +43,7 @@ media_set_channels(struct req *r, struct uuid media_id, const struct ids *wanted
 	db_run(r->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media_id)));
 	for (i = 0; i < wanted->n; i++)
 		db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?) "
-		    "ON DUPLICATE KEY UPDATE channel_id = channel_id", ARGS(ID(media_id), ID(wanted->at[i]), TIME(r->now)));
+		    "ON DUPLICATE KEY UPDATE channel_id = channel_id", ARGS(ID(media_id), ID(wanted->at[i]),
+		    TIME(r->now)));
 	asset_summarise(r->db, media_id, SUM_CHANNELS);
 }

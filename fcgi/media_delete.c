@@ -18,7 +18,8 @@ struct running { struct uuid id; };
 static const struct field running_fields[] = { FIELD(struct running, id, .doc = "Job") };
 static const struct record running_record = RECORD("RunningJob", struct running, running_fields);
 
-/* Rows go at once; the files go by a job that waits for the steps that run, and looks itself whether more have begun. */
+/* Rows go at once; the files go by a job that waits for the steps that run, and looks itself whether more have
+ * begun. */
 static void
 delete_for_good(struct req *r, struct uuid media_id)
 {
@@ -29,10 +30,12 @@ delete_for_good(struct req *r, struct uuid media_id)
 
 	keys[0] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, media_id));
 	keys[1] = arena_printf(r->mem, "play/%s", uuid_text(r->mem, media_id));
-	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'", ARGS(ID(media_id)), &n);
+	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
+	    ARGS(ID(media_id)), &n);
 	for (i = 0; i < n && i < 7; i++)
 		place.waits[i] = (struct job_wait){ jobs[i].id, false };
-	db_run(r->db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'", ARGS(ID(media_id)));
+	db_run(r->db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'",
+	    ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(media_id), ID(r->who->tenant_id)));
 	job_add(r->db, purge, place, .keys = { keys, 2 });
@@ -69,11 +72,11 @@ media_delete(struct req *r)
 	if (in->permanent)
 		delete_for_good(r, m->id);
 	else
-		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND tenant_id = ?",
-		    ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND "
+		    "tenant_id = ?", ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
 	files_follow(r);
-	event(r, m->id, "media.deleted", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, m->id),
-	    in->permanent ? "true" : "false"));
+	event(r, m->id, "media.deleted", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}",
+	    uuid_text(r->mem, m->id), in->permanent ? "true" : "false"));
 	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);
 	return reply_deleted(r, m->id, in->permanent);
 }
@@ -85,8 +88,8 @@ media_recover(struct req *r)
 
 	if (m->deleted_at.ms == 0)
 		return refuse(r, ERR_NOT_SOFT_DELETED, NULL);
-	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND tenant_id = ?",
-	    ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND "
+	    "tenant_id = ?", ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
 	files_follow(r);
 	event(r, m->id, "media.restored", NULL);
 	usage_add(r->db, r->who->tenant_id, 1, 0);

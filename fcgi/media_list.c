@@ -18,7 +18,8 @@ static const struct record usage_record = RECORD("Usage", struct usage, usage_fi
 #define LIVE ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "= 0")
 #define DELETED ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "> 0")
 #define NEWEST ASSETS("FORCE INDEX (by_id) ", "= 0")
-#define IN_CHANNELS " AND EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND mc.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?))"
+#define IN_CHANNELS " AND EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND " \
+	"mc.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?))"
 enum { FEW = 8 };
 
 static struct media *
@@ -26,7 +27,8 @@ page_of(struct req *r, bool deleted, size_t *n)
 {
 	static const char *const all[] = { NEWEST, LIVE, DELETED };
 	static const char *const few[] = { NEWEST IN_CHANNELS, LIVE IN_CHANNELS, DELETED IN_CHANNELS };
-	static const char *const many[] = { NEWEST " AND " ACCESS_VIEW_SQL, LIVE " AND " ACCESS_VIEW_SQL, DELETED " AND " ACCESS_ROLE_SQL };
+	static const char *const many[] = { NEWEST " AND " ACCESS_VIEW_SQL, LIVE " AND " ACCESS_VIEW_SQL, DELETED
+	    " AND " ACCESS_ROLE_SQL };
 	/* Soft-deleted assets are there for those who may recover them. */
 	enum scope scope = deleted ? SCOPE_CREATE_CONTENT : SCOPE_VIEW_CHANNEL;
 	int which = deleted ? 2 : r->page.sort != NULL || r->page.filter != NULL;
@@ -55,8 +57,8 @@ usage_of(struct req *r, const struct media *m, size_t n)
 
 	if (n > 0)
 		return (struct usage){ m[0].access_version, m[0].media_count };
-	u = db_row(r->db, &usage_record, "FROM tenant_usage t JOIN tenants n ON n.id = t.tenant_id WHERE t.tenant_id = ?",
-	    ARGS(ID(r->who->tenant_id)));
+	u = db_row(r->db, &usage_record, "FROM tenant_usage t JOIN tenants n ON n.id = t.tenant_id WHERE "
+	    "t.tenant_id = ?", ARGS(ID(r->who->tenant_id)));
 	return u != NULL ? *u : (struct usage){ -2, 0 };
 }
 
@@ -68,15 +70,16 @@ filters_by_hidden_channel(struct req *r)
 	const char *value;
 	size_t i;
 
-	for (i = 0; !r->who->is_super_admin && (value = db_filter_value(r->mem, r->page.filter, "channelId", i)) != NULL; i++)
+	for (i = 0; !r->who->is_super_admin && (value = db_filter_value(r->mem, r->page.filter, "channelId",
+	    i)) != NULL; i++)
 		if (uuid_parse(value, &id) && access_visible(r, &(struct ids){ &id, 1 }).n == 0)
 			return true;
 	return false;
 }
 
 /*
- * The page is read with what this process last knew of the caller's channels; its rows say whether that still holds.  If
- * not, both are read once more.  The total of an unfiltered list stands in the usage row for those who see all.
+ * The page is read with what this process last knew of the caller's channels; its rows say whether that still holds.
+ * If not, both are read once more.  The total of an unfiltered list stands in the usage row for those who see all.
  */
 int
 media_list(struct req *r)
@@ -97,7 +100,8 @@ media_list(struct req *r)
 		r->page.total = r->page.filter == NULL && r->audience->sees_all ? 0 : -1;
 		m = page_of(r, deleted, &n);
 		u = usage_of(r, m, n);
-	} while (u.access_version != r->audience->version && r->page.fault == NULL && db_failure(r->db) == DB_FINE && tries < 3);
+	} while (u.access_version != r->audience->version && r->page.fault == NULL && db_failure(r->db) == DB_FINE &&
+	    tries < 3);
 	if (u.access_version != r->audience->version && r->page.fault == NULL)
 		return refuse(r, ERR_UNAVAILABLE, "Roles are changing right now; try again.");
 	if (r->page.filter == NULL && r->audience->sees_all)

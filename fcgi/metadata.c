@@ -48,7 +48,8 @@ static const struct record counted_record = RECORD("Counted", struct counted, co
 struct expanded { const char *kind; struct json items; };
 static const struct field expanded_fields[] = {
 	FIELD(struct expanded, kind, .doc = "As in expand"),
-	FIELD(struct expanded, items, .sql = "COALESCE(JSON_EXTRACT(t.data, '$.pages'), JSON_EXTRACT(t.data, '$.items'), CONCAT('[', t.data, ']'))", .doc = "Items"),
+	FIELD(struct expanded, items, .sql = "COALESCE(JSON_EXTRACT(t.data, '$.pages'), JSON_EXTRACT(t.data, "
+	    "'$.items'), CONCAT('[', t.data, ']'))", .doc = "Items"),
 };
 static const struct record expanded_record = RECORD("Expanded", struct expanded, expanded_fields);
 
@@ -84,7 +85,8 @@ metadata_new(struct req *r)
 
 	for (i = 0; i < metadata_record.n; i++)
 		if (metadata_fields[i].kind == KIND_NESTED)
-			((struct nested *)(void *)((char *)m + metadata_fields[i].offset))->row = NEW(r->mem, struct part);
+			((struct nested *)(void *)((char *)m + metadata_fields[i].offset))->row = NEW(r->mem,
+			    struct part);
 	return m;
 }
 
@@ -141,7 +143,8 @@ metadata_get(struct req *r)
 
 const struct route metadata_routes[] = {
 	{
-		GET, "/v2/media/{mediaId}/metadata", SCOPE_VIEW_METADATA, metadata_get, &expand_record, &metadata_record,
+		GET, "/v2/media/{mediaId}/metadata", SCOPE_VIEW_METADATA, metadata_get, &expand_record,
+		&metadata_record,
 		"Get the metadata of an asset; transcripts have their own place",
 		.flags = BELOW | CONDITIONAL, .fails = "403 404 422",
 	},

@@ -45,7 +45,8 @@ static const struct way { const struct field *fields; size_t n; const char *read
 static const struct record *
 joined(const struct object *o, const struct record *record, bool locks)
 {
-	static struct load { const struct object *object; const struct record *record; bool locks; struct record joined; } loads[MAX_LOADS];
+	static struct load { const struct object *object; const struct record *record; bool locks; struct record joined;
+	    } loads[MAX_LOADS];
 	const struct way *way = &ways[o->reach];
 	struct field *fields;
 	struct load *l;
@@ -64,7 +65,8 @@ joined(const struct object *o, const struct record *record, bool locks)
 	memcpy(fields + n, record->fields, record->n * sizeof(*fields));
 	for (i = n; i < n + record->n; i++)
 		fields[i].offset += sizeof(struct facts);
-	*l = (struct load){ o, record, locks, { record->name, sizeof(struct facts) + record->size, fields, n + record->n } };
+	*l = (struct load){ o, record, locks, { record->name, sizeof(struct facts) + record->size, fields, n +
+	    record->n } };
 	return &l->joined;
 }
 
@@ -220,7 +222,8 @@ object_load(struct req *r)
 		return access;
 	r->object = (void *)(uintptr_t)(f + 1);
 	version = record_field(wanted(r), "version");
-	if (locks && r->route->flags & CONDITIONAL && !precondition(r, *(const int64_t *)((const char *)r->object + version->offset)))
+	if (locks && r->route->flags & CONDITIONAL && !precondition(r, *(const int64_t *)((const char *)r->object +
+	    version->offset)))
 		return ACCESS_REFUSED;
 	return ACCESS_FINE;
 }

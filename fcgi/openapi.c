@@ -40,7 +40,8 @@ want(struct document *d, const struct record *record, unsigned on)
 	for (k = 0; k < d->n; k++) {
 		bool same_name = strcmp(record_schema_name(d->mem, d->schemas[k].record, d->schemas[k].on), name) == 0;
 
-		if (same_name && d->schemas[k].record == record && (d->schemas[k].on == on || (on | d->schemas[k].on) == DETAIL))
+		if (same_name && d->schemas[k].record == record && (d->schemas[k].on == on ||
+		    (on | d->schemas[k].on) == DETAIL))
 			return;
 		if (same_name)
 			abort();
@@ -157,8 +158,8 @@ filter_doc(struct document *d, const struct record *record)
 	struct buf b = BUF(d->mem);
 	size_t i;
 
-	buf_text(&b, "Conditions, each a property, an operator and a value, as `name~cat`; several are joined by + (sent as %2B) and "
-	    "must all hold. `~` means contains. Properties, their operators and values:");
+	buf_text(&b, "Conditions, each a property, an operator and a value, as `name~cat`; several are joined by + "
+	    "(sent as %2B) and must all hold. `~` means contains. Properties, their operators and values:");
 	for (i = 0; i < record->n; i++)
 		if (record->fields[i].on & FILTER)
 			buf_printf(&b, "\n- `%s` (`%s`): %s", record_json_name(record, &record->fields[i]),
@@ -179,8 +180,8 @@ put_page(struct document *d, const struct record *record)
 			put_parameter(d, "sort", "query", false, sort_schema(d, record), f->doc);
 		else if (strcmp(f->name, "filter") == 0 && any_field(record, FILTER))
 			put_parameter(d, "filter", "query", false, query_schema(d, f), filter_doc(d, record));
-		else if (strcmp(f->name, "after") == 0 ? record_field(record, "id") != NULL : strcmp(f->name, "sort") != 0 &&
-		    strcmp(f->name, "filter") != 0)
+		else if (strcmp(f->name, "after") == 0 ? record_field(record, "id") != NULL :
+		    strcmp(f->name, "sort") != 0 && strcmp(f->name, "filter") != 0)
 			put_query_field(d, &page_record, f);
 	}
 }
@@ -195,16 +196,20 @@ put_parameters(struct document *d, const struct route *route)
 		size_t n = strcspn(++p, "}");
 		bool id = n > 2 && memcmp(p + n - 2, "Id", 2) == 0;
 
-		put_parameter(d, arena_copy_n(d->mem, p, n), "path", true, id ? "{\"type\":\"string\",\"format\":\"uuid\"}" :
-		    "{\"type\":\"string\"}", id ? "Id, in lower case" : "Name of it in addresses");
+		put_parameter(d, arena_copy_n(d->mem, p, n), "path", true,
+		    id ? "{\"type\":\"string\",\"format\":\"uuid\"}" : "{\"type\":\"string\"}", id ? "Id, in lower case"
+		    : "Name of it in addresses");
 	}
-	put_query(d, route->query != NULL ? route->query : operation_takes_json(route) || route->flags & RAW_BODY ? NULL : route->in);
+	put_query(d, route->query != NULL ? route->query : operation_takes_json(route) ||
+	    route->flags & RAW_BODY ? NULL : route->in);
 	if (route->flags & LIST)
 		put_page(d, route->out);
 	if (route->method == GET && route->flags & CONDITIONAL)
-		put_parameter(d, "If-None-Match", "header", false, "{\"type\":\"string\"}", "304 when the entity tag still holds");
+		put_parameter(d, "If-None-Match", "header", false, "{\"type\":\"string\"}",
+		    "304 when the entity tag still holds");
 	else if (operation_refuses(route, ERR_CHANGED))
-		put_parameter(d, "If-Match", "header", false, "{\"type\":\"string\"}", "412 when the entity tag no longer holds");
+		put_parameter(d, "If-Match", "header", false, "{\"type\":\"string\"}",
+		    "412 when the entity tag no longer holds");
 	buf_char(&d->b, ']');
 }
 
@@ -215,8 +220,8 @@ plain_schema(const char *type, size_t n)
 	if (n > 5 && memcmp(type, "text/", 5) == 0)
 		return "{\"type\":\"string\"}";
 	if (n == 19 && memcmp(type, "multipart/form-data", 19) == 0)
-		return "{\"type\":\"object\",\"required\":[\"file\"],\"properties\":{\"file\":{\"type\":\"string\",\"format\":\"binary\","
-		    "\"description\":\"The only file\"}}}";
+		return "{\"type\":\"object\",\"required\":[\"file\"],\"properties\":{\"file\":{\"type\":\"string\","
+		    "\"format\":\"binary\",\"description\":\"The only file\"}}}";
 	return "{\"type\":\"string\",\"format\":\"binary\"}";
 }
 
@@ -251,8 +256,8 @@ put_body(struct document *d, const struct route *route)
 	if (!raw && !operation_takes_json(route))
 		return;
 	buf_printf(&d->b, ",\"requestBody\":{\"required\":%s,", route->flags & OPTIONAL_BODY ? "false" : "true");
-	put_content(d, !raw ? "application/json" : route->consumes != NULL ? route->consumes : "application/octet-stream",
-	    route->in, route->method == METHOD_PATCH ? PATCH : CREATE);
+	put_content(d, !raw ? "application/json" : route->consumes != NULL ? route->consumes :
+	    "application/octet-stream", route->in, route->method == METHOD_PATCH ? PATCH : CREATE);
 	buf_char(&d->b, '}');
 }
 
@@ -276,9 +281,10 @@ put_envelope(struct document *d, const struct route *route)
 {
 	bool list = (route->flags & LIST) != 0;
 
-	buf_printf(&d->b, ",\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\",\"required\":[\"status\",\"data\"%s],"
-	    "\"properties\":{\"status\":{\"type\":\"string\",\"const\":\"success\"},\"data\":%s", list ? ",\"pagination\"" : "",
-	    list ? "{\"type\":\"array\",\"items\":" : "");
+	buf_printf(&d->b, ",\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\","
+	    "\"required\":[\"status\",\"data\"%s],\"properties\":{\"status\":{\"type\":\"string\","
+	    "\"const\":\"success\"},\"data\":%s", list ? ",\"pagination\"" : "", list ? "{\"type\":\"array\",\"items\":"
+	    : "");
 	put_ref(d, route->out, list ? DETAIL : 0);
 	buf_printf(&d->b, "%s}}}}", list ? "},\"pagination\":{\"$ref\":\"#/components/schemas/Pagination\"}" : "");
 }
@@ -384,9 +390,11 @@ put_fails(struct document *d, const struct route *route)
 		if (route->flags & OAUTH && (set != 0 || fails_so(route, status)))
 			buf_printf(&d->b, ",\"%d\":{\"$ref\":\"#/components/responses/OAuthFailure\"}", status);
 		else if (set != 0)
-			buf_printf(&d->b, ",\"%d\":{\"$ref\":\"#/components/responses/%s\"}", status, failure_of(d, set));
+			buf_printf(&d->b, ",\"%d\":{\"$ref\":\"#/components/responses/%s\"}", status,
+			    failure_of(d, set));
 	}
-	buf_printf(&d->b, ",\"default\":{\"$ref\":\"#/components/responses/%s\"}", route->flags & OAUTH ? "OAuthFailure" : "Failure");
+	buf_printf(&d->b, ",\"default\":{\"$ref\":\"#/components/responses/%s\"}", route->flags & OAUTH ? "OAuthFailure"
+	    : "Failure");
 	d->oauth |= (route->flags & OAUTH) != 0;
 }
 
@@ -424,12 +432,14 @@ put_operation(struct document *d, const struct route *route)
 	buf_printf(&d->b, "\"%s\":{\"summary\":", methods[route->method]);
 	buf_json(&d->b, route->doc);
 	put_description(d, route);
-	buf_printf(&d->b, ",\"operationId\":\"%s\",\"tags\":[\"%s\"]", operation_id(d->mem, route), operation_tag(d->mem, route));
+	buf_printf(&d->b, ",\"operationId\":\"%s\",\"tags\":[\"%s\"]", operation_id(d->mem, route),
+	    operation_tag(d->mem, route));
 	if (route->scope == SCOPE_PUBLIC)
 		buf_text(&d->b, ",\"security\":[]");
 	else
 		buf_printf(&d->b, ",\"security\":[{\"oauth\":[%s%s%s]}]", route->scope == SCOPE_ANY_TOKEN ? "" : "\"",
-		    route->scope == SCOPE_ANY_TOKEN ? "" : scope_name(route->scope), route->scope == SCOPE_ANY_TOKEN ? "" : "\"");
+		    route->scope == SCOPE_ANY_TOKEN ? "" : scope_name(route->scope),
+		    route->scope == SCOPE_ANY_TOKEN ? "" : "\"");
 	put_parameters(d, route);
 	put_body(d, route);
 	buf_text(&d->b, ",\"responses\":{");
@@ -497,7 +507,8 @@ can_be_set(const struct record *record, const struct field *f)
 	for (i = 0; (route = api_route(i)) != NULL; i++)
 		for (k = 0; route->out == record && operation_takes_json(route) && k < route->in->n; k++)
 			if (route->in->fields[k].on & (CREATE | PATCH) &&
-			    strcmp(record_json_name(route->in, &route->in->fields[k]), record_json_name(record, f)) == 0)
+			    strcmp(record_json_name(route->in, &route->in->fields[k]), record_json_name(record,
+			    f)) == 0)
 				return true;
 	return false;
 }
@@ -537,22 +548,24 @@ static const uint64_t every_error = (UINT64_C(1) << ERR_COUNT) - 1;
 static void
 put_failure_data(struct document *d, uint64_t set)
 {
-	buf_text(&d->b, "{\"type\":\"object\",\"required\":[\"code\",\"errors\",\"requestId\"],\"properties\":{\"code\":");
+	buf_text(&d->b, "{\"type\":\"object\",\"required\":[\"code\",\"errors\",\"requestId\"],\"properties\":{"
+	    "\"code\":");
 	if (set == every_error)
 		buf_text(&d->b, "{\"$ref\":\"#/components/schemas/ErrorCode\"}");
 	else
 		put_codes(d, set);
-	buf_text(&d->b, ",\"errors\":{\"type\":\"array\",\"description\":\"Every fault of the input\",\"items\":{\"$ref\":"
-	    "\"#/components/schemas/Fault\"}},\"requestId\":{\"type\":\"string\",\"format\":\"uuid\",\"description\":"
-	    "\"As in the log\"}}}");
+	buf_text(&d->b, ",\"errors\":{\"type\":\"array\",\"description\":\"Every fault of the "
+	    "input\",\"items\":{\"$ref\":\"#/components/schemas/Fault\"}},\"requestId\":{\"type\":\"string\","
+	    "\"format\":\"uuid\",\"description\":\"As in the log\"}}}");
 }
 
 static void
 put_failure_schema(struct document *d, const char *name, uint64_t set)
 {
-	buf_printf(&d->b, ",\"%s\":{\"type\":\"object\",\"required\":[\"status\",\"message\",\"data\"],\"properties\":{\"status\":"
-	    "{\"type\":\"string\",\"enum\":[\"fail\",\"error\"],\"description\":\"fail: the request is at fault; error: the service\"},"
-	    "\"message\":{\"type\":\"string\",\"description\":\"What a person reads\"},\"data\":", name);
+	buf_printf(&d->b, ",\"%s\":{\"type\":\"object\",\"required\":[\"status\",\"message\",\"data\"],\"properties\":{"
+	    "\"status\":{\"type\":\"string\",\"enum\":[\"fail\",\"error\"],\"description\":\"fail: the request is at "
+	    "fault; error: the service\"},\"message\":{\"type\":\"string\",\"description\":\"What a person "
+	    "reads\"},\"data\":", name);
 	put_failure_data(d, set);
 	buf_text(&d->b, "}}");
 }
@@ -566,13 +579,16 @@ put_failure_schemas(struct document *d)
 	put_codes(d, every_error);
 	put_failure_schema(d, "Failure", every_error);
 	for (i = 0; i < d->n_failures; i++)
-		put_failure_schema(d, arena_printf(d->mem, "%sFailure", failure_name(d, d->failures[i])), d->failures[i]);
-	buf_text(&d->b, ",\"Fault\":{\"type\":\"object\",\"required\":[\"pointer\",\"code\",\"detail\"],\"properties\":{\"pointer\":"
-	    "{\"type\":\"string\",\"description\":\"JSON pointer into the body, or the name of a parameter\"},\"code\":{\"type\":\"string\","
-	    "\"description\":\"What kind of fault: required, unknown, read_only, type, format, too_long, …\"},\"detail\":{\"type\":\"string\","
-	    "\"description\":\"What is wanted\"}}},\"Problem\":{\"type\":\"object\",\"description\":\"The same as RFC 9457 has it\","
-	    "\"required\":[\"type\",\"title\",\"status\",\"detail\",\"data\"],\"properties\":{\"type\":{\"type\":\"string\"},\"title\":"
-	    "{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},\"detail\":{\"type\":\"string\"},\"data\":");
+		put_failure_schema(d, arena_printf(d->mem, "%sFailure", failure_name(d, d->failures[i])),
+		    d->failures[i]);
+	buf_text(&d->b, ",\"Fault\":{\"type\":\"object\",\"required\":[\"pointer\",\"code\",\"detail\"],"
+	    "\"properties\":{\"pointer\":{\"type\":\"string\",\"description\":\"JSON pointer into the body, or the "
+	    "name of a parameter\"},\"code\":{\"type\":\"string\",\"description\":\"What kind of fault: required, "
+	    "unknown, read_only, type, format, too_long, …\"},\"detail\":{\"type\":\"string\",\"description\":\"What "
+	    "is wanted\"}}},\"Problem\":{\"type\":\"object\",\"description\":\"The same as RFC 9457 has "
+	    "it\",\"required\":[\"type\",\"title\",\"status\",\"detail\",\"data\"],\"properties\":{\"type\":{"
+	    "\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},\"detail\":{"
+	    "\"type\":\"string\"},\"data\":");
 	put_failure_data(d, every_error);
 	buf_text(&d->b, "}}");
 }
@@ -584,10 +600,12 @@ put_schemas(struct document *d)
 
 	if (d->oauth)
 		want(d, &oauth_error_record, 0);
-	buf_text(&d->b, "\"schemas\":{\"Pagination\":{\"type\":\"object\",\"required\":[\"page\",\"perpage\",\"total\",\"totalExact\"],\"properties\":{"
-	    "\"page\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"From 0\"},\"perpage\":{\"type\":\"integer\",\"description\":"
-	    "\"Items on a page\"},\"total\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Items on all pages\"},"
-	    "\"totalExact\":{\"type\":\"boolean\",\"description\":\"False: total is 10000, and there are more\"}}}");
+	buf_text(&d->b, "\"schemas\":{\"Pagination\":{\"type\":\"object\",\"required\":[\"page\",\"perpage\",\"total\","
+	    "\"totalExact\"],\"properties\":{\"page\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"From "
+	    "0\"},\"perpage\":{\"type\":\"integer\",\"description\":\"Items on a "
+	    "page\"},\"total\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Items on all "
+	    "pages\"},\"totalExact\":{\"type\":\"boolean\",\"description\":\"False: total is 10000, and there are "
+	    "more\"}}}");
 	put_failure_schemas(d);
 	for (i = 0; i < d->n; i++) {
 		buf_printf(&d->b, ",\"%s\":", record_schema_name(d->mem, d->schemas[i].record, d->schemas[i].on));
@@ -597,14 +615,20 @@ put_schemas(struct document *d)
 }
 
 static const char header_components[] = ",\"headers\":{"
-    "\"RequestId\":{\"description\":\"Id of the request, as in the log\",\"required\":true,\"schema\":{\"type\":\"string\",\"format\":\"uuid\"}},"
-    "\"ApiVersion\":{\"description\":\"Version of the interface\",\"required\":true,\"schema\":{\"type\":\"string\"}},"
-    "\"ETag\":{\"description\":\"Entity tag for If-None-Match and If-Match\",\"required\":true,\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"[^\\\"]+\\\"$\"}},"
-    "\"Location\":{\"description\":\"Address of what was made\",\"required\":true,\"schema\":{\"type\":\"string\",\"format\":\"uri-reference\"}},"
-    "\"Link\":{\"description\":\"Pages: first, prev, next, last (RFC 8288)\",\"required\":true,\"schema\":{\"type\":\"string\"}},"
-    "\"RetryAfter\":{\"description\":\"Seconds to wait\",\"required\":true,\"schema\":{\"type\":\"integer\",\"minimum\":1}},"
-    "\"WwwAuthenticate\":{\"description\":\"What is missing (RFC 6750)\",\"schema\":{\"type\":\"string\"}},"
-    "\"ContentDisposition\":{\"description\":\"Name for the file\",\"required\":true,\"schema\":{\"type\":\"string\"}}}";
+    "\"RequestId\":{\"description\":\"Id of the request, as in the "
+    "log\",\"required\":true,\"schema\":{\"type\":\"string\",\"format\":\"uuid\"}},\"ApiVersion\":{"
+    "\"description\":\"Version of the "
+    "interface\",\"required\":true,\"schema\":{\"type\":\"string\"}},\"ETag\":{\"description\":\"Entity tag for "
+    "If-None-Match and "
+    "If-Match\",\"required\":true,\"schema\":{\"type\":\"string\",\"pattern\":\"^\\\"[^\\\"]+\\\"$\"}},\"Location\":{"
+    "\"description\":\"Address of what was "
+    "made\",\"required\":true,\"schema\":{\"type\":\"string\",\"format\":\"uri-reference\"}},\"Link\":{"
+    "\"description\":\"Pages: first, prev, next, last (RFC "
+    "8288)\",\"required\":true,\"schema\":{\"type\":\"string\"}},\"RetryAfter\":{\"description\":\"Seconds to "
+    "wait\",\"required\":true,\"schema\":{\"type\":\"integer\",\"minimum\":1}},\"WwwAuthenticate\":{"
+    "\"description\":\"What is missing (RFC "
+    "6750)\",\"schema\":{\"type\":\"string\"}},\"ContentDisposition\":{\"description\":\"Name for the "
+    "file\",\"required\":true,\"schema\":{\"type\":\"string\"}}}";
 
 static void
 put_failure_response(struct document *d, const char *name, const char *schema, int status)
@@ -616,10 +640,12 @@ put_failure_response(struct document *d, const char *name, const char *schema, i
 		put_header(d, "WWW-Authenticate", "WwwAuthenticate");
 	if (status == 503)
 		put_header(d, "Retry-After", "RetryAfter");
-	buf_printf(&d->b, "},\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}", schema);
+	buf_printf(&d->b, "},\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}",
+	    schema);
 	if (strcmp(schema, "OAuthError") != 0)
-		buf_printf(&d->b, ",\"application/problem+json\":{\"schema\":{\"allOf\":[{\"$ref\":\"#/components/schemas/Problem\"},"
-		    "{\"type\":\"object\",\"properties\":{\"data\":{\"$ref\":\"#/components/schemas/%s/properties/data\"}}}]}}", schema);
+		buf_printf(&d->b, ",\"application/problem+json\":{\"schema\":{\"allOf\":[{"
+		    "\"$ref\":\"#/components/schemas/Problem\"},{\"type\":\"object\",\"properties\":{\"data\":{"
+		    "\"$ref\":\"#/components/schemas/%s/properties/data\"}}}]}}", schema);
 	buf_text(&d->b, "}}");
 }
 
@@ -649,8 +675,10 @@ put_security(struct document *d)
 {
 	enum scope s;
 
-	buf_text(&d->b, ",\"securitySchemes\":{\"oauth\":{\"type\":\"oauth2\",\"description\":\"Client credentials of a tenant, whose "
-	    "shortcode stands for TENANT\",\"flows\":{\"clientCredentials\":{\"tokenUrl\":\"/realms/TENANT/protocol/openid-connect/token\",\"scopes\":{");
+	buf_text(&d->b, ",\"securitySchemes\":{\"oauth\":{\"type\":\"oauth2\",\"description\":\"Client credentials of "
+	    "a tenant, whose shortcode stands for "
+	    "TENANT\",\"flows\":{\"clientCredentials\":{\"tokenUrl\":\"/realms/TENANT/protocol/openid-connect/token\","
+	    "\"scopes\":{");
 	for (s = SCOPE_UNSET + 1; scope_name(s) != NULL; s++) {
 		separate(d);
 		buf_printf(&d->b, "\"%s\":\"The permission %s\"", scope_name(s), scope_name(s));
@@ -697,14 +725,16 @@ openapi_print(struct arena *mem, const char *server)
 
 	d->mem = mem;
 	d->b = BUF(mem);
-	buf_text(&d->b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Kinothek\",\"version\":\"" API_VERSION "\",\"summary\":"
-	    "\"Self-hosted media asset service\",\"description\":\"Takes in videos, sounds, pictures and documents, makes them playable, "
-	    "writes down what is said in them, and serves all of it.\\n\\nAnswers have the form `{status, data}`, lists also `pagination`. "
-	    "They may have further members in later versions; bodies may have no others than those listed. A refusal names a "
-	    "`data.code`, every fault of the input and the id of the request; `Accept: application/problem+json` gets it as RFC 9457 "
-	    "has it.\",\"contact\":{\"name\":\"Whoever runs this installation\"},\"license\":{\"name\":\"GPL-3.0-or-later\",\"identifier\":"
-	    "\"GPL-3.0-or-later\"}},\"servers\":[{\"url\":\"{origin}\",\"description\":\"This installation\",\"variables\":{\"origin\":"
-	    "{\"description\":\"The setting public_url\",\"default\":");
+	buf_text(&d->b, "{\"openapi\":\"3.1.0\",\"info\":{\"title\":\"Kinothek\",\"version\":\"" API_VERSION
+	    "\",\"summary\":\"Self-hosted media asset service\",\"description\":\"Takes in videos, sounds, pictures "
+	    "and documents, makes them playable, writes down what is said in them, and serves all of it.\\n\\nAnswers "
+	    "have the form `{status, data}`, lists also `pagination`. They may have further members in later versions; "
+	    "bodies may have no others than those listed. A refusal names a `data.code`, every fault of the input and "
+	    "the id of the request; `Accept: application/problem+json` gets it as RFC 9457 has "
+	    "it.\",\"contact\":{\"name\":\"Whoever runs this "
+	    "installation\"},\"license\":{\"name\":\"GPL-3.0-or-later\",\"identifier\":\"GPL-3.0-or-later\"}},"
+	    "\"servers\":[{\"url\":\"{origin}\",\"description\":\"This "
+	    "installation\",\"variables\":{\"origin\":{\"description\":\"The setting public_url\",\"default\":");
 	buf_json(&d->b, server != NULL ? server : "http://localhost");
 	buf_text(&d->b, "}}}],");
 	put_tags(d);

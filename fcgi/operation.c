@@ -123,7 +123,8 @@ operation_tag(struct arena *mem, const struct route *route)
 bool
 operation_takes_json(const struct route *route)
 {
-	return route->in != NULL && (route->flags & RAW_BODY) == 0 && route->method != GET && route->method != METHOD_DELETE;
+	return route->in != NULL && (route->flags & RAW_BODY) == 0 && route->method != GET &&
+	    route->method != METHOD_DELETE;
 }
 
 bool
@@ -131,7 +132,8 @@ operation_has_etag(const struct route *route)
 {
 	if (route->flags & (LIST | NO_ENVELOPE) || route->out == NULL)
 		return false;
-	return record_field(route->out, "version") != NULL || (route->method != METHOD_DELETE && route->flags & CONDITIONAL);
+	return record_field(route->out, "version") != NULL || (route->method != METHOD_DELETE &&
+	    route->flags & CONDITIONAL);
 }
 
 static bool

@@ -71,9 +71,9 @@ media_player(struct req *r)
 {
 	const struct player_query *in = r->in;
 	bool opened = in->t != NULL && page_opens(r->conf, in->t, r->id[0], r->now);
-	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.deleted_at = 0 AND (? OR EXISTS (SELECT 1 "
-	    "FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id AND "
-	    "c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
+	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.deleted_at = 0 AND (? OR "
+	    "EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id "
+	    "AND c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
 	const struct thumbnail *poster;
 	const struct storyboard *storyboard;
 	const struct ingest_summary *ingest;
@@ -87,10 +87,10 @@ media_player(struct req *r)
 	poster = record_parse(r->mem, &thumbnail_record, m->thumbnail.text);
 	storyboard = record_parse(r->mem, &storyboard_record, m->storyboard.text);
 	ingest = record_parse(r->mem, &ingest_record, m->ingest_job.text);
-	out = (struct player){ .id = m->id, .name = m->name, .type = m->type, .status = m->status, .mime_type = m->mime_type,
-	    .progress = ingest != NULL ? ingest->progress : 0, .duration = m->duration, .page_count = m->page_count,
-	    .playlist_url = m->playlist_url, .poster_url = poster != NULL ? poster->url : NULL,
-	    .waveform_url = m->waveform_url, .captions = captions_of(r, m), .renditions = m->renditions };
+	out = (struct player){ .id = m->id, .name = m->name, .type = m->type, .status = m->status,
+	    .mime_type = m->mime_type, .progress = ingest != NULL ? ingest->progress : 0, .duration = m->duration,
+	    .page_count = m->page_count, .playlist_url = m->playlist_url, .poster_url = poster != NULL ? poster->url :
+	    NULL, .waveform_url = m->waveform_url, .captions = captions_of(r, m), .renditions = m->renditions };
 	if (storyboard != NULL) {
 		out.storyboard_url = storyboard->image_url;
 		out.storyboard_vtt_url = storyboard->vtt_url;

@@ -18,7 +18,8 @@ static const struct field form_fields[] = {
 	FIELD(struct form, client_id, .on = CREATE, .json = "client_id", .doc = "Here, or by HTTP Basic"),
 	FIELD(struct form, client_secret, .on = CREATE, .json = "client_secret", .doc = "Here, or by HTTP Basic"),
 	FIELD(struct form, scope, .on = CREATE, .json = "scope",
-	    .doc = "Scopes that are wanted, blank-separated: some of the client's; all of them when it is left out. openid, "
+	    .doc = "Scopes that are wanted, blank-separated: some of the client's; all of them when it is left out. "
+	    "openid, "
 		   "email and profile are passed over"),
 };
 static const struct record form_record = RECORD("TokenForm", struct form, form_fields);
@@ -97,8 +98,9 @@ answer(struct req *r, const struct record *record, const void *row)
 static bool
 realm_exists(struct req *r)
 {
-	const char *shortcode = r->word[0][strspn(r->word[0], "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0' ? NULL :
-	    db_text(r->db, "SELECT shortcode FROM tenants WHERE shortcode = ?", ARGS(STR(r->word[0])));
+	const char *shortcode = r->word[0][strspn(r->word[0],
+	    "abcdefghijklmnopqrstuvwxyz0123456789-_")] != '\0' ? NULL : db_text(r->db,
+	    "SELECT shortcode FROM tenants WHERE shortcode = ?", ARGS(STR(r->word[0])));
 
 	return shortcode != NULL && strcmp(shortcode, r->word[0]) == 0;
 }
@@ -303,14 +305,14 @@ configuration_get(struct req *r)
 
 const struct route realms_routes[] = {
 	{ POST, "/realms/{tenantShortcode}/protocol/openid-connect/token", SCOPE_PUBLIC, token_create, &form_record,
-	    &answer_record, "Get an access token by client credentials", AT_ROOT | NO_ENVELOPE | RAW_BODY | READS_ONLY | OAUTH,
-	    .fails = "400 401 404 415 429 503", .produces = "application/json",
+	    &answer_record, "Get an access token by client credentials", AT_ROOT | NO_ENVELOPE | RAW_BODY | READS_ONLY |
+	    OAUTH, .fails = "400 401 404 415 429 503", .produces = "application/json",
 	    .consumes = "application/x-www-form-urlencoded", .max_body = FORM_MAX, .id = "createToken" },
 	{ GET, "/realms/{tenantShortcode}/protocol/openid-connect/certs", SCOPE_PUBLIC, certs_get, NULL, &keys_record,
 	    "Read the keys that tokens are checked with", AT_ROOT | NO_ENVELOPE | OAUTH, .fails = "404",
 	    .produces = "application/json", .id = "getKeys" },
 	{ GET, "/realms/{tenantShortcode}/.well-known/openid-configuration", SCOPE_PUBLIC, configuration_get, NULL,
-	    &provider_record, "Read where tokens and keys of a tenant are", AT_ROOT | NO_ENVELOPE | OAUTH, .fails = "404",
-	    .produces = "application/json", .id = "getProvider" },
+	    &provider_record, "Read where tokens and keys of a tenant are", AT_ROOT | NO_ENVELOPE | OAUTH,
+	    .fails = "404", .produces = "application/json", .id = "getProvider" },
 	{ 0 }
 };

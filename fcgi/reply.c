@@ -31,8 +31,8 @@ set_etag(struct req *r, const struct record *record, const void *row)
 	int64_t version = int_member(record, row, "version"), revision = int_member(record, row, "revision");
 
 	if (r->etag == NULL && version > 0)
-		r->etag = revision > 0 ? arena_printf(r->mem, "\"%lld-%lld\"", (long long)version, (long long)revision) :
-		    arena_printf(r->mem, "\"%lld\"", (long long)version);
+		r->etag = revision > 0 ? arena_printf(r->mem, "\"%lld-%lld\"", (long long)version,
+		    (long long)revision) : arena_printf(r->mem, "\"%lld\"", (long long)version);
 }
 
 /* Is the tag in a list of entity tags?  Weak ones count (RFC 9110 section 13.1.2). */
@@ -242,8 +242,8 @@ reply_list(struct req *r, const struct record *record, const void *rows, size_t 
 			buf_char(&r->out, ',');
 		record_render(&r->out, record, (const char *)rows + i * record->size, true);
 	}
-	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld,\"totalExact\":%s}}", (long long)p->page,
-	    (long long)p->perpage, (long long)p->total, p->total_exact ? "true" : "false");
+	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld,\"totalExact\":%s}}",
+	    (long long)p->page, (long long)p->perpage, (long long)p->total, p->total_exact ? "true" : "false");
 	page_links(r, n);
 	return 200;
 }
@@ -310,7 +310,8 @@ put_failure(struct req *r, const struct error_info *e, const char *message)
 struct oauth_error { const char *error, *error_description; };
 static const struct field oauth_error_fields[] = {
 	FIELD(struct oauth_error, error, .required = true, .one_of = "invalid_request invalid_client invalid_scope "
-	    "unsupported_grant_type access_denied temporarily_unavailable server_error", .doc = "What a program branches on"),
+	    "unsupported_grant_type access_denied temporarily_unavailable server_error",
+	    .doc = "What a program branches on"),
 	FIELD(struct oauth_error, error_description, .json = "error_description", .required = true, .doc = "What a person reads"),
 };
 const struct record oauth_error_record = RECORD("OAuthError", struct oauth_error, oauth_error_fields);
@@ -378,7 +379,8 @@ first_fault(struct req *r, const char *before)
 	const struct fault *f = &r->faults.at[0];
 	const char *more = r->faults.n > 1 ? arena_printf(r->mem, "; and %d more", r->faults.n - 1) : "";
 
-	return arena_printf(r->mem, "%s%s%s%s%s.", before, f->pointer, *f->pointer != '\0' ? ": " : "", f->detail, more);
+	return arena_printf(r->mem, "%s%s%s%s%s.", before, f->pointer, *f->pointer != '\0' ? ": " : "", f->detail,
+	    more);
 }
 
 /* The sentence for an error that was refused without one. */
@@ -396,12 +398,13 @@ sentence(struct req *r, enum error error)
 		return absent(r);
 	case ERR_UNAUTHORIZED:
 		return r->authorization == NULL ? "Send a token: Authorization: Bearer …" :
-		    strncasecmp(r->authorization, "Bearer ", 7) != 0 ? "Send the token as Authorization: Bearer …, not otherwise." :
-		    "This token was not made here, has been altered, or its client is revoked. Get a new one.";
+		    strncasecmp(r->authorization, "Bearer ", 7) != 0 ? "Send the token as Authorization: Bearer …, not "
+		    "otherwise." : "This token was not made here, has been altered, or its client is revoked. Get a "
+		    "new one.";
 	case ERR_NOT_ACCEPTABLE:
 		produces = r->route != NULL ? r->route->produces : NULL;
-		return arena_printf(r->mem, "This is answered as %s; Accept allows none of it.", produces != NULL ? produces :
-		    "application/json");
+		return arena_printf(r->mem, "This is answered as %s; Accept allows none of it.",
+		    produces != NULL ? produces : "application/json");
 	default:
 		return text;
 	}
@@ -412,8 +415,8 @@ static void
 add_challenge(struct req *r, enum error error)
 {
 	if (error == ERR_MISSING_SCOPE)
-		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\", error=\"insufficient_scope\", scope=\"%s\"\r\n",
-		    scope_name(r->route->scope));
+		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\", error=\"insufficient_scope\", "
+		    "scope=\"%s\"\r\n", scope_name(r->route->scope));
 	else if (error_info(error)->status == 401)
 		buf_printf(&r->headers, "WWW-Authenticate: Bearer realm=\"kinothek\"%s\r\n",
 		    r->authorization != NULL ? ", error=\"invalid_token\"" : "");

@@ -3,9 +3,9 @@
  * A request, a route, an object, and the words a handler speaks.
  *
  * The dispatcher (api.c) finds the route, checks the token and its scope, decodes and checks the input, opens a
- * transaction for writing methods, loads the object that the path names and decides whether the caller may do this to it,
- * calls the handler, commits and renders.  A handler touches nothing but the database (so that it can be run again after a
- * deadlock), answers by reply…() or refuse(), and returns what that returned.
+ * transaction for writing methods, loads the object that the path names and decides whether the caller may do this to
+ * it, calls the handler, commits and renders.  A handler touches nothing but the database (so that it can be run again
+ * after a deadlock), answers by reply…() or refuse(), and returns what that returned.
  */
 #ifndef FCGI_REQ_H
 #define FCGI_REQ_H
@@ -20,8 +20,8 @@
 #include "core/version.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
-#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) R(jobs) R(realms) \
-	R(service)
+#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) \
+	R(jobs) R(realms) R(service)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(upload) O(job)
@@ -44,10 +44,10 @@ enum {
 };
 
 /*
- * What the last {…Id} of a path names.  The dispatcher loads it with everything that decides about access in one query, and
- * hands it to the handler as r->object: 404 when it is not there or another tenant's, 403 without the permission that the
- * route's scope is called by (any token: ViewChannel), 412 when If-Match names another version; on routes that write, the
- * row is locked.  Nothing of this can be left out but by the flag NO_OBJECT.
+ * What the last {…Id} of a path names.  The dispatcher loads it with everything that decides about access in one query,
+ * and hands it to the handler as r->object: 404 when it is not there or another tenant's, 403 without the permission
+ * that the route's scope is called by (any token: ViewChannel), 412 when If-Match names another version; on routes that
+ * write, the row is locked.  Nothing of this can be left out but by the flag NO_OBJECT.
  */
 enum reach {
 	REACH_MEDIA = 1,	/* t is an asset: its channels decide, and whether it is soft-deleted */
@@ -55,11 +55,12 @@ enum reach {
 	REACH_OWNER,		/* t.principal_id made it; SuperAdmins reach all; for others it is not there */
 };
 struct object {
-	const char *path;		/* up to and with its id, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}" */
+	const char *path;		/* up to and with its id: "/v2/media/{mediaId}" */
 	enum reach reach;
 	const struct record *record;	/* of r->object where the path ends with the id or with an action */
 	const struct record *head;	/* of r->object on routes to what lies below it (flag BELOW); NULL: record */
-	const char *from;		/* FROM … WHERE: a ? for each id of the path, in their order; the tenant is added */
+	/* FROM … WHERE: a ? for each id of the path, in their order; the tenant is added */
+	const char *from;
 };
 
 /* Far from the other flags, so that tables which grow do not meet. */
@@ -68,7 +69,8 @@ enum { OAUTH = 1 << 24 };	/* refusals have the shape of OAuth: {error, error_des
 struct req;
 struct route {
 	enum method method;
-	const char *path;		/* full pattern; {…Id} parts are UUIDs and land in r->id[], other {…} in r->word[] */
+	/* full pattern; {…Id} parts are UUIDs and land in r->id[], other {…} in r->word[] */
+	const char *path;
 	enum scope scope;
 	int (*run)(struct req *);
 	const struct record *in;	/* GET and DELETE: query; POST, PUT: CREATE fields; PATCH: PATCH fields */
@@ -93,8 +95,10 @@ struct req {
 	bool https, loopback;
 	const char *body;
 	size_t body_size;
-	enum error body_error;			/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, …; else ERR_NONE */
-	int client_fd;				/* connection of the request, so that somebody may see that it is gone; -1: none */
+	/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, …; else ERR_NONE */
+	enum error body_error;
+	/* connection of the request, so that somebody may see that it is gone; -1: none */
+	int client_fd;
 
 	/* For handlers. */
 	struct arena *mem;
@@ -167,8 +171,9 @@ void event(struct req *, struct uuid media_id, const char *type, const char *dat
 void event_modified(struct req *, struct uuid media_id, const struct record *, uint64_t members);
 
 /*
- * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction ends
- * without effect, `work` is called outside of any, and the handler runs again, with what `work` returned in r->made.  NULL:
+ * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction
+ * ends without effect, `work` is called outside of any, and the handler runs again, with what `work` returned in
+ * r->made.  NULL:
  * it has refused.
  */
 int aside(struct req *, void *(*work)(struct req *));
@@ -176,8 +181,8 @@ int aside(struct req *, void *(*work)(struct req *));
 /* Answers one request: everything from route to rendered answer, but FastCGI.  Returns the status. */
 int api_run(struct req *);
 /*
- * Looks at a request whose body is still to come, of r->body_size bytes or 0 when nobody knows: may it?  True: wait for at
- * most *max bytes, then api_run().  False: it is answered, most often refused.
+ * Looks at a request whose body is still to come, of r->body_size bytes or 0 when nobody knows: may it?  True: wait for
+ * at most *max bytes, then api_run().  False: it is answered, most often refused.
  */
 bool api_admit(struct req *, size_t *max);
 /* Stops the program when a route or record has a hole.  Called once at start, and by tests. */

@@ -47,7 +47,8 @@ metrics(struct req *r)
 		buf_printf(&b, "kinothek_jobs{state=\"%s\"} %lld\n", rows[i].state, (long long)rows[i].n);
 	buf_printf(&b, "# TYPE kinothek_media gauge\nkinothek_media %lld\n", (long long)db_number(r->db,
 	    "SELECT COALESCE(SUM(media_count), 0) FROM tenant_usage", NO_ARGS, 0));
-	buf_printf(&b, "# TYPE kinothek_store_free_bytes gauge\nkinothek_store_free_bytes %lld\n", (long long)store_free());
+	buf_printf(&b, "# TYPE kinothek_store_free_bytes gauge\nkinothek_store_free_bytes %lld\n",
+	    (long long)store_free());
 	return reply_raw(r, 200, "text/plain; version=0.0.4; charset=utf-8", b.text, b.len);
 }
 
@@ -74,7 +75,8 @@ const struct route service_routes[] = {
 		.flags = AT_ROOT | NO_ENVELOPE, .fails = "503", .produces = "text/plain",
 	},
 	{
-		GET, "/metrics", SCOPE_PUBLIC, metrics, NULL, NULL, "Counters for monitoring, from the machine itself only",
+		GET, "/metrics", SCOPE_PUBLIC, metrics, NULL, NULL, "Counters for monitoring, from the machine itself "
+		"only",
 		.flags = AT_ROOT | NO_ENVELOPE, .fails = "403", .produces = "text/plain",
 	},
 	{ 0 }

@@ -40,7 +40,8 @@ parameter(struct req *r, const char *header, const char *name)
 	if (p == NULL)
 		return NULL;
 	p += strlen(name);
-	return *p == '"' ? arena_copy_n(r->mem, p + 1, strcspn(p + 1, "\"")) : arena_copy_n(r->mem, p, strcspn(p, "; \t"));
+	return *p == '"' ? arena_copy_n(r->mem, p + 1, strcspn(p + 1, "\"")) : arena_copy_n(r->mem, p,
+	    strcspn(p, "; \t"));
 }
 
 /* The content of the only part that is a file (RFC 7578).  False when there is none, or more than one. */
@@ -122,7 +123,8 @@ refuse_picture(struct req *r, enum reason reason)
 		break;
 	case REASON_TIME_LIMIT:
 	case REASON_NO_PROGRESS:
-		fault(r, "", "too_large", "decoding the picture took more than %d seconds; scale it down", IMAGE_CLEAN_SECONDS);
+		fault(r, "", "too_large", "decoding the picture took more than %d seconds; scale it down",
+		    IMAGE_CLEAN_SECONDS);
 		break;
 	default:
 		fault(r, "", "damaged", "the picture cannot be decoded to its end: it is cut off or damaged");
@@ -130,7 +132,8 @@ refuse_picture(struct req *r, enum reason reason)
 	refuse(r, ERR_INVALID, NULL);
 }
 
-/* The picture decoded and drawn anew: what cameras and people write beside the pixels, places among it, is not shown. */
+/* The picture decoded and drawn anew: what cameras and people write beside the pixels, places among it, is not
+ * shown. */
 static void *
 make_clean(struct req *r)
 {
@@ -141,7 +144,8 @@ make_clean(struct req *r)
 	int64_t n;
 	int fd;
 
-	if (r->content_type != NULL && strncasecmp(r->content_type, "multipart/form-data", 19) == 0 && !only_file(r, &f)) {
+	if (r->content_type != NULL && strncasecmp(r->content_type, "multipart/form-data", 19) == 0 &&
+	    !only_file(r, &f)) {
 		fault(r, "", "format", "exactly one file is wanted");
 		refuse(r, ERR_INVALID, NULL);
 		return NULL;
@@ -181,9 +185,10 @@ replace(struct req *r, const char *name, const struct image_clean *c)
 	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
 	const char *key;
 
-	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, custom_thumbnail_width = ?, "
-	    "custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + 1, updated_at = ? WHERE id = ?",
-	    ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height), INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
+	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, "
+	    "custom_thumbnail_width = ?, custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + "
+	    "1, updated_at = ? WHERE id = ?", ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height),
+	    INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
 	if (old != NULL && old->custom_thumbnail_file != NULL) {
@@ -193,8 +198,8 @@ replace(struct req *r, const char *name, const struct image_clean *c)
 	return (int64_t)c->n - (old != NULL ? old->custom_thumbnail_size : 0);
 }
 
-/* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs again
- * no second. */
+/* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs
+ * again no second. */
 static int
 thumbnail_put(struct req *r)
 {
@@ -207,7 +212,8 @@ thumbnail_put(struct req *r)
 		return aside(r, make_clean);
 	if (store_free() < (int64_t)c->n)
 		return refuse(r, ERR_NO_SPACE, NULL);
-	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" : "jpg");
+	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" :
+	    "jpg");
 	if (!store_write(r->mem, c->bytes, c->n, key_of(r, name))) {
 		enum error e = errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL;
 
@@ -247,7 +253,8 @@ const struct route thumbnails_routes[] = {
 		.consumes = "image/jpeg image/png multipart/form-data", .max_body = MAX_THUMBNAIL,
 	},
 	{
-		METHOD_DELETE, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_delete, NULL, &deleted_record,
+		METHOD_DELETE, "/v2/media/{mediaId}/thumbnail", SCOPE_CREATE_CONTENT, thumbnail_delete, NULL,
+		&deleted_record,
 		"Remove the thumbnail that was set; the generated one returns",
 		.flags = CONDITIONAL, .fails = "403 404 412",
 	},

@@ -36,7 +36,8 @@ transcripts_list(struct req *r)
 	struct transcript *rows;
 	size_t n;
 
-	rows = db_list(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
+	rows = db_list(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(r->id[0])),
+	    &r->page, &n);
 	return reply_list(r, &transcript_record, rows, n);
 }
 
@@ -59,7 +60,8 @@ disposition(struct req *r, const char *name, const char *language, const char *e
 
 		if (first && ++characters > NAME_MAX_CHARACTERS)
 			break;
-		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr("/\\:*?\"<>|", *p) != NULL || (*p == '.' && p == name)) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || strchr("/\\:*?\"<>|", *p) != NULL ||
+		    (*p == '.' && p == name)) {
 			buf_char(&plain, '_');
 			buf_char(&whole, '_');
 			continue;
@@ -118,17 +120,20 @@ transcript_download(struct req *r)
 
 const struct route transcripts_routes[] = {
 	{
-		GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL, &transcript_record,
+		GET, "/v2/media/{mediaId}/metadata/transcripts", SCOPE_VIEW_METADATA, transcripts_list, NULL,
+		&transcript_record,
 		"List the transcripts of an asset, without their text",
 		.flags = BELOW | LIST, .fails = "403 404 422",
 	},
 	{
-		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get, NULL,
+		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_VIEW_METADATA, transcript_get,
+		NULL,
 		&transcript_record, "Get a transcript",
 		.flags = CONDITIONAL, .fails = "403 404",
 	},
 	{
-		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA, transcript_download,
+		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA,
+		transcript_download,
 		&download_record, &transcript_record, "Download a transcript as a file",
 		.flags = NO_ENVELOPE, .fails = "403 404 422",
 		.produces = "application/json text/plain application/x-subrip text/vtt",

@@ -13,7 +13,8 @@
 
 struct upload_input { const char *url, *method; struct json headers; };
 static const struct field upload_input_fields[] = {
-	FIELD(struct upload_input, url, .required = true, .format = "uri", .doc = "Address for the bytes. It opens this upload to everyone who has it, until the file has arrived"),
+	FIELD(struct upload_input, url, .required = true, .format = "uri",
+	    .doc = "Address for the bytes. It opens this upload to everyone who has it, until the file has arrived"),
 	FIELD(struct upload_input, method, .required = true, .one_of = "PUT", .doc = "HTTP method"),
 	FIELD(struct upload_input, headers, .required = true, .format = "object", .doc = "Headers to send: an object of names and values"),
 };
@@ -51,7 +52,8 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, error, .on = OMIT_NULL, .of = &job_error_record, .doc = "Why it is errored"),
 	FIELD(struct upload, media_id, .doc = "The asset it became"),
 	FIELD(struct upload, expires_at, .on = SERVER, .required = true, .doc = "Then it is dropped; received bytes push it back"),
-	FIELD(struct upload, input, .on = COMPUTED | OMIT_NULL | DETAIL, .of = &upload_input_record, .doc = "Where the bytes go; shown once, when the upload is made"),
+	FIELD(struct upload, input, .on = COMPUTED | OMIT_NULL | DETAIL, .of = &upload_input_record,
+	    .doc = "Where the bytes go; shown once, when the upload is made"),
 	FIELD(struct upload, version, .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 	FIELD(struct upload, created_at, .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
 	FIELD(struct upload, updated_at, .on = SERVER, .required = true, .doc = "When it was last changed"),
@@ -60,7 +62,8 @@ static const struct record upload_record = RECORD("Upload", struct upload, uploa
 
 struct upload_new { const char *file_name, *type; struct number file_size; struct strings transcript_language_codes; };
 static const struct field upload_new_fields[] = {
-	FIELD(struct upload_new, file_name, .on = CREATE, .required = true, .min = 1, .max = 1024, .doc = "Name of the file, a label only: what it is follows from its content"),
+	FIELD(struct upload_new, file_name, .on = CREATE, .required = true, .min = 1, .max = 1024,
+	    .doc = "Name of the file, a label only: what it is follows from its content"),
 	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .preset = "\"put\"", .doc = "How the bytes come: put"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
@@ -129,7 +132,8 @@ ticket_new(struct req *r, struct uuid upload_id)
 	random_bytes(secret, sizeof(secret));
 	ticket = base64url_encode(r->mem, secret, sizeof(secret));
 	EVP_Digest(ticket, strlen(ticket), hash, NULL, EVP_sha256(), NULL);
-	db_run(r->db, "UPDATE uploads SET ticket_hash = ? WHERE id = ?", ARGS(BYTES(hash, sizeof(hash)), ID(upload_id)));
+	db_run(r->db, "UPDATE uploads SET ticket_hash = ? WHERE id = ?", ARGS(BYTES(hash, sizeof(hash)),
+	    ID(upload_id)));
 	return ticket;
 }
 
@@ -140,7 +144,8 @@ uploads_list(struct req *r)
 	size_t n;
 
 	if (r->who->is_super_admin)
-		rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(r->who->tenant_id)), &r->page, &n);
+		rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ?",
+		    ARGS(ID(r->who->tenant_id)), &r->page, &n);
 	else
 		rows = db_list(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND t.principal_id = ?",
 		    ARGS(ID(r->who->tenant_id), ID(r->who->id)), &r->page, &n);
@@ -164,7 +169,8 @@ upload_create(struct req *r)
 	if (!access_somewhere(r, SCOPE_CREATE_CONTENT))
 		return r->status;
 	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
-		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", (long long)r->conf->upload_max_size);
+		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.",
+		    (long long)r->conf->upload_max_size);
 	if (!has_room(r, in->file_size.set ? in->file_size.n : 1))
 		return r->status;
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
@@ -172,9 +178,9 @@ upload_create(struct req *r)
 	    .transcript_language_codes = in->transcript_language_codes, .status = "waiting", .version = 1,
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
 	db_insert(r->db, "uploads", &upload_record, u);
-	*input = (struct upload_input){ .method = "PUT", .headers = { "{\"Content-Type\":\"application/octet-stream\"}" },
-	    .url = arena_printf(r->mem, "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id),
-	    ticket_new(r, u->id)) };
+	*input = (struct upload_input){ .method = "PUT",
+	    .headers = { "{\"Content-Type\":\"application/octet-stream\"}" }, .url = arena_printf(r->mem,
+	    "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id), ticket_new(r, u->id)) };
 	u->input.row = input;
 	return reply_created(r, &upload_record, u, u->id);
 }
@@ -244,18 +250,19 @@ is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 {
 	const char *twin;
 
-	if (db_number(r->db, "SELECT CAST(n.storage_quota - s.storage_used AS SIGNED) FROM tenants n JOIN tenant_usage s "
-	    "ON s.tenant_id = n.id WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(u->tenant_id)), 0) < 0) {
+	if (db_number(r->db, "SELECT CAST(n.storage_quota - s.storage_used AS SIGNED) FROM tenants n JOIN tenant_usage "
+	    "s ON s.tenant_id = n.id WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(u->tenant_id)), 0) < 0) {
 		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
 		return false;
 	}
 	if (!rules->duplicate_check)
 		return true;
 	twin = db_text(r->db, "SELECT LOWER(HEX(t.id)) FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
-	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.id LIMIT 1", ARGS(ID(u->id), ID(u->tenant_id)));
+	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.id LIMIT 1",
+	    ARGS(ID(u->id), ID(u->tenant_id)));
 	if (twin != NULL)
-		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %.8s-%.4s-%.4s-%.4s-%s.", twin, twin + 8,
-		    twin + 12, twin + 16, twin + 20);
+		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %.8s-%.4s-%.4s-%.4s-%s.", twin,
+		    twin + 8, twin + 12, twin + 16, twin + 20);
 	return twin == NULL;
 }
 
@@ -264,12 +271,12 @@ make_asset(struct req *r, const struct upload *u, struct uuid channel_id)
 {
 	const struct completion *in = r->in;
 
-	db_run(r->db, "INSERT INTO media (id, tenant_id, type, name, language_code, transcript_language_codes, original_file_name, "
-	    "mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) SELECT u.id, u.tenant_id, "
-	    "u.media_type, ?, ?, u.transcript_language_codes, u.file_name, u.mime_type, u.received_bytes, u.sha256, u.principal_id, "
-	    "u.principal_name, ?, ? FROM uploads u WHERE u.id = ?",
-	    ARGS(STR(in->name != NULL ? in->name : name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now), TIME(r->now),
-	    ID(u->id)));
+	db_run(r->db, "INSERT INTO media (id, tenant_id, type, name, language_code, transcript_language_codes, "
+	    "original_file_name, mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) "
+	    "SELECT u.id, u.tenant_id, u.media_type, ?, ?, u.transcript_language_codes, u.file_name, u.mime_type, "
+	    "u.received_bytes, u.sha256, u.principal_id, u.principal_name, ?, ? FROM uploads u WHERE u.id = ?",
+	    ARGS(STR(in->name != NULL ? in->name : name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now),
+	    TIME(r->now), ID(u->id)));
 	db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
 	    ARGS(ID(u->id), ID(channel_id), TIME(r->now)));
 	ingest_start(r->db, u->tenant_id, u->id);
@@ -282,12 +289,13 @@ static struct uuid
 target(struct req *r, const struct rules *rules)
 {
 	const struct completion *in = r->in;
-	struct uuid channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id, none = { { 0 } };
+	struct uuid channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id,
+	    none = { { 0 } };
 
 	if (uuid_is_none(channel_id))
 		refuse(r, ERR_NO_DEFAULT_CHANNEL, NULL);
-	else if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
-	    ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1)
+	else if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND "
+	    "tenant_id = ?", ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1)
 		fault(r, "/channelId", "not_found", "there is no such channel");
 	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
@@ -314,8 +322,8 @@ upload_complete(struct req *r)
 	channel_id = target(r, rules);
 	if (uuid_is_none(channel_id))
 		return r->status;
-	db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? WHERE id = ?",
-	    ARGS(TIME(r->now), ID(u->id)));
+	db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? "
+	    "WHERE id = ?", ARGS(TIME(r->now), ID(u->id)));
 	make_asset(r, u, channel_id);
 	usage_add(r->db, u->tenant_id, 1, u->received_bytes);
 	if (!is_welcome(r, u, rules))
@@ -332,10 +340,10 @@ upload_cancel(struct req *r)
 
 	if (strcmp(u->status, "cancelled") == 0)
 		return reply(r, 200, &upload_record, u);
-	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? AND "
-	    "status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
-		return refuse(r, strcmp(u->status, "completed") == 0 ? ERR_UPLOAD_COMPLETED : strcmp(u->status, "errored") == 0 ?
-		    ERR_UPLOAD_REFUSED : ERR_UPLOAD_EXPIRED, NULL);
+	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? "
+	    "AND status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
+		return refuse(r, strcmp(u->status, "completed") == 0 ? ERR_UPLOAD_COMPLETED :
+		    strcmp(u->status, "errored") == 0 ? ERR_UPLOAD_REFUSED : ERR_UPLOAD_EXPIRED, NULL);
 	keys = arena_array(r->mem, 2, sizeof(*keys));
 	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
 	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));
@@ -372,10 +380,12 @@ const struct route uploads_routes[] = {
 		.flags = CONDITIONAL, .fails = "403 404",
 	},
 	{
-		PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record, &upload_record,
+		PUT, "/v2/uploads/{uploadId}/complete", SCOPE_CREATE_CONTENT, upload_complete, &completion_record,
+		&upload_record,
 		"Make the received file an asset and start its processing",
 		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507",
-		.codes = "upload_not_received upload_cancelled upload_refused upload_expired duplicate_file no_default_channel",
+		.codes = "upload_not_received upload_cancelled upload_refused upload_expired duplicate_file "
+		    "no_default_channel",
 	},
 	{
 		PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record,

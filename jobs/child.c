@@ -152,9 +152,9 @@ end_like(int status)
 }
 
 /*
- * The work before a closing transaction may have taken an hour, and a deadlock or a lost server at COMMIT must not cost it.
- * So the process forks here: the copy writes and commits; this one, with all its results in memory, only waits, and makes
- * another copy if the database was at fault.
+ * The work before a closing transaction may have taken an hour, and a deadlock or a lost server at COMMIT must not cost
+ * it. So the process forks here: the copy writes and commits; this one, with all its results in memory, only waits, and
+ * makes another copy if the database was at fault.
  */
 static void
 checkpoint(struct job *j)

@@ -248,7 +248,8 @@ child_read(struct runner *r, struct child *c)
 	}
 }
 
-/* The database was at fault, not the job: the same claim starts anew in a moment.  False: it has been at fault too long. */
+/* The database was at fault, not the job: the same claim starts anew in a moment.  False: it has been at fault too
+ * long. */
 static bool
 start_again(struct child *c, int status)
 {

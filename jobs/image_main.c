@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-image: reads one stranger's picture or office file.  Started in the jail only, see media/image.h; the file is
- * standard input, what it makes goes to the working directory or standard output, what it finds out to standard output.  The
- * exit status is the number of the reason, 0 when all went well.
+ * kinothek-image: reads one stranger's picture or office file.  Started in the jail only, see media/image.h; the file
+ * is standard input, what it makes goes to the working directory or standard output, what it finds out to standard
+ * output.  The exit status is the number of the reason, 0 when all went well.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,8 @@ picture(const void *bytes, size_t n, int argc, char **argv)
 		return REASON_INTERNAL;
 	if (strcmp(argv[1], "clean") == 0)
 		return image_print_clean(bytes, n, argv[3]);
-	return strcmp(argv[1], "probe") == 0 ? image_print_facts(bytes, n, argv[3]) : image_make_variants(bytes, n, argv[3]);
+	return strcmp(argv[1], "probe") == 0 ? image_print_facts(bytes, n, argv[3]) : image_make_variants(bytes, n,
+	    argv[3]);
 }
 
 int

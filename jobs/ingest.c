@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first step of an ingest: what is this file, and what is to be made of it?  Writes what it finds to the asset, then adds
- * the other steps and, behind them, `publish`.  Safe to run twice: the steps are added in the transaction that ends it.
+ * The first step of an ingest: what is this file, and what is to be made of it?  Writes what it finds to the asset,
+ * then adds the other steps and, behind them, `publish`.  Safe to run twice: the steps are added in the transaction
+ * that ends it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -133,8 +134,8 @@ struct plan {
 static struct job_place
 step(const struct plan *p, int priority, struct uuid on)
 {
-	return (struct job_place){ .tenant_id = p->j->tenant_id, .media_id = p->in->media_id, .ingest_id = p->j->ingest_id,
-	    .priority = priority, .waits = { { on, true } } };
+	return (struct job_place){ .tenant_id = p->j->tenant_id, .media_id = p->in->media_id,
+	    .ingest_id = p->j->ingest_id, .priority = priority, .waits = { { on, true } } };
 }
 
 static void
@@ -159,8 +160,8 @@ plan_transcripts(const struct plan *p, const struct asset *a, const char *heard,
 
 	for (i = 0; i < languages.n; i++) {
 		code = languages.at[i];
-		if (db_number(p->j->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND t.status = 'ready' "
-		    "AND (? IS NULL OR t.language_code = ?)", ARGS(ID(a->id), STR(code), STR(code)), 0) > 0)
+		if (db_number(p->j->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND t.status = "
+		    "'ready' AND (? IS NULL OR t.language_code = ?)", ARGS(ID(a->id), STR(code), STR(code)), 0) > 0)
 			continue;
 		job_add(p->j->db, transcribe, step(p, PRIORITY_NORMAL, on), .media_id = a->id,
 		    .generation = p->in->generation, .language_code = code);
@@ -220,7 +221,8 @@ ingest_run(struct job *j)
 	f.path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
 	look(j, &f);
 	if (f.reason != REASON_NONE)
-		return step_fault(j, &(struct av_fault){ f.reason, f.detail != NULL ? f.detail : reason_info(f.reason)->remedy });
+		return step_fault(j, &(struct av_fault){ f.reason, f.detail != NULL ? f.detail :
+		    reason_info(f.reason)->remedy });
 	if (!job_resume(j))
 		return RETRY;
 	write_finding(j, &f, a);

@@ -41,7 +41,8 @@ enum { KINDS = sizeof(functions) / sizeof(functions[0]) };
 static bool
 decodes(const char *kind)
 {
-	return strcmp(kind, "publish") != 0 && strcmp(kind, "serve") != 0 && strcmp(kind, "purge") != 0 && strcmp(kind, "sweep") != 0;
+	return strcmp(kind, "publish") != 0 && strcmp(kind, "serve") != 0 && strcmp(kind, "purge") != 0 &&
+	    strcmp(kind, "sweep") != 0;
 }
 
 static int

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: names and rows come out the same. */
+/* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: names and rows come out the
+ * same. */
 #include <string.h>
 
 #include "core/asset.h"
@@ -31,8 +32,8 @@ draw(struct job *j, const struct document *d, struct image_files *files)
 		job_log(j, "the first page could not be drawn");
 		return;
 	}
-	reason = image_variants(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, d->preview), "PNG", j->conf->image_max_pixels,
-	    j->work_dir, files);
+	reason = image_variants(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, d->preview), "PNG",
+	    j->conf->image_max_pixels, j->work_dir, files);
 	if (reason != REASON_NONE) {
 		job_log(j, "the first page could not be scaled: %s", reason_info(reason)->code);
 		files->n = 0;
@@ -52,7 +53,8 @@ pages_run(struct job *j)
 	job_pause(j);
 	s = sniff_file(path);
 	if (s.reason != REASON_NONE || strcmp(s.type, "document") != 0)
-		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT, "The original is no document.");
+		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,
+		    "The original is no document.");
 	d = document_read(j->mem, path, s.format, j->conf->document_max_pages, j->work_dir);
 	if (d.reason != REASON_NONE)
 		return step_fault(j, &(struct av_fault){ d.reason, d.detail != NULL ? d.detail :

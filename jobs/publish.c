@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The end of an ingest.  The first one has shown its files as they came; after a further one, the new generation takes the
- * place of the old in one UPDATE, or, when a needed step has failed, goes itself.  Safe to run twice: the second run finds
- * the swap done and nothing left to delete.
+ * The end of an ingest.  The first one has shown its files as they came; after a further one, the new generation takes
+ * the place of the old in one UPDATE, or, when a needed step has failed, goes itself.  Safe to run twice: the second
+ * run finds the swap done and nothing left to delete.
  */
 #include <string.h>
 
@@ -45,7 +45,8 @@ drop(struct job *j, struct uuid media_id, const char *generation, int64_t delay_
 	const char **keys = arena_array(j->mem, 1, sizeof(*keys));
 
 	keys[0] = arena_printf(j->mem, "play/%s/%s", uuid_text(j->mem, media_id), generation);
-	db_run(j->db, "DELETE FROM renditions WHERE media_id = ? AND generation = ?", ARGS(ID(media_id), STR(generation)));
+	db_run(j->db, "DELETE FROM renditions WHERE media_id = ? AND generation = ?", ARGS(ID(media_id),
+	    STR(generation)));
 	job_add(j->db, purge, place, .keys = { keys, 1 });
 }
 
@@ -65,13 +66,14 @@ publish_run(struct job *j)
 			drop(j, in->media_id, in->generation, 0);
 			return DONE;
 		}
-		db_run(j->db, "UPDATE media SET generation = ? WHERE id = ?", ARGS(STR(in->generation), ID(in->media_id)));
+		db_run(j->db, "UPDATE media SET generation = ? WHERE id = ?", ARGS(STR(in->generation),
+		    ID(in->media_id)));
 		/* A minute more for who has just read the old row. */
 		drop(j, in->media_id, current, play_expiry(j->conf, (struct moment){ now.ms + 60000 }) * 1000 - now.ms);
 	}
 	/* What an ingest left behind that never came to its end. */
-	olds = db_rows(j->db, &old_record, "FROM renditions t WHERE t.media_id = ? AND t.generation <> ? GROUP BY t.generation",
-	    ARGS(ID(in->media_id), STR(in->generation)), &n);
+	olds = db_rows(j->db, &old_record, "FROM renditions t WHERE t.media_id = ? AND t.generation <> ? GROUP BY "
+	    "t.generation", ARGS(ID(in->media_id), STR(in->generation)), &n);
 	for (i = 0; i < n; i++)
 		drop(j, in->media_id, olds[i].generation, 0);
 	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);

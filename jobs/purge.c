@@ -41,7 +41,8 @@ delete_files(struct job *j, const char *key)
 {
 	const char *twin = store_twin(j->mem, key);
 
-	return store_delete(j->mem, key) && (twin == NULL || store_delete(j->mem, twin)) && is_gone(j, key) && is_gone(j, twin);
+	return store_delete(j->mem, key) && (twin == NULL || store_delete(j->mem, twin)) && is_gone(j, key) &&
+	    is_gone(j, twin);
 }
 
 enum outcome

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What players get.  first_rendition makes the lowest size and the sound, with a playlist of that one, so that an asset is
- * playable soon; renditions makes the other sizes in one decode, rewrites the playlist and adds the download.  Both are
- * safe to run twice: names and rows come out the same, and files are replaced by renaming.
+ * What players get.  first_rendition makes the lowest size and the sound, with a playlist of that one, so that an asset
+ * is playable soon; renditions makes the other sizes in one decode, rewrites the playlist and adds the download.  Both
+ * are safe to run twice: names and rows come out the same, and files are replaced by renaming.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +50,8 @@ add_rendition(struct made *m, const struct av_rendition *r)
 	add_name(m, arena_printf(m->j->mem, "%s.mp4", r->name));
 	add_name(m, playlist);
 	row = add_row(m, sound ? "audio" : "hls",
-	    sound ? arena_printf(m->j->mem, "%" PRId64 " kbit/s", (r->bit_rate + 500) / 1000) : r->name, playlist, PLAYLIST_TYPE);
+	    sound ? arena_printf(m->j->mem, "%" PRId64 " kbit/s", (r->bit_rate + 500) / 1000) : r->name, playlist,
+	    PLAYLIST_TYPE);
 	row->width = row->height = (struct number){ 0, false };
 	if (!sound) {
 		row->width = (struct number){ r->width, true };
@@ -96,8 +97,8 @@ write_rows(struct made *m, int64_t duration_ms)
 	rendition_put(m->j->db, &playlist);
 	/* What has been decoded is the truth where the container only guessed. */
 	if (duration_ms > 0)
-		db_run(m->j->db, "UPDATE media SET duration = ? WHERE id = ? AND (duration IS NULL OR ABS(duration - ?) > 500)",
-		    ARGS(INT(duration_ms), ID(m->in->media_id), INT(duration_ms)));
+		db_run(m->j->db, "UPDATE media SET duration = ? WHERE id = ? AND (duration IS NULL OR ABS(duration "
+		    "- ?) > 500)", ARGS(INT(duration_ms), ID(m->in->media_id), INT(duration_ms)));
 	asset_summarise(m->j->db, m->in->media_id, SUM_RENDITIONS);
 	return DONE;
 }
@@ -229,8 +230,8 @@ renditions_run(struct job *j)
 	struct av_work work;
 	size_t n_earlier, n, fresh, k = 0;
 
-	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? ORDER BY t.id",
-	    ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
+	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
+	    "ORDER BY t.id", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
 	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)

@@ -293,8 +293,8 @@ take(struct runner *r, struct claimed *row)
 	return true;
 }
 
-/* So that clients see what runs: its begin at once, the child is at work already; how far it is now and then.  If another
- * holds the rows for long, then a little later. */
+/* So that clients see what runs: its begin at once, the child is at work already; how far it is now and then.  If
+ * another holds the rows for long, then a little later. */
 static void
 show(struct runner *r, struct child *c, bool begun, int64_t now)
 {
@@ -481,9 +481,9 @@ settle_children(struct loop *l)
 }
 
 /*
- * Leases that ran out, leases of dead processes of this machine, and rows of ours that no child works on.  The death of a
- * runner is seldom the fault of all its jobs, so the attempt does not count; but one that ends every runner ends itself,
- * since claims grow faster than attempts then.
+ * Leases that ran out, leases of dead processes of this machine, and rows of ours that no child works on.  The death of
+ * a runner is seldom the fault of all its jobs, so the attempt does not count; but one that ends every runner ends
+ * itself, since claims grow faster than attempts then.
  */
 static void
 reap(struct loop *l)
@@ -588,8 +588,8 @@ drained(struct loop *l)
 	    db_number(l->r.db, "SELECT COUNT(*) FROM jobs WHERE state = 'running'", NO_ARGS, 1) == 0 &&
 	    db_number(l->r.db,
 		"SELECT COUNT(*) FROM jobs t WHERE t.state = 'waiting' AND NOT EXISTS (SELECT 1 FROM job_waits w "
-		"JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', 'cancelled'))",
-		NO_ARGS, 1) == 0;
+		"JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', "
+		"'cancelled'))", NO_ARGS, 1) == 0;
 }
 
 /* All that needs the database.  Its failure is looked at once, at the end. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a job kind works with.  A kind is one function, <kind>_run(), in jobs/<kind>.c; it runs in a child of its own. */
+/* What a job kind works with.  A kind is one function, <kind>_run(), in jobs/<kind>.c; it runs in a child of its
+ * own. */
 #ifndef JOBS_RUN_H
 #define JOBS_RUN_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The inside of the runner.  run.c: the loop, claims, children, watchdog.  settle.c: what becomes of a row.  child.c: what
- * happens in the forked child.  A kind sees none of this; see run.h.
+ * The inside of the runner.  run.c: the loop, claims, children, watchdog.  settle.c: what becomes of a row.  child.c:
+ * what happens in the forked child.  A kind sees none of this; see run.h.
  */
 #ifndef JOBS_RUNNER_H
 #define JOBS_RUNNER_H
@@ -160,8 +160,8 @@ const char *holder_name(void);
 bool holder_dead(const char *name);
 
 /*
- * Named points at which the crash tests kill the process: KINOTHEK_CRASH_AT=[runner:]name[@kind].  With "runner:", a child
- * takes the runner with it; with a kind, only jobs of that kind die.
+ * Named points at which the crash tests kill the process: KINOTHEK_CRASH_AT=[runner:]name[@kind].  With "runner:", a
+ * child takes the runner with it; with a kind, only jobs of that kind die.
  */
 #ifdef KINOTHEK_CRASH_POINTS
 void crash_point(const char *name);

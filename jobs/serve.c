@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The files of an asset follow its row: served while it is there, out of reach once it is soft-deleted.  Whoever changed the
- * row has moved them already, unless it died in between; a step that was running may have written more since.  Safe to run
- * twice, and in any order with others of its kind: it looks at the row, not at what was asked for.
+ * The files of an asset follow its row: served while it is there, out of reach once it is soft-deleted.  Whoever
+ * changed the row has moved them already, unless it died in between; a step that was running may have written more
+ * since.  Safe to run twice, and in any order with others of its kind: it looks at the row, not at what was asked for.
  */
 #include <errno.h>
 #include <string.h>

@@ -48,8 +48,8 @@ is_final(const char *state)
 }
 
 /*
- * The state that an ended attempt leads to.  A full disk is nobody's fault: such a job waits for room for a day before its
- * attempts count.  But one that found room and worked for long may itself have taken what there was.
+ * The state that an ended attempt leads to.  A full disk is nobody's fault: such a job waits for room for a day before
+ * its attempts count.  But one that found room and worked for long may itself have taken what there was.
  */
 static const char *
 next_state(const struct settlement *s, enum verdict verdict, int64_t *delay_ms, int *uncounted)
@@ -97,11 +97,13 @@ write_state(struct db *db, struct arena *mem, const struct settlement *s, enum v
 		       INT(delay), INT(is_final(*state)), ID(s->row->id), INT(s->row->fence))) == 1;
 }
 
-/* What a step has stored lies below play/, where it is served; not that of an asset which was soft-deleted meanwhile. */
+/* What a step has stored lies below play/, where it is served; not that of an asset which was soft-deleted
+ * meanwhile. */
 void
 settle_files(struct db *db, struct uuid tenant_id, struct uuid media_id)
 {
-	if (!uuid_is_none(media_id) && db_number(db, "SELECT 1 FROM media WHERE id = ? AND deleted_at > 0", ARGS(ID(media_id)), 0) == 1)
+	if (!uuid_is_none(media_id) && db_number(db, "SELECT 1 FROM media WHERE id = ? AND deleted_at > 0",
+	    ARGS(ID(media_id)), 0) == 1)
 		asset_serve_later(db, tenant_id, media_id);
 }
 
@@ -161,7 +163,8 @@ settle_delayed(struct db *db)
 	return ready;
 }
 
-/* A safety net: who ends a job looks after those that wait for it, unless two ended on two nodes of a cluster at once. */
+/* A safety net: who ends a job looks after those that wait for it, unless two ended on two nodes of a cluster at
+ * once. */
 void
 settle_waiting(struct db *db)
 {
@@ -170,9 +173,9 @@ settle_waiting(struct db *db)
 
 	d = db_rows(db, &due_record,
 	    "FROM jobs t WHERE t.state = 'waiting' AND (NOT EXISTS (SELECT 1 FROM job_waits w "
-	    "JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', 'cancelled')) "
-	    "OR EXISTS (SELECT 1 FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND w.needed = 1 "
-	    "AND j.state IN ('failed', 'cancelled'))) LIMIT 100",
+	    "JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id AND j.state NOT IN ('succeeded', 'failed', "
+	    "'cancelled')) OR EXISTS (SELECT 1 FROM job_waits w JOIN jobs j ON j.id = w.on_id WHERE w.job_id = t.id "
+	    "AND w.needed = 1 AND j.state IN ('failed', 'cancelled'))) LIMIT 100",
 	    NO_ARGS, &n);
 	for (i = 0; i < n; i++) {
 		db_begin(db);
@@ -195,12 +198,13 @@ settle_sweep(struct db *db)
 		id.b[i] = (uint8_t)(minute >> (40 - 8 * i));
 	db_run(db,
 	    "INSERT IGNORE INTO jobs (id, kind, args, state, priority, run_at, max_attempts, created_at) "
-	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs t "
-	    "WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
+	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs "
+	    "t WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
 	    ARGS(ID(id), INT(PRIORITY_NORMAL), INT(minute), INT(job_kind("sweep")->attempts), INT(minute)));
 }
 
-/* Start time of a process in ticks after boot, which tells it from a later one of the same number; 0: gone, or a zombie. */
+/* Start time of a process in ticks after boot, which tells it from a later one of the same number; 0: gone, or a
+ * zombie. */
 static unsigned long long
 started(pid_t pid)
 {

@@ -34,7 +34,8 @@ step_progress(void *job, int percent)
 const struct av_file *
 step_original(struct job *j, const struct asset_args *in, struct av_fault *fault)
 {
-	return av_probe(j->mem, store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id))), fault);
+	return av_probe(j->mem, store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem,
+	    in->media_id))), fault);
 }
 
 static const char *
@@ -100,8 +101,8 @@ step_not_stored(struct job *j, const char *what)
 struct rendition_row
 step_row(struct job *j, const struct asset_args *in, const char *kind, const char *name, const char *mime_type)
 {
-	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind, .label = kind,
-	    .mime_type = mime_type, .file = arena_printf(j->mem, "%s/%s", in->generation, name),
+	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind,
+	    .label = kind, .mime_type = mime_type, .file = arena_printf(j->mem, "%s/%s", in->generation, name),
 	    .file_size = store_size(j->mem, key_now(j, in, name)) };
 }
 

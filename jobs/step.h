@@ -16,8 +16,8 @@ void step_progress(void *job, int percent);
 /* Looks at the original of the asset.  NULL with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
 
-/* A file that an earlier step has stored, as a path of this machine: play/{mediaId}/{generation}/{name}, or where the files of
- * soft-deleted assets are. */
+/* A file that an earlier step has stored, as a path of this machine: play/{mediaId}/{generation}/{name}, or where the
+ * files of soft-deleted assets are. */
 const char *step_path(struct job *, const struct asset_args *, const char *name);
 
 /* The directory that holds it. */
@@ -33,7 +33,8 @@ bool step_write(struct job *, const char *name, const char *text);
 enum outcome step_not_stored(struct job *, const char *what);
 
 /* A row for the file of that name in the generation; the caller fills in the rest and calls rendition_put(). */
-struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name, const char *mime_type);
+struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name,
+    const char *mime_type);
 
 /* Retry or give up, by the kind of fault. */
 enum outcome step_fault(struct job *, const struct av_fault *);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The sprite of the seek bar, from the key frames of the lowest rendition, and the WebVTT file that says which tile shows
- * which time.  Safe to run twice: same names, same row.
+ * The sprite of the seek bar, from the key frames of the lowest rendition, and the WebVTT file that says which tile
+ * shows which time.  Safe to run twice: same names, same row.
  */
 #include <inttypes.h>
 
@@ -12,8 +12,8 @@
 static void
 vtt_time(struct buf *out, int64_t ms)
 {
-	buf_printf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
-	    ms % 1000);
+	buf_printf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 3600000, ms / 60000 % 60,
+	    ms / 1000 % 60, ms % 1000);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more.  Safe to
- * run twice, and at any moment be killed: what is left is found again the next time.
+ * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more.  Safe
+ * to run twice, and at any moment be killed: what is left is found again the next time.
  */
 #include <sys/stat.h>
 
@@ -113,8 +113,8 @@ clear_uploads(struct job *j)
 }
 
 /*
- * Scratch that nobody needs: of an attempt, "{jobId}.{fence}", that does not run (any more); anything else after a day.  In
- * doubt, without a database, it is needed.
+ * Scratch that nobody needs: of an attempt, "{jobId}.{fence}", that does not run (any more); anything else after a day.
+ * In doubt, without a database, it is needed.
  */
 static bool
 is_left_behind(struct job *j, const char *name, time_t changed)

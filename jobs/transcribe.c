@@ -134,7 +134,8 @@ repeats(const struct word *w, size_t n, size_t at, size_t size)
 
 	for (;; times++)
 		for (i = 0; i < size; i++)
-			if (at + (times + 1) * size > n || strcasecmp(w[at + i].text, w[at + times * size + i].text) != 0)
+			if (at + (times + 1) * size > n || strcasecmp(w[at + i].text, w[at + times * size +
+			    i].text) != 0)
 				return times;
 }
 
@@ -263,8 +264,10 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	    ARGS(ID(j->media_id)));
 	struct list list = record_parse_list(j->mem, &caption_record, media == NULL ? NULL : media->captions.text);
 	const struct caption *c = list.rows;
-	const char *old_file = old == NULL ? "" : arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, *old)), *spoken;
-	struct caption new = { transcript_language(t->language_code), transcript_label(j->mem, t->language_code), file };
+	const char *old_file = old == NULL ? "" : arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, *old)),
+	    *spoken;
+	struct caption new = { transcript_language(t->language_code), transcript_label(j->mem, t->language_code),
+	    file };
 	struct buf json = BUF(j->mem);
 	size_t i;
 
@@ -282,8 +285,8 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	buf_char(&json, ']');
 	/* A translation says nothing of the language that is spoken, and silence neither. */
 	spoken = t->no_speech || strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
-	db_run(j->db, "UPDATE media SET captions = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 "
-	    "WHERE id = ?", ARGS(STR(buf_string(&json)), STR(spoken), ID(j->media_id)));
+	db_run(j->db, "UPDATE media SET captions = ?, language_code = COALESCE(language_code, ?), revision = revision "
+	    "+ 1 WHERE id = ?", ARGS(STR(buf_string(&json)), STR(spoken), ID(j->media_id)));
 }
 
 /* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old file. */
@@ -321,8 +324,8 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 static enum outcome
 conclude(struct job *j, const struct engine *engine, const struct hearing *h, const struct notes *n)
 {
-	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = h->language, .source = "machine",
-	    .engine = h->engine, .status = "completed", .version = 1, .created_at = moment_now() };
+	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = h->language,
+	    .source = "machine", .engine = h->engine, .status = "completed", .version = 1, .created_at = moment_now() };
 	struct list paragraphs = transcript_paragraphs(j->mem, n->segments, n->n);
 
 	t.confidence = mean_confidence(n->segments, n->n);
@@ -343,21 +346,26 @@ transcribe_run(struct job *j)
 	const struct transcribe_args *in = j->in;
 	const struct engine *engine = engine_chosen(j->conf);
 	struct notes n = { .job = j, .pcm = -1 };
-	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress, .user = &n };
-	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?", ARGS(ID(j->media_id)));
+	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
+	    .user = &n };
+	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?",
+	    ARGS(ID(j->media_id)));
 	const struct older *old;
 	enum outcome outcome;
 
 	if (media == NULL)
 		return job_give_up(j, REASON_ASSET_GONE, "The asset is not there any more.");
-	h.language = in->language_code != NULL ? in->language_code : media->language_code != NULL ? media->language_code : "en";
+	h.language = in->language_code != NULL ? in->language_code :
+	    media->language_code != NULL ? media->language_code : "en";
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ?",
 	    ARGS(ID(j->media_id), STR(h.language)));
 	/* People's words are never replaced; a new ingest of the same file brings nothing new. */
-	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 || !uuid_is_none(j->ingest_id)))
+	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 ||
+	    !uuid_is_none(j->ingest_id)))
 		return DONE;
 	if (!engine->knows(h.language))
-		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.", h.language);
+		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",
+		    h.language);
 	job_pause(j);
 	outcome = make_samples(j, &n);
 	if (outcome != DONE)

@@ -20,7 +20,8 @@ variants_run(struct job *j)
 	job_pause(j);
 	s = sniff_file(path);
 	if (s.reason != REASON_NONE || strcmp(s.type, "image") != 0)
-		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT, "The original is no picture.");
+		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,
+		    "The original is no picture.");
 	reason = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
 	if (reason != REASON_NONE)
 		return step_fault(j, &(struct av_fault){ reason, "The picture could not be read." });

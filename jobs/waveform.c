@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Peaks of the sound as JSON in the format of audiowaveform, which peaks.js reads: pairs of 8-bit minimum and maximum.  The
- * number of pairs is bounded whatever the length: when the room is full, neighbours are joined.  Safe to run twice.
+ * Peaks of the sound as JSON in the format of audiowaveform, which peaks.js reads: pairs of 8-bit minimum and maximum.
+ * The number of pairs is bounded whatever the length: when the room is full, neighbours are joined.  Safe to run twice.
  */
 #include <inttypes.h>
 
@@ -81,8 +81,8 @@ write_peaks(struct job *j, const struct peaks *p)
 {
 	struct buf out = BUF(j->mem);
 
-	buf_printf(&out, "{\"version\":2,\"channels\":1,\"sample_rate\":%d,\"samples_per_pixel\":%" PRId64 ",\"bits\":8,\"length\":%d,"
-	    "\"data\":[", RATE, p->samples_per_pair, p->n);
+	buf_printf(&out, "{\"version\":2,\"channels\":1,\"sample_rate\":%d,\"samples_per_pixel\":%" PRId64
+	    ",\"bits\":8,\"length\":%d,\"data\":[", RATE, p->samples_per_pair, p->n);
 	for (int i = 0; i < p->n; i++)
 		buf_printf(&out, "%s%d,%d", i > 0 ? "," : "", p->low[i], p->high[i]);
 	buf_text(&out, "]}\n");

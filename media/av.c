@@ -8,19 +8,19 @@
 #include "media/av_run.h"
 
 /* Containers of media only: nothing that names other files (hls, concat, dash, sdp, image2) or is a script. */
-static const char formats[] = "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,"
-    "caf,dv,ape,wv,tta";
+static const char formats[] =
+    "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,caf,dv,ape,wv,tta";
 
 /* Decoders by their names in ffmpeg, which for most are those of the codecs. */
 static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpeg1video,mpeg2video,mpegvideo,mpeg4,"
-    "msmpeg4v1,msmpeg4v2,msmpeg4,msmpeg4v3,h261,h263,h263i,h263p,flv,flv1,wmv1,wmv2,wmv3,vc1,theora,mjpeg,mjpegb,prores,dnxhd,"
-    "ffv1,huffyuv,ffvhuff,utvideo,rawvideo,v210,v308,v408,v410,qtrle,rpza,svq1,svq3,cinepak,dvvideo,cfhd,png,bmp,"
-    "aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,mp1float,ac3,eac3,dca,dts,truehd,mlp,flac,alac,vorbis,opus,"
-    "wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,amr_nb,amr_wb,gsm,gsm_ms,speex,libspeex,nellymoser,ape,wavpack,tta,"
-    "adpcm_ima_wav,adpcm_ima_qt,adpcm_ms,adpcm_swf,adpcm_yamaha,g722,adpcm_g722,g726,adpcm_g726,dvaudio,s302m,"
-    "pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_u16le,pcm_u16be,pcm_s24le,pcm_s24be,"
-    "pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32be,pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,"
-    "pcm_s16le_planar,pcm_s16be_planar,pcm_s24le_planar,pcm_s32le_planar,pcm_s8_planar";
+    "msmpeg4v1,msmpeg4v2,msmpeg4,msmpeg4v3,h261,h263,h263i,h263p,flv,flv1,wmv1,wmv2,wmv3,vc1,theora,mjpeg,mjpegb,"
+    "prores,dnxhd,ffv1,huffyuv,ffvhuff,utvideo,rawvideo,v210,v308,v408,v410,qtrle,rpza,svq1,svq3,cinepak,dvvideo,cfhd,"
+    "png,bmp,aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,mp1float,ac3,eac3,dca,dts,truehd,mlp,flac,alac,vorbis,opus,"
+    "wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,amr_nb,amr_wb,gsm,gsm_ms,speex,libspeex,nellymoser,ape,"
+    "wavpack,tta,adpcm_ima_wav,adpcm_ima_qt,adpcm_ms,adpcm_swf,adpcm_yamaha,g722,adpcm_g722,g726,adpcm_g726,dvaudio,"
+    "s302m,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_u16le,pcm_u16be,pcm_s24le,"
+    "pcm_s24be,pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32be,pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f32le,pcm_f32be,"
+    "pcm_f64le,pcm_f64be,pcm_s16le_planar,pcm_s16be_planar,pcm_s24le_planar,pcm_s32le_planar,pcm_s8_planar";
 
 /* Subtitles are described, never decoded: ffprobe opens the decoder of each track all the same. */
 #define SUBTITLES ",subrip,srt,ass,ssa,mov_text,webvtt,text,dvbsub,dvdsub,pgssub,xsub,cc_dec,libzvbi_teletextdec"

@@ -57,8 +57,8 @@ struct av_file {
 	int cover;					/* stream of the cover art, or -1 */
 };
 
-/* Called whenever a running ffmpeg moves on, a few times a second: the sign of life of long work.  One per process; NULL:
- * none. */
+/* Called whenever a running ffmpeg moves on, a few times a second: the sign of life of long work.  One per process;
+ * NULL: none. */
 void av_on_life(void (*call)(void *user), void *user);
 
 /* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
@@ -107,22 +107,24 @@ bool av_download(struct arena *, const char *video, const char *audio, const cha
 /* Looks at a rendition that is there: {dir}/{name}.mp4 and .m3u8. */
 bool av_rendition_read(struct arena *, const char *dir, const char *name, struct av_rendition *, struct av_fault *);
 
-/* One picture as JPEG, tone-mapped and upright, within a square of `limit` pixels: the frame at a position, or (cover) the
- * cover art. */
+/* One picture as JPEG, tone-mapped and upright, within a square of `limit` pixels: the frame at a position, or (cover)
+ * the cover art. */
 struct av_picture { int width, height; int64_t size, at_ms; };
 bool av_frame(struct arena *, const struct av_file *, int64_t at_ms, int limit, const char *out, struct av_picture *,
     struct av_fault *);
-bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *, struct av_fault *);
+bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *,
+    struct av_fault *);
 
 /* The position of a frame that is neither black nor flat. */
 int64_t av_telling_moment(struct arena *, const struct av_file *, struct av_fault *);
 
 /* Tiles of every nth keyframe in one JPEG, at most 100; `times` gets the position of each tile. */
 struct av_storyboard { int tile_width, tile_height, columns, rows, tiles; const int64_t *times; int64_t end, size; };
-bool av_storyboard(struct arena *, const struct av_rendition *, const char *out, struct av_storyboard *, struct av_fault *);
+bool av_storyboard(struct arena *, const struct av_rendition *, const char *out, struct av_storyboard *,
+    struct av_fault *);
 
-/* The sound as 16-bit little-endian mono at `rate` Hz, in pieces, until `take` says false.  from_ms and length_ms (0: to the
- * end) cut it. */
+/* The sound as 16-bit little-endian mono at `rate` Hz, in pieces, until `take` says false.  from_ms and length_ms (0:
+ * to the end) cut it. */
 struct av_pcm {
 	int rate;
 	int64_t from_ms, length_ms;

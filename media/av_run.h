@@ -37,7 +37,8 @@ bool av_refuse(struct arena *, struct av_fault *, enum reason, const char *forma
 /* Is the decoder of this codec on the list? */
 bool av_decodes(const char *codec);
 
-/* Filters that bring a picture to a size: upright is done by ffmpeg; tone-mapping, square pixels, range and tags by these. */
+/* Filters that bring a picture to a size: upright is done by ffmpeg; tone-mapping, square pixels, range and tags by
+ * these. */
 const char *av_tone_filters(struct arena *, const struct av_video *, int width, int height);
 const char *av_size_filters(struct arena *, const struct av_video *, int width, int height);
 

@@ -71,7 +71,8 @@ pieces_of(struct arena *mem, const struct paragraph *p)
 	return out;
 }
 
-/* Where the second line begins: both as even as can be, better after a comma.  n: one line is enough; 0: two are not. */
+/* Where the second line begins: both as even as can be, better after a comma.  n: one line is enough; 0: two are
+ * not. */
 static size_t
 second_line(const struct piece *p, size_t n)
 {

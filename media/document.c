@@ -30,7 +30,8 @@ run(struct arena *mem, const char *const *argv, const char *path, const char *di
 {
 	const char *const read[] = { path, NULL };
 	struct jail jail = { .argv = argv, .read = read, .write_dir = dir, .in = -1, .memory = INT64_C(2) << 30,
-	    .file_size = INT64_C(1) << 30, .cpu_seconds = 300, .wall_seconds = 600, .idle_seconds = 300, .threads_only = true };
+	    .file_size = INT64_C(1) << 30, .cpu_seconds = 300, .wall_seconds = 600, .idle_seconds = 300,
+	    .threads_only = true };
 
 	return jail_run(mem, &jail, r);
 }
@@ -81,8 +82,8 @@ pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages
 static const char *
 pdf_preview(struct arena *mem, const char *path, const char *dir)
 {
-	const char *const argv[] = { "pdftoppm", "-q", "-png", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "1600", path,
-	    "preview", NULL };
+	const char *const argv[] = { "pdftoppm", "-q", "-png", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "1600",
+	    path, "preview", NULL };
 	struct jail_result r = { 0 };
 	int64_t width, height;
 	const char *seen;
@@ -175,7 +176,8 @@ opens(struct arena *mem, const char *libreoffice_place, const char *format)
 static const char *
 convert(struct arena *mem, const char *path, const char *format, const char *dir, enum reason *reason)
 {
-	const char *source = arena_printf(mem, "%s/document.%s", dir, format), *pdf = arena_printf(mem, "%s/document.pdf", dir);
+	const char *source = arena_printf(mem, "%s/document.%s", dir, format), *pdf = arena_printf(mem,
+	    "%s/document.pdf", dir);
 	const char *place = document_libreoffice(), *out;
 	struct stat st;
 
@@ -243,7 +245,8 @@ office_read(struct arena *mem, const char *path, const char *format, int64_t max
 	if (d.reason != REASON_NONE)
 		return reason == REASON_CONVERTER_MISSING ? d : failed(reason, NULL);
 	if (d.text[strspn(d.text, " \t\r\n\f")] == '\0')
-		return failed(REASON_CONVERTER_MISSING, "It has no text of its own, and there is no LibreOffice to draw its pages.");
+		return failed(REASON_CONVERTER_MISSING, "It has no text of its own, and there is no LibreOffice to "
+		    "draw its pages.");
 	if (image_text(mem, d.text, dir))
 		d.preview = "preview.png";
 	return d;
@@ -295,8 +298,8 @@ document_probe(struct arena *mem, const char *path, const char *format, int64_t 
 const char *
 document_utf8(struct arena *mem, const char *bytes, size_t n)
 {
-	const char *code = n >= 2 && memcmp(bytes, "\xff\xfe", 2) == 0 ? "UTF-16LE" : n >= 2 && memcmp(bytes, "\xfe\xff", 2) == 0 ?
-	    "UTF-16BE" : "windows-1252";
+	const char *code = n >= 2 && memcmp(bytes, "\xff\xfe", 2) == 0 ? "UTF-16LE" : n >= 2 &&
+	    memcmp(bytes, "\xfe\xff", 2) == 0 ? "UTF-16BE" : "windows-1252";
 	bool marked = *code == 'U';
 	UErrorCode error = U_ZERO_ERROR;
 	int32_t size;
@@ -314,7 +317,8 @@ document_utf8(struct arena *mem, const char *bytes, size_t n)
 	}
 	size = (int32_t)n * 3 + 4;
 	out = arena_alloc(mem, (size_t)size);
-	size = ucnv_convert("UTF-8", code, out, size - 1, bytes + (marked ? 2 : 0), (int32_t)n - (marked ? 2 : 0), &error);
+	size = ucnv_convert("UTF-8", code, out, size - 1, bytes + (marked ? 2 : 0), (int32_t)n - (marked ? 2 : 0),
+	    &error);
 	if (U_FAILURE(error))
 		return NULL;
 	out[size] = '\0';

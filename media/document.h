@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Documents: pages, text and a picture of the first page.  PDF goes to poppler's programs, office files to LibreOffice where
- * it is installed, else their text is read directly; all of it in the jail.
+ * Documents: pages, text and a picture of the first page.  PDF goes to poppler's programs, office files to LibreOffice
+ * where it is installed, else their text is read directly; all of it in the jail.
  */
 #ifndef MEDIA_DOCUMENT_H
 #define MEDIA_DOCUMENT_H
@@ -21,7 +21,8 @@ struct document {
 	int64_t pages;			/* 0: it has none of its own (a text) */
 	const char *text;		/* UTF-8, pages ended by form feeds; never NULL when it was read */
 	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */
-	const char *pdf;		/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
+	/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
+	const char *pdf;
 	const char *engine;		/* "poppler", "libreoffice", "kinothek" */
 };
 
@@ -34,8 +35,8 @@ const char *document_libreoffice(void);
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
 enum reason document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
 
-/* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into pages of
- * about 3,000 characters at line ends. */
+/* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into
+ * pages of about 3,000 characters at line ends. */
 const char *document_json(struct arena *, const char *text);
 
 /* A copy, never a link: what a jailed program may write to must not be the original.  False with errno. */

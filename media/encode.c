@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The ladder.  One ffmpeg decodes once and writes every size and the sound as fragmented MP4 whose fragments are the HLS
- * segments: key frames are forced by time, so that they lie at the same instants in all sizes, also in those that a later
- * run makes.  The playlists are written from the boxes of the result.
+ * The ladder.  One ffmpeg decodes once and writes every size and the sound as fragmented MP4 whose fragments are the
+ * HLS segments: key frames are forced by time, so that they lie at the same instants in all sizes, also in those that a
+ * later run makes.  The playlists are written from the boxes of the result.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,10 +121,12 @@ matrix_of(const struct av_video *v)
 	for (size_t i = 0; i < 3; i++)
 		if (v->matrix != NULL && strcmp(v->matrix, kept[i]) == 0 && !v->hdr)
 			return kept[i];
-	return v->hdr || small >= 720 || (v->matrix != NULL && strncmp(v->matrix, "bt2020", 6) == 0) ? "bt709" : "smpte170m";
+	return v->hdr || small >= 720 || (v->matrix != NULL && strncmp(v->matrix, "bt2020", 6) == 0) ? "bt709" :
+	    "smpte170m";
 }
 
-/* Wide gamut to BT.709.  The peak is fixed: what files claim ranges from 0 to absurd.  Works on the size needed at most. */
+/* Wide gamut to BT.709.  The peak is fixed: what files claim ranges from 0 to absurd.  Works on the size needed at
+ * most. */
 const char *
 av_tone_filters(struct arena *mem, const struct av_video *v, int width, int height)
 {
@@ -134,13 +136,16 @@ av_tone_filters(struct arena *mem, const struct av_video *v, int width, int heig
 	if (!v->hdr && !wide)
 		return "";
 	if (!v->hdr)
-		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:r=tv,format=yuv420p,", width,
+		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:"
+		    "r=tv,format=yuv420p,", width,
 		    height, transfer);
 	return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=linear:npl=100,format=gbrpf32le,"
-	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,format=yuv420p,", width, height, transfer);
+	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,format=yuv420p,", width, height,
+	    transfer);
 }
 
-/* Conversions that are needed in no usual file cost a pass over each frame in all of them, so they are asked for singly. */
+/* Conversions that are needed in no usual file cost a pass over each frame in all of them, so they are asked for
+ * singly. */
 static const char *
 scale_filter(struct arena *mem, const struct av_video *v, int width, int height, const char *matrix)
 {
@@ -152,8 +157,8 @@ scale_filter(struct arena *mem, const struct av_video *v, int width, int height,
 		return "";
 	if (plain || v->hdr)
 		return arena_printf(mem, "scale=%d:%d:flags=%s,", width, height, how);
-	return arena_printf(mem, "scale=%d:%d:flags=%s:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,", width, height, how,
-	    matrix, matrix);
+	return arena_printf(mem, "scale=%d:%d:flags=%s:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,", width,
+	    height, how, matrix, matrix);
 }
 
 const char *
@@ -162,7 +167,8 @@ av_size_filters(struct arena *mem, const struct av_video *v, int width, int heig
 	const char *matrix = matrix_of(v);
 	const bool bt709 = strcmp(matrix, "bt709") == 0;
 
-	return arena_printf(mem, "%ssetsar=1,format=yuv420p,setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s",
+	return arena_printf(mem, "%ssetsar=1,format=yuv420p,"
+	    "setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s",
 	    scale_filter(mem, v, width, height, bt709 ? "bt709" : "smpte170m"), matrix,
 	    matrix, bt709 ? "bt709" : "smpte170m");
 }
@@ -187,7 +193,8 @@ video_graph(struct order *o, struct buf *out)
 	for (size_t i = 0; i < o->n; i++)
 		buf_printf(out, "[s%zu]", i);
 	for (size_t i = 0; i < o->n; i++)
-		buf_printf(out, ";[s%zu]%s[v%zu]", i, av_size_filters(o->mem, v, o->rungs[i].width, o->rungs[i].height), i);
+		buf_printf(out, ";[s%zu]%s[v%zu]", i, av_size_filters(o->mem, v, o->rungs[i].width, o->rungs[i].height),
+		    i);
 }
 
 /* The sound: gaps filled, from 0 on, stereo, as long as the picture. */
@@ -238,9 +245,9 @@ video_output(struct order *o, struct av_tool *t, size_t i)
 	const char *limit = arena_printf(o->mem, "%" PRId64, r->max_rate);
 
 	av_add(t, "-map", arena_printf(o->mem, "[v%zu]", i), "-fps_mode", "passthrough", "-c:v", "libx264", "-preset",
-	    o->work->preset != NULL ? o->work->preset : "veryfast", "-profile:v", "high", "-crf", "23", "-maxrate", limit,
-	    "-bufsize", arena_printf(o->mem, "%" PRId64, 2 * r->max_rate), "-sc_threshold", "0", "-force_key_frames",
-	    arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
+	    o->work->preset != NULL ? o->work->preset : "veryfast", "-profile:v", "high", "-crf", "23", "-maxrate",
+	    limit, "-bufsize", arena_printf(o->mem, "%" PRId64, 2 * r->max_rate), "-sc_threshold", "0",
+	    "-force_key_frames", arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
 	    arena_printf(o->mem, "%" PRId64, 2 * seconds * (rate.num / rate.den + 1)));
 	output_common(o, t);
 	av_add(t, "-f", "mp4", "-movflags", "+frag_keyframe+default_base_moof+delay_moov+skip_trailer",
@@ -508,9 +515,11 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct av_faul
 	const struct av_file *f = o->work->file;
 	int64_t longest = 0, slack = f->duration_ms / 20 > 1000 ? f->duration_ms / 20 : 1000;
 
-	/* The sound has been filled up to the promised length where that of the picture is known: it proves nothing then. */
+	/* The sound has been filled up to the promised length where that of the picture is known: it proves nothing
+	 * then. */
 	for (size_t i = 0; i < n; i++)
-		if (made[i].duration_ms > longest && (made[i].width > 0 || f->video == NULL || f->video->duration_ms == 0))
+		if (made[i].duration_ms > longest && (made[i].width > 0 || f->video == NULL ||
+		    f->video->duration_ms == 0))
 			longest = made[i].duration_ms;
 	if (f->duration_exact && f->duration_ms - longest > slack)
 		return av_refuse(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",

@@ -68,7 +68,8 @@ box_find(struct bytes in, const char *path, struct bytes *found)
 	return false;
 }
 
-/* The audio object type: first five bits of the decoder's own description (tag 5) in the elementary stream descriptor. */
+/* The audio object type: first five bits of the decoder's own description (tag 5) in the elementary stream
+ * descriptor. */
 static int
 aac_type(struct bytes esds)
 {
@@ -140,7 +141,8 @@ traf_duration(struct bytes traf, uint32_t fallback)
 			fallback = u32(box, 8 + ((flags & 0x1) ? 8 : 0) + ((flags & 0x2) ? 4 : 0));
 		} else if (strcmp(type, "trun") == 0) {
 			const uint32_t n = u32(box, 4);
-			const size_t row = 4 * ((flags >> 8 & 1) + (flags >> 9 & 1) + (flags >> 10 & 1) + (flags >> 11 & 1));
+			const size_t row = 4 * ((flags >> 8 & 1) + (flags >> 9 & 1) + (flags >> 10 & 1) +
+			    (flags >> 11 & 1));
 			const size_t first = 8 + ((flags & 0x1) ? 4 : 0) + ((flags & 0x4) ? 4 : 0);
 
 			if (row > 0 && (box.n < first || (box.n - first) / row < n))

@@ -14,7 +14,8 @@
 
 /*
  * Ours, not the system's: it is in the program, so that no missing file can open what it closes.  Coders are allowed by
- * name; everything that reads another file, runs a program, fetches an address or interprets a script is not among them.
+ * name; everything that reads another file, runs a program, fetches an address or interprets a script is not among
+ * them.
  */
 static const char policy[] =
     "<policymap>"
@@ -33,7 +34,8 @@ static const size_t sides[] = { 320, 640, 1600, 3200 };
 static const char *const fonts[] = {
 	"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",
 	"/usr/share/fonts/dejavu/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans.ttf",
-	"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf", "/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+	"/usr/share/fonts/truetype/noto/NotoSans-Regular.ttf",
+	"/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
 };
 
 static void
@@ -50,8 +52,8 @@ image_start(int64_t max_pixels)
 
 	MagickWandGenesis();
 	e = AcquireExceptionInfo();
-	closed = SetMagickSecurityPolicy(policy, e) && !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "MVG") &&
-	    !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "SVG") &&
+	closed = SetMagickSecurityPolicy(policy, e) && !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights,
+	    "MVG") && !IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "SVG") &&
 	    !IsRightsAuthorized(DelegatePolicyDomain, ExecutePolicyRights, "gs") &&
 	    IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "JPEG");
 	if (!closed)
@@ -111,8 +113,8 @@ fault_of(ExceptionType kind, const char *text)
 	return kind % 100 == ResourceLimitError % 100 ? REASON_TOO_MANY_PIXELS : REASON_DECODE_FAILED;
 }
 
-/* What went wrong.  Some of it is noted with the wand, some with the picture: of that all, since one that begins with an odd
- * byte may be cut off as well. */
+/* What went wrong.  Some of it is noted with the wand, some with the picture: of that all, since one that begins with
+ * an odd byte may be cut off as well. */
 static enum reason
 fault(MagickWand *w)
 {
@@ -206,9 +208,9 @@ image_print_facts(const void *bytes, size_t n, const char *coder)
 	turn = orientation(w, coder);
 	width = MagickGetImageWidth(w);
 	height = MagickGetImageHeight(w);
-	buf_printf(&out, "{\"width\":%zu,\"height\":%zu,\"orientation\":%d,\"depth\":%zu,\"colorspace\":\"%s\",\"hasAlpha\":%s,"
-	    "\"hasColorProfile\":%s,\"isAnimated\":%s", turn >= 5 ? height : width, turn >= 5 ? width : height, (int)turn,
-	    MagickGetImageDepth(w), colorspace_name(MagickGetImageColorspace(w)),
+	buf_printf(&out, "{\"width\":%zu,\"height\":%zu,\"orientation\":%d,\"depth\":%zu,\"colorspace\":\"%s\","
+	    "\"hasAlpha\":%s,\"hasColorProfile\":%s,\"isAnimated\":%s", turn >= 5 ? height : width, turn >= 5 ? width :
+	    height, (int)turn, MagickGetImageDepth(w), colorspace_name(MagickGetImageColorspace(w)),
 	    MagickGetImageAlphaChannel(w) ? "true" : "false", has_profile(w) ? "true" : "false",
 	    MagickGetNumberImages(w) > 1 ? "true" : "false");
 	print_property(&out, w, "cameraMake", "exif:Make");
@@ -237,8 +239,8 @@ to_srgb(MagickWand *w)
 	MagickSetImageDepth(w, 8);
 }
 
-/* The reader of WebP decodes whole animations.  This makes a still file of the first frame, in the same form: a canvas of
- * the frame's size and the frame's chunks. */
+/* The reader of WebP decodes whole animations.  This makes a still file of the first frame, in the same form: a canvas
+ * of the frame's size and the frame's chunks. */
 static const void *
 webp_still(const unsigned char *p, size_t *n)
 {
@@ -276,7 +278,8 @@ webp_still(const unsigned char *p, size_t *n)
 static bool
 scale(MagickWand *w, size_t side, bool sharp)
 {
-	size_t width = MagickGetImageWidth(w), height = MagickGetImageHeight(w), longest = width > height ? width : height;
+	size_t width = MagickGetImageWidth(w), height = MagickGetImageHeight(w), longest = width > height ? width :
+	    height;
 
 	if (longest <= side)
 		return true;
@@ -300,7 +303,8 @@ ask_for(MagickWand *w, const void *bytes, size_t n, int64_t side)
 	longest = width > height ? width : height;
 	if (longest <= side)
 		return;
-	snprintf(size, sizeof(size), "%lldx%lld", (long long)(width * side / longest), (long long)(height * side / longest));
+	snprintf(size, sizeof(size), "%lldx%lld", (long long)(width * side / longest),
+	    (long long)(height * side / longest));
 	MagickSetOption(w, "jpeg:size", size);
 }
 

@@ -38,21 +38,22 @@ extern const struct record image_facts_record;
 
 /* Looks at the picture with the coder of sniff.h.  REASON_NONE and *facts, or why not.  More than max_pixels, or a side
  * beyond IMAGE_SIDE_MAX, is REASON_TOO_MANY_PIXELS before anything is decoded. */
-enum reason image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels, struct image_facts **facts);
+enum reason image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels,
+    struct image_facts **facts);
 
 /* A file that was made, in the directory it was asked into. */
 struct image_file { const char *name, *kind, *mime_type; int64_t width, height; };	/* kind: "image", "poster" */
 struct image_files { struct image_file at[16]; size_t n; };
 
-/* Makes upright sRGB forms without metadata in `dir`: longest side 320, 640, 1600 and 3200 (never above the original's),
- * each as WebP (keeps transparency) and JPEG (laid on white), and a poster of at most 640.  The first frame of an
- * animation.  Every file has been read back. */
+/* Makes upright sRGB forms without metadata in `dir`: longest side 320, 640, 1600 and 3200 (never above the
+ * original's), each as WebP (keeps transparency) and JPEG (laid on white), and a poster of at most 640.  The first
+ * frame of an animation.  Every file has been read back. */
 enum reason image_variants(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir,
     struct image_files *);
 
 /*
- * A client's picture made anew: decoded to its end, upright, sRGB, without anything that was not drawn, its long side at most
- * IMAGE_CLEAN_SIDE.  PNG stays PNG and JPEG
+ * A client's picture made anew: decoded to its end, upright, sRGB, without anything that was not drawn, its long side
+ * at most IMAGE_CLEAN_SIDE.  PNG stays PNG and JPEG
  * JPEG; others are refused.  For a process that somebody waits for: it takes at most
  * IMAGE_CLEAN_SECONDS, and nothing but memory.
  */
@@ -63,11 +64,12 @@ enum reason image_clean(struct arena *, const struct conf *, const void *bytes, 
 /* Draws the first lines of a text (UTF-8) as a page, dir/preview.png.  False when it cannot, e.g. without a font. */
 bool image_text(struct arena *, const char *text, const char *dir);
 
-/* Runs kinothek-image with these arguments: the file as standard input, `dir` (or NULL) to write to.  Its standard output
- * comes back in *out. */
+/* Runs kinothek-image with these arguments: the file as standard input, `dir` (or NULL) to write to.  Its standard
+ * output comes back in *out. */
 enum reason image_helper(struct arena *, const char *const *args, const char *path, const char *dir, const char **out);
 
-/* For kinothek-image alone; all of them work on `bytes`, write to the working directory and print to standard output. */
+/* For kinothek-image alone; all of them work on `bytes`, write to the working directory and print to standard
+ * output. */
 enum reason image_start(int64_t max_pixels);
 enum reason image_print_facts(const void *bytes, size_t n, const char *coder);
 enum reason image_make_variants(const void *bytes, size_t n, const char *coder);

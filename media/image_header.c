@@ -37,7 +37,8 @@ get32(const struct bytes *b, size_t at)
 static uint64_t
 get64(const struct bytes *b, size_t at)
 {
-	return b->little ? (uint64_t)get32(b, at + 4) << 32 | get32(b, at) : (uint64_t)get32(b, at) << 32 | get32(b, at + 4);
+	return b->little ? (uint64_t)get32(b, at + 4) << 32 | get32(b, at) : (uint64_t)get32(b, at) << 32 |
+	    get32(b, at + 4);
 }
 
 static bool
@@ -117,7 +118,8 @@ tiff_size(const struct bytes *b, struct size *out)
 		return false;
 	for (i = 0; i < count; i++, at += step) {
 		value = at + (big ? 12 : 8);
-		n = get16(b, at + 2) == 3 ? get16(b, value) : get16(b, at + 2) == 16 ? (int64_t)get64(b, value) : get32(b, value);
+		n = get16(b, at + 2) == 3 ? get16(b, value) : get16(b, at + 2) == 16 ? (int64_t)get64(b, value) :
+		    get32(b, value);
 		if (get16(b, at) == 256)
 			out->width = n;
 		if (get16(b, at) == 257)
@@ -140,7 +142,8 @@ bmp_size(const struct bytes *b, struct size *out)
 	return get32(b, 14) >= 40;
 }
 
-/* A box of HEIF at `at`: its kind is compared, its contents run from *from to *to.  Returns where the next one starts. */
+/* A box of HEIF at `at`: its kind is compared, its contents run from *from to *to.  Returns where the next one
+ * starts. */
 static size_t
 heif_box(const struct bytes *b, size_t at, size_t end, size_t *from)
 {

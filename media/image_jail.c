@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starts kinothek-image in the jail.  Its answers come from a process that has read a stranger's file: all are checked. */
+/* Starts kinothek-image in the jail.  Its answers come from a process that has read a stranger's file: all are
+ * checked. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -63,15 +64,16 @@ helper_reason(const struct jail_result *r)
 static enum reason
 run(struct arena *mem, const char *const *args, int in, const char *dir, int seconds, struct jail_result *result)
 {
-	const char *argv[8] = { jail_helper(mem, "kinothek-image") }, *const env[] = { "PATH=/usr/bin:/bin", "LANG=C.UTF-8",
-	    dir == NULL ? "HOME=/nonexistent" : arena_printf(mem, "HOME=%s", dir),
-	    dir == NULL ? "MAGICK_TMPDIR=/nonexistent" : arena_printf(mem, "MAGICK_TMPDIR=%s", dir), "OMP_NUM_THREADS=1",
-	    "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" : arena_printf(mem, "TMPDIR=%s", dir), NULL };
+	const char *argv[8] = { jail_helper(mem, "kinothek-image") }, *const env[] = { "PATH=/usr/bin:/bin",
+	    "LANG=C.UTF-8", dir == NULL ? "HOME=/nonexistent" : arena_printf(mem, "HOME=%s", dir),
+	    dir == NULL ? "MAGICK_TMPDIR=/nonexistent" : arena_printf(mem, "MAGICK_TMPDIR=%s", dir),
+	    "OMP_NUM_THREADS=1", "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" :
+	    arena_printf(mem, "TMPDIR=%s", dir), NULL };
 	/* 0 where no store is open: the limit of the jail. */
 	const int64_t room = store_free();
-	const struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .in = in, .cpu_seconds = seconds,
-	    .wall_seconds = seconds, .idle_seconds = seconds, .memory = MEMORY, .file_size = room < FILE_MAX ? room : FILE_MAX,
-	    .threads_only = true };
+	const struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .in = in,
+	    .cpu_seconds = seconds, .wall_seconds = seconds, .idle_seconds = seconds, .memory = MEMORY,
+	    .file_size = room < FILE_MAX ? room : FILE_MAX, .threads_only = true };
 	size_t i;
 
 	for (i = 0; i < 6 && args[i] != NULL; i++)
@@ -211,8 +213,9 @@ image_clean(struct arena *mem, const struct conf *conf, const void *bytes, size_
 	if (reason != REASON_NONE)
 		return reason;
 	*out = (struct image_clean){ .bytes = result.out, .n = result.out_size };
-	if (!image_header(out->bytes, out->n, &out->width, &out->height, &out->mime_type) || strcmp(out->mime_type, type) != 0 ||
-	    out->width > IMAGE_CLEAN_SIDE || out->height > IMAGE_CLEAN_SIDE || out->n > IMAGE_CLEAN_BYTES)
+	if (!image_header(out->bytes, out->n, &out->width, &out->height, &out->mime_type) ||
+	    strcmp(out->mime_type, type) != 0 || out->width > IMAGE_CLEAN_SIDE || out->height > IMAGE_CLEAN_SIDE ||
+	    out->n > IMAGE_CLEAN_BYTES)
 		return REASON_OUTPUT_INVALID;
 	return REASON_NONE;
 }
@@ -230,6 +233,6 @@ image_text(struct arena *mem, const char *text, const char *dir)
 		return false;
 	written = write(fd, text, n) == (ssize_t)n;
 	close(fd);
-	return written && image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir, &out) == REASON_NONE &&
-	    image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen);
+	return written && image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir,
+	    &out) == REASON_NONE && image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen);
 }

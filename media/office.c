@@ -96,10 +96,11 @@ on_characters(void *user, const xmlChar *text, int n)
 static const char *const hidden[] = { "Fallback", "tracked-changes", "annotation", "rPh", NULL };
 
 static void
-on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_spaces, const xmlChar **spaces,
-    int n, int n_default, const xmlChar **attributes)
+on_start(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri, int n_spaces,
+    const xmlChar **spaces, int n, int n_default, const xmlChar **attributes)
 {
-	static const char *const text[] = { "t", NULL }, *const cells[] = { "t", "v", NULL }, *const odf[] = { "p", "h", NULL };
+	static const char *const text[] = { "t", NULL }, *const cells[] = { "t", "v", NULL },
+	    *const odf[] = { "p", "h", NULL };
 	static const char *const tabs[] = { "tab", "s", NULL }, *const lines[] = { "cr", "line-break", NULL };
 	static const char *const pages[] = { "lastRenderedPageBreak", "soft-page-break", NULL };
 	struct office *o = user;
@@ -155,7 +156,8 @@ end_shared_string(struct office *o)
 		o->strings = more;
 	}
 	if (o->n_strings < o->room)
-		o->strings[o->n_strings++] = arena_copy_n(o->mem, o->string.len > 0 ? o->string.text : "", o->string.len);
+		o->strings[o->n_strings++] = arena_copy_n(o->mem, o->string.len > 0 ? o->string.text : "",
+		    o->string.len);
 	o->string.len = 0;
 }
 
@@ -163,7 +165,8 @@ static void
 on_end(void *user, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
 	static const char *const sheet[] = { "t", "v", NULL }, *const paragraphs[] = { "p", "h", NULL };
-	static const char *const rows[] = { "table-row", "tr", "row", NULL }, *const cells[] = { "table-cell", "tc", NULL };
+	static const char *const rows[] = { "table-row", "tr", "row", NULL }, *const cells[] = { "table-cell", "tc",
+	    NULL };
 	struct office *o = user;
 
 	if (o->skipping > 0) {
@@ -194,7 +197,8 @@ static enum reason
 read_member(struct office *o, const char *name)
 {
 	xmlSAXHandler sax = { .initialized = XML_SAX2_MAGIC, .startElementNs = on_start, .endElementNs = on_end,
-	    .characters = on_characters, .ignorableWhitespace = on_characters, .cdataBlock = on_characters, .internalSubset = on_dtd };
+	    .characters = on_characters, .ignorableWhitespace = on_characters, .cdataBlock = on_characters,
+	    .internalSubset = on_dtd };
 	zip_file_t *f = zip_fopen(o->zip, name, 0);
 	char piece[16384];
 	zip_int64_t got = 0;
@@ -310,7 +314,8 @@ office_text(const void *bytes, size_t n, const char *format, size_t most, struct
 		reason = read_numbered(&o, "ppt/slides/slide");
 	else if (strcmp(format, "xlsx") == 0) {
 		/* A workbook of numbers alone has no strings. */
-		reason = zip_name_locate(o.zip, "xl/sharedStrings.xml", 0) < 0 ? REASON_NONE : read_member(&o, "xl/sharedStrings.xml");
+		reason = zip_name_locate(o.zip, "xl/sharedStrings.xml", 0) < 0 ? REASON_NONE :
+		    read_member(&o, "xl/sharedStrings.xml");
 		if (reason == REASON_NONE)
 			reason = read_numbered(&o, "xl/worksheets/sheet");
 	} else {

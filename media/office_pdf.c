@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Office files to PDF by LibreOfficeKit: LibreOffice as a library, loaded when it is there.  The program soffice would need a
- * socket to itself, which the jail refuses.  Built without its header there is no converter.
+ * Office files to PDF by LibreOfficeKit: LibreOffice as a library, loaded when it is there.  The program soffice would
+ * need a socket to itself, which the jail refuses.  Built without its header there is no converter.
  */
 #include <stdio.h>
 #include <unistd.h>

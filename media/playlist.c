@@ -36,8 +36,8 @@ playlist_media(struct arena *mem, const struct fragments *f, const char *file)
 	int64_t position = 0, said = 0;
 
 	buf_printf(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:%" PRId64 "\n#EXT-X-MEDIA-SEQUENCE:0\n"
-	    "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"%s\",BYTERANGE=\"%" PRId64 "@0\"\n",
-	    target(f), file, f->init_size);
+	    "#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-INDEPENDENT-SEGMENTS\n#EXT-X-MAP:URI=\"%s\",BYTERANGE=\"%" PRId64
+	    "@0\"\n", target(f), file, f->init_size);
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t us;
 
@@ -62,8 +62,8 @@ playlist_bit_rate(const struct fragments *f)
 	return f->duration > 0 ? (int64_t)((double)bytes * 8 * (double)f->timescale / (double)f->duration) : 0;
 }
 
-/* RFC 8216 section 4.1: of all neighbours that together last half to one and a half target durations.  So a last crumb of a
- * segment counts with the one before it. */
+/* RFC 8216 section 4.1: of all neighbours that together last half to one and a half target durations.  So a last crumb
+ * of a segment counts with the one before it. */
 int64_t
 playlist_peak_rate(const struct fragments *f)
 {
@@ -100,7 +100,8 @@ is_sound(const struct rendition_row *r)
 static int
 by_rate(const void *a, const void *b)
 {
-	const struct rendition_row *x = *(const struct rendition_row *const *)a, *y = *(const struct rendition_row *const *)b;
+	const struct rendition_row *x = *(const struct rendition_row *const *)a,
+	    *y = *(const struct rendition_row *const *)b;
 
 	return x->peak_bitrate.n < y->peak_bitrate.n ? -1 : x->peak_bitrate.n > y->peak_bitrate.n;
 }
@@ -131,7 +132,8 @@ stream_line(struct buf *out, const struct rendition_row *r, const struct renditi
 	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64,
 	    peak_of(r) + (sound != NULL ? peak_of(sound) : 0), r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0));
 	if (r->codecs != NULL && (sound == NULL || sound->codecs != NULL))
-		buf_printf(out, ",CODECS=\"%s%s%s\"", r->codecs, sound != NULL ? "," : "", sound != NULL ? sound->codecs : "");
+		buf_printf(out, ",CODECS=\"%s%s%s\"", r->codecs, sound != NULL ? "," : "",
+		    sound != NULL ? sound->codecs : "");
 	if (r->width.set && r->height.set)
 		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
 	if (r->frame_rate > 0)

@@ -45,7 +45,8 @@ static const struct record tags_record = RECORD("Tags", struct tags, tags_fields
 struct stream {
 	int64_t index, width, height, channels;
 	const char *codec_name, *codec_type, *codec_tag_string, *pix_fmt, *sample_aspect_ratio, *field_order;
-	const char *color_transfer, *color_primaries, *color_space, *color_range, *r_frame_rate, *avg_frame_rate, *start_time, *duration;
+	const char *color_transfer, *color_primaries, *color_space, *color_range, *r_frame_rate, *avg_frame_rate,
+	    *start_time, *duration;
 	const char *sample_rate, *nb_frames;
 	struct nested disposition, tags;
 	struct list side_data_list;
@@ -93,11 +94,12 @@ static const struct field probe_fields[] = {
 };
 static const struct record probe_record = RECORD("Probe", struct probe, probe_fields);
 
-static const char entries[] = "format=format_name,duration,start_time,bit_rate:stream=index,width,height,channels,codec_name,"
-    "codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,color_range,"
-    "r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,nb_frames:stream_tags=language,title,DURATION:"
-    "stream_disposition=default,attached_pic,timed_thumbnails,comment,visual_impaired:"
-    "stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
+static const char entries[] =
+    "format=format_name,duration,start_time,bit_rate:stream=index,width,height,channels,codec_name,codec_type,"
+    "codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,color_range,"
+    "r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,nb_frames:stream_tags=language,title,"
+    "DURATION:stream_disposition=default,attached_pic,timed_thumbnails,comment,"
+    "visual_impaired:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
 
 /* ISO 639-2 to the shorter codes of BCP 47, which prefers them. */
 static const struct { char iso[4], bcp[3]; } languages[] = {
@@ -176,9 +178,9 @@ value(struct av_ratio r)
 }
 
 /*
- * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a constant
- * clock; for truly variable ones (phones, screens) it is some huge number, or most frames would be repetitions: the average
- * rounded up to a usual rate is used.
+ * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a
+ * constant clock; for truly variable ones (phones, screens) it is some huge number, or most frames would be
+ * repetitions: the average rounded up to a usual rate is used.
  */
 static struct av_ratio
 out_rate(struct av_ratio lowest, struct av_ratio average)
@@ -394,9 +396,11 @@ acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, st
 		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "The audio codec %s is not on the list.",
 		    f->tracks[0].codec != NULL ? f->tracks[0].codec : "(unknown)");
 	if (is_untranslatable(p))
-		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "Dolby Vision profile 5 has colours that cannot be read.");
+		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED,
+		    "Dolby Vision profile 5 has colours that cannot be read.");
 	if (v != NULL && (v->coded_width <= 0 || v->coded_height <= 0))
-		return av_refuse(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut off.");
+		return av_refuse(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut "
+		    "off.");
 	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->coded_width > SIDE_MAX ||
 	    v->coded_height > SIDE_MAX))
 		return av_refuse(mem, fault, REASON_TOO_MANY_PIXELS, "The picture has %d x %d pixels.", v->coded_width,
@@ -499,7 +503,8 @@ indexed_frames(const struct av_file *f, const struct probe *p)
 
 /*
  * A few frames far apart would be repeated millions of times: long recordings get a rate that makes of each frame a few
- * at most.  An index can lie, and some files have none, so the frames of files too small for what they claim are counted.
+ * at most.  An index can lie, and some files have none, so the frames of files too small for what they claim are
+ * counted.
  */
 static void
 bound_rate(struct arena *mem, struct av_file *f, const struct probe *p)
@@ -567,10 +572,10 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 static void
 json_video(struct buf *out, const struct av_video *v)
 {
-	buf_printf(out, "{\"codec\":\"%s\",\"pixelFormat\":\"%s\",\"codedWidth\":%d,\"codedHeight\":%d,\"width\":%d,\"height\":%d,"
-	    "\"rotation\":%d,\"mirrored\":%s,\"interlaced\":%s,\"hdr\":%s,\"frameRate\":\"%lld/%lld\",\"transfer\":",
-	    v->codec, v->pixel_format, v->coded_width, v->coded_height, v->width, v->height, v->rotation,
-	    v->mirrored ? "true" : "false", v->interlaced ? "true" : "false", v->hdr ? "true" : "false",
+	buf_printf(out, "{\"codec\":\"%s\",\"pixelFormat\":\"%s\",\"codedWidth\":%d,\"codedHeight\":%d,\"width\":%d,"
+	    "\"height\":%d,\"rotation\":%d,\"mirrored\":%s,\"interlaced\":%s,\"hdr\":%s,\"frameRate\":\"%lld/%lld\","
+	    "\"transfer\":", v->codec, v->pixel_format, v->coded_width, v->coded_height, v->width, v->height,
+	    v->rotation, v->mirrored ? "true" : "false", v->interlaced ? "true" : "false", v->hdr ? "true" : "false",
 	    (long long)v->rate.num, (long long)v->rate.den);
 	buf_json(out, v->transfer);
 	buf_text(out, ",\"primaries\":");
@@ -595,8 +600,8 @@ av_json(struct arena *mem, const struct av_file *f)
 
 		buf_printf(&out, "%s{\"codec\":", i > 0 ? "," : "");
 		buf_json(&out, a->codec);
-		buf_printf(&out, ",\"channels\":%d,\"sampleRate\":%d,\"used\":%s,\"languageCode\":", a->channels, a->sample_rate,
-		    a == f->audio ? "true" : "false");
+		buf_printf(&out, ",\"channels\":%d,\"sampleRate\":%d,\"used\":%s,\"languageCode\":", a->channels,
+		    a->sample_rate, a == f->audio ? "true" : "false");
 		buf_json(&out, a->language);
 		buf_text(&out, ",\"title\":");
 		buf_json(&out, a->title);

@@ -181,7 +181,8 @@ sniff_two_letters(const struct source *s, struct sniff *out)
 	if (has_at(s, 0, "BM", 2) && s->n >= 26) {
 		header = little32(s->head + 14);
 		offset = little32(s->head + 10);
-		if (header != 0 && header < 128 && memchr(sizes, (int)header, sizeof(sizes)) != NULL && offset >= 14 + header)
+		if (header != 0 && header < 128 && memchr(sizes, (int)header, sizeof(sizes)) != NULL && offset >= 14 +
+		    header)
 			return is(out, "image", "image/bmp", "BMP");
 	}
 	if (has_at(s, 0, "MZ", 2) && memchr(s->head, 0, s->n < 64 ? s->n : 64) != NULL)
@@ -599,14 +600,15 @@ static bool
 sniff_script(const struct plain *p)
 {
 	static const char *const starts[] = {
-		"#!", "#extm3u", "#exttm3u", "ffconcat", "file '", "file \"", ";ffmetadata", "[playlist]", "[reference]",
-		"push graphic-context", "viewbox ", "%!ps", "import vapoursynth", "from vapoursynth", "concat:", "subfile,",
-		"@echo off", "#ffmpeg", "id=imagemagick", "asf http",
+		"#!", "#extm3u", "#exttm3u", "ffconcat", "file '", "file \"", ";ffmetadata", "[playlist]",
+		"[reference]", "push graphic-context", "viewbox ", "%!ps", "import vapoursynth", "from vapoursynth",
+		"concat:", "subfile,", "@echo off", "#ffmpeg", "id=imagemagick", "asf http",
 	};
 	static const char *const calls[] = { "avisource(", "directshowsource(", "ffvideosource(", "ffmpegsource2(" };
 	size_t i;
 
-	if (p->text[0] == '<' && (isalpha((unsigned char)p->text[1]) || (p->text[1] != '\0' && strchr("!?/", p->text[1]))))
+	if (p->text[0] == '<' && (isalpha((unsigned char)p->text[1]) || (p->text[1] != '\0' &&
+	    strchr("!?/", p->text[1]))))
 		return true;
 	if (strncmp(p->text, "v=0", 3) == 0 && strstr(p->text, "\no=") != NULL)
 		return true;			/* a session description */
@@ -688,7 +690,8 @@ static struct sniff
 sniff_source(struct source *s)
 {
 	static bool (*const looks[])(const struct source *, struct sniff *) = {
-		sniff_magic, sniff_riff, sniff_two_letters, sniff_boxes, sniff_matroska, sniff_ogg, sniff_zip, sniff_ole, sniff_ts,
+		sniff_magic, sniff_riff, sniff_two_letters, sniff_boxes, sniff_matroska, sniff_ogg, sniff_zip,
+		    sniff_ole, sniff_ts,
 		sniff_sound, sniff_text,
 	};
 	struct sniff out = { 0 };

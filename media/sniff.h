@@ -6,8 +6,8 @@
  *	if (s.reason != REASON_NONE)
  *		…refuse, reason_info(s.reason) says why
  *
- * Nothing is decoded or inflated and no library is asked, so any program may call it.  Containers that may hold picture or
- * sound (MP4, Matroska, Ogg, ASF, MPEG-TS) give a provisional type; the probe of `ingest` decides (see `either`).
+ * Nothing is decoded or inflated and no library is asked, so any program may call it.  Containers that may hold picture
+ * or sound (MP4, Matroska, Ogg, ASF, MPEG-TS) give a provisional type; the probe of `ingest` decides (see `either`).
  */
 #ifndef MEDIA_SNIFF_H
 #define MEDIA_SNIFF_H
@@ -27,7 +27,8 @@ struct sniff {
 	bool either;			/* the container may be sound alone or hold pictures: ask the probe */
 };
 
-/* Reads at most some hundred KiB at places the format names.  A file that cannot be opened or read is REASON_INTERNAL. */
+/* Reads at most some hundred KiB at places the format names.  A file that cannot be opened or read is
+ * REASON_INTERNAL. */
 struct sniff sniff_file(const char *path);
 struct sniff sniff_fd(int fd);
 

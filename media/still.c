@@ -69,7 +69,8 @@ dir_of(struct arena *mem, const char *path)
 static bool
 run_jpeg(struct av_tool *t, const char *out, int64_t *size, struct av_fault *fault)
 {
-	av_add(t, "-frames:v", "1", "-map_metadata", "-1", "-c:v", "mjpeg", "-q:v", "3", "-f", "image2", "-update", "1", out);
+	av_add(t, "-frames:v", "1", "-map_metadata", "-1", "-c:v", "mjpeg", "-q:v", "3", "-f", "image2", "-update", "1",
+	    out);
 	t->jail.write_dir = dir_of(t->mem, out);
 	t->jail.wall_seconds = 300;
 	if (!av_run(t, fault))
@@ -128,7 +129,8 @@ av_cover(struct arena *mem, const struct av_file *f, int limit, const char *out,
 		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no cover art.");
 	av_input(t, f->path, f->container);
 	av_add(t, "-map", arena_printf(mem, "0:%d", f->cover), "-vf",
-	    arena_printf(mem, "scale='min(%d,iw)':'min(%d,ih)':force_original_aspect_ratio=decrease:force_divisible_by=2:"
+	    arena_printf(mem, "scale='min(%d,iw)':'min(%d,ih)':force_original_aspect_ratio=decrease:"
+	    "force_divisible_by=2:"
 	    "out_color_matrix=smpte170m:out_range=pc,setsar=1,format=yuvj420p", limit, limit));
 	p->at_ms = 0;
 	return run_jpeg(t, out, &p->size, fault) && jpeg_size(out, p);
@@ -209,9 +211,9 @@ av_storyboard(struct arena *mem, const struct av_rendition *r, const char *out, 
 	b->end = position * 1000 / f->timescale;
 	av_add(t, "-progress", "pipe:3", "-skip_frame", "nokey");
 	av_input(t, r->file, "mov");
-	av_add(t, "-map", "0:v", "-fps_mode", "passthrough", "-vf", arena_printf(mem, "select='not(mod(n,%d))',scale=%d:%d:"
-	    "out_color_matrix=smpte170m:out_range=pc,format=yuvj420p,tile=%dx%d", every, b->tile_width, b->tile_height,
-	    b->columns, b->rows));
+	av_add(t, "-map", "0:v", "-fps_mode", "passthrough", "-vf", arena_printf(mem,
+	    "select='not(mod(n,%d))',scale=%d:%d:out_color_matrix=smpte170m:out_range=pc,format=yuvj420p,tile=%dx%d",
+	    every, b->tile_width, b->tile_height, b->columns, b->rows));
 	t->jail.idle_seconds = 300;		/* the one picture comes at the end */
 	return run_jpeg(t, out, &b->size, fault);
 }

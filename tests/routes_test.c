@@ -78,8 +78,8 @@ static void
 expect(const struct route *route, const struct req *r, int status, const char *why)
 {
 	if (r->status != status)
-		fail_msg("%s %s, %s: %d instead of %d: %s", method_name(route->method), route->path, why, r->status, status,
-		    buf_string(&r->out));
+		fail_msg("%s %s, %s: %d instead of %d: %s", method_name(route->method), route->path, why, r->status,
+		    status, buf_string(&r->out));
 }
 
 static void
@@ -115,11 +115,12 @@ without_a_token_every_route_but_public_ones_is_401(void **state)
 
 		if (route->scope == SCOPE_PUBLIC)
 			continue;
-		r = call_as(w, NULL, method_name(route->method), filled(w, route, any_id(w)), takes_json(route) ? "{}" : NULL);
+		r = call_as(w, NULL, method_name(route->method), filled(w, route, any_id(w)), takes_json(route) ? "{}" :
+		    NULL);
 		expect(route, r, 401, "no token");
 		assert_non_null(header(w, r, "WWW-Authenticate"));
-		expect(route, call_as(w, "forged.forged.forged", method_name(route->method), filled(w, route, any_id(w)), NULL), 401,
-		    "forged token");
+		expect(route, call_as(w, "forged.forged.forged", method_name(route->method),
+		    filled(w, route, any_id(w)), NULL), 401, "forged token");
 	}
 }
 
@@ -178,7 +179,8 @@ only_routes_that_say_so_decide_about_their_object_themselves(void **state)
 	for (i = 0; (route = api_route(i)) != NULL; i++)
 		if (strstr(route->path, "Id}") != NULL && object_of(route) == NULL)
 			fail_msg("%s names no object", route->path);
-		else if (route->flags & NO_OBJECT && (k == sizeof(known) / sizeof(known[0]) || strcmp(route->path, known[k++]) != 0))
+		else if (route->flags & NO_OBJECT && (k == sizeof(known) / sizeof(known[0]) ||
+		    strcmp(route->path, known[k++]) != 0))
 			fail_msg("%s is not known to decide by itself", route->path);
 }
 
@@ -229,7 +231,8 @@ without_a_role_an_object_is_403_and_a_stranger_sees_none_that_others_own(void **
 	while ((route = next_with_object(&i)) != NULL) {
 		struct made m = world_object(w, object_of(route));
 
-		expect(route, try_route(w, route, &m, nobody, NULL), object_of(route)->reach == REACH_OWNER ? 404 : 403, "no role");
+		expect(route, try_route(w, route, &m, nobody, NULL), object_of(route)->reach == REACH_OWNER ? 404 : 403,
+		    "no role");
 	}
 }
 
@@ -273,8 +276,8 @@ who_has_lost_the_role_is_refused_at_once(void **state)
 
 		if (object_of(route)->reach == REACH_OWNER)
 			continue;
-		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, 'Channel Owner', 1) "
-		    "ON DUPLICATE KEY UPDATE role = role", ARGS(ID(w->channel_id), ID(id)));
+		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, "
+		    "'Channel Owner', 1) ON DUPLICATE KEY UPDATE role = role", ARGS(ID(w->channel_id), ID(id)));
 		role_changed(w->db, w->tenant_id);
 		if (try_route(w, route, &m, member, "\"nothing\"")->status == 403)
 			fail_msg("%s: refused to a Channel Owner", route->path);
@@ -368,11 +371,11 @@ an_id_that_is_not_the_tenants_is_404(void **state)
 		if (strstr(route->path, "Id}") == NULL || route->scope == SCOPE_PUBLIC)
 			continue;
 		for (k = 0; k < sizeof(odd) / sizeof(odd[0]); k++)
-			expect(route, call(w, method_name(route->method), filled(w, route, odd[k]), takes_json(route) ? "{}" : NULL), 404,
-			    odd[k]);
+			expect(route, call(w, method_name(route->method), filled(w, route, odd[k]),
+			    takes_json(route) ? "{}" : NULL), 404, odd[k]);
 		if (!takes_json(route) || route->method == METHOD_PATCH || route->flags & OPTIONAL_BODY)
-			expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)), takes_json(route) ? "{}" : NULL), 404,
-			    "an id nobody has");
+			expect(route, call(w, method_name(route->method), filled(w, route, any_id(w)),
+			    takes_json(route) ? "{}" : NULL), 404, "an id nobody has");
 	}
 }
 
@@ -412,7 +415,8 @@ a_required_member_left_out_is_named(void **state)
 
 			if ((f->on & CREATE) != 0 && f->required) {
 				expect(route, r, 422, f->name);
-				assert_true(has_fault(r, arena_printf(w->mem, "/%s", record_json_name(route->in, f)), "required"));
+				assert_true(has_fault(r, arena_printf(w->mem, "/%s", record_json_name(route->in, f)),
+				    "required"));
 			}
 		}
 	}
@@ -451,9 +455,9 @@ a_string_one_too_long_is_named(void **state)
 static void
 bodies_that_are_not_strict_json_are_400(void **state)
 {
-	static const char *const bad[] = { "", "{", "{'a':1}", "{\"a\":NaN}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "[1,]", "{\"a\":01}",
-	    "{\"a\":\"\\ud800\"}", "{\"a\":\"\\u0000\"}", "\xef\xbb\xbf{}", "{\"a\":\"\xff\"}", "{\"a\":1e}", "{\"a\":Infinity}",
-	    "{\"a\":\"\n\"}", "{a:1}", "{\"a\":TRUE}", "/**/{}", "{\"a\":1,\"\\u0061\":2}" };
+	static const char *const bad[] = { "", "{", "{'a':1}", "{\"a\":NaN}", "{\"a\":1}x", "{\"a\":1,\"a\":2}", "[1,]",
+	    "{\"a\":01}", "{\"a\":\"\\ud800\"}", "{\"a\":\"\\u0000\"}", "\xef\xbb\xbf{}", "{\"a\":\"\xff\"}",
+	    "{\"a\":1e}", "{\"a\":Infinity}", "{\"a\":\"\n\"}", "{a:1}", "{\"a\":TRUE}", "/**/{}", "{\"a\":1,\"\\u0061\":2}" };
 	struct world *w = *state;
 	const struct route *route;
 	struct buf deep = BUF(w->mem);
@@ -513,8 +517,9 @@ every_path_answers_options_and_refuses_other_methods_with_allow(void **state)
 static void
 paths_that_are_not_plain_are_404(void **state)
 {
-	static const char *const bad[] = { "/", "//v2/media", "/v2//media", "/v2/media/", "/v2/./media", "/v2/x/../media", "/V2/media",
-	    "/v2/media%00", "/v2/%6dedia%2f", "/v2/media;a", "", "v2/media", "/v2/medi%", "/v2/media/%c0%ae", "/v2/nothing" };
+	static const char *const bad[] = { "/", "//v2/media", "/v2//media", "/v2/media/", "/v2/./media",
+	    "/v2/x/../media", "/V2/media", "/v2/media%00", "/v2/%6dedia%2f", "/v2/media;a", "", "v2/media", "/v2/medi%",
+	    "/v2/media/%c0%ae", "/v2/nothing" };
 	struct world *w = *state;
 	size_t i;
 
@@ -582,7 +587,8 @@ refusals_name_the_cause(void **state)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *at = strstr(cases[i].uri, "%s");
-		const char *uri = at == NULL ? cases[i].uri : arena_printf(w->mem, "%.*s%s%s", (int)(at - cases[i].uri), cases[i].uri, id, at + 2);
+		const char *uri = at == NULL ? cases[i].uri : arena_printf(w->mem, "%.*s%s%s", (int)(at - cases[i].uri),
+		    cases[i].uri, id, at + 2);
 		struct req *r = call(w, cases[i].method, uri, cases[i].body);
 
 		assert_int_equal(r->status, cases[i].status);
@@ -598,7 +604,8 @@ want_of_a_scope_and_of_a_token_are_challenged(void **state)
 	struct req *r = call_as(w, world_member(w, "ViewMetadata", "Viewer", NULL), "GET", "/v2/media", NULL);
 
 	assert_int_equal(r->status, 403);
-	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\", error=\"insufficient_scope\", scope=\"ViewChannel\"");
+	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\", "
+	    "error=\"insufficient_scope\", scope=\"ViewChannel\"");
 	r = call_as(w, NULL, "GET", "/v2/media", NULL);
 	assert_string_equal(header(w, r, "WWW-Authenticate"), "Bearer realm=\"kinothek\"");
 	r = call_as(w, "x", "GET", "/v2/media", NULL);
@@ -618,7 +625,8 @@ a_part_of_a_body_or_another_type_is_refused(void **state)
 			continue;
 		r = NEW(w->mem, struct req);
 		r->content_range = "bytes 0-1/2";
-		expect(route, call_req(w, r, w->token, method_name(route->method), filled(w, route, any_id(w)), NULL), 400, "Content-Range");
+		expect(route, call_req(w, r, w->token, method_name(route->method), filled(w, route, any_id(w)), NULL),
+		    400, "Content-Range");
 	}
 	r = NEW(w->mem, struct req);
 	r->content_type = "text/plain";
@@ -703,7 +711,8 @@ every_operation_has_a_name_of_its_own_in_programs(void **state)
 		for (k = 0; k < i; k++)
 			assert_string_not_equal(id, operation_id(w->mem, api_route(k)));
 		for (k = 0; k < sizeof(names) / sizeof(names[0]); k++) {
-			if (strcmp(names[k].method, method_name(route->method)) != 0 || strcmp(names[k].path, route->path) != 0)
+			if (strcmp(names[k].method, method_name(route->method)) != 0 || strcmp(names[k].path,
+			    route->path) != 0)
 				continue;
 			assert_string_equal(id, names[k].id);
 			found++;

@@ -49,9 +49,9 @@ make_conf(const char *socket, const char *name)
 	assert_non_null(f);
 	fputs("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n", f);
 	fclose(f);
-	conf = conf_parse(arena_printf(ground.mem, "public_url = http://127.0.0.1:8080\ndata_dir = %s/data\nrun_dir = %s/run\n"
-	    "db.socket = %s\ndb.user = root\ndb.name = %s\nplay.key_file = %s\nhttp.require_https = no\nfree_space = 1048576\n",
-	    ground.dir, ground.dir, socket, name, key), "test", &fault);
+	conf = conf_parse(arena_printf(ground.mem, "public_url = http://127.0.0.1:8080\ndata_dir = %s/data\nrun_dir = "
+	    "%s/run\ndb.socket = %s\ndb.user = root\ndb.name = %s\nplay.key_file = %s\nhttp.require_https = "
+	    "no\nfree_space = 1048576\n", ground.dir, ground.dir, socket, name, key), "test", &fault);
 	if (conf == NULL)
 		fail_msg("%s", fault);
 	return conf;
@@ -122,13 +122,14 @@ make_client(struct world *w, const char *name, const char *scopes, bool super_ad
 	struct arg now = TIME(moment_now());
 
 	*id = uuid_new();
-	db_run(w->db, "INSERT INTO principals (id, tenant_id, kind, name, is_super_admin, created_at) VALUES (?, ?, 'client', ?, ?, ?)",
-	    ARGS(ID(*id), ID(w->tenant_id), STR(name), INT(super_admin), now));
-	db_run(w->db, "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-	    ARGS(ID(*id), ID(w->tenant_id), STR(secret_hash(w->mem, secret)), STR(scopes), now, now));
+	db_run(w->db, "INSERT INTO principals (id, tenant_id, kind, name, is_super_admin, created_at) VALUES (?, ?, "
+	    "'client', ?, ?, ?)", ARGS(ID(*id), ID(w->tenant_id), STR(name), INT(super_admin), now));
+	db_run(w->db, "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?)", ARGS(ID(*id), ID(w->tenant_id), STR(secret_hash(w->mem, secret)), STR(scopes), now,
+	    now));
 	if (role != NULL)
-		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, ?, ?)",
-		    ARGS(ID(w->channel_id), ID(*id), STR(role), now));
+		db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES "
+		    "(?, ?, ?, ?)", ARGS(ID(w->channel_id), ID(*id), STR(role), now));
 	w->secret = secret;
 	grant = token_grant(w->db, w->conf, w->mem, (struct asked){ w->shortcode, uuid_text(w->mem, *id), secret });
 	assert_int_equal(db_failure(w->db), DB_FINE);
@@ -145,13 +146,14 @@ make_tenant(struct world *w)
 	w->tenant_id = uuid_new();
 	w->channel_id = uuid_new();
 	w->shortcode = arena_printf(w->mem, "t%d", ++count);
-	db_run(w->db, "INSERT INTO tenants (id, shortcode, name, default_channel_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
-	    ARGS(ID(w->tenant_id), STR(w->shortcode), STR("Tenant"), ID(w->channel_id), now, now));
-	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'Default', ?, ?)",
-	    ARGS(ID(w->channel_id), ID(w->tenant_id), now, now));
+	db_run(w->db, "INSERT INTO tenants (id, shortcode, name, default_channel_id, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?)", ARGS(ID(w->tenant_id), STR(w->shortcode), STR("Tenant"), ID(w->channel_id), now,
+	    now));
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, "
+	    "'Default', ?, ?)", ARGS(ID(w->channel_id), ID(w->tenant_id), now, now));
 	db_run(w->db, "INSERT INTO tenant_usage (tenant_id) VALUES (?)", ARGS(ID(w->tenant_id)));
-	w->token = make_client(w, "Admin", "ViewChannel ViewMetadata CreateContent ManageSharingOptions ManageChannel", true,
-	    "Channel Owner", &w->client_id);
+	w->token = make_client(w, "Admin", "ViewChannel ViewMetadata CreateContent ManageSharingOptions ManageChannel",
+	    true, "Channel Owner", &w->client_id);
 }
 
 int
@@ -218,7 +220,8 @@ note_route(struct world *w, const struct req *r)
 static void
 check_refusal(struct world *w, const struct req *r)
 {
-	const char *code = r->route == NULL || r->status < 400 || r->route->flags & OAUTH ? NULL : text(w, r, "data.code");
+	const char *code = r->route == NULL || r->status < 400 || r->route->flags & OAUTH ? NULL :
+	    text(w, r, "data.code");
 	int e;
 
 	if (code == NULL)
@@ -324,10 +327,10 @@ world_media(struct world *w, const char *type, const char *name)
 	struct uuid id = uuid_new();
 	struct arg now = TIME(moment_now());
 
-	db_run(w->db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, sha256, "
-	    "generation, created_by_id, created_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, 'ready', 'x.mp4', 'video/mp4', "
-	    "1000, ?, 'g1', ?, 'Admin', ?, ?)", ARGS(ID(id), ID(w->tenant_id), STR(type), STR(name),
-	    BYTES("0123456789abcdef0123456789abcdef", 32), ID(w->client_id), now, now));
+	db_run(w->db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, "
+	    "sha256, generation, created_by_id, created_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, 'ready', "
+	    "'x.mp4', 'video/mp4', 1000, ?, 'g1', ?, 'Admin', ?, ?)", ARGS(ID(id), ID(w->tenant_id), STR(type),
+	    STR(name), BYTES("0123456789abcdef0123456789abcdef", 32), ID(w->client_id), now, now));
 	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
 	    ARGS(ID(id), ID(w->channel_id), now));
 	db_run(w->db, "UPDATE media SET ingest_status = 'succeeded' WHERE id = ?", ARGS(ID(id)));
@@ -355,18 +358,19 @@ make_transcript(struct world *w, struct made *m)
 {
 	m->ids[0] = world_media(w, "video", "Cat");
 	m->ids[1] = uuid_new();
-	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, version, created_at, "
-	    "updated_at) VALUES (?, ?, 'en', 'human', 'none', 'ready', '[]', 7, 1, 1)", ARGS(ID(m->ids[1]), ID(m->ids[0])));
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "version, created_at, updated_at) VALUES (?, ?, 'en', 'human', 'none', 'ready', '[]', 7, 1, 1)",
+	    ARGS(ID(m->ids[1]), ID(m->ids[0])));
 }
 
 static void
 make_upload(struct world *w, struct made *m)
 {
 	m->ids[0] = uuid_new();
-	db_run(w->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, sha256, mime_type, "
-	    "media_type, expires_at, version, created_at, updated_at) VALUES (?, ?, ?, 'Admin', 'a.mp4', 'put', 'uploaded', ?, "
-	    "'video/mp4', 'video', ?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id),
-	    BYTES("0123456789abcdef0123456789abcdef", 32), INT(moment_now().ms + 3600000)));
+	db_run(w->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, "
+	    "sha256, mime_type, media_type, expires_at, version, created_at, updated_at) VALUES (?, ?, ?, 'Admin', "
+	    "'a.mp4', 'put', 'uploaded', ?, 'video/mp4', 'video', ?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id),
+	    ID(w->client_id), BYTES("0123456789abcdef0123456789abcdef", 32), INT(moment_now().ms + 3600000)));
 }
 
 /* Its version is made of fence and progress. */

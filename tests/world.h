@@ -38,17 +38,19 @@ int world_teardown(void **state);
 /* Another tenant beside the world's own. */
 struct world *world_other(struct world *);
 
-/* A principal of the tenant with a token of these scopes ("ViewChannel CreateContent"), and a role in the channel unless
- * that is NULL.  Returns the token. */
+/* A principal of the tenant with a token of these scopes ("ViewChannel CreateContent"), and a role in the channel
+ * unless that is NULL.  Returns the token. */
 const char *world_member(struct world *, const char *scopes, const char *role, struct uuid *id);
 
 /* One request through api_run(): routing, token, scope, decoding, transaction, rendering.  body may be NULL. */
 struct req *call(struct world *, const char *method, const char *uri, const char *body);
 struct req *call_as(struct world *, const char *token, const char *method, const char *uri, const char *body);
 /* Anything set in *r beforehand is kept. */
-struct req *call_req(struct world *, struct req *r, const char *token, const char *method, const char *uri, const char *body);
+struct req *call_req(struct world *, struct req *r, const char *token, const char *method, const char *uri,
+    const char *body);
 
-/* A member of the answer by path ("data.ingestJob.status", "data.0.id") as text; numbers and booleans too; NULL if absent or null. */
+/* A member of the answer by path ("data.ingestJob.status", "data.0.id") as text; numbers and booleans too; NULL if
+ * absent or null. */
 const char *text(struct world *, const struct req *, const char *path);
 /* The value of a header line that the answer adds, or NULL. */
 const char *header(struct world *, const struct req *, const char *name);
@@ -59,8 +61,9 @@ bool has_fault(const struct req *, const char *pointer, const char *code);
 int64_t number(struct world *, const char *from, const struct arg *);
 
 /*
- * The ids that a path with an object asks for, in its order, of objects that are really there.  Its owner is the world's SuperAdmin, and the version of the last one is 7.  Fails the test for an object that it
- * cannot make: add it to the table in world.c.
+ * The ids that a path with an object asks for, in its order, of objects that are really there.  Its owner is the
+ * world's SuperAdmin, and the version of the last one is 7.  Fails the test for an object that it cannot make: add it
+ * to the table in world.c.
  */
 struct made { struct uuid ids[4]; };
 struct made world_object(struct world *, const struct object *);

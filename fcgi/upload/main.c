@@ -170,8 +170,8 @@ put_cors(const struct call *c, struct buf *head)
 		return;
 	buf_printf(head, "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: X-Request-Id\r\n", origin);
 	if (strcmp(c->method, "OPTIONS") == 0)
-		buf_text(head, "Access-Control-Allow-Methods: PUT\r\nAccess-Control-Allow-Headers: Authorization, Content-Type\r\n"
-		    "Access-Control-Max-Age: 7200\r\n");
+		buf_text(head, "Access-Control-Allow-Methods: PUT\r\nAccess-Control-Allow-Headers: Authorization, "
+		    "Content-Type\r\nAccess-Control-Max-Age: 7200\r\n");
 }
 
 static void
@@ -179,7 +179,8 @@ put_success(const struct call *c, struct buf *out)
 {
 	const struct put *p = &c->put;
 
-	buf_printf(out, "{\"status\":\"success\",\"data\":{\"id\":\"%s\",\"status\":\"uploaded\",\"receivedBytes\":", c->id);
+	buf_printf(out, "{\"status\":\"success\",\"data\":{\"id\":\"%s\",\"status\":\"uploaded\",\"receivedBytes\":",
+	    c->id);
 	buf_int(out, p->received);
 	buf_text(out, ",\"mimeType\":");
 	buf_json(out, p->mime_type);

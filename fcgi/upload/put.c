@@ -27,7 +27,8 @@
 
 enum {
 	CHUNK = 32 * 1024,
-	WRITE_BACK = 8 << 20,	/* bytes after which the kernel is told to write, so that the sync at the end is short */
+	/* bytes after which the kernel is told to write, so that the sync at the end is short */
+	WRITE_BACK = 8 << 20,
 	TICK_MS = 2000,		/* between signs of life on the row */
 	MIN_RATE = 1024,	/* bytes per second */
 	TRIES = 20,		/* seconds to wait for a database that is away at the end */
@@ -128,7 +129,8 @@ check_row(struct transfer *t, const struct upload_row *row)
 	if (row == NULL && db_failure(p->db) != DB_FINE)
 		return stop_by_db(p);
 	if (row == NULL || !ticket_matches(p, row->ticket_hash))
-		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads answered it.");
+		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
+		    "answered it.");
 	if (strcmp(row->status, "waiting") != 0 && strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
 	if (row->expires_at.ms <= moment_now().ms)
@@ -244,10 +246,11 @@ open_file(struct transfer *t)
 	if (!make_file(t))
 		return stop_by_errno(p, "cannot make the file of an upload");
 	/*
-	 * Said now rather than after hours; a file system that cannot reserve room is checked as the bytes come.  No room for
-	 * what the quota does not count: any number of transfers could take all of it at once.
+	 * Said now rather than after hours; a file system that cannot reserve room is checked as the bytes come.  No
+	 * room for what the quota does not count: any number of transfers could take all of it at once.
 	 */
-	t->reserved = t->expected > 0 && t->left == INT64_MAX && fallocate(t->fd, FALLOC_FL_KEEP_SIZE, 0, t->expected) == 0;
+	t->reserved = t->expected > 0 && t->left == INT64_MAX && fallocate(t->fd, FALLOC_FL_KEEP_SIZE, 0,
+	    t->expected) == 0;
 	if (t->expected > 0 && t->left == INT64_MAX && !t->reserved && (errno == ENOSPC || errno == EDQUOT))
 		return stop(p, ERR_NO_SPACE, NULL);
 	return ERR_NONE;
@@ -291,8 +294,9 @@ check_pace(struct transfer *t)
 	if (p->window == 0 || t->waited < p->window || p->received == t->expected)
 		return ERR_NONE;
 	if (p->received - t->pace_from < t->waited * MIN_RATE / 1000)
-		return stop(p, ERR_INCOMPLETE_BODY, arena_printf(p->mem, "The body came too slowly: less than %d bytes per second. "
-		    "Send the file again to the same address.", MIN_RATE));
+		return stop(p, ERR_INCOMPLETE_BODY, arena_printf(p->mem,
+		    "The body came too slowly: less than %d bytes per second. Send the file again to the same address.",
+		    MIN_RATE));
 	t->waited = 0;
 	t->pace_from = p->received;
 	return ERR_NONE;
@@ -371,19 +375,20 @@ inspect(struct transfer *t)
 	if (t->sniff.reason == REASON_INTERNAL)
 		return stop_by_errno(p, "cannot read the file of an upload");
 	why = reason_info(t->sniff.reason);
-	buf_printf(&error, "{\"code\":\"%s\",\"detail\":\"The content of the file was refused.\",\"remedy\":", why->code);
+	buf_printf(&error, "{\"code\":\"%s\",\"detail\":\"The content of the file was refused.\",\"remedy\":",
+	    why->code);
 	buf_json(&error, why->remedy);
 	buf_text(&error, ",\"retryable\":false}");
-	n = db_run(p->db, "UPDATE uploads SET status = 'errored', error = ?, received_bytes = ?, version = version + 1, "
-	    "updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	n = db_run(p->db, "UPDATE uploads SET status = 'errored', error = ?, received_bytes = ?, version = version + "
+	    "1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(STR(buf_string(&error)), INT(p->received), ID(p->id), INT(t->attempt)));
 	if (n < 0)
 		return stop_by_db(p);
 	if (n == 0)
 		return stop_by_status(p, "uploading");
 	p->reason = t->sniff.reason;
-	return stop(p, p->reason == REASON_FORMAT_NOT_ALLOWED || p->reason == REASON_UNKNOWN_FORMAT ? ERR_UNSUPPORTED_TYPE :
-	    ERR_INVALID, why->remedy);
+	return stop(p, p->reason == REASON_FORMAT_NOT_ALLOWED ||
+	    p->reason == REASON_UNKNOWN_FORMAT ? ERR_UNSUPPORTED_TYPE : ERR_INVALID, why->remedy);
 }
 
 /* In a transaction that holds the row, so that no other PUT, cancel or expiry comes between the file and its row. */
@@ -403,10 +408,10 @@ place(struct transfer *t)
 	if (!t->placed && !store_put(p->mem, t->file, arena_printf(p->mem, "originals/%s", uuid_text(p->mem, p->id))))
 		return stop_by_errno(p, "cannot put a file into the store");
 	t->placed = true;
-	db_run(p->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, media_type = ?, "
-	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
-	    ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(t->sniff.mime_type), STR(t->sniff.type),
-	    INT(p->conf->upload_lifetime * 1000), ID(p->id)));
+	db_run(p->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, "
+	    "media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(t->sniff.mime_type),
+	    STR(t->sniff.type), INT(p->conf->upload_lifetime * 1000), ID(p->id)));
 	return ERR_NONE;
 }
 
@@ -449,8 +454,8 @@ give_back(struct transfer *t)
 	if (p->reason != REASON_NONE)
 		return;
 	db_forgive(p->db);
-	db_run(p->db, "UPDATE uploads SET status = 'waiting', received_bytes = 0, version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ? AND attempt = ? AND status = 'uploading'", ARGS(ID(p->id), INT(t->attempt)));
+	db_run(p->db, "UPDATE uploads SET status = 'waiting', received_bytes = 0, version = version + 1, updated_at = "
+	    SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'", ARGS(ID(p->id), INT(t->attempt)));
 	db_forgive(p->db);
 }
 
@@ -467,7 +472,8 @@ clean_up(struct transfer *t)
 	arena_free(t->tick_mem);
 }
 
-/* A connection that has idled may have died; the second try dials.  No tenant is asked for: the ticket stands for it. */
+/* A connection that has idled may have died; the second try dials.  No tenant is asked for: the ticket stands for
+ * it. */
 static struct upload_row *
 find(struct put *p)
 {

@@ -17,7 +17,8 @@ struct put {
 	struct uuid id;			/* of the upload */
 	const char *ticket;		/* as in input.url; NULL when there was none */
 	int64_t length;			/* of the body; -1: not known before its end */
-	int64_t window;			/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
+	/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
+	int64_t window;
 	int (*read)(void *user, char *bytes, int n);	/* at least one byte, soon after it has come; 0 at the end */
 	bool (*whole)(void *user);	/* was that end the end of the body, or of the connection? */
 	void *user;
@@ -32,8 +33,8 @@ struct put {
 
 /*
  * Checks ticket and state, takes the bytes into a file of their own, looks at what they are, and puts them where the
- * original of the asset lies.  Each PUT of an upload has a number that grows, and only the latest one may finish: a client
- * whose connection broke need not wait until this end has noticed.  Returns p->error.
+ * original of the asset lies.  Each PUT of an upload has a number that grows, and only the latest one may finish: a
+ * client whose connection broke need not wait until this end has noticed.  Returns p->error.
  */
 enum error put_run(struct put *p);
 

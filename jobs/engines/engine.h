@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A speech engine: one file, one `const struct engine engine_<name>`, one line in ENGINES.  The setting
- * engine.transcribe chooses.  An engine listens to samples and gives segments; what is done with them is not its affair.
+ * engine.transcribe chooses.  An engine listens to samples and gives segments; what is done with them is not its
+ * affair.
  */
 #ifndef JOBS_ENGINES_ENGINE_H
 #define JOBS_ENGINES_ENGINE_H
@@ -42,7 +43,8 @@ struct engine {
 	bool confidences;		/* each word has one, so that guesses can be told from speech */
 	/* Can it write down this language? */
 	bool (*knows)(const char *language);
-	/* Blocks until all is heard.  Looks for voices by vad_find() first: what nobody says is never decoded or sent. */
+	/* Blocks until all is heard.  Looks for voices by vad_find() first: what nobody says is never decoded or
+	 * sent. */
 	enum outcome (*run)(struct hearing *);
 };
 

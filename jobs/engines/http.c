@@ -168,7 +168,8 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 	    .max_size = ANSWER_MAX, .alive = alive, .user = s };
 
 	if (!translate)
-		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch, s->hearing->language) };
+		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch,
+		    s->hearing->language) };
 	if (s->translate_field) {
 		*p++ = (struct web_part){ .name = "translate", .text = "true" };
 		*p++ = (struct web_part){ .name = "language", .text = "auto" };
@@ -201,7 +202,8 @@ ask_patiently(struct session *s, struct span chunk, struct web_answer *a)
 	file = wav(s, chunk, &n);
 	for (try = 1; file != NULL; try++) {
 		ask(s, file, n, a);
-		reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) : NULL;
+		reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) :
+		    NULL;
 		if (reply != NULL && (reply->text != NULL || reply->segments.n > 0))
 			return reply;
 		if (try == TRIES || !may_pass(a))
@@ -218,13 +220,16 @@ explain(struct session *s, const struct web_answer *a)
 	struct hearing *h = s->hearing;
 
 	if (a->end == WEB_ANSWERED && a->status == 200)
-		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server answered something that is no transcript.");
+		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server answered something that is no "
+		    "transcript.");
 	if (a->end == WEB_ANSWERED && may_pass(a))
-		return engine_fail(h, REASON_ENGINE_UNAVAILABLE, "The transcription server is busy or broken (status %d).",
-		    a->status);
+		return engine_fail(h, REASON_ENGINE_UNAVAILABLE, "The transcription server is busy or broken (status "
+		    "%d).", a->status);
 	if (a->end == WEB_ANSWERED)
-		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server refused the request (status %d).", a->status);
-	return engine_fail(h, may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s", web_sentence(a->end));
+		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server refused the request (status "
+		    "%d).", a->status);
+	return engine_fail(h, may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s",
+	    web_sentence(a->end));
 }
 
 /* Heard words that fall into the passage, with times in the chunk; those without sensible times are left out. */
@@ -264,7 +269,8 @@ anybody_speaks(const struct session *s, int64_t start, int64_t end)
 static void
 pass_on(struct session *s, const struct passage *p, const struct list *top, struct span chunk)
 {
-	struct segment out = { { chunk.start + p->start.ms, true }, { chunk.start + p->end.ms, true }, p->text, { NULL, 0 } };
+	struct segment out = { { chunk.start + p->start.ms, true }, { chunk.start + p->end.ms, true }, p->text,
+	    { NULL, 0 } };
 	struct list heard = words_within(s->scratch, p->words.n > 0 ? &p->words : top, p->start, p->end);
 	struct word *w;
 	size_t i;
@@ -297,7 +303,8 @@ take_reply(struct session *s, const struct reply *r, struct span chunk)
 		if (p[i].text == NULL)
 			continue;
 		p[i].start.ms = p[i].start.set && p[i].start.ms >= at && p[i].start.ms <= length ? p[i].start.ms : at;
-		p[i].end.ms = p[i].end.set && p[i].end.ms >= p[i].start.ms && p[i].end.ms <= length ? p[i].end.ms : length;
+		p[i].end.ms = p[i].end.set && p[i].end.ms >= p[i].start.ms && p[i].end.ms <= length ? p[i].end.ms :
+		    length;
 		p[i].start.set = p[i].end.set = true;
 		at = p[i].end.ms;
 		pass_on(s, &p[i], &r->words, chunk);
@@ -331,7 +338,8 @@ hear_all(struct session *s)
 			take_reply(s, reply, chunk);
 			i = next;
 		} else if (a.end == WEB_ANSWERED && a.status == 400 && !s->plain) {
-			s->plain = true;	/* some models refuse verbose_json; nothing else deserves a second try */
+			/* some models refuse verbose_json; nothing else deserves a second try */
+			s->plain = true;
 		} else {
 			return explain(s, &a);
 		}

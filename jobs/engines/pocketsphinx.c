@@ -42,8 +42,8 @@ segment_is_sound(const struct segment *s, int64_t length)
 	if (s->text == NULL || s->words.n == 0 || !s->start.set || !s->end.set || s->end.ms > length)
 		return false;
 	for (i = 0; i < s->words.n; i++)
-		if (w[i].text == NULL || w[i].text[0] == '\0' || w[i].start.ms > w[i].end.ms || w[i].end.ms > length + 1000 ||
-		    !(w[i].confidence >= 0 && w[i].confidence <= 1))
+		if (w[i].text == NULL || w[i].text[0] == '\0' || w[i].start.ms > w[i].end.ms || w[i].end.ms > length +
+		    1000 || !(w[i].confidence >= 0 && w[i].confidence <= 1))
 			return false;
 	return true;
 }
@@ -115,7 +115,8 @@ pocketsphinx_run(struct hearing *h)
 	struct listener l = { h, arena_new(SCRATCH), BUF(h->mem), false };
 	int seconds = (int)(h->length / 1000) * CPU_FACTOR + 120;
 	struct jail jail = { .argv = argv, .read = read, .in = h->pcm, .memory = memory_limit, .cpu_seconds = seconds,
-	    .wall_seconds = seconds * 4, .idle_seconds = IDLE_SECONDS, .on_out = take_bytes, .user = &l, .threads_only = true };
+	    .wall_seconds = seconds * 4, .idle_seconds = IDLE_SECONDS, .on_out = take_bytes, .user = &l,
+	    .threads_only = true };
 	struct jail_result r;
 	bool fine;
 

@@ -75,7 +75,8 @@ add_words(struct arena *mem, struct buf *out, ps_decoder_t *ps, struct span span
 		buf_char(&words, ',');
 		add_seconds(&words, "end", span.start + (to + 1) * 1000 / rate);
 		/* 0 would read as "none given". */
-		buf_printf(&words, ",\"confidence\":%.3f}", confidence < 0.001 ? 0.001 : confidence > 1 ? 1 : confidence);
+		buf_printf(&words, ",\"confidence\":%.3f}", confidence < 0.001 ? 0.001 : confidence > 1 ? 1 :
+		    confidence);
 	}
 	if (text.len == 0)
 		return;

@@ -24,8 +24,8 @@ add_channel(struct world *w, const char *name, const char *visibility)
 {
 	struct uuid id = uuid_new();
 
-	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES (?, ?, ?, ?, 1, 1)",
-	    ARGS(ID(id), ID(w->tenant_id), STR(name), STR(visibility)));
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, 1, 1)", ARGS(ID(id), ID(w->tenant_id), STR(name), STR(visibility)));
 	role_changed(w->db, w->tenant_id);
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	return id;
@@ -34,7 +34,8 @@ add_channel(struct world *w, const char *name, const char *visibility)
 static void
 put_into(struct world *w, struct uuid media, struct uuid channel)
 {
-	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, 1)", ARGS(ID(media), ID(channel)));
+	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, 1)",
+	    ARGS(ID(media), ID(channel)));
 	asset_summarise(w->db, media, SUM_CHANNELS);
 }
 
@@ -81,7 +82,8 @@ a_new_name_of_a_channel_is_one_row_and_shows_at_once(void **state)
 	role_changed(w->db, w->tenant_id);
 	assert_int_equal(call_req(w, r, viewer, "GET", uri, NULL)->status, 200);
 	assert_string_equal(text(w, r, "data.channels.0.name"), "Lectures");
-	assert_string_equal(text(w, call_as(w, viewer, "GET", "/v2/media", NULL), "data.0.channels.0.name"), "Lectures");
+	assert_string_equal(text(w, call_as(w, viewer, "GET", "/v2/media", NULL), "data.0.channels.0.name"),
+	    "Lectures");
 }
 
 static void
@@ -140,14 +142,14 @@ callers_of_very_many_channels_are_judged_alike(void **state)
 		int k;
 
 		for (k = 0; k < 41; k++)
-			buf_printf(&b, "%s(UNHEX('%04x%028x'), UNHEX('%s'), 'C', 'private', 1, 1)", k > 0 ? ", " : "", k + i, 0,
-			    hex_encode(w->mem, w->tenant_id.b, 16));
-		db_script(w->db, arena_printf(w->mem, "INSERT IGNORE INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES %s",
-		    buf_string(&b)));
+			buf_printf(&b, "%s(UNHEX('%04x%028x'), UNHEX('%s'), 'C', 'private', 1, 1)", k > 0 ? ", " : "",
+			    k + i, 0, hex_encode(w->mem, w->tenant_id.b, 16));
+		db_script(w->db, arena_printf(w->mem, "INSERT IGNORE INTO channels (id, tenant_id, name, visibility, "
+		    "created_at, updated_at) VALUES %s", buf_string(&b)));
 	}
 	last = add_channel(w, "Last", "private");
-	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) SELECT id, ?, 'Viewer', 1 FROM channels "
-	    "WHERE tenant_id = ? AND id <> ?", ARGS(ID(who), ID(w->tenant_id), ID(w->channel_id)));
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) SELECT id, ?, 'Viewer', 1 "
+	    "FROM channels WHERE tenant_id = ? AND id <> ?", ARGS(ID(who), ID(w->tenant_id), ID(w->channel_id)));
 	db_run(w->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(media)));
 	put_into(w, media, last);
 	role_changed(w->db, w->tenant_id);

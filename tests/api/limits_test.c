@@ -79,8 +79,8 @@ who_waits_for_a_row_tries_again_but_not_for_long(void **state)
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat");
 	const char *uri = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id));
-	const char *change = arena_printf(w->mem, "START TRANSACTION; UPDATE media SET name = 'Dog' WHERE id = UNHEX('%s')",
-	    hex_encode(w->mem, id.b, sizeof(id.b)));
+	const char *change = arena_printf(w->mem, "START TRANSACTION; UPDATE media SET name = 'Dog' WHERE id = "
+	    "UNHEX('%s')", hex_encode(w->mem, id.b, sizeof(id.b)));
 	int64_t began;
 	struct req *r;
 

@@ -12,12 +12,14 @@ fill(struct world *w, int n)
 	struct db *db = db_open(w->conf, DB_ADMIN);
 
 	db_use(db, w->mem);
-	db_run(db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, sha256, duration, "
-	    "created_at, updated_at) SELECT UNHEX(CONCAT('018cc251', LPAD(HEX(s.seq), 8, '0'), SUBSTR(MD5(CONCAT(HEX(?), s.seq)), 1, 16))), "
-	    "?, 'video', CONCAT('Clip ', LPAD(s.seq, 6, '0')), 'ready', 'clip.mp4', 'video/mp4', 1000 + s.seq * 7919 % 10000, "
-	    "UNHEX(SHA2(s.seq, 256)), IF(s.seq % 10 = 0, NULL, s.seq * 6007 % 9000), s.seq * 4001 % 5000, s.seq * 3001 % 7000 "
-	    "FROM seq_1_to_20000 s WHERE s.seq <= ?", ARGS(ID(w->tenant_id), ID(w->tenant_id), INT(n)));
-	db_run(db, "UPDATE tenant_usage SET media_count = media_count + ? WHERE tenant_id = ?", ARGS(INT(n), ID(w->tenant_id)));
+	db_run(db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, "
+	    "sha256, duration, created_at, updated_at) SELECT UNHEX(CONCAT('018cc251', LPAD(HEX(s.seq), 8, '0'), "
+	    "SUBSTR(MD5(CONCAT(HEX(?), s.seq)), 1, 16))), ?, 'video', CONCAT('Clip ', LPAD(s.seq, 6, '0')), 'ready', "
+	    "'clip.mp4', 'video/mp4', 1000 + s.seq * 7919 % 10000, UNHEX(SHA2(s.seq, 256)), IF(s.seq % 10 = 0, NULL, "
+	    "s.seq * 6007 % 9000), s.seq * 4001 % 5000, s.seq * 3001 % 7000 FROM seq_1_to_20000 s WHERE s.seq <= ?",
+	    ARGS(ID(w->tenant_id), ID(w->tenant_id), INT(n)));
+	db_run(db, "UPDATE tenant_usage SET media_count = media_count + ? WHERE tenant_id = ?",
+	    ARGS(INT(n), ID(w->tenant_id)));
 	assert_int_equal(db_failure(db), DB_FINE);
 	db_close(db);
 }
@@ -42,8 +44,8 @@ edges(struct world *w, const char *uri, int first, int prev, int next, int last)
 {
 	struct req *r = call(w, "GET", uri, NULL);
 
-	if (r->status != 200 || linked(w, r, "first") != first || linked(w, r, "prev") != prev || linked(w, r, "next") != next ||
-	    linked(w, r, "last") != last)
+	if (r->status != 200 || linked(w, r, "first") != first || linked(w, r, "prev") != prev ||
+	    linked(w, r, "next") != next || linked(w, r, "last") != last)
 		fail_msg("%s: %d %s", uri, r->status, header(w, r, "Link"));
 }
 
@@ -72,8 +74,9 @@ links_are_right_at_the_edges(void **state)
 static void
 next_links_lead_through_every_asset_once(void **state)
 {
-	static const char *const sorts[] = { "", "&sort=name", "&sort=name:desc", "&sort=duration", "&sort=duration:desc",
-	    "&sort=fileSize", "&sort=createdAt:desc", "&sort=updatedAt", "&sort=duration:desc&filter=type=video" };
+	static const char *const sorts[] = { "", "&sort=name", "&sort=name:desc", "&sort=duration",
+	    "&sort=duration:desc", "&sort=fileSize", "&sort=createdAt:desc", "&sort=updatedAt",
+	    "&sort=duration:desc&filter=type=video" };
 	struct world *w = *state;
 	size_t i;
 
@@ -132,7 +135,8 @@ totals_are_exact_to_ten_thousand(void **state)
 	counted(w, "/v2/media?filter=type=video", "10000", "true", -1, 999);
 	world_media(w, "video", "One more");
 	counted(w, "/v2/media?filter=type=video&perpage=50", "10000", "false", -1, -1);
-	counted(w, "/v2/media?filter=type=video&perpage=50&page=200", "10000", "false", 199, -1);	/* has one asset */
+	/* has one asset */
+	counted(w, "/v2/media?filter=type=video&perpage=50&page=200", "10000", "false", 199, -1);
 	counted(w, "/v2/media?filter=type=video&perpage=50&page=300", "10000", "false", 199, -1);	/* has none */
 	counted(w, "/v2/media?perpage=50", "10001", "true", -1, 200);	/* from the usage row */
 }
@@ -141,9 +145,9 @@ totals_are_exact_to_ten_thousand(void **state)
 static int64_t
 looked_at(struct world *w, const char *uri)
 {
-	static const char sql[] = "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status WHERE variable_name IN "
-	    "('HANDLER_READ_KEY', 'HANDLER_READ_NEXT', 'HANDLER_READ_PREV', 'HANDLER_READ_FIRST', 'HANDLER_READ_RND', "
-	    "'HANDLER_READ_RND_NEXT', 'HANDLER_ICP_ATTEMPTS')";
+	static const char sql[] = "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status "
+	    "WHERE variable_name IN ('HANDLER_READ_KEY', 'HANDLER_READ_NEXT', 'HANDLER_READ_PREV', "
+	    "'HANDLER_READ_FIRST', 'HANDLER_READ_RND', 'HANDLER_READ_RND_NEXT', 'HANDLER_ICP_ATTEMPTS')";
 	int64_t before = db_number(w->db, sql, NO_ARGS, 0), own = db_number(w->db, sql, NO_ARGS, 0) - before;
 
 	before = db_number(w->db, sql, NO_ARGS, 0);
@@ -154,8 +158,8 @@ looked_at(struct world *w, const char *uri)
 static void
 a_sorted_page_costs_the_same_at_any_depth(void **state)
 {
-	static const char *const sorts[] = { "name", "name:desc", "duration", "duration:desc", "fileSize", "fileSize:desc",
-	    "createdAt", "createdAt:desc", "updatedAt", "updatedAt:desc" };
+	static const char *const sorts[] = { "name", "name:desc", "duration", "duration:desc", "fileSize",
+	    "fileSize:desc", "createdAt", "createdAt:desc", "updatedAt", "updatedAt:desc" };
 	struct world *w = *state;
 	size_t i, k;
 
@@ -169,7 +173,8 @@ a_sorted_page_costs_the_same_at_any_depth(void **state)
 		for (k = 0; k < 2; k++) {
 			next = strstr(header(w, r, "Link"), "&after=");
 			assert_non_null(next);
-			at = arena_printf(w->mem, "/v2/media?perpage=50&sort=%s%.*s", sorts[i], (int)strcspn(next, ">"), next);
+			at = arena_printf(w->mem, "/v2/media?perpage=50&sort=%s%.*s", sorts[i], (int)strcspn(next, ">"),
+			    next);
 			if (looked_at(w, at) > 300)
 				fail_msg("%s: %lld", at, (long long)looked_at(w, at));
 			r = call(w, "GET", arena_printf(w->mem, "/v2/media?perpage=50&sort=%s&page=%d", sorts[i],
@@ -181,8 +186,9 @@ a_sorted_page_costs_the_same_at_any_depth(void **state)
 static void
 a_filter_that_few_fit_looks_at_few(void **state)
 {
-	static const char *const filters[] = { "type=image", "status=failed", "languageCode=de", "duration>=9000", "fileSize<=10",
-	    "createdAt<=1970-01-01T00:00:00Z", "tags=nope", "name=none", "type=image&sort=name", "tags=nope&sort=duration:desc" };
+	static const char *const filters[] = { "type=image", "status=failed", "languageCode=de", "duration>=9000",
+	    "fileSize<=10", "createdAt<=1970-01-01T00:00:00Z", "tags=nope", "name=none", "type=image&sort=name",
+	    "tags=nope&sort=duration:desc" };
 	struct world *w = *state;
 	size_t i;
 
@@ -190,7 +196,8 @@ a_filter_that_few_fit_looks_at_few(void **state)
 	db_script(w->db, "ANALYZE TABLE media");
 	for (i = 0; i < sizeof(filters) / sizeof(filters[0]); i++)
 		if (looked_at(w, arena_printf(w->mem, "/v2/media?filter=%s", filters[i])) > 300)
-			fail_msg("%s: %lld", filters[i], (long long)looked_at(w, arena_printf(w->mem, "/v2/media?filter=%s", filters[i])));
+			fail_msg("%s: %lld", filters[i], (long long)looked_at(w, arena_printf(w->mem,
+			    "/v2/media?filter=%s", filters[i])));
 }
 
 static void
@@ -209,12 +216,14 @@ static void
 a_filter_has_eight_conditions_and_two_subqueries_at_most(void **state)
 {
 	struct world *w = *state;
-	const char *channel = arena_printf(w->mem, "filter=tags=a%%2btags!=b%%2bchannelId=%s", uuid_text(w->mem, w->channel_id));
+	const char *channel = arena_printf(w->mem, "filter=tags=a%%2btags!=b%%2bchannelId=%s",
+	    uuid_text(w->mem, w->channel_id));
 
 	assert_int_equal(call(w, "GET", "/v2/media?filter=" EIGHT, NULL)->status, 200);
 	refused(w, "filter=" EIGHT "%2bname~a", "filter", "at most 8 conditions");
 	assert_int_equal(call(w, "GET", "/v2/media?filter=tags=a%2btags!=b", NULL)->status, 200);
-	assert_int_equal(call(w, "GET", "/v2/media?filter=tags=a%2btags!=b%2bstatus=ready%2bstatus!=failed", NULL)->status, 200);
+	assert_int_equal(call(w, "GET", "/v2/media?filter=tags=a%2btags!=b%2bstatus=ready%2bstatus!=failed",
+	    NULL)->status, 200);
 	refused(w, "filter=tags=a%2btags!=b%2btags!=c", "filter", "at most 2 conditions on tags, channelId");
 	refused(w, channel, "filter", "at most 2 conditions on tags, channelId");
 }
@@ -260,9 +269,9 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 static bool
 has_index(struct world *w, const char *table, const char *columns, const char *name)
 {
-	return db_number(w->db, "SELECT COUNT(*) FROM (SELECT index_name, GROUP_CONCAT(column_name ORDER BY seq_in_index) c FROM "
-	    "information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? GROUP BY index_name) i WHERE "
-	    "CONCAT(i.c, ',') LIKE CONCAT(?, ',%') AND (? IS NULL OR i.index_name = ?)",
+	return db_number(w->db, "SELECT COUNT(*) FROM (SELECT index_name, GROUP_CONCAT(column_name ORDER BY "
+	    "seq_in_index) c FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? "
+	    "GROUP BY index_name) i WHERE CONCAT(i.c, ',') LIKE CONCAT(?, ',%') AND (? IS NULL OR i.index_name = ?)",
 	    ARGS(STR(table), STR(columns), STR(name), STR(name)), 0) > 0;
 }
 
@@ -271,7 +280,8 @@ check_field(struct world *w, size_t list, const struct field *f)
 {
 	const char *with = arena_printf(w->mem, "%s,%s", lists[list].common, f->name);
 
-	if (f->on & SORT && f->sql == NULL && !has_index(w, lists[list].table, arena_printf(w->mem, "%s,id", with), f->key))
+	if (f->on & SORT && f->sql == NULL && !has_index(w, lists[list].table, arena_printf(w->mem, "%s,id", with),
+	    f->key))
 		fail_msg("%s has no index (%s,id), or another name: it cannot be sorted by", lists[list].table, with);
 	if (f->on & FILTER && f->sql == NULL && f->where == NULL && !has_index(w, lists[list].table, with, NULL))
 		fail_msg("%s has no index (%s): it cannot be filtered by", lists[list].table, with);

@@ -87,7 +87,8 @@ patch_takes_names_tags_and_channels_and_tells_the_event(void **state)
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat");
 	struct req *r = call(w, "PATCH", path_of(w, id, ""),
-	    "{\"name\":\"Katze \\u00e4\",\"description\":null,\"languageCode\":\"de-CH\",\"tags\":[\"b\",\"A\",\"a\"]}");
+	    "{\"name\":\"Katze "
+	    "\\u00e4\",\"description\":null,\"languageCode\":\"de-CH\",\"tags\":[\"b\",\"A\",\"a\"]}");
 
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "data.name"), "Katze \xc3\xa4");
@@ -95,7 +96,8 @@ patch_takes_names_tags_and_channels_and_tells_the_event(void **state)
 	assert_string_equal(text(w, r, "data.tags"), "[ \"A\", \"b\" ]");
 	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'media.updated'", ARGS(ID(id))), 1);
 	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"channelIds\":[]}")->status, 422);
-	r = call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"Changed\",\"channelIds\":[\"019aa000-0000-7000-8000-000000000000\"]}");
+	r = call(w, "PATCH", path_of(w, id, ""),
+	    "{\"name\":\"Changed\",\"channelIds\":[\"019aa000-0000-7000-8000-000000000000\"]}");
 	assert_int_equal(r->status, 422);
 	assert_true(has_fault(r, "/channelIds/0", "not_found"));
 	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.name"), "Katze \xc3\xa4");
@@ -144,8 +146,10 @@ deleting_is_soft_then_conflict_then_recoverable(void **state)
 	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "0");
 	r = call(w, "GET", "/v2/media?filter=status=softDeleted", NULL);
 	assert_string_equal(text(w, r, "data.0.status"), "softDeleted");
-	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=Status=softDeleted", NULL), "data.0.status"), "softDeleted");
-	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=name=status=softDeleted", NULL), "pagination.total"), "0");
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=Status=softDeleted", NULL), "data.0.status"),
+	    "softDeleted");
+	assert_string_equal(text(w, call(w, "GET", "/v2/media?filter=name=status=softDeleted", NULL),
+	    "pagination.total"), "0");
 	assert_string_equal(text(w, call(w, "GET", path_of(w, id, ""), NULL), "data.status"), "softDeleted");
 	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, 404);
 	r = call(w, "PUT", path_of(w, id, "/recover"), NULL);
@@ -165,10 +169,11 @@ deleting_for_good_takes_the_rows_and_asks_for_the_files(void **state)
 	assert_int_equal(call(w, "DELETE", path_of(w, id, "?permanent=true"), NULL)->status, 200);
 	assert_int_equal(call(w, "GET", path_of(w, id, ""), NULL)->status, 404);
 	assert_int_equal(number(w, "FROM media_channels WHERE media_id = ?", ARGS(ID(id))), 0);
-	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND tenant_id = ? AND args LIKE ?", ARGS(ID(w->tenant_id),
-	    STR(arena_printf(w->mem, "%%originals/%s%%", uuid_text(w->mem, id))))), 1);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND tenant_id = ? AND args LIKE ?",
+	    ARGS(ID(w->tenant_id), STR(arena_printf(w->mem, "%%originals/%s%%", uuid_text(w->mem, id))))), 1);
 	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "pagination.total"), "0");
-	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND data LIKE '%\"permanent\":true%'", ARGS(ID(id))), 1);
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND data LIKE '%\"permanent\":true%'", ARGS(ID(id))),
+	    1);
 }
 
 static void
@@ -199,13 +204,15 @@ roles_in_a_channel_decide_what_a_member_may_do(void **state)
 		const char *token = world_member(w, "ViewChannel ViewMetadata CreateContent", cases[i].role, NULL);
 
 		assert_int_equal(call_as(w, token, "GET", path_of(w, id, ""), NULL)->status, cases[i].get);
-		assert_int_equal(call_as(w, token, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status, cases[i].patch);
+		assert_int_equal(call_as(w, token, "PATCH", path_of(w, id, ""), "{\"name\":\"x\"}")->status,
+		    cases[i].patch);
 		assert_string_equal(text(w, call_as(w, token, "GET", "/v2/media", NULL), "pagination.total"),
 		    cases[i].get == 200 ? "1" : "0");
 	}
 	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
 	role_changed(w->db, w->tenant_id);
-	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""), NULL)->status, 200);
+	assert_int_equal(call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", path_of(w, id, ""),
+	    NULL)->status, 200);
 }
 
 /* Changes the name on a connection of its own. */
@@ -219,7 +226,8 @@ patch_aside(struct world *w, const char *uri, const char *etag)
 		return pid;
 	db_abandon(w->db);
 	r->if_match = etag;
-	_exit(call_req(w, r, w->token, "PATCH", uri, "{\"name\":\"Lion\"}")->status == 200 ? 1 : r->status == 412 ? 2 : 0);
+	_exit(call_req(w, r, w->token, "PATCH", uri, "{\"name\":\"Lion\"}")->status == 200 ? 1 : r->status == 412 ? 2 :
+	    0);
 }
 
 static void
@@ -274,8 +282,9 @@ channel_beside(struct world *w)
 {
 	struct uuid id = uuid_new();
 
-	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) SELECT ?, tenant_id, 'Beside', "
-	    "'private', created_at, updated_at FROM channels WHERE id = ?", ARGS(ID(id), ID(w->channel_id)));
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) SELECT ?, "
+	    "tenant_id, 'Beside', 'private', created_at, updated_at FROM channels WHERE id = ?",
+	    ARGS(ID(id), ID(w->channel_id)));
 	role_changed(w->db, w->tenant_id);
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	return id;
@@ -286,7 +295,8 @@ an_asset_is_taken_out_only_of_channels_that_one_may_put_into(void **state)
 {
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat"), beside = channel_beside(w);
-	const char *uri = path_of(w, id, ""), *member = world_member(w, "ViewChannel CreateContent", "Contributor", NULL);
+	const char *uri = path_of(w, id, ""), *member = world_member(w, "ViewChannel CreateContent", "Contributor",
+	    NULL);
 	const char *own = arena_printf(w->mem, "{\"channelIds\":[\"%s\"]}", uuid_text(w->mem, w->channel_id));
 	const char *both = arena_printf(w->mem, "{\"channelIds\":[\"%s\",\"%s\"]}", uuid_text(w->mem, w->channel_id),
 	    uuid_text(w->mem, beside));
@@ -343,7 +353,8 @@ an_asset_is_shown_in_the_context_of_its_own_channels_only(void **state)
 	struct uuid id = world_media(w, "video", "Cat");
 	const char *uri = path_of(w, id, "?channelId=");
 
-	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%s%s", uri, uuid_text(w->mem, w->channel_id)), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%s%s", uri, uuid_text(w->mem, w->channel_id)),
+	    NULL)->status, 200);
 	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%s%s", uri, uuid_text(w->mem, id)), NULL)->status, 404);
 	assert_int_equal(call(w, "GET", arena_printf(w->mem, "%sx", uri), NULL)->status, 422);
 }
@@ -353,8 +364,8 @@ labels_tell_accents_but_not_case_apart(void **state)
 {
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Cat");
-	const char *uri = path_of(w, id, ""), *hundred = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-	    "aaaaaaaaaaaaaa";
+	const char *uri = path_of(w, id, ""), *hundred =
+	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 	struct req *r;
 
 	assert_int_equal(call(w, "PATCH", uri, "{\"tags\":[\"Bar\",\"B\u00e4r\",\"bar\",\"B\u00c4R\"]}")->status, 200);
@@ -384,9 +395,11 @@ no_character_in_a_query_is_too_much_for_the_database(void **state)
 		assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/media?%s", queries[i]), NULL)->status, 422);
 	assert_int_equal(call(w, "GET", "/v2/media?filter=name=%C3%A4", NULL)->status, 200);
 	assert_int_equal(call(w, "GET", path_of(w, id, "/jobs?filter=kind=%C3%A4"), NULL)->status, 422);
-	cursor = arena_printf(w->mem, "/jobs?sort=kind&after=w6Q.%s", uuid_text(w->mem, id));	/* "\xc3\xa4" as a kind */
+	/* "\xc3\xa4" as a kind */
+	cursor = arena_printf(w->mem, "/jobs?sort=kind&after=w6Q.%s", uuid_text(w->mem, id));
 	assert_int_equal(call(w, "GET", path_of(w, id, cursor), NULL)->status, 422);
-	cursor = arena_printf(w->mem, "/v2/media?sort=name&after=_w.%s", uuid_text(w->mem, id));	/* "\xff" as a name */
+	/* "\xff" as a name */
+	cursor = arena_printf(w->mem, "/v2/media?sort=name&after=_w.%s", uuid_text(w->mem, id));
 	assert_int_equal(call(w, "GET", cursor, NULL)->status, 422);
 }
 
@@ -449,8 +462,8 @@ filters_join_by_plus_and_refuse_what_they_do_not_know(void **state)
 static void
 page_sizes_out_of_bounds_are_refused_not_clamped(void **state)
 {
-	static const char *const bad[] = { "perpage=51", "perpage=0", "page=-1", "page=x", "page=99999999999999999999", "perpage=",
-	    "sort=secret", "sort=name:sideways", "after=zzz", "nope=1", "page=1&page=2" };
+	static const char *const bad[] = { "perpage=51", "perpage=0", "page=-1", "page=x", "page=99999999999999999999",
+	    "perpage=", "sort=secret", "sort=name:sideways", "after=zzz", "nope=1", "page=1&page=2" };
 	struct world *w = *state;
 	size_t i;
 
@@ -482,8 +495,10 @@ the_player_opens_with_a_signed_token_or_in_an_open_channel(void **state)
 	const char *token = strstr(watch, "?t=");
 
 	assert_non_null(token);
-	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, arena_printf(w->mem, "/player%s", token)), NULL)->status, 200);
-	assert_int_equal(call_as(w, NULL, "GET", path_of(w, other, arena_printf(w->mem, "/player%s", token)), NULL)->status, 403);
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, arena_printf(w->mem, "/player%s", token)),
+	    NULL)->status, 200);
+	assert_int_equal(call_as(w, NULL, "GET", path_of(w, other, arena_printf(w->mem, "/player%s", token)),
+	    NULL)->status, 403);
 	assert_int_equal(call_as(w, NULL, "GET", path_of(w, id, "/player"), NULL)->status, 404);
 	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
 	role_changed(w->db, w->tenant_id);

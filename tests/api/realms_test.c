@@ -233,7 +233,8 @@ ask_from(struct world *w, const char *address, const char *form)
 	struct req *r = NEW(w->mem, struct req);
 
 	*r = (struct req){ .method_name = "POST", .uri = token_uri(w), .content_type = form_type, .body = form,
-		.body_size = strlen(form), .client = address, .https = true, .mem = w->mem, .db = w->db, .conf = w->conf };
+		.body_size = strlen(form), .client = address, .https = true, .mem = w->mem, .db = w->db,
+		.conf = w->conf };
 	api_run(r);
 	return r;
 }
@@ -273,7 +274,8 @@ a_token_has_the_scopes_that_were_asked_for_and_no_others(void **state)
 		{ "ViewChannel++ViewChannel", "ViewChannel" }, { "openid+email+profile", all }, { "email%20profile", all },
 		{ "openid+ViewMetadata", "ViewMetadata" }, { "", all }, { "+", all },
 	};
-	static const char *const bad[] = { "Everything", "viewchannel", "ViewChannel+Admin", "ViewChannel,ViewMetadata", "SuperAdmin" };
+	static const char *const bad[] = { "Everything", "viewchannel", "ViewChannel+Admin", "ViewChannel,ViewMetadata",
+	    "SuperAdmin" };
 	struct world *w = *state;
 	struct req *r;
 	size_t i;
@@ -292,8 +294,9 @@ a_token_has_the_scopes_that_were_asked_for_and_no_others(void **state)
 	assert_string_equal(text(w, ask_scope(w, "openid+email"), "scope"), "email");
 	assert_string_equal(text(w, ask_scope(w, "openid"), "scope"), "ViewChannel email");
 	/* Who has not proved to be the client learns nothing of its scopes. */
-	is_refused(w, ask(w, arena_printf(w->mem, "grant_type=client_credentials&client_id=%s&client_secret=x&scope=Everything",
-	    uuid_text(w->mem, w->client_id)), NULL), 401, "invalid_client");
+	is_refused(w, ask(w, arena_printf(w->mem,
+	    "grant_type=client_credentials&client_id=%s&client_secret=x&scope=Everything", uuid_text(w->mem,
+	    w->client_id)), NULL), 401, "invalid_client");
 }
 
 static void
@@ -308,7 +311,8 @@ what_the_dispatcher_refuses_has_the_shape_of_oauth_too(void **state)
 	r = NEW(w->mem, struct req);
 	r->content_type = form_type;
 	r->accept = "application/problem+json, application/json";
-	is_refused(w, call_req(w, r, NULL, "POST", token_uri(w), arena_printf(w->mem, "%20000s", "x")), 413, "invalid_request");
+	is_refused(w, call_req(w, r, NULL, "POST", token_uri(w), arena_printf(w->mem, "%20000s", "x")), 413,
+	    "invalid_request");
 }
 
 static void

@@ -35,7 +35,8 @@ told(struct world *w)
 	static const char exif[] = "\xff\xe1\0\x50" "Exif\0\0" "II*\0\x08\0\0\0\x02\0"
 	    "\x12\x01\x03\0\x01\0\0\0\x06\0\0\0" "\x25\x88\x04\0\x01\0\0\0\x26\0\0\0" "\0\0\0\0"
 	    "\x01\0" "\x1c\0\x07\0\x0c\0\0\0\x38\0\0\0" "\0\0\0\0" "SECRETPLACE\0" "\0\0\0\0";
-	struct picture p = made(w, "/usr/bin/convert -size 300x200 plasma:red-blue -set comment SECRETNAME -quality 90 jpeg:-");
+	struct picture p = made(w, "/usr/bin/convert -size 300x200 plasma:red-blue -set comment SECRETNAME -quality 90 "
+	    "jpeg:-");
 	char *bytes = arena_alloc(w->mem, p.n + 82);
 
 	_Static_assert(sizeof(exif) - 1 >= 82, "as long as it says");
@@ -90,7 +91,8 @@ holds(struct picture p, const char *what)
 static int64_t
 used(struct world *w)
 {
-	return db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(ID(w->tenant_id)), -1);
+	return db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(ID(w->tenant_id)),
+	    -1);
 }
 
 static int
@@ -145,11 +147,13 @@ nothing_but_the_picture_is_kept_and_it_stands_upright(void **state)
 	assert_string_equal(text(w, r, "data.height"), "300");
 	p = stored(w, id);
 	assert_false(holds(p, "SECRET") || holds(p, "Exif") || holds(p, "\xff\xfe"));
-	p = made(w, "/usr/bin/convert -size 30x20 xc:red -set Title SECRETNAME -set comment SECRETNAME -density 300 png:-");
+	p = made(w, "/usr/bin/convert -size 30x20 xc:red -set Title SECRETNAME -set comment SECRETNAME -density 300 "
+	    "png:-");
 	assert_true(holds(p, "tEXt"));
 	assert_int_equal(put(w, id, p)->status, 200);
 	p = stored(w, id);
-	assert_false(holds(p, "SECRET") || holds(p, "tEXt") || holds(p, "zTXt") || holds(p, "iTXt") || holds(p, "eXIf"));
+	assert_false(holds(p, "SECRET") || holds(p, "tEXt") || holds(p, "zTXt") || holds(p, "iTXt") ||
+	    holds(p, "eXIf"));
 }
 
 static void
@@ -205,7 +209,8 @@ what_does_not_decode_to_its_end_is_refused_and_leaves_nothing(void **state)
 	assert_int_equal(call(w, "DELETE", path_of(w, id), NULL)->status, 200);
 	expect_fault(w, id, (struct picture){ "<svg/>", 6 }, "format");
 	expect_fault(w, id, made(w, "/usr/bin/convert -size 20x20 xc:red gif:-"), "format");
-	expect_fault(w, id, (struct picture){ "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x40\0\0\0\x40\0\x08\x02\0\0\0\0\0\0\0", 33 }, "too_large");
+	expect_fault(w, id, (struct picture){ "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x40\0\0\0\x40\0\x08\x02\0\0\0\0\0\0\0",
+	    33 }, "too_large");
 	assert_int_equal(files(w, id), 1);		/* the one that was good, which a job purges */
 	assert_int_equal(used(w), 1000);
 }
@@ -238,7 +243,8 @@ a_thumbnail_counts_in_the_quota_as_long_as_it_is_there(void **state)
 	assert_int_equal(call(w, "DELETE", path_of(w, id), NULL)->status, 200);
 	assert_int_equal(used(w), 2000);
 
-	db_run(w->db, "UPDATE tenants SET storage_quota = ? WHERE id = ?", ARGS(INT(2000 + size - 1), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE tenants SET storage_quota = ? WHERE id = ?", ARGS(INT(2000 + size - 1),
+	    ID(w->tenant_id)));
 	assert_int_equal(put(w, id, large)->status, 507);
 	assert_int_equal(used(w), 2000);
 	assert_int_equal(files(w, id), 2);		/* the two before, which a job purges */
@@ -248,8 +254,8 @@ a_thumbnail_counts_in_the_quota_as_long_as_it_is_there(void **state)
 	/* A smaller one in its place always has room. */
 	db_run(w->db, "UPDATE tenants SET storage_quota = 10 WHERE id = ?", ARGS(ID(w->tenant_id)));
 	assert_int_equal(put(w, id, small)->status, 200);
-	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem, id)), NULL)->status,
-	    200);
+	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem, id)),
+	    NULL)->status, 200);
 	assert_int_equal(used(w), 1000);
 }
 

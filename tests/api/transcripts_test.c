@@ -21,7 +21,8 @@ add_transcript(struct world *w, struct uuid media, const char *language)
 	struct list list = { p, 2 };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = language, .source = "machine",
 	    .engine = "test 1", .status = "completed", .quality = "good", .confidence = 0.85,
-	    .paragraphs = { transcript_json(w->mem, &list) }, .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+	    .paragraphs = { transcript_json(w->mem, &list) }, .version = 1, .created_at = moment_now(),
+	    .updated_at = moment_now() };
 
 	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
 	return t.id;
@@ -139,12 +140,14 @@ static void
 transcripts_belong_to_their_asset_and_tenant(void **state)
 {
 	struct world *w = *state, *other = world_other(w);
-	struct uuid media = world_media(w, "video", "Talk"), second = world_media(w, "video", "Other"), id = add_transcript(w, media, "en");
+	struct uuid media = world_media(w, "video", "Talk"), second = world_media(w, "video", "Other"),
+	    id = add_transcript(w, media, "en");
 	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", NULL);
 	const char *stranger = world_member(w, "ViewChannel ViewMetadata", NULL, NULL);
 	const char *blind = world_member(w, "ViewChannel", "Viewer", NULL);
 	const char *paths[] = { path_of(w, media, ""), path_of(w, media, "/transcripts"),
-	    path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id))), download_path(w, media, id, "") };
+	    path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id))),
+	    download_path(w, media, id, "") };
 	size_t i;
 
 	for (i = 0; i < 4; i++) {
@@ -168,7 +171,8 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	struct word *words = arena_array(mem, WORDS, sizeof(*words));
 	struct segment s = { { 0, true }, { WORDS * 400, true }, "", { words, WORDS } };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = "en", .source = "machine",
-	    .engine = "test 1", .status = "completed", .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+	    .engine = "test 1", .status = "completed", .version = 1, .created_at = moment_now(),
+	    .updated_at = moment_now() };
 	const char *paths[4];
 	struct list list;
 	size_t before;
@@ -201,7 +205,8 @@ metadata_counts_everything_and_shows_what_is_asked_for(void **state)
 	struct req *r;
 
 	metadata_put(w->db, media, "file", "test", "{\"mimeType\":\"application/pdf\",\"fileSize\":7}");
-	metadata_put(w->db, media, "documentContent", "test", "{\"pages\":[{\"page\":1,\"text\":\"a\"},{\"page\":3,\"text\":\"b\"}]}");
+	metadata_put(w->db, media, "documentContent", "test",
+	    "{\"pages\":[{\"page\":1,\"text\":\"a\"},{\"page\":3,\"text\":\"b\"}]}");
 	add_transcript(w, media, "en");
 	r = call(w, "GET", path_of(w, media, ""), NULL);
 	assert_int_equal(r->status, 200);

@@ -58,7 +58,8 @@ new_upload_as(struct world *w, const char *token, const char *body)
 	struct req *r = call_as(w, token, "POST", "/v2/uploads", body);
 
 	assert_int_equal(r->status, 201);
-	return arena_printf(w->mem, "%s %s", text(w, r, "data.id"), strstr(text(w, r, "data.input.url"), "?ticket=") + 8);
+	return arena_printf(w->mem, "%s %s", text(w, r, "data.id"), strstr(text(w, r, "data.input.url"), "?ticket=") +
+	    8);
 }
 
 /* "id ticket" of a new upload; id() and send() take it apart. */
@@ -88,8 +89,9 @@ send_body(struct world *w, const char *upload, struct body *b, int64_t length)
 {
 	struct put *p = NEW(w->mem, struct put);
 
-	*p = (struct put){ .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .ticket = upload + UUID_TEXT,
-	    .length = length, .window = b->nap > 0 ? 60 : 0, .read = body_read, .whole = body_whole, .user = b };
+	*p = (struct put){ .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .ticket = upload +
+	    UUID_TEXT, .length = length, .window = b->nap > 0 ? 60 : 0, .read = body_read, .whole = body_whole,
+	    .user = b };
 	put_run(p);
 	return p;
 }
@@ -164,8 +166,9 @@ an_upload_says_where_its_bytes_go(void **state)
 static void
 every_odd_file_name_is_only_a_label(void **state)
 {
-	static const char *const names[] = { "../../etc/passwd", "..%2f..%2fx", "con", "-rf", "....", ".", "a b\xe2\x80\xaegpj.exe",
-	    "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --", "\\\\host\\share", "%00" };
+	static const char *const names[] = { "../../etc/passwd", "..%2f..%2fx", "con", "-rf", "....", ".",
+	    "a b\xe2\x80\xaegpj.exe", "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --",
+	    "\\\\host\\share", "%00" };
 	struct world *w = *state;
 	struct req *r;
 	size_t i;
@@ -213,7 +216,8 @@ faults_of_a_new_upload_are_named(void **state)
 		r = call(w, "POST", "/v2/uploads", cases[i].body);
 		assert_int_equal(r->status, 422);
 		if (!has_fault(r, cases[i].pointer, cases[i].code))
-			fail_msg("%s: no %s at %s: %s", cases[i].body, cases[i].code, cases[i].pointer, buf_string(&r->out));
+			fail_msg("%s: no %s at %s: %s", cases[i].body, cases[i].code, cases[i].pointer,
+			    buf_string(&r->out));
 	}
 	memset(long_name, 'x', 1025);
 	r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"%s\"}", long_name));
@@ -305,8 +309,8 @@ completing_makes_the_asset_and_starts_its_ingest(void **state)
 	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "originals/%s", text(w, r, "data.id"))), CLIP_SIZE);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'ingest'", ARGS(ID(id))), 1);
 	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'media.created'", ARGS(ID(id))), 1);
-	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1 AND t.storage_used = ?",
-	    ARGS(ID(w->tenant_id), INT(CLIP_SIZE))), 1);
+	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1 AND "
+	    "t.storage_used = ?", ARGS(ID(w->tenant_id), INT(CLIP_SIZE))), 1);
 }
 
 static void
@@ -314,7 +318,8 @@ completing_twice_answers_the_same_asset(void **state)
 {
 	struct world *w = *state;
 	const char *upload = uploaded(w);
-	struct req *first = complete(w, upload, "{\"name\":\"One\"}"), *second = complete(w, upload, "{\"name\":\"Two\"}");
+	struct req *first = complete(w, upload, "{\"name\":\"One\"}"), *second = complete(w, upload,
+	    "{\"name\":\"Two\"}");
 
 	assert_int_equal(second->status, 200);
 	assert_string_equal(text(w, second, "data.mediaId"), text(w, first, "data.mediaId"));
@@ -337,12 +342,14 @@ an_upload_is_completed_only_when_its_bytes_are_there(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		db_run(w->db, "UPDATE uploads SET status = ? WHERE id = ?", ARGS(STR(cases[i].state), ID(uuid_of(w, upload))));
+		db_run(w->db, "UPDATE uploads SET status = ? WHERE id = ?", ARGS(STR(cases[i].state),
+		    ID(uuid_of(w, upload))));
 		r = complete(w, upload, "{}");
 		assert_int_equal(r->status, cases[i].status);
 		assert_string_equal(text(w, r, "data.code"), cases[i].code);
 	}
-	db_run(w->db, "UPDATE uploads SET status = 'uploaded', expires_at = 1 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
+	db_run(w->db, "UPDATE uploads SET status = 'uploaded', expires_at = 1 WHERE id = ?",
+	    ARGS(ID(uuid_of(w, upload))));
 	assert_int_equal(complete(w, upload, "{}")->status, 410);
 	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 }
@@ -363,8 +370,8 @@ an_asset_goes_only_into_a_channel_its_uploader_may_put_into(void **state)
 	role_changed(w->db, w->tenant_id);
 	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
 	assert_int_equal(call_as(w, demoted, "PUT", path_of(w, id_of(w, upload), "/complete"), "{}")->status, 403);
-	r = call_as(w, demoted, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem, "{\"channelId\":\"%s\"}",
-	    uuid_text(w->mem, other->channel_id)));
+	r = call_as(w, demoted, "PUT", path_of(w, id_of(w, upload), "/complete"), arena_printf(w->mem,
+	    "{\"channelId\":\"%s\"}", uuid_text(w->mem, other->channel_id)));
 	assert_int_equal(r->status, 422);
 	assert_string_equal(text(w, r, "data.errors.0.pointer"), "/channelId");
 	assert_string_equal(status_of(w, upload), "uploaded");
@@ -391,7 +398,8 @@ a_tenant_that_wants_no_duplicates_gets_none(void **state)
 	assert_string_equal(text(w, r, "data.code"), "duplicate_file");
 	assert_non_null(strstr(text(w, r, "message"), first));
 	assert_string_equal(status_of(w, second), "uploaded");
-	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1",
+	    ARGS(ID(w->tenant_id))), 1);
 	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
 	assert_int_equal(complete(w, second, "{}")->status, 200);
 }
@@ -590,7 +598,8 @@ static void
 a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte(void **state)
 {
 	struct world *w = *state;
-	const char *upload = new_upload(w), *declared = new_upload_as(w, w->token, "{\"fileName\":\"a\",\"fileSize\":10}");
+	const char *upload = new_upload(w), *declared = new_upload_as(w, w->token,
+	    "{\"fileName\":\"a\",\"fileSize\":10}");
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE };
 
 	quota(w, CLIP_SIZE + 9);
@@ -646,7 +655,8 @@ look_at_blocks(void *user)
 	struct look *l = user;
 	struct stat st;
 
-	assert_int_equal(stat(store_path(l->w->mem, arena_printf(l->w->mem, "uploads/%s/1", id_of(l->w, l->upload))), &st), 0);
+	assert_int_equal(stat(store_path(l->w->mem, arena_printf(l->w->mem, "uploads/%s/1", id_of(l->w, l->upload))),
+	    &st), 0);
 	l->blocks = (int64_t)st.st_blocks * 512;
 }
 
@@ -722,7 +732,8 @@ content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
 		const char *upload = new_upload(w);
 		struct req *r;
 
-		assert_int_equal(send_bytes(w, upload, cases[i].bytes, (int64_t)strlen(cases[i].bytes)), cases[i].error);
+		assert_int_equal(send_bytes(w, upload, cases[i].bytes, (int64_t)strlen(cases[i].bytes)),
+		    cases[i].error);
 		r = call(w, "GET", path_of(w, id_of(w, upload), ""), NULL);
 		assert_string_equal(text(w, r, "data.status"), "errored");
 		assert_string_equal(text(w, r, "data.error.code"), cases[i].code);

@@ -25,7 +25,8 @@ spent(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_CHILDREN, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec +
+	    u.ru_stime.tv_usec) / 1e6;
 }
 
 static void
@@ -52,16 +53,17 @@ by_hand(struct arena *mem, const char *dir)
 	double start = now();
 
 	mkdir(arena_printf(mem, "%s/hand", dir), 0700);
-	buf_printf(&command, "cd %s/hand && ffmpeg -v error -nostdin -y -i ../clip.mp4 -filter_complex '[0:v]split=3[a][b][c];"
-	    "[a]scale=1920:1080[v0];[b]scale=1280:720[v1];[c]scale=640:360[v2]'", dir);
+	buf_printf(&command, "cd %s/hand && ffmpeg -v error -nostdin -y -i ../clip.mp4 -filter_complex "
+	    "'[0:v]split=3[a][b][c];[a]scale=1920:1080[v0];[b]scale=1280:720[v1];[c]scale=640:360[v2]'", dir);
 	for (int i = 0; i < 3; i++)
-		buf_printf(&command, " -map '[v%d]' -c:v libx264 -preset veryfast -profile:v high -pix_fmt yuv420p -crf 23 -maxrate %d "
-		    "-bufsize %d -sc_threshold 0 -g 240 -force_key_frames 'expr:gte(t,n_forced*4)' -f hls -hls_time 4 "
-		    "-hls_segment_type fmp4 -hls_playlist_type vod -hls_flags single_file+independent_segments "
-		    "-hls_segment_filename %dp.mp4 %dp.m3u8", i, sizes[i].rate, 2 * sizes[i].rate, sizes[i].height, sizes[i].height);
-	buf_text(&command, " -map 0:a -c:a aac -b:a 128000 -ac 2 -f hls -hls_time 4 -hls_segment_type fmp4 -hls_playlist_type vod "
-	    "-hls_flags single_file -hls_segment_filename audio.mp4 audio.m3u8 && ffmpeg -v error -nostdin -y -i 1080p.mp4 "
-	    "-i audio.mp4 -c copy -movflags +faststart download.mp4");
+		buf_printf(&command, " -map '[v%d]' -c:v libx264 -preset veryfast -profile:v high -pix_fmt yuv420p "
+		    "-crf 23 -maxrate %d -bufsize %d -sc_threshold 0 -g 240 -force_key_frames 'expr:gte(t,n_forced*4)' "
+		    "-f hls -hls_time 4 -hls_segment_type fmp4 -hls_playlist_type vod -hls_flags "
+		    "single_file+independent_segments -hls_segment_filename %dp.mp4 %dp.m3u8", i, sizes[i].rate,
+		    2 * sizes[i].rate, sizes[i].height, sizes[i].height);
+	buf_text(&command, " -map 0:a -c:a aac -b:a 128000 -ac 2 -f hls -hls_time 4 -hls_segment_type fmp4 "
+	    "-hls_playlist_type vod -hls_flags single_file -hls_segment_filename audio.mp4 audio.m3u8 && ffmpeg -v "
+	    "error -nostdin -y -i 1080p.mp4 -i audio.mp4 -c copy -movflags +faststart download.mp4");
 	must(system(buf_string(&command)) == 0, "the ladder by hand failed");
 	return now() - start;
 }
@@ -86,7 +88,8 @@ by_us(struct arena *mem, const char *dir, double *first)
 	*first = now() - start;
 	work.file = av_probe(mem, clip, &fault);
 	must(av_encode(mem, &work, rungs, 2, false, made, &fault) == 2, "the renditions failed");
-	must(av_download(mem, made[0].file, low[1].file, arena_printf(mem, "%s/download.mp4", out), &fault), "the download failed");
+	must(av_download(mem, made[0].file, low[1].file, arena_printf(mem, "%s/download.mp4", out), &fault),
+	    "the download failed");
 	return now() - start;
 }
 
@@ -100,8 +103,8 @@ main(int argc, char **argv)
 	hand = by_hand(mem, argv[1]);
 	cpu = spent();
 	ours = by_us(mem, argv[1], &first);
-	fprintf(stderr, "by hand %.1f s (%.1f CPU-s), ours %.1f s (%.1f CPU-s), of which first %.1f s\n", hand, cpu, ours,
-	    spent() - cpu, first);
+	fprintf(stderr, "by hand %.1f s (%.1f CPU-s), ours %.1f s (%.1f CPU-s), of which first %.1f s\n", hand, cpu,
+	    ours, spent() - cpu, first);
 	figure("ladder: all renditions, wall against one ffmpeg by hand", ours / hand, 1.15);
 	figure("ladder: time until it plays, share of the whole", first / ours, 0.30);
 	arena_free(mem);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The best program that reads what the API reads and renders nothing: the API's own statements, prepared, binary, into
- * buffers that hold everything; the answer is as many bytes as the API's, made once.  What the API takes longer than this
- * is its own doing.
+ * buffers that hold everything; the answer is as many bytes as the API's, made once.  What the API takes longer than
+ * this is its own doing.
  *
- * STATEMENTS has a line for each kind of request: name (one, page), bytes of the answer, the arguments (I: the id at the end
- * of the address, T: the tenant, or a number), the SQL; separated by tabs.
+ * STATEMENTS has a line for each kind of request: name (one, page), bytes of the answer, the arguments (I: the id at
+ * the end of the address, T: the tenant, or a number), the SQL; separated by tabs.
  */
 #include <mysql.h>
 #include <stdbool.h>
@@ -47,7 +47,8 @@ id_of(const char *text, unsigned char out[16])
 	int i = 0;
 
 	for (; i < 32 && *text != '\0'; text++) {
-		int digit = *text >= '0' && *text <= '9' ? *text - '0' : *text >= 'a' && *text <= 'f' ? *text - 'a' + 10 : -1;
+		int digit = *text >= '0' && *text <= '9' ? *text - '0' : *text >= 'a' && *text <= 'f' ? *text - 'a' +
+		    10 : -1;
 
 		if (*text == '-')
 			continue;
@@ -71,7 +72,8 @@ read_statements(const char *path)
 		struct statement *s = &statements[i];
 
 		must(fgets(line, sizeof(line), f) != NULL &&
-		    sscanf(line, "%7[^\t]\t%zu\t%63[^\t]\t%16383[^\n]", s->name, &s->bytes, s->recipe, s->sql) == 4, "two lines are wanted");
+		    sscanf(line, "%7[^\t]\t%zu\t%63[^\t]\t%16383[^\n]", s->name, &s->bytes, s->recipe, s->sql) == 4,
+		    "two lines are wanted");
 		s->body = calloc(1, s->bytes);
 		must(s->body != NULL, "no memory");
 	}
@@ -112,8 +114,8 @@ bind_columns(struct statement *s)
 		const MYSQL_FIELD *f = mysql_fetch_field_direct(columns, i);
 		MYSQL_BIND *b = &s->out[i];
 
-		b->buffer_type = f->type == MYSQL_TYPE_DOUBLE ? MYSQL_TYPE_DOUBLE : IS_NUM(f->type) ? MYSQL_TYPE_LONGLONG :
-		    MYSQL_TYPE_STRING;
+		b->buffer_type = f->type == MYSQL_TYPE_DOUBLE ? MYSQL_TYPE_DOUBLE :
+		    IS_NUM(f->type) ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_STRING;
 		b->buffer_length = b->buffer_type == MYSQL_TYPE_STRING ? CELL : 8;
 		b->buffer = calloc(1, b->buffer_length);
 		b->length = calloc(1, sizeof(*b->length));

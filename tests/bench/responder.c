@@ -31,7 +31,8 @@ respond(struct visit *v, void *user)
 	buf_printf(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.type, answer.n);
 	if (answer.n > 61440 && answer.n < 131072)	/* lighttpd would write it to a file else */
 		setsockopt(v->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
-	server_send(v, me->mem, (struct iovec[]){ { head.text, head.len }, { (void *)(uintptr_t)answer.body, answer.n } }, 2);
+	server_send(v, me->mem, (struct iovec[]){ { head.text, head.len }, { (void *)(uintptr_t)answer.body,
+	    answer.n } }, 2);
 	arena_reset(me->mem);
 }
 
@@ -42,7 +43,8 @@ responder_run(char **argv, const char *socket, int workers, void (*begin)(void),
 	static struct listen l;
 	struct responder me = { .fill = answer };
 	struct server s = {
-		.waiting_max = 256, .bytes_max = 32u << 20, .head_ms = 10000, .anonymous_ms = 2000, .known_ms = 10000, .rate = 16384,
+		.waiting_max = 256, .bytes_max = 32u << 20, .head_ms = 10000, .anonymous_ms = 2000, .known_ms = 10000,
+		.rate = 16384,
 		.silence_ms = 10000, .drain_ms = 2000, .drain_bytes = 1u << 20, .stop_ms = 5000,
 		.admit = admit, .answer = respond, .user = &me,
 	};

@@ -46,7 +46,8 @@ int
 main(void)
 {
 	const char *wanted = getenv("BENCH_JOBS");
-	int64_t us[COUNT], i, n = wanted != NULL && atoi(wanted) > 0 && atoi(wanted) < COUNT ? atoi(wanted) : COUNT, p50, p95;
+	int64_t us[COUNT], i, n = wanted != NULL && atoi(wanted) > 0 && atoi(wanted) < COUNT ? atoi(wanted) : COUNT,
+	    p50, p95;
 	struct runners *t;
 	void *state = NULL;
 

@@ -181,7 +181,8 @@ an_empty_variable_takes_back_what_the_file_says(void **state)
 	setenv("KINOTHEK_ENGINE_TRANSCRIBE_URL", "", 1);
 	setenv("KINOTHEK_DB_PASSWORD_FILE", "", 1);
 	setenv("KINOTHEK_DB_HOSTS", "", 1);
-	conf = taken(arena_printf(mem, "engine.transcribe.url = http://a\ndb.password_file = %s\ndb.hosts = a\n", file));
+	conf = taken(arena_printf(mem, "engine.transcribe.url = http://a\ndb.password_file = %s\ndb.hosts = a\n",
+	    file));
 	assert_null(conf->engine_transcribe_url);
 	assert_null(conf->db_password);
 	assert_null(conf->db_hosts);
@@ -195,10 +196,14 @@ an_empty_variable_takes_back_what_the_file_says(void **state)
 static void
 a_database_server_is_a_host_and_perhaps_a_port(void **state)
 {
-	assert_string_equal(taken("db.hosts = a, a.b:1 [::1], [::1]:3307 ::1")->db_hosts, "a,a.b:1,[::1],[::1]:3307,::1");
-	refused("db.hosts = a:b", "f.conf:1: db.hosts cannot hold \"a:b\": it takes host or host:port, comma-separated");
-	refused("db.hosts = a:65536", "f.conf:1: db.hosts cannot hold \"a:65536\": it takes host or host:port, comma-separated");
-	refused("db.hosts = [::1", "f.conf:1: db.hosts cannot hold \"[::1\": it takes host or host:port, comma-separated");
+	assert_string_equal(taken("db.hosts = a, a.b:1 [::1], [::1]:3307 ::1")->db_hosts,
+	    "a,a.b:1,[::1],[::1]:3307,::1");
+	refused("db.hosts = a:b", "f.conf:1: db.hosts cannot hold \"a:b\": it takes host or host:port, "
+	    "comma-separated");
+	refused("db.hosts = a:65536", "f.conf:1: db.hosts cannot hold \"a:65536\": it takes host or host:port, "
+	    "comma-separated");
+	refused("db.hosts = [::1", "f.conf:1: db.hosts cannot hold \"[::1\": it takes host or host:port, "
+	    "comma-separated");
 }
 
 static void

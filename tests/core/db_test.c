@@ -12,7 +12,8 @@
 
 #include "tests/world.h"
 
-struct row { struct uuid id; const char *name; int64_t n; struct moment created_at; struct json data; struct number size; };
+struct row { struct uuid id; const char *name; int64_t n; struct moment created_at; struct json data;
+    struct number size; };
 static const struct field row_fields[] = {
 	FIELD(struct row, id,         .on = SERVER, .doc = "Id"),
 	FIELD(struct row, name,       .on = FILTER | SORT, .doc = "Text, null allowed"),
@@ -30,9 +31,10 @@ with_table(void **state)
 
 	world_setup(state);
 	w = *state;
-	db_script(w->db, "DROP TABLE IF EXISTS things; CREATE TABLE things (id BINARY(16) PRIMARY KEY, name VARCHAR(3000) NULL, n BIGINT "
-	    "NOT NULL, created_at BIGINT NOT NULL, data LONGTEXT NULL, size INT NULL, version BIGINT NOT NULL DEFAULT 1, updated_at "
-	    "BIGINT NOT NULL DEFAULT 0, UNIQUE KEY n (n)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4");
+	db_script(w->db, "DROP TABLE IF EXISTS things; CREATE TABLE things (id BINARY(16) PRIMARY KEY, name "
+	    "VARCHAR(3000) NULL, n BIGINT NOT NULL, created_at BIGINT NOT NULL, data LONGTEXT NULL, size INT NULL, "
+	    "version BIGINT NOT NULL DEFAULT 1, updated_at BIGINT NOT NULL DEFAULT 0, UNIQUE KEY n (n)) ENGINE=InnoDB "
+	    "DEFAULT CHARSET=utf8mb4");
 	return 0;
 }
 
@@ -73,7 +75,8 @@ rows_come_back_as_they_were_stored(void **state)
 static void
 texts_of_any_length_come_back_whole(void **state)
 {
-	static const size_t lengths[] = { 0, 63, 64, 65, 129, 128, 3000, 1, 70000, 2999, 40000, 16384, 16385, 100000, 2, 64 };
+	static const size_t lengths[] = { 0, 63, 64, 65, 129, 128, 3000, 1, 70000, 2999, 40000, 16384, 16385, 100000, 2,
+	    64 };
 	enum { COUNT = sizeof(lengths) / sizeof(lengths[0]) };
 	struct world *w = *state;
 	struct row in, *out;
@@ -83,8 +86,8 @@ texts_of_any_length_come_back_whole(void **state)
 		char *text = arena_alloc(w->mem, lengths[i] + 1);
 
 		memset(text, (int)('a' + i), lengths[i]);
-		in = (struct row){ .id = uuid_new(), .n = (int64_t)i, .created_at = moment_now(), .data = { i % 5 == 4 ? NULL : text },
-		    .name = lengths[i] <= 3000 ? text : NULL };
+		in = (struct row){ .id = uuid_new(), .n = (int64_t)i, .created_at = moment_now(),
+		    .data = { i % 5 == 4 ? NULL : text }, .name = lengths[i] <= 3000 ? text : NULL };
 		assert_true(db_insert(w->db, "things", &row_record, &in));
 	}
 	for (round = 0; round < 2; round++) {
@@ -134,7 +137,8 @@ a_failure_sticks_until_begin(void **state)
 {
 	struct world *w = *state;
 
-	assert_int_equal(db_run(w->db, "UPDATE things SET n = ? WHERE n = ?", ARGS(INT(1))), -1);	/* an argument short */
+	/* an argument short */
+	assert_int_equal(db_run(w->db, "UPDATE things SET n = ? WHERE n = ?", ARGS(INT(1))), -1);
 	assert_int_equal(db_failure(w->db), DB_BROKEN);
 	assert_int_equal(db_number(w->db, "SELECT 5", NO_ARGS, -1), -1);
 	db_begin(w->db);
@@ -187,8 +191,8 @@ a_deadlock_asks_to_begin_again(void **state)
 static int64_t
 running(struct world *w, const char *text)
 {
-	return db_number(w->db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE ? AND id <> CONNECTION_ID()",
-	    ARGS(STR(text)), -1);
+	return db_number(w->db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE ? AND id <> "
+	    "CONNECTION_ID()", ARGS(STR(text)), -1);
 }
 
 static void
@@ -243,8 +247,8 @@ a_killed_statement_is_not_begun_again(void **state)
 static void
 an_error_behind_the_first_row_is_one(void **state)
 {
-	static const char sql[] = "FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 AND t.n > 2) "
-	    "ORDER BY t.n";
+	static const char sql[] = "FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 AND "
+	    "t.n > 2) ORDER BY t.n";
 	struct world *w = *state;
 	size_t n;
 	int64_t i;
@@ -258,12 +262,12 @@ an_error_behind_the_first_row_is_one(void **state)
 	assert_null(db_row(w->db, &row_record, sql, NO_ARGS));
 	assert_int_equal(db_errno(w->db), 1242);
 	db_forgive(w->db);
-	assert_int_equal(db_number(w->db, "SELECT t.n FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 "
-	    "AND t.n > 2) ORDER BY t.n", NO_ARGS, -1), -1);
+	assert_int_equal(db_number(w->db, "SELECT t.n FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x "
+	    "WHERE x.n > 2 AND t.n > 2) ORDER BY t.n", NO_ARGS, -1), -1);
 	assert_int_equal(db_errno(w->db), 1242);
 	db_forgive(w->db);
-	assert_null(db_text(w->db, "SELECT t.name FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE x.n > 2 "
-	    "AND t.n > 2) ORDER BY t.n", NO_ARGS));
+	assert_null(db_text(w->db, "SELECT t.name FROM things t WHERE t.n < 3 OR t.n = (SELECT x.n FROM things x WHERE "
+	    "x.n > 2 AND t.n > 2) ORDER BY t.n", NO_ARGS));
 	assert_int_equal(db_errno(w->db), 1242);
 	db_forgive(w->db);
 	assert_int_equal(db_number(w->db, "SELECT n FROM things ORDER BY n", NO_ARGS, -1), 0);
@@ -439,8 +443,8 @@ a_cursor_walks_every_row_once_in_any_order(void **state)
 	size_t i, n, k;
 
 	for (i = 0; i < 23; i++) {
-		struct row r = { .id = uuid_new(), .name = i % 4 ? arena_printf(w->mem, "n%zu", i % 4) : NULL, .n = (int64_t)i,
-		    .created_at = moment_now(), .size = { (int64_t)(i % 3), i % 5 != 0 } };
+		struct row r = { .id = uuid_new(), .name = i % 4 ? arena_printf(w->mem, "n%zu", i % 4) : NULL,
+		    .n = (int64_t)i, .created_at = moment_now(), .size = { (int64_t)(i % 3), i % 5 != 0 } };
 
 		assert_true(db_insert(w->db, "things", &row_record, &r));
 	}

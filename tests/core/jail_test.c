@@ -206,8 +206,8 @@ the_work_directory_can_be_written_but_nothing_in_it_be_run(void **state)
 	r = perl(p, (struct jail){ .write_dir = p->dir }, "open(F, '>', 'made') or die $!; print F 'x'; close F;"
 	    "mkdir 'sub' or die; rename('made', 'sub/moved') or die \"rename $!\"; print -s 'sub/moved'");
 	assert_string_equal(r.out, "1");
-	r = perl(p, (struct jail){ .write_dir = p->dir }, "open(F, '>', 'run'); open(G, '<', '/usr/bin/true'); local $/;"
-	    "print F <G>; close F; exec('./run') or print 'refused'");
+	r = perl(p, (struct jail){ .write_dir = p->dir }, "open(F, '>', 'run'); open(G, '<', '/usr/bin/true'); local "
+	    "$/;print F <G>; close F; exec('./run') or print 'refused'");
 	assert_string_equal(r.out, "refused");
 }
 
@@ -219,7 +219,8 @@ a_decoder_can_start_threads_only(void **state)
 
 	r = perl(p, (struct jail){ .threads_only = true }, "my $p = fork(); print defined $p ? 'forked' : 'refused'");
 	assert_string_equal(r.out, "refused");
-	r = perl(p, (struct jail){ 0 }, "my $p = fork(); exit if defined $p && !$p; print defined $p ? 'forked' : 'refused'");
+	r = perl(p, (struct jail){ 0 }, "my $p = fork(); exit if defined $p && !$p; print defined $p ? 'forked' : "
+	    "'refused'");
 	assert_string_equal(r.out, "forked");
 }
 
@@ -239,7 +240,8 @@ output_and_progress_keep_a_program_alive_and_repetition_does_not(void **state)
 	struct place *p = *state;
 	struct jail_result r;
 
-	r = perl(p, (struct jail){ .idle_seconds = 1 }, "$|=1; for (1..6) { print 'x'; select(undef,undef,undef,0.3) }");
+	r = perl(p, (struct jail){ .idle_seconds = 1 }, "$|=1; for (1..6) { print 'x'; select(undef,undef,undef,0.3) "
+	    "}");
 	assert_int_equal(r.end, JAIL_EXITED);
 	r = perl(p, (struct jail){ .idle_seconds = 1 }, "open(P, '>&=3'); P->autoflush(1);"
 	    "for (1..6) { print P \"out_time_us=$_\\n\"; select(undef,undef,undef,0.3) }");
@@ -279,7 +281,8 @@ memory_and_file_size_are_limited(void **state)
 	r = perl(p, (struct jail){ .memory = 256 << 20 }, "my $x = 'x' x 400000000; print 'had it'");
 	assert_string_equal(r.out, "");
 	assert_false(r.end == JAIL_EXITED && r.status == 0);
-	r = perl(p, (struct jail){ .write_dir = p->dir, .file_size = 1000 }, "open(F, '>', 'big'); print F 'x' x 5000; close F;");
+	r = perl(p, (struct jail){ .write_dir = p->dir, .file_size = 1000 },
+	    "open(F, '>', 'big'); print F 'x' x 5000; close F;");
 	assert_int_equal(r.end, JAIL_SIGNALLED);
 	assert_int_equal(r.status, SIGXFSZ);
 }
@@ -323,7 +326,8 @@ static void
 nothing_it_started_outlives_it(void **state)
 {
 	struct place *p = *state;
-	const char *code = arena_printf(p->mem, "for (1..50) { my $p = fork(); if (!$p) { sleep 30; exit } } print 'done %s'", p->dir);
+	const char *code = arena_printf(p->mem, "for (1..50) { my $p = fork(); if (!$p) { sleep 30; exit } } print "
+	    "'done %s'", p->dir);
 	struct jail_result r;
 
 	/* Both when it ends by itself, leaving children that hold its pipes, and when a watchdog ends it. */

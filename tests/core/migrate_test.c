@@ -146,19 +146,19 @@ the_schema_of_this_program_can_be_applied_twice(void **state)
 	assert_null(migrate_look(db, mem, source, &all));
 	assert_int_equal(all.pending, 0);
 	assert_int_equal(all.newest, all.at[all.n - 1].number);
-	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = DATABASE() AND "
-	    "column_comment = ''", NO_ARGS, -1), 0);
+	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM information_schema.columns WHERE table_schema = "
+	    "DATABASE() AND column_comment = ''", NO_ARGS, -1), 0);
 }
 
 /* A file, cut off behind each of its statements, and run again: the same as without. */
 static void
 a_file_that_was_cut_off_anywhere_is_run_again(void **state)
 {
-	static const char *const parts[] = { "CREATE TABLE a (id INT PRIMARY KEY, n INT, old INT, KEY old (old)) ENGINE=InnoDB",
-	    "CREATE TABLE b (id INT PRIMARY KEY, a_id INT) ENGINE=InnoDB -- a comment; with a semicolon",
-	    "ALTER TABLE a ADD COLUMN m INT COMMENT 'a; b', ADD COLUMN k INT COMMENT \"it''s; c\"", "ALTER TABLE a ADD KEY by_m (m, id)",
-	    "ALTER TABLE b ADD CONSTRAINT b_a FOREIGN KEY (a_id) REFERENCES a (id)", "CREATE INDEX by_k ON a (k)",
-	    "ALTER TABLE b ADD CONSTRAINT positive CHECK (id > 0)", "/* ; */ ALTER TABLE a DROP KEY old",
+	static const char *const parts[] = { "CREATE TABLE a (id INT PRIMARY KEY, n INT, old INT, KEY old (old)) "
+	    "ENGINE=InnoDB", "CREATE TABLE b (id INT PRIMARY KEY, a_id INT) ENGINE=InnoDB -- a comment; with a "
+	    "semicolon", "ALTER TABLE a ADD COLUMN m INT COMMENT 'a; b', ADD COLUMN k INT COMMENT \"it''s; c\"",
+	    "ALTER TABLE a ADD KEY by_m (m, id)", "ALTER TABLE b ADD CONSTRAINT b_a FOREIGN KEY (a_id) REFERENCES a "
+	    "(id)", "CREATE INDEX by_k ON a (k)", "ALTER TABLE b ADD CONSTRAINT positive CHECK (id > 0)", "/* ; */ ALTER TABLE a DROP KEY old",
 	    "ALTER TABLE a DROP COLUMN old" };
 	size_t n = sizeof(parts) / sizeof(parts[0]), cut, i;
 
@@ -175,10 +175,11 @@ a_file_that_was_cut_off_anywhere_is_run_again(void **state)
 			assert_null(db_script(db, parts[i]));
 		assert_null(migrate());
 		assert_int_equal(applied, 1);
-		assert_int_equal(db_number(db, "SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) = 'id,n,m,k' FROM "
-		    "information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'a'", NO_ARGS, 0), 1);
-		assert_int_equal(db_number(db, "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics WHERE "
-		    "table_schema = DATABASE() AND table_name = 'a'", NO_ARGS, 0), 3);
+		assert_int_equal(db_number(db, "SELECT GROUP_CONCAT(column_name ORDER BY ordinal_position) = "
+		    "'id,n,m,k' FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = 'a'",
+		    NO_ARGS, 0), 1);
+		assert_int_equal(db_number(db, "SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics "
+		    "WHERE table_schema = DATABASE() AND table_name = 'a'", NO_ARGS, 0), 3);
 		assert_int_equal(db_number(db, "SELECT COUNT(*) FROM information_schema.table_constraints WHERE "
 		    "table_schema = DATABASE() AND table_name = 'b'", NO_ARGS, 0), 3);
 	}
@@ -187,14 +188,15 @@ a_file_that_was_cut_off_anywhere_is_run_again(void **state)
 static void
 no_other_fault_is_taken_for_done(void **state)
 {
-	static const char *const faults[] = { "ALTER TABLE nowhere ADD COLUMN m INT", "ALTER TABLE a ADD COLUMN m NONSENSE",
-	    "ALTER TABLE a ADD KEY by_x (x)", "INSERT INTO a VALUES (1)", "ALTER TABLE a ADD UNIQUE KEY u (m)", "SELECT 1; DROP" };
+	static const char *const faults[] = { "ALTER TABLE nowhere ADD COLUMN m INT",
+	    "ALTER TABLE a ADD COLUMN m NONSENSE", "ALTER TABLE a ADD KEY by_x (x)", "INSERT INTO a VALUES (1)",
+	    "ALTER TABLE a ADD UNIQUE KEY u (m)", "SELECT 1; DROP" };
 	size_t i;
 
 	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
 		db_script(db, "DROP TABLE IF EXISTS a");
-		file("0001_a.sql", arena_printf(mem, "CREATE TABLE a (n INT PRIMARY KEY, m INT); INSERT INTO a VALUES (1, 1), (2, 1); %s",
-		    faults[i]));
+		file("0001_a.sql", arena_printf(mem, "CREATE TABLE a (n INT PRIMARY KEY, m INT); INSERT INTO a VALUES "
+		    "(1, 1), (2, 1); %s", faults[i]));
 		refused("0001_a.sql: ");
 		assert_int_equal(rows("schema_migrations"), 0);
 	}
@@ -217,8 +219,8 @@ a_migration_that_was_killed_goes_on_where_it_was(void **state)
 		migrate_run(mine, mem, dir, NULL, &all);
 		_exit(0);
 	}
-	while (db_number(db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(20)%'", NO_ARGS,
-	    0) == 0)
+	while (db_number(db, "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(20)%'",
+	    NO_ARGS, 0) == 0)
 		usleep(20000);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);

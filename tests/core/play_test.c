@@ -61,7 +61,8 @@ an_address_opens_the_files_of_its_asset(void **state)
 	const char *file;
 	char text[UUID_TEXT];
 
-	assert_int_equal(play_check(&conf, path_with(CAT "/g1/720p/seg_00001.m4s?download=1"), now, &id, &file), PLAY_FINE);
+	assert_int_equal(play_check(&conf, path_with(CAT "/g1/720p/seg_00001.m4s?download=1"), now, &id, &file),
+	    PLAY_FINE);
 	assert_string_equal(uuid_format(id, text), CAT);
 	assert_string_equal(file, "g1/720p/seg_00001.m4s?download=1");
 	assert_int_equal(check(path_with(CAT "/master.m3u8")), PLAY_FINE);
@@ -73,11 +74,15 @@ static void
 no_spelling_of_a_path_leads_out_of_the_asset(void **state)
 {
 	static const char *const spellings[] = {
-		CAT "/../" DOG "/a.ts", CAT "/%2e%2e/" DOG "/a.ts", CAT "/..%2f" DOG "/a.ts", CAT "/%2e%2e%2f" DOG "/a.ts",
-		CAT "/.%2e/" DOG "/a.ts", CAT "/%252e%252e/" DOG "/a.ts", CAT "/..%5c" DOG "/a.ts", CAT "/..\\" DOG "/a.ts",
+		CAT "/../" DOG "/a.ts", CAT "/%2e%2e/" DOG "/a.ts", CAT "/..%2f" DOG "/a.ts", CAT "/%2e%2e%2f" DOG
+		    "/a.ts",
+		CAT "/.%2e/" DOG "/a.ts", CAT "/%252e%252e/" DOG "/a.ts", CAT "/..%5c" DOG "/a.ts", CAT "/..\\" DOG
+		    "/a.ts",
 		CAT "//../" DOG "/a.ts", CAT "/./../" DOG "/a.ts",
-		CAT "/..;/" DOG "/a.ts", CAT "/%c0%ae%c0%ae/" DOG "/a.ts", CAT "/a/%00/../../" DOG "/a.ts", CAT "%2fa.ts",
-		CAT "/", CAT "/a/", CAT "//a.ts", CAT "/.", CAT "/..", CAT "/a/..", CAT "/a%2ets", CAT "/a b", CAT "/A.ts",
+		CAT "/..;/" DOG "/a.ts", CAT "/%c0%ae%c0%ae/" DOG "/a.ts", CAT "/a/%00/../../" DOG "/a.ts", CAT
+		    "%2fa.ts",
+		CAT "/", CAT "/a/", CAT "//a.ts", CAT "/.", CAT "/..", CAT "/a/..", CAT "/a%2ets", CAT "/a b", CAT
+		    "/A.ts",
 		CAT, CAT "?/a.ts", DOG "/a.ts", "../" DOG "/a.ts", "./" CAT "/a.ts", "/" CAT "/a.ts", "",
 	};
 	size_t i;
@@ -147,7 +152,8 @@ signing_takes_about_a_microsecond(void **state)
 	for (i = 0; i < 20000; i++)
 		play_prefix(&conf, id, now, prefix);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
-	print_message("play_prefix: %.2f us\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec)) / 2e7);
+	print_message("play_prefix: %.2f us\n", ((double)(b.tv_sec - a.tv_sec) * 1e9 +
+	    (double)(b.tv_nsec - a.tv_nsec)) / 2e7);
 }
 
 static void

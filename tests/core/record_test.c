@@ -81,9 +81,11 @@ decode(struct arena *mem, const char *json, struct all **out, struct faults *fau
 	return got;
 }
 
-static const char whole[] = "{\"mediaId\":\"019aa000-0000-7000-8000-0000000000ff\",\"languageCode\":\"d\\u00e9\",\"choice\":\"red\","
-    "\"count\":7,\"isLive\":true,\"ratio\":0.1,\"width\":3,\"createdAt\":\"2026-11-20T10:26:53.123Z\",\"start\":0.000,\"end\":1.235,"
-    "\"tags\":[\"a\",\"b\"],\"ids\":[\"019aa000-0000-7000-8000-0000000000fe\"],\"raw\":{\"x\":[1,null]},\"words\":[\"c\"],\"part\":{\"name\":\"p\",\"n\":-5},\"parts\":[{\"name\":\"q\",\"n\":0}]}";
+static const char whole[] =
+    "{\"mediaId\":\"019aa000-0000-7000-8000-0000000000ff\",\"languageCode\":\"d\\u00e9\",\"choice\":\"red\","
+    "\"count\":7,\"isLive\":true,\"ratio\":0.1,\"width\":3,\"createdAt\":\"2026-11-20T10:26:53.123Z\",\"start\":0.000,"
+    "\"end\":1.235,\"tags\":[\"a\",\"b\"],\"ids\":[\"019aa000-0000-7000-8000-0000000000fe\"],\"raw\":{\"x\":[1,null]},"
+    "\"words\":[\"c\"],\"part\":{\"name\":\"p\",\"n\":-5},\"parts\":[{\"name\":\"q\",\"n\":0}]}";
 
 static void
 every_kind_comes_back_as_it_went_in(void **state)
@@ -118,8 +120,9 @@ nothing_given_renders_as_null(void **state)
 	struct buf b = BUF(mem);
 
 	record_render(&b, &all_record, &zero, false);
-	assert_string_equal(b.text, "{\"id\":null,\"mediaId\":null,\"languageCode\":null,\"choice\":null,\"count\":0,\"isLive\":false,"
-	    "\"ratio\":0,\"width\":null,\"createdAt\":null,\"start\":null,\"end\":null,\"tags\":null,\"ids\":null,\"raw\":null,\"words\":null,\"part\":null,\"parts\":[]}");
+	assert_string_equal(b.text, "{\"id\":null,\"mediaId\":null,\"languageCode\":null,\"choice\":null,\"count\":0,"
+	    "\"isLive\":false,\"ratio\":0,\"width\":null,\"createdAt\":null,\"start\":null,\"end\":null,\"tags\":null,"
+	    "\"ids\":null,\"raw\":null,\"words\":null,\"part\":null,\"parts\":[]}");
 	assert_true(json_valid(mem, b.text, b.len));
 }
 
@@ -182,7 +185,8 @@ each_fault_is_named_where_it_is(void **state)
 
 		assert_int_equal(decode(mem, cases[i].json, &a, &faults), HAS_FAULTS);
 		for (k = 0; k < faults.n; k++)
-			found |= strcmp(faults.at[k].pointer, cases[i].pointer) == 0 && strcmp(faults.at[k].code, cases[i].code) == 0;
+			found |= strcmp(faults.at[k].pointer, cases[i].pointer) == 0 && strcmp(faults.at[k].code,
+			    cases[i].code) == 0;
 		if (!found)
 			fail_msg("%s: %s %s", cases[i].json, faults.at[0].pointer, faults.at[0].code);
 	}
@@ -241,8 +245,8 @@ more_faults_than_fit_are_counted(void **state)
 static void
 queries_match_names_without_regard_to_case_and_join_lists(void **state)
 {
-	const struct pair pairs[] = { { "LANGUAGECODE", "de" }, { "tags", "a,b" }, { "Tags", "c" }, { "start", "1.5" }, { "count", "3" },
-	    { "isLive", "true" } };
+	const struct pair pairs[] = { { "LANGUAGECODE", "de" }, { "tags", "a,b" }, { "Tags", "c" }, { "start", "1.5" },
+	    { "count", "3" }, { "isLive", "true" } };
 	struct arena *mem = *state;
 	struct faults faults = { .n = 0 };
 	uint64_t given = 0;
@@ -309,15 +313,16 @@ escaped(struct arena *mem, const char *text)
 static void
 what_needs_escaping_is_found_at_every_place(void **state)
 {
-	static const char *const special[] = { "\"", "\\", "\x1f", "\x7f", "\xc3\xa4", "\xf0\x9f\x98\x80", "!#[]~ ", "\"\\" };
+	static const char *const special[] = { "\"", "\\", "\x1f", "\x7f", "\xc3\xa4", "\xf0\x9f\x98\x80", "!#[]~ ",
+	    "\"\\" };
 	struct arena *mem = *state;
 	size_t at, i;
 
 	for (at = 0; at < 20; at++)
 		for (i = 0; i < sizeof(special) / sizeof(special[0]); i++) {
 			struct buf b = BUF(mem);
-			const char *text = arena_printf(mem, "%.*s%s%.*s", (int)at, "ABCDEFGHIJKLMNOPQRSTU", special[i], 17,
-			    "vwxyz0123456789!#");
+			const char *text = arena_printf(mem, "%.*s%s%.*s", (int)at, "ABCDEFGHIJKLMNOPQRSTU", special[i],
+			    17, "vwxyz0123456789!#");
 
 			buf_json(&b, text);
 			assert_string_equal(buf_string(&b), escaped(mem, text));
@@ -345,8 +350,9 @@ a_printed_text_is_whole_at_every_length(void **state)
 static void
 numbers_are_written_in_their_shortest_form(void **state)
 {
-	static const struct { double in; const char *out; } cases[] = { { 0, "0" }, { 25, "25" }, { 29.97, "29.97" }, { 25, "25" },
-	    { 30000.0 / 1001, "29.97002997002997" }, { 0.1, "0.1" }, { -2.5, "-2.5" }, { 1e300, "1e+300" } };
+	static const struct { double in; const char *out; } cases[] = { { 0, "0" }, { 25, "25" }, { 29.97, "29.97" },
+	    { 25, "25" }, { 30000.0 / 1001, "29.97002997002997" }, { 0.1, "0.1" }, { -2.5, "-2.5" },
+	    { 1e300, "1e+300" } };
 	static const struct field field = { .name = "x", .kind = KIND_REAL, .size = sizeof(double), .doc = "x" };
 	size_t i;
 
@@ -367,7 +373,8 @@ an_overlay_takes_what_was_given_and_tells_what_differs(void **state)
 {
 	struct arena *mem = *state;
 	struct uuid id = uuid_new();
-	struct all row = { .count = 1, .language_code = "de", .ids = { &id, 1 } }, in = { .count = 2, .language_code = "de" };
+	struct all row = { .count = 1, .language_code = "de", .ids = { &id, 1 } }, in = { .count = 2,
+	    .language_code = "de" };
 	uint64_t given = record_bit(&all_record, "count") | record_bit(&all_record, "language_code");
 	const struct all *would = record_overlay(mem, &all_record, &row, &in, given);
 

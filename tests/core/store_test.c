@@ -180,8 +180,8 @@ a_failed_write_is_reported_and_leaves_nothing(void **state)
 static void
 a_key_that_is_not_ours_ends_the_program(void **state)
 {
-	static const char *const bad[] = { "", "/", "a//b", "/a", "a/", ".", "..", "a/../b", "a/./b", "../a", "A", "a b",
-	    "a\\b", "a%2e", "\xc3\xa4", "a\nb" };
+	static const char *const bad[] = { "", "/", "a//b", "/a", "a/", ".", "..", "a/../b", "a/./b", "../a", "A",
+	    "a b", "a\\b", "a%2e", "\xc3\xa4", "a\nb" };
 	size_t i;
 	int status;
 

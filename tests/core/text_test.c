@@ -34,8 +34,9 @@ ids_made_later_sort_later(void **state)
 static void
 only_the_plain_form_of_an_id_is_taken(void **state)
 {
-	static const char *const bad[] = { "", "019aa000-0000-7000-8000-00000000000", "019aa000-0000-7000-8000-0000000000000",
-	    "019AA000-0000-7000-8000-000000000000", "019aa000x0000-7000-8000-000000000000", "019aa00000007000800000000000000000000",
+	static const char *const bad[] = { "", "019aa000-0000-7000-8000-00000000000",
+	    "019aa000-0000-7000-8000-0000000000000", "019AA000-0000-7000-8000-000000000000",
+	    "019aa000x0000-7000-8000-000000000000", "019aa00000007000800000000000000000000",
 	    "{19aa000-0000-7000-8000-000000000000}", "g19aa000-0000-7000-8000-000000000000" };
 	struct uuid u;
 	size_t i;
@@ -53,8 +54,9 @@ times_are_read_with_offset_and_written_in_utc(void **state)
 		{ "1970-01-01T00:00:00.001Z", "1970-01-01T00:00:00.001Z" }, { "2024-02-29T23:59:60Z", "2024-03-01T00:00:00.000Z" },
 		{ "2026-11-20T10:26:53.1239Z", "2026-11-20T10:26:53.123Z" }, { "2026-11-20T10:26:53-00:30", "2026-11-20T10:56:53.000Z" },
 	};
-	static const char *const bad[] = { "", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-20T24:00:00Z",
-	    "2026-11-20T10:26:53", "2026-11-20T10:26:53.Z", "2026-11-20T10:26:53Zx", "1969-12-31T23:59:59Z", "2026-11-20T10:26:53+2:00" };
+	static const char *const bad[] = { "", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-29T00:00:00Z",
+	    "2026-11-20T24:00:00Z", "2026-11-20T10:26:53", "2026-11-20T10:26:53.Z", "2026-11-20T10:26:53Zx",
+	    "1969-12-31T23:59:59Z", "2026-11-20T10:26:53+2:00" };
 	char text[MOMENT_TEXT];
 	struct moment m;
 	size_t i;
@@ -89,7 +91,8 @@ static void
 numbers_are_taken_whole_or_not_at_all(void **state)
 {
 	static const char *const bad[] = { "", "-", "+1", "01", "1x", " 1", "9223372036854775808", "--1", "-0", "1e3" };
-	static const char *const bad_positions[] = { "", "-1", ".5", "1.", "1e3", "1,5", "99999999999999999999", "nan", "1 " };
+	static const char *const bad_positions[] = { "", "-1", ".5", "1.", "1e3", "1,5", "99999999999999999999", "nan",
+	    "1 " };
 	int64_t n;
 	size_t i;
 
@@ -111,8 +114,8 @@ static void
 only_well_formed_utf8_is_valid(void **state)
 {
 	static const char *const good[] = { "", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xef\xbf\xbd" };
-	static const char *const bad[] = { "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
-	    "\x80", "\xc3", "\xe2\x82", "a\xff" };
+	static const char *const bad[] = { "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
+	    "\xf5\x80\x80\x80", "\x80", "\xc3", "\xe2\x82", "a\xff" };
 	size_t i;
 
 	(void)state;
@@ -127,9 +130,10 @@ only_well_formed_utf8_is_valid(void **state)
 static void
 a_text_is_blank_when_nothing_of_it_can_be_seen(void **state)
 {
-	static const char *const blank[] = { "", " ", "\t\r\n", "\xc2\xa0", "\xe2\x80\x8b", "\xe3\x80\x80", "\xef\xbb\xbf", "\x01\x1f\x7f",
-	    "\xe2\xa0\x80", "\xe3\x85\xa4 \xe1\x85\x9f", "\xf3\xa0\x80\xa0" };
-	static const char *const seen[] = { "a", " . ", "\xc3\xa4", "\xe2\x80\x8b\xe6\xbc\xa2", "\xf0\x9f\x90\x88", "\xcc\x81", "\xe2\xa0\x81" };
+	static const char *const blank[] = { "", " ", "\t\r\n", "\xc2\xa0", "\xe2\x80\x8b", "\xe3\x80\x80",
+	    "\xef\xbb\xbf", "\x01\x1f\x7f", "\xe2\xa0\x80", "\xe3\x85\xa4 \xe1\x85\x9f", "\xf3\xa0\x80\xa0" };
+	static const char *const seen[] = { "a", " . ", "\xc3\xa4", "\xe2\x80\x8b\xe6\xbc\xa2", "\xf0\x9f\x90\x88",
+	    "\xcc\x81", "\xe2\xa0\x81" };
 	size_t i;
 
 	(void)state;

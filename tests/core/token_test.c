@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tokens: what is made is taken, and nothing else is.  The file under test is included, so that its caches can be aged. */
+/* Tokens: what is made is taken, and nothing else is.  The file under test is included, so that its caches can be
+ * aged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -34,11 +35,11 @@ tenant_new(int64_t lifetime)
 	random_bytes(random, sizeof(random));
 	snprintf(t.shortcode, sizeof(t.shortcode), "t-%s", hex_encode(mem, random, sizeof(random)));
 	db_run(db,
-	    "INSERT INTO tenants (id, shortcode, name, token_lifetime, created_at, updated_at) VALUES (?, ?, 'T', ?, 1, 1)",
-	    ARGS(ID(t.id), STR(t.shortcode), INT(lifetime)));
+	    "INSERT INTO tenants (id, shortcode, name, token_lifetime, created_at, updated_at) VALUES (?, ?, 'T', ?, "
+	    "1, 1)", ARGS(ID(t.id), STR(t.shortcode), INT(lifetime)));
 	db_run(db,
-	    "INSERT INTO principals (id, tenant_id, kind, name, is_super_admin, created_at) VALUES (?, ?, 'client', 'Bot', 1, 1)",
-	    ARGS(ID(t.client), ID(t.id)));
+	    "INSERT INTO principals (id, tenant_id, kind, name, is_super_admin, created_at) VALUES (?, ?, 'client', "
+	    "'Bot', 1, 1)", ARGS(ID(t.client), ID(t.id)));
 	db_run(db,
 	    "INSERT INTO clients (id, tenant_id, secret_hash, scopes, created_at, updated_at) VALUES (?, ?, ?, "
 	    "'ViewChannel CreateContent', 1, 1)",
@@ -50,7 +51,8 @@ tenant_new(int64_t lifetime)
 static const char *
 token_of(const struct tenant *t)
 {
-	const struct grant *g = token_grant(db, conf, mem, (struct asked){ t->shortcode, uuid_text(mem, t->client), t->secret });
+	const struct grant *g = token_grant(db, conf, mem, (struct asked){ t->shortcode, uuid_text(mem, t->client),
+	    t->secret });
 
 	assert_non_null(g);
 	return g->access_token;
@@ -108,7 +110,8 @@ forge(struct forged f)
 static void
 a_granted_token_is_taken_and_names_its_client(void **state)
 {
-	const struct grant *g = token_grant(db, conf, mem, (struct asked){ mine.shortcode, uuid_text(mem, mine.client), mine.secret });
+	const struct grant *g = token_grant(db, conf, mem, (struct asked){ mine.shortcode, uuid_text(mem, mine.client),
+	    mine.secret });
 	struct principal who;
 
 	assert_non_null(g);
@@ -407,7 +410,8 @@ wrong_credentials_all_get_nothing(void **state)
 
 	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, other.secret }));
 	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, "" }));
-	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, arena_printf(mem, "%s ", mine.secret) }));
+	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, id, arena_printf(mem, "%s ",
+	    mine.secret) }));
 	assert_null(token_grant(db, conf, mem, (struct asked){ other.shortcode, id, mine.secret }));
 	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, theirs, mine.secret }));
 	assert_null(token_grant(db, conf, mem, (struct asked){ mine.shortcode, "", mine.secret }));

@@ -104,7 +104,8 @@ serve(int fd, int canary_port)
 	int status, i;
 
 	if (sscanf(request, "%*s /redirect/%d", &status) == 1)
-		dprintf(fd, "HTTP/1.1 %d X\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n", status, canary_port);
+		dprintf(fd, "HTTP/1.1 %d X\r\nLocation: http://127.0.0.1:%d/\r\nContent-Length: 0\r\n\r\n", status,
+		    canary_port);
 	else if (strstr(request, " /to-file ") != NULL)
 		say(fd, "HTTP/1.1 302 X\r\nLocation: file:///etc/passwd\r\nContent-Length: 0\r\n\r\n");
 	else if (strstr(request, " /round ") != NULL)
@@ -226,17 +227,19 @@ every_spelling_of_a_private_address_is_refused(void **state)
 {
 	struct world *w = *state;
 	static const char *const hosts[] = { "localhost", "LOCALHOST", "127.0.0.1", "127.1",
-		"127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0", "0.0.0.0",
-		"[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::127.0.0.1]",
-		"[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001::1]",
-		"[2001:db8::1]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fc00::1]", "[ff02::1]", "[100::1]", "[3fff::1]", "[5f00::1]",
-		"169.254.169.254", "10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "100.64.0.1",
-		"100.127.255.255", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1",
-		"224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255", "inside.example", "two-faces.example" };
+		"127.0.1", "127.255.255.254", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "017700000001", "0",
+		"0.0.0.0", "[::1]", "[0:0:0:0:0:0:0:1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+		"[::127.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b::127.0.0.1]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]",
+		"[2001::1]", "[2001:db8::1]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fc00::1]", "[ff02::1]",
+		"[100::1]", "[3fff::1]", "[5f00::1]", "169.254.169.254", "10.0.0.1", "10.255.255.255", "172.16.0.1",
+		"172.31.255.255", "192.168.0.1", "100.64.0.1", "100.127.255.255", "192.0.0.1", "192.0.2.1",
+		"198.18.0.1", "198.19.255.255", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255",
+		"240.0.0.1", "255.255.255.255", "inside.example", "two-faces.example" };
 	size_t i;
 
 	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
-		struct web_call call = { .url = arena_printf(w->mem, "http://%s:%d/", hosts[i], w->canary_port), .timeout = 2 };
+		struct web_call call = { .url = arena_printf(w->mem, "http://%s:%d/", hosts[i], w->canary_port),
+		    .timeout = 2 };
 		struct web_answer a;
 
 		assert_false(web_call(w->mem, &call, &a));
@@ -252,12 +255,15 @@ static void
 only_plain_http_addresses_are_taken(void **state)
 {
 	struct world *w = *state;
-	static const char *const urls[] = { "", "/", "//", "127.0.0.1", "localhost:%d/", "file:///etc/passwd", "gopher://127.0.0.1:%d/_x",
-		"dict://127.0.0.1:%d/d", "ftp://127.0.0.1:%d/", "rtsp://127.0.0.1:%d/", "data:text/plain,x", "htt://127.0.0.1:%d/",
-		"http:", "http://", "http://:%d/", "http://good@127.0.0.1:%d/", "http://a:b@127.0.0.1:%d/", "http://127.0.0.1:%d\\@good/",
-		"http://127.0.0.1:%d/\r\nX: y", "http://127.0.0.1 :%d/", " http://127.0.0.1:%d/", "http://127.0.0.1:%d/\x7f",
-		"http://127.0.0.1:0/", "http://127.0.0.1:65536/", "http://127.0.0.1:-1/", "http://[::1/", "http://m\u00fcller.example:%d/", "http://\u2460\u2461\u2466.0.0.1:%d/",
-		"http://\xff\xfe/", "javascript:alert(1)", "unix:///run/x", "ws://127.0.0.1:%d/" };
+	static const char *const urls[] = { "", "/", "//", "127.0.0.1", "localhost:%d/", "file:///etc/passwd",
+	    "gopher://127.0.0.1:%d/_x",
+		"dict://127.0.0.1:%d/d", "ftp://127.0.0.1:%d/", "rtsp://127.0.0.1:%d/", "data:text/plain,x",
+		"htt://127.0.0.1:%d/", "http:", "http://", "http://:%d/", "http://good@127.0.0.1:%d/",
+		"http://a:b@127.0.0.1:%d/", "http://127.0.0.1:%d\\@good/", "http://127.0.0.1:%d/\r\nX: y",
+		"http://127.0.0.1 :%d/", " http://127.0.0.1:%d/", "http://127.0.0.1:%d/\x7f", "http://127.0.0.1:0/",
+		"http://127.0.0.1:65536/", "http://127.0.0.1:-1/", "http://[::1/", "http://m\u00fcller.example:%d/",
+		"http://\u2460\u2461\u2466.0.0.1:%d/", "http://\xff\xfe/", "javascript:alert(1)", "unix:///run/x",
+		"ws://127.0.0.1:%d/" };
 	char url[200];
 	size_t i;
 
@@ -281,7 +287,8 @@ static void
 what_follows_a_hash_is_no_host(void **state)
 {
 	struct world *w = *state;
-	struct web_call call = { .url = arena_printf(w->mem, "http://nowhere.example#@127.0.0.1:%d/", w->canary_port), .timeout = 2 };
+	struct web_call call = { .url = arena_printf(w->mem, "http://nowhere.example#@127.0.0.1:%d/", w->canary_port),
+	    .timeout = 2 };
 	struct web_answer a;
 
 	web_call(w->mem, &call, &a);
@@ -303,7 +310,8 @@ ports_of_other_services_are_refused(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(ports) / sizeof(ports[0]); i++) {
-		struct web_call call = { .url = arena_printf(w->mem, "http://public.example:%d/", ports[i]), .timeout = 2 };
+		struct web_call call = { .url = arena_printf(w->mem, "http://public.example:%d/", ports[i]),
+		    .timeout = 2 };
 		struct web_answer a;
 
 		web_call(w->mem, &call, &a);
@@ -374,7 +382,8 @@ the_allow_list_opens_exactly_what_it_names(void **state)
 {
 	struct world *w = *state;
 	struct target t = { .host = "engine.lan", .port = 9000 };
-	struct address ten = { .family = AF_INET, .b = { 10, 1, 2, 3 } }, one = { .family = AF_INET6, .b = { [15] = 1 } };
+	struct address ten = { .family = AF_INET, .b = { 10, 1, 2, 3 } }, one = { .family = AF_INET6,
+	    .b = { [15] = 1 } };
 
 	assert_true(is_allowed(w->mem, "engine.lan", &t, &ten));
 	assert_true(is_allowed(w->mem, "a, ENGINE.lan:9000", &t, &ten));
@@ -386,7 +395,8 @@ the_allow_list_opens_exactly_what_it_names(void **state)
 	assert_false(is_allowed(w->mem, " , ,", &t, &ten));
 	assert_false(is_allowed(w->mem, "engine.lan:9001", &t, &ten));
 	assert_false(is_allowed(w->mem, "lan, engine, .lan, engine.lan.evil", &t, &ten));
-	assert_false(is_allowed(w->mem, "10.1.2.0/25:9001, 10.1.3.0/24, 10.0.0.0/33, 10.0.0.0/-1, 10.0.0.0/x", &t, &ten));
+	assert_false(is_allowed(w->mem, "10.1.2.0/25:9001, 10.1.3.0/24, 10.0.0.0/33, 10.0.0.0/-1, 10.0.0.0/x", &t,
+	    &ten));
 	assert_false(is_allowed(w->mem, "[::1]:9001, ::2, 10.0.0.0/8", &t, &one));
 }
 
@@ -416,7 +426,8 @@ secrets_do_not_follow_to_another_host(void **state)
 {
 	struct world *w = *state;
 	const char *headers[] = { "Authorization: Bearer secret", NULL };
-	struct web_call call = { .headers = headers, .redirects = 2, .private_hosts = "localhost 127.0.0.1", .timeout = 3 };
+	struct web_call call = { .headers = headers, .redirects = 2, .private_hosts = "localhost 127.0.0.1",
+	    .timeout = 3 };
 	struct web_answer a;
 
 	call.url = arena_printf(w->mem, "http://127.0.0.1:%d/near", w->port);
@@ -526,14 +537,15 @@ servers_that_cannot_prove_their_name_are_left(void **state)
 
 	close(probe);
 	assert_non_null(mkdtemp(dir));
-	snprintf(command, sizeof(command), "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost "
-	    "-keyout k.pem -out c.pem 2>/dev/null", dir);
+	snprintf(command, sizeof(command), "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
+	    "/CN=localhost -keyout k.pem -out c.pem 2>/dev/null", dir);
 	assert_int_equal(system(command), 0);
 	server = fork();
 	if (server == 0) {
 		if (chdir(dir) == 0)
-			execlp("openssl", "openssl", "s_server", "-quiet", "-www", "-accept", arena_printf(w->mem, "127.0.0.1:%d", port),
-			    "-key", "k.pem", "-cert", "c.pem", (char *)NULL);
+			execlp("openssl", "openssl", "s_server", "-quiet", "-www", "-accept",
+			    arena_printf(w->mem, "127.0.0.1:%d", port), "-key", "k.pem", "-cert", "c.pem",
+			    (char *)NULL);
 		_exit(127);
 	}
 	call.url = arena_printf(w->mem, "https://localhost:%d/", port);

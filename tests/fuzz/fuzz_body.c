@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies of requests: whatever comes is taken or refused, and what was taken renders and reads back as the same bytes. */
+/* Bodies of requests: whatever comes is taken or refused, and what was taken renders and reads back as the same
+ * bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files of strangers, as far as they are read outside the sandbox: type by content, and the sizes in picture headers. */
+/* Files of strangers, as far as they are read outside the sandbox: type by content, and the sizes in picture
+ * headers. */
 #include "media/image.h"
 #include "media/sniff.h"
 #include "tests/fuzz/fuzz.h"

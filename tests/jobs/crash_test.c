@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Sudden death at each named point of the runner and of a job: nothing is lost, nothing is done twice, and every job comes
- * to its end.  The sources of the runner are compiled into this program with -DKINOTHEK_CRASH_POINTS.
+ * Sudden death at each named point of the runner and of a job: nothing is lost, nothing is done twice, and every job
+ * comes to its end.  The sources of the runner are compiled into this program with -DKINOTHEK_CRASH_POINTS.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,8 @@ a_runner_killed_between_claim_and_settlement_loses_nothing(void **state)
 	survives(t, "settled", "retry", "failed");
 }
 
-/* The runner lives on: before the commit every attempt dies and the job fails with its reason; after it, it has succeeded. */
+/* The runner lives on: before the commit every attempt dies and the job fails with its reason; after it, it has
+ * succeeded. */
 static void
 a_child_that_dies_at_a_point_is_retried_until_the_job_ends(void **state)
 {

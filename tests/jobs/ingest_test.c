@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the original to the published asset: real files, a real runner, ffmpeg, poppler and kinothek-image in the jail. */
+/* From the original to the published asset: real files, a real runner, ffmpeg, poppler and kinothek-image in the
+ * jail. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,9 +47,9 @@ take_in(struct world *w, const char *file)
 	struct stat st;
 
 	assert_int_equal(stat(file, &st), 0);
-	db_run(w->db, "UPDATE media SET status = 'processing', generation = NULL, type = ?, mime_type = ?, file_size = ? WHERE id = ?",
-	    ARGS(STR(s.type != NULL ? s.type : "video"), STR(s.mime_type != NULL ? s.mime_type : "video/mp4"), INT(st.st_size),
-	    ID(id)));
+	db_run(w->db, "UPDATE media SET status = 'processing', generation = NULL, type = ?, mime_type = ?, "
+	    "file_size = ? WHERE id = ?", ARGS(STR(s.type != NULL ? s.type : "video"),
+	    STR(s.mime_type != NULL ? s.mime_type : "video/mp4"), INT(st.st_size), ID(id)));
 	assert_true(store_put(w->mem, file, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id))));
 	ingest_start(w->db, w->tenant_id, id);
 	assert_int_equal(db_failure(w->db), DB_FINE);
@@ -95,7 +96,8 @@ column(struct world *w, struct uuid id, const char *name)
 static bool
 published(struct world *w, struct uuid id, const char *file)
 {
-	const char *key = arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, id), column(w, id, "generation"), file);
+	const char *key = arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, id), column(w, id, "generation"),
+	    file);
 	struct stat st;
 
 	return stat(store_path(w->mem, key), &st) == 0 && st.st_size > 0 && (st.st_mode & 0777) == 0644;
@@ -104,8 +106,8 @@ published(struct world *w, struct uuid id, const char *file)
 static int64_t
 rows(struct world *w, struct uuid id, const char *kind)
 {
-	return number(w, "FROM renditions r JOIN media m ON m.id = r.media_id AND m.generation = r.generation WHERE m.id = ? "
-	    "AND r.kind = ?", ARGS(ID(id), STR(kind)));
+	return number(w, "FROM renditions r JOIN media m ON m.id = r.media_id AND m.generation = r.generation WHERE "
+	    "m.id = ? AND r.kind = ?", ARGS(ID(id), STR(kind)));
 }
 
 static const char *
@@ -120,7 +122,8 @@ succeeded(struct world *w, struct uuid id)
 {
 	struct req *r = call(w, "GET", path_of(w, id), NULL);
 
-	if (strcmp(text(w, r, "data.ingestJob.status"), "succeeded") != 0 || strcmp(text(w, r, "data.status"), "ready") != 0)
+	if (strcmp(text(w, r, "data.ingestJob.status"), "succeeded") != 0 || strcmp(text(w, r, "data.status"),
+	    "ready") != 0)
 		fail_msg("%s", buf_string(&r->out));
 }
 
@@ -128,8 +131,8 @@ static void
 a_picture_becomes_ready_upright_and_in_smaller_forms(void **state)
 {
 	struct world *w = *state;
-	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 1000x700 plasma:red-blue -rotate 90 -define exif:Orientation=6 "
-	    "-orient LeftBottom \"tiff:$f\""));
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 1000x700 plasma:red-blue -rotate 90 -define "
+	    "exif:Orientation=6 -orient LeftBottom \"tiff:$f\""));
 	struct req *r;
 
 	drain(w, w->conf);
@@ -153,8 +156,9 @@ a_document_gives_pages_text_and_a_pdf(void **state)
 {
 	struct world *w = *state;
 	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 200x300 xc:white xc:gray \"pdf:$f\" 2>/dev/null || "
-	    "printf '%%PDF-1.4\\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R 3 0 R]/Count 2>>endobj "
-	    "3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\\ntrailer<</Root 1 0 R>>\\n%%%%EOF\\n' >\"$f\""));
+	    "printf '%%PDF-1.4\\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R 3 0 "
+	    "R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\\ntrailer<</Root 1 0 "
+	    "R>>\\n%%%%EOF\\n' >\"$f\""));
 	struct uuid other = take_in(w, make(w, "printf 'Gr\\374\\337e aus K\\366ln\\n' >\"$f\""));
 
 	drain(w, w->conf);
@@ -166,7 +170,8 @@ a_document_gives_pages_text_and_a_pdf(void **state)
 	assert_string_equal(metadata(w, id, "documentContent"), "{\"pages\":[]}");
 	succeeded(w, other);
 	assert_string_equal(column(w, other, "mime_type"), "text/plain");
-	assert_string_equal(metadata(w, other, "documentContent"), "{\"pages\":[{\"page\":1,\"text\":\"Gr\xc3\xbc\xc3\x9f" "e aus K\xc3\xb6ln\"}]}");
+	assert_string_equal(metadata(w, other, "documentContent"),
+	    "{\"pages\":[{\"page\":1,\"text\":\"Gr\xc3\xbc\xc3\x9f" "e aus K\xc3\xb6ln\"}]}");
 	assert_int_equal(rows(w, other, "pdf"), 0);
 	assert_true(published(w, other, "poster.jpg"));
 	/* The original stays what it was, for nobody but us. */
@@ -177,8 +182,8 @@ static void
 a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 {
 	struct world *w = *state;
-	struct uuid video = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:r=25:d=3 -f lavfi -i sine=d=3 "
-	    "-c:v libx264 -preset ultrafast -metadata:s:a:0 language=ger -f mp4 \"$f\""));
+	struct uuid video = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:r=25:d=3 -f lavfi -i "
+	    "sine=d=3 -c:v libx264 -preset ultrafast -metadata:s:a:0 language=ger -f mp4 \"$f\""));
 	struct uuid audio = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=3 -f mp4 \"$f\""));
 	struct req *r;
 
@@ -278,7 +283,8 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	succeeded(w, id);
 	second = column(w, id, "generation");
 	assert_string_equal(second, uuid_text(w->mem, job));
-	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))), 0);
+	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))),
+	    0);
 	/* Addresses given out before stay good until they expire: the old files go later. */
 	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s/320.jpg", uuid_text(w->mem, id), first)) > 0);
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed' "
@@ -296,7 +302,8 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_string_equal(column(w, id, "generation"), second);
 	assert_true(published(w, id, "900.jpg"));
 	assert_int_equal(rows(w, id, "image"), 6);
-	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", uuid_text(w->mem, id), uuid_text(w->mem, job))), -1);
+	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", uuid_text(w->mem, id),
+	    uuid_text(w->mem, job))), -1);
 }
 
 static void
@@ -308,15 +315,15 @@ a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go(void **state)
 
 	full.free_space = INT64_C(1) << 50;
 	drain(w, &full);
-	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'delayed' AND JSON_VALUE(error, '$.code') = 'no_space'",
-	    ARGS(ID(id))), 1);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'delayed' AND JSON_VALUE(error, "
+	    "'$.code') = 'no_space'", ARGS(ID(id))), 1);
 	assert_string_equal(column(w, id, "status"), "processing");
 
 	gone = take_in(w, make(w, "/usr/bin/convert -size 110x110 xc:red \"png:$f\""));
 	db_run(w->db, "DELETE FROM media WHERE id = ?", ARGS(ID(gone)));
 	drain(w, w->conf);
-	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'failed' AND JSON_VALUE(error, '$.code') = 'asset_gone'",
-	    ARGS(ID(gone))), 1);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'failed' AND JSON_VALUE(error, "
+	    "'$.code') = 'asset_gone'", ARGS(ID(gone))), 1);
 }
 
 static int

@@ -25,8 +25,8 @@ job_for(struct world *w, const char *type, const char *make)
 {
 	struct asset_args *in = NEW(w->mem, struct asset_args);
 	struct conf *conf = NEW(w->mem, struct conf);
-	struct job j = { .mem = w->mem, .db = w->db, .conf = conf, .in = in, .id = uuid_new(), .tenant_id = w->tenant_id,
-	    .media_id = world_media(w, type, "Test"), .attempt = 1 };
+	struct job j = { .mem = w->mem, .db = w->db, .conf = conf, .in = in, .id = uuid_new(),
+	    .tenant_id = w->tenant_id, .media_id = world_media(w, type, "Test"), .attempt = 1 };
 	const char *id = uuid_text(w->mem, j.media_id);
 
 	*conf = *w->conf;
@@ -35,9 +35,10 @@ job_for(struct world *w, const char *type, const char *make)
 	in->media_id = j.media_id;
 	in->generation = uuid_text(w->mem, j.id);
 	j.work_dir = store_path(w->mem, arena_printf(w->mem, "work/%s", uuid_text(w->mem, j.id)));
-	assert_int_equal(system(arena_printf(w->mem, "mkdir -p %s && timeout 60 ffmpeg -v error -nostdin -y %s %s/in", j.work_dir, make,
-	    j.work_dir)), 0);
-	assert_true(store_put(w->mem, arena_printf(w->mem, "%s/in", j.work_dir), arena_printf(w->mem, "originals/%s", id)));
+	assert_int_equal(system(arena_printf(w->mem, "mkdir -p %s && timeout 60 ffmpeg -v error -nostdin -y %s %s/in",
+	    j.work_dir, make, j.work_dir)), 0);
+	assert_true(store_put(w->mem, arena_printf(w->mem, "%s/in", j.work_dir), arena_printf(w->mem, "originals/%s",
+	    id)));
 	db_run(w->db, "UPDATE media SET status = 'processing', generation = ?, duration = NULL WHERE id = ?",
 	    ARGS(STR(in->generation), ID(j.media_id)));
 	return j;
@@ -71,7 +72,8 @@ path_of(struct world *w, const struct job *j, const char *name)
 {
 	const struct asset_args *in = j->in;
 
-	return store_path(w->mem, arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, j->media_id), in->generation, name));
+	return store_path(w->mem, arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, j->media_id), in->generation,
+	    name));
 }
 
 /* A whole file of the generation as text; fails when it is not there. */
@@ -107,8 +109,8 @@ assert_streams(const char *master, const char *video)
 	int n = 0;
 
 	for (const char *p = master; (p = strstr(p, "#EXT-X-STREAM-INF:")) != NULL; p++, n++) {
-		assert_int_equal(sscanf(p, "#EXT-X-STREAM-INF:BANDWIDTH=%ld,AVERAGE-BANDWIDTH=%ld,CODECS=\"%79[^\"]\"", &peak, &average,
-		    codecs), 3);
+		assert_int_equal(sscanf(p, "#EXT-X-STREAM-INF:BANDWIDTH=%ld,AVERAGE-BANDWIDTH=%ld,CODECS=\"%79[^\"]\"",
+		    &peak, &average, codecs), 3);
 		assert_true(average > 0 && peak >= average);
 		assert_int_equal(strncmp(codecs, video, strlen(video)), 0);
 		assert_string_equal(codecs + strlen(codecs) - strlen("mp4a.40.2"), "mp4a.40.2");
@@ -121,15 +123,16 @@ static void
 every_stream_of_a_master_names_a_true_peak_and_both_codecs(void **state)
 {
 	struct world *w = *state;
-	struct job j = job_for(w, "video", "-f lavfi -i color=black:s=320x180:r=25:d=8 -f lavfi -i testsrc2=s=320x180:r=25:d=0.4 "
-	    "-f lavfi -i aevalsrc=0:d=8 -f lavfi -i anoisesrc=d=0.4:a=0.9 -filter_complex [0][2][1][3]concat=n=2:a=1 "
-	    "-c:v libx264 -preset ultrafast -c:a aac -f mp4");
+	struct job j = job_for(w, "video", "-f lavfi -i color=black:s=320x180:r=25:d=8 -f lavfi -i "
+	    "testsrc2=s=320x180:r=25:d=0.4 -f lavfi -i aevalsrc=0:d=8 -f lavfi -i anoisesrc=d=0.4:a=0.9 "
+	    "-filter_complex [0][2][1][3]concat=n=2:a=1 -c:v libx264 -preset ultrafast -c:a aac -f mp4");
 
 	MUST(&j, first_rendition);
 	assert_streams(content(w, &j, "master.m3u8"), "avc1.");
 	MUST(&j, renditions);
 	assert_streams(content(w, &j, "master.m3u8"), "avc1.");
-	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.peak_bitrate < t.bitrate", ARGS(ID(j.media_id))), 0);
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.peak_bitrate < t.bitrate",
+	    ARGS(ID(j.media_id))), 0);
 }
 
 /* Names in the folder of the generation. */
@@ -165,11 +168,13 @@ a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest(void *
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 1);
 	assert_int_equal(rows(w, &j, "hls"), 1);
 	assert_int_equal(rows(w, &j, "audio"), 1);
-	assert_int_equal(db_number(w->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(j.media_id)), 0) / 100, 90);
+	assert_int_equal(db_number(w->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(j.media_id)), 0) / 100,
+	    90);
 
 	MUST(&j, renditions);
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 2);
-	assert_non_null(strstr(content(w, &j, "master.m3u8"), "RESOLUTION=640x400,FRAME-RATE=25.000,AUDIO=\"audio\"\n400p.m3u8\n"));
+	assert_non_null(strstr(content(w, &j, "master.m3u8"),
+	    "RESOLUTION=640x400,FRAME-RATE=25.000,AUDIO=\"audio\"\n400p.m3u8\n"));
 	assert_int_equal(rows(w, &j, "hls"), 2);
 	assert_int_equal(rows(w, &j, "mp4"), 1);
 	assert_int_equal(rows(w, &j, "playlist"), 1);
@@ -177,7 +182,8 @@ a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest(void *
 	assert_int_equal(count(content(w, &j, "360p.m3u8"), "#EXTINF"), 3);
 	/* Four renditions' files, the master and the download, and nothing else. */
 	assert_int_equal(files(w, &j), 8);
-	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size <= 0", ARGS(ID(j.media_id))), 0);
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size <= 0", ARGS(ID(j.media_id))),
+	    0);
 }
 
 static void
@@ -254,11 +260,13 @@ a_video_gets_its_poster_storyboard_and_waveform(void **state)
 	assert_non_null(strstr(text(w, r, "data.thumbnail.url"), "/poster.jpg"));
 	assert_string_equal(text(w, r, "data.thumbnail.width"), "640");
 	vtt = content(w, &j, "storyboard.vtt");
-	assert_int_equal(strncmp(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:04.000\nstoryboard.jpg#xywh=0,0,160,100\n", 69), 0);
+	assert_int_equal(strncmp(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:04.000\nstoryboard.jpg#xywh=0,0,160,100\n", 69),
+	    0);
 	assert_non_null(strstr(vtt, "00:00:08.000 --> 00:00:09.000\nstoryboard.jpg#xywh=320,0,160,100\n"));
 	assert_int_equal(count(vtt, "-->"), 3);
 	peaks = content(w, &j, "waveform.json");
-	assert_int_equal(strncmp(peaks, "{\"version\":2,\"channels\":1,\"sample_rate\":8000,\"samples_per_pixel\":64,\"bits\":8,\"length\":", 85), 0);
+	assert_int_equal(strncmp(peaks, "{\"version\":2,\"channels\":1,\"sample_rate\":8000,\"samples_per_pixel\":64,"
+	    "\"bits\":8,\"length\":", 85), 0);
 	data = strstr(peaks, "\"data\":[");
 	assert_int_equal(count(data, ",") + 1, 2 * atoi(strstr(peaks, "\"length\":") + 9));
 	assert_in_range(atoi(strstr(peaks, "\"length\":") + 9), 1120, 1140);
@@ -278,7 +286,8 @@ sound_plays_and_its_cover_is_the_poster(void **state)
 	assert_streams(content(w, &j, "master.m3u8"), "mp4a.40.2");
 	assert_int_equal(rows(w, &j, "audio"), 2);
 	assert_int_equal(rows(w, &j, "hls"), 0);
-	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.mime_type = 'audio/mp4'", ARGS(ID(j.media_id))), 1);
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.mime_type = 'audio/mp4'",
+	    ARGS(ID(j.media_id))), 1);
 	MUST(&j, thumbnail);
 	assert_int_equal(rows(w, &j, "poster"), 1);
 	MUST(&j, waveform);

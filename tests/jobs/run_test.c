@@ -358,8 +358,8 @@ the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
 
 	t->conf.job_lease = 2;
 	db_run(t->db,
-	    "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = 'elsewhere/1/2/3', "
-	    "lease_until = " SQL_NOW " + 1500",
+	    "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = "
+	    "'elsewhere/1/2/3', lease_until = " SQL_NOW " + 1500",
 	    ARGS(ID(worn), ID(worn)));
 	runner_start(t);
 	usleep(700000);
@@ -609,7 +609,8 @@ an_attempt_that_found_room_and_took_it_all_counts(void **state)
 	assert_string_equal(column(t, poor, "attempt"), "0");
 	assert_string_equal(column(t, greedy, "attempt"), "1");
 	assert_string_equal(column(t, greedy, "state"), "delayed");
-	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM jobs WHERE run_at > " SQL_NOW " + 50000", NO_ARGS, 0), 2);
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM jobs WHERE run_at > " SQL_NOW " + 50000", NO_ARGS, 0),
+	    2);
 }
 
 static void
@@ -882,11 +883,11 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	job_add(t->db, publish, place, .media_id = media, .generation = "g1");
 	place.id = (struct uuid){ { 0 } };
 	speech = job_add(t->db, transcribe, place, .media_id = media, .generation = "g1", .language_code = "en");
-	db_run(t->db, "UPDATE jobs SET state = IF(kind = 'publish', 'succeeded', 'failed'), started_at = 1, finished_at = 2, error = "
-	    "IF(kind = 'publish', NULL, ?) WHERE media_id = ?", ARGS(STR(job_error(t->mem, REASON_NOT_INTELLIGIBLE, "Not understood.")),
-	    ID(media)));
-	db_run(t->db, "UPDATE media SET ingest_job_id = ?, generation = ? WHERE id = ?", ARGS(ID(root), STR(uuid_text(t->mem, root)),
-	    ID(media)));
+	db_run(t->db, "UPDATE jobs SET state = IF(kind = 'publish', 'succeeded', 'failed'), started_at = 1, "
+	    "finished_at = 2, error = IF(kind = 'publish', NULL, ?) WHERE media_id = ?", ARGS(STR(job_error(t->mem,
+	    REASON_NOT_INTELLIGIBLE, "Not understood.")), ID(media)));
+	db_run(t->db, "UPDATE media SET ingest_job_id = ?, generation = ? WHERE id = ?", ARGS(ID(root),
+	    STR(uuid_text(t->mem, root)), ID(media)));
 	asset_summarise(t->db, media, SUM_INGEST);
 	assert_true(db_commit(t->db));
 
@@ -899,7 +900,8 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Not understood.");
 	assert_non_null(text(w, r, "data.ingestJob.warnings.0.remedy"));
 	assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
-	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"), "completed");
+	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"),
+	    "completed");
 	r = call(w, "GET", list, NULL);
 	assert_string_equal(text(w, r, "data.0.status"), "failed");
 	assert_string_equal(text(w, r, "data.0.languageCode"), "en");
@@ -912,7 +914,8 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.warnings"), "[ ]");
 	assert_string_equal(text(w, r, "data.ingestJob.status"), "running");
 	assert_string_equal(text(w, call(w, "GET", list, NULL), "data"), "[ ]");
-	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"), "running");
+	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"),
+	    "running");
 }
 
 /* What the closing transaction of a step does, on a connection of its own. */

@@ -228,7 +228,8 @@ runners_setup(void **state)
 	mkdir(t->conf.run_dir, 0700);
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge,serve"; /* no sweeps between */
+	/* no sweeps between */
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");

@@ -136,9 +136,12 @@ deleting_for_good_ends_serving_at_once_and_leaves_nothing_anywhere(void **state)
 	assert_int_equal(status(t, "DELETE", live, "?permanent=true"), 200);
 	assert_false(lies(t, "play", live, "g1/a.mp4"));
 	runner_drain(t);
-	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "deleted/%s", uuid_text(t->mem, live))), F_OK), -1);
-	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "deleted/%s", uuid_text(t->mem, soft))), F_OK), -1);
-	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "play/%s", uuid_text(t->mem, live))), F_OK), -1);
+	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "deleted/%s", uuid_text(t->mem, live))), F_OK),
+	    -1);
+	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "deleted/%s", uuid_text(t->mem, soft))), F_OK),
+	    -1);
+	assert_int_equal(access(store_path(t->mem, arena_printf(t->mem, "play/%s", uuid_text(t->mem, live))), F_OK),
+	    -1);
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Speech to text with real engines: synthetic voices whose words are known, silence, noise and music through the worker in
- * the jail, and a transcription server that runs the same worker.  Needs ffmpeg with flite, the English model, node.
+ * Speech to text with real engines: synthetic voices whose words are known, silence, noise and music through the worker
+ * in the jail, and a transcription server that runs the same worker.  Needs ffmpeg with flite, the English model, node.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -59,8 +59,9 @@ static const char *
 make_sound(struct arena *mem, const char *graph, const char *name)
 {
 	const char *file = arena_printf(mem, "%s/%s", peer.dir, name);
-	const char *argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", graph, "-ar", "16000", "-ac", "1",
-	    strstr(name, ".s16le") != NULL ? "-f" : "-map_metadata", strstr(name, ".s16le") != NULL ? "s16le" : "-1", file, NULL };
+	const char *argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", graph, "-ar", "16000",
+	    "-ac", "1", strstr(name, ".s16le") != NULL ? "-f" : "-map_metadata", strstr(name,
+	    ".s16le") != NULL ? "s16le" : "-1", file, NULL };
 
 	run(argv);
 	return file;
@@ -100,8 +101,9 @@ hear(struct world *w, const struct engine *engine, const struct conf *conf, stru
 	const char *language = e->h.language != NULL ? e->h.language : "en";
 	enum outcome outcome;
 
-	*e = (struct ear){ .h = { .mem = w->mem, .conf = conf, .pcm = pcm, .length = lseek(pcm, 0, SEEK_END) / PCM_BYTES_PER_MS,
-	    .language = language, .heard = on_segment, .progress = on_percent, .user = e } };
+	*e = (struct ear){ .h = { .mem = w->mem, .conf = conf, .pcm = pcm, .length = lseek(pcm, 0,
+	    SEEK_END) / PCM_BYTES_PER_MS, .language = language, .heard = on_segment, .progress = on_percent,
+	    .user = e } };
 	outcome = engine->run(&e->h);
 	close(pcm);
 	return outcome;
@@ -138,7 +140,8 @@ split(struct arena *mem, const char *text, const char **out)
 static int
 word_error_rate(struct arena *mem, const char *truth, const char *heard)
 {
-	const char **a = arena_array(mem, strlen(truth) + 1, sizeof(*a)), **b = arena_array(mem, strlen(heard) + 1, sizeof(*b));
+	const char **a = arena_array(mem, strlen(truth) + 1, sizeof(*a)), **b = arena_array(mem, strlen(heard) + 1,
+	    sizeof(*b));
 	size_t n = split(mem, truth, a), m = split(mem, heard, b), i, k, diagonal, above;
 	size_t *d = arena_array(mem, m + 1, sizeof(*d));
 
@@ -174,7 +177,8 @@ clear_voices_are_understood(void **state)
 	}
 }
 
-/* The same sentence twice with four seconds of silence between: the second time, each word comes later by exactly that. */
+/* The same sentence twice with four seconds of silence between: the second time, each word comes later by exactly
+ * that. */
 static void
 times_stay_right_across_silence(void **state)
 {
@@ -325,7 +329,8 @@ static void
 every_way_of_answering_gives_words_with_times(void **state)
 {
 	struct world *w = *state;
-	static const char *const paths[] = { "", "/v1/", "/v1/audio/transcriptions", "/whispercpp/inference", "/nowords/v1",
+	static const char *const paths[] = { "", "/v1/", "/v1/audio/transcriptions", "/whispercpp/inference",
+	    "/nowords/v1",
 		"/textonly/v1", "/busy/v1" };
 	struct ear e = { .n = 0 };
 	const struct word *last;
@@ -333,7 +338,8 @@ every_way_of_answering_gives_words_with_times(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		pcm = samples(w->mem, "anullsrc=r=16000:cl=mono:d=10[a];" VOICE(SECOND, "slt") "[b];[a][b]concat=v=0:a=1");
+		pcm = samples(w->mem, "anullsrc=r=16000:cl=mono:d=10[a];" VOICE(SECOND, "slt")
+		    "[b];[a][b]concat=v=0:a=1");
 		if (hear(w, &engine_http, with_peer(w, paths[i]), &e, pcm) != DONE)
 			fail_msg("%s: %s", paths[i], e.h.detail);
 		assert_true(e.n > 0);
@@ -368,7 +374,8 @@ requests_are_as_the_server_wants_them(void **state)
 	e.h.language = "translate-en";
 	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem, VOICE(SECOND, "slt"))), DONE);
 	e.h.language = "translate-en";
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/whispercpp/inference"), &e, samples(w->mem, VOICE(SECOND, "slt"))), DONE);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/whispercpp/inference"), &e, samples(w->mem,
+	    VOICE(SECOND, "slt"))), DONE);
 	log = peer_log(w, "DELETE");
 	assert_non_null(strstr(log, "\"url\":\"/v1/audio/translations\""));
 	assert_non_null(strstr(log, "\"translate\":\"true\",\"language\":\"auto\""));
@@ -381,7 +388,8 @@ silence_is_never_sent(void **state)
 	struct ear e = { .n = 0 };
 
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem, "anullsrc=r=16000:cl=mono:d=8")), DONE);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem,
+	    "anullsrc=r=16000:cl=mono:d=8")), DONE);
 	assert_int_equal(e.n, 0);
 	assert_string_equal(peer_log(w, "GET"), "[]");
 	/* A long silence is left out: two requests, neither as long as the whole. */
@@ -412,14 +420,18 @@ a_server_that_fails_is_asked_again_or_explained(void **state)
 	struct conf c;
 
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/denied/v1"), &e, samples(w->mem, VOICE("good morning", "rms"))), GIVE_UP);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/denied/v1"), &e, samples(w->mem,
+	    VOICE("good morning", "rms"))), GIVE_UP);
 	assert_int_equal(e.h.reason, REASON_ENGINE_REFUSED);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 1);
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nonsense/v1"), &e, samples(w->mem, VOICE("good morning", "rms"))), GIVE_UP);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nonsense/v1"), &e, samples(w->mem,
+	    VOICE("good morning", "rms"))), GIVE_UP);
 	assert_int_equal(e.h.reason, REASON_ENGINE_REFUSED);
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nothing"), &e, samples(w->mem, VOICE("good morning", "rms"))), GIVE_UP);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nothing"), &e, samples(w->mem,
+	    VOICE("good morning", "rms"))), GIVE_UP);
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/broken/v1"), &e, samples(w->mem, VOICE("good morning", "rms"))), RETRY);
+	assert_int_equal(hear(w, &engine_http, with_peer(w, "/broken/v1"), &e, samples(w->mem,
+	    VOICE("good morning", "rms"))), RETRY);
 	assert_int_equal(e.h.reason, REASON_ENGINE_UNAVAILABLE);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 4);
 	c = *with_peer(w, "/v1");
@@ -435,8 +447,8 @@ static struct job
 job_for(struct world *w, const char *graph)
 {
 	struct transcribe_args *in = NEW(w->mem, struct transcribe_args);
-	struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .in = in, .id = uuid_new(), .tenant_id = w->tenant_id,
-	    .media_id = world_media(w, "audio", "Lecture"), .attempt = 1 };
+	struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .in = in, .id = uuid_new(),
+	    .tenant_id = w->tenant_id, .media_id = world_media(w, "audio", "Lecture"), .attempt = 1 };
 	const char *file = make_sound(w->mem, graph, "x.wav");
 
 	in->media_id = j.media_id;
@@ -485,16 +497,18 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	assert_string_equal(file, arena_printf(w->mem, "captions/%s.vtt", first));
 	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", media, file)) > 100);
 	assert_string_equal(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))), "en");
-	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'", ARGS(ID(j.media_id))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
+	    ARGS(ID(j.media_id))), 1);
 
 	/* Once more: one transcript, one caption track, and the old file goes. */
 	assert_int_equal(run_job(&j), DONE);
 	r = call(w, "GET", list, NULL);
 	assert_string_equal(text(w, r, "pagination.total"), "1");
 	assert_string_not_equal(text(w, r, "data.0.id"), first);
-	assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(j.media_id)), 0), 1);
-	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge' AND t.args LIKE CONCAT('%', ?, '%')",
-	    ARGS(ID(j.media_id), STR(first))), 1);
+	assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(j.media_id)),
+	    0), 1);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge' AND t.args LIKE "
+	    "CONCAT('%', ?, '%')", ARGS(ID(j.media_id), STR(first))), 1);
 	/* As a step of another ingest it finds its work done. */
 	j.ingest_id = uuid_new();
 	first = text(w, r, "data.0.id");
@@ -516,10 +530,12 @@ a_recording_without_speech_is_a_success_that_says_so(void **state)
 		j = job_for(w, graphs[i]);
 		if (run_job(&j) != DONE)
 			fail_msg("%s: %s", graphs[i], j.detail);
-		r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id)), NULL);
+		r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts",
+		    uuid_text(w->mem, j.media_id)), NULL);
 		assert_string_equal(text(w, r, "data.0.noSpeech"), "true");
 		assert_string_equal(text(w, r, "data.0.status"), "completed");
-		assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(j.media_id)), -1), 0);
+		assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?",
+		    ARGS(ID(j.media_id)), -1), 0);
 	}
 }
 
@@ -561,7 +577,8 @@ repetitions_are_cut_and_the_rest_is_kept(void **state)
 
 	j.conf = with_peer(w, "/loop/v1");
 	assert_int_equal(run_job(&j), DONE);
-	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id)), NULL);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id)),
+	    NULL);
 	assert_string_equal(text(w, r, "data.0.noSpeech"), "true");
 }
 
@@ -572,9 +589,11 @@ what_people_wrote_is_never_replaced(void **state)
 	struct job j = job_for(w, VOICE(SECOND, "slt"));
 
 	assert_int_equal(run_job(&j), DONE);
-	db_run(w->db, "UPDATE transcripts SET source = 'human', engine = 'Ada' WHERE media_id = ?", ARGS(ID(j.media_id)));
+	db_run(w->db, "UPDATE transcripts SET source = 'human', engine = 'Ada' WHERE media_id = ?",
+	    ARGS(ID(j.media_id)));
 	assert_int_equal(run_job(&j), DONE);
-	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'", ARGS(ID(j.media_id))), 1);
+	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'",
+	    ARGS(ID(j.media_id))), 1);
 }
 
 static void
@@ -584,8 +603,8 @@ what_cannot_be_heard_is_explained(void **state)
 	struct job j = job_for(w, VOICE("hello", "rms"));
 	const char *original = store_path(w->mem, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, j.media_id)));
 
-	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64", "-f", "matroska",
-	    original, NULL });
+	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64",
+	    "-f", "matroska", original, NULL });
 	assert_int_equal(run_job(&j), GIVE_UP);
 	assert_int_equal(j.reason, REASON_NO_STREAMS);
 	assert_true(truncate(original, 100) == 0);

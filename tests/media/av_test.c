@@ -51,7 +51,8 @@ static const char *
 make(struct place *p, const char *name, const char *command)
 {
 	const char *path = arena_printf(p->mem, "%s/%s", p->dir, name);
-	const char *line = arena_printf(p->mem, "cd %s && O=%s && FF='timeout 60 ffmpeg -v error -nostdin -y' && { %s ; }", p->dir, path, command);
+	const char *line = arena_printf(p->mem, "cd %s && O=%s && FF='timeout 60 ffmpeg -v error -nostdin -y' && { %s "
+	    "; }", p->dir, path, command);
 	struct stat st;
 
 	if (system(line) != 0 || stat(path, &st) != 0)
@@ -91,8 +92,8 @@ turn(const char *path, const int matrix[4], int width, int height)
 static struct jail_result
 look(struct place *p, const char *path, const char *filters)
 {
-	const char *argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-i", path, "-fps_mode", "passthrough", "-vf", filters, "-f", "rawvideo",
-	    "pipe:1", NULL };
+	const char *argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-i", path, "-fps_mode", "passthrough", "-vf",
+	    filters, "-f", "rawvideo", "pipe:1", NULL };
 	const char *read[] = { path, NULL };
 	struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(8) << 30 };
 	struct jail_result r;
@@ -241,8 +242,8 @@ every_kind_of_file_plays_or_is_refused_for_its_reason(void **state)
 		if (c->reason == REASON_NONE)
 			fault = fault_of(p, c, in);
 		else if (in->n_made != 0 || in->fault.reason != c->reason)
-			fault = in->n_made > 0 ? "it plays" : arena_printf(p->mem, "%s, %s", reason_info(in->fault.reason)->code,
-			    in->fault.detail);
+			fault = in->n_made > 0 ? "it plays" : arena_printf(p->mem, "%s, %s",
+			    reason_info(in->fault.reason)->code, in->fault.detail);
 		if (fault != NULL) {
 			print_error("%s: %s\n", c->name, fault);
 			faults++;
@@ -254,7 +255,8 @@ every_kind_of_file_plays_or_is_refused_for_its_reason(void **state)
 static void
 pictures_come_out_upright(void **state)
 {
-	static const struct { int matrix[4], x, y; const char *quarters; int width, height, rotation; bool mirrored; } turns[] = {
+	static const struct { int matrix[4], x, y; const char *quarters; int width, height, rotation; bool mirrored;
+	    } turns[] = {
 		{ { 1, 0, 0, 1 }, 0, 0, "W...", 160, 96, 0, false },
 		{ { 0, 1, -1, 0 }, 96, 0, ".W..", 96, 160, 90, false },
 		{ { -1, 0, 0, -1 }, 160, 96, "...W", 160, 96, 180, false },
@@ -278,7 +280,8 @@ pictures_come_out_upright(void **state)
 		assert_int_equal(in->made[0].width, turns[i].width);
 		assert_int_equal(in->made[0].height, turns[i].height);
 		assert_string_equal(quarters(p, in->made[0].file), turns[i].quarters);
-		assert_true(av_frame(p->mem, in->file, 0, 1280, arena_printf(p->mem, "%s/frame.jpg", p->dir), &picture, &fault));
+		assert_true(av_frame(p->mem, in->file, 0, 1280, arena_printf(p->mem, "%s/frame.jpg", p->dir), &picture,
+		    &fault));
 		assert_int_equal(picture.width, turns[i].width);
 		assert_string_equal(quarters(p, arena_printf(p->mem, "%s/frame.jpg", p->dir)), turns[i].quarters);
 	}
@@ -336,8 +339,9 @@ segments_of_all_sizes_begin_at_the_same_instants(void **state)
 	struct place *p = *state;
 
 	for (size_t i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
-		const char *path = make(p, "ladder.mkv", arena_printf(p->mem, "$FF -f lavfi -i testsrc2=s=320x180:r=%s:d=10 -f lavfi -i sine=d=10"
-		    FAST " -c:a aac $O", rates[i]));
+		const char *path = make(p, "ladder.mkv", arena_printf(p->mem,
+		    "$FF -f lavfi -i testsrc2=s=320x180:r=%s:d=10 -f lavfi -i sine=d=10" FAST " -c:a aac $O",
+		    rates[i]));
 		struct av_work work = { .dir = p->dir, .preset = "ultrafast" };
 		struct av_rendition first[2], rest[3];
 		struct av_rung rungs[AV_RUNGS];
@@ -363,7 +367,8 @@ segments_of_all_sizes_begin_at_the_same_instants(void **state)
 		}
 		/* The encoder of the sound fills its last frame and adds up to two. */
 		if (llabs(extinf_us(p, first[1].playlist) - llround(seconds[i] * 1e6)) > 65000)
-			fail_msg("sound of %.3f s for a picture of %.3f s", (double)extinf_us(p, first[1].playlist) / 1e6, seconds[i]);
+			fail_msg("sound of %.3f s for a picture of %.3f s", (double)extinf_us(p,
+			    first[1].playlist) / 1e6, seconds[i]);
 	}
 }
 
@@ -385,10 +390,11 @@ sound_stays_with_a_picture_of_varying_rate(void **state)
 {
 	struct place *p = *state;
 	/* 10 frames a second, then 30, then 7; a flash and a tone at 5 s. */
-	const char *path = make(p, "phone.mp4", "$FF -f lavfi -i \"color=black:s=160x90:r=30:d=7,drawbox=0:0:iw:ih:white:fill:"
-	    "enable='between(t,5,5.5)',select='if(lt(t,2),not(mod(n,3)),if(lt(t,4),1,not(mod(n,4))+between(t,4.99,5.01)))'\" "
-	    "-f lavfi -i \"sine=1000:r=44100:d=7,volume=0:enable='not(between(t,5,5.5))'\" -fps_mode vfr -video_track_timescale 90000"
-	    FAST "-c:a aac $O");
+	const char *path = make(p, "phone.mp4", "$FF -f lavfi -i "
+	    "\"color=black:s=160x90:r=30:d=7,drawbox=0:0:iw:ih:white:fill:enable='between(t,5,5.5)',select='if(lt(t,2),"
+	    "not(mod(n,3)),if(lt(t,4),1,not(mod(n,4))+between(t,4.99,5.01)))'\" -f lavfi -i "
+	    "\"sine=1000:r=44100:d=7,volume=0:enable='not(between(t,5,5.5))'\" -fps_mode vfr -video_track_timescale "
+	    "90000" FAST "-c:a aac $O");
 	struct ingest *in = ingest(p, path, "1080");
 	struct beep beep = { 0, -1 };
 	struct av_pcm pcm = { .rate = 8000, .take = find_beep, .user = &beep };
@@ -468,9 +474,12 @@ high_dynamic_range_becomes_ordinary_with_its_colours(void **state)
 	struct place *p = *state;
 
 	for (size_t i = 0; i < 2; i++) {
-		const char *path = make(p, "hdr.mkv", arena_printf(p->mem, "$FF -f lavfi -i color=red:s=160x90:r=25:d=1,format=yuv420p10le,"
-		    "zscale=tin=bt709:min=bt709:pin=bt709:rin=tv:t=%s:m=bt2020nc:p=bt2020:npl=100 -c:v libx264 -preset ultrafast "
-		    "-pix_fmt yuv420p10le -color_trc %s -color_primaries bt2020 -colorspace bt2020nc $O", curves[i], curves[i]));
+		const char *path = make(p, "hdr.mkv", arena_printf(p->mem,
+		    "$FF -f lavfi -i "
+		    "color=red:s=160x90:r=25:d=1,format=yuv420p10le,"
+		    "zscale=tin=bt709:min=bt709:pin=bt709:rin=tv:t=%s:m=bt2020nc:p=bt2020:npl=100 -c:v libx264 -preset "
+		    "ultrafast -pix_fmt yuv420p10le -color_trc %s -color_primaries bt2020 -colorspace bt2020nc $O",
+		    curves[i], curves[i]));
 		struct ingest *in = ingest(p, path, "1080");
 		const struct av_file *made;
 		double mean[3];
@@ -493,8 +502,9 @@ static void
 nothing_of_the_source_but_picture_and_sound_is_passed_on(void **state)
 {
 	struct place *p = *state;
-	const char *path = make(p, "tagged.mp4", "$FF " MOVING("160x90", "25", "1") " " TONE("1") " -metadata location=+48.1+011.5/ "
-	    "-metadata title=Secret -metadata comment=Secret -movflags use_metadata_tags" FAST "$O");
+	const char *path = make(p, "tagged.mp4", "$FF " MOVING("160x90", "25", "1") " " TONE("1")
+	    " -metadata location=+48.1+011.5/ -metadata title=Secret -metadata comment=Secret -movflags "
+	    "use_metadata_tags" FAST "$O");
 	struct ingest *in = ingest(p, path, "1080");
 	const char *out = arena_printf(p->mem, "%s/download.mp4", p->dir);
 
@@ -512,9 +522,9 @@ static void
 the_chosen_track_is_the_default_one_and_its_language_is_known(void **state)
 {
 	struct place *p = *state;
-	const char *path = make(p, "languages.mkv", "$FF " MOVING("160x90", "25", "1") " " TONE("1") " -map 0 -map 1 -map 1 -map 1" FAST
-	    "-c:a aac -metadata:s:a:0 language=eng -metadata:s:a:1 language=ger -metadata:s:a:2 language=und "
-	    "-disposition:a:0 0 -disposition:a:1 default -disposition:a:2 0 $O");
+	const char *path = make(p, "languages.mkv", "$FF " MOVING("160x90", "25", "1") " " TONE("1")
+	    " -map 0 -map 1 -map 1 -map 1" FAST "-c:a aac -metadata:s:a:0 language=eng -metadata:s:a:1 language=ger "
+	    "-metadata:s:a:2 language=und -disposition:a:0 0 -disposition:a:1 default -disposition:a:2 0 $O");
 	struct av_fault fault;
 	const struct av_file *f = av_probe(p->mem, path, &fault);
 
@@ -530,8 +540,8 @@ static void
 a_poster_is_neither_black_nor_flat(void **state)
 {
 	struct place *p = *state;
-	const char *path = make(p, "dark.mp4", "$FF -f lavfi -i color=black:s=320x180:r=25:d=2 " MOVING("320x180", "25", "2")
-	    " -filter_complex '[0][1]concat=n=2' " FAST "$O");
+	const char *path = make(p, "dark.mp4", "$FF -f lavfi -i color=black:s=320x180:r=25:d=2 "
+	    MOVING("320x180", "25", "2") " -filter_complex '[0][1]concat=n=2' " FAST "$O");
 	const char *out = arena_printf(p->mem, "%s/poster.jpg", p->dir);
 	struct av_picture picture;
 	struct av_fault fault;
@@ -553,8 +563,8 @@ static void
 cover_art_is_no_video_but_a_poster(void **state)
 {
 	struct place *p = *state;
-	const char *path = make(p, "cover.m4a", "$FF " TONE("1") " -f lavfi -i color=blue:s=63x41:r=1:d=1 -map 0 -map 1 -frames:v 1 -c:v png "
-	    "-disposition:v attached_pic -c:a aac $O");
+	const char *path = make(p, "cover.m4a", "$FF " TONE("1") " -f lavfi -i color=blue:s=63x41:r=1:d=1 -map 0 -map "
+	    "1 -frames:v 1 -c:v png -disposition:v attached_pic -c:a aac $O");
 	struct av_picture picture;
 	struct av_fault fault;
 	const struct av_file *f = av_probe(p->mem, path, &fault);
@@ -588,8 +598,8 @@ a_storyboard_has_a_tile_per_segment_and_never_more_than_a_hundred(void **state)
 	assert_int_equal(stat(out, &st), 0);
 	assert_int_equal(look(p, out, "format=gray").out_size, 1600 * 180);
 	/* Short segments stand for a long recording. */
-	work = (struct av_work){ .file = av_probe(p->mem, make(p, "long.mp4", "$FF " MOVING("64x36", "2", "150") FAST "$O"), &in->fault),
-	    .dir = p->dir, .preset = "ultrafast", .segment_seconds = 1 };
+	work = (struct av_work){ .file = av_probe(p->mem, make(p, "long.mp4", "$FF " MOVING("64x36", "2", "150") FAST
+	    "$O"), &in->fault), .dir = p->dir, .preset = "ultrafast", .segment_seconds = 1 };
 	assert_int_equal(av_rungs(p->mem, work.file->video, "180", in->rungs), 1);
 	assert_int_equal(av_encode(p->mem, &work, in->rungs, 1, false, &again, &in->fault), 1);
 	assert_int_equal(again.segments, 150);

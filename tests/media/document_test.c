@@ -68,10 +68,11 @@ pdf(int n, const char *more, const char *trailer)
 		const char *text = arena_printf(mem, "BT /F 24 Tf 20 100 Td (Page number %d) Tj ET", i + 1);
 
 		offsets[4 + 2 * i] = b.len;
-		buf_printf(&b, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>\nendobj\n",
-		    4 + 2 * i, 5 + 2 * i);
+		buf_printf(&b, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 "
+		    "R>>\nendobj\n", 4 + 2 * i, 5 + 2 * i);
 		offsets[5 + 2 * i] = b.len;
-		buf_printf(&b, "%d 0 obj\n<</Length %zu>>stream\n%s\nendstream\nendobj\n", 5 + 2 * i, strlen(text), text);
+		buf_printf(&b, "%d 0 obj\n<</Length %zu>>stream\n%s\nendstream\nendobj\n", 5 + 2 * i, strlen(text),
+		    text);
 	}
 	xref = b.len;
 	buf_printf(&b, "xref\n0 %d\n0000000000 65535 f \n", objects + 1);
@@ -135,8 +136,10 @@ the_title_of_a_pdf_does_not_count_its_pages(void **state)
 static void
 what_a_pdf_would_have_done_is_not_done(void **state)
 {
-	struct buf b = pdf(1, "/OpenAction<</S/Launch/F(/bin/touch)/P(/tmp/kinothek-launched)>>/AA<</O<</S/JavaScript/JS"
-	    "(app.alert\\(1\\))>>>>/Names<</EmbeddedFiles<</Names[(../../x)4 0 R]>>>>", "");
+	struct buf b =
+	    pdf(1, "/OpenAction<</S/Launch/F(/bin/touch)/P(/tmp/kinothek-launched)>>"
+	    "/AA<</O<</S/JavaScript/JS(app.alert\\(1\\))>>>>"
+	    "/Names<</EmbeddedFiles<</Names[(../../x)4 0 R]>>>>", "");
 	struct document d = read_as(write_file("act.pdf", b.text, b.len), "pdf");
 
 	assert_int_equal(d.reason, REASON_NONE);
@@ -156,7 +159,8 @@ zip_of(const char *name, const struct member *members)
 
 	assert_non_null(z);
 	for (; members->name != NULL; members++) {
-		i = zip_file_add(z, members->name, zip_source_buffer(z, members->text, strlen(members->text), 0), ZIP_FL_OVERWRITE);
+		i = zip_file_add(z, members->name, zip_source_buffer(z, members->text, strlen(members->text), 0),
+		    ZIP_FL_OVERWRITE);
 		assert_true(i >= 0);
 		assert_int_equal(zip_set_file_compression(z, (zip_uint64_t)i, ZIP_CM_DEFLATE, 1), 0);
 	}
@@ -178,20 +182,25 @@ text_of_office_files_is_read_without_libreoffice(void **state)
 {
 	static const struct { const char *format, *text; struct member members[6]; } rows[] = {
 		{ "docx", "One & t\xc3\xbc\nTab\there\n\fNew page\nShape\nCell\n\tTwo\n\t\n", { TYPES,
-		    { "word/document.xml", W "<w:p><w:r><w:t>One &amp; t&#xfc;</w:t><w:delText>gone</w:delText></w:r></w:p>"
-		    "<w:p><w:r><w:t>Tab</w:t><w:tab/><w:t>here</w:t></w:r></w:p><w:p><w:r><w:instrText>PAGE</w:instrText></w:r>"
-		    "<w:r><w:br w:type='page'/><w:t>New page</w:t></w:r></w:p><mc:AlternateContent><mc:Choice><w:p><w:t>Shape</w:t></w:p>"
-		    "</mc:Choice><mc:Fallback><w:p><w:t>Shape</w:t></w:p></mc:Fallback></mc:AlternateContent>"
+		    { "word/document.xml", W "<w:p><w:r><w:t>One &amp; "
+		    "t&#xfc;</w:t><w:delText>gone</w:delText></w:r></w:p><w:p><w:r><w:t>Tab</w:t><w:tab/>"
+		    "<w:t>here</w:t></w:r></w:p><w:p><w:r><w:instrText>PAGE</w:instrText></w:r>"
+		    "<w:r><w:br w:type='page'/><w:t>New "
+		    "page</w:t></w:r></w:p><mc:AlternateContent><mc:Choice><w:p><w:t>Shape</w:t></w:p></mc:Choice>"
+		    "<mc:Fallback><w:p><w:t>Shape</w:t></w:p></mc:Fallback></mc:AlternateContent>"
 		    "<w:tbl><w:tr><w:tc><w:p><w:t>Cell</w:t></w:p></w:tc><w:tc><w:p><w:t>Two</w:t></w:p></w:tc></w:tr></w:tbl>"
 		    "</w:body></w:document>" } } },
 		{ "pptx", "first\n\fsecond\n\ftenth\n", { TYPES, { "ppt/presentation.xml", "<p/>" },
-		    { "ppt/slides/slide10.xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>tenth</a:t></a:r></a:p></p:sld>" },
-		    { "ppt/slides/slide2.xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>second</a:t></a:r></a:p></p:sld>" },
-		    { "ppt/slides/slide1.xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>first</a:t></a:r></a:p></p:sld>" } } },
+		    { "ppt/slides/slide10.xml", "<p:sld xmlns:p='p' "
+		    "xmlns:a='a'><a:p><a:r><a:t>tenth</a:t></a:r></a:p></p:sld>" }, { "ppt/slides/slide2.xml",
+		    "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>second</a:t></a:r></a:p></p:sld>" },
+		    { "ppt/slides/slide1.xml", "<p:sld xmlns:p='p' "
+		    "xmlns:a='a'><a:p><a:r><a:t>first</a:t></a:r></a:p></p:sld>" } } },
 		{ "xlsx", "Name\t42\t\nin place\t\t\n", { TYPES, { "xl/workbook.xml", "<w/>" },
 		    { "xl/sharedStrings.xml", "<sst><si><t>unused</t></si><si><r><t>Na</t></r><r><t>me</t></r></si></sst>" },
-		    { "xl/worksheets/sheet1.xml", "<worksheet><sheetData><row><c t='s'><v>1</v></c><c><v>42</v></c></row><row>"
-		    "<c t='inlineStr'><is><t>in place</t></is></c><c t='s'><v>99</v></c></row></sheetData></worksheet>" } } },
+		    { "xl/worksheets/sheet1.xml", "<worksheet><sheetData><row><c "
+		    "t='s'><v>1</v></c><c><v>42</v></c></row><row><c t='inlineStr'><is><t>in place</t></is></c><c "
+		    "t='s'><v>99</v></c></row></sheetData></worksheet>" } } },
 		{ "odt", "Title\nA b\tc\n\fNext\n", { { "content.xml", "<office:d xmlns:office='o' xmlns:text='t'><text:tracked-changes>"
 		    "<text:p>deleted</text:p></text:tracked-changes><text:h>Title</text:h><text:p>A<text:s/>b<text:tab/>c</text:p>"
 		    "<text:p><text:soft-page-break/>Next</text:p></office:d>" } } },
@@ -217,7 +226,8 @@ no_entity_is_expanded_and_no_other_file_is_read(void **state)
 		{ TYPES, { "word/document.xml", "<!DOCTYPE d [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>" W
 		    "<w:p><w:t>&x;</w:t></w:p></w:body></w:document>" } },
 		{ TYPES, { "word/document.xml", "<!DOCTYPE d [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;&a;'>"
-		    "<!ENTITY c '&b;&b;&b;&b;&b;&b;&b;&b;&b;'>]>" W "<w:p><w:t>&c;</w:t></w:p></w:body></w:document>" } },
+		    "<!ENTITY c "
+		    "'&b;&b;&b;&b;&b;&b;&b;&b;&b;'>]>" W "<w:p><w:t>&c;</w:t></w:p></w:body></w:document>" } },
 		{ TYPES, { "word/document.xml", "<!DOCTYPE d SYSTEM 'http://127.0.0.1/x.dtd'>" W "</w:body></w:document>" } },
 	};
 	const char *text, *path;
@@ -231,8 +241,8 @@ no_entity_is_expanded_and_no_other_file_is_read(void **state)
 		assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
 		assert_null(d.text);
 	}
-	path = zip_of("entity.docx", (const struct member[]){ TYPES, { "word/document.xml", W "<w:p><w:t>&x;</w:t></w:p></w:body>"
-	    "</w:document>" }, { NULL } });
+	path = zip_of("entity.docx", (const struct member[]){ TYPES, { "word/document.xml", W
+	    "<w:p><w:t>&x;</w:t></w:p></w:body></w:document>" }, { NULL } });
 	assert_int_equal(direct(path, "docx", &text), REASON_DECODE_FAILED);
 }
 
@@ -253,8 +263,8 @@ what_inflates_without_end_is_stopped(void **state)
 	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
 
 	/* Members that we do not read, LibreOffice does. */
-	path = zip_of("aside.docx", (const struct member[]){ TYPES, { "word/document.xml", "<d/>" }, { "word/styles.xml", text },
-	    { NULL } });
+	path = zip_of("aside.docx", (const struct member[]){ TYPES, { "word/document.xml", "<d/>" },
+	    { "word/styles.xml", text }, { NULL } });
 	d = read_as(path, "docx");
 	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
 
@@ -338,8 +348,9 @@ office_files_become_pages_or_say_what_is_missing(void **state)
 		assert_int_equal(document_probe(mem, at("a.rtf"), "rtf", 9, &pages), REASON_CONVERTER_MISSING);
 	}
 	/* A file that LibreOffice does not take still has its text. */
-	path = zip_of("a.pptx", (const struct member[]){ TYPES, { "ppt/presentation.xml", "<p/>" }, { "ppt/slides/slide1.xml",
-	    "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>Only text</a:t></a:r></a:p></p:sld>" }, { NULL } });
+	path = zip_of("a.pptx", (const struct member[]){ TYPES, { "ppt/presentation.xml", "<p/>" },
+	    { "ppt/slides/slide1.xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>Only "
+	    "text</a:t></a:r></a:p></p:sld>" }, { NULL } });
 	d = read_as(path, "pptx");
 	if (d.reason == REASON_NONE && d.pdf == NULL) {
 		assert_string_equal(d.engine, "kinothek");
@@ -381,8 +392,8 @@ pages_are_numbered_cut_and_bounded(void **state)
 	int i;
 
 	assert_string_equal(document_json(mem, ""), "{\"pages\":[]}");
-	assert_string_equal(document_json(mem, "one\n\f \f\fthree \x1b\"x\"\f"), "{\"pages\":[{\"page\":1,\"text\":\"one\"},"
-	    "{\"page\":4,\"text\":\"three  \\\"x\\\"\"}]}");
+	assert_string_equal(document_json(mem, "one\n\f \f\fthree \x1b\"x\"\f"),
+	    "{\"pages\":[{\"page\":1,\"text\":\"one\"},{\"page\":4,\"text\":\"three  \\\"x\\\"\"}]}");
 	for (i = 0; i < 120; i++)
 		buf_text(&b, "sixty characters of text make this line of the long document\n");
 	json = document_json(mem, buf_string(&b));

@@ -84,8 +84,8 @@ quarters(const char *name)
 {
 	unsigned char rgb[12] = { 0 };
 	char *out = arena_alloc(mem, 5);
-	FILE *f = popen(arena_printf(mem, "/usr/bin/convert %s/%s -background black -flatten -filter box -resize '2x2!' -depth 8 rgb:-",
-	    home, name), "r");
+	FILE *f = popen(arena_printf(mem, "/usr/bin/convert %s/%s -background black -flatten -filter box -resize "
+	    "'2x2!' -depth 8 rgb:-", home, name), "r");
 	int i, bits;
 
 	assert_int_equal(fread(rgb, 1, 12, f), 12);
@@ -130,14 +130,15 @@ set_orientation(const char *from, const char *to, int orientation)
 static void
 every_exif_orientation_comes_out_upright_and_without_metadata(void **state)
 {
-	static const char *const undo[] = { "", "", "-flop", "-rotate 180", "-flip", "-transpose", "-rotate -90", "-transverse",
-	    "-rotate 90", "" };
+	static const char *const undo[] = { "", "", "-flop", "-rotate 180", "-flip", "-transpose", "-rotate -90",
+	    "-transverse", "-rotate 90", "" };
 	const struct image_facts *facts;
 	const char *bytes;
 	size_t n;
 	int i;
 
-	make("/usr/bin/convert \\( xc:red xc:lime +append \\) \\( xc:blue xc:white +append \\) -append -scale 400x200! up.png");
+	make("/usr/bin/convert \\( xc:red xc:lime +append \\) \\( xc:blue xc:white +append \\) -append -scale 400x200! "
+	    "up.png");
 	for (i = 1; i <= 9; i++) {
 		make("/usr/bin/convert up.png %s -quality 95 turned.jpg", undo[i]);
 		set_orientation("turned.jpg", "exif.jpg", i);
@@ -285,16 +286,16 @@ of_many_frames_the_first_is_taken_and_the_others_are_not_read(void **state)
 static void
 every_format_is_read_and_its_header_says_what_decoding_says(void **state)
 {
-	static const char *const rows[][2] = { { "f.jpg", "JPEG" }, { "f.png", "PNG" }, { "f.gif", "GIF" }, { "f.webp", "WEBP" },
-	    { "l.webp", "WEBP" }, { "f.tiff", "TIFF" }, { "b.tiff", "TIFF" }, { "f.bmp", "BMP" }, { "f.heic", "HEIC" },
-	    { "f.avif", "AVIF" } };
+	static const char *const rows[][2] = { { "f.jpg", "JPEG" }, { "f.png", "PNG" }, { "f.gif", "GIF" },
+	    { "f.webp", "WEBP" }, { "l.webp", "WEBP" }, { "f.tiff", "TIFF" }, { "b.tiff", "TIFF" }, { "f.bmp", "BMP" },
+	    { "f.heic", "HEIC" }, { "f.avif", "AVIF" } };
 	int64_t width, height;
 	const char *mime_type;
 	size_t i;
 
-	make("/usr/bin/convert up.png -scale 128x64! -write f.jpg -write f.png -write f.gif -write f.webp -write f.tiff "
-	    "-define webp:lossless=true -write l.webp -define tiff:endian=msb -compress lzw -write b.tiff -write f.bmp "
-	    "-write f.heic f.avif");
+	make("/usr/bin/convert up.png -scale 128x64! -write f.jpg -write f.png -write f.gif -write f.webp -write "
+	    "f.tiff -define webp:lossless=true -write l.webp -define tiff:endian=msb -compress lzw -write b.tiff "
+	    "-write f.bmp -write f.heic f.avif");
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!image_header_file(at(rows[i][0]), &width, &height, &mime_type) || width != 128 || height != 64)
 			fail_msg("%s: %d x %d", rows[i][0], (int)width, (int)height);
@@ -327,13 +328,14 @@ a_header_that_promises_too_many_pixels_is_refused_before_decoding(void **state)
 		assert_null(facts);
 		assert_int_equal(variants("bomb", rows[i].coder), REASON_TOO_MANY_PIXELS);
 		/* And should the header lie to us, the decoder has limits of its own. */
-		assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", rows[i].coder, NULL }, at("bomb"),
-		    at("out"), &out), REASON_NONE);
+		assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", rows[i].coder,
+		    NULL }, at("bomb"), at("out"), &out), REASON_NONE);
 	}
 	make("/usr/bin/convert -size 1200x1200 xc:red -depth 1 large.png");
-	assert_int_equal(image_variants(mem, at("large.png"), "PNG", 1000000, at("out"), &files), REASON_TOO_MANY_PIXELS);
-	assert_int_equal(image_helper(mem, (const char *const[]){ "variants", "1000000", "PNG", NULL }, at("large.png"), at("out"),
-	    &out), REASON_NONE);
+	assert_int_equal(image_variants(mem, at("large.png"), "PNG", 1000000, at("out"), &files),
+	    REASON_TOO_MANY_PIXELS);
+	assert_int_equal(image_helper(mem, (const char *const[]){ "variants", "1000000", "PNG", NULL }, at("large.png"),
+	    at("out"), &out), REASON_NONE);
 }
 
 static void
@@ -342,7 +344,8 @@ damaged_pictures_have_a_reason(void **state)
 	size_t n;
 	const char *bytes;
 
-	make("/usr/bin/convert -size 400x400 plasma:red-blue -seed 1 whole.jpg && /usr/bin/convert whole.jpg whole.png");
+	make("/usr/bin/convert -size 400x400 plasma:red-blue -seed 1 whole.jpg && /usr/bin/convert whole.jpg "
+	    "whole.png");
 	bytes = read_file("whole.jpg", &n);
 	write_file("cut.jpg", bytes, n / 2);
 	assert_int_equal(variants("cut.jpg", "JPEG"), REASON_TRUNCATED);
@@ -360,22 +363,23 @@ damaged_pictures_have_a_reason(void **state)
 static void
 the_decoder_reads_the_allowed_formats_and_nothing_else(void **state)
 {
-	static const char *const coders[] = { "MVG", "MSL", "SVG", "URL", "HTTPS", "TEXT", "LABEL", "CAPTION", "EPHEMERAL", "PDF",
-	    "PS", "EPS", "XPS", "WIN", "SHOW", "INLINE", "MIFF", "MPC", "PSD", "DCM", "VIDEO", "PANGO", "GRADIENT", "XC:red" };
+	static const char *const coders[] = { "MVG", "MSL", "SVG", "URL", "HTTPS", "TEXT", "LABEL", "CAPTION",
+	    "EPHEMERAL", "PDF", "PS", "EPS", "XPS", "WIN", "SHOW", "INLINE", "MIFF", "MPC", "PSD", "DCM", "VIDEO",
+	    "PANGO", "GRADIENT", "XC:red" };
 	const char *out;
 	size_t i;
 
 	make("printf 'push graphic-context\\nimage over 0,0 0,0 \"/etc/passwd\"\\npop graphic-context\\n' >script");
 	for (i = 0; i < sizeof(coders) / sizeof(coders[0]); i++) {
 		make("rm -rf out && mkdir out");
-		if (image_helper(mem, (const char *const[]){ "variants", "100000", coders[i], NULL }, at("script"), at("out"), &out) ==
-		    REASON_NONE)
+		if (image_helper(mem, (const char *const[]){ "variants", "100000", coders[i], NULL }, at("script"),
+		    at("out"), &out) == REASON_NONE)
 			fail_msg("%s was read", coders[i]);
 		assert_int_not_equal(access(at("out/poster.jpg"), F_OK), 0);
 	}
 	/* A script under the name of a picture's coder is no picture. */
-	assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", "PNG", NULL }, at("script"), at("out"),
-	    &out), REASON_NONE);
+	assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", "PNG", NULL }, at("script"),
+	    at("out"), &out), REASON_NONE);
 }
 
 static void

@@ -29,9 +29,9 @@ teardown(void **state)
 static struct rendition_row
 size(const char *file, int64_t width, int64_t height, int64_t average, int64_t peak)
 {
-	return (struct rendition_row){ .kind = "hls", .mime_type = PLAYLIST_TYPE, .file = file, .width = { width, true },
-	    .height = { height, true }, .bitrate = { average, true }, .peak_bitrate = { peak, true }, .frame_rate = 30000.0 / 1001,
-	    .codecs = "avc1.64001f" };
+	return (struct rendition_row){ .kind = "hls", .mime_type = PLAYLIST_TYPE, .file = file,
+	    .width = { width, true }, .height = { height, true }, .bitrate = { average, true },
+	    .peak_bitrate = { peak, true }, .frame_rate = 30000.0 / 1001, .codecs = "avc1.64001f" };
 }
 
 static struct rendition_row
@@ -45,18 +45,19 @@ static void
 a_master_names_each_size_with_its_sound_smallest_first(void **state)
 {
 	const struct rendition_row rows[] = { size("g/720p.m3u8", 1280, 720, 2000000, 2500000), sound(),
-	    size("g/360p.m3u8", 640, 360, 700000, 900000), { .kind = "mp4", .mime_type = "video/mp4", .file = "g/download.mp4" } };
+	    size("g/360p.m3u8", 640, 360, 700000, 900000), { .kind = "mp4", .mime_type = "video/mp4",
+	    .file = "g/download.mp4" } };
 
 	assert_string_equal(playlist_master(*state, rows, 4, "de"),
 	    "#EXTM3U\n"
 	    "#EXT-X-VERSION:7\n"
 	    "#EXT-X-INDEPENDENT-SEGMENTS\n"
-	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"de\",LANGUAGE=\"de\",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"audio.m3u8\"\n"
-	    "#EXT-X-STREAM-INF:BANDWIDTH=1031000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=640x360,"
-	    "FRAME-RATE=29.970,AUDIO=\"audio\"\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"de\",LANGUAGE=\"de\",DEFAULT=YES,AUTOSELECT=YES,"
+	    "CHANNELS=\"2\",URI=\"audio.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1031000,AVERAGE-BANDWIDTH=828000,"
+	    "CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=640x360,FRAME-RATE=29.970,AUDIO=\"audio\"\n"
 	    "360p.m3u8\n"
-	    "#EXT-X-STREAM-INF:BANDWIDTH=2631000,AVERAGE-BANDWIDTH=2128000,CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=1280x720,"
-	    "FRAME-RATE=29.970,AUDIO=\"audio\"\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=2631000,AVERAGE-BANDWIDTH=2128000,CODECS=\"avc1.64001f,mp4a.40.2\","
+	    "RESOLUTION=1280x720,FRAME-RATE=29.970,AUDIO=\"audio\"\n"
 	    "720p.m3u8\n");
 }
 
@@ -73,7 +74,8 @@ a_master_without_sound_has_no_audio_group(void **state)
 static void
 a_master_of_sound_alone_offers_the_sound_itself(void **state)
 {
-	const struct rendition_row rows[] = { sound(), { .kind = "audio", .mime_type = "audio/mp4", .file = "g/sound.m4a" } };
+	const struct rendition_row rows[] = { sound(), { .kind = "audio", .mime_type = "audio/mp4",
+	    .file = "g/sound.m4a" } };
 
 	assert_string_equal(playlist_master(*state, rows, 2, NULL),
 	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
@@ -131,7 +133,8 @@ bit_rates_are_those_of_the_segments(void **state)
 static void
 the_peak_is_never_below_the_average(void **state)
 {
-	static const struct fragment quiet_then_loud[] = { { 0, 1000, 4000 }, { 1000, 1000, 4000 }, { 2000, 90000, 400 } };
+	static const struct fragment quiet_then_loud[] = { { 0, 1000, 4000 }, { 1000, 1000, 4000 },
+	    { 2000, 90000, 400 } };
 	static const struct fragment crumbs[] = { { 0, 5000, 100 }, { 5000, 90000, 100 }, { 95000, 90000, 200 } };
 	static const struct fragment primed[] = { { 0, 9000, 1000 }, { 9000, 100, 4000 } };
 	const struct fragments all[] = {

@@ -91,7 +91,8 @@ playlists_scripts_and_markup_are_refused(void **state)
 		ROW("subfile protocol", "subfile,,start,0,end,64,,:/etc/passwd", "format_not_allowed"),
 		ROW("ffmetadata", ";FFMETADATA1\ntitle=x\n", "format_not_allowed"),
 		ROW("SDP", "v=0\r\no=- 0 0 IN IP4 127.0.0.1\r\ns=x\r\n", "format_not_allowed"),
-		ROW("DASH", "<?xml version=\"1.0\"?><MPD><BaseURL>http://127.0.0.1/</BaseURL></MPD>", "format_not_allowed"),
+		ROW("DASH", "<?xml version=\"1.0\"?><MPD><BaseURL>http://127.0.0.1/</BaseURL></MPD>",
+		    "format_not_allowed"),
 		ROW("HTML", "<!DOCTYPE html><script>alert(1)</script>", "format_not_allowed"),
 		ROW("HTML without head", "\n\n  <ScRiPt>alert(1)</script>", "format_not_allowed"),
 		ROW("comment first", "<!-- --><svg onload=alert(1)>", "format_not_allowed"),
@@ -140,14 +141,16 @@ media_are_known_by_their_first_bytes(void **state)
 {
 	static const struct row rows[] = {
 		ROW("JPEG", "\xff\xd8\xff\xe0\0\x10JFIF", "image/jpeg"),
-		ROW("JPEG with HTML in a comment", "\xff\xd8\xff\xfe\0\x20<html><script>alert(1)</script>", "image/jpeg"),
+		ROW("JPEG with HTML in a comment", "\xff\xd8\xff\xfe\0\x20<html><script>alert(1)</script>",
+		    "image/jpeg"),
 		ROW("GIF and HTML", "GIF89a/*<html>*/", "image/gif"),
 		ROW("BigTIFF", "II+\0\x08\0\0\0\x10\0\0\0\0\0\0\0", "image/tiff"),
 		ROW("HEIC", "\0\0\0\x18" "ftypheic\0\0\0\0mif1heic", "image/heic"),
 		ROW("HEIC by its second brand", "\0\0\0\x18" "ftypmif1\0\0\0\0mif1heic", "image/heic"),
 		ROW("AVIF", "\0\0\0\x1c" "ftypavif\0\0\0\0avifmif1miaf", "image/avif"),
 		ROW("QuickTime", "\0\0\0\x14" "ftypqt  \0\0\0\0qt  ", "video/quicktime"),
-		ROW("QuickTime before ftyp", "\0\0\0\x08wide\0\0\0\x10mdat\0\0\0\0\0\0\0\0\0\0\0\x08moov", "video/quicktime"),
+		ROW("QuickTime before ftyp", "\0\0\0\x08wide\0\0\0\x10mdat\0\0\0\0\0\0\0\0\0\0\0\x08moov",
+		    "video/quicktime"),
 		ROW("moov behind data that is cut off", "\0\0\0\x08wide\x7f\0\0\0mdat\1\2\3\4", "video/quicktime"),
 		ROW("MP4 of 2 GB and more", "\0\0\0\1mdat\0\0\0\0\0\0\0\x10\0\0\0\x08moov", "video/quicktime"),
 		ROW("WebM", "\x1a\x45\xdf\xa3\x9f\x42\x86\x81\1\x42\xf7\x81\1\x42\xf2\x81\4\x42\xf3\x81\x08\x42\x82\x84webm"
@@ -170,7 +173,8 @@ texts_are_documents_whatever_their_code(void **state)
 	static const struct row rows[] = {
 		ROW("ASCII", "Hello\n", "text/plain"),
 		ROW("begins like BMP", "BMW builds cars in Munich, and has for a hundred years.", "text/plain"),
-		ROW("begins like PE", "MZ is a town in Rhineland, they say, and it is a pretty one with a cathedral.", "text/plain"),
+		ROW("begins like PE", "MZ is a town in Rhineland, they say, and it is a pretty one with a cathedral.",
+		    "text/plain"),
 		ROW("UTF-8", "Gr\xc3\xbc\xc3\x9f" "e \xe4\xbd\xa0\xe5\xa5\xbd \xf0\x9f\x8e\xac", "text/plain"),
 		ROW("UTF-8 with mark", "\xef\xbb\xbfHallo", "text/plain"),
 		ROW("UTF-16LE", "\xff\xfeH\0a\0l\0l\0\xf6\0", "text/plain"),
@@ -343,11 +347,12 @@ real_files_are_known_whatever_they_are_called(void **state)
 	size_t i;
 
 	make("ffmpeg -v error -y -f lavfi -i testsrc2=s=96x64:r=10:d=1 -f lavfi -i sine=d=1:r=48000 "
-	    "1.mp4 2.mov 3.mkv -c:v libvpx -c:a libopus 4.webm 5.ts -r 25 -f vob 6.mpg 7.avi -c:a aac 8.flv 9.asf -c:v libtheora "
-	    "-c:a libvorbis 11.ogv -f mpegts -mpegts_m2ts_mode 1 12.m2ts -f mp4 -movflags frag_keyframe+empty_moov 22.frag");
+	    "1.mp4 2.mov 3.mkv -c:v libvpx -c:a libopus 4.webm 5.ts -r 25 -f vob 6.mpg 7.avi -c:a aac 8.flv 9.asf -c:v "
+	    "libtheora -c:a libvorbis 11.ogv -f mpegts -mpegts_m2ts_mode 1 12.m2ts -f mp4 -movflags "
+	    "frag_keyframe+empty_moov 22.frag");
 	make("ffmpeg -v error -y -f lavfi -i testsrc2=s=96x64:r=25:d=1 -c:v mpeg2video 10.mxf");
-	make("ffmpeg -v error -y -f lavfi -i sine=d=1:r=48000 13.mp3 14.wav 15.flac 16.ogg 17.aac 18.m4a 19.aiff 20.mp2 21.wma "
-	    "-f mp3 -id3v2_version 0 -write_xing 0 23.bare");
+	make("ffmpeg -v error -y -f lavfi -i sine=d=1:r=48000 13.mp3 14.wav 15.flac 16.ogg 17.aac 18.m4a 19.aiff "
+	    "20.mp2 21.wma -f mp3 -id3v2_version 0 -write_xing 0 23.bare");
 	make("/usr/bin/convert rose: -write 30.jpg -write 31.png -write 32.gif -write 33.webp -write 34.tiff 35.bmp");
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", home, files[i].name);

@@ -44,7 +44,8 @@ paragraph_of(struct arena *mem, const char *text, size_t n)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		w[i] = (struct word){ text, { (int64_t)i * 350, true }, { (int64_t)i * 350 + 300, true }, 0.9, "machine" };
+		w[i] = (struct word){ text, { (int64_t)i * 350, true }, { (int64_t)i * 350 + 300, true }, 0.9,
+		    "machine" };
 	return transcript_paragraphs(mem, &s, 1);
 }
 
@@ -214,10 +215,10 @@ static void
 cues_end_at_sentences_and_pauses(void **state)
 {
 	struct arena *mem = arena_new(MEM);
-	struct segment s = segment(mem, "This@0-300 is@310-500 the@510-600 first@610-900 sentence@910-1400 of@1410-1500 "
-	    "them@1510-1700 all.@1710-2000 And@2100-2300 the@2310-2400 second@2410-2800 one@2810-3000 is@3010-3200 "
-	    "quite@3210-3500 a@3510-3600 bit@3610-3800 longer@3810-4200 than@4210-4400 that@4410-4700 was.@4710-5000 "
-	    "Pause@6500-7000");
+	struct segment s = segment(mem, "This@0-300 is@310-500 the@510-600 first@610-900 sentence@910-1400 "
+	    "of@1410-1500 them@1510-1700 all.@1710-2000 And@2100-2300 the@2310-2400 second@2410-2800 one@2810-3000 "
+	    "is@3010-3200 quite@3210-3500 a@3510-3600 bit@3610-3800 longer@3810-4200 than@4210-4400 that@4410-4700 "
+	    "was.@4710-5000 Pause@6500-7000");
 	struct list p = transcript_paragraphs(mem, &s, 1);
 
 	assert_string_equal(written(mem, TRANSCRIPT_VTT, &p),
@@ -241,8 +242,10 @@ nothing_in_the_text_can_break_a_file(void **state)
 	first->speaker = "Eve --> <i>\n";
 	vtt = written(mem, TRANSCRIPT_VTT, &p);
 	srt = written(mem, TRANSCRIPT_SRT, &p);
-	assert_string_equal(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:02.000\n<v Eve --&gt; &lt;i&gt; >a  b   --&gt; &lt;b&gt;&amp;amp;&lt;/b&gt; 00:00:01.000\n\n");
-	assert_string_equal(srt, "1\n00:00:00,000 --> 00:00:02,000\nEve \xe2\x86\x92 <i> : a  b   \xe2\x86\x92 <b>&amp;</b> 00:00:01.000\n\n");
+	assert_string_equal(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:02.000\n<v Eve --&gt; &lt;i&gt; >a  b   --&gt; "
+	    "&lt;b&gt;&amp;amp;&lt;/b&gt; 00:00:01.000\n\n");
+	assert_string_equal(srt, "1\n00:00:00,000 --> 00:00:02,000\nEve \xe2\x86\x92 <i> : a  b   "
+	    "\xe2\x86\x92 <b>&amp;</b> 00:00:01.000\n\n");
 	arena_free(mem);
 }
 
@@ -284,7 +287,8 @@ what_is_stored_reads_back_the_same(void **state)
 	const char *json = transcript_json(mem, &p);
 	const struct paragraph *at;
 
-	assert_non_null(strstr(json, "{\"text\":\"\\\"so\\\"\",\"start\":72000.123,\"end\":72000.999,\"confidence\":0.5,\"source\":\"machine\"}"));
+	assert_non_null(strstr(json, "{\"text\":\"\\\"so\\\"\",\"start\":72000.123,\"end\":72000.999,"
+	    "\"confidence\":0.5,\"source\":\"machine\"}"));
 	assert_null(strstr(json, "speaker"));
 	again = record_parse_list(mem, &paragraph_record, json);
 	assert_int_equal(again.n, 2);
