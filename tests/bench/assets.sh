@@ -3,7 +3,7 @@
 #
 #	bench_assets SHORTCODE FROM TO		assets FROM to TO - 1, as an ingest leaves them
 #	bench_ids SHORTCODE N			N of its ids, at random but the same each time, each but once
-#	figure SENTENCE VALUE UNIT [OPERATOR BAR]
+#	figure SENTENCE VALUE UNIT [OPERATOR BAR]	VALUE none: not measured, so it misses its bar
 
 uuid_sql="LOWER(CONCAT_WS('-', SUBSTR(HEX(id), 1, 8), SUBSTR(HEX(id), 9, 4), SUBSTR(HEX(id), 13, 4), SUBSTR(HEX(id), 17, 4), SUBSTR(HEX(id), 21)))"
 
@@ -42,14 +42,18 @@ bench_ids() {
 
 figure() {
 	LC_ALL=C awk -v s="$1" -v v="$2" -v u="$3" -v op="${4:-}" -v bar="${5:-}" 'BEGIN {
+		none = v == "none"
 		if (op == "")
 			verdict = ""
+		else if (none)
+			verdict = "fail"
 		else if (op == ">=")
 			verdict = (v + 0 >= bar + 0) ? "pass" : "fail"
 		else
 			verdict = (v + 0 <= bar + 0) ? "pass" : "fail"
-		printf "figure\t%s\t%.2f%s\t%s\t%s\n", s, v, u, (op == "" ? "-" : op " " bar u), verdict }'
+		printf "figure\t%s\t%s\t%s\t%s\n", s, (none ? v : sprintf("%.2f%s", v, u)), (op == "" ? "-" : op " " bar u), verdict }'
 }
 
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print (b > 0 ? a / b : 0) }'; }
-median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+# "none" where one of them was not measured.
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) print a / b; else print "none" }'; }
+median() { sort -g | awk '{ v[NR] = $1 } END { print (NR > 0 ? v[int((NR + 1) / 2)] : 0) }'; }	# 0: of none
