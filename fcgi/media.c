@@ -34,16 +34,22 @@ media_get(struct req *r)
 static int
 media_patch(struct req *r)
 {
-	const struct media *in = r->in, *m = r->object;
-	uint64_t changed = record_differs(r->mem, &media_record, m, in, r->given);
-	uint64_t tags = record_bit(&media_record, "tags"), channels = record_bit(&media_record, "channel_ids");
+	const struct media *m = r->object;
+	struct media *in = r->in;
+	const struct ids given = in->channel_ids;
+	uint64_t changed, tags = record_bit(&media_record, "tags"), channels = record_bit(&media_record, "channel_ids");
 
 	if (in->language_code != NULL && !language_valid(in->language_code))
 		fault(r, "/languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
-	if (changed & channels && !media_may_move(r, &m->channel_ids, &in->channel_ids))
+	if (r->given & channels && !media_may_move(r, &m->channel_ids, &given))
 		return r->status;
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
+	if (r->given & channels)
+		in->channel_ids = media_channels_meant(r, &m->channel_ids, &given);
+	changed = record_differs(r->mem, &media_record, m, in, r->given);
+	if (changed & tags && media_same_tags(r, m->tags.text, in->tags.text))
+		changed &= ~tags;
 	if (changed == 0)
 		return asset_reply(r, false);
 	db_update(r->db, "media", &media_record, in, changed & ~(tags | channels), m->id);

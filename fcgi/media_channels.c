@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which channels an asset is in. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "core/asset.h"
 #include "fcgi/access.h"
 #include "fcgi/media.h"
@@ -15,21 +18,47 @@ is_listed(const struct ids *ids, struct uuid id)
 	return false;
 }
 
+static bool
+is_visible(struct req *r, struct uuid id)
+{
+	return access_visible(r, &(struct ids){ &id, 1 }).n > 0;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct uuid));
+}
+
+struct ids
+media_channels_meant(struct req *r, const struct ids *now, const struct ids *given)
+{
+	struct ids out = { arena_array(r->mem, now->n + given->n + 1, sizeof(*out.at)), 0 };
+	size_t i;
+
+	for (i = 0; i < given->n; i++)
+		if (!is_listed(&out, given->at[i]))
+			out.at[out.n++] = given->at[i];
+	for (i = 0; i < now->n; i++)
+		if (!is_visible(r, now->at[i]) && !is_listed(&out, now->at[i]))
+			out.at[out.n++] = now->at[i];
+	qsort(out.at, out.n, sizeof(*out.at), by_bytes);
+	return out;
+}
+
 bool
-media_may_move(struct req *r, const struct ids *now, const struct ids *wanted)
+media_may_move(struct req *r, const struct ids *now, const struct ids *given)
 {
 	size_t i;
 
 	for (i = 0; i < now->n; i++)
-		if (!is_listed(wanted, now->at[i]) && !access_channel(r, now->at[i], SCOPE_CREATE_CONTENT))
+		if (!is_listed(given, now->at[i]) && is_visible(r, now->at[i]) &&
+		    !access_channel(r, now->at[i], SCOPE_CREATE_CONTENT))
 			return false;
-	for (i = 0; i < wanted->n; i++) {
-		if (is_listed(now, wanted->at[i]))
-			continue;
-		if (db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND tenant_id = ?",
-		    ARGS(ID(wanted->at[i]), ID(r->who->tenant_id)), 0) != 1)
+	for (i = 0; i < given->n; i++) {
+		if (!is_visible(r, given->at[i]))
 			fault(r, arena_printf(r->mem, "/channelIds/%zu", i), "not_found", "there is no such channel");
-		else if (!access_channel(r, wanted->at[i], SCOPE_CREATE_CONTENT))
+		else if (!is_listed(now, given->at[i]) && !access_channel(r, given->at[i], SCOPE_CREATE_CONTENT))
 			return false;
 	}
 	return true;

@@ -36,12 +36,12 @@ page_of(struct req *r, bool deleted, size_t *n)
 	struct arg args[FEW + 2] = { ID(r->who->tenant_id) };
 	size_t i, k = 0;
 
-	if (a->everywhere & SCOPE_BIT(scope))
+	if (a->everywhere & SCOPE_BIT(scope) && r->who->scopes & SCOPE_BIT(scope))
 		return db_list(r->db, &media_record, all[which], ARGS(ID(r->who->tenant_id)), &r->page, n);
-	for (i = 0; i < a->n && k <= FEW; i++)
+	for (i = 0; r->who->scopes & SCOPE_BIT(scope) && i < a->n && k <= FEW; i++)
 		if (a->at[i].permissions & SCOPE_BIT(scope) && ++k <= FEW)
 			args[k] = ID(a->at[i].id);
-	if (a->too_many || k > FEW)
+	if ((a->too_many && r->who->scopes & SCOPE_BIT(scope)) || k > FEW)
 		return db_list(r->db, &media_record, many[which], ARGS(ID(r->who->tenant_id), ID(r->who->id),
 		    STR(role_names(r->mem, scope))), &r->page, n);
 	for (i = k; i < FEW; i++)
@@ -88,22 +88,24 @@ media_list(struct req *r)
 	struct media *m;
 	struct usage u;
 	size_t n, i;
+	bool hidden;
 	int tries = 0;
 
 	do {
 		if (tries++ > 0)
 			r->audience = access_read(r);
-		if (filters_by_hidden_channel(r)) {
-			fault(r, "filter", "not_allowed", "channelId names no channel that you may see");
-			return refuse(r, ERR_INVALID, NULL);
-		}
+		hidden = filters_by_hidden_channel(r);
 		r->page.total = r->page.filter == NULL && r->audience->sees_all ? 0 : -1;
-		m = page_of(r, deleted, &n);
+		m = hidden ? (n = 0, NULL) : page_of(r, deleted, &n);
 		u = usage_of(r, m, n);
 	} while (u.access_version != r->audience->version && r->page.fault == NULL && db_failure(r->db) == DB_FINE &&
 	    tries < 3);
 	if (u.access_version != r->audience->version && r->page.fault == NULL)
 		return refuse(r, ERR_UNAVAILABLE, "Roles are changing right now; try again.");
+	if (hidden) {
+		fault(r, "filter", "not_allowed", "channelId names no channel that you may see");
+		return refuse(r, ERR_INVALID, NULL);
+	}
 	if (r->page.filter == NULL && r->audience->sees_all)
 		r->page.total = u.media_count;
 	for (i = 0; i < n; i++)

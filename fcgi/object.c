@@ -183,7 +183,7 @@ judge(struct req *r, const struct facts *f)
 		return no_object(r);
 	permissions = access_by(r, &f->channel_ids);
 	if (!access_granted(r, permissions, scope) ||
-	    (f->deleted_at.ms != 0 && !access_granted(r, permissions, SCOPE_CREATE_CONTENT)))
+	    (f->deleted_at.ms != 0 && !access_granted(r, permissions & r->who->scopes, SCOPE_CREATE_CONTENT)))
 		return ACCESS_REFUSED;
 	return ACCESS_FINE;
 }

@@ -54,20 +54,34 @@ tag_listed(const char *list, const char *tag)
 	return false;
 }
 
+/* Is it a tag of this version?  What follows the number tells jobs' changes and addresses, which spoil no change. */
+static bool
+tag_is_of(const char *tag, int64_t version)
+{
+	char *end;
+
+	if (*tag != '"' || tag[1] < '1' || tag[1] > '9')
+		return false;
+	return strtoll(tag + 1, &end, 10) == version && (*end == '-' || *end == '"');
+}
+
 bool
 precondition(struct req *r, int64_t version)
 {
 	const char *p = r->if_match;
+	bool quoted = false;
 
 	if (p == NULL || strcmp(p, "*") == 0)
 		return true;
 	while (*p != '\0') {
 		p += strspn(p, " \t,");
-		if (*p == '"' && strtoll(p + 1, NULL, 10) == version)
+		if (tag_is_of(p, version))
 			return true;
+		quoted |= *p == '"';
 		p += strcspn(p, ",");
 	}
-	refuse(r, ERR_CHANGED, NULL);
+	refuse(r, ERR_CHANGED, quoted ? NULL : "If-Match wants an entity tag in double quotes, as the ETag of an "
+	    "answer has it.");
 	return false;
 }
 
@@ -80,9 +94,12 @@ reply_not_modified(struct req *r)
 	return true;
 }
 
+/* Without a row a statement has failed, which the dispatcher then says, or the object went away in between. */
 int
 reply(struct req *r, int status, const struct record *record, const void *row)
 {
+	if (row == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	set_etag(r, record, row);
 	if (reply_not_modified(r))
 		return 304;

@@ -25,6 +25,8 @@ thumbnail_get(struct req *r)
 {
 	struct media *m = r->object;
 
+	if (m == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	asset_view(r, m, false);
 	if (m->thumbnail.text == NULL)
 		return refuse(r, ERR_NOT_FOUND, "This asset has no thumbnail.");

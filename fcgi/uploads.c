@@ -244,11 +244,19 @@ spoken(const struct upload *u)
 	return NULL;
 }
 
+/* Named only to who may see it. */
+struct twin { struct uuid id; struct ids channel_ids; };
+static const struct field twin_fields[] = {
+	FIELD(struct twin, id, .doc = "Asset"),
+	FIELD(struct twin, channel_ids, .doc = "Where it is"),
+};
+static const struct record twin_record = RECORD("Twin", struct twin, twin_fields);
+
 /* Called when the row of the usage is locked, so that of two like files at once the second one sees the first. */
 static bool
 is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 {
-	const char *twin;
+	const struct twin *twin;
 
 	if (db_number(r->db, "SELECT CAST(n.storage_quota - s.storage_used AS SIGNED) FROM tenants n JOIN tenant_usage "
 	    "s ON s.tenant_id = n.id WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(u->tenant_id)), 0) < 0) {
@@ -257,12 +265,14 @@ is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 	}
 	if (!rules->duplicate_check)
 		return true;
-	twin = db_text(r->db, "SELECT LOWER(HEX(t.id)) FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
+	twin = db_row(r->db, &twin_record, "FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
 	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.id LIMIT 1",
 	    ARGS(ID(u->id), ID(u->tenant_id)));
-	if (twin != NULL)
-		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %.8s-%.4s-%.4s-%.4s-%s.", twin,
-		    twin + 8, twin + 12, twin + 16, twin + 20);
+	if (twin != NULL && access_by(r, &twin->channel_ids) & SCOPE_BIT(SCOPE_VIEW_CHANNEL))
+		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %s.",
+		    uuid_text(r->mem, twin->id));
+	else if (twin != NULL)
+		refuse(r, ERR_DUPLICATE_FILE, NULL);
 	return twin == NULL;
 }
 
@@ -294,8 +304,7 @@ target(struct req *r, const struct rules *rules)
 
 	if (uuid_is_none(channel_id))
 		refuse(r, ERR_NO_DEFAULT_CHANNEL, NULL);
-	else if (!uuid_is_none(in->channel_id) && db_number(r->db, "SELECT 1 FROM channels WHERE id = ? AND "
-	    "tenant_id = ?", ARGS(ID(channel_id), ID(r->who->tenant_id)), 0) != 1)
+	else if (!uuid_is_none(in->channel_id) && access_visible(r, &(struct ids){ &channel_id, 1 }).n == 0)
 		fault(r, "/channelId", "not_found", "there is no such channel");
 	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);

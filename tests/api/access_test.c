@@ -69,6 +69,34 @@ only_channels_that_the_caller_sees_are_shown_or_filtered_by(void **state)
 	assert_int_equal(call_as(w, viewer, "GET", uri, NULL)->status, 404);
 }
 
+/* A process that knows the caller from before must not refuse what has just become visible. */
+static void
+a_channel_that_has_just_become_visible_can_be_filtered_by(void **state)
+{
+	struct world *w = *state;
+	struct uuid who, media = world_media(w, "video", "Cat"), other = add_channel(w, "Other", "private");
+	const char *member = world_member(w, reads, "Viewer", &who);
+	const char *uri = arena_printf(w->mem, "/v2/media?filter=channelId=%s", uuid_text(w->mem, other));
+
+	put_into(w, media, other);
+	assert_int_equal(call_as(w, member, "GET", uri, NULL)->status, 422);
+	give(w, who, other, "Viewer");
+	assert_string_equal(text(w, call_as(w, member, "GET", uri, NULL), "pagination.total"), "1");
+}
+
+static void
+a_token_of_few_scopes_sees_no_soft_deleted_assets(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat");
+	const char *narrow = world_member(w, "ViewChannel", "Channel Owner", NULL);
+
+	assert_int_equal(call(w, "DELETE", path_of(w, media), NULL)->status, 200);
+	assert_int_equal(call_as(w, narrow, "GET", path_of(w, media), NULL)->status, 403);
+	assert_string_equal(text(w, call_as(w, narrow, "GET", "/v2/media?filter=status=softDeleted", NULL),
+	    "pagination.total"), "0");
+}
+
 static void
 a_new_name_of_a_channel_is_one_row_and_shows_at_once(void **state)
 {
@@ -242,6 +270,7 @@ a_change_that_changes_nothing_is_no_event(void **state)
 	body = arena_printf(w->mem, "{\"name\":\"Cat\",\"tags\":[\"x\"],\"channelIds\":[\"%s\",\"%s\"]}",
 	    uuid_text(w->mem, w->channel_id), uuid_text(w->mem, add_channel(w, "Two", "private")));
 	assert_int_equal(call(w, "PATCH", uri, body)->status, 200);
+	assert_string_equal(call(w, "PATCH", uri, "{\"tags\":[\"X\",\"x\"]}")->etag, call(w, "GET", uri, NULL)->etag);
 	data = db_text(w->db, "SELECT data FROM events WHERE media_id = ? AND type = 'media.updated'", ARGS(ID(id)));
 	assert_string_equal(data, "{\"modified\":[\"channels\",\"tags\"]}");
 }
@@ -251,6 +280,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(only_channels_that_the_caller_sees_are_shown_or_filtered_by),
+		WORLD_TEST(a_channel_that_has_just_become_visible_can_be_filtered_by),
+		WORLD_TEST(a_token_of_few_scopes_sees_no_soft_deleted_assets),
 		WORLD_TEST(a_new_name_of_a_channel_is_one_row_and_shows_at_once),
 		WORLD_TEST(lists_follow_roles_and_visibility_at_once),
 		WORLD_TEST(a_shared_channel_is_not_listed_to_callers_of_many_channels),

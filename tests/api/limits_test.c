@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/job.h"
 #include "tests/world.h"
 
 /* Another connection does this and then sleeps for so many ms before it goes away. */
@@ -96,6 +97,26 @@ who_waits_for_a_row_tries_again_but_not_for_long(void **state)
 	wait(NULL);
 }
 
+/* The statement that fails is not the first of the handler, and its answer would be made of a row that is not there. */
+static void
+a_statement_that_fails_at_the_end_is_said_and_kills_nobody(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat"), first, second;
+	struct job_place place = { .tenant_id = w->tenant_id, .media_id = media };
+	struct req *r;
+
+	first = job_add(w->db, waveform, place, .media_id = media, .generation = "g1");
+	place.waits[0] = (struct job_wait){ first, true };
+	second = job_add(w->db, waveform, place, .media_id = media, .generation = "g1");
+	another(w, arena_printf(w->mem, "START TRANSACTION; UPDATE jobs SET progress = 1 WHERE id = UNHEX('%s')",
+	    hex_encode(w->mem, second.b, sizeof(second.b))), 4000);
+	r = call(w, "PUT", arena_printf(w->mem, "/v2/jobs/%s/cancel", uuid_text(w->mem, first)), NULL);
+	assert_int_equal(r->status, 503);
+	wait(NULL);
+	assert_int_equal(number(w, "FROM jobs WHERE id = ? AND state = 'ready'", ARGS(ID(first))), 1);
+}
+
 int
 main(void)
 {
@@ -103,6 +124,7 @@ main(void)
 		WORLD_TEST(what_takes_too_long_is_told_with_its_remedy),
 		WORLD_TEST(a_request_whose_client_has_gone_holds_nobody),
 		WORLD_TEST(who_waits_for_a_row_tries_again_but_not_for_long),
+		WORLD_TEST(a_statement_that_fails_at_the_end_is_said_and_kills_nobody),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

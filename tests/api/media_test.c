@@ -294,18 +294,24 @@ static void
 an_asset_is_taken_out_only_of_channels_that_one_may_put_into(void **state)
 {
 	struct world *w = *state;
-	struct uuid id = world_media(w, "video", "Cat"), beside = channel_beside(w);
-	const char *uri = path_of(w, id, ""), *member = world_member(w, "ViewChannel CreateContent", "Contributor",
-	    NULL);
+	struct uuid who, id = world_media(w, "video", "Cat"), beside = channel_beside(w);
+	const char *uri = path_of(w, id, "");
+	const char *member = world_member(w, "ViewChannel CreateContent", "Contributor", &who);
 	const char *own = arena_printf(w->mem, "{\"channelIds\":[\"%s\"]}", uuid_text(w->mem, w->channel_id));
 	const char *both = arena_printf(w->mem, "{\"channelIds\":[\"%s\",\"%s\"]}", uuid_text(w->mem, w->channel_id),
 	    uuid_text(w->mem, beside));
 
-	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 403);
+	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 422);	/* it sees no such channel */
 	assert_int_equal(call(w, "PATCH", uri, both)->status, 200);
+	assert_int_equal(call_as(w, member, "PATCH", uri, own)->status, 200);	/* what it does not see stays */
+	assert_int_equal(number(w, "FROM media_channels WHERE media_id = ?", ARGS(ID(id))), 2);
+	db_run(w->db, "INSERT INTO memberships (channel_id, principal_id, role, created_at) VALUES (?, ?, 'Viewer', 1)",
+	    ARGS(ID(beside), ID(who)));
+	role_changed(w->db, w->tenant_id);
 	assert_int_equal(call_as(w, member, "PATCH", uri, own)->status, 403);
 	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 200);
 	assert_int_equal(call(w, "PATCH", uri, own)->status, 200);
+	assert_int_equal(call_as(w, member, "PATCH", uri, both)->status, 403);
 }
 
 static void

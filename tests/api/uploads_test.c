@@ -387,6 +387,7 @@ static void
 a_tenant_that_wants_no_duplicates_gets_none(void **state)
 {
 	struct world *w = *state;
+	struct uuid hidden = uuid_new();
 	const char *first, *second;
 	struct req *r;
 
@@ -400,6 +401,15 @@ a_tenant_that_wants_no_duplicates_gets_none(void **state)
 	assert_string_equal(status_of(w, second), "uploaded");
 	assert_int_equal(number(w, "FROM tenant_usage t WHERE t.tenant_id = ? AND t.media_count = 1",
 	    ARGS(ID(w->tenant_id))), 1);
+	db_run(w->db, "UPDATE principals SET is_super_admin = 0 WHERE id = ?", ARGS(ID(w->client_id)));
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES (?, ?, "
+	    "'Hidden', 'private', 1, 1)", ARGS(ID(hidden), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE media SET channel_ids = ? WHERE tenant_id = ?", ARGS(ID(hidden), ID(w->tenant_id)));
+	role_changed(w->db, w->tenant_id);
+	token_forget();
+	r = complete(w, second, "{}");
+	assert_int_equal(r->status, 409);
+	assert_null(strstr(text(w, r, "message"), first));	/* who may not see it hears no more */
 	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
 	assert_int_equal(complete(w, second, "{}")->status, 200);
 }
