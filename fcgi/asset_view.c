@@ -154,15 +154,23 @@ with_prefix(struct req *r, const char *json, const char *prefix)
 	return buf_string(&b);
 }
 
+/* The word is not chosen in SQL, where that costs as much as the rest of the row.  Files are not served meanwhile. */
+static void
+hide_files(struct media *m)
+{
+	m->status = "softDeleted";
+	m->playlist_file = m->waveform_file = NULL;
+	m->storyboard.text = m->renditions.text = NULL;
+}
+
 void
 asset_view(struct req *r, struct media *m, bool brief)
 {
 	char prefix[PLAY_PREFIX_MAX];
 	struct reference *by;
 
-	/* Not in SQL, where the choice of a word costs as much as the rest of the row. */
 	if (m->deleted_at.ms != 0)
-		m->status = "softDeleted";
+		hide_files(m);
 	play_prefix(r->conf, m->id, r->now, prefix);
 	m->playlist_url = address(r, prefix, m->playlist_file);
 	m->waveform_url = address(r, prefix, m->waveform_file);
