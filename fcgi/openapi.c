@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/role.h"
 #include "fcgi/operation.h"
 
 enum { MAX_SCHEMAS = 512, MAX_FAILURES = 256 };
@@ -681,7 +682,8 @@ put_security(struct document *d)
 	    "\"scopes\":{");
 	for (s = SCOPE_UNSET + 1; scope_name(s) != NULL; s++) {
 		separate(d);
-		buf_printf(&d->b, "\"%s\":\"The permission %s\"", scope_name(s), scope_name(s));
+		buf_printf(&d->b, "\"%s\":\"The permission %s: in a channel, of %s\"", scope_name(s), scope_name(s),
+		    role_names(d->mem, s));
 	}
 	buf_text(&d->b, "}}}}}");
 }
