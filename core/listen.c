@@ -21,6 +21,7 @@
 
 #include "core/listen.h"
 #include "core/log.h"
+#include "core/text.h"
 
 #define BACKLOG 1024		/* with a short one lighttpd answers 500 at once */
 #define WORKERS_MAX 1024
@@ -45,15 +46,6 @@ struct master {
 static volatile sig_atomic_t stopping;
 static int nothing = -1;	/* /dev/null */
 static int bell = -1;		/* an eventfd, for who asked for one */
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void __attribute__((noreturn, format(printf, 2, 3)))
 stop_program(int status, const char *format, ...)
@@ -143,7 +135,7 @@ static bool
 wait_for_quiet(const struct sockaddr_un *a)
 {
 	const struct timespec nap = { .tv_nsec = 50 * 1000000 };
-	int64_t until = now_ms() + LEAVE_MS;
+	int64_t until = clock_ms() + LEAVE_MS;
 	bool heard;
 
 	do {
@@ -152,7 +144,7 @@ wait_for_quiet(const struct sockaddr_un *a)
 		heard = fd >= 0 && (!connect(fd, (const struct sockaddr *)a, sizeof *a) || errno == EAGAIN);
 		if (fd >= 0)
 			close(fd);
-	} while (heard && now_ms() < until && !nanosleep(&nap, NULL));
+	} while (heard && clock_ms() < until && !nanosleep(&nap, NULL));
 	return !heard;
 }
 
@@ -307,12 +299,12 @@ start_worker(struct master *m, int slot)
 
 	if (pid < 0) {
 		log_text(LOG_LEVEL_ERROR, "listen", "cannot start a worker: %s", strerror(errno));
-		m->not_before = now_ms() + DELAY_MAX_MS;
+		m->not_before = clock_ms() + DELAY_MAX_MS;
 		return false;
 	}
 	if (pid) {
 		m->pid[slot] = pid;
-		m->born[slot] = now_ms();
+		m->born[slot] = clock_ms();
 		return false;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -326,7 +318,7 @@ start_worker(struct master *m, int slot)
 static void
 worker_ended(struct master *m, pid_t pid, int status)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	int i;
 
 	for (i = 0; i < m->workers && m->pid[i] != pid; i++)
@@ -382,7 +374,7 @@ stop_workers(struct master *m)
 	}
 	listen_notify("STOPPING=1");
 	m->stopping = true;
-	m->kill_at = m->options->grace ? now_ms() + m->options->grace * INT64_C(1000) : 0;
+	m->kill_at = m->options->grace ? clock_ms() + m->options->grace * INT64_C(1000) : 0;
 	if (m->options->path)
 		unlink(m->options->path);
 	dup2(nothing, 0);
@@ -409,7 +401,7 @@ start_again(struct master *m)
 static int
 wait_signal(const struct master *m, const sigset_t *set, bool hungry)
 {
-	int64_t now = now_ms(), ms = 60000;
+	int64_t now = clock_ms(), ms = 60000;
 
 	if (hungry)
 		ms = m->not_before - now;
@@ -430,7 +422,7 @@ fill_slots(struct master *m, bool *hungry)
 	for (i = 0; i < m->workers && !m->stopping; i++) {
 		if (m->pid[i])
 			continue;
-		if (now_ms() < m->not_before)
+		if (clock_ms() < m->not_before)
 			*hungry = true;
 		else if (start_worker(m, i))
 			return true;
@@ -470,7 +462,7 @@ run_master(struct master *m)
 		}
 		if (collect(m) && m->stopping)
 			exit(0);
-		if (m->kill_at && now_ms() >= m->kill_at)
+		if (m->kill_at && clock_ms() >= m->kill_at)
 			tell_workers(m, SIGKILL);
 	}
 }

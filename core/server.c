@@ -13,6 +13,7 @@
 #include "core/listen.h"
 #include "core/log.h"
 #include "core/server.h"
+#include "core/text.h"
 
 enum {
 	EVENTS = 64,
@@ -23,15 +24,6 @@ enum {
 	VECTORS = 512,		/* in one sendmsg() */
 	STOP_DRAIN = 2000,	/* ms to drain when asked to end */
 };
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void *
 need(void *memory)
@@ -73,7 +65,7 @@ visit_new(struct server *s, int fd)
 
 	s->spare = NULL;
 	fcgi_begin(&in);
-	*v = (struct visit){ .in = in, .fd = fd, .place = -1, .began = now_ms() };
+	*v = (struct visit){ .in = in, .fd = fd, .place = -1, .began = clock_ms() };
 	return v;
 }
 
@@ -217,13 +209,13 @@ answered(struct server *s, struct visit *v)
 {
 	if (v->rest_at < v->rest_n) {
 		v->stage = VISIT_WRITES;
-		v->deadline = now_ms() + s->silence_ms;
+		v->deadline = clock_ms() + s->silence_ms;
 	} else if (v->in.state == FCGI_WHOLE) {
 		visit_end(s, v);
 		return;
 	} else {
 		v->stage = VISIT_DRAINS;
-		v->deadline = now_ms() + s->drain_ms;
+		v->deadline = clock_ms() + s->drain_ms;
 		fcgi_free(&v->in);
 	}
 	put_aside(s, v);
@@ -296,7 +288,7 @@ static bool
 wait_moment(const struct server *s, struct visit *v)
 {
 	struct pollfd p = { .fd = v->fd, .events = POLLIN };
-	int64_t now = now_ms(), until = v->began + HEAD_PATIENCE;
+	int64_t now = clock_ms(), until = v->began + HEAD_PATIENCE;
 
 	if (v->in.state == FCGI_HEAD_COMPLETE) {
 		if (v->head_there == 0)
@@ -373,7 +365,7 @@ take(struct server *s)
 static int
 expire(struct server *s)
 {
-	int64_t now = s->n > 0 ? now_ms() : 0, next = s->stop_at;
+	int64_t now = s->n > 0 ? clock_ms() : 0, next = s->stop_at;
 	int i;
 
 	for (i = s->n - 1; i >= 0; i--) {
@@ -396,7 +388,7 @@ expire(struct server *s)
 static void
 stop(struct server *s)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms();
 	int i;
 
 	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->door, NULL);
