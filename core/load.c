@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/load.h"
@@ -20,10 +19,12 @@ enum {
 	SLOTS = 512,
 	DEBTS = 256,
 	SHARE = 4,		/* one of so many workers for the slow requests of a tenant */
-	SLOW = 50,		/* ms */
+	SLOW = 250,		/* ms */
 	LONGEST = 120000,	/* ms; what seems to run for longer belongs to a process that was killed */
 	DEBT_FREE = 2000,	/* ms that a tenant's slow requests may have used beyond its share */
 	DEBT_MAX = 10000,
+	RECENT = 60000,		/* ms for which a tenant that has asked is taken for one that may ask again */
+	NOTED = 1000,		/* ms after which that is written down anew */
 };
 
 struct slot {
@@ -38,24 +39,22 @@ struct debt {
 	_Atomic int64_t ms, at;
 };
 
+/* Who has asked last, and who before that one. */
+struct asker {
+	_Atomic uint64_t tenant;
+	_Atomic int64_t at;
+};
+
 /* Another layout needs another name of the file. */
 struct load {
 	_Atomic int32_t used;			/* slots from here on were never taken */
+	struct asker askers[2];
 	struct slot slots[SLOTS];
 	struct debt debts[DEBTS];
 };
 
 static struct load *load;
 static struct slot *own;
-
-static int64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Ids begin with a time and end at random. */
 static uint64_t
@@ -67,24 +66,49 @@ key(const struct uuid *id)
 	return half[0] ^ half[1];
 }
 
+/* It ends whoever reads what is no longer there: so nobody else may make it shorter. */
+static bool
+is_ours(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600)) {
+		errno = EACCES;
+		return false;
+	}
+	return st.st_size >= (off_t)sizeof(struct load) || !ftruncate(fd, sizeof(struct load));
+}
+
 static struct load *
-map(const char *run_dir)
+map(const char *run_dir, const char *name)
 {
 	char path[4096];
-	struct stat st;
 	void *p = MAP_FAILED;
-	int fd;
+	int fd, e;
 
-	snprintf(path, sizeof(path), "%s/load", run_dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0660);
-	if (fd >= 0 && !fstat(fd, &st) &&
-	    (st.st_size >= (off_t)sizeof(struct load) || !ftruncate(fd, sizeof(struct load))))
+	snprintf(path, sizeof(path), "%s/%s", run_dir, name);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+	if (fd >= 0 && is_ours(fd))
 		p = mmap(NULL, sizeof(struct load), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED)
-		log_text(LOG_LEVEL_WARN, "load", "%s: %s", path, strerror(errno));
+	e = errno;
 	if (fd >= 0)
 		close(fd);
+	errno = e;
 	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Programs that Apache starts itself may write nowhere but in fcgid/. */
+static struct load *
+map_somewhere(const char *run_dir)
+{
+	struct load *l = map(run_dir, "workers");
+	int e = errno;
+
+	if (l == NULL && (e == EACCES || e == EPERM))
+		l = map(run_dir, "fcgid/workers");
+	if (l == NULL)
+		log_text(LOG_LEVEL_WARN, "load", "%s/workers: %s", run_dir, strerror(e));
+	return l;
 }
 
 static void
@@ -104,7 +128,7 @@ load_open(const char *run_dir)
 	int i;
 
 	if (load == NULL)
-		load = map(run_dir);
+		load = map_somewhere(run_dir);
 	if (own != NULL && own->pid != (int32_t)getpid())	/* our parent's */
 		own = NULL;
 	for (i = 0; load != NULL && i < SLOTS; i++) {
@@ -165,30 +189,54 @@ count_workers(void)
 	return n;
 }
 
-bool
-load_enter(struct uuid tenant_id)
+/* True when another tenant has asked lately.  Of two places that hold the last two tenants one is always another's. */
+static bool
+has_neighbours(uint64_t tenant, int64_t now)
 {
-	uint64_t tenant = key(&tenant_id);
-	int64_t now = now_ms();
-	int i, used, workers = 0, running = 0, slow = 0, share;
-	const struct debt *d;
+	struct asker *a = load->askers, *own_place = a[0].tenant == tenant ? a : a[1].tenant == tenant ? a + 1 :
+	    a[0].at < a[1].at ? a : a + 1;
+	const struct asker *other = own_place == a ? a + 1 : a;
 
-	if (own == NULL)
-		return true;
-	used = load->used < SLOTS ? load->used : SLOTS;
+	if (own_place->tenant != tenant || now - own_place->at > NOTED) {
+		own_place->tenant = tenant;
+		own_place->at = now;
+	}
+	return other->at > 0 && other->tenant != tenant && now - other->at < RECENT;
+}
+
+/* This worker is neither free nor slow. */
+static bool
+has_its_share(uint64_t tenant, int64_t now)
+{
+	const struct debt *d = &load->debts[tenant % DEBTS];
+	int i, used = load->used < SLOTS ? load->used : SLOTS, workers = 0, free = 0, slow = 0, share;
+
 	for (i = 0; i < used; i++) {
 		const struct slot *s = &load->slots[i];
 		int64_t since = s->since;
 
-		workers += s->pid != 0;
-		if (s->pid == 0 || since == 0 || s->tenant != tenant || now - since > LONGEST)
+		if (s->pid == 0)
 			continue;
-		running++;
-		slow += now - since > SLOW;
+		workers++;
+		if (since == 0 || now - since > LONGEST)
+			free += s != own;
+		else
+			slow += s->tenant == tenant && now - since > SLOW;
 	}
 	share = share_of(workers);
-	d = &load->debts[tenant % DEBTS];
-	if (slow >= share || (running >= share && d->tenant == tenant && debt_now(d, now, share) > DEBT_FREE))
+	return slow >= share && (free * 2 < workers ||
+	    (d->tenant == tenant && debt_now(d, now, share) > DEBT_FREE));
+}
+
+bool
+load_enter(struct uuid tenant_id)
+{
+	uint64_t tenant = key(&tenant_id);
+	int64_t now = clock_ms();
+
+	if (own == NULL)
+		return true;
+	if (has_neighbours(tenant, now) && has_its_share(tenant, now))
 		return false;
 	own->tenant = tenant;
 	own->since = now;
@@ -203,7 +251,7 @@ load_leave(void)
 	if (since == 0)
 		return;
 	own->since = 0;
-	now = now_ms();
+	now = clock_ms();
 	if (now - since > SLOW)
-		add_debt(own->tenant, now, now - since, share_of(count_workers()));
+		add_debt(own->tenant, now, now - since - SLOW, share_of(count_workers()));
 }

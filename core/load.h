@@ -2,13 +2,14 @@
 /*
  * What the workers of this machine are busy with, so that one tenant cannot hold them all.
  *
- * run_dir/load is a small file that all processes map, whoever has started them: a slot for each with the tenant whose
- * request it runs and since when, and a debt for tenants whose requests were slow.  Slow is what takes longer than 50
- * ms. A tenant may have a quarter of the workers busy with slow requests, at least one.  One that has used more than
- * that for some seconds, as its debt tells, may for a while have no more requests than that in all: otherwise it would
- * take all workers again whenever its slow requests end together.  Quick requests never count.
+ * A request is slow once it has run for 250 ms.  One of a tenant is refused only while the tenant has as many slow ones
+ * running as its share is, a quarter of the workers and at least one, and besides either fewer than half of all workers
+ * are free, or its debt says that it goes on like this: the time beyond 250 ms of its requests, which goes down by as
+ * much as its share could have used.  And only while another tenant has asked within the last minute.  So nobody is
+ * refused who sends quick requests, or is alone here.
  *
- * Without the file (another owner, no room) nobody is turned away.
+ * All of it stands in run_dir/workers, a small file that all processes of one account map, whoever has started them; in
+ * run_dir/fcgid/workers when they may not write the former.  Without it (no room, no right) nobody is turned away.
  */
 #ifndef CORE_LOAD_H
 #define CORE_LOAD_H

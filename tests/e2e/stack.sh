@@ -130,7 +130,6 @@ stack_begin() {
 	port=${port:-$(stack_free_port)}
 	KINOTHEK_URL=http://127.0.0.1:$port
 	mkdir -p "$stack"/{run,run/fcgid,log,data,conf}
-	touch "$stack/run/load" && chmod 666 "$stack/run/load"	# as systemd-tmpfiles does
 	stack_web
 	stack_settings "$@"
 	stack_database
