@@ -582,7 +582,14 @@ aside(struct req *r, void *(*work)(struct req *))
 	return 0;
 }
 
-/* What a handler has put aside; then the handler once more. */
+/* While a statement runs, somebody looks whether its client still waits. */
+static void
+watch(struct req *r)
+{
+	db_watch(r->db, r->client_fd > 0 ? r->client_fd : -1);
+}
+
+/* What a handler has put aside, which no alarm disturbs; then the handler once more. */
 static void
 run_aside(struct req *r)
 {
@@ -592,7 +599,9 @@ run_aside(struct req *r)
 	if (work == NULL || db_failure(r->db) != DB_FINE)
 		return;
 	clear_answer(r);
+	db_watch(r->db, -1);
 	r->made = work(r);
+	watch(r);
 	if (r->made != NULL)
 		run_until_done(r);
 }
@@ -600,7 +609,7 @@ run_aside(struct req *r)
 static void
 run(struct req *r)
 {
-	db_watch(r->db, r->client_fd > 0 ? r->client_fd : -1);
+	watch(r);
 	run_until_done(r);
 	run_aside(r);
 	db_watch(r->db, -1);

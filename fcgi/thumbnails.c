@@ -16,7 +16,7 @@
 #include "fcgi/asset_view.h"
 #include "media/image.h"
 
-enum { MAX_THUMBNAIL = 10 << 20, DECODERS = 2, PATIENCE_MS = 1000, NAP_MS = 20 };
+enum { MAX_THUMBNAIL = 10 << 20, DECODERS = 2, TENANTS = 1 << 20, PATIENCE_MS = 1000, NAP_MS = 20 };
 
 struct file { const char *bytes; size_t n; };
 
@@ -75,16 +75,47 @@ only_file(struct req *r, struct file *out)
 	return files == 1;
 }
 
+static bool
+lock_byte(int fd, off_t at)
+{
+	struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1 };
+
+	return fcntl(fd, F_OFD_SETLK, &byte) == 0;
+}
+
+static bool
+lock_decoder(int fd)
+{
+	int i;
+
+	for (i = 0; i < DECODERS; i++)
+		if (lock_byte(fd, i))
+			return true;
+	return false;
+}
+
+/* Ids end at random. */
+static off_t
+byte_of(struct uuid tenant_id)
+{
+	uint32_t n;
+
+	memcpy(&n, tenant_id.b + sizeof(tenant_id.b) - sizeof(n), sizeof(n));
+	return DECODERS + n % TENANTS;
+}
+
 /*
  * A picture of the size allowed takes half a gigabyte while it is decoded, so that few may be at once, in all processes
- * together that share the store: each locks one byte.  Closing the descriptor unlocks it.  -1: refused.
+ * together that share the store: each locks one byte.  One more is its tenant's, which so has one of them at most.
+ * Closing the descriptor unlocks both.  -1: refused.
  */
 static int
 decoder_take(struct req *r)
 {
 	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000 };
 	const int64_t until = clock_ms() + PATIENCE_MS;
-	int fd = open(store_path(r->mem, "work/decoders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600), i;
+	int fd = open(store_path(r->mem, "work/decoders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	bool turn = false;
 
 	if (fd < 0) {
 		log_text(LOG_LEVEL_ERROR, "store", "work/decoders: %s", strerror(errno));
@@ -92,12 +123,9 @@ decoder_take(struct req *r)
 		return -1;
 	}
 	do {
-		for (i = 0; i < DECODERS; i++) {
-			struct flock byte = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1 };
-
-			if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
-				return fd;
-		}
+		turn = turn || lock_byte(fd, byte_of(r->who->tenant_id));
+		if (turn && lock_decoder(fd))
+			return fd;
 	} while (clock_ms() < until && nanosleep(&nap, NULL) == 0);
 	close(fd);
 	refuse(r, ERR_UNAVAILABLE, "Too many pictures are being decoded right now; try again in a moment.");

@@ -23,6 +23,8 @@
 /* Width and height as stored (before any turn that EXIF asks for), and the media type ("image/png"), of the JPEG, PNG,
  * GIF, WebP, TIFF, BMP, HEIC or AVIF file in memory.  False: none of these, or its header is cut off or impossible. */
 bool image_header(const void *bytes, size_t n, int64_t *width, int64_t *height, const char **mime_type);
+/* The PNG without chunks that say nothing of how it looks: packed text may be a thousand times as long as the file. */
+const void *image_bare_png(struct arena *, const void *bytes, size_t *n);
 bool image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type);
 
 /* What is known of a picture without decoding it; the record is the JSON of metadata "file". */

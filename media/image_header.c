@@ -16,6 +16,8 @@ struct bytes {
 
 struct size { int64_t width, height; };
 
+enum { PNG_CHUNK_MAX = 1 << 20 };	/* bytes of one that is no picture: a colour profile of a printer has as many */
+
 static uint32_t
 get16(const struct bytes *b, size_t at)
 {
@@ -245,6 +247,47 @@ image_header(const void *bytes, size_t n, int64_t *width, int64_t *height, const
 	*width = s.width;
 	*height = s.height;
 	return found && s.width > 0 && s.height > 0;
+}
+
+/* Worth a decoder's time: critical ones, and one of each that changes how it looks. */
+static bool
+chunk_is_wanted(const struct bytes *b, size_t at, size_t size, unsigned *seen)
+{
+	static const char kinds[][5] = { "tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "eXIf" };
+	unsigned i;
+
+	if ((b->p[at + 4] & 0x20) == 0)
+		return true;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (begins(b, at + 4, kinds[i], 4) && size <= PNG_CHUNK_MAX && (*seen & 1u << i) == 0) {
+			*seen |= 1u << i;
+			return true;
+		}
+	return false;
+}
+
+const void *
+image_bare_png(struct arena *mem, const void *bytes, size_t *n)
+{
+	const struct bytes b = { bytes, *n, false };
+	unsigned char *out = arena_raw(mem, *n + 1);
+	size_t at = 8, size, len = 8;
+	unsigned seen = 0;
+
+	if (*n < 8)
+		return bytes;
+	memcpy(out, bytes, 8);
+	for (; b.n - at >= 12 && get32(&b, at) <= b.n - at - 12; at += size + 12) {
+		size = get32(&b, at);
+		if (!chunk_is_wanted(&b, at, size, &seen))
+			continue;
+		memcpy(out + len, b.p + at, size + 12);
+		len += size + 12;
+		if (begins(&b, at + 4, "IEND", 4))
+			break;
+	}
+	*n = len;
+	return out;
 }
 
 bool

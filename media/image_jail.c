@@ -204,6 +204,8 @@ image_clean(struct arena *mem, const struct conf *conf, const void *bytes, size_
 	if (!asked)
 		jail_check(mem, strcmp(conf->sandbox, "degraded") == 0);
 	asked = true;
+	if (strcmp(coder, "PNG") == 0)
+		bytes = image_bare_png(mem, bytes, &n);
 	in = file_of(bytes, n);
 	if (in == -1)
 		return REASON_INTERNAL;

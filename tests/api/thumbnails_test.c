@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/asset.h"
@@ -294,6 +295,69 @@ few_pictures_are_decoded_at_once(void **state)
 }
 
 static void
+a_tenant_decodes_one_picture_at_a_time(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct picture small = made(w, "/usr/bin/convert -size 20x20 xc:red png:-");
+	struct flock tenants = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 };
+	int fd = open(store_path(w->mem, "work/decoders"), O_RDWR | O_CREAT, 0600);
+
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &tenants), 0);
+	assert_int_equal(put(w, id, small)->status, 503);	/* both decoders are free */
+	tenants.l_type = F_UNLCK;
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &tenants), 0);
+	tenants = (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &tenants), 0);
+	assert_int_equal(put(w, id, small)->status, 200);	/* one is */
+	close(fd);
+}
+
+static void
+who_waits_for_a_decoder_waits_for_a_second_though_the_client_is_watched(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct picture small = made(w, "/usr/bin/convert -size 20x20 xc:red png:-");
+	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct req *r = NEW(w->mem, struct req);
+	int fd = open(store_path(w->mem, "work/decoders"), O_RDWR | O_CREAT, 0600), client[2];
+	int64_t began;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, client), 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
+	r->content_type = "image/png";
+	r->body_size = small.n;
+	r->client_fd = client[0];
+	began = clock_ms();
+	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id), small.bytes)->status, 503);
+	assert_true(clock_ms() - began >= 1000);
+	close(fd);
+	close(client[0]);
+	close(client[1]);
+}
+
+/* Eight gigabytes of text, packed into as many megabytes. */
+static void
+text_in_a_picture_costs_nothing(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct picture p = made(w, "/usr/bin/convert -size 10x10 xc:red png:- | python3 -c '"
+	    "import sys, zlib, struct\n"
+	    "png = sys.stdin.buffer.read()\n"
+	    "text = b\"zTXta\\0\\0\" + zlib.compress(bytes(8000000), 9)\n"
+	    "chunk = struct.pack(\">I\", len(text) - 4) + text + struct.pack(\">I\", zlib.crc32(text))\n"
+	    "sys.stdout.buffer.write(png[:33] + chunk * 1000 + png[33:])\n'");
+	int64_t began = clock_ms();
+
+	assert_true(p.n > 4 << 20 && p.n < 10 << 20);
+	assert_int_equal(put(w, id, p)->status, 200);
+	assert_true(clock_ms() - began < 2000);
+	assert_false(holds(stored(w, id), "zTXt"));
+}
+
+static void
 of_a_form_exactly_one_file_is_taken(void **state)
 {
 	struct world *w = *state;
@@ -327,6 +391,9 @@ main(void)
 		WORLD_TEST(a_thumbnail_counts_in_the_quota_as_long_as_it_is_there),
 		WORLD_TEST(without_a_sandbox_no_picture_is_taken),
 		WORLD_TEST(few_pictures_are_decoded_at_once),
+		WORLD_TEST(a_tenant_decodes_one_picture_at_a_time),
+		WORLD_TEST(who_waits_for_a_decoder_waits_for_a_second_though_the_client_is_watched),
+		WORLD_TEST(text_in_a_picture_costs_nothing),
 		WORLD_TEST(of_a_form_exactly_one_file_is_taken),
 	};
 
