@@ -10,6 +10,7 @@
 #include "core/load.h"
 #include "core/log.h"
 #include "fcgi/access.h"
+#include "fcgi/operation.h"
 
 enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4, TRY_MS = 1500, MAX_BODY = 1 << 20, MAX_PUBLIC_BODY = 16384 };
 
@@ -47,6 +48,32 @@ broken_route(const struct route *route, const char *why)
 	abort();
 }
 
+bool
+route_writes(const struct route *route)
+{
+	return route->method != GET && (route->flags & READS_ONLY) == 0;
+}
+
+static void
+check_route(const struct route *route)
+{
+	if (route->scope == SCOPE_UNSET)
+		broken_route(route, "no scope");
+	if (route->run == NULL || route->doc == NULL || route->method == 0)
+		broken_route(route, "no handler, method or doc");
+	if ((route->flags & AT_ROOT) == 0 && strncmp(route->path, "/v2/", 4) != 0)
+		broken_route(route, "not below /v2");
+	if (route->flags & AT_ROOT && route->scope != SCOPE_PUBLIC)
+		broken_route(route, "AT_ROOT looks at no token: SCOPE_PUBLIC alone fits");
+	if (route->flags & READS_ONLY && route->method != POST)
+		broken_route(route, "READS_ONLY is for POST");
+	if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) && route->in == NULL &&
+	    (route->flags & (RAW_BODY | ACTION)) == 0)
+		broken_route(route, "takes a body but says not which");
+	if (!operation_codes_fit(route))
+		broken_route(route, "one of its codes has a status that is not among its fails");
+}
+
 void
 api_check(void)
 {
@@ -55,15 +82,7 @@ api_check(void)
 
 	record_check(&page_record);
 	for (i = 0; (route = api_route(i)) != NULL; i++) {
-		if (route->scope == SCOPE_UNSET)
-			broken_route(route, "no scope");
-		if (route->run == NULL || route->doc == NULL || route->method == 0)
-			broken_route(route, "no handler, method or doc");
-		if ((route->flags & AT_ROOT) == 0 && strncmp(route->path, "/v2/", 4) != 0)
-			broken_route(route, "not below /v2");
-		if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) &&
-		    route->in == NULL && (route->flags & (RAW_BODY | ACTION)) == 0)
-			broken_route(route, "takes a body but says not which");
+		check_route(route);
 		if (route->in != NULL)
 			record_check(route->in);
 		if (route->out != NULL)
@@ -272,7 +291,7 @@ authenticate(struct req *r)
 	enum token_fault fault_ = TOKEN_BAD;
 	const char *p = r->authorization;
 
-	if (r->route->flags & AT_ROOT)
+	if (r->route->flags & AT_ROOT && r->route->scope == SCOPE_PUBLIC)
 		return true;
 	if (p != NULL && strncasecmp(p, "Bearer ", 7) == 0)
 		fault_ = token_verify(r->db, r->conf, r->mem, p + 7 + strspn(p + 7, " "), who);
@@ -478,12 +497,6 @@ clear_answer(struct req *r)
 	add_cors(r);
 }
 
-static bool
-writes(const struct route *route)
-{
-	return route->method != GET && (route->flags & READS_ONLY) == 0;
-}
-
 /* The object, then the input, whose faults are nobody's business who may not do this, then the handler.  False: what is
  * known of the caller's channels is too old, nothing was done. */
 static bool
@@ -512,10 +525,10 @@ run_once(struct req *r)
 	clear_answer(r);
 	if (r->who != NULL)
 		r->audience = access_last(r);
-	if (writes(r->route))
+	if (route_writes(r->route))
 		db_begin(r->db);
 	fresh = load_and_run(r);
-	if (writes(r->route) && db_failure(r->db) == DB_FINE) {
+	if (route_writes(r->route) && db_failure(r->db) == DB_FINE) {
 		if (r->refused || !fresh || r->work != NULL)
 			db_rollback(r->db);
 		else if (db_commit(r->db) && r->committed != NULL)
@@ -523,7 +536,7 @@ run_once(struct req *r)
 	}
 	if (db_failure(r->db) == DB_FINE)
 		return fresh ? DONE : OLD_AUDIENCE;
-	if (writes(r->route))
+	if (route_writes(r->route))
 		db_rollback(r->db);
 	r->page = page;
 	return db_failure(r->db) == DB_AGAIN ? AGAIN : DONE;

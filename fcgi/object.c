@@ -10,7 +10,7 @@
 static const struct object *const objects[] = { OBJECTS(OBJECT_ROW) };
 #undef OBJECT_ROW
 
-enum { MAX_LOADS = 128, MAX_IDS = 4 };
+enum { MAX_LOADS = 128, MAX_IDS = sizeof(((struct req *)0)->id) / sizeof(struct uuid) };
 
 /* What decides.  Members that a reach does not need stay empty. */
 struct facts { struct uuid owner_id; struct ids channel_ids; struct moment deleted_at; int64_t access_version; };
@@ -102,30 +102,58 @@ broken(const char *path, const char *why)
 	abort();
 }
 
+static const struct record *
+wanted(const struct object *o, const struct route *route)
+{
+	return route->flags & BELOW && o->head != NULL ? o->head : o->record;
+}
+
+/* Who may only look, or is nobody, changes nothing of an asset. */
+static bool
+looks_only(enum scope scope)
+{
+	return scope == SCOPE_PUBLIC || scope == SCOPE_ANY_TOKEN || scope == SCOPE_VIEW_CHANNEL ||
+	    scope == SCOPE_VIEW_METADATA;
+}
+
+static void
+check_route(const struct route *route, const struct object *o)
+{
+	bool has_version = record_field(wanted(o, route), "version") != NULL;
+
+	if (route->scope == SCOPE_PUBLIC && (route->flags & NO_OBJECT) == 0)
+		broken(route->path, "nobody is there to judge the object by: NO_OBJECT");
+	if (route_writes(route) && o->reach != REACH_OWNER && looks_only(route->scope))
+		broken(route->path, "writes, but its scope is one for looking");
+	if ((route->flags & NO_OBJECT) != 0 || !route_writes(route))
+		return;
+	if (route->flags & CONDITIONAL && !has_version)
+		broken(route->path, "CONDITIONAL, but the object has no version");
+	if (route->method != POST && (route->flags & CONDITIONAL) == 0 && has_version)
+		broken(route->path, "the object has a version, but the route is not CONDITIONAL");
+	if (route->method == POST && (route->flags & BELOW) != 0 && (route->flags & WITH_DELETED) != 0)
+		broken(route->path, "makes something below a soft-deleted asset");
+}
+
 void
 object_check(const struct route *route)
 {
 	const struct object *o = object_of(route);
-	bool writes = route->method != GET && (route->flags & READS_ONLY) == 0;
 
+	if (count_of(route->path, "Id}") > MAX_IDS)
+		broken(route->path, "more ids than r->id holds");
 	if (strstr(route->path, "Id}") == NULL)
 		return;
-	if ((o == NULL) != ((route->flags & NO_OBJECT) != 0) && o == NULL)
+	if (o == NULL && (route->flags & NO_OBJECT) == 0)
 		broken(route->path, "its last id is no object of OBJECTS; the flag NO_OBJECT says so if that is meant");
 	if (o == NULL)
 		return;
-	if (route->scope == SCOPE_PUBLIC && (route->flags & NO_OBJECT) == 0)
-		broken(route->path, "nobody is there to judge the object by: NO_OBJECT");
 	if (o->reach == 0 || o->record == NULL || count_of(o->from, "?") != count_of(o->path, "Id}"))
 		broken(o->path, "the object has no reach, no record, or not a ? for each id");
-	if (o->record->size > 0 && (route->flags & CONDITIONAL) && writes && (route->flags & NO_OBJECT) == 0 &&
-	    record_field(route->flags & BELOW ? o->head : o->record, "version") == NULL)
-		broken(route->path, "CONDITIONAL, but the object has no version");
-	if (route->flags & BELOW && o->head == NULL)
-		broken(route->path, "BELOW, but the object has no head");
 	record_check(o->record);
 	if (o->head != NULL)
 		record_check(o->head);
+	check_route(route, o);
 }
 
 static const struct facts *
@@ -142,16 +170,10 @@ fetch(struct req *r, const struct record *record, bool locks)
 	    locks ? ways[r->kind->reach].lock : ways[r->kind->reach].read, args);
 }
 
-static const struct record *
-wanted(const struct req *r)
-{
-	return r->route->flags & BELOW ? r->kind->head : r->kind->record;
-}
-
 void *
 object_again(struct req *r)
 {
-	const struct facts *f = fetch(r, wanted(r), false);
+	const struct facts *f = fetch(r, wanted(r->kind, r->route), false);
 
 	r->object = f != NULL ? (void *)(uintptr_t)(f + 1) : NULL;
 	return r->object;
@@ -197,20 +219,31 @@ load_nothing(struct req *r)
 	return ACCESS_OLD;
 }
 
+static int64_t
+version_of(const struct req *r)
+{
+	const struct field *version = record_field(wanted(r->kind, r->route), "version");
+
+	return *(const int64_t *)((const char *)r->object + version->offset);
+}
+
 enum access
 object_load(struct req *r)
 {
 	bool locks = db_in_transaction(r->db);
 	const struct facts *f;
-	const struct field *version;
 	enum access access;
 
 	r->object = NULL;
-	if (r->who == NULL || r->route->flags & NO_OBJECT)
+	if (r->route->flags & NO_OBJECT)
+		return ACCESS_FINE;
+	if (r->who == NULL && r->kind != NULL)
+		abort();
+	if (r->who == NULL)
 		return ACCESS_FINE;
 	if (r->kind == NULL)
 		return load_nothing(r);
-	f = fetch(r, wanted(r), locks);
+	f = fetch(r, wanted(r->kind, r->route), locks);
 	if (db_failure(r->db) != DB_FINE)
 		return ACCESS_REFUSED;
 	if (f == NULL)
@@ -221,9 +254,7 @@ object_load(struct req *r)
 	if (access != ACCESS_FINE)
 		return access;
 	r->object = (void *)(uintptr_t)(f + 1);
-	version = record_field(wanted(r), "version");
-	if (locks && r->route->flags & CONDITIONAL && !precondition(r, *(const int64_t *)((const char *)r->object +
-	    version->offset)))
+	if (locks && r->route->flags & CONDITIONAL && !precondition(r, version_of(r)))
 		return ACCESS_REFUSED;
 	return ACCESS_FINE;
 }

@@ -157,6 +157,17 @@ fails_with(const struct route *route, enum error error)
 }
 
 bool
+operation_codes_fit(const struct route *route)
+{
+	int e;
+
+	for (e = ERR_NONE + 1; e < ERR_COUNT; e++)
+		if (listed(route->codes, error_info((enum error)e)->code) && !fails_with(route, (enum error)e))
+			return false;
+	return true;
+}
+
+bool
 operation_refuses(const struct route *route, enum error error)
 {
 	bool json = operation_takes_json(route), body = json || (route->flags & RAW_BODY) != 0;

@@ -24,4 +24,7 @@ bool operation_has_etag(const struct route *);
 /* May it be refused with this error?  The document lists these, and tests hold answers against it. */
 bool operation_refuses(const struct route *, enum error);
 
+/* Has each of its codes a status that is among its `fails`? */
+bool operation_codes_fit(const struct route *);
+
 #endif

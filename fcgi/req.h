@@ -34,8 +34,10 @@ enum {
 	NO_ENVELOPE = 1 << 2,	/* the answer is not a JSON envelope: reply_raw() */
 	ACTION = 1 << 3,	/* PUT or POST without a body */
 	OPTIONAL_BODY = 1 << 4,	/* an empty body counts as {} */
-	AT_ROOT = 1 << 5,	/* not below /v2 */
-	CONDITIONAL = 1 << 6,	/* single resource with ETag: If-Match is compared with the version of the object */
+	AT_ROOT = 1 << 5,	/* not below /v2; public, and no token is looked at */
+	/* single resource with ETag: If-Match is compared with the version of the object; every PATCH, PUT and DELETE
+	 * of an object that has one says so */
+	CONDITIONAL = 1 << 6,
 	READS_ONLY = 1 << 7,	/* a POST that writes nothing: no transaction */
 	WITH_DELETED = 1 << 8,	/* also of a soft-deleted asset, for those with CreateContent */
 	NO_OBJECT = 1 << 9,	/* the path holds an id, and the handler decides by itself who may do what */
@@ -195,6 +197,7 @@ const char *openapi_print(struct arena *, const char *server);
 /* False, and refused with 412, when If-Match names another version: the dispatcher calls it. */
 bool precondition(struct req *, int64_t version);
 const char *method_name(enum method);
+bool route_writes(const struct route *);
 
 /* What every LIST takes in its query. */
 struct page_query { int64_t page, page_number, perpage; const char *sort, *filter, *after; };

@@ -68,6 +68,7 @@ world_open(void **state)
 		return -1;
 	}
 	log_threshold(LOG_LEVEL_ERROR);
+	api_check();
 	ground.mem = arena_new((size_t)1 << 30);
 	snprintf(ground.dir, sizeof(ground.dir), "/tmp/kinothek-test.XXXXXX");
 	if (mkdtemp(ground.dir) == NULL)
