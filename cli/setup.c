@@ -81,25 +81,31 @@ init_play_key(struct cli *c, bool *made)
 	return 0;
 }
 
-/* Directories that root has just made go to the account that will write to them. */
+/* A directory of root goes to the account that will write to it. */
+static bool
+give_away(const char *path, const struct passwd *user)
+{
+	struct stat st;
+
+	return lstat(path, &st) != 0 || st.st_uid != 0 || !S_ISDIR(st.st_mode) ||
+	    lchown(path, user->pw_uid, user->pw_gid) == 0;
+}
+
 static int
 init_store(struct cli *c)
 {
-	static const char *const parts[] = { "", "/uploads", "/originals", "/play", "/work" };
-	const struct passwd *user = getpwnam(account);
-	struct stat st;
-	const char *path;
+	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
+	const char *path = c->conf->data_dir;
 	size_t i;
 
 	if (!make_parents(c->mem, c->conf->data_dir) || !store_open(c->conf))
 		return cli_fail(c, errno == EACCES ? EX_NOPERM : EX_CANTCREAT, "data_dir %s cannot be made: %s",
 		    c->conf->data_dir, strerror(errno));
-	for (i = 0; geteuid() == 0 && user != NULL && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		path = arena_printf(c->mem, "%s%s", c->conf->data_dir, parts[i]);
-		if (lstat(path, &st) == 0 && st.st_uid == 0 && S_ISDIR(st.st_mode) &&
-		    lchown(path, user->pw_uid, user->pw_gid) != 0)
+	for (i = 0; user != NULL && path != NULL; i++) {
+		if (!give_away(path, user))
 			return cli_fail(
 			    c, EX_CANTCREAT, "%s cannot be given to %s: %s", path, account, strerror(errno));
+		path = store_tops[i] == NULL ? NULL : store_path(c->mem, store_tops[i]);
 	}
 	return 0;
 }

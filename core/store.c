@@ -19,6 +19,8 @@
 
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
+const char *const store_tops[] = { "uploads", "originals", "play", "deleted", "work", NULL };
+
 static char root[PATH_MAX / 2];
 static int64_t kept_free;
 
@@ -100,7 +102,6 @@ make_parents(struct arena *mem, const char *key)
 bool
 store_open(const struct conf *conf)
 {
-	static const char *const tops[] = { "uploads", "originals", "play", "deleted", "work" };
 	char path[PATH_MAX];
 	size_t i;
 
@@ -112,9 +113,9 @@ store_open(const struct conf *conf)
 	kept_free = conf->free_space;
 	if (!make_dir(root, 0755))
 		return false;
-	for (i = 0; i < sizeof(tops) / sizeof(tops[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", root, tops[i]);
-		if (!make_dir(path, dir_mode(tops[i])))
+	for (i = 0; store_tops[i] != NULL; i++) {
+		snprintf(path, sizeof(path), "%s/%s", root, store_tops[i]);
+		if (!make_dir(path, dir_mode(store_tops[i])))
 			return false;
 	}
 	return true;

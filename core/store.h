@@ -19,6 +19,9 @@
 #include "core/arena.h"
 #include "core/conf.h"
 
+/* Names of the top directories; ends with NULL. */
+extern const char *const store_tops[];
+
 /* Makes the top directories.  False with errno when they cannot be made. */
 bool store_open(const struct conf *);
 

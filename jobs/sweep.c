@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more.  Safe
- * to run twice, and at any moment be killed: what is left is found again the next time.
+ * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more, files
+ * of soft-deleted assets that are still served.  Safe to run twice, and at any moment be killed: what is left is found
+ * again the next time.
  */
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/asset.h"
 #include "core/store.h"
 #include "jobs/run.h"
 
@@ -174,6 +176,71 @@ clear_jobs(struct job *j)
 		    NO_ARGS);
 }
 
+struct tenant { struct uuid id; };
+static const struct field tenant_fields[] = { FIELD(struct tenant, id, .doc = "Unique id") };
+static const struct record tenant_record = RECORD("SweptTenant", struct tenant, tenant_fields);
+
+struct deleted_asset { struct uuid id; struct moment deleted_at; };
+static const struct field deleted_asset_fields[] = {
+	FIELD(struct deleted_asset, id, .doc = "Unique id"),
+	FIELD(struct deleted_asset, deleted_at, .doc = "Soft-deleted then"),
+};
+static const struct record deleted_asset_record = RECORD("DeletedAsset", struct deleted_asset, deleted_asset_fields);
+
+/* A page of the tenant's soft-deleted assets, by their index. */
+static const struct deleted_asset *
+deleted_page(struct job *j, struct uuid tenant_id, int64_t since, size_t *n)
+{
+	return db_rows(j->db, &deleted_asset_record,
+	    "FROM media t WHERE t.tenant_id = ? AND t.deleted_at >= ? ORDER BY t.deleted_at, t.id LIMIT ?",
+	    ARGS(ID(tenant_id), INT(since), INT(PAGE)), n);
+}
+
+static void
+hide_page(struct job *j, struct uuid tenant_id, const struct deleted_asset *a, size_t n)
+{
+	size_t i, found = 0;
+
+	for (i = 0; i < n; i++)
+		if (is_there(j->mem, arena_printf(j->mem, "play/%s", uuid_text(j->mem, a[i].id)))) {
+			asset_serve_later(j->db, tenant_id, a[i].id);
+			found++;
+		}
+	if (found > 0)
+		job_log(j, "%zu soft-deleted assets were still served", found);
+}
+
+/*
+ * Soft-deleted before there was a tree for their files, or the job that moved them has failed.  A tenant with more
+ * than a page of them is looked through from anywhere, so that all have their turn.  While such jobs are open, these
+ * files may be theirs.
+ */
+static void
+hide_deleted(struct job *j)
+{
+	const struct tenant *tenants;
+	const struct deleted_asset *a;
+	int64_t first;
+	size_t i, n, found;
+
+	tenants = db_rows(j->db, &tenant_record, "FROM tenants t ORDER BY RAND() LIMIT 50", NO_ARGS, &n);
+	for (i = 0; i < n; i++) {
+		if (db_number(j->db,
+			"SELECT COUNT(*) FROM jobs WHERE tenant_id = ? AND state IN ('ready', 'running', 'delayed') "
+			"AND kind = 'serve'",
+			ARGS(ID(tenants[i].id)), 1) > 0)
+			continue;
+		a = deleted_page(j, tenants[i].id, 1, &found);
+		if (found == PAGE) {
+			first = a[0].deleted_at.ms;
+			first += (int64_t)(drand48() * (double)(moment_now().ms - first));
+			hide_page(j, tenants[i].id, a, found);
+			a = deleted_page(j, tenants[i].id, first, &found);
+		}
+		hide_page(j, tenants[i].id, a, found);
+	}
+}
+
 enum outcome
 sweep_run(struct job *j)
 {
@@ -184,5 +251,6 @@ sweep_run(struct job *j)
 	if (!job_resume(j))
 		return RETRY;
 	clear_jobs(j);
+	hide_deleted(j);
 	return DONE;
 }

@@ -97,6 +97,25 @@ what_a_death_between_commit_and_move_left_undone_a_job_does(void **state)
 }
 
 static void
+the_sweep_finds_what_was_deleted_before_there_was_a_place_for_it(void **state)
+{
+	struct runners *t = *state;
+	struct uuid live = asset(t), old = asset(t), moved = asset(t);
+
+	t->conf.job_kinds = "sweep,serve";
+	assert_int_equal(status(t, "DELETE", moved, ""), 200);
+	runner_drain(t);
+	db_run(t->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(old)));
+	add(t, "sweep", NULL, PLACE(.priority = 0));
+	runner_drain(t);
+	assert_true(lies(t, "deleted", old, "g1/a.mp4") && !lies(t, "play", old, "g1/a.mp4"));
+	assert_true(lies(t, "play", live, "g1/a.mp4"));
+	add(t, "sweep", NULL, PLACE(.priority = 0));
+	runner_drain(t);
+	assert_int_equal(number(t->world, "FROM jobs t WHERE t.kind = 'serve'", NO_ARGS), 2);
+}
+
+static void
 what_a_step_stores_after_the_deletion_follows(void **state)
 {
 	struct runners *t = *state;
@@ -168,6 +187,7 @@ main(void)
 		TEST(files_leave_what_is_served_with_the_answer_and_come_back_with_it),
 		TEST(a_request_that_is_refused_moves_nothing),
 		TEST(what_a_death_between_commit_and_move_left_undone_a_job_does),
+		TEST(the_sweep_finds_what_was_deleted_before_there_was_a_place_for_it),
 		TEST(what_a_step_stores_after_the_deletion_follows),
 		TEST(deleting_for_good_ends_serving_at_once_and_leaves_nothing_anywhere),
 		TEST(a_purge_finds_files_where_they_are),
