@@ -28,7 +28,10 @@ const char *cli_option(const struct cli *, const char *name);
 /* One sentence on standard error.  Returns the status, for the command to return. */
 int cli_fail(const struct cli *, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The same for the database, with what helps against it. */
+/* What helps against the failure of the database; NULL: nothing that is known. */
+const char *cli_db_remedy(const struct cli *);
+
+/* The same as cli_fail() for the database, with what helps against it. */
 int cli_fail_db(const struct cli *);
 
 /* Runs work() in a transaction, three times when the database says so.  work() returns an exit status; only 0

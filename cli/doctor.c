@@ -68,8 +68,7 @@ check_database(struct cli *c)
 
 	database_answers = version != NULL;
 	if (version == NULL)
-		return FOUND(FAIL, db_error(c->db),
-		    "Start the server; see db.socket, db.hosts, db.user, db.password_file, db.name.");
+		return FOUND(FAIL, arena_copy(c->mem, db_error(c->db)), cli_db_remedy(c));
 	maria = strstr(version, "MariaDB") != NULL;
 	if (strverscmp(version, maria ? "10.6" : "8.0.21") < 0)
 		return FOUND(FAIL, version, "MariaDB 10.6 or MySQL 8.0.21 is the oldest that works.");
@@ -149,14 +148,19 @@ check_queue(struct cli *c)
 	int64_t since = db_number(c->db, "SELECT MIN(run_at) FROM jobs WHERE state = 'ready'", NO_ARGS, 0);
 	int64_t busy = db_number(
 	    c->db, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until > " SQL_NOW, NO_ARGS, 0);
+	int64_t waiting = db_number(
+	    c->db, "SELECT COUNT(*) FROM jobs WHERE state IN ('waiting', 'delayed')", NO_ARGS, 0);
 	int64_t minutes = (moment_now().ms - since) / 60000;
 
 	if (ready > 0 && busy == 0 && minutes >= 10)
 		return FOUND(FAIL,
-		    arena_printf(c->mem, "%lld jobs wait, the first for %lld minutes, and nobody works",
+		    arena_printf(c->mem, "%lld jobs are ready, the first for %lld minutes, and nobody works",
 			(long long)ready, (long long)minutes),
 		    "Start kinothek-jobs; see job.kinds.");
-	return FOUND(OK, arena_printf(c->mem, "%lld jobs wait, %lld run", (long long)ready, (long long)busy), NULL);
+	return FOUND(OK,
+	    arena_printf(c->mem, "%lld jobs ready, %lld waiting for others or for their time, %lld running",
+		(long long)ready, (long long)waiting, (long long)busy),
+	    NULL);
 }
 
 static struct finding
@@ -315,7 +319,7 @@ check_limits(struct cli *c)
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < 4096)
 		return FOUND(WARN, "this account may have fewer than 4096 open files",
 		    "Raise the limit (LimitNOFILE= of the unit).");
-	return FOUND(OK, "connections and open files", NULL);
+	return FOUND(OK, "enough connections may wait, and enough files be open", NULL);
 }
 
 /* What must stand beside what, in files of web servers that name us. */
@@ -355,7 +359,7 @@ check_web_server(struct cli *c)
 {
 	static const char *const patterns[] = { "/etc/lighttpd/conf-enabled/*", "/etc/lighttpd/lighttpd.conf",
 		"/etc/apache2/sites-enabled/*", "/etc/apache2/conf-enabled/*", "/etc/httpd/conf.d/*.conf" };
-	struct finding found, first = FOUND(OK, "no web server of this machine names kinothek", NULL);
+	struct finding found, first = FOUND(OK, NULL, NULL);
 	size_t i, k;
 	glob_t g;
 
@@ -368,6 +372,9 @@ check_web_server(struct cli *c)
 			}
 		globfree(&g);
 	}
+	if (first.text == NULL)
+		return FOUND(WARN, "no configuration of lighttpd or Apache below /etc names kinothek",
+		    "Use one of share/kinothek/httpd-conf, unless the web server is on another machine or elsewhere.");
 	return first;
 }
 
@@ -431,7 +438,7 @@ doctor_run(struct cli *c)
 			continue;
 		f = checks[i].run(c);
 		if (checks[i].database && db_failure(c->db) != DB_FINE)
-			f = FOUND(FAIL, arena_copy(c->mem, db_error(c->db)), "Run `kinothek migrate`.");
+			f = FOUND(FAIL, arena_copy(c->mem, db_error(c->db)), cli_db_remedy(c));
 		db_forgive(c->db);
 		if (c->json)
 			print_json(c, &b, checks[i].name, &f);

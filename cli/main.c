@@ -73,21 +73,27 @@ cli_fail(const struct cli *c, int status, const char *format, ...)
 	return status;
 }
 
+const char *
+cli_db_remedy(const struct cli *c)
+{
+	switch (db_errno(c->db)) {
+	case 1146: case 1054:
+		return "Run `kinothek migrate`.";
+	case 1044: case 1045: case 1049: case 1698:
+		return "Create database and account as in kinothek(1), or set db.user, db.password_file and db.name.";
+	default:
+		return db_failure(c->db) == DB_LOST ? "Is the server running, and are db.socket or db.hosts right?"
+						    : NULL;
+	}
+}
+
 int
 cli_fail_db(const struct cli *c)
 {
-	int err = db_errno(c->db);
-	const char *remedy = "";
+	const char *remedy = cli_db_remedy(c);
 
-	if (err == 1146 || err == 1054)
-		remedy = "; run `kinothek migrate`";
-	else if (err == 1044 || err == 1045 || err == 1049 || err == 1698)
-		remedy = "; create database and account as in kinothek(1), or set db.user, db.password_file and "
-		    "db.name";
-	else if (db_failure(c->db) == DB_LOST)
-		remedy = "; is the server running, and are db.socket or db.hosts right?";
-	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s",
-	    db_error(c->db), remedy);
+	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s%s",
+	    db_error(c->db), remedy != NULL ? ". " : "", remedy != NULL ? remedy : "");
 }
 
 int
@@ -194,6 +200,22 @@ print_help(FILE *out)
 		fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].doc);
 	fputs("\n`kinothek COMMAND --help` shows the arguments of one. Settings: kinothek.conf(5). More: "
 	    "kinothek(1).\n", out);
+}
+
+/* Of "tenant" alone: the commands that begin with it.  False: there are none. */
+static bool
+print_group(const char *word)
+{
+	bool any = false;
+	size_t n = strlen(word), i;
+
+	for (i = 0; i < COMMANDS; i++)
+		if (strncmp(commands[i].name, word, n) == 0 && commands[i].name[n] == ' ') {
+			fprintf(stderr, "%s kinothek %s%s%s\n", any ? "      " : "usage:", commands[i].name,
+			    commands[i].usage[0] == '\0' ? "" : " ", commands[i].usage);
+			any = true;
+		}
+	return any;
 }
 
 static void
@@ -328,6 +350,8 @@ main(int argc, char **argv)
 		print_help(stdout);
 		return 0;
 	}
+	if (k == NULL && argc == 2 && print_group(argv[1]))
+		return EX_USAGE;
 	if (k == NULL)
 		return cli_fail(&c, EX_USAGE, "there is no command \"%s%s%s\"; see kinothek --help", argv[1],
 		    argc > 2 ? " " : "", argc > 2 ? argv[2] : "");
