@@ -6,22 +6,24 @@
 #include <stdbool.h>
 
 #define REASONS(R) \
-	R(EMPTY_FILE,		"empty_file",		false, "The file has no content. Upload it again from the source.") \
+	R(EMPTY_FILE,		"empty_file",		false, "The file has no content. Create a new upload from the source.") \
 	R(UNKNOWN_FORMAT,	"unknown_format",	false, \
-		"The content is no video, audio, image or document we read. Convert it to MP4, MP3, JPEG or PDF and upload that.") \
+		"The content is no video, audio, image or document we read. Convert it to MP4, MP3, JPEG or PDF and create a new upload.") \
 	R(FORMAT_NOT_ALLOWED,	"format_not_allowed",	false, \
-		"This kind of file is refused for safety (playlists, scripts, programs, archives, markup). Upload the media itself.") \
-	R(CODEC_NOT_ALLOWED,	"codec_not_allowed",	false, "The codec is not on the list. Convert to H.264 and AAC and upload that.") \
-	R(TRUNCATED,		"truncated",		false, "The file is cut off or damaged. Export or copy it again and upload that.") \
+		"This kind of file is refused for safety (playlists, scripts, programs, archives, markup). Create a new upload "\
+		"with the media itself.") \
+	R(CODEC_NOT_ALLOWED,	"codec_not_allowed",	false, "The codec is not on the list. Convert to H.264 and AAC and create a new upload.") \
+	R(TRUNCATED,		"truncated",		false, "The file is cut off or damaged. Export or copy it again and create a new upload.") \
 	R(NO_STREAMS,		"no_streams",		false, "The file holds neither picture nor sound.") \
-	R(TOO_MANY_PIXELS,	"too_many_pixels",	false, "The picture is larger than the limit. Scale it down and upload that.") \
+	R(TOO_MANY_PIXELS,	"too_many_pixels",	false, "The picture is larger than the limit. Scale it down and create a new upload.") \
 	R(TOO_LONG,		"too_long",		false, "The recording is longer than the limit.") \
-	R(TOO_MANY_PAGES,	"too_many_pages",	false, "The document has more pages than the limit. Split it.") \
-	R(ENCRYPTED,		"encrypted",		false, "The file is protected by a password. Remove the protection and upload it again.") \
-	R(DECODE_FAILED,	"decode_failed",	false, "The content could not be decoded. Play it locally to check it, then export it again.") \
+	R(TOO_MANY_PAGES,	"too_many_pages",	false, "The document has more pages than the limit. Split it and create new uploads.") \
+	R(ENCRYPTED,		"encrypted",		false, "The file is protected by a password. Remove the protection and create a new upload.") \
+	R(DECODE_FAILED,	"decode_failed",	false, \
+		"The content could not be decoded. Play it locally to check it, export it again, and create a new upload.") \
 	R(OUTPUT_INVALID,	"output_invalid",	true,  "What we made did not pass its check. Start the ingest again.") \
 	R(CONVERTER_MISSING,	"converter_missing",	false, \
-		"This server has no LibreOffice to read office files. Upload a PDF, or ask the operator to install it.") \
+		"This server has no LibreOffice to read office files. Create a new upload with a PDF, or ask the operator to install it.") \
 	R(NO_SPACE,		"no_space",		true,  "The disk is full. Ask the operator for room; the step starts again by itself.") \
 	R(NO_PROGRESS,		"no_progress",		true,  "A program stopped making progress and was ended.") \
 	R(TIME_LIMIT,		"time_limit",		true,  "The step took longer than it may.") \
@@ -49,5 +51,8 @@ enum reason {
 
 struct reason_info { const char *code; bool retryable; const char *remedy; };
 const struct reason_info *reason_info(enum reason);
+
+/* By its code on the wire; REASON_INTERNAL when there is none such. */
+enum reason reason_find(const char *code);
 
 #endif

@@ -28,7 +28,7 @@ struct upload {
 	const char *status;
 	int64_t received_bytes;
 	const char *mime_type, *sha256;
-	struct json error;
+	struct nested error;
 	struct uuid media_id;
 	struct moment expires_at;
 	struct nested input;
@@ -191,6 +191,18 @@ upload_get(struct req *r)
 	return reply(r, 200, &upload_record, r->object);
 }
 
+/* What was told when the bytes were refused, once more. */
+static int
+refuse_content(struct req *r, const struct upload *u)
+{
+	const struct job_error *e = u->error.row;
+
+	if (e == NULL)
+		return refuse(r, ERR_UPLOAD_REFUSED, NULL);
+	fault(r, "", e->code, "%s", e->remedy);
+	return refuse(r, ERR_UPLOAD_REFUSED, "The file of this upload was refused. %s", e->remedy);
+}
+
 /* Why an upload cannot be completed in its state. */
 static int
 refuse_by_status(struct req *r, const struct upload *u)
@@ -200,7 +212,7 @@ refuse_by_status(struct req *r, const struct upload *u)
 	if (strcmp(u->status, "cancelled") == 0)
 		return refuse(r, ERR_UPLOAD_CANCELLED, NULL);
 	if (strcmp(u->status, "errored") == 0)
-		return refuse(r, ERR_UPLOAD_REFUSED, NULL);
+		return refuse_content(r, u);
 	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, NULL);
 }
 
@@ -351,8 +363,8 @@ upload_cancel(struct req *r)
 		return reply(r, 200, &upload_record, u);
 	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? "
 	    "AND status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
-		return refuse(r, strcmp(u->status, "completed") == 0 ? ERR_UPLOAD_COMPLETED :
-		    strcmp(u->status, "errored") == 0 ? ERR_UPLOAD_REFUSED : ERR_UPLOAD_EXPIRED, NULL);
+		return strcmp(u->status, "errored") == 0 ? refuse_content(r, u) : refuse(r, strcmp(u->status,
+		    "completed") == 0 ? ERR_UPLOAD_COMPLETED : ERR_UPLOAD_EXPIRED, NULL);
 	keys = arena_array(r->mem, 2, sizeof(*keys));
 	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
 	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));

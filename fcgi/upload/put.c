@@ -36,7 +36,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id;
-	const char *ticket_hash, *status;
+	const char *ticket_hash, *status, *refusal;
 	struct number file_size;
 	int64_t attempt;
 	struct moment expires_at;
@@ -46,6 +46,8 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, tenant_id, .doc = "Whose quota it is"),
 	FIELD(struct upload_row, ticket_hash, .sql = "LOWER(HEX(t.ticket_hash))", .doc = "SHA-256 of the ticket in hex"),
 	FIELD(struct upload_row, status, .doc = "State"),
+	FIELD(struct upload_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.code'))",
+	    .doc = "Code of the reason why the content was refused"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
 	FIELD(struct upload_row, expires_at, .doc = "End of its life"),
@@ -109,6 +111,15 @@ stop_by_status(struct put *p, const char *status)
 	return stop(p, ERR_UPLOAD_RECEIVED, NULL);
 }
 
+/* What was told when the bytes were refused, once more. */
+static enum error
+stop_by_reason(struct put *p, enum reason reason)
+{
+	p->reason = reason;
+	return stop(p, ERR_UPLOAD_REFUSED, arena_printf(p->mem, "The file of this upload was refused. %s",
+	    reason_info(reason)->remedy));
+}
+
 static bool
 ticket_matches(const struct put *p, const char *hash)
 {
@@ -131,6 +142,8 @@ check_row(struct transfer *t, const struct upload_row *row)
 	if (row == NULL || !ticket_matches(p, row->ticket_hash))
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
 		    "answered it.");
+	if (strcmp(row->status, "errored") == 0 && row->refusal != NULL)
+		return stop_by_reason(p, reason_find(row->refusal));
 	if (strcmp(row->status, "waiting") != 0 && strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
 	if (row->expires_at.ms <= moment_now().ms)

@@ -740,6 +740,7 @@ content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		const char *upload = new_upload(w);
+		struct put *again;
 		struct req *r;
 
 		assert_int_equal(send_bytes(w, upload, cases[i].bytes, (int64_t)strlen(cases[i].bytes)),
@@ -748,8 +749,15 @@ content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
 		assert_string_equal(text(w, r, "data.status"), "errored");
 		assert_string_equal(text(w, r, "data.error.code"), cases[i].code);
 		assert_non_null(text(w, r, "data.error.remedy"));
-		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_UPLOAD_REFUSED);
-		assert_int_equal(complete(w, upload, "{}")->status, 409);
+		again = send_body(w, upload, &(struct body){ .bytes = CLIP, .size = CLIP_SIZE }, CLIP_SIZE);
+		assert_int_equal(again->error, ERR_UPLOAD_REFUSED);
+		assert_non_null(strstr(again->detail, "reate a new upload"));
+		assert_string_equal(reason_info(again->reason)->code, cases[i].code);
+		r = complete(w, upload, "{}");
+		assert_int_equal(r->status, 409);
+		assert_string_equal(text(w, r, "message"), again->detail);
+		assert_string_equal(text(w, r, "data.errors.0.code"), cases[i].code);
+		assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 409);
 		assert_int_equal(store_size(w->mem, original(w, upload)), -1);
 		assert_no_parts(w, upload);
 	}
