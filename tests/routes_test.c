@@ -199,7 +199,17 @@ a_real_object_of_another_tenant_is_404(void **state)
 	}
 }
 
-/* The parts of another tenant's asset do not open below an asset of one's own, nor do those of another asset. */
+static int
+ids_of(const struct made *m)
+{
+	int n = 0;
+
+	while (n < 4 && !uuid_is_none(m->ids[n]))
+		n++;
+	return n;
+}
+
+/* A path whose ids do not belong together leads nowhere, whichever of them is the odd one. */
 static void
 a_part_of_another_asset_is_404(void **state)
 {
@@ -209,14 +219,249 @@ a_part_of_another_asset_is_404(void **state)
 
 	while ((route = next_with_object(&i)) != NULL) {
 		struct made own = world_object(w, object_of(route)), foreign = world_object(other, object_of(route)),
-		    twin = world_object(w, object_of(route));
+		    twin = world_object(w, object_of(route)), odd;
+		int n = ids_of(&own), k;
 
-		if (uuid_is_none(own.ids[1]))
+		for (k = 0; k < n; k++) {
+			odd = own;
+			odd.ids[k] = foreign.ids[k];
+			expect(route, try_route(w, route, &odd, w->token, NULL), 404, "an id of another tenant");
+			odd.ids[k] = uuid_new();
+			expect(route, try_route(w, route, &odd, w->token, NULL), 404, "an id of nothing");
+			odd.ids[k] = twin.ids[k];
+			if (n > 1)
+				expect(route, try_route(w, route, &odd, w->token, NULL), 404, "an id of another asset");
+		}
+	}
+}
+
+static const struct route *
+route_of(enum method method, const char *path)
+{
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		if (route->method == method && strcmp(route->path, path) == 0)
+			return route;
+	return NULL;
+}
+
+/* Of the own object, another one beside it, one below another asset, and another tenant's. */
+struct four { struct made own, beside, twin, foreign; struct world *other; };
+
+static struct four
+four_of(struct world *w, const struct object *o)
+{
+	struct four f = { .other = world_other(w) };
+
+	f.twin = world_object(w, o);
+	f.foreign = world_object(f.other, o);
+	f.own = world_object(w, o);
+	f.beside = world_object_beside(w, o, &f.own);
+	return f;
+}
+
+static struct uuid
+last_id(const struct made *m)
+{
+	return m->ids[ids_of(m) - 1];
+}
+
+static bool
+shows(struct world *w, const struct req *r, const struct made *m)
+{
+	const char *member = arena_printf(w->mem, "\"id\":\"%s\"", uuid_text(w->mem, last_id(m)));
+
+	return strstr(buf_string(&r->out), member) != NULL;
+}
+
+/* The next route that lists what some route of an object leads to: its collection, or below its asset. */
+static const struct route *
+next_list(size_t *i, const struct object **object)
+{
+	const struct route *route, *of;
+	size_t k;
+
+	while ((route = api_route((*i)++)) != NULL)
+		for (k = 0; (of = next_with_object(&k)) != NULL;) {
+			const struct object *o = *object = object_of(of);
+
+			if ((route->flags & LIST) != 0 && route->out == o->record &&
+			    (object_of(route) == &media_object || strncmp(route->path, o->path,
+			    strlen(route->path)) == 0))
+				return route;
+		}
+	return NULL;
+}
+
+/* As a client reads it: with which ETag, or NULL when it is not there any more. */
+static const char *
+etag_of(struct world *w, const struct object *o, const struct made *m)
+{
+	const struct route *get = route_of(GET, o->path);
+	struct req *r = try_route(w, get, m, w->token, NULL);
+
+	if (r->status == 404 || text(w, r, "data.deletedAt") != NULL)
+		return NULL;
+	expect(get, r, 200, "read");
+	assert_string_equal(text(w, r, "data.id"), uuid_text(w->mem, last_id(m)));
+	assert_non_null(r->etag);
+	return r->etag;
+}
+
+static const char *
+etags_of_others(struct world *w, const struct object *o, const struct four *f)
+{
+	const char *beside = etag_of(w, o, &f->beside), *twin = etag_of(w, o, &f->twin),
+	    *foreign = etag_of(f->other, o, &f->foreign);
+
+	if (beside == NULL || twin == NULL || foreign == NULL)
+		fail_msg("%s: another one is gone", o->path);
+	return arena_printf(w->mem, "%s %s %s", beside, twin, foreign);
+}
+
+static void
+a_list_holds_what_is_below_its_parent_and_no_more(void **state)
+{
+	struct world *w = *state;
+	const struct object *o;
+	const struct route *route;
+	size_t i = 0, seen = 0;
+
+	while ((route = next_list(&i, &o)) != NULL) {
+		struct four f = four_of(w, o);
+		bool nested = object_of(route) != NULL;
+		struct made parent = f.own;
+		struct req *r;
+
+		if (route_of(GET, o->path) != NULL)
+			etags_of_others(w, o, &f);
+		if (object_of(route) == &media_object)
+			parent.ids[0] = f.own.media_id;
+		r = call(w, "GET", arena_printf(w->mem, "%s?perpage=50", led_to(w, route, &parent)), NULL);
+		expect(route, r, 200, "list");
+		if (!shows(w, r, &f.own) || !shows(w, r, &f.beside))
+			fail_msg("%s lacks what is there: %s", route->path, buf_string(&r->out));
+		if (shows(w, r, &f.foreign))
+			fail_msg("%s lists another tenant's", route->path);
+		if (shows(w, r, &f.twin) == nested)
+			fail_msg("%s %s", route->path, nested ? "lists what is below another asset" : "leaves one out");
+		seen++;
+	}
+	assert_true(seen >= 4);
+}
+
+/* What belongs to an asset has its history there. */
+static void
+check_event(struct world *w, const struct route *route, const struct made *m, int64_t before)
+{
+	bool of_asset = object_of(route)->reach != REACH_OWNER;
+
+	if (of_asset && number(w, "FROM events WHERE media_id = ?", ARGS(ID(m->media_id))) != before + 1)
+		fail_msg("%s %s adds no event", method_name(route->method), route->path);
+}
+
+/* The next route of this method to an object itself that can be read, too. */
+static const struct route *
+next_change(size_t *i, enum method method)
+{
+	const struct route *route;
+
+	while ((route = next_with_object(i)) != NULL)
+		if (route->method == method && strcmp(route->path, object_of(route)->path) == 0 &&
+		    route_of(GET, route->path) != NULL)
+			return route;
+	return NULL;
+}
+
+static void
+a_patch_changes_its_object_alone_and_only_once_from_a_version(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_change(&i, METHOD_PATCH)) != NULL) {
+		const struct object *o = object_of(route);
+		struct four f = four_of(w, o);
+		const char *body = world_body(o, METHOD_PATCH), *etag = etag_of(w, o, &f.own),
+		    *others = etags_of_others(w, o, &f);
+		int64_t events = number(w, "FROM events WHERE media_id = ?", ARGS(ID(f.own.media_id)));
+		struct req *r = NEW(w->mem, struct req), *again = NEW(w->mem, struct req);
+
+		if (body == NULL)
+			fail_msg("tests/world.c has no body that changes %s", o->path);
+		r->if_match = again->if_match = etag;
+		call_req(w, r, w->token, "PATCH", led_to(w, route, &f.own), body);
+		if (r->status < 200 || r->status > 299)
+			fail_msg("PATCH %s: %d: %s", route->path, r->status, buf_string(&r->out));
+		check_event(w, route, &f.own, events);
+		assert_string_not_equal(etag_of(w, o, &f.own), etag);
+		assert_string_equal(etags_of_others(w, o, &f), others);
+		call_req(w, again, w->token, "PATCH", led_to(w, route, &f.own), body);
+		expect(route, again, 412, "the version before");
+	}
+}
+
+static void
+a_delete_takes_its_object_alone(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i = 0;
+
+	while ((route = next_change(&i, METHOD_DELETE)) != NULL) {
+		const struct object *o = object_of(route);
+		struct four f = four_of(w, o);
+		int64_t events = number(w, "FROM events WHERE media_id = ?", ARGS(ID(f.own.media_id)));
+		const char *others;
+		struct req *r;
+
+		world_deletable(w, o, &f.own);
+		world_deletable(w, o, &f.beside);
+		world_deletable(w, o, &f.twin);
+		world_deletable(f.other, o, &f.foreign);
+		others = etags_of_others(w, o, &f);
+		r = try_route(w, route, &f.own, w->token, etag_of(w, o, &f.own));
+		if (r->status < 200 || r->status > 299)
+			fail_msg("DELETE %s: %d: %s", route->path, r->status, buf_string(&r->out));
+		check_event(w, route, &f.own, events);
+		if (etag_of(w, o, &f.own) != NULL)
+			fail_msg("%s: it is still there", route->path);
+		assert_string_equal(etags_of_others(w, o, &f), others);
+	}
+}
+
+/* It is where its Location says, in the list, and in the history of its asset. */
+static void
+what_is_posted_to_a_collection_is_there(void **state)
+{
+	struct world *w = *state;
+	const struct object *o;
+	const struct route *list, *post;
+	size_t i = 0;
+
+	while ((list = next_list(&i, &o)) != NULL) {
+		const char *body = world_body(o, POST), *path;
+		struct made parent;
+		int64_t events;
+		struct req *r;
+
+		if ((post = route_of(POST, list->path)) == NULL || !takes_json(post))
 			continue;
-		own.ids[1] = foreign.ids[1];
-		expect(route, try_route(w, route, &own, w->token, NULL), 404, "a part of another tenant");
-		own.ids[1] = twin.ids[1];
-		expect(route, try_route(w, route, &own, w->token, NULL), 404, "a part of another asset");
+		parent = world_object(w, o);
+		if (body == NULL)
+			fail_msg("tests/world.c has no body that makes %s", o->path);
+		events = number(w, "FROM events WHERE media_id = ?", ARGS(ID(parent.media_id)));
+		path = led_to(w, post, &parent);
+		r = call(w, "POST", path, body);
+		expect(post, r, post->success != 0 ? post->success : 200, "made");
+		if (object_of(post) != NULL)
+			check_event(w, post, &parent, events);
+		if (r->location != NULL)
+			assert_int_equal(call(w, "GET", r->location, NULL)->status, 200);
+		assert_non_null(strstr(buf_string(&call(w, "GET", path, NULL)->out), text(w, r, "data.id")));
 	}
 }
 
@@ -764,6 +1009,10 @@ main(void)
 		WORLD_TEST(only_routes_that_say_so_decide_about_their_object_themselves),
 		WORLD_TEST(a_real_object_of_another_tenant_is_404),
 		WORLD_TEST(a_part_of_another_asset_is_404),
+		WORLD_TEST(a_list_holds_what_is_below_its_parent_and_no_more),
+		WORLD_TEST(a_patch_changes_its_object_alone_and_only_once_from_a_version),
+		WORLD_TEST(a_delete_takes_its_object_alone),
+		WORLD_TEST(what_is_posted_to_a_collection_is_there),
 		WORLD_TEST(without_a_role_an_object_is_403_and_a_stranger_sees_none_that_others_own),
 		WORLD_TEST(each_role_may_do_what_its_permissions_say_and_no_more),
 		WORLD_TEST(who_has_lost_the_role_is_refused_at_once),

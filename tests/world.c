@@ -217,7 +217,18 @@ note_route(struct world *w, const struct req *r)
 	fclose(f);
 }
 
-/* The document says how an operation may refuse: it must be true. */
+/* The document says how an operation answers when all is well: it must be true. */
+static void
+check_success(const struct req *r)
+{
+	int success = r->route == NULL ? 0 : r->route->success != 0 ? r->route->success : 200;
+
+	if (r->route != NULL && r->status >= 200 && r->status < 300 && r->status != success)
+		fail_msg("%s %s answers %d and says %d", method_name(r->route->method), r->route->path, r->status,
+		    success);
+}
+
+/* It says how it may refuse, too. */
 static void
 check_refusal(struct world *w, const struct req *r)
 {
@@ -252,6 +263,7 @@ call_req(struct world *w, struct req *r, const char *token, const char *method, 
 	r->loopback = true;
 	api_run(r);
 	note_route(w, r);
+	check_success(r);
 	check_refusal(w, r);
 	return r;
 }
@@ -348,25 +360,28 @@ version_seven(struct world *w, const char *table, struct uuid id)
 }
 
 static void
-make_media(struct world *w, struct made *m)
+make_media(struct world *w, struct made *m, const struct made *beside)
 {
-	m->ids[0] = world_media(w, "video", "Cat");
+	(void)beside;
+	m->ids[0] = m->media_id = world_media(w, "video", "Cat");
 	version_seven(w, "media", m->ids[0]);
 }
 
+/* An asset has one transcript of a language. */
 static void
-make_transcript(struct world *w, struct made *m)
+make_transcript(struct world *w, struct made *m, const struct made *beside)
 {
-	m->ids[0] = world_media(w, "video", "Cat");
+	m->ids[0] = m->media_id = beside != NULL ? beside->media_id : world_media(w, "video", "Cat");
 	m->ids[1] = uuid_new();
 	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
-	    "version, created_at, updated_at) VALUES (?, ?, 'en', 'human', 'none', 'ready', '[]', 7, 1, 1)",
-	    ARGS(ID(m->ids[1]), ID(m->ids[0])));
+	    "version, created_at, updated_at) VALUES (?, ?, ?, 'human', 'none', 'ready', '[]', 7, 1, 1)",
+	    ARGS(ID(m->ids[1]), ID(m->ids[0]), STR(beside != NULL ? "de" : "en")));
 }
 
 static void
-make_upload(struct world *w, struct made *m)
+make_upload(struct world *w, struct made *m, const struct made *beside)
 {
+	(void)beside;
 	m->ids[0] = uuid_new();
 	db_run(w->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, "
 	    "sha256, mime_type, media_type, expires_at, version, created_at, updated_at) VALUES (?, ?, ?, 'Admin', "
@@ -376,32 +391,72 @@ make_upload(struct world *w, struct made *m)
 
 /* Its version is made of fence and progress. */
 static void
-make_job(struct world *w, struct made *m)
+make_job(struct world *w, struct made *m, const struct made *beside)
 {
-	struct job_place place = { .tenant_id = w->tenant_id, .media_id = world_media(w, "video", "Cat") };
+	struct job_place place = { .tenant_id = w->tenant_id };
 
+	place.media_id = m->media_id = beside != NULL ? beside->media_id : world_media(w, "video", "Cat");
 	m->ids[0] = job_add(w->db, waveform, place, .media_id = place.media_id, .generation = "g1");
 	db_run(w->db, "UPDATE jobs SET progress = 7 WHERE id = ?", ARGS(ID(m->ids[0])));
+}
+
+static const struct maker {
+	const struct object *object;
+	void (*make)(struct world *, struct made *, const struct made *beside);
+	const char *create, *patch;	/* bodies */
+	const char *deletable;		/* an UPDATE of the row with this id; NULL: it is */
+} makers[] = {
+	{ &media_object, make_media, .patch = "{\"name\":\"Dog\"}" },
+	{ &transcript_object, make_transcript },
+	{
+		&upload_object, make_upload, .create = "{\"fileName\":\"a.mp4\"}",
+		.deletable = "UPDATE uploads SET status = 'completed', media_id = id WHERE id = ?",
+	},
+	{ &job_object, make_job },
+};
+
+static const struct maker *
+maker_of(const struct object *o)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (makers[i].object == o)
+			return &makers[i];
+	fail_msg("tests/world.c cannot make what %s leads to", o->path);
+	return NULL;
+}
+
+struct made
+world_object_beside(struct world *w, const struct object *o, const struct made *beside)
+{
+	struct made m = { 0 };
+
+	maker_of(o)->make(w, &m, beside);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	return m;
 }
 
 struct made
 world_object(struct world *w, const struct object *o)
 {
-	static const struct { const struct object *object; void (*make)(struct world *, struct made *); } makers[] = {
-		{ &media_object, make_media },
-		{ &transcript_object, make_transcript },
-		{ &upload_object, make_upload },
-		{ &job_object, make_job },
-	};
-	struct made m = { 0 };
-	size_t i;
+	return world_object_beside(w, o, NULL);
+}
 
-	for (i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
-		if (makers[i].object == o) {
-			makers[i].make(w, &m);
-			assert_int_equal(db_failure(w->db), DB_FINE);
-			return m;
-		}
-	fail_msg("tests/world.c cannot make what %s leads to", o->path);
-	return m;
+const char *
+world_body(const struct object *o, enum method method)
+{
+	return method == METHOD_PATCH ? maker_of(o)->patch : maker_of(o)->create;
+}
+
+void
+world_deletable(struct world *w, const struct object *o, const struct made *m)
+{
+	int last = 0, i;
+
+	for (i = 1; i < 4; i++)
+		last = uuid_is_none(m->ids[i]) ? last : i;
+	if (maker_of(o)->deletable != NULL)
+		db_run(w->db, maker_of(o)->deletable, ARGS(ID(m->ids[last])));
+	assert_int_equal(db_failure(w->db), DB_FINE);
 }
