@@ -421,7 +421,7 @@ child_run(const struct start *s)
 		_exit(0);
 	}
 	/* Without room the work would be for nothing; deleting needs none. */
-	if ((s->kind->decodes && store_free() == 0) || (mkdir(s->work_dir, 0700) != 0 && errno == ENOSPC)) {
+	if ((s->kind->kind->decodes && store_free() == 0) || (mkdir(s->work_dir, 0700) != 0 && errno == ENOSPC)) {
 		say(SAY_OUTCOME, RETRY, REASON_NO_SPACE, NULL, true);
 		_exit(0);
 	}

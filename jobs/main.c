@@ -30,20 +30,12 @@ static struct {
 	const char *name;
 	enum outcome (*run)(struct job *);
 } const functions[] = {
-#define FUNCTION(kind, attempts, seconds, step, weight, needed, doc) { #kind, kind##_run },
+#define FUNCTION(kind, attempts, seconds, step, weight, needed, decodes, doc) { #kind, kind##_run },
 	JOB_KINDS(FUNCTION)
 #undef FUNCTION
 };
 
 enum { KINDS = sizeof(functions) / sizeof(functions[0]) };
-
-/* These never open a file that a client has made. */
-static bool
-decodes(const char *kind)
-{
-	return strcmp(kind, "publish") != 0 && strcmp(kind, "serve") != 0 && strcmp(kind, "purge") != 0 &&
-	    strcmp(kind, "sweep") != 0;
-}
 
 static int
 wrong(const char *what)
@@ -133,7 +125,6 @@ main(int argc, char **argv)
 	}
 	options.no_sandbox = check_sandbox(conf);
 	for (i = 0; i < KINDS; i++)
-		kinds[i] =
-		    (struct run_kind){ job_kind(functions[i].name), functions[i].run, decodes(functions[i].name) };
+		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

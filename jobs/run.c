@@ -93,7 +93,7 @@ choose_kinds(struct loop *l)
 
 		if (r->conf->job_kinds != NULL && r->conf->job_kinds[0] != '\0' && !in_list(r->conf->job_kinds, name))
 			continue;
-		if (r->kinds[i].decodes && r->options->no_sandbox != NULL)
+		if (r->kinds[i].kind->decodes && r->options->no_sandbox != NULL)
 			l->decoders = append(l->decoders, name);
 		else
 			l->kinds = append(l->kinds, name);

@@ -16,7 +16,6 @@
 struct run_kind {
 	const struct job_kind *kind;
 	enum outcome (*run)(struct job *);
-	bool decodes; /* needs the sandbox */
 };
 
 struct run_options {

@@ -67,7 +67,7 @@ drain(struct world *w, const struct conf *conf)
 	size_t i;
 
 	for (i = 0; i < N_KINDS; i++)
-		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run, true };
+		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
 	mkdir(conf->run_dir, 0700);
 	pid = fork();
 	assert_true(pid >= 0);

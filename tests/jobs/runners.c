@@ -175,37 +175,37 @@ decode_run(struct job *j)
 	return DONE;
 }
 
-#define KIND(name, attempts, idle) \
+#define KIND(name, attempts, idle, decodes) \
 	{ \
-		name, "test", "For tests", attempts, idle, 1, true, &no_args_record \
+		name, "test", "For tests", attempts, idle, 1, true, decodes, &no_args_record \
 	}
 static const struct job_kind test_kinds[] = {
-	KIND("quick", 3, 30),
-	KIND("crash", 3, 30),
-	KIND("hang", 2, 1),
-	KIND("retry", 4, 30),
-	KIND("refuse", 3, 30),
-	KIND("slow", 3, 2),
-	KIND("memory", 2, 30),
-	KIND("gate", 2, 30),
-	KIND("decode", 2, 30),
-	KIND("clock", 2, 30),
+	KIND("quick", 3, 30, false),
+	KIND("crash", 3, 30, false),
+	KIND("hang", 2, 1, false),
+	KIND("retry", 4, 30, false),
+	KIND("refuse", 3, 30, false),
+	KIND("slow", 3, 2, false),
+	KIND("memory", 2, 30, false),
+	KIND("gate", 2, 30, false),
+	KIND("decode", 2, 30, true),
+	KIND("clock", 2, 30, false),
 };
 
 static struct run_kind kinds[] = {
-	{ &test_kinds[0], quick_run, false },
-	{ &test_kinds[1], crash_run, false },
-	{ &test_kinds[2], hang_run, false },
-	{ &test_kinds[3], retry_run, false },
-	{ &test_kinds[4], refuse_run, false },
-	{ &test_kinds[5], slow_run, false },
-	{ &test_kinds[6], memory_run, false },
-	{ &test_kinds[7], gate_run, false },
-	{ &test_kinds[8], decode_run, true },
-	{ &test_kinds[9], clock_run, false },
-	{ NULL, purge_run, false },
-	{ NULL, serve_run, false },
-	{ NULL, sweep_run, false },
+	{ &test_kinds[0], quick_run },
+	{ &test_kinds[1], crash_run },
+	{ &test_kinds[2], hang_run },
+	{ &test_kinds[3], retry_run },
+	{ &test_kinds[4], refuse_run },
+	{ &test_kinds[5], slow_run },
+	{ &test_kinds[6], memory_run },
+	{ &test_kinds[7], gate_run },
+	{ &test_kinds[8], decode_run },
+	{ &test_kinds[9], clock_run },
+	{ NULL, purge_run },
+	{ NULL, serve_run },
+	{ NULL, sweep_run },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
