@@ -805,12 +805,29 @@ is_stored(const struct field *f)
 	return (f->on & (COMPUTED | INPUT_ONLY)) == 0 && f->sql == NULL;
 }
 
+/* Rows matched; -2: a unique key is taken, which is no failure; -1: failed. */
+static int64_t
+run_or_taken(struct db *db, const char *sql, const char *suffix, const struct arg *args)
+{
+	int64_t matched;
+
+	if (db->failure != DB_FINE)
+		return -1;
+	db->may_be_taken = true;
+	matched = db_run_suffix(db, sql, suffix, args);
+	db->may_be_taken = false;
+	if (matched >= 0 || db->err != 1062)
+		return matched;
+	db->failure = DB_FINE;
+	db->err = 0;
+	return -2;
+}
+
 bool
 db_insert(struct db *db, const char *table, const struct record *r, const void *row)
 {
 	struct arg args[MAX_COLUMNS + 1];
 	struct buf b = BUF(db->mem);
-	bool done;
 	int n = 0;
 	size_t i;
 
@@ -826,14 +843,7 @@ db_insert(struct db *db, const char *table, const struct record *r, const void *
 	while (--n > 0)
 		buf_text(&b, ", ?");
 	buf_char(&b, ')');
-	db->may_be_taken = true;
-	done = db_run_suffix(db, "INSERT INTO", buf_string(&b), args) >= 0;
-	db->may_be_taken = false;
-	if (!done && db->err == 1062) {
-		db->failure = DB_FINE;
-		db->err = 0;
-	}
-	return done;
+	return run_or_taken(db, "INSERT INTO", buf_string(&b), args) >= 0;
 }
 
 int64_t
@@ -855,7 +865,7 @@ db_update(struct db *db, const char *table, const struct record *r, const void *
 	args[n++] = TIME(moment_now());
 	args[n++] = ID(id);
 	args[n].kind = ARG_END;
-	return db_run_suffix(db, "UPDATE", buf_string(&b), args);
+	return run_or_taken(db, "UPDATE", buf_string(&b), args);
 }
 
 static bool

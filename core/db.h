@@ -103,7 +103,8 @@ int64_t db_run(struct db *, const char *sql, const struct arg *);
 /* Inserts all stored fields of the record.  False: a unique key is taken already (not a failure), or failed. */
 bool db_insert(struct db *, const char *table, const struct record *, const void *row);
 
-/* Sets the stored fields whose bit is in `given` (see record_bit) plus version and updated_at.  Rows matched, or -1. */
+/* Sets the stored fields whose bit is in `given` (see record_bit) plus version and updated_at.  Rows matched; -2: a
+ * unique key is taken (not a failure, and nothing was changed); -1: failed. */
 int64_t db_update(struct db *, const char *table, const struct record *, const void *row, uint64_t given,
     struct uuid id);
 

@@ -119,6 +119,25 @@ a_taken_key_is_an_answer_not_a_failure(void **state)
 	assert_false(db_insert(w->db, "things", &row_record, &r));
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM things", NO_ARGS, -1), 1);
+	r = thing(w, "b", 2);
+	r.n = 1;
+	assert_int_equal(db_update(w->db, "things", &row_record, &r, record_bit(&row_record, "n"), r.id), -2);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	assert_int_equal(db_number(w->db, "SELECT version FROM things WHERE n = 2", NO_ARGS, -1), 1);
+}
+
+/* In a statement of db_run() nobody is there to hear the answer. */
+static void
+a_taken_key_in_plain_sql_sticks_whatever_follows(void **state)
+{
+	struct world *w = *state;
+	struct row r = thing(w, "a", 1), other = thing(w, "b", 2);
+
+	assert_int_equal(db_run(w->db, "UPDATE things SET n = 1 WHERE id = ?", ARGS(ID(other.id))), -1);
+	assert_false(db_insert(w->db, "things", &row_record, &r));
+	assert_int_equal(db_update(w->db, "things", &row_record, &r, record_bit(&row_record, "n"), r.id), -1);
+	assert_int_equal(db_failure(w->db), DB_BROKEN);
+	db_forgive(w->db);
 }
 
 static void
@@ -476,6 +495,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(rows_come_back_as_they_were_stored, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(texts_of_any_length_come_back_whole, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_taken_key_is_an_answer_not_a_failure, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_taken_key_in_plain_sql_sticks_whatever_follows, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
