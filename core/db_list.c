@@ -80,20 +80,6 @@ column(struct query *q, const struct field *f)
 	return f->sql != NULL ? f->sql : arena_printf(q->mem, "t.`%s`", f->name);
 }
 
-static bool
-in_words(const char *words, const char *word, size_t n)
-{
-	while (*words != '\0') {
-		size_t len = strcspn(words, " ");
-
-		if (len == n && memcmp(words, word, n) == 0)
-			return true;
-		words += len;
-		words += strspn(words, " ");
-	}
-	return false;
-}
-
 static size_t
 name_length(const char *p)
 {
@@ -178,7 +164,7 @@ value_arg(struct query *q, const struct field *f, const char *value, struct arg 
 		break;
 	default:
 		*out = (struct arg){ .kind = ARG_END };
-		if (suits(f, value) && (f->one_of == NULL || (*value != '\0' && in_words(f->one_of, value,
+		if (suits(f, value) && (f->one_of == NULL || (*value != '\0' && word_in(f->one_of, value,
 		    strlen(value)))))
 			*out = STR(value);
 	}
@@ -222,7 +208,7 @@ add_condition(struct query *q, const struct field *f, const char *op, size_t op_
 	const char *mark;
 	struct arg a;
 
-	if (op_len == 0 || !in_words(record_operators(f), op, op_len)) {
+	if (op_len == 0 || !word_in(record_operators(f), op, op_len)) {
 		refuse(q, "filter", arena_printf(q->mem, "%s takes one of these behind its name: %s",
 		    record_json_name(q->record, f), record_operators(f)));
 		return;

@@ -349,20 +349,6 @@ bad(struct decode *d, const char *pointer, const char *code, const char *detail)
 		fault_add(d->faults, d->mem, pointer, code, "%s", detail);
 }
 
-static bool
-one_of(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-	const char *p = words;
-
-	while (n > 0 && (p = strstr(p, word)) != NULL) {
-		if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0'))
-			return strchr(word, ' ') == NULL;
-		p += n;
-	}
-	return false;
-}
-
 /* Those of ASCII but for blanks, and those from U+0080 to U+009F. */
 static bool
 has_controls(const char *text)
@@ -410,7 +396,7 @@ take_string(struct decode *d, const struct field *f, const char *pointer, const 
 		bad(d, pointer, "control_characters", "control characters are not allowed");
 	else if (f->min > 0 && utf8_blank(text))
 		bad(d, pointer, "blank", "something that can be seen is wanted, not blanks alone");
-	else if (f->one_of != NULL && !one_of(f->one_of, text))
+	else if (f->one_of != NULL && !word_in(f->one_of, text, strlen(text)))
 		fault_add(d->faults, d->mem, pointer, "not_allowed", "one of: %s", listed(d->mem, f->one_of));
 }
 

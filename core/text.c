@@ -288,6 +288,19 @@ position_parse(const char *text, int64_t *ms)
 }
 
 bool
+word_in(const char *list, const char *word, size_t n)
+{
+	size_t length;
+
+	for (; n > 0 && list != NULL && *list != '\0'; list += length, list += strspn(list, ", ")) {
+		length = strcspn(list, ", ");
+		if (length == n && memcmp(list, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
 int_parse(const char *text, int64_t *out)
 {
 	const char *p = text + (*text == '-');

@@ -72,6 +72,9 @@ char *hex_encode(struct arena *, const void *bytes, size_t n);
 /* n bytes from the kernel's generator; ends the process if there is none. */
 void random_bytes(void *out, size_t n);
 
+/* Is the word of n characters in the list?  Blanks or commas stand between its words; NULL is an empty one. */
+bool word_in(const char *list, const char *word, size_t n);
+
 /* A decimal integer without sign tricks, white space or overflow. */
 bool int_parse(const char *text, int64_t *out);
 

@@ -364,16 +364,6 @@ token_make(struct arena *mem, const struct conf *conf, const struct key *key, co
 	return arena_printf(mem, "%s.%s", text, sign(mem, key->pkey, text));
 }
 
-/* Is the word of n characters in the blank-separated list? */
-static bool
-word_in(const char *list, const char *word, size_t n)
-{
-	for (; *list != '\0'; list += strcspn(list, " "), list += *list == ' ')
-		if (strcspn(list, " ") == n && memcmp(list, word, n) == 0)
-			return true;
-	return false;
-}
-
 /* Those of the client's scopes that are asked for, or all.  NULL: *refused is one it has not. */
 static const char *
 scopes_granted(struct arena *mem, const char *owned, const char *asked, const char **refused)

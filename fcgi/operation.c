@@ -137,23 +137,12 @@ operation_has_etag(const struct route *route)
 }
 
 static bool
-listed(const char *words, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; words != NULL && *words != '\0'; words += strcspn(words, " "), words += *words == ' ')
-		if (strcspn(words, " ") == n && memcmp(words, word, n) == 0)
-			return true;
-	return false;
-}
-
-static bool
 fails_with(const struct route *route, enum error error)
 {
 	char status[12];
 
 	snprintf(status, sizeof(status), "%d", error_info(error)->status);
-	return listed(route->fails, status);
+	return word_in(route->fails, status, strlen(status));
 }
 
 bool
@@ -206,6 +195,6 @@ operation_refuses(const struct route *route, enum error error)
 	case ERR_TOO_BUSY:
 		return route->scope != SCOPE_PUBLIC;
 	default:
-		return listed(route->codes, error_info(error)->code);
+		return word_in(route->codes, error_info(error)->code, strlen(error_info(error)->code));
 	}
 }

@@ -59,18 +59,6 @@ struct loop {
 	bool down, stopping, ended; /* ended: the grace of SIGTERM is over */
 };
 
-static bool
-in_list(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-	const char *p;
-
-	for (p = list; p != NULL && *p != '\0'; p += strcspn(p, ", "), p += strspn(p, ", "))
-		if (strncmp(p, word, n) == 0 && (p[n] == '\0' || p[n] == ',' || p[n] == ' '))
-			return true;
-	return false;
-}
-
 static char *
 append(char *list, const char *word)
 {
@@ -91,7 +79,8 @@ choose_kinds(struct loop *l)
 	for (i = 0; i < r->n_kinds; i++) {
 		const char *name = r->kinds[i].kind->name;
 
-		if (r->conf->job_kinds != NULL && r->conf->job_kinds[0] != '\0' && !in_list(r->conf->job_kinds, name))
+		if (r->conf->job_kinds != NULL && r->conf->job_kinds[0] != '\0' &&
+		    !word_in(r->conf->job_kinds, name, strlen(name)))
 			continue;
 		if (r->kinds[i].kind->decodes && r->options->no_sandbox != NULL)
 			l->decoders = append(l->decoders, name);
@@ -559,7 +548,7 @@ keep_house(struct loop *l)
 	reap(l);
 	settle_waiting(l->r.db);
 	refuse_decoders(l);
-	if (!l->stopping && kind_of(&l->r, "sweep") != NULL && in_list(l->kinds, "sweep"))
+	if (!l->stopping && kind_of(&l->r, "sweep") != NULL && word_in(l->kinds, "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
 }
 

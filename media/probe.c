@@ -249,12 +249,7 @@ display_size(const struct stream *s, struct av_video *v)
 static bool
 is_one_of(const char *text, const char *list)
 {
-	size_t n = text != NULL ? strlen(text) : 0;
-
-	for (const char *at = list; n > 0 && (at = strstr(at, text)) != NULL; at += n)
-		if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-			return true;
-	return false;
+	return text != NULL && word_in(list, text, strlen(text));
 }
 
 static struct av_video *

@@ -12,6 +12,18 @@
 #include "core/text.h"
 
 static void
+a_word_is_in_a_list_as_a_whole(void **state)
+{
+	assert_true(word_in("red green,blue", "red", 3));
+	assert_true(word_in("red green, blue", "green,", 5));
+	assert_true(word_in("red green, blue", "blue", 4));
+	assert_false(word_in("red green", "re", 2));
+	assert_false(word_in("red green", "red green", 9));
+	assert_false(word_in("red green", "", 0));
+	assert_false(word_in(NULL, "red", 3));
+}
+
+static void
 ids_made_later_sort_later(void **state)
 {
 	struct uuid last = uuid_new(), next;
@@ -217,6 +229,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_word_is_in_a_list_as_a_whole),
 		cmocka_unit_test(ids_made_later_sort_later),
 		cmocka_unit_test(only_the_plain_form_of_an_id_is_taken),
 		cmocka_unit_test(times_are_read_with_offset_and_written_in_utc),
