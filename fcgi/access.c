@@ -93,6 +93,9 @@ access_read(struct req *r)
 	    ID(r->who->tenant_id)), &n);
 	if (n == 0) {
 		a->version = -1;
+		a->n = 0;
+		a->everywhere = 0;
+		a->sees_all = a->too_many = false;
 		return a;
 	}
 	a->principal_id = r->who->id;
