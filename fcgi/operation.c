@@ -130,7 +130,9 @@ operation_takes_json(const struct route *route)
 bool
 operation_has_etag(const struct route *route)
 {
-	if (route->flags & (LIST | NO_ENVELOPE) || route->out == NULL)
+	if (route->flags & NO_ENVELOPE)
+		return route->method == GET && (route->flags & CONDITIONAL) != 0;
+	if (route->flags & LIST || route->out == NULL)
 		return false;
 	return record_field(route->out, "version") != NULL || (route->method != METHOD_DELETE &&
 	    route->flags & CONDITIONAL);

@@ -991,11 +991,15 @@ static void
 service_routes_answer(void **state)
 {
 	struct world *w = *state;
+	struct req *r, *again = NEW(w->mem, struct req);
 
 	assert_int_equal(call_as(w, NULL, "GET", "/healthz", NULL)->status, 200);
 	assert_int_equal(call_as(w, NULL, "GET", "/readyz", NULL)->status, 200);
 	assert_non_null(strstr(buf_string(&call_as(w, NULL, "GET", "/metrics", NULL)->out), "kinothek_media "));
-	assert_int_equal(call_as(w, NULL, "GET", "/v2/openapi.json", NULL)->status, 200);
+	r = call_as(w, NULL, "GET", "/v2/openapi.json", NULL);
+	assert_int_equal(r->status, 200);
+	again->if_none_match = r->etag;
+	assert_int_equal(call_req(w, again, NULL, "GET", "/v2/openapi.json", NULL)->status, 304);
 }
 
 int
