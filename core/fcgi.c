@@ -280,7 +280,7 @@ keep(struct fcgi *f)
 	size_t *kept = f->type == PARAMS ? &f->params_n : &f->body_n;
 
 	if (f->type == PARAMS && n > FCGI_PARAMS_MAX - f->params_n)
-		f->state = FCGI_BROKEN;
+		f->state = FCGI_HEAD_TOO_LARGE;
 	else if (f->type == STDIN && f->body_n + n > f->body_max)
 		f->state = FCGI_TOO_LARGE;
 	else if (f->type != 0) {

@@ -11,6 +11,7 @@
  *	FCGI_HEAD_COMPLETE	role and parameters are there, of the body f.body_n bytes
  *	FCGI_WHOLE		the body has ended as well (an authorizer has none, 6.3)
  *	FCGI_TOO_LARGE		the body is longer than f.body_max: no more of it is kept
+ *	FCGI_HEAD_TOO_LARGE	there are more parameters than FCGI_PARAMS_MAX bytes: what came first is kept
  *	FCGI_BROKEN		end the connection: aborted, a role that we do not play, or not FastCGI
  *
  * It knows no socket and no clock: the caller decides how long to wait and how much to take.  Records may be cut
@@ -31,7 +32,7 @@
 
 enum { FCGI_PARAMS_MAX = 65536 };
 
-enum fcgi_state { FCGI_NEEDS_MORE, FCGI_HEAD_COMPLETE, FCGI_WHOLE, FCGI_TOO_LARGE, FCGI_BROKEN };
+enum fcgi_state { FCGI_NEEDS_MORE, FCGI_HEAD_COMPLETE, FCGI_WHOLE, FCGI_TOO_LARGE, FCGI_HEAD_TOO_LARGE, FCGI_BROKEN };
 enum fcgi_role { FCGI_NO_ROLE, FCGI_RESPONDER, FCGI_AUTHORIZER };	/* 6.2, 6.3 */
 
 struct fcgi {

@@ -246,6 +246,9 @@ judge(struct server *s, struct visit *v)
 	case FCGI_TOO_LARGE:
 		answer(s, v, VISIT_TOO_LARGE);
 		return;
+	case FCGI_HEAD_TOO_LARGE:
+		answer(s, v, VISIT_HEAD_TOO_LARGE);
+		return;
 	case FCGI_BROKEN:
 		visit_end(s, v);
 		return;

@@ -21,12 +21,12 @@
 #include "core/arena.h"
 #include "core/fcgi.h"
 
-enum visit_fault { VISIT_FINE, VISIT_TOO_LARGE, VISIT_TOO_SLOW, VISIT_CROWDED };
+enum visit_fault { VISIT_FINE, VISIT_TOO_LARGE, VISIT_HEAD_TOO_LARGE, VISIT_TOO_SLOW, VISIT_CROWDED };
 enum visit_stage { VISIT_READS, VISIT_WRITES, VISIT_DRAINS };
 
 /* One connection with its one request. */
 struct visit {
-	struct fcgi in;			/* head complete, or whole */
+	struct fcgi in;			/* head complete, whole, or too large */
 	int fd;
 	enum visit_fault fault;		/* why it is answered before it is whole */
 	bool known;			/* set by admit(), besides in.body_max: the sender has shown who it is */

@@ -684,6 +684,10 @@ begin(struct req *r)
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
 	add_cors(r);
+	if (r->body_error == ERR_HEAD_TOO_LARGE) {	/* nothing that is known of it is sure */
+		refuse(r, ERR_HEAD_TOO_LARGE, NULL);
+		return false;
+	}
 	if (r->conf->require_https && !r->https && !r->loopback) {
 		refuse(r, ERR_HTTPS_REQUIRED, NULL);
 		return false;

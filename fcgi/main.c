@@ -73,7 +73,8 @@ read_head(const struct api *a, const struct visit *v)
 static void
 read_body(struct req *r, struct visit *v)
 {
-	static const enum error errors[] = { [VISIT_TOO_LARGE] = ERR_TOO_LARGE, [VISIT_TOO_SLOW] = ERR_TOO_SLOW,
+	static const enum error errors[] = { [VISIT_TOO_LARGE] = ERR_TOO_LARGE,
+		[VISIT_HEAD_TOO_LARGE] = ERR_HEAD_TOO_LARGE, [VISIT_TOO_SLOW] = ERR_TOO_SLOW,
 		[VISIT_CROWDED] = ERR_TOO_BUSY };
 	int64_t declared = declared_length(&v->in, r->mem);
 
@@ -203,7 +204,7 @@ answer(struct visit *v, void *user)
 	const struct api *a = user;
 	struct req *r;
 
-	if (v->in.role == FCGI_AUTHORIZER) {
+	if (v->in.role == FCGI_AUTHORIZER && v->fault == VISIT_FINE) {
 		answer_authorizer(a, v);
 	} else {
 		r = read_head(a, v);

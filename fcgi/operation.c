@@ -165,8 +165,8 @@ operation_refuses(const struct route *route, enum error error)
 	bool object = strstr(route->path, "Id}") != NULL;
 
 	switch (error) {
-	case ERR_HTTPS_REQUIRED: case ERR_NOT_ACCEPTABLE: case ERR_INVALID: case ERR_INTERNAL: case ERR_UNAVAILABLE:
-	case ERR_TOO_EXPENSIVE:		/* as any statement may be that waits for a table */
+	case ERR_HTTPS_REQUIRED: case ERR_NOT_ACCEPTABLE: case ERR_INVALID: case ERR_HEAD_TOO_LARGE: case ERR_INTERNAL:
+	case ERR_UNAVAILABLE: case ERR_TOO_EXPENSIVE:		/* as any statement may be that waits for a table */
 		return true;
 	case ERR_UNAUTHORIZED: case ERR_TOKEN_EXPIRED:
 		return route->scope != SCOPE_PUBLIC;

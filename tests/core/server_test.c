@@ -60,7 +60,8 @@ admit(struct visit *v, void *user)
 static void
 answer(struct visit *v, void *user)
 {
-	static const char *const faults[] = { "fine", "too large", "too slow", "crowded" };
+	static const char *const faults[] = { [VISIT_FINE] = "fine", [VISIT_TOO_LARGE] = "too large",
+		[VISIT_HEAD_TOO_LARGE] = "large head", [VISIT_TOO_SLOW] = "too slow", [VISIT_CROWDED] = "crowded" };
 
 	say(v, faults[v->fault], strcmp(word(v), "large") == 0 ? LARGE : 0);
 }
