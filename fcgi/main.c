@@ -144,20 +144,26 @@ write_answer(struct visit *v, struct req *r)
 	server_send(v, r->mem, parts, bodiless || !strcmp(r->method_name, "HEAD") ? 1 : 2);
 }
 
-/* The address of an upload, with a ticket that fits: a server that spools asks before it takes the bytes. */
+/*
+ * The address of an upload that still waits for its file, with a ticket that fits, and no more bytes than it may have:
+ * a server that spools asks before it takes them.
+ */
 static bool
-ticket_fits(const struct api *a, const char *uri)
+ticket_fits(const struct api *a, const char *uri, int64_t length)
 {
 	const char *ticket = strstr(uri, "?ticket=");
 	struct uuid id;
 
-	if (!ticket || !uuid_parse(arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), &id))
+	if (!ticket || length > a->conf->upload_max_size ||
+	    !uuid_parse(arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), &id))
 		return false;
 	ticket += 8;
 	db_use(a->db, a->mem);
 	db_forgive(a->db);
-	return db_number(a->db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND ticket_hash = UNHEX(SHA2(?, 256))",
-	    ARGS(ID(id), STR(arena_copy_n(a->mem, ticket, strcspn(ticket, "&")))), 0) > 0;
+	return db_number(a->db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND ticket_hash = UNHEX(SHA2(?, 256)) AND "
+	    "status IN ('waiting', 'uploading') AND expires_at > ? AND (file_size IS NULL OR file_size >= ?)",
+	    ARGS(ID(id), STR(arena_copy_n(a->mem, ticket, strcspn(ticket, "&"))), TIME(moment_now()), INT(length)),
+	    0) > 0;
 }
 
 /* A web server asks whether it may send a file, or receive one. */
@@ -175,7 +181,7 @@ answer_authorizer(const struct api *a, struct visit *v)
 	struct uuid media_id;
 
 	if (uri && !strncmp(uri, "/upload/", 8))
-		p = ticket_fits(a, uri) ? PLAY_FINE : PLAY_REFUSED;
+		p = ticket_fits(a, uri, declared_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
 	else if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
 		p = play_check(a->conf, uri, moment_now(), &media_id, &file);
 	server_send(v, a->mem, &(struct iovec){ answers[p], strlen(answers[p]) }, 1);
