@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek-api: FastCGI requests in, answers out. */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #define ARENA_LIMIT (256u << 20)
 #define SPOOLED 65536	/* bytes of an answer from which on lighttpd writes it to a file first */
+#define LARGE 131072	/* bytes of what goes back to the system when it is freed: long answers that wait for slow readers */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
 
 struct api {
@@ -294,6 +296,7 @@ main(int argc, char **argv)
 		perror(a.conf->data_dir);
 		return 71;
 	}
+	mallopt(M_MMAP_THRESHOLD, LARGE);
 	listen_start(&l, argv);
 	load_open(a.conf->run_dir);
 	a.mem = arena_new(ARENA_LIMIT);
