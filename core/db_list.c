@@ -119,7 +119,7 @@ wanted_form(struct query *q, const struct field *f)
 	if (f->one_of != NULL)
 		return arena_printf(q->mem, "one of %s", f->one_of);
 	switch (f->kind) {
-	case KIND_UUID: return "an id (UUID)";
+	case KIND_UUID: return "an id: 36 characters, in lower case";
 	case KIND_MOMENT: return "a time as 2026-01-31T12:00:00Z; send the + of an offset as %2B";
 	case KIND_POSITION: return "seconds, as 90 or 12.5";
 	case KIND_INT: case KIND_NUMBER: return "a whole number";

@@ -463,7 +463,8 @@ take_ids(struct decode *d, const struct field *f, const char *pointer, json_obje
 	out->n = text.n;
 	for (i = 0; i < text.n; i++)
 		if (text.at[i] == NULL || !uuid_parse(text.at[i], &out->at[i]))
-			bad(d, arena_printf(d->mem, "%s/%zu", pointer, i), "format", "a lower-case UUID is wanted");
+			bad(d, arena_printf(d->mem, "%s/%zu", pointer, i), "format",
+			    "an id is wanted: 36 characters, in lower case");
 }
 
 /* JSON that is kept as it is, but for a list of strings, which is held to its limits. */
@@ -515,7 +516,7 @@ take_text(struct decode *d, const struct field *f, const char *pointer, const ch
 		return true;
 	case KIND_UUID:
 		if (!uuid_parse(text, at))
-			bad(d, pointer, "format", "a lower-case UUID is wanted");
+			bad(d, pointer, "format", "an id is wanted: 36 characters, in lower case");
 		return true;
 	case KIND_MOMENT:
 		if (!moment_parse(text, at))

@@ -20,7 +20,7 @@ static const struct field page_fields[] = {
 	FIELD(struct page_query, perpage,     .on = QUERY, .min = 1, .max = 50, .preset = "10", .doc = "Items on a page"),
 	FIELD(struct page_query, sort,        .on = QUERY, .max = 100, .doc = "One property, with :desc for the other way; newest first unless given"),
 	FIELD(struct page_query, filter,      .on = QUERY, .max = 2000, .doc = "property=value, several joined by + (sent as %2B); operators = != >= <= ~"),
-	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of a next link: fast at any depth"),
+	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of the next page: pagination.next, or in the Link header; fast at any depth"),
 };
 const struct record page_record = RECORD("Page", struct page_query, page_fields);
 
@@ -365,9 +365,31 @@ take_page(struct req *r, const struct pair *pairs, size_t n)
 
 	record_decode_query(r->mem, &page_record, pairs, n, &row, &given, &r->faults);
 	q = row;
+	if (given & record_bit(&page_record, "page") && given & record_bit(&page_record, "page_number") &&
+	    q->page != q->page_number)
+		fault(r, "pageNumber", "not_allowed", "page says otherwise: send one of the two");
 	r->page = (struct page){ .page = given & record_bit(&page_record, "page_number") ? q->page_number : q->page,
 	    .perpage = given & record_bit(&page_record, "perpage") ? q->perpage : 10, .sort = q->sort,
 	    .filter = q->filter, .after = q->after, .total = -1 };
+}
+
+/* Says what there is instead of a parameter that is not. */
+static void
+name_parameters(struct req *r, const struct record *own)
+{
+	const struct record *records[] = { own, r->route->flags & LIST ? &page_record : NULL };
+	struct buf b = BUF(r->mem);
+	size_t i, k;
+
+	for (i = 0; i < 2; i++)
+		for (k = 0; records[i] != NULL && k < records[i]->n; k++)
+			if (records[i]->fields[k].on & QUERY)
+				buf_printf(&b, "%s%s", b.len ? ", " : "", record_json_name(records[i],
+				    &records[i]->fields[k]));
+	for (i = 0; i < (size_t)r->faults.n && i < sizeof(r->faults.at) / sizeof(r->faults.at[0]); i++)
+		if (strcmp(r->faults.at[i].code, "unknown") == 0)
+			r->faults.at[i].detail = arena_printf(r->mem, "there is no such parameter; %s%s", b.len ?
+			    "there are: " : "none is taken here", buf_string(&b));
 }
 
 /* Page parameters go to the page, the rest to the record of the query. */
@@ -391,6 +413,8 @@ decode_query(struct req *r)
 		take_page(r, page, n_page);
 	record_decode_query(r->mem, record != NULL ? record : &none, own, n_own, &row, r->route->query != NULL ? NULL :
 	    &r->given, &r->faults);
+	if (r->faults.n > 0)
+		name_parameters(r, record);
 	if (r->route->query != NULL)
 		r->query = row;
 	else
@@ -409,7 +433,10 @@ no_body(struct req *r)
 {
 	if (r->body_size == 0 || (r->body_size == 2 && memcmp(r->body, "{}", 2) == 0))
 		return true;
-	refuse(r, ERR_UNEXPECTED_BODY, NULL);
+	if (r->route->in != NULL && record_field(r->route->in, "permanent") != NULL)
+		refuse(r, ERR_UNEXPECTED_BODY, "This operation takes no body; for good: send ?permanent=true.");
+	else
+		refuse(r, ERR_UNEXPECTED_BODY, NULL);
 	return false;
 }
 

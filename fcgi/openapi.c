@@ -125,14 +125,16 @@ any_field(const struct record *record, unsigned flag)
 static const char *
 sort_schema(struct document *d, const struct record *record)
 {
+	static const char *const ways[] = { "", ":asc", ":desc" };
 	struct buf b = BUF(d->mem);
-	size_t i;
+	size_t i, k;
 
 	buf_text(&b, "{\"type\":\"string\",\"enum\":[");
 	for (i = 0; i < record->n; i++)
 		if (record->fields[i].on & SORT)
-			buf_printf(&b, "%s\"%s\",\"%s:desc\"", b.text[b.len - 1] == '[' ? "" : ",",
-			    record_json_name(record, &record->fields[i]), record_json_name(record, &record->fields[i]));
+			for (k = 0; k < sizeof(ways) / sizeof(ways[0]); k++)
+				buf_printf(&b, "%s\"%s%s\"", b.text[b.len - 1] == '[' ? "" : ",",
+				    record_json_name(record, &record->fields[i]), ways[k]);
 	buf_text(&b, "]}");
 	return buf_string(&b);
 }
@@ -198,8 +200,8 @@ put_parameters(struct document *d, const struct route *route)
 		bool id = n > 2 && memcmp(p + n - 2, "Id", 2) == 0;
 
 		put_parameter(d, arena_copy_n(d->mem, p, n), "path", true,
-		    id ? "{\"type\":\"string\",\"format\":\"uuid\"}" : "{\"type\":\"string\"}", id ? "Id, in lower case"
-		    : "Name of it in addresses");
+		    id ? "{\"type\":\"string\",\"format\":\"uuid\"}" : "{\"type\":\"string\"}", id ?
+		    "Id: 36 characters, in lower case" : "Name of it in addresses");
 	}
 	put_query(d, route->query != NULL ? route->query : operation_takes_json(route) ||
 	    route->flags & RAW_BODY ? NULL : route->in);
@@ -413,6 +415,8 @@ put_description(struct document *d, const struct route *route)
 		buf_text(&b, " Needs a token of any scope.");
 	else
 		buf_printf(&b, " Needs a token with the scope `%s`.", scope_name(route->scope));
+	if (route->max_body != 0)
+		buf_printf(&b, " The body may have at most %zu bytes.", route->max_body);
 	for (; *p != '\0'; p += strcspn(p, " "), p += strspn(p, " "))
 		for (e = 0; e < ERR_COUNT; e++) {
 			const struct error_info *info = error_info((enum error)e);
@@ -602,11 +606,12 @@ put_schemas(struct document *d)
 	if (d->oauth)
 		want(d, &oauth_error_record, 0);
 	buf_text(&d->b, "\"schemas\":{\"Pagination\":{\"type\":\"object\",\"required\":[\"page\",\"perpage\",\"total\","
-	    "\"totalExact\"],\"properties\":{\"page\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"From "
+	    "\"totalExact\",\"next\"],\"properties\":{\"page\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"From "
 	    "0\"},\"perpage\":{\"type\":\"integer\",\"description\":\"Items on a "
 	    "page\"},\"total\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"Items on all "
 	    "pages\"},\"totalExact\":{\"type\":\"boolean\",\"description\":\"False: total is 10000, and there are "
-	    "more\"}}}");
+	    "more\"},\"next\":{\"type\":[\"string\",\"null\"],\"description\":\"Cursor of the next page, for the "
+	    "parameter after; null at the end, and where there is no such parameter\"}}}");
 	put_failure_schemas(d);
 	for (i = 0; i < d->n; i++) {
 		buf_printf(&d->b, ",\"%s\":", record_schema_name(d->mem, d->schemas[i].record, d->schemas[i].on));

@@ -259,8 +259,11 @@ reply_list(struct req *r, const struct record *record, const void *rows, size_t 
 			buf_char(&r->out, ',');
 		record_render(&r->out, record, (const char *)rows + i * record->size, true);
 	}
-	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld,\"totalExact\":%s}}",
+	buf_printf(&r->out, "],\"pagination\":{\"page\":%lld,\"perpage\":%lld,\"total\":%lld,\"totalExact\":%s,",
 	    (long long)p->page, (long long)p->perpage, (long long)p->total, p->total_exact ? "true" : "false");
+	buf_text(&r->out, "\"next\":");
+	buf_json(&r->out, p->next);
+	buf_text(&r->out, "}}");
 	page_links(r, n);
 	return 200;
 }

@@ -245,7 +245,7 @@ a_refusal_names_the_cause(void **state)
 		{ "filter=type=film", "filter", "one of video audio image document" },
 		{ "filter=duration>=long", "filter", "seconds, as 90 or 12.5" },
 		{ "filter=fileSize>=1.5", "filter", "a whole number" },
-		{ "filter=channelId=x", "filter", "an id (UUID)" },
+		{ "filter=channelId=x", "filter", "36 characters, in lower case" },
 		{ "sort=type", "sort", "no sort by 'type' here; there is: name, fileSize, duration, createdAt, updatedAt" },
 		{ "sort=name:up", "sort", ":asc, :desc or nothing" },
 		{ "after=zzz", "after", "take it from a next link, with the same sort" },

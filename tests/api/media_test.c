@@ -430,6 +430,14 @@ lists_page_by_number_and_by_cursor_alike(void **state)
 	r = call(w, "GET", arena_printf(w->mem, "/v2/media?sort=name&perpage=10&page=1&%s", next), NULL);
 	assert_string_equal(text(w, r, "data.0.name"), "Clip 10");
 	assert_string_equal(text(w, r, "pagination.total"), "25");
+	next = arena_printf(w->mem, "/v2/media?sort=name&perpage=10&after=%s", text(w, r, "pagination.next"));
+	r = call(w, "GET", next, NULL);
+	assert_string_equal(text(w, r, "data.0.name"), "Clip 20");
+	assert_null(text(w, r, "pagination.next"));
+	r = call(w, "GET", "/v2/media?sort=name:asc&page=1&pageNumber=2", NULL);
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "pageNumber", "not_allowed"));
+	assert_int_equal(call(w, "GET", "/v2/media?sort=name:asc&page=1&pageNumber=1", NULL)->status, 200);
 	r = call(w, "GET", "/v2/media?sort=NAME:desc&pageNumber=2&perpage=10", NULL);
 	assert_string_equal(text(w, r, "data.0.name"), "Clip 04");
 	assert_null(strstr(header(w, r, "Link"), "rel=\"next\""));
