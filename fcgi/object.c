@@ -193,6 +193,15 @@ no_object(struct req *r)
 	return ACCESS_REFUSED;
 }
 
+/* Said to those alone who may recover it. */
+static enum access
+soft_deleted(struct req *r)
+{
+	refuse(r, ERR_NOT_FOUND, "The asset is soft-deleted; recover it first (PUT /v2/media/%s/recover).",
+	    uuid_text(r->mem, r->id[0]));
+	return ACCESS_REFUSED;
+}
+
 static enum access
 judge(struct req *r, const struct facts *f)
 {
@@ -201,9 +210,9 @@ judge(struct req *r, const struct facts *f)
 
 	if (r->kind->reach == REACH_OWNER)
 		return r->who->is_super_admin || uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
-	if (f->deleted_at.ms != 0 && (r->route->flags & WITH_DELETED) == 0)
-		return no_object(r);
 	permissions = access_by(r, &f->channel_ids);
+	if (f->deleted_at.ms != 0 && (r->route->flags & WITH_DELETED) == 0)
+		return permissions & SCOPE_BIT(SCOPE_CREATE_CONTENT) ? soft_deleted(r) : no_object(r);
 	if (!access_granted(r, permissions, scope) ||
 	    (f->deleted_at.ms != 0 && !access_granted(r, permissions & r->who->scopes, SCOPE_CREATE_CONTENT)))
 		return ACCESS_REFUSED;

@@ -549,9 +549,12 @@ below_a_soft_deleted_asset_only_what_says_so_is_there_and_not_for_viewers(void *
 		db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
 		r = try_route(w, route, &m, viewer, NULL);
 		expect(route, r, route->flags & WITH_DELETED ? 403 : 404, "soft-deleted, to a viewer");
+		assert_null(strstr(text(w, r, "message"), "soft-deleted"));
 		r = try_route(w, route, &m, w->token, NULL);
-		if ((route->flags & WITH_DELETED) == 0)
+		if ((route->flags & WITH_DELETED) == 0) {
 			expect(route, r, 404, "soft-deleted");
+			assert_non_null(strstr(text(w, r, "message"), "soft-deleted; recover it first"));
+		}
 		else if (r->status == 404 && strstr(buf_string(&r->out), "thumbnail") == NULL)
 			fail_msg("%s: not there though it says so", route->path);
 	}
@@ -735,6 +738,7 @@ an_unknown_query_parameter_is_named(void **state)
 		r = call(w, "GET", arena_printf(w->mem, "%s?noSuch=1", reached(w, route)), NULL);
 		expect(route, r, 422, "unknown parameter");
 		assert_true(has_fault(r, "noSuch", "unknown"));
+		assert_true((route->flags & LIST) == 0 || strstr(buf_string(&r->out), "perpage") != NULL);
 	}
 }
 
