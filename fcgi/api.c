@@ -20,7 +20,7 @@ static const struct field page_fields[] = {
 	FIELD(struct page_query, perpage,     .on = QUERY, .min = 1, .max = 50, .preset = "10", .doc = "Items on a page"),
 	FIELD(struct page_query, sort,        .on = QUERY, .max = 100, .doc = "One property, with :desc for the other way; newest first unless given"),
 	FIELD(struct page_query, filter,      .on = QUERY, .max = 2000, .doc = "property=value, several joined by + (sent as %2B); operators = != >= <= ~"),
-	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of the next page: pagination.next, or in the Link header; fast at any depth"),
+	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of the next page: pagination.next, or the Link header"),
 };
 const struct record page_record = RECORD("Page", struct page_query, page_fields);
 

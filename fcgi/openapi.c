@@ -738,7 +738,8 @@ openapi_print(struct arena *mem, const char *server)
 	    "have the form `{status, data}`, lists also `pagination`. They may have further members in later versions; "
 	    "bodies may have no others than those listed. A refusal names a `data.code`, every fault of the input and "
 	    "the id of the request; `Accept: application/problem+json` gets it as RFC 9457 has "
-	    "it.\",\"contact\":{\"name\":\"Whoever runs this "
+	    "it. What the web server in front refuses by itself (411 and 413 of a body, 503 and 504 while the service is "
+	    "down) has a body of its own, not this form: there the status alone counts.\",\"contact\":{\"name\":\"Whoever runs this "
 	    "installation\"},\"license\":{\"name\":\"GPL-3.0-or-later\",\"identifier\":\"GPL-3.0-or-later\"}},"
 	    "\"servers\":[{\"url\":\"{origin}\",\"description\":\"This "
 	    "installation\",\"variables\":{\"origin\":{\"description\":\"The setting public_url\",\"default\":");
