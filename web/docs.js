@@ -7,6 +7,16 @@ const by = id => document.getElementById(id);
 const code = textContent => make('code', { textContent });
 const nameOf = ref => ref.split('/').pop();
 
+/* Text of the document: `code` between backticks, and lines that begin with "- " as a list. */
+const words = text => text.split('`').map((part, i) => i % 2 ? code(part) : part);
+
+function prose(text) {
+	const [first, ...lines] = text.split('\n');
+
+	return [make('p', {}, ...words(first)),
+		...(lines.length ? [make('ul', { className: 'points' }, ...lines.map(line => make('li', {}, ...words(line.replace(/^- /, '')))))] : [])];
+}
+
 /* A type in words: "string (uuid)", "Channel[]", "video | audio".  What may be null is optional everywhere. */
 function typeOf(schema) {
 	if (schema.$ref)
@@ -21,8 +31,8 @@ function typeOf(schema) {
 		return [schema.enum.filter(v => v !== null).join(' | ')];
 
 	const types = [schema.type ?? 'any'].flat().filter(t => t !== 'null');
-	const words = types.flatMap((t, i) => [i ? ' | ' : '', ...(t === 'array' && schema.items ? [...typeOf(schema.items), '[]'] : [t])]);
-	return schema.format ? [...words, ` (${schema.format})`] : words;
+	const parts = types.flatMap((t, i) => [i ? ' | ' : '', ...(t === 'array' && schema.items ? [...typeOf(schema.items), '[]'] : [t])]);
+	return schema.format ? [...parts, ` (${schema.format})`] : parts;
 }
 
 function limitsOf(schema) {
@@ -32,7 +42,7 @@ function limitsOf(schema) {
 
 	if (low === undefined && high === undefined)
 		return '';
-	return ` ${low === undefined ? 'Up to ' + high : high === undefined ? 'From ' + low : `${low} to ${high}`}${what}.`;
+	return `${low === undefined ? 'Up to ' + high : high === undefined ? 'From ' + low : `${low} to ${high}`}${what}.`;
 }
 
 function table(heads, rows) {
@@ -41,11 +51,14 @@ function table(heads, rows) {
 		make('tbody', {}, ...rows)));
 }
 
-function row(name, required, schema, text) {
+const preset = schema => schema.default === undefined ? '' : `${JSON.stringify(schema.default)} unless given.`;
+
+function row(name, required, schema, text = schema.description ?? '') {
 	return make('tr', {},
 		make('td', {}, code(name), ...(required ? [' ', make('span', { className: 'must', textContent: 'required' })] : [])),
 		make('td', { className: 'type' }, ...typeOf(schema)),
-		make('td', {}, `${text ?? schema.description ?? ''}${text || schema.description ? '.' : ''}${limitsOf(schema)}`));
+		make('td', {}, ...prose([text.includes('\n') || text === '' ? text : `${text}.`, limitsOf(schema), preset(schema)]
+			.filter(Boolean).join(text.includes('\n') ? '\n' : ' '))));
 }
 
 function members(schema) {
@@ -64,6 +77,15 @@ function body(content, schemas) {
 	});
 }
 
+/* What an answer says in its headers. */
+function headers(response, components) {
+	const all = Object.entries(response?.headers ?? {});
+
+	return all.length === 0 ? [] : [make('h3', { textContent: 'Headers of the answer' }), make('ul', { className: 'points' },
+		...all.map(([name, header]) => make('li', {}, code(name),
+			`: ${(components.headers?.[nameOf(header.$ref ?? '')] ?? header).description}`)))];
+}
+
 /* The codes that a refusal may have. */
 function codesOf(response, { responses, schemas }) {
 	const ref = responses?.[nameOf(response.$ref ?? '')]?.content?.['application/json']?.schema.$ref;
@@ -73,14 +95,12 @@ function codesOf(response, { responses, schemas }) {
 
 function operation(path, method, op, components) {
 	const success = Object.keys(op.responses).find(s => s < '400');
-	const scopes = (op.security ?? []).flatMap(s => s.oauth ?? []);
 	const inside = make('div', { className: 'inside' });
 	const entry = make('details', { className: 'entry', id: op.operationId, data: { find: `${method} ${path} ${op.summary}`.toLowerCase() } },
 		make('summary', {}, make('span', { className: 'method', textContent: method.toUpperCase(), data: { method } }), code(path),
 			make('span', { className: 'what', textContent: op.summary })), inside);
 
-	inside.append(make('p', {}, ...(op.security?.length === 0 ? ['Open to everybody.'] :
-		scopes.length ? ['Needs a token with the scope ', code(scopes.join(' ')), '.'] : ['Needs a token.'])));
+	inside.append(...prose(op.description ?? op.summary));
 	if (op.parameters?.length)
 		inside.append(make('h3', { textContent: 'Parameters' }), table(['Name', 'Type', ''], op.parameters.map(p =>
 			row(p.name, p.required && p.in !== 'path', p.schema, `${p.in === 'path' ? 'In the path: ' : p.in === 'header' ? 'A header: ' : ''}${p.description ?? p.name}`))));
@@ -88,6 +108,7 @@ function operation(path, method, op, components) {
 		inside.append(make('h3', { textContent: 'Body' }), ...body(op.requestBody.content, components.schemas));
 	if (op.responses[success]?.content)
 		inside.append(make('h3', { textContent: 'Answer' }), ...body(op.responses[success].content));
+	inside.append(...headers(op.responses[success], components));
 	inside.append(make('ul', { className: 'statuses', ariaLabel: 'Statuses' }, ...Object.entries(op.responses).filter(([s]) => s !== 'default')
 		.map(([s, response]) => make('li', { textContent: [s, ...codesOf(response, components)].join(' ') }))));
 	return entry;
@@ -156,7 +177,7 @@ function show(api) {
 		by('contents').append(make('a', { href: `#${tag}`, textContent: tag }));
 	}
 	by('objects-title').hidden = false;
-	by('objects').append(...Object.entries(api.components.schemas).sort().map(object));
+	by('objects').append(...Object.entries(api.components.schemas).filter(([name]) => !/.Failure$/.test(name)).sort().map(object));
 	by('contents').append(make('a', { href: '#objects-title', textContent: 'Objects' }));
 	by('find').oninput = find;
 	addEventListener('hashchange', go);
