@@ -147,13 +147,19 @@ fails_with(const struct route *route, enum error error)
 	return word_in(route->fails, status, strlen(status));
 }
 
+static bool
+has_code(const struct route *route, enum error error)
+{
+	return word_in(route->codes, error_info(error)->code, strlen(error_info(error)->code));
+}
+
 bool
 operation_codes_fit(const struct route *route)
 {
 	int e;
 
 	for (e = ERR_NONE + 1; e < ERR_COUNT; e++)
-		if (listed(route->codes, error_info((enum error)e)->code) && !fails_with(route, (enum error)e))
+		if (has_code(route, (enum error)e) && !fails_with(route, (enum error)e))
 			return false;
 	return true;
 }
@@ -197,6 +203,6 @@ operation_refuses(const struct route *route, enum error error)
 	case ERR_TOO_BUSY:
 		return route->scope != SCOPE_PUBLIC;
 	default:
-		return word_in(route->codes, error_info(error)->code, strlen(error_info(error)->code));
+		return has_code(route, error);
 	}
 }
