@@ -814,6 +814,8 @@ refusals_name_the_cause(void **state)
 		{ "POST", "/v2/media/%s", NULL, 405, "method_not_allowed", "This path takes GET, HEAD, PATCH, DELETE." },
 		{ "GET", "/v2/media", "{\"a\":1}", 400, "unexpected_body", "This operation takes no body." },
 		{ "PUT", "/v2/media/%s/recover", "x", 400, "unexpected_body", "This operation takes no body." },
+		{ "DELETE", "/v2/media/%s", "{\"permanent\":true}", 400, "unexpected_body",
+		    "This operation takes no body; for good: send ?permanent=true." },
 		{ "PUT", "/v2/media/%s/recover", "{}", 404, "not_found", "There is no asset with this id." },
 		{ "POST", "/v2/uploads", "{\"fileName\":}", 400, "bad_json", "The body is not well-formed JSON: line 1, column 13: a value "
 		    "is wanted: an object, an array, a text in double quotes, a number, true, false or null." },
