@@ -60,6 +60,8 @@ static const struct field media_fields[] = {
 	    "g.tenant_id = t.tenant_id AND g.name_key = LOWER(?) AND mt.media_id = t.id)",
 	    .doc = "Labels, made where they are new"),
 	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
+	FIELD(struct media, recorded_at,   .on = SERVER | OMIT_NULL,
+	    .doc = "When it was recorded, as its file says; a time without a zone is taken for UTC"),
 	FIELD(struct media, deleted_at,    .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),
 	FIELD(struct media, created_at,    .on = SERVER | FILTER | SORT, .key = "by_created_at", .required = true, .doc = "When it was made"),
 	FIELD(struct media, updated_at,    .on = SERVER | SORT, .key = "by_updated_at", .required = true, .doc = "Last change by a client"),

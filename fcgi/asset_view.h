@@ -20,7 +20,7 @@ struct media {
 	struct list channels;				/* those that the caller sees */
 	struct json tags;
 	struct nested created_by;
-	struct moment deleted_at, created_at, updated_at;
+	struct moment recorded_at, deleted_at, created_at, updated_at;
 	int64_t version;
 	struct uuid channel_id;				/* filter only */
 

@@ -35,28 +35,29 @@ static int
 media_patch(struct req *r)
 {
 	const struct media *m = r->object;
-	struct media *in = r->in;
-	const struct ids given = in->channel_ids;
+	struct media *would = patched(r);
+	const struct ids given = would->channel_ids;
 	uint64_t changed, tags = record_bit(&media_record, "tags"), channels = record_bit(&media_record, "channel_ids");
 
-	if (in->language_code != NULL && !language_valid(in->language_code))
+	if (r->given & record_bit(&media_record, "language_code") && would->language_code != NULL &&
+	    !language_valid(would->language_code))
 		fault(r, "/languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
 	if (r->given & channels && !media_may_move(r, &m->channel_ids, &given))
 		return r->status;
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (r->given & channels)
-		in->channel_ids = media_channels_meant(r, &m->channel_ids, &given);
-	changed = record_differs(r->mem, &media_record, m, in, r->given);
-	if (changed & tags && media_same_tags(r, m->tags.text, in->tags.text))
+		would->channel_ids = media_channels_meant(r, &m->channel_ids, &given);
+	changed = record_differs(r->mem, &media_record, m, would, r->given);
+	if (changed & tags && media_same_tags(r, m->tags.text, would->tags.text))
 		changed &= ~tags;
 	if (changed == 0)
 		return asset_reply(r, false);
-	db_update(r->db, "media", &media_record, in, changed & ~(tags | channels), m->id);
+	db_update(r->db, "media", &media_record, would, changed & ~(tags | channels), m->id);
 	if (changed & tags)
-		media_set_tags(r, m->id, in->tags.text);
+		media_set_tags(r, m->id, would->tags.text);
 	if (changed & channels)
-		media_set_channels(r, m->id, &in->channel_ids);
+		media_set_channels(r, m->id, &would->channel_ids);
 	if (changed & channels)		/* clients read them as channels */
 		changed = (changed & ~channels) | record_bit(&media_record, "channels");
 	event_modified(r, m->id, &media_record, changed);

@@ -179,6 +179,12 @@ object_again(struct req *r)
 	return r->object;
 }
 
+void *
+patched(struct req *r)
+{
+	return record_overlay(r->mem, wanted(r->kind, r->route), r->object, r->in, r->given);
+}
+
 /* A locking query may have waited: asked after it, the number is at least as new as the row. */
 static int64_t
 version_now(struct req *r)

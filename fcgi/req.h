@@ -139,6 +139,9 @@ struct req {
 /* The object of the path once more, as the handler's own statements have left it; r->object is that then. */
 void *object_again(struct req *);
 
+/* The object of the path as it would be with what a PATCH has given; route->in is the record of the object. */
+void *patched(struct req *);
+
 /* 200 or 201 with one record.  `version` fields give the ETag: rows with int64_t members version (and revision). */
 int reply(struct req *, int status, const struct record *, const void *row);
 /* 201 with what was made, and its address: that of the collection, a slash, the id. */

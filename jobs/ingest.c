@@ -107,6 +107,22 @@ or_null(int64_t n)
 	return n > 0 ? INT(n) : STR(NULL);
 }
 
+/* When it was recorded, or 0.  "2026:11:20 10:26:53" of a camera has no time zone: it is taken for UTC. */
+static int64_t
+recorded(struct job *j, const struct finding *f)
+{
+	struct moment at;
+	char *text;
+
+	if (f->av != NULL)
+		return f->av->recorded_ms;
+	if (f->image == NULL || f->image->taken_at == NULL || strlen(f->image->taken_at) != 19)
+		return 0;
+	text = arena_printf(j->mem, "%sZ", f->image->taken_at);
+	text[4] = text[7] = '-';
+	return moment_parse(text, &at) && at.ms <= moment_now().ms + INT64_C(86400000) ? at.ms : 0;
+}
+
 static void
 write_finding(struct job *j, const struct finding *f, const struct asset *a)
 {
@@ -117,9 +133,10 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	double rate = v != NULL && v->rate.num > 0 && v->rate.den > 0 ? (double)v->rate.num / (double)v->rate.den : 0;
 
 	db_run(j->db, "UPDATE media SET type = ?, mime_type = ?, duration = ?, width = ?, height = ?, frame_rate = ?, "
-	    "page_count = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 WHERE id = ?",
-	    ARGS(STR(f->type), STR(f->mime_type), or_null(f->av != NULL ? f->av->duration_ms : 0), or_null(width),
-	    or_null(height), rate > 0 ? REAL(rate) : STR(NULL), or_null(f->pages), STR(language), ID(a->id)));
+	    "page_count = ?, recorded_at = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 "
+	    "WHERE id = ?", ARGS(STR(f->type), STR(f->mime_type), or_null(f->av != NULL ? f->av->duration_ms : 0),
+	    or_null(width), or_null(height), rate > 0 ? REAL(rate) : STR(NULL), or_null(f->pages), INT(recorded(j, f)),
+	    STR(language), ID(a->id)));
 	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
 }
 

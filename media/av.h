@@ -49,6 +49,7 @@ struct av_file {
 	const char *path;
 	const char *container;				/* demuxer: "mov", "matroska", … */
 	int64_t duration_ms, start_ms, bit_rate, size;
+	int64_t recorded_ms;				/* since 1970 UTC, as its maker wrote into it; 0: not said */
 	bool duration_exact;				/* from an index or header, not guessed from the bit rate */
 	const struct av_video *video;			/* NULL: none.  Cover art never is video */
 	const struct av_audio *audio;			/* the chosen track, NULL: none */

@@ -78,12 +78,19 @@ static const struct field stream_fields[] = {
 };
 static const struct record stream_record = RECORD("Stream", struct stream, stream_fields);
 
-struct format { const char *format_name, *duration, *start_time, *bit_rate; };
+struct format_tags { const char *creation_time; };
+static const struct field format_tags_fields[] = {
+	FIELD(struct format_tags, creation_time, .json = "creation_time", .doc = "RFC 3339"),
+};
+static const struct record format_tags_record = RECORD("FormatTags", struct format_tags, format_tags_fields);
+
+struct format { const char *format_name, *duration, *start_time, *bit_rate; struct nested tags; };
 static const struct field format_fields[] = {
 	FIELD(struct format, format_name, .json = "format_name", .doc = "Demuxer, its other names behind commas"),
 	FIELD(struct format, duration, .doc = "Seconds"),
 	FIELD(struct format, start_time, .json = "start_time", .doc = "Seconds"),
 	FIELD(struct format, bit_rate, .json = "bit_rate", .doc = "bit/s"),
+	FIELD(struct format, tags, .of = &format_tags_record, .doc = "What its maker wrote into it"),
 };
 static const struct record format_record = RECORD("Format", struct format, format_fields);
 
@@ -95,10 +102,10 @@ static const struct field probe_fields[] = {
 static const struct record probe_record = RECORD("Probe", struct probe, probe_fields);
 
 static const char entries[] =
-    "format=format_name,duration,start_time,bit_rate:stream=index,width,height,channels,codec_name,codec_type,"
-    "codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,color_space,color_range,"
-    "r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,nb_frames:stream_tags=language,title,"
-    "DURATION:stream_disposition=default,attached_pic,timed_thumbnails,comment,"
+    "format=format_name,duration,start_time,bit_rate:format_tags=creation_time:stream=index,width,height,channels,"
+    "codec_name,codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,"
+    "color_space,color_range,r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,"
+    "nb_frames:stream_tags=language,title,DURATION:stream_disposition=default,attached_pic,timed_thumbnails,comment,"
     "visual_impaired:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
 
 /* ISO 639-2 to the shorter codes of BCP 47, which prefers them. */
@@ -410,6 +417,17 @@ tells_length(const char *container, const struct av_file *f)
 	return is_one_of(container, "mov matroska avi wav w64 flac aiff caf mxf asf ogg flv") && f->duration_ms > 0;
 }
 
+/* Clocks that were never set say 1904 or 1970. */
+static int64_t
+recorded(const struct format *f)
+{
+	const struct format_tags *tags = f->tags.row;
+	struct moment at;
+
+	return tags != NULL && tags->creation_time != NULL && moment_parse(tags->creation_time, &at) &&
+	    at.ms >= INT64_C(86400000) * 366 && at.ms <= moment_now().ms + INT64_C(86400000) ? at.ms : 0;
+}
+
 static struct av_file *
 file_of(struct arena *mem, const char *path, const struct probe *p)
 {
@@ -425,6 +443,7 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 		f->container = arena_copy_n(mem, name, strcspn(name, ","));
 		f->duration_ms = ms_of(format->duration);
 		f->start_ms = ms_of(format->start_time);
+		f->recorded_ms = recorded(format);
 		f->bit_rate = format->bit_rate != NULL ? strtoll(format->bit_rate, NULL, 10) : 0;
 	}
 	f->size = stat(path, &st) == 0 ? st.st_size : 0;

@@ -151,6 +151,28 @@ a_picture_becomes_ready_upright_and_in_smaller_forms(void **state)
 	assert_non_null(strstr(metadata(w, id, "file"), "\"mimeType\":\"image/tiff\""));
 }
 
+/* Of a film in its container; of a picture in EXIF, here with DateTimeOriginal alone. */
+static void
+the_time_of_the_recording_is_taken_from_the_file(void **state)
+{
+	struct world *w = *state;
+	struct uuid film = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
+	    "creation_time=2024-03-02T10:11:12Z -f mp4 \"$f\""));
+	struct uuid unset = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
+	    "creation_time=1970-01-01T00:00:00Z -f mp4 \"$f\""));
+	struct uuid picture = take_in(w, make(w, "/usr/bin/convert -size 64x64 xc:red \"jpeg:$f.x\" && { printf "
+	    "'\\377\\330\\377\\341\\000\\110Exif\\000\\000II*\\000\\010\\000\\000\\000\\001\\000\\151\\207\\004\\000\\001\\000"
+	    "\\000\\000\\032\\000\\000\\000\\000\\000\\000\\000\\001\\000\\003\\220\\002\\000\\024\\000\\000\\000\\054\\000\\000"
+	    "\\000\\000\\000\\000\\0002026:05:01 10:20:30\\000'; tail -c +3 \"$f.x\"; } >\"$f\""));
+
+	drain(w, w->conf);
+	assert_string_equal(text(w, call(w, "GET", path_of(w, film), NULL), "data.recordedAt"),
+	    "2024-03-02T10:11:12.000Z");
+	assert_null(text(w, call(w, "GET", path_of(w, unset), NULL), "data.recordedAt"));
+	assert_string_equal(text(w, call(w, "GET", path_of(w, picture), NULL), "data.recordedAt"),
+	    "2026-05-01T10:20:30.000Z");
+}
+
 static void
 a_document_gives_pages_text_and_a_pdf(void **state)
 {
@@ -342,6 +364,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_picture_becomes_ready_upright_and_in_smaller_forms),
+		WORLD_TEST(the_time_of_the_recording_is_taken_from_the_file),
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
