@@ -396,11 +396,11 @@ utf8_blank(const char *text)
 		size_t n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4, i;
 		uint32_t c = n == 1 ? *s : *s & (0x7fu >> n);
 
-		for (i = 1; i < n; i++)
+		for (i = 1; i < n && (s[i] & 0xc0) == 0x80; i++)
 			c = c << 6 | (s[i] & 0x3fu);
 		if (!unseen(c))
 			return false;
-		s += n;
+		s += i;
 	}
 	return true;
 }
