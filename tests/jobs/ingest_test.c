@@ -156,9 +156,9 @@ static void
 the_time_of_the_recording_is_taken_from_the_file(void **state)
 {
 	struct world *w = *state;
-	struct uuid film = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
+	struct uuid film = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
 	    "creation_time=2024-03-02T10:11:12Z -f mp4 \"$f\""));
-	struct uuid unset = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
+	struct uuid unset = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=64x64:d=1 -metadata "
 	    "creation_time=1970-01-01T00:00:00Z -f mp4 \"$f\""));
 	struct uuid picture = take_in(w, make(w, "/usr/bin/convert -size 64x64 xc:red \"jpeg:$f.x\" && { printf "
 	    "'\\377\\330\\377\\341\\000\\110Exif\\000\\000II*\\000\\010\\000\\000\\000\\001\\000\\151\\207\\004\\000\\001\\000"
@@ -204,9 +204,9 @@ static void
 a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 {
 	struct world *w = *state;
-	struct uuid video = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:r=25:d=3 -f lavfi -i "
-	    "sine=d=3 -c:v libx264 -preset ultrafast -metadata:s:a:0 language=ger -f mp4 \"$f\""));
-	struct uuid audio = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=3 -f mp4 \"$f\""));
+	struct uuid video = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=3 "
+	    "-f lavfi -i sine=d=3 -c:v libx264 -preset ultrafast -metadata:s:a:0 language=ger -f mp4 \"$f\""));
+	struct uuid audio = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i sine=d=3 -f mp4 \"$f\""));
 	struct req *r;
 
 	db_run(w->db, "UPDATE media SET transcript_language_codes = '[]' WHERE id = ?", ARGS(ID(audio)));
@@ -238,7 +238,7 @@ static void
 all_languages_that_were_asked_for_are_transcribed_also_without_the_upload(void **state)
 {
 	struct world *w = *state;
-	struct uuid id = take_in(w, make(w, "ffmpeg -v error -y -f lavfi -i sine=d=1 -f mp4 \"$f\""));
+	struct uuid id = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i sine=d=1 -f mp4 \"$f\""));
 
 	db_run(w->db, "UPDATE media SET transcript_language_codes = "
 	    "'[\"de\",\"en\",\"fr\",\"es\",\"it\",\"pt\",\"nl\",\"pl\",\"cs\",\"da\"]' WHERE id = ?", ARGS(ID(id)));
@@ -261,8 +261,8 @@ what_cannot_be_used_fails_with_its_reason(void **state)
 		    "too_many_pixels" },
 		{ "/usr/bin/convert -size 900x900 plasma: jpeg:- 2>/dev/null | head -c 30000 >\"$f\"", "truncated" },
 		{ "printf '%%PDF-1.4\\n1 0 obj' >\"$f\"", "truncated" },
-		{ "ffmpeg -v error -y -f lavfi -i testsrc2=s=320x180:d=2 -f mp4 \"$f\" && truncate -s 20000 \"$f\"", "truncated" },
-		{ "ffmpeg -v error -y -f lavfi -i anullsrc=r=1000:cl=mono -t 1 -c:a pcm_u8 -f wav -rf64 always \"$f\" && "
+		{ "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:d=2 -f mp4 \"$f\" && truncate -s 20000 \"$f\"", "truncated" },
+		{ "ffmpeg -v error -nostdin -y -f lavfi -i anullsrc=r=1000:cl=mono -t 1 -c:a pcm_u8 -f wav -rf64 always \"$f\" && "
 		    "truncate -s 47M \"$f\" && printf '\\0\\0\\360\\2\\0\\0\\0\\0\\0\\0\\357\\2' | "
 		    "dd of=\"$f\" bs=1 seek=20 conv=notrunc 2>/dev/null", "too_long" },
 	};

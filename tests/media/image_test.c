@@ -270,7 +270,7 @@ of_many_frames_the_first_is_taken_and_the_others_are_not_read(void **state)
 	assert_true(probe("many.gif", "GIF")->is_animated);
 	assert_int_equal(variants("many.gif", "GIF"), REASON_NONE);
 	assert_string_equal(quarters("out/400.jpg"), "rgbw");
-	make("ffmpeg -v error -y -f lavfi -i testsrc2=s=160x120:d=8 -vf negate -loop 0 many.webp");
+	make("ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=160x120:d=8 -vf negate -loop 0 many.webp");
 	assert_true(probe("many.webp", "WEBP")->is_animated);
 	assert_int_equal(variants("many.webp", "WEBP"), REASON_NONE);
 	assert_int_equal(files.at[0].width, 160);

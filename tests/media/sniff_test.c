@@ -347,13 +347,13 @@ real_files_are_known_whatever_they_are_called(void **state)
 	struct sniff s;
 	size_t i;
 
-	make("ffmpeg -v error -y -f lavfi -i testsrc2=s=96x64:r=10:d=1 -f lavfi -i sine=d=1:r=48000 "
+	make("ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=96x64:r=10:d=1 -f lavfi -i sine=d=1:r=48000 "
 	    "1.mp4 2.mov 3.mkv -c:v libvpx -c:a libopus 4.webm 5.ts -r 25 -f vob 6.mpg 7.avi -c:a aac 8.flv 9.asf -c:v "
 	    "libtheora -c:a libvorbis 11.ogv -f mpegts -mpegts_m2ts_mode 1 12.m2ts -f mp4 -movflags "
 	    "frag_keyframe+empty_moov 22.frag");
-	make("ffmpeg -v error -y -f lavfi -i testsrc2=s=96x64:r=25:d=1 -c:v mpeg2video 10.mxf");
-	make("ffmpeg -v error -y -f lavfi -i sine=d=1:r=48000 13.mp3 14.wav 15.flac 16.ogg 17.aac 18.m4a 19.aiff "
-	    "20.mp2 21.wma -f mp3 -id3v2_version 0 -write_xing 0 23.bare");
+	make("ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=96x64:r=25:d=1 -c:v mpeg2video 10.mxf");
+	make("ffmpeg -v error -nostdin -y -f lavfi -i sine=d=1:r=48000 13.mp3 14.wav 15.flac 16.ogg 17.aac 18.m4a "
+	    "19.aiff 20.mp2 21.wma -f mp3 -id3v2_version 0 -write_xing 0 23.bare");
 	make("/usr/bin/convert rose: -write 30.jpg -write 31.png -write 32.gif -write 33.webp -write 34.tiff 35.bmp");
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		snprintf(path, sizeof(path), "%s/%s", home, files[i].name);
