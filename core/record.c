@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Field tables: their check at start, names, JSON out, schemas.  Decoding is in decode.c, SQL in db.c. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,19 +186,36 @@ record_check(const struct record *r)
 	check_holes(r);
 }
 
-/* Shortest of the forms that read back as the same number.  The last one is kept: one row after the other has the same
- * frame rate, and to find its form takes as long as the rest of the row. */
+/* Whole thousandths, as most numbers are that people set.  False: it is none of them. */
+static bool
+put_thousandths(struct buf *b, double x)
+{
+	int64_t n = fabs(x) < 1e12 ? llround(x * 1000) : 0, part = llabs(n % 1000);
+	char digits[] = { '.', (char)('0' + part / 100), (char)('0' + part / 10 % 10), (char)('0' + part % 10) };
+
+	if (n == 0 || (double)n / 1000 != x)
+		return false;
+	if (n < 0)
+		buf_char(b, '-');
+	buf_int(b, llabs(n) / 1000);
+	if (part > 0)
+		buf_add(b, digits, part % 100 == 0 ? 2 : part % 10 == 0 ? 3 : 4);
+	return true;
+}
+
+/* Shortest of the forms that read back as the same number. */
 static void
 put_real(struct buf *b, double x)
 {
-	static char text[40] = "0";
-	static double known = 0;
+	char text[40];
 	int precision;
 
-	for (precision = 6; x != known && precision <= 17; precision += precision < 15 ? 9 : 2) {
+	if (put_thousandths(b, x))
+		return;
+	for (precision = 6; precision <= 17; precision += precision < 15 ? 9 : 2) {
 		snprintf(text, sizeof(text), "%.*g", precision, x);
 		if (precision == 17 || strtod(text, NULL) == x)
-			known = x;
+			break;
 	}
 	buf_text(b, text);
 }

@@ -18,7 +18,8 @@ INSERT INTO media (id, tenant_id, type, name, description, status, language_code
   waveform_file, ingest_status, ingest, ingest_steps, renditions, channel_ids, tags, created_at, updated_at)
 SELECT UNHEX(CONCAT(LPAD(HEX(@now + n * 100), 12, '0'), '7', LPAD(HEX(n MOD 4096), 3, '0'), '8', SUBSTR(MD5(CONCAT('$1', n)), 1, 15))),
   @tenant, 'video', CONCAT('Recording ', n), CONCAT('What was said on day ', n, ', and what was shown.'), 'ready', 'en',
-  CONCAT('recording-', n, '.mp4'), 'video/mp4', 1000000 + n, UNHEX(SHA2(n, 256)), 60000 + n, 1920, 1080, 25,
+  CONCAT('recording-', n, '.mp4'), 'video/mp4', 1000000 + n, UNHEX(SHA2(n, 256)), 60000 + n, 1920, 1080,
+  CASE n MOD 4 WHEN 0 THEN 25 WHEN 1 THEN 30000e0 / 1001 WHEN 2 THEN 24000e0 / 1001 ELSE 50 END,
   '018cc251-f400-7000-8000-000000000000', '018cc251-f400-7000-8000-000000000000/master.m3u8',
   '{"url":"{play}018cc251-f400-7000-8000-000000000000/poster.jpg","width":1280,"height":720,"mimeType":"image/jpeg"}',
   '{"imageUrl":"{play}018cc251-f400-7000-8000-000000000000/storyboard.jpg","vttUrl":"{play}018cc251-f400-7000-8000-000000000000/storyboard.vtt"}',
