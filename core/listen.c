@@ -44,6 +44,7 @@ struct master {
 };
 
 static volatile sig_atomic_t stopping;
+static bool alone;
 static int nothing = -1;	/* /dev/null */
 static int bell = -1;		/* an eventfd, for who asked for one */
 
@@ -201,9 +202,8 @@ listen_notify(const char *state)
 
 /*
  * Takes the listening socket out of this process's hands.  A waiting accept() is begun again by the kernel, on what is
- * fd
- * 0 now, and fails; one that is about to wait fails as well, so that there is no window; reads and writes of a request
- * just go on.
+ * fd 0 now, and fails; one that is about to wait fails as well, so that there is no window; reads and writes of a
+ * request just go on.
  */
 static void
 on_stop(int sig)
@@ -281,6 +281,12 @@ bool
 listen_stopping(void)
 {
 	return stopping;
+}
+
+bool
+listen_is_alone(void)
+{
+	return alone;
 }
 
 int
@@ -484,6 +490,7 @@ listen_start(const struct listen *l, char **argv)
 		if (!is_listening(0))
 			stop_program(64, "no socket to serve: give --socket PATH, or a listening unix socket on fd 0");
 		if (!l->workers) {
+			alone = true;
 			worker_signals();
 			return;
 		}

@@ -58,6 +58,9 @@ int listen_door(void);
 int listen_stop(void);
 bool listen_stopping(void);
 
+/* The web server has started this process itself, and gives it one connection at a time (mod_fcgid). */
+bool listen_is_alone(void);
+
 /* Tells systemd, if it asked to be told: "READY=1", "STOPPING=1", "STATUS=…". */
 void listen_notify(const char *state);
 

@@ -18,11 +18,14 @@
 enum {
 	SLOTS = 512,
 	DEBTS = 256,
-	SHARE = 4,		/* one of so many workers for the slow requests of a tenant */
-	SLOW = 250,		/* ms */
+	MOST = 4,		/* all but one of so many workers for a tenant, */
+	SHARE = 8,		/* one of so many for one in debt */
+	QUICK = 20,		/* ms */
 	LONGEST = 120000,	/* ms; what seems to run for longer belongs to a process that was killed */
-	DEBT_FREE = 2000,	/* ms that a tenant's slow requests may have used beyond its share */
-	DEBT_MAX = 10000,
+	WAIT_LONGEST = 10000,	/* and so does what seems to wait for longer */
+	DEBT_FREE = 250,	/* ms beyond QUICK that do not count yet */
+	DEBT_MAX = 1000,
+	PAY = 4,		/* goes down by one of so many ms */
 	RECENT = 60000,		/* ms for which a tenant that has asked is taken for one that may ask again */
 	NOTED = 1000,		/* ms after which that is written down anew */
 };
@@ -31,6 +34,8 @@ struct slot {
 	alignas(64) _Atomic int32_t pid;	/* 0: free */
 	_Atomic int64_t since;			/* ms; 0: idle */
 	_Atomic uint64_t tenant;
+	_Atomic int64_t waits_since;		/* when what has waited longest here came, ms; 0: nothing waits */
+	_Atomic uint64_t waits_tenant;
 };
 
 /* Of one tenant, or of two that share a place: then both may be held to their share for a while. */
@@ -117,7 +122,7 @@ take_slot(int i)
 	int32_t n = load->used;
 
 	own = &load->slots[i];
-	own->since = 0;
+	own->since = own->waits_since = 0;
 	while (n <= i && !atomic_compare_exchange_weak(&load->used, &n, i + 1))
 		continue;
 }
@@ -153,11 +158,10 @@ load_close(void)
 	load = NULL;
 }
 
-/* It goes down by as much as the tenant's share could have used meanwhile. */
 static int64_t
 debt_now(const struct debt *d, int64_t now, int share)
 {
-	int64_t paid = (now - d->at) * share;
+	int64_t paid = (now - d->at) * share / PAY;
 
 	return now < d->at || paid > d->ms ? 0 : d->ms - paid;
 }
@@ -173,20 +177,11 @@ add_debt(uint64_t tenant, int64_t now, int64_t ms, int share)
 	d->at = now;
 }
 
+/* One of so many, and at least one. */
 static int
-share_of(int workers)
+part_of(int workers, int many)
 {
-	return workers / SHARE > 1 ? workers / SHARE : 1;
-}
-
-static int
-count_workers(void)
-{
-	int i, n = 0, used = load->used < SLOTS ? load->used : SLOTS;
-
-	for (i = 0; i < used; i++)
-		n += load->slots[i].pid != 0;
-	return n;
+	return workers / many > 1 ? workers / many : 1;
 }
 
 /* True when another tenant has asked lately.  Of two places that hold the last two tenants one is always another's. */
@@ -204,42 +199,61 @@ has_neighbours(uint64_t tenant, int64_t now)
 	return other->at > 0 && other->tenant != tenant && now - other->at < RECENT;
 }
 
-/* This worker is neither free nor slow. */
-static bool
-has_its_share(uint64_t tenant, int64_t now)
+/* What the processes do: of all, or of one tenant. */
+struct count { int workers, free, runs; bool waits; };
+
+/* Who answers a request cannot begin what waits there, and keeps nobody from being served elsewhere. */
+static struct count
+count(uint64_t tenant, int64_t now, int64_t came)
 {
-	const struct debt *d = &load->debts[tenant % DEBTS];
-	int i, used = load->used < SLOTS ? load->used : SLOTS, workers = 0, free = 0, slow = 0, share;
+	int i, used = load->used < SLOTS ? load->used : SLOTS;
+	struct count c = { 0 };
 
 	for (i = 0; i < used; i++) {
 		const struct slot *s = &load->slots[i];
-		int64_t since = s->since;
+		int64_t since = s->since, waits_since = s->waits_since;
+		bool runs = since != 0 && now - since < LONGEST, waits = waits_since != 0 && now - waits_since < WAIT_LONGEST;
 
 		if (s->pid == 0)
 			continue;
-		workers++;
-		if (since == 0 || now - since > LONGEST)
-			free += s != own;
-		else
-			slow += s->tenant == tenant && now - since > SLOW;
+		c.workers++;
+		c.free += !runs && !waits;
+		c.runs += runs && s->tenant == tenant;
+		c.waits |= !runs && waits && waits_since < came && s->waits_tenant == tenant;
 	}
-	share = share_of(workers);
-	return slow >= share && (free * 2 < workers ||
-	    (d->tenant == tenant && debt_now(d, now, share) > DEBT_FREE));
+	return c;
+}
+
+static bool
+is_turn(uint64_t tenant, int64_t now, int64_t came)
+{
+	const struct debt *d = &load->debts[tenant % DEBTS];
+	struct count c = count(tenant, now, came);
+	int share = part_of(c.workers, SHARE), most = c.workers - part_of(c.workers, MOST);
+
+	if (d->tenant == tenant && debt_now(d, now, share) > DEBT_FREE)
+		most = share;
+	return c.runs < (most > 1 ? most : 1) && !c.waits;
 }
 
 bool
-load_enter(struct uuid tenant_id)
+load_is_turn(struct uuid tenant_id, int64_t came)
 {
 	uint64_t tenant = key(&tenant_id);
 	int64_t now = clock_ms();
 
-	if (own == NULL)
-		return true;
-	if (has_neighbours(tenant, now) && has_its_share(tenant, now))
+	return own == NULL || !has_neighbours(tenant, now) || is_turn(tenant, now, came);
+}
+
+bool
+load_enter(struct uuid tenant_id, int64_t came)
+{
+	if (!load_is_turn(tenant_id, came))
 		return false;
-	own->tenant = tenant;
-	own->since = now;
+	if (own != NULL) {
+		own->tenant = key(&tenant_id);
+		own->since = clock_ms();
+	}
 	return true;
 }
 
@@ -252,6 +266,24 @@ load_leave(void)
 		return;
 	own->since = 0;
 	now = clock_ms();
-	if (now - since > SLOW)
-		add_debt(own->tenant, now, now - since - SLOW, share_of(count_workers()));
+	if (now - since > QUICK)
+		add_debt(own->tenant, now, now - since - QUICK, part_of(count(0, now, 0).workers, SHARE));
+}
+
+void
+load_wait(struct uuid tenant_id, int64_t came)
+{
+	if (own == NULL)
+		return;
+	own->waits_since = 0;
+	own->waits_tenant = key(&tenant_id);
+	own->waits_since = came;
+}
+
+bool
+load_is_crowded(void)
+{
+	struct count c = own == NULL ? (struct count){ 0 } : count(0, clock_ms(), 0);
+
+	return c.free * 2 < c.workers;
 }

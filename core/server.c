@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/listen.h"
+#include "core/load.h"
 #include "core/log.h"
 #include "core/server.h"
 #include "core/text.h"
@@ -23,6 +24,7 @@ enum {
 	CROWD = 8,		/* put aside, and nobody gets that moment */
 	VECTORS = 512,		/* in one sendmsg() */
 	STOP_DRAIN = 2000,	/* ms to drain when asked to end */
+	TURN_MS = 3,		/* between two looks whose turn it is */
 };
 
 static void *
@@ -96,7 +98,9 @@ visit_end(struct server *s, struct visit *v)
 static int
 rank(const struct visit *v)
 {
-	return v->stage == VISIT_DRAINS ? 0 : v->stage == VISIT_READS && !v->known ? 1 : 2;
+	static const int ranks[] = { [VISIT_DRAINS] = 0, [VISIT_WAITS] = 2, [VISIT_READS] = 3, [VISIT_WRITES] = 3 };
+
+	return v->stage == VISIT_READS && !v->known ? 1 : ranks[v->stage];
 }
 
 static bool
@@ -120,8 +124,8 @@ longest_waiting(const struct server *s)
 static void
 turn_out(struct server *s, struct visit *v)
 {
-	if (v->stage == VISIT_READS && v->judged) {
-		v->fault = VISIT_CROWDED;
+	if (v->stage == VISIT_WAITS || (v->stage == VISIT_READS && v->judged)) {
+		v->fault = v->stage == VISIT_WAITS ? VISIT_NO_TURN : VISIT_CROWDED;
 		s->answer(v, s->user);
 	}
 	visit_end(s, v);
@@ -141,7 +145,9 @@ too_much(const struct server *s)
 static void
 put_aside(struct server *s, struct visit *v)
 {
-	struct epoll_event e = { .events = v->stage == VISIT_WRITES ? EPOLLOUT : EPOLLIN, .data.ptr = v };
+	static const uint32_t events[] = { [VISIT_READS] = EPOLLIN, [VISIT_WAITS] = EPOLLRDHUP,
+		[VISIT_WRITES] = EPOLLOUT, [VISIT_DRAINS] = EPOLLIN };
+	struct epoll_event e = { .events = events[v->stage], .data.ptr = v };
 	bool there = v->place >= 0;
 
 	while (!there && s->n >= s->waiting_max)
@@ -225,8 +231,47 @@ static void
 answer(struct server *s, struct visit *v, enum visit_fault fault)
 {
 	v->fault = fault;
-	s->answer(v, s->user);
-	answered(s, v);
+	if (s->answer(v, s->user)) {
+		answered(s, v);
+		return;
+	}
+	if (v->stage != VISIT_WAITS)
+		v->deadline = clock_ms() + s->turn_ms;
+	v->stage = VISIT_WAITS;
+	put_aside(s, v);
+}
+
+/* Of those that wait for their turn who has come first, and has it when that is asked for. */
+static struct visit *
+first_waiting(const struct server *s, bool has_turn)
+{
+	struct visit *first = NULL;
+	int i;
+
+	for (i = 0; i < s->n; i++) {
+		struct visit *v = s->waiting[i];
+
+		if (v->stage == VISIT_WAITS && (first == NULL || v->began < first->began) &&
+		    (!has_turn || load_is_turn(v->tenant, v->began)))
+			first = v;
+	}
+	return first;
+}
+
+/* At most one, since others may have come to the door meanwhile. */
+static void
+take_turn(struct server *s)
+{
+	struct visit *v = first_waiting(s, true), *left;
+
+	if (v != NULL)
+		answer(s, v, VISIT_FINE);
+	left = first_waiting(s, false);
+	if (left != NULL)
+		load_wait(left->tenant, left->began);
+	else if (s->look_ms >= 0)
+		load_wait((struct uuid){ 0 }, 0);
+	s->look_ms = left == NULL ? -1 : v != NULL ? 0 : TURN_MS;
 }
 
 /* Looks at what has been read. */
@@ -344,7 +389,9 @@ write_rest(struct server *s, struct visit *v)
 static void
 go_on(struct server *s, struct visit *v)
 {
-	if (v->stage == VISIT_WRITES)
+	if (v->stage == VISIT_WAITS)
+		visit_end(s, v);		/* nobody waits for the answer any more */
+	else if (v->stage == VISIT_WRITES)
 		write_rest(s, v);
 	else if (v->stage == VISIT_DRAINS)
 		drain(s, v);
@@ -376,7 +423,9 @@ expire(struct server *s)
 
 		if (v == NULL || (v->deadline > now && s->stop_at > now))
 			continue;
-		if (v->stage == VISIT_READS && v->judged)
+		if (v->stage == VISIT_WAITS)
+			answer(s, v, VISIT_NO_TURN);
+		else if (v->stage == VISIT_READS && v->judged)
 			answer(s, v, VISIT_TOO_SLOW);
 		else
 			visit_end(s, v);
@@ -408,9 +457,11 @@ stop(struct server *s)
 static void
 turn(struct server *s)
 {
-	int i;
+	int ms = expire(s), i;
 
-	s->happened_n = epoll_wait(s->epoll, s->happened, EVENTS, expire(s));
+	if (s->look_ms >= 0 && (ms < 0 || s->look_ms < ms))
+		ms = s->look_ms;
+	s->happened_n = epoll_wait(s->epoll, s->happened, EVENTS, ms);
 	for (i = 0; i < s->happened_n; i++)
 		if (s->happened[i].data.ptr == s)
 			take(s);
@@ -418,6 +469,7 @@ turn(struct server *s)
 		if (s->happened[i].data.ptr != s && s->happened[i].data.ptr != NULL)
 			go_on(s, s->happened[i].data.ptr);
 	s->happened_n = 0;
+	take_turn(s);
 	if (s->door >= 0 && listen_stopping())
 		stop(s);
 }
@@ -429,6 +481,7 @@ server_run(struct server *s)
 	struct epoll_event happened[EVENTS];
 
 	s->stop_at = INT64_MAX;
+	s->look_ms = -1;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_stop(), &stopped);
 	s->door = listen_door();

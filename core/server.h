@@ -3,7 +3,8 @@
  * The connections of one FastCGI worker.  One request is answered at a time, and none is waited for: a worker takes
  * only what is there as a whole.  A request whose body is still on its way, an answer that the web server does not take
  * yet, and the rest of a body that was refused, are connections put aside in a poll set beside the listening socket.
- * So a client that is slow holds some memory for a while, and never a worker.
+ * So a client that is slow holds some memory for a while, and never a worker.  So does a request whose turn it is not
+ * (core/load.h): it waits in the set until it is.
  *
  * The set is bounded in number, bytes and time.  When it is full the connection that has been there longest is answered
  * and dropped: first those that only drain, then those of nobody known, then the others.
@@ -20,23 +21,26 @@
 
 #include "core/arena.h"
 #include "core/fcgi.h"
+#include "core/text.h"
 
-enum visit_fault { VISIT_FINE, VISIT_TOO_LARGE, VISIT_HEAD_TOO_LARGE, VISIT_TOO_SLOW, VISIT_CROWDED };
-enum visit_stage { VISIT_READS, VISIT_WRITES, VISIT_DRAINS };
+enum visit_fault { VISIT_FINE, VISIT_TOO_LARGE, VISIT_HEAD_TOO_LARGE, VISIT_TOO_SLOW, VISIT_CROWDED, VISIT_NO_TURN };
+enum visit_stage { VISIT_READS, VISIT_WAITS, VISIT_WRITES, VISIT_DRAINS };
 
 /* One connection with its one request. */
 struct visit {
 	struct fcgi in;			/* head complete, whole, or too large */
 	int fd;
-	enum visit_fault fault;		/* why it is answered before it is whole */
+	enum visit_fault fault;		/* why it is answered before it is whole, or its turn */
 	bool known;			/* set by admit(), besides in.body_max: the sender has shown who it is */
+	struct uuid tenant;		/* set by answer() when it is not its turn */
+	int64_t began;			/* ms of clock_ms() */
 
 	/* The server's own. */
 	enum visit_stage stage;
 	bool judged;			/* admit() has said yes */
 	int place;			/* in the set, -1: not there */
 	unsigned events;		/* that are waited for */
-	int64_t began, head_there, deadline;	/* ms */
+	int64_t head_there, deadline;	/* ms */
 	unsigned char *rest;		/* of the answer */
 	size_t rest_at, rest_n, drained;
 };
@@ -47,6 +51,7 @@ struct server {
 	int head_ms;			/* for the head, which web servers send at once */
 	int anonymous_ms;		/* for the body of a sender who is not known */
 	int known_ms, rate;		/* of one who is: and a second more for each `rate` bytes */
+	int turn_ms;			/* until its turn comes */
 	int silence_ms;			/* without the web server taking anything of an answer */
 	int drain_ms;
 	size_t drain_bytes;
@@ -54,12 +59,12 @@ struct server {
 
 	/* The head is there, the body is not: true to wait for it.  False: it is answered already. */
 	bool (*admit)(struct visit *, void *user);
-	/* Answers by server_send(). */
-	void (*answer)(struct visit *, void *user);
+	/* Answers by server_send().  False: it is not its turn, which it has not to wait for with a fault. */
+	bool (*answer)(struct visit *, void *user);
 	void *user;
 
 	/* Its own. */
-	int epoll, door, n;
+	int epoll, door, n, look_ms;	/* until somebody may have a turn; -1: nobody waits for one */
 	int64_t stop_at;		/* ms; far away until the worker shall end */
 	struct visit **waiting, *spare;
 	struct epoll_event *happened;

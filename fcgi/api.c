@@ -686,18 +686,21 @@ is_whole(struct req *r)
 	return false;
 }
 
-/* One tenant does not get all workers for slow requests. */
-static void
+/* One tenant does not get all workers.  False: it waits. */
+static bool
 run_in_turn(struct req *r)
 {
-	if (r->who == NULL || load_enter(r->who->tenant_id)) {
+	if (r->who == NULL || load_enter(r->who->tenant_id, r->came)) {
 		run(r);
 		load_leave();
-		return;
+		return true;
 	}
+	if (r->may_wait)
+		return false;
 	r->retry_after = 1;
 	refuse(r, ERR_TOO_BUSY, "Too many slow requests of yours are running. Wait for them, send fewer at a time, or "
 	    "make them cheaper: fewer conditions in a filter, smaller pages.");
+	return true;
 }
 
 /* What can be decided without the body.  False when it is answered by that. */
@@ -745,8 +748,8 @@ api_admit(struct req *r, size_t *max)
 int
 api_run(struct req *r)
 {
-	if (begin(r) && decode(r))
-		run_in_turn(r);
+	if (begin(r) && decode(r) && !run_in_turn(r))
+		return 0;
 	end(r);
 	return r->status;
 }

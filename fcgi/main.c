@@ -51,6 +51,7 @@ read_head(const struct api *a, const struct visit *v)
 	r->db = a->db;
 	r->conf = a->conf;
 	r->client_fd = v->fd;
+	r->came = v->began;
 	r->method_name = fcgi_param(f, mem, "REQUEST_METHOD");
 	r->uri = fcgi_param(f, mem, "REQUEST_URI");
 	r->content_type = fcgi_param(f, mem, "CONTENT_TYPE");
@@ -77,7 +78,7 @@ read_body(struct req *r, struct visit *v)
 {
 	static const enum error errors[] = { [VISIT_TOO_LARGE] = ERR_TOO_LARGE,
 		[VISIT_HEAD_TOO_LARGE] = ERR_HEAD_TOO_LARGE, [VISIT_TOO_SLOW] = ERR_TOO_SLOW,
-		[VISIT_CROWDED] = ERR_TOO_BUSY };
+		[VISIT_CROWDED] = ERR_TOO_BUSY, [VISIT_NO_TURN] = ERR_NONE };
 	int64_t declared = declared_length(&v->in, r->mem);
 
 	r->body = fcgi_body(&v->in);
@@ -206,10 +207,18 @@ admit(struct visit *v, void *user)
 	return yes;
 }
 
-static void
+/* While the process itself is all that the web server can give others it had better not be kept. */
+static bool
+may_wait(const struct visit *v)
+{
+	return v->fault == VISIT_FINE && !(listen_is_alone() && load_is_crowded());
+}
+
+static bool
 answer(struct visit *v, void *user)
 {
 	const struct api *a = user;
+	bool done = true;
 	struct req *r;
 
 	if (v->in.role == FCGI_AUTHORIZER && v->fault == VISIT_FINE) {
@@ -217,10 +226,15 @@ answer(struct visit *v, void *user)
 	} else {
 		r = read_head(a, v);
 		read_body(r, v);
-		api_run(r);
-		write_answer(v, r);
+		r->may_wait = may_wait(v);
+		done = api_run(r) != 0;
+		if (done)
+			write_answer(v, r);
+		else
+			v->tenant = r->who->tenant_id;
 	}
 	arena_reset(a->mem);
+	return done;
 }
 
 static void
@@ -272,7 +286,7 @@ main(int argc, char **argv)
 	struct server s = {
 		.waiting_max = 256, .bytes_max = 32u << 20,
 		.head_ms = 2000, .anonymous_ms = 2000,
-		.known_ms = 10000, .rate = 16384,
+		.known_ms = 10000, .rate = 16384, .turn_ms = 5000,
 		.silence_ms = 10000,
 		/* longer than web servers wait for a byte of a client, and more than any route takes */
 		.drain_ms = 25000, .drain_bytes = 12u << 20,

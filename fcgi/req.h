@@ -99,6 +99,8 @@ struct req {
 	size_t body_size;
 	/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, …; else ERR_NONE */
 	enum error body_error;
+	int64_t came;				/* ms of clock_ms() */
+	bool may_wait;				/* for its turn; then api_run() may have to be called again */
 	/* connection of the request, so that somebody may see that it is gone; -1: none */
 	int client_fd;
 
@@ -178,12 +180,14 @@ void event_modified(struct req *, struct uuid media_id, const struct record *, u
 /*
  * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction
  * ends without effect, `work` is called outside of any, and the handler runs again, with what `work` returned in
- * r->made.  NULL:
- * it has refused.
+ * r->made.  NULL: it has refused.
  */
 int aside(struct req *, void *(*work)(struct req *));
 
-/* Answers one request: everything from route to rendered answer, but FastCGI.  Returns the status. */
+/*
+ * Answers one request: everything from route to rendered answer, but FastCGI.  Returns the status.  0: it is not
+ * its turn (r->may_wait), nothing has happened, and it is to be read and run again.
+ */
 int api_run(struct req *);
 /*
  * Looks at a request whose body is still to come, of r->body_size bytes or 0 when nobody knows: may it?  True: wait for

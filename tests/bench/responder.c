@@ -18,7 +18,7 @@ admit(struct visit *v, void *user)
 	return true;
 }
 
-static void
+static bool
 respond(struct visit *v, void *user)
 {
 	struct responder *me = user;
@@ -34,6 +34,7 @@ respond(struct visit *v, void *user)
 	server_send(v, me->mem, (struct iovec[]){ { head.text, head.len }, { (void *)(uintptr_t)answer.body,
 	    answer.n } }, 2);
 	arena_reset(me->mem);
+	return true;
 }
 
 void

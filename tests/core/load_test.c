@@ -22,11 +22,13 @@ static const struct uuid one = { { 1, [15] = 1 } }, two = { { 1, [15] = 2 } };
 static pid_t workers[16];
 static int n_workers;
 
-enum { SLOW_US = 300000 };	/* longer than what counts as quick */
+enum { SLOW_US = 300000 };	/* more than enough for a debt */
 
-/* A process that holds a slot: idle, or busy for a tenant until it is killed. */
+/* A process that holds a slot until it is killed: idle, or busy for a tenant, or with a request of it that waits. */
+enum state { IDLE, BUSY, WAITS, BUSY_AND_WAITS };
+
 static pid_t
-worker(const struct uuid *tenant)
+worker_that(enum state state, const struct uuid *tenant, int64_t came)
 {
 	int ready[2];
 	char byte;
@@ -37,8 +39,10 @@ worker(const struct uuid *tenant)
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		load_open(dir);
-		if (tenant != NULL)
-			load_enter(*tenant);
+		if (state == BUSY || state == BUSY_AND_WAITS)
+			load_enter(*tenant, 0);
+		if (state == WAITS || state == BUSY_AND_WAITS)
+			load_wait(*tenant, came);
 		if (write(ready[1], "r", 1) == 1)
 			pause();
 		_exit(0);
@@ -48,6 +52,13 @@ worker(const struct uuid *tenant)
 	close(ready[1]);
 	workers[n_workers++] = pid;
 	return pid;
+}
+
+static void
+start(int n, enum state state, const struct uuid *tenant)
+{
+	while (n-- > 0)
+		worker_that(state, tenant, 0);
 }
 
 static void
@@ -78,13 +89,13 @@ teardown(void **state)
 static bool
 let_in(struct uuid tenant)
 {
-	bool in = load_enter(tenant);
+	bool in = load_enter(tenant, clock_ms());
 
 	load_leave();
 	return in;
 }
 
-/* How many requests were refused of n processes that each send some, one after the other. */
+/* How many requests would have waited of n processes that each send some, one after the other. */
 static int
 refused_of(int n, int times, int ms_from, int ms_step, const struct uuid *tenant)
 {
@@ -97,7 +108,7 @@ refused_of(int n, int times, int ms_from, int ms_step, const struct uuid *tenant
 			continue;
 		load_open(dir);
 		for (k = refused = 0; k < times; k++) {
-			refused += !load_enter(*tenant);
+			refused += !load_enter(*tenant, clock_ms());
 			usleep((useconds_t)(ms_from + (i * 7 + k * 3) % 5 * ms_step) * 1000);
 			load_leave();
 		}
@@ -111,49 +122,85 @@ refused_of(int n, int times, int ms_from, int ms_step, const struct uuid *tenant
 	return refused;
 }
 
+/* One request that takes so long that its tenant is in debt. */
 static void
-a_tenant_gets_half_of_the_workers_for_slow_requests(void **state)
+fall_in_debt(struct uuid tenant)
 {
-	int i;
-
-	let_in(two);
-	for (i = 0; i < 4; i++)
-		worker(NULL);
-	for (i = 0; i < 3; i++)
-		worker(&one);
+	load_enter(tenant, clock_ms());
 	usleep(SLOW_US);
-	assert_true(let_in(one));		/* 8 workers with this one, 4 are free */
-	worker(&one);
-	assert_false(let_in(one));		/* 4 of 9 */
-	assert_true(let_in(two));
+	load_leave();
+}
+
+static void
+a_tenant_gets_three_quarters_of_the_workers(void **state)
+{
+	let_in(two);
+	start(2, IDLE, NULL);
+	start(5, BUSY, &one);
+	assert_true(let_in(one));		/* 8 workers with this one */
+	start(1, BUSY, &one);
+	assert_true(let_in(one));		/* 6 of 9 */
 	end(workers[--n_workers]);
-	end(workers[--n_workers]);
+	end(workers[0]);
 	load_open(dir);
-	worker(NULL);
-	worker(NULL);
+	start(1, BUSY, &one);
+	assert_false(let_in(one));		/* 6 of 8 */
+	assert_true(let_in(two));
+}
+
+static void
+a_tenant_in_debt_gets_an_eighth_of_them(void **state)
+{
+	let_in(two);
+	start(6, IDLE, NULL);
+	fall_in_debt(one);
+	assert_true(let_in(one));
+	start(1, BUSY, &one);
+	assert_false(let_in(one));		/* 1 of 8 */
+	assert_true(let_in(two));
+	start(8, IDLE, NULL);
+	assert_true(let_in(one));		/* 1 of 16 */
+	usleep(SLOW_US);
 	assert_true(let_in(one));
 }
 
 static void
-quick_requests_are_never_refused_however_busy_it_is(void **state)
+a_debt_is_paid_by_waiting(void **state)
 {
-	int i;
-
-	for (i = 0; i < 4; i++)
-		worker(&two);
-	usleep(SLOW_US);
-	assert_int_equal(refused_of(12, 12, 40, 40, &one), 0);
-	assert_int_equal(refused_of(8, 300, 1, 0, &one), 0);
+	let_in(two);
+	start(6, IDLE, NULL);
+	fall_in_debt(one);
+	start(1, BUSY, &one);
+	assert_false(let_in(one));
+	usleep(2 * SLOW_US);
+	assert_true(let_in(one));
 }
 
 static void
-who_is_alone_is_never_refused(void **state)
+a_debt_has_an_end_however_much_was_asked(void **state)
 {
-	int i;
+	let_in(two);
+	start(7, IDLE, NULL);
+	assert_int_equal(refused_of(6, 1, 3000, 0, &one), 0);
+	start(1, BUSY, &one);
+	assert_false(let_in(one));
+	sleep(4);
+	assert_true(let_in(one));
+}
 
-	for (i = 0; i < 8; i++)
-		worker(&one);
-	usleep(SLOW_US);
+static void
+quick_requests_make_no_debt(void **state)
+{
+	start(4, BUSY, &two);
+	assert_int_equal(refused_of(11, 300, 1, 2, &one), 0);
+	start(1, BUSY, &one);
+	assert_true(let_in(one));
+}
+
+static void
+who_is_alone_never_waits(void **state)
+{
+	start(8, BUSY, &one);
 	assert_true(let_in(one));
 	assert_int_equal(refused_of(8, 3, 400, 0, &one), 0);
 	assert_true(let_in(one));
@@ -165,9 +212,7 @@ static void
 a_single_worker_takes_what_comes(void **state)
 {
 	let_in(two);
-	assert_true(load_enter(one));
-	usleep(SLOW_US);
-	load_leave();
+	fall_in_debt(one);
 	assert_true(let_in(one));
 }
 
@@ -175,45 +220,50 @@ static void
 of_two_workers_one_is_left_to_others(void **state)
 {
 	let_in(two);
-	worker(&one);
-	usleep(SLOW_US);
+	start(1, BUSY, &one);
 	assert_false(let_in(one));
 	assert_true(let_in(two));
 }
 
 static void
-slow_requests_one_after_the_other_make_no_debt(void **state)
+who_came_first_goes_first(void **state)
 {
-	int i;
+	int64_t now = clock_ms();
 
 	let_in(two);
-	for (i = 0; i < 6; i++)
-		worker(NULL);
-	for (i = 0; i < 10; i++) {
-		load_enter(one);
-		usleep(SLOW_US);
-		load_leave();
-	}
-	worker(&one);
-	usleep(SLOW_US);
+	start(6, IDLE, NULL);
+	worker_that(WAITS, &one, now - 100);
+	assert_false(load_is_turn(one, now));
+	assert_true(load_is_turn(one, now - 200));
+	assert_true(load_is_turn(one, now - 100));
+	assert_true(load_is_turn(two, now));
+	load_wait(one, now - 50);
+	assert_false(load_enter(one, now - 50));
+	end(workers[--n_workers]);
+	worker_that(BUSY_AND_WAITS, &one, now - 100);
+	assert_true(load_enter(one, now - 50));	/* that one cannot begin it now */
+	load_leave();
+	assert_false(let_in(one));		/* our own was here before */
+	load_wait(one, 0);
 	assert_true(let_in(one));
 }
 
 static void
-slow_requests_in_parallel_make_a_debt(void **state)
+what_waits_for_ever_was_left_by_a_dead_process(void **state)
 {
-	int i;
-
-	refused_of(8, 1, 1000, 50, &one);	/* those that end at the same moment may count once */
 	let_in(two);
-	for (i = 0; i < 5; i++)
-		worker(NULL);
-	assert_true(let_in(one));		/* nothing of it runs */
-	worker(&one);
-	assert_true(let_in(one));		/* nor anything slow */
-	usleep(SLOW_US);
-	assert_false(let_in(one));		/* 5 of 7 are free, but one is what it may have now */
-	assert_true(let_in(two));
+	worker_that(WAITS, &one, clock_ms() - 60000);
+	assert_true(let_in(one));
+}
+
+static void
+it_is_crowded_when_fewer_than_half_are_free(void **state)
+{
+	start(2, BUSY, &two);
+	start(1, IDLE, NULL);
+	assert_false(load_is_crowded());
+	worker_that(WAITS, &one, clock_ms());
+	assert_true(load_is_crowded());
 }
 
 static void
@@ -236,7 +286,7 @@ the_file_is_of_one_account_and_as_large_as_it_has_to_be(void **state)
 }
 
 static void
-without_the_file_nobody_is_turned_away(void **state)
+without_the_file_nobody_waits(void **state)
 {
 	load_close();
 	load_open("/nonexistent");
@@ -248,15 +298,19 @@ main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_tenant_gets_half_of_the_workers_for_slow_requests),
-		TEST(quick_requests_are_never_refused_however_busy_it_is),
-		TEST(who_is_alone_is_never_refused),
+		TEST(a_tenant_gets_three_quarters_of_the_workers),
+		TEST(a_tenant_in_debt_gets_an_eighth_of_them),
+		TEST(a_debt_is_paid_by_waiting),
+		TEST(a_debt_has_an_end_however_much_was_asked),
+		TEST(quick_requests_make_no_debt),
+		TEST(who_is_alone_never_waits),
 		TEST(a_single_worker_takes_what_comes),
 		TEST(of_two_workers_one_is_left_to_others),
-		TEST(slow_requests_one_after_the_other_make_no_debt),
-		TEST(slow_requests_in_parallel_make_a_debt),
+		TEST(who_came_first_goes_first),
+		TEST(what_waits_for_ever_was_left_by_a_dead_process),
+		TEST(it_is_crowded_when_fewer_than_half_are_free),
 		TEST(the_file_is_of_one_account_and_as_large_as_it_has_to_be),
-		TEST(without_the_file_nobody_is_turned_away),
+		TEST(without_the_file_nobody_waits),
 	};
 	int failed;
 

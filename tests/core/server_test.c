@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "core/listen.h"
+#include "core/load.h"
 #include "core/server.h"
 
 enum { LARGE = 3 << 20 };
@@ -25,8 +26,12 @@ enum { LARGE = 3 << 20 };
 static char dir[] = "/tmp/kinothek-server-XXXXXX", path[64];
 static struct arena *mem;
 static pid_t worker;
+static const struct uuid one = { { 1, [15] = 1 } }, two = { { 1, [15] = 2 } };
 
-/* The worker: paths are words.  "known" has shown who it is, "no" is refused by its head, "large" gets much. */
+/*
+ * The worker: paths are words.  "known" has shown who it is, "no" is refused by its head, "large" gets much, "mine" is
+ * the request of a tenant, which takes its turn.
+ */
 static const char *
 word(const struct visit *v)
 {
@@ -57,13 +62,21 @@ admit(struct visit *v, void *user)
 	return true;
 }
 
-static void
+static bool
 answer(struct visit *v, void *user)
 {
 	static const char *const faults[] = { [VISIT_FINE] = "fine", [VISIT_TOO_LARGE] = "too large",
-		[VISIT_HEAD_TOO_LARGE] = "large head", [VISIT_TOO_SLOW] = "too slow", [VISIT_CROWDED] = "crowded" };
+		[VISIT_HEAD_TOO_LARGE] = "large head", [VISIT_TOO_SLOW] = "too slow", [VISIT_CROWDED] = "crowded",
+		[VISIT_NO_TURN] = "no turn" };
+	bool is_mine = strcmp(word(v), "mine") == 0;
 
+	if (is_mine && v->fault == VISIT_FINE && !load_enter(one, v->began)) {
+		v->tenant = one;
+		return false;
+	}
 	say(v, faults[v->fault], strcmp(word(v), "large") == 0 ? LARGE : 0);
+	load_leave();
+	return true;
 }
 
 static void
@@ -72,11 +85,12 @@ serve(void)
 	static struct listen l;
 	static char *argv[] = { NULL };
 	struct server s = { .waiting_max = 4, .bytes_max = 8 << 20, .head_ms = 300, .anonymous_ms = 500,
-	    .known_ms = 3000, .rate = 16384, .silence_ms = 3000, .drain_ms = 3000, .drain_bytes = 1 << 20,
+	    .known_ms = 3000, .rate = 16384, .turn_ms = 1500, .silence_ms = 3000, .drain_ms = 3000, .drain_bytes = 1 << 20,
 	    .stop_ms = 2000, .admit = admit, .answer = answer };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	listen_start(&l, argv);
+	load_open(dir);
 	mem = arena_new(64 << 20);
 	server_run(&s);
 	arena_free(mem);
@@ -322,6 +336,90 @@ a_worker_that_has_nothing_ends_at_once(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Another worker, which is us, answers all that the tenant may have now. */
+static void
+keep_busy(void)
+{
+	load_open(dir);
+	load_enter(two, clock_ms());
+	load_leave();
+	assert_true(load_enter(one, clock_ms()));
+	expect(ask("quick", true), "fine");	/* so the worker is there */
+}
+
+static void
+who_has_to_wait_for_a_turn_holds_nobody(void **state)
+{
+	int mine[2], i;
+
+	keep_busy();
+	for (i = 0; i < 2; i++)
+		mine[i] = ask("mine", true);
+	for (i = 0; i < 20; i++)
+		expect(ask("quick", true), "fine");
+	load_leave();
+	for (i = 0; i < 2; i++)
+		expect(mine[i], "fine");
+	load_close();
+}
+
+static void
+a_turn_that_does_not_come_is_said_so(void **state)
+{
+	keep_busy();
+	expect(ask("mine", true), "no turn");
+	load_close();
+}
+
+static void
+who_does_not_wait_any_more_has_no_turn(void **state)
+{
+	int mine, i;
+
+	keep_busy();
+	for (i = 0; i < 20; i++)
+		close(ask("mine", true));
+	mine = ask("mine", true);
+	usleep(50000);
+	load_leave();
+	expect(mine, "fine");
+	load_close();
+}
+
+static void
+when_it_is_full_who_came_first_has_waited_in_vain(void **state)
+{
+	int mine[5], i;
+
+	keep_busy();
+	for (i = 0; i < 5; i++) {
+		mine[i] = ask("mine", true);
+		usleep(20000);
+	}
+	expect(mine[0], "no turn");
+	load_leave();
+	for (i = 1; i < 5; i++)
+		expect(mine[i], "fine");
+	load_close();
+}
+
+static void
+a_worker_that_shall_end_gives_turns_first(void **state)
+{
+	int mine, status;
+
+	keep_busy();
+	mine = ask("mine", true);
+	usleep(100000);
+	kill(worker, SIGTERM);
+	usleep(100000);
+	load_leave();
+	expect(mine, "fine");
+	assert_int_equal(waitpid(worker, &status, 0), worker);
+	assert_int_equal(status, 0);
+	load_close();
+}
+
 int
 main(void)
 {
@@ -333,6 +431,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(when_it_is_full_the_oldest_nobody_goes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_answer_that_is_not_taken_holds_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_client_that_goes_leaves_nothing_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_to_wait_for_a_turn_holds_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_turn_that_does_not_come_is_said_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_does_not_wait_any_more_has_no_turn, setup, teardown),
+		cmocka_unit_test_setup_teardown(when_it_is_full_who_came_first_has_waited_in_vain, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_worker_that_shall_end_gives_turns_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_worker_that_shall_end_answers_what_it_has_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_worker_that_has_nothing_ends_at_once, setup, teardown),
 	};
@@ -343,6 +446,8 @@ main(void)
 		return 1;
 	snprintf(path, sizeof(path), "%s/s.sock", dir);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	snprintf(path, sizeof(path), "%s/workers", dir);
 	unlink(path);
 	rmdir(dir);
 	return failed;

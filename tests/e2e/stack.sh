@@ -80,7 +80,7 @@ stack_database() {
 		--skip-test-db --force --innodb-log-file-size=8M >"$stack/log/install-db.log" 2>&1 ||
 		stack_fail mariadb-install-db "$stack/log/install-db.log"
 	stack_start db mariadbd --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --socket="$stack/run/db.sock" \
-		--pid-file="$stack/db.pid" --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=2 --thread-handling=pool-of-threads --thread-pool-size=2 \
+		--pid-file="$stack/db.pid" --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=2 \
 		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci
 	stack_until 30 mariadb-admin --no-defaults -uroot -S "$stack/run/db.sock" ping || stack_fail MariaDB "$stack/log/db.log"
 	mariadb --no-defaults -uroot -S "$stack/run/db.sock" -e \
