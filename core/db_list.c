@@ -249,55 +249,67 @@ value_length(const char *p)
 	return n;
 }
 
+struct condition { const char *name, *op, *value; size_t name_n, op_n, value_n; };
+
+/* Takes the next one from *p.  False when there is none, or nothing can be made of what is there. */
+static bool
+next_condition(const char **p, struct condition *c)
+{
+	if (*p == NULL || **p == '\0')
+		return false;
+	c->name = *p;
+	c->name_n = name_length(*p);
+	c->op = c->name + c->name_n;
+	c->op_n = op_length(c->op);
+	c->value = c->op + c->op_n;
+	c->value_n = value_length(c->value);
+	*p = c->value + c->value_n;
+	*p += **p == '+';
+	return true;
+}
+
+static bool
+is_on(const struct condition *c, const char *name)
+{
+	return c->name_n == strlen(name) && strncasecmp(c->name, name, c->name_n) == 0;
+}
+
 bool
 db_filters_for(const char *p, const char *name, const char *value)
 {
-	size_t n, op, len, wanted = strlen(value);
+	struct condition c;
 
-	for (; p != NULL && *p != '\0'; p += n + op + len, p += *p == '+') {
-		n = name_length(p);
-		op = op_length(p + n);
-		len = value_length(p + n + op);
-		if (n == strlen(name) && strncasecmp(p, name, n) == 0 && op == 1 && p[n] == '=' && len == wanted &&
-		    memcmp(p + n + op, value, len) == 0)
+	while (next_condition(&p, &c))
+		if (is_on(&c, name) && c.op_n == 1 && *c.op == '=' && c.value_n == strlen(value) &&
+		    memcmp(c.value, value, c.value_n) == 0)
 			return true;
-		if (n + op + len == 0)
-			return false;
-	}
 	return false;
 }
 
 const char *
 db_filter_value(struct arena *mem, const char *p, const char *name, size_t i)
 {
-	size_t n, op, len;
+	struct condition c;
 
-	for (; p != NULL && *p != '\0'; p += n + op + len, p += *p == '+') {
-		n = name_length(p);
-		op = op_length(p + n);
-		len = value_length(p + n + op);
-		if (n == strlen(name) && strncasecmp(p, name, n) == 0 && i-- == 0)
-			return arena_copy_n(mem, p + n + op, len);
-		if (n + op + len == 0)
-			return NULL;
-	}
+	while (next_condition(&p, &c))
+		if (is_on(&c, name) && i-- == 0)
+			return arena_copy_n(mem, c.value, c.value_n);
 	return NULL;
 }
 
 static void
 add_filter(struct query *q, const char *p)
 {
-	while (p != NULL && *p != '\0' && q->page->fault == NULL) {
-		size_t name = name_length(p), op = op_length(p + name), value = value_length(p + name + op);
-		const struct field *f = named(q, p, name, FILTER);
+	struct condition c;
+
+	while (q->page->fault == NULL && next_condition(&p, &c)) {
+		const struct field *f = named(q, c.name, c.name_n, FILTER);
 
 		if (f == NULL)
 			refuse(q, "filter", arena_printf(q->mem, "'%.*s' begins with no property that can be filtered "
-			    "by; these can: %s", (int)(name + op + value), p, listed(q, is_filter)));
+			    "by; these can: %s", (int)(c.name_n + c.op_n + c.value_n), c.name, listed(q, is_filter)));
 		else
-			add_condition(q, f, p + name, op, arena_copy_n(q->mem, p + name + op, value));
-		p += name + op + value;
-		p += *p == '+';
+			add_condition(q, f, c.op, c.op_n, arena_copy_n(q->mem, c.value, c.value_n));
 	}
 }
 

@@ -15,10 +15,9 @@
  *	FCGI_BROKEN		end the connection: aborted, a role that we do not play, or not FastCGI
  *
  * It knows no socket and no clock: the caller decides how long to wait and how much to take.  Records may be cut
- * anywhere
- * (3.3).  One request at a time: a second one that begins meanwhile is refused with FCGI_CANT_MPX_CONN (5.5) and its
- * records are skipped.  FCGI_GET_VALUES and unknown management records are answered (4.1, 4.2).  Parameters take
- * FCGI_PARAMS_MAX bytes at most.  Memory is the reader's own and grows with what is kept: fcgi_free() ends it.
+ * anywhere (3.3).  One request at a time: a second one that begins meanwhile is refused with FCGI_CANT_MPX_CONN (5.5)
+ * and its records are skipped.  FCGI_GET_VALUES and unknown management records are answered (4.1, 4.2).  Parameters
+ * take FCGI_PARAMS_MAX bytes at most.  Memory is the reader's own and grows with what is kept: fcgi_free() ends it.
  */
 #ifndef CORE_FCGI_H
 #define CORE_FCGI_H

@@ -212,7 +212,8 @@ count(uint64_t tenant, int64_t now, int64_t came)
 	for (i = 0; i < used; i++) {
 		const struct slot *s = &load->slots[i];
 		int64_t since = s->since, waits_since = s->waits_since;
-		bool runs = since != 0 && now - since < LONGEST, waits = waits_since != 0 && now - waits_since < WAIT_LONGEST;
+		bool runs = since != 0 && now - since < LONGEST;
+		bool waits = waits_since != 0 && now - waits_since < WAIT_LONGEST;
 
 		if (s->pid == 0)
 			continue;

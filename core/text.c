@@ -84,6 +84,12 @@ uuid_equal(struct uuid a, struct uuid b)
 	return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
+int
+uuid_order(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct uuid));
+}
+
 char *
 uuid_format(struct uuid u, char out[UUID_TEXT])
 {

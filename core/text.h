@@ -25,6 +25,8 @@ struct position { int64_t ms; bool set; };
 struct uuid uuid_new(void);
 bool uuid_is_none(struct uuid);
 bool uuid_equal(struct uuid, struct uuid);
+/* Of two struct uuid, byte by byte: for qsort() and bsearch(). */
+int uuid_order(const void *, const void *);
 /* Lower case, 36 characters.  Returns out. */
 char *uuid_format(struct uuid, char out[UUID_TEXT]);
 /* The same in an arena. */

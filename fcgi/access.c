@@ -121,16 +121,10 @@ access_last(struct req *r)
 	return access_read(r);
 }
 
-static int
-by_id(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct uuid));
-}
-
 static const struct channel_view *
 known(const struct audience *a, struct uuid channel_id)
 {
-	return bsearch(&channel_id, a->at, a->n, sizeof(*a->at), by_id);
+	return bsearch(&channel_id, a->at, a->n, sizeof(*a->at), uuid_order);
 }
 
 /* The channels in question, from the database: some at a time, the last id standing in for those that are missing. */

@@ -148,25 +148,24 @@ fits(struct req *r, const char *pattern, char **segments, int n, bool *odd_id)
 	return false;
 }
 
-static enum method
-method_of(const char *name)
-{
-	static const char *const names[] = { [GET] = "GET", [HEAD] = "HEAD", [POST] = "POST", [PUT] = "PUT",
-	    [METHOD_PATCH] = "PATCH", [METHOD_DELETE] = "DELETE", [OPTIONS] = "OPTIONS" };
-	size_t i;
-
-	for (i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
-			return (enum method)i;
-	return 0;
-}
-
 const char *
 method_name(enum method method)
 {
-	static const char *const names[] = { "", "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS" };
+	static const char *const names[] = { "", [GET] = "GET", [HEAD] = "HEAD", [POST] = "POST", [PUT] = "PUT",
+	    [METHOD_PATCH] = "PATCH", [METHOD_DELETE] = "DELETE", [OPTIONS] = "OPTIONS" };
 
 	return names[method];
+}
+
+/* 0: none that we know. */
+static enum method
+method_of(const char *name)
+{
+	enum method m = OPTIONS;
+
+	while (m > 0 && strcmp(method_name(m), name) != 0)
+		m--;
+	return m;
 }
 
 /* The route of path and method.  Otherwise refuses with 404, or 405 with Allow, or answers OPTIONS. */

@@ -24,12 +24,6 @@ is_visible(struct req *r, struct uuid id)
 	return access_visible(r, &(struct ids){ &id, 1 }).n > 0;
 }
 
-static int
-by_bytes(const void *a, const void *b)
-{
-	return memcmp(a, b, sizeof(struct uuid));
-}
-
 struct ids
 media_channels_meant(struct req *r, const struct ids *now, const struct ids *given)
 {
@@ -42,7 +36,7 @@ media_channels_meant(struct req *r, const struct ids *now, const struct ids *giv
 	for (i = 0; i < now->n; i++)
 		if (!is_visible(r, now->at[i]) && !is_listed(&out, now->at[i]))
 			out.at[out.n++] = now->at[i];
-	qsort(out.at, out.n, sizeof(*out.at), by_bytes);
+	qsort(out.at, out.n, sizeof(*out.at), uuid_order);
 	return out;
 }
 

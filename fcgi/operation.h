@@ -9,8 +9,7 @@
  * The operationId, by which generated programs call it: route->id, or made of method and path.  The verb is list, get,
  * create, set, update or delete, or the last word of the path when that is one (PUT /uploads/{uploadId}/complete).  The
  * noun is the chain of what the path leads through, in the singular where an id follows; a word that leads to another
- * word
- * (metadata/transcripts) is left out.
+ * word (metadata/transcripts) is left out.
  */
 const char *operation_id(struct arena *, const struct route *);
 

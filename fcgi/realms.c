@@ -19,8 +19,7 @@ static const struct field form_fields[] = {
 	FIELD(struct form, client_secret, .on = CREATE, .json = "client_secret", .doc = "Here, or by HTTP Basic"),
 	FIELD(struct form, scope, .on = CREATE, .json = "scope",
 	    .doc = "Scopes that are wanted, blank-separated: some of the client's; all of them when it is left out. "
-	    "openid, "
-		   "email and profile are passed over"),
+	    "openid, email and profile are passed over"),
 };
 static const struct record form_record = RECORD("TokenForm", struct form, form_fields);
 
@@ -249,16 +248,16 @@ token_create(struct req *r)
 	if (strcmp(form.grant_type, "client_credentials") != 0)
 		return refuse_oauth(r, 400, "unsupported_grant_type", "Only client_credentials is granted.");
 	if (r->authorization != NULL && form.client_secret != NULL)
-		return refuse_oauth(
-		    r, 400, "invalid_request", "Send the secret in the form or by HTTP Basic, not both.");
+		return refuse_oauth(r, 400, "invalid_request", "Send the secret in the form or by HTTP Basic, not "
+		    "both.");
 	if (r->authorization != NULL) {
 		const char *in_form = form.client_id;
 
 		if (!basic_parse(r->mem, r->authorization, &form))
 			return wrong_client(r);
 		if (in_form != NULL && strcmp(in_form, form.client_id) != 0)
-			return refuse_oauth(
-			    r, 400, "invalid_request", "The form names another client than the header.");
+			return refuse_oauth(r, 400, "invalid_request", "The form names another client than the "
+			    "header.");
 	}
 	if (form.client_id == NULL || form.client_secret == NULL)
 		return refuse_oauth(r, 400, "invalid_request", "client_id or client_secret is missing.");
@@ -281,8 +280,7 @@ static int
 configuration_get(struct req *r)
 {
 	static const char *const grants[] = { "client_credentials" }, *const subjects[] = { "public" },
-				 *const algorithms[] = { "RS256" },
-				 *const methods[] = { "client_secret_post", "client_secret_basic" };
+	    *const algorithms[] = { "RS256" }, *const methods[] = { "client_secret_post", "client_secret_basic" };
 	struct provider out = { .responses = { arena_alloc(r->mem, sizeof(char *)), 0 } };
 	const char *scopes[16], *name;
 	size_t n;
@@ -304,15 +302,26 @@ configuration_get(struct req *r)
 }
 
 const struct route realms_routes[] = {
-	{ POST, "/realms/{tenantShortcode}/protocol/openid-connect/token", SCOPE_PUBLIC, token_create, &form_record,
-	    &answer_record, "Get an access token by client credentials", AT_ROOT | NO_ENVELOPE | RAW_BODY | READS_ONLY |
-	    OAUTH, .fails = "400 401 404 415 429 503", .produces = "application/json",
-	    .consumes = "application/x-www-form-urlencoded", .max_body = FORM_MAX, .id = "createToken" },
-	{ GET, "/realms/{tenantShortcode}/protocol/openid-connect/certs", SCOPE_PUBLIC, certs_get, NULL, &keys_record,
-	    "Read the keys that tokens are checked with", AT_ROOT | NO_ENVELOPE | OAUTH, .fails = "404",
-	    .produces = "application/json", .id = "getKeys" },
-	{ GET, "/realms/{tenantShortcode}/.well-known/openid-configuration", SCOPE_PUBLIC, configuration_get, NULL,
-	    &provider_record, "Read where tokens and keys of a tenant are", AT_ROOT | NO_ENVELOPE | OAUTH,
-	    .fails = "404", .produces = "application/json", .id = "getProvider" },
+	{
+		POST, "/realms/{tenantShortcode}/protocol/openid-connect/token", SCOPE_PUBLIC, token_create,
+		&form_record, &answer_record,
+		"Get an access token by client credentials",
+		.flags = AT_ROOT | NO_ENVELOPE | RAW_BODY | READS_ONLY | OAUTH, .fails = "400 401 404 415 429 503",
+		.produces = "application/json", .consumes = "application/x-www-form-urlencoded", .max_body = FORM_MAX,
+		.id = "createToken",
+	},
+	{
+		GET, "/realms/{tenantShortcode}/protocol/openid-connect/certs", SCOPE_PUBLIC, certs_get, NULL,
+		&keys_record,
+		"Read the keys that tokens are checked with",
+		.flags = AT_ROOT | NO_ENVELOPE | OAUTH, .fails = "404", .produces = "application/json", .id = "getKeys",
+	},
+	{
+		GET, "/realms/{tenantShortcode}/.well-known/openid-configuration", SCOPE_PUBLIC, configuration_get,
+		NULL, &provider_record,
+		"Read where tokens and keys of a tenant are",
+		.flags = AT_ROOT | NO_ENVELOPE | OAUTH, .fails = "404", .produces = "application/json",
+		.id = "getProvider",
+	},
 	{ 0 }
 };

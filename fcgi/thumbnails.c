@@ -207,11 +207,19 @@ key_of(struct req *r, const char *name)
 	return arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name);
 }
 
-/* Another picture, or none, in the place of the one that a client had set.  Returns how many bytes more that is. */
-static int64_t
-replace(struct req *r, const char *name, const struct image_clean *c)
+/* What a client had set: no file when nothing. */
+static const struct custom *
+custom_now(struct req *r)
 {
-	const struct custom *old = db_row(r->db, &custom_record, "FROM media t WHERE t.id = ?", ARGS(ID(r->id[0])));
+	const struct custom *c = db_row(r->db, &custom_record, "FROM media t WHERE t.id = ?", ARGS(ID(r->id[0])));
+
+	return c != NULL ? c : NEW(r->mem, struct custom);
+}
+
+/* Another picture, or none, in its place.  Returns how many bytes more that is. */
+static int64_t
+replace(struct req *r, const struct custom *old, const char *name, const struct image_clean *c)
+{
 	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
 	const char *key;
 
@@ -221,11 +229,11 @@ replace(struct req *r, const char *name, const struct image_clean *c)
 	    INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
-	if (old != NULL && old->custom_thumbnail_file != NULL) {
+	if (old->custom_thumbnail_file != NULL) {
 		key = key_of(r, old->custom_thumbnail_file);
 		job_add(r->db, purge, place, .keys = { &key, 1 });
 	}
-	return (int64_t)c->n - (old != NULL ? old->custom_thumbnail_size : 0);
+	return (int64_t)c->n - old->custom_thumbnail_size;
 }
 
 /* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs
@@ -250,7 +258,7 @@ thumbnail_put(struct req *r)
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
 		return refuse(r, e, NULL);
 	}
-	more = replace(r, name, c);
+	more = replace(r, custom_now(r), name, c);
 	object_again(r);
 	status = thumbnail_get(r);
 	usage_add(r->db, r->who->tenant_id, 0, more);
@@ -264,9 +272,11 @@ thumbnail_put(struct req *r)
 static int
 thumbnail_delete(struct req *r)
 {
-	if (db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?", ARGS(ID(r->id[0]))) == NULL)
+	const struct custom *old = custom_now(r);
+
+	if (old->custom_thumbnail_file == NULL)
 		return refuse(r, ERR_NOT_FOUND, "No thumbnail has been set for this asset.");
-	usage_add(r->db, r->who->tenant_id, 0, replace(r, NULL, &(struct image_clean){ .n = 0 }));
+	usage_add(r->db, r->who->tenant_id, 0, replace(r, old, NULL, &(struct image_clean){ .n = 0 }));
 	return reply_deleted(r, r->id[0], false);
 }
 

@@ -264,7 +264,8 @@ static const struct field twin_fields[] = {
 };
 static const struct record twin_record = RECORD("Twin", struct twin, twin_fields);
 
-/* Called when the row of the usage is locked, so that of two like files at once the second one sees the first. */
+/* Called when the row of the usage is locked, so that of two like files at once the second one sees the first.  What is
+ * still on its way counts against uploads that begin, not against one that is all here. */
 static bool
 is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 {

@@ -85,8 +85,8 @@ serve(void)
 	static struct listen l;
 	static char *argv[] = { NULL };
 	struct server s = { .waiting_max = 4, .bytes_max = 8 << 20, .head_ms = 300, .anonymous_ms = 500,
-	    .known_ms = 3000, .rate = 16384, .turn_ms = 1500, .silence_ms = 3000, .drain_ms = 3000, .drain_bytes = 1 << 20,
-	    .stop_ms = 2000, .admit = admit, .answer = answer };
+	    .known_ms = 3000, .rate = 16384, .turn_ms = 1500, .silence_ms = 3000, .drain_ms = 3000,
+	    .drain_bytes = 1 << 20, .stop_ms = 2000, .admit = admit, .answer = answer };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	listen_start(&l, argv);

@@ -58,7 +58,7 @@ take_in(struct world *w, const char *file)
 
 /* A runner until nothing is left that can be done now. */
 static void
-drain(struct world *w, const struct conf *conf)
+drain_once(struct world *w, const struct conf *conf)
 {
 	struct run_kind kinds[N_KINDS];
 	struct run_options options = { .drain = true, .back_off_ms = 3600000 };
@@ -79,6 +79,30 @@ drain(struct world *w, const struct conf *conf)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
+}
+
+/* What waits because it failed, but for want of space. */
+static const char *
+failed_for_a_moment(struct world *w)
+{
+	return db_text(w->db, "SELECT CONCAT(kind, ': ', error) FROM jobs WHERE tenant_id = ? AND state = 'delayed' "
+	    "AND JSON_VALUE(error, '$.code') <> 'no_space' LIMIT 1", ARGS(ID(w->tenant_id)));
+}
+
+/* What fails for a moment on a busy machine is tried again at once, and named. */
+static void
+drain(struct world *w, const struct conf *conf)
+{
+	const char *why;
+	int tries;
+
+	drain_once(w, conf);
+	for (tries = 0; tries < 3 && (why = failed_for_a_moment(w)) != NULL; tries++) {
+		print_message("tried again: %s\n", why);
+		db_run(w->db, "UPDATE jobs SET run_at = 0 WHERE tenant_id = ? AND state = 'delayed' AND "
+		    "error IS NOT NULL", ARGS(ID(w->tenant_id)));
+		drain_once(w, conf);
+	}
 }
 
 static const char *
