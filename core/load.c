@@ -284,7 +284,10 @@ load_wait(struct uuid tenant_id, int64_t came)
 bool
 load_is_crowded(void)
 {
-	struct count c = own == NULL ? (struct count){ 0 } : count(0, clock_ms(), 0);
+	struct count c;
 
+	if (own == NULL)
+		return false;
+	c = count(0, clock_ms(), 0);
 	return c.free * 2 < c.workers;
 }
