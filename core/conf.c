@@ -81,6 +81,9 @@ static const struct setting settings[] = {
 	{ "db.password_file", AS_SECRET, AT(db_password), NULL, 0, 0, NULL, NULL,
 	    "File whose first line is the password of db.user. Nothing: no password (socket authentication)." },
 	{ "db.name", AS_TEXT, AT(db_name), "kinothek", 0, 64, NULL, NULL, "Name of the database." },
+	{ "db.sync_wait", AS_CHOICE, AT(db_sync_wait), "reads", 0, 0, "off reads all", NULL,
+	    "In a Galera cluster: what waits until the server has all that was done on the others before. Without it "
+	    "a client may not find what it has just made, when it asks through another server." },
 	{ "db.statement_limit", AS_INT, AT(db_statement_limit), "2", 1, 60, "seconds", NULL,
 	    "How long one statement may take for a request. What takes longer is cut off and answered with 503 "
 	    "too_expensive." },
@@ -176,7 +179,7 @@ item_any(const char *item)
 	return true;
 }
 
-/* host, host:port, an address, [v6] or [v6]:port, as core/db.c takes it apart. */
+/* host, host:port, an address, [v6] or [v6]:port, as core/db_link.c takes it apart. */
 static bool
 item_server(const char *item)
 {

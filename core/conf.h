@@ -21,6 +21,7 @@ struct conf {
 	const char *data_dir, *run_dir;
 	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;
 	int64_t db_port;
+	const char *db_sync_wait;				/* off, reads or all */
 	int64_t db_statement_limit, db_job_statement_limit;	/* s */
 	bool require_https;
 	const char *trusted_proxies, *cors_origins;

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The connection, its statements, and rows into structs.  Lists with filter and sort are in db_list.c. */
-#include <mysql.h>
+/* Prepared statements, and rows into structs.  The connection is in db_link.c, lists are in db_list.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/conf.h"
-#include "core/db.h"
+#include "core/db_link.h"
 #include "core/db_list.h"
 #include "core/db_watch.h"
-#include "core/log.h"
 
 enum { MAX_STATEMENTS = 250, MAX_ARGS = 192, MAX_COLUMNS = 64, TEXT_FIRST = 64, TEXT_KEPT = 16384, PAGE_ROWS = 64 };
 enum { STATEMENTS = 5 };	/* that a request may need as long as one may take */
@@ -35,48 +33,6 @@ struct statement {
 	unsigned n_columns, n_args;
 };
 
-struct db {
-	MYSQL *my;
-	const struct conf *conf;
-	enum db_limits limits;
-	int client;			/* whoever waits for the answer; -1: nobody */
-	char server[256];		/* that answered last: to be recognised again */
-	unsigned long thread_id;	/* of the connection there */
-	struct arena *mem;
-	struct statement *buckets[128];
-	int n_statements;
-	bool in_transaction;
-	bool may_be_taken;		/* 1062 is an answer now */
-	enum db_failure failure;
-	int err;
-	char error[512];
-};
-
-struct db *
-db_open(const struct conf *conf, enum db_limits limits)
-{
-	struct db *db = calloc(1, sizeof(*db));
-
-	if (db == NULL)
-		abort();
-	db->conf = conf;
-	db->limits = limits;
-	db->client = -1;
-	return db;
-}
-
-struct arena *
-db_arena(struct db *db)
-{
-	return db->mem;
-}
-
-void
-db_use(struct db *db, struct arena *mem)
-{
-	db->mem = mem;
-}
-
 static void
 statement_free(struct statement *s, bool tell_server)
 {
@@ -93,8 +49,8 @@ statement_free(struct statement *s, bool tell_server)
 	free(s);
 }
 
-static void
-drop_statements(struct db *db, bool tell_server)
+void
+db_drop_statements(struct db *db, bool tell_server)
 {
 	struct statement *s, *next;
 	size_t i;
@@ -109,208 +65,19 @@ drop_statements(struct db *db, bool tell_server)
 	db->n_statements = 0;
 }
 
-static void
-hang_up(struct db *db)
-{
-	if (db->my == NULL)
-		return;
-	watch_spare();
-	drop_statements(db, true);
-	mysql_close(db->my);
-	db->my = NULL;
-	db->in_transaction = false;
-}
-
-void
-db_close(struct db *db)
-{
-	if (db == NULL)
-		return;
-	hang_up(db);
-	free(db);
-}
-
-/* Closing would send a goodbye on the parent's connection: the descriptor goes with the process instead. */
-void
-db_abandon(struct db *db)
-{
-	drop_statements(db, false);
-	db->my = NULL;
-	db->in_transaction = false;
-	db_forgive(db);
-}
-
-/* Jobs have time: what was cut off there is begun again. */
-static enum db_failure
-weigh(const struct db *db, int err)
-{
-	switch (err) {
-	case 1213: case 1205: case 1047: return DB_AGAIN;
-	case 1969: case 3024: case 1317: return db->limits == DB_API ? DB_LIMIT : DB_AGAIN;
-	case 2002: case 2003: case 2006: case 2013: case 2055: case 1053: case 1927: case 1040: case 4031:
-		return db->client >= 0 && watch_cut() != CUT_NONE ? DB_LIMIT : DB_LOST;
-	default: return DB_BROKEN;
-	}
-}
-
-static void
-fail(struct db *db, int err, const char *error, const char *sql)
-{
-	if (db->failure != DB_FINE)
-		return;
-	db->failure = weigh(db, err);
-	db->err = err;
-	if (db->failure == DB_LIMIT && watch_cut() != CUT_NONE)
-		error = watch_cut() == CUT_GONE ? "the client has gone" : "the request takes too long";
-	snprintf(db->error, sizeof(db->error), "%s", error);
-	if (db->failure == DB_LIMIT || (db->failure == DB_BROKEN && !(err == 1062 && db->may_be_taken)))
-		log_line(db->failure == DB_LIMIT ? LOG_LEVEL_WARN : LOG_LEVEL_ERROR, "db", LOG_INT("errno", err),
-		    LOG_TEXT("error", db->error), LOG_TEXT("sql", sql));
-}
-
-/* An error that comes behind rows stands in the connection alone. */
+/*
+ * Of the last call.  An error that a cluster raises by itself, or that comes behind rows, stands in the connection
+ * alone, whatever call was under way; a call that failed without a word may have done nothing.
+ */
 static void
 fail_statement(struct db *db, const struct statement *s)
 {
 	if (mysql_stmt_errno(s->handle) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		db_fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
 	else if (mysql_errno(db->my) != 0)
-		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), s->text);
+		db_fail(db, (int)mysql_errno(db->my), mysql_error(db->my), s->text);
 	else
-		fail(db, 2013, "the rows ended early", s->text);
-}
-
-enum db_failure db_failure(const struct db *db) { return db->failure; }
-bool db_in_transaction(const struct db *db) { return db->in_transaction; }
-int db_errno(const struct db *db) { return db->err; }
-const char *db_error(const struct db *db) { return db->error; }
-
-void
-db_forgive(struct db *db)
-{
-	if (db->failure == DB_LOST)
-		hang_up(db);
-	db->failure = DB_FINE;
-	db->err = 0;
-	db->error[0] = '\0';
-}
-
-/* Seconds that a statement may take; 0: any. */
-static int64_t
-statement_limit(const struct db *db)
-{
-	return db->limits == DB_API ? db->conf->db_statement_limit :
-	    db->limits == DB_JOBS ? db->conf->db_job_statement_limit : 0;
-}
-
-/*
- * A wait for a lock ends before the statement does, so that it is told as what it is.  MySQL limits only what reads;
- * the longest silence that is borne limits the rest.
- */
-static bool
-set_limits(struct db *db)
-{
-	bool maria = strstr(mysql_get_server_info(db->my), "MariaDB") != NULL;
-	long long limit = statement_limit(db), wait = db->limits != DB_API ? 20 : limit > 2 ? 2 : 1;
-	char sql[200];
-
-	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %lld, %s = %lld", wait,
-	    maria ? "max_statement_time" : "max_execution_time", maria ? limit : limit * 1000);
-	return mysql_query(db->my, sql) == 0;
-}
-
-/* Thread ids are a server's own, and behind a list of hosts or a balancer there are several. */
-static bool
-read_server(struct db *db)
-{
-	MYSQL_RES *result = NULL;
-	MYSQL_ROW row = NULL;
-
-	db->server[0] = '\0';
-	if (mysql_query(db->my, "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir)") == 0 &&
-	    (result = mysql_store_result(db->my)) != NULL && (row = mysql_fetch_row(result)) != NULL && row[0] != NULL)
-		snprintf(db->server, sizeof(db->server), "%s", row[0]);
-	mysql_free_result(result);
-	db->thread_id = mysql_thread_id(db->my);
-	return row != NULL;
-}
-
-static bool
-dial_host(struct db *db, const char *host, unsigned port, const char *socket)
-{
-	static const char session[] = "SET SESSION sql_mode = "
-	    "'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
-	    "group_concat_max_len = 1048576";
-	static const char isolation[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-	/* An EXISTS beside an OR would be worked out for all assets before the first of the page is looked at. */
-	static const char row_by_row[] = "SET SESSION optimizer_switch = 'materialization=off'";
-	const struct conf *c = db->conf;
-	unsigned connect = 5, io = (unsigned)statement_limit(db) + 10;
-	int err;
-
-	db->my = mysql_init(NULL);
-	if (db->my == NULL)
-		abort();
-	mysql_options(db->my, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-	mysql_options(db->my, MYSQL_OPT_CONNECT_TIMEOUT, &connect);
-	if (db->limits != DB_ADMIN) {
-		mysql_options(db->my, MYSQL_OPT_READ_TIMEOUT, &io);
-		mysql_options(db->my, MYSQL_OPT_WRITE_TIMEOUT, &io);
-	}
-	if (mysql_real_connect(db->my, host, c->db_user, c->db_password, c->db_name, port, socket,
-	    CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && mysql_query(db->my, session) == 0 &&
-	    mysql_query(db->my, isolation) == 0 && mysql_query(db->my, row_by_row) == 0 && set_limits(db) &&
-	    read_server(db))
-		return true;
-	err = (int)mysql_errno(db->my);
-	fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 ? err : 2002, mysql_error(db->my), "connect");
-	mysql_close(db->my);
-	db->my = NULL;
-	return false;
-}
-
-/* host, host:port, [v6] or [v6]:port.  The colons of an address without brackets divide nothing off. */
-static bool
-dial_item(struct db *db, char *item)
-{
-	unsigned port = (unsigned)db->conf->db_port;
-	char *colon = strchr(item, ':'), *end = NULL;
-
-	if (*item == '[' && (end = strchr(item, ']')) != NULL) {
-		*end = '\0';
-		colon = end[1] == ':' ? end + 1 : NULL;
-	}
-	if (colon != NULL && (end != NULL || strchr(colon + 1, ':') == NULL)) {
-		*colon = '\0';
-		port = (unsigned)strtoul(colon + 1, NULL, 10);
-	}
-	return dial_host(db, end != NULL ? item + 1 : item, port, NULL);
-}
-
-/* The hosts in order, the first that answers; without any, the socket. */
-static bool
-dial(struct db *db)
-{
-	const char *p = db->conf->db_hosts;
-	char item[256];
-
-	if (db->my != NULL)
-		return true;
-	if (p == NULL || *p == '\0')
-		return dial_host(db, NULL, 0, db->conf->db_socket);
-	while (*p != '\0') {
-		size_t n = strcspn(p, ", ");
-
-		snprintf(item, sizeof(item), "%.*s", (int)n, p);
-		if (n > 0) {
-			db->failure = DB_FINE;
-			if (dial_item(db, item))
-				return true;
-		}
-		p += n;
-		p += strspn(p, ", ");
-	}
-	return false;
+		db_fail(db, 2013, "the answer ended early", s->text);
 }
 
 static bool
@@ -419,7 +186,7 @@ prepare(struct db *db, const struct record *r, const char *literal, const char *
 		    strlen(literal)) == 0)
 			return s;
 	if (db->n_statements >= MAX_STATEMENTS)
-		drop_statements(db, true);
+		db_drop_statements(db, true);
 	if (r != NULL)
 		select_list(&text, r, brief);
 	buf_text(&text, literal);
@@ -430,8 +197,10 @@ prepare(struct db *db, const struct record *r, const char *literal, const char *
 	s->record = r;
 	s->literal = literal;
 	s->handle = mysql_stmt_init(db->my);
-	if (s->handle == NULL || mysql_stmt_prepare(s->handle, s->text, text.len) != 0) {
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+	if (s->handle == NULL)
+		abort();
+	if (mysql_stmt_prepare(s->handle, s->text, text.len) != 0) {
+		fail_statement(db, s);
 		statement_free(s, true);
 		return NULL;
 	}
@@ -476,7 +245,7 @@ bind_arg(MYSQL_BIND *b, const struct arg *a)
 }
 
 static bool
-run_once(struct db *db, struct statement *s, const struct arg *args, int *err)
+run_once(struct db *db, struct statement *s, const struct arg *args)
 {
 	MYSQL_BIND in[MAX_ARGS];
 	unsigned n = 0;
@@ -486,14 +255,13 @@ run_once(struct db *db, struct statement *s, const struct arg *args, int *err)
 		if (n < s->n_args)
 			bind_arg(&in[n], &args[n]);
 	if (n != s->n_args) {
-		fail(db, 2034, "wrong number of arguments", s->text);
+		db_fail(db, 2034, "wrong number of arguments", s->text);
 		return false;
 	}
-	if ((n > 0 && mysql_stmt_bind_param(s->handle, in) != 0) || mysql_stmt_execute(s->handle) != 0) {
-		*err = (int)mysql_stmt_errno(s->handle);
-		return false;
-	}
-	return true;
+	if ((n == 0 || mysql_stmt_bind_param(s->handle, in) == 0) && mysql_stmt_execute(s->handle) == 0)
+		return true;
+	fail_statement(db, s);
+	return false;
 }
 
 /*
@@ -506,25 +274,20 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 {
 	bool may_redial = !db->in_transaction;
 	struct statement *s;
-	int err;
 
 	for (;;) {
 		if (db->failure != DB_FINE)
 			return NULL;
 		if (db->mem == NULL)
 			abort();
-		err = 0;
-		if (dial(db) && db->client >= 0)
-			watch_begin(db->client, mysql_get_socket(db->my), statement_limit(db) * STATEMENTS * 1000);
+		if (db_dial(db) && db->client >= 0)
+			watch_begin(db->client, mysql_get_socket(db->my), db_statement_limit(db) * STATEMENTS * 1000);
 		s = db->my != NULL ? prepare(db, r, literal, suffix, brief) : NULL;
-		if (s != NULL && run_once(db, s, args, &err))
+		if (s != NULL && run_once(db, s, args))
 			return s;
-		if (s != NULL && err != 0)
-			fail(db, err, mysql_stmt_error(s->handle), s->text);
-		if (db->failure != DB_LOST || !may_redial)
+		if (!db->spent || db->failure == DB_LIMIT || !may_redial)
 			return NULL;
 		may_redial = false;
-		hang_up(db);
 		db_forgive(db);
 	}
 }
@@ -539,7 +302,7 @@ fetch_again(struct db *db, struct statement *s, unsigned i, char *text)
 
 	again.length = &length;
 	if (mysql_stmt_fetch_column(s->handle, &again, i, 0) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		fail_statement(db, s);
 }
 
 /* For the next row: makes room for texts as long as this row's. */
@@ -559,7 +322,7 @@ widen(struct db *db, struct statement *s)
 		moved = true;
 	}
 	if (moved && mysql_stmt_bind_result(s->handle, s->out) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		fail_statement(db, s);
 }
 
 static void
@@ -660,7 +423,7 @@ db_rows_suffix(struct db *db, const struct record *r, const char *from, const ch
 	if (s == NULL)
 		return NULL;
 	if (mysql_stmt_bind_result(s->handle, s->out) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		fail_statement(db, s);
 	rows = arena_array(db->mem, room, r->size);
 	while (db->failure == DB_FINE && *n < limit) {
 		if (*n == room) {
@@ -745,7 +508,7 @@ db_text(struct db *db, const char *sql, const struct arg *args)
 	if (s->out == NULL)
 		bind_columns(s, &one, false);
 	if (mysql_stmt_bind_result(s->handle, s->out) != 0)
-		fail(db, (int)mysql_stmt_errno(s->handle), mysql_stmt_error(s->handle), s->text);
+		fail_statement(db, s);
 	else
 		fetch(db, s, &text);
 	finish(db, s);
@@ -866,107 +629,4 @@ db_update(struct db *db, const char *table, const struct record *r, const void *
 	args[n++] = ID(id);
 	args[n].kind = ARG_END;
 	return run_or_taken(db, "UPDATE", buf_string(&b), args);
-}
-
-static bool
-plain(struct db *db, const char *sql)
-{
-	if (db->failure != DB_FINE || db->my == NULL)
-		return false;
-	watch_spare();		/* a COMMIT that is under way is not cut off */
-	if (mysql_query(db->my, sql) == 0)
-		return true;
-	fail(db, (int)mysql_errno(db->my), mysql_error(db->my), sql);
-	return false;
-}
-
-void
-db_begin(struct db *db)
-{
-	db_forgive(db);
-	if (db->in_transaction)
-		db_rollback(db);
-	if (!dial(db))
-		return;
-	if (!plain(db, "START TRANSACTION") && db->failure == DB_LOST) {
-		db_forgive(db);		/* hangs up: an idle connection had died */
-		if (!dial(db) || !plain(db, "START TRANSACTION"))
-			return;
-	}
-	db->in_transaction = db->failure == DB_FINE;
-}
-
-bool
-db_commit(struct db *db)
-{
-	bool fine;
-
-	if (!db->in_transaction)
-		return db->failure == DB_FINE;
-	if (db->failure != DB_FINE) {
-		db_rollback(db);
-		return false;
-	}
-	fine = plain(db, "COMMIT");
-	db->in_transaction = false;
-	return fine;
-}
-
-void
-db_rollback(struct db *db)
-{
-	if (db->in_transaction && db->my != NULL && mysql_query(db->my, "ROLLBACK") != 0)
-		hang_up(db);
-	db->in_transaction = false;
-}
-
-/* Ends what the connection that was cut off still does on its server. */
-static void
-end_query(struct db *db)
-{
-	enum db_failure failure = db->failure;
-	char server[sizeof(db->server)], sql[40];
-
-	memcpy(server, db->server, sizeof(server));
-	snprintf(sql, sizeof(sql), "KILL %lu", db->thread_id);
-	hang_up(db);
-	if (dial(db) && strcmp(server, db->server) == 0)
-		mysql_query(db->my, sql);	/* it may have ended by itself */
-	db->failure = failure;
-}
-
-void
-db_watch(struct db *db, int client)
-{
-	bool cut = db->client >= 0 && watch_cut() != CUT_NONE;
-
-	watch_end();
-	db->client = client;
-	if (cut)
-		end_query(db);
-}
-
-const char *
-db_script(struct db *db, const char *sql)
-{
-	int more;
-
-	if (!dial(db))
-		return db->error;
-	if (mysql_query(db->my, sql) != 0) {
-		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), "script");
-		return db->error;
-	}
-	do {
-		MYSQL_RES *result = mysql_store_result(db->my);
-
-		if (result != NULL)
-			mysql_free_result(result);
-		more = mysql_next_result(db->my);
-	} while (more == 0);
-	if (more > 0) {
-		fail(db, (int)mysql_errno(db->my), mysql_error(db->my), "script");
-		return db->error;
-	}
-	return NULL;
 }

@@ -24,8 +24,9 @@ struct conf;
 
 enum db_failure {
 	DB_FINE,
-	DB_AGAIN,	/* 1213, 1205, 1047: begin again may help */
-	DB_LOST,	/* 2002, 2006, 2013, 1040 and more, see weigh(): not connected; at COMMIT: outcome unknown */
+	/* 1213, 1205, or the connection or the server's place in its cluster went before COMMIT: nothing was done */
+	DB_AGAIN,
+	DB_LOST,	/* no server answers, or has room; outside of a transaction and at COMMIT: outcome unknown */
 	/* 1969, 3024, 1317, or see db_watch(): cut off, and the same would be again.  With DB_API alone */
 	DB_LIMIT,
 	DB_BROKEN,	/* our fault: logged with the statement */

@@ -12,7 +12,7 @@
 #include "fcgi/access.h"
 #include "fcgi/operation.h"
 
-enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 4, TRY_MS = 1500, MAX_BODY = 1 << 20, MAX_PUBLIC_BODY = 16384 };
+enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 10, TRY_MS = 2000, MAX_BODY = 1 << 20, MAX_PUBLIC_BODY = 16384 };
 
 static const struct field page_fields[] = {
 	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .preset = "0", .doc = "Page, from 0"),

@@ -31,6 +31,8 @@ with_table(void **state)
 
 	world_setup(state);
 	w = *state;
+	db_script(w->db, "DROP FUNCTION IF EXISTS raise; CREATE FUNCTION raise(n INT) RETURNS INT NO SQL BEGIN SIGNAL "
+	    "SQLSTATE '45000' SET MYSQL_ERRNO = n; RETURN 0; END");
 	db_script(w->db, "DROP TABLE IF EXISTS things; CREATE TABLE things (id BINARY(16) PRIMARY KEY, name "
 	    "VARCHAR(3000) NULL, n BIGINT NOT NULL, created_at BIGINT NOT NULL, data LONGTEXT NULL, size INT NULL, "
 	    "version BIGINT NOT NULL DEFAULT 1, updated_at BIGINT NOT NULL DEFAULT 0, UNIQUE KEY n (n)) ENGINE=InnoDB "
@@ -180,12 +182,105 @@ a_killed_connection_is_dialled_again_unless_something_was_begun(void **state)
 	id = db_number(other, "SELECT CONNECTION_ID()", NO_ARGS, 0);
 	db_run(w->db, "KILL ?", ARGS(INT(id)));
 	assert_int_equal(db_number(other, "SELECT 8", NO_ARGS, -1), -1);
-	assert_int_equal(db_failure(other), DB_LOST);
+	assert_int_equal(db_failure(other), DB_AGAIN);	/* nothing was committed */
 	assert_false(db_commit(other));
 	db_begin(other);
 	assert_int_equal(db_number(other, "SELECT 9", NO_ARGS, -1), 9);
 	assert_true(db_commit(other));
+	db_begin(other);
+	id = db_number(other, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	db_run(w->db, "KILL ?", ARGS(INT(id)));
+	assert_false(db_commit(other));
+	assert_int_equal(db_failure(other), DB_LOST);	/* nobody knows */
 	db_close(other);
+}
+
+/* A server that is not in its cluster says 1047 to all, one that takes no writes 1290 to these. */
+static void
+a_server_that_cannot_do_it_is_left(void **state)
+{
+	static const int numbers[] = { 1047, 1290 };
+	struct world *w = *state;
+	struct db *db = db_open(w->conf, DB_API);
+	int64_t id;
+	int i;
+
+	db_use(db, w->mem);
+	for (i = 0; i < 2; i++) {
+		db_begin(db);
+		id = db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+		assert_int_equal(db_number(db, "SELECT raise(?)", ARGS(INT(numbers[i])), -1), -1);
+		assert_int_equal(db_errno(db), numbers[i]);
+		assert_int_equal(db_failure(db), DB_AGAIN);
+		db_begin(db);
+		assert_int_not_equal(db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, 0), id);
+		db_rollback(db);
+	}
+	db_close(db);
+}
+
+static void
+no_room_in_the_database_is_no_fault_of_ours(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(db_number(w->db, "SELECT raise(1114)", NO_ARGS, -1), -1);
+	assert_int_equal(db_failure(w->db), DB_LOST);
+	db_forgive(w->db);
+}
+
+static void
+where_nobody_answers_all_hosts_are_tried_once(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	struct db *db;
+	int64_t began;
+
+	conf.db_hosts = "127.0.0.1:1,127.0.0.1:2";
+	db = db_open(&conf, DB_API);
+	db_use(db, w->mem);
+	began = moment_now().ms;
+	assert_int_equal(db_number(db, "SELECT 7", NO_ARGS, -1), -1);
+	assert_int_equal(db_failure(db), DB_LOST);
+	assert_true(moment_now().ms - began < 1000);
+	db_close(db);
+}
+
+static void
+a_full_server_is_waited_for_a_moment(void **state)
+{
+	struct world *w = *state;
+	struct db *db = db_open(w->conf, DB_API), *others[200];
+	int64_t most = db_number(w->db, "SELECT @@max_connections", NO_ARGS, 0), began;
+	int n = 0;
+	pid_t pid;
+
+	db_run(w->db, "SET GLOBAL max_connections = 10", NO_ARGS);
+	for (; n < 200; n++) {
+		others[n] = db_open(w->conf, DB_ADMIN);
+		db_use(others[n], w->mem);
+		if (db_number(others[n], "SELECT 7", NO_ARGS, -1) != 7)
+			break;
+	}
+	assert_true(n < 200);
+	assert_int_equal(db_errno(others[n]), 1040);
+	assert_int_equal(db_failure(others[n]), DB_LOST);
+	db_use(db, w->mem);
+	pid = fork();
+	if (pid == 0) {
+		usleep(300000);
+		db_run(w->db, "SET GLOBAL max_connections = 200", NO_ARGS);
+		_exit(0);
+	}
+	began = moment_now().ms;
+	assert_int_equal(db_number(db, "SELECT 8", NO_ARGS, -1), 8);
+	assert_in_range(moment_now().ms - began, 200, 1100);
+	waitpid(pid, NULL, 0);
+	for (; n >= 0; n--)
+		db_close(others[n]);
+	db_close(db);
+	db_run(w->db, "SET GLOBAL max_connections = ?", ARGS(INT(most)));
 }
 
 static void
@@ -499,6 +594,10 @@ main(void)
 		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_server_that_cannot_do_it_is_left, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(no_room_in_the_database_is_no_fault_of_ours, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(where_nobody_answers_all_hosts_are_tried_once, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(a_full_server_is_waited_for_a_moment, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_deadlock_asks_to_begin_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_statement_is_not_begun_again, with_table, world_teardown),
