@@ -20,11 +20,11 @@ stack_end() {
 	local status=$? name
 	trap '' EXIT
 	stack_no_server
-	for name in jobs api upload db; do
-		[ -z "${stack_pid[$name]:-}" ] || kill "${stack_pid[$name]}" 2>/dev/null
+	for name in "${!stack_pid[@]}"; do
+		[ -z "${stack_pid[$name]}" ] || kill "${stack_pid[$name]}" 2>/dev/null
 	done
-	for name in jobs api upload db; do
-		[ -z "${stack_pid[$name]:-}" ] || stack_gone "${stack_pid[$name]}" || kill -KILL "${stack_pid[$name]}" 2>/dev/null
+	for name in "${!stack_pid[@]}"; do
+		[ -z "${stack_pid[$name]}" ] || stack_gone "${stack_pid[$name]}" || kill -KILL "${stack_pid[$name]}" 2>/dev/null
 	done
 	if [ -n "${KINOTHEK_ARTIFACTS:-}" ]; then
 		mkdir -p "$KINOTHEK_ARTIFACTS/log-${0##*/}" && cp "$stack"/log/* "$KINOTHEK_ARTIFACTS/log-${0##*/}/" 2>/dev/null
