@@ -130,6 +130,9 @@ const char *db_error(const struct db *);
 /* Many statements, no binds: migrations only.  NULL, or the server's text. */
 const char *db_script(struct db *, const char *sql);
 
+/* Nothing is asked for a while: the server gets its connection back, and the next statement dials. */
+void db_rest(struct db *);
+
 /* Forgets the connection without a word to the server: for the child after fork(). */
 void db_abandon(struct db *);
 

@@ -62,6 +62,13 @@ db_close(struct db *db)
 	free(db);
 }
 
+void
+db_rest(struct db *db)
+{
+	if (!db->in_transaction)
+		db_hang_up(db);
+}
+
 /* Closing would send a goodbye on the parent's connection: the descriptor goes with the process instead. */
 void
 db_abandon(struct db *db)

@@ -453,15 +453,34 @@ stop(struct server *s)
 			s->waiting[i]->deadline = now + STOP_DRAIN;
 }
 
+/* ms until there is something to do that nobody wakes us for; -1 for never. */
+static int
+patience(struct server *s)
+{
+	int64_t now = clock_ms();
+	int ms = expire(s);
+
+	if (s->look_ms >= 0 && (ms < 0 || s->look_ms < ms))
+		ms = s->look_ms;
+	if (s->idle == NULL || s->idle_at == INT64_MAX)
+		return ms;
+	if (s->idle_at <= now) {
+		s->idle_at = INT64_MAX;
+		s->idle(s->user);
+		return ms;
+	}
+	return ms < 0 || s->idle_at - now < ms ? (int)(s->idle_at - now) : ms;
+}
+
 /* A connection that this worker was woken for is nobody else's: it is taken first, even when we shall stop. */
 static void
 turn(struct server *s)
 {
-	int ms = expire(s), i;
+	int i;
 
-	if (s->look_ms >= 0 && (ms < 0 || s->look_ms < ms))
-		ms = s->look_ms;
-	s->happened_n = epoll_wait(s->epoll, s->happened, EVENTS, ms);
+	s->happened_n = epoll_wait(s->epoll, s->happened, EVENTS, patience(s));
+	if (s->happened_n > 0)
+		s->idle_at = clock_ms() + s->idle_ms;
 	for (i = 0; i < s->happened_n; i++)
 		if (s->happened[i].data.ptr == s)
 			take(s);
@@ -480,7 +499,7 @@ server_run(struct server *s)
 	struct epoll_event stopped = { .events = EPOLLIN };
 	struct epoll_event happened[EVENTS];
 
-	s->stop_at = INT64_MAX;
+	s->stop_at = s->idle_at = INT64_MAX;
 	s->look_ms = -1;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_stop(), &stopped);

@@ -55,16 +55,19 @@ struct server {
 	int silence_ms;			/* without the web server taking anything of an answer */
 	int drain_ms;
 	size_t drain_bytes;
+	int idle_ms;			/* without anything to do until idle() is called, once */
 	int stop_ms;			/* for all that is there when the worker is asked to end */
 
 	/* The head is there, the body is not: true to wait for it.  False: it is answered already. */
 	bool (*admit)(struct visit *, void *user);
 	/* Answers by server_send().  False: it is not its turn, which it has not to wait for with a fault. */
 	bool (*answer)(struct visit *, void *user);
+	void (*idle)(void *user);	/* or NULL */
 	void *user;
 
 	/* Its own. */
 	int epoll, door, n, look_ms;	/* until somebody may have a turn; -1: nobody waits for one */
+	int64_t idle_at;		/* ms; far away once it was called */
 	int64_t stop_at;		/* ms; far away until the worker shall end */
 	struct visit **waiting, *spare;
 	struct epoll_event *happened;

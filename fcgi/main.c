@@ -238,6 +238,14 @@ answer(struct visit *v, void *user)
 }
 
 static void
+idle(void *user)
+{
+	const struct api *a = user;
+
+	db_rest(a->db);
+}
+
+static void
 usage(FILE *to)
 {
 	fputs("usage: kinothek-api --socket PATH [--workers N] [--mode MODE]\n"
@@ -290,8 +298,8 @@ main(int argc, char **argv)
 		.silence_ms = 10000,
 		/* longer than web servers wait for a byte of a client, and more than any route takes */
 		.drain_ms = 25000, .drain_bytes = 12u << 20,
-		.stop_ms = GRACE * 1000 / 2,
-		.admit = admit, .answer = answer, .user = &a,
+		.idle_ms = 60000, .stop_ms = GRACE * 1000 / 2,
+		.admit = admit, .answer = answer, .idle = idle, .user = &a,
 	};
 	int i;
 

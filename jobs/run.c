@@ -56,6 +56,7 @@ struct loop {
 	int64_t turns;
 	int64_t next_look, next_beat, next_keep, next_due, next_notify; /* on clock_ms() */
 	int64_t down_since, down_until, stop_at;
+	int64_t contact_since, last_work; /* without an outage, or a pause of ours, that others may have had as well */
 	bool down, stopping, ended; /* ended: the grace of SIGTERM is over */
 };
 
@@ -470,6 +471,24 @@ settle_children(struct loop *l)
 }
 
 /*
+ * Who could not reach the database could not keep its leases either, and neither could the others: after an outage they
+ * have the time of a lease to come back.
+ */
+static void
+note_contact(struct loop *l, int64_t now)
+{
+	if (now - l->last_work > l->r.conf->job_lease * 500)
+		l->contact_since = now;
+	l->last_work = now;
+}
+
+static bool
+may_judge_others(const struct loop *l)
+{
+	return clock_ms() - l->contact_since > l->r.conf->job_lease * 1000;
+}
+
+/*
  * Leases that ran out, leases of dead processes of this machine, and rows of ours that no child works on.  The death of
  * a runner is seldom the fault of all its jobs, so the attempt does not count; but one that ends every runner ends
  * itself, since claims grow faster than attempts then.
@@ -487,7 +506,8 @@ reap(struct loop *l)
 	rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'running'", NO_ARGS, &n);
 	for (i = 0; i < n; i++) {
 		ours = rows[i].runner != NULL && strcmp(rows[i].runner, holder_name()) == 0;
-		if (ours ? child_with(r, rows[i].id) != NULL : !rows[i].expired && !holder_dead(rows[i].runner))
+		if (ours ? child_with(r, rows[i].id) != NULL : !holder_dead(rows[i].runner) &&
+		    (!rows[i].expired || !may_judge_others(l)))
 			continue;
 		state = settle(r->db, r->mem,
 		    &(struct settlement){ .row = &rows[i],
@@ -590,6 +610,7 @@ work(struct loop *l, int64_t now, bool woken)
 
 	if (now < l->down_until)
 		return;
+	note_contact(l, now);
 	if (now >= l->next_beat) {
 		beat(r);
 		l->next_beat =
@@ -628,6 +649,7 @@ look_at_failure(struct loop *l, int64_t now)
 			l->down_since = now;
 		l->down = true;
 		l->down_until = now + 500;
+		l->contact_since = now;
 		l->next_beat = l->next_look = 0;
 	} else if (l->down) {
 		l->down = false;

@@ -289,6 +289,7 @@ serve(struct server *s)
 		log_call(&c, error);
 		FCGX_Finish_r(&f);
 		db_use(s->db, s->mem);
+		db_rest(s->db);		/* the next transfer may be hours away, and its worker is one of many */
 		arena_reset(s->mem);
 	}
 }

@@ -195,6 +195,29 @@ a_killed_connection_is_dialled_again_unless_something_was_begun(void **state)
 	db_close(other);
 }
 
+static void
+who_rests_gives_the_connection_back_and_dials_when_asked(void **state)
+{
+	struct world *w = *state;
+	struct db *db = db_open(w->conf, DB_API);
+	int64_t id;
+	int i;
+
+	db_use(db, w->mem);
+	db_begin(db);
+	id = db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, 0);
+	db_rest(db);				/* not now */
+	assert_int_equal(db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, 0), id);
+	assert_true(db_commit(db));
+	db_rest(db);
+	for (i = 0; i < 50 && db_number(w->db, "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?",
+	    ARGS(INT(id)), -1) > 0; i++)
+		usleep(20000);
+	assert_int_not_equal(db_number(db, "SELECT CONNECTION_ID()", NO_ARGS, id), id);
+	assert_true(i < 50);
+	db_close(db);
+}
+
 /* A server that is not in its cluster says 1047 to all, one that takes no writes 1290 to these. */
 static void
 a_server_that_cannot_do_it_is_left(void **state)
@@ -594,6 +617,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(who_rests_gives_the_connection_back_and_dials_when_asked, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_server_that_cannot_do_it_is_left, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(no_room_in_the_database_is_no_fault_of_ours, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(where_nobody_answers_all_hosts_are_tried_once, with_table, world_teardown),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One worker, a child of ours, and several web servers that take their time. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -79,6 +80,15 @@ answer(struct visit *v, void *user)
 	return true;
 }
 
+/* Rung in the tests' process. */
+static int bell[2] = { -1, -1 };
+
+static void
+idle(void *user)
+{
+	assert_int_equal(write(bell[1], "i", 1), 1);
+}
+
 static void
 serve(void)
 {
@@ -86,7 +96,7 @@ serve(void)
 	static char *argv[] = { NULL };
 	struct server s = { .waiting_max = 4, .bytes_max = 8 << 20, .head_ms = 300, .anonymous_ms = 500,
 	    .known_ms = 3000, .rate = 16384, .turn_ms = 1500, .silence_ms = 3000, .drain_ms = 3000,
-	    .drain_bytes = 1 << 20, .stop_ms = 2000, .admit = admit, .answer = answer };
+	    .drain_bytes = 1 << 20, .idle_ms = 400, .stop_ms = 2000, .admit = admit, .answer = answer, .idle = idle };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	listen_start(&l, argv);
@@ -105,6 +115,8 @@ setup(void **state)
 
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
 	unlink(path);
+	if (pipe2(bell, O_NONBLOCK | O_CLOEXEC) != 0)
+		return -1;
 	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) != 0 || listen(fd, 64) != 0)
 		return -1;
 	worker = fork();
@@ -122,6 +134,8 @@ teardown(void **state)
 {
 	kill(worker, SIGKILL);
 	waitpid(worker, NULL, 0);
+	close(bell[0]);
+	close(bell[1]);
 	return 0;
 }
 
@@ -336,6 +350,24 @@ a_worker_that_has_nothing_ends_at_once(void **state)
 	assert_int_equal(status, 0);
 }
 
+static void
+who_has_nothing_to_do_is_told_so_once(void **state)
+{
+	char rung[8];
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		expect(ask("quick", true), "fine");
+		usleep(200000);
+		assert_int_equal(read(bell[0], rung, sizeof(rung)), -1);
+	}
+	usleep(900000);
+	assert_int_equal(read(bell[0], rung, sizeof(rung)), 1);
+	expect(ask("quick", true), "fine");
+	usleep(600000);
+	assert_int_equal(read(bell[0], rung, sizeof(rung)), 1);
+}
+
 /* Another worker, which is us, answers all that the tenant may have now. */
 static void
 keep_busy(void)
@@ -431,6 +463,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(when_it_is_full_the_oldest_nobody_goes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_answer_that_is_not_taken_holds_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_client_that_goes_leaves_nothing_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_has_nothing_to_do_is_told_so_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_has_to_wait_for_a_turn_holds_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_turn_that_does_not_come_is_said_so, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_does_not_wait_any_more_has_no_turn, setup, teardown),

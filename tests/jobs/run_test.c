@@ -490,6 +490,33 @@ a_job_outlives_a_lost_database(void **state)
 	assert_int_equal(runner_wait(t, n), 0);
 }
 
+/* The one that holds the job needs longer to come back than the other one. */
+static void
+after_an_outage_nobody_is_taken_for_dead_before_a_lease_is_over(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+	int first;
+
+	t->conf.job_lease = 2;
+	proxy_start(t);
+	id = add(t, "slow", "6000", anywhere);
+	first = runner_start(t);
+	number_in(t, "pid-6000");
+	runner_start(t);
+	usleep(2500000);
+	proxy_cut(t);
+	sleep(3);
+	kill(t->pids[first], SIGSTOP);
+	proxy_start(t);
+	sleep(1);
+	kill(t->pids[first], SIGCONT);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_string_equal(column(t, id, "fence"), "1");
+	assert_int_equal(times(t, "slow 6000"), 1);
+}
+
 static void
 a_closing_transaction_cut_before_commit_is_made_again_without_the_work(void **state)
 {
@@ -1000,6 +1027,7 @@ main(void)
 		TEST(without_a_wake_up_the_next_look_finds_the_job),
 		TEST(waking_nobody_neither_blocks_nor_fails),
 		TEST(a_job_outlives_a_lost_database),
+		TEST(after_an_outage_nobody_is_taken_for_dead_before_a_lease_is_over),
 		TEST(a_closing_transaction_cut_before_commit_is_made_again_without_the_work),
 		TEST(killed_connections_lose_no_job),
 		TEST(without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason),
