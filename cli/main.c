@@ -79,11 +79,16 @@ cli_db_remedy(const struct cli *c)
 	switch (db_errno(c->db)) {
 	case 1146: case 1054:
 		return "Run `kinothek migrate`.";
+	case 2002: case 2003: case 2006: case 2013:
+		return "Is the server running, and are db.socket or db.hosts right?";
+	case 1040: case 1203: case 1226:
+		return "All its connections are taken; see max_connections.";
+	case 1021: case 1026: case 1114:
+		return "Its disk is full.";
 	case 1044: case 1045: case 1049: case 1698:
 		return "Create database and account as in kinothek(1), or set db.user, db.password_file and db.name.";
 	default:
-		return db_failure(c->db) == DB_LOST ? "Is the server running, and are db.socket or db.hosts right?"
-						    : NULL;
+		return NULL;
 	}
 }
 
@@ -92,7 +97,7 @@ cli_fail_db(const struct cli *c)
 {
 	const char *remedy = cli_db_remedy(c);
 
-	return cli_fail(c, db_failure(c->db) == DB_LOST ? EX_UNAVAILABLE : EX_SOFTWARE, "database: %s%s%s",
+	return cli_fail(c, db_failure(c->db) == DB_BROKEN ? EX_SOFTWARE : EX_UNAVAILABLE, "database: %s%s%s",
 	    db_error(c->db), remedy != NULL ? ". " : "", remedy != NULL ? remedy : "");
 }
 

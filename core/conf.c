@@ -73,7 +73,8 @@ static const struct setting settings[] = {
 	    "Lines below this level are not written." },
 
 	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_server,
-	    "Database servers, tried in this order. Nothing: the socket." },
+	    "Database servers, at most 16, tried in this order; one that has just failed comes last. Nothing: the "
+	    "socket." },
 	{ "db.socket", AS_PATH, AT(db_socket), "/run/mysqld/mysqld.sock", 0, 107, NULL, NULL,
 	    "Socket of a database server on this machine; not used with db.hosts." },
 	{ "db.port", AS_INT, AT(db_port), "3306", 1, 65535, NULL, NULL, "Port of the hosts that name none." },

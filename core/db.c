@@ -264,9 +264,17 @@ run_once(struct db *db, struct statement *s, const struct arg *args)
 	return false;
 }
 
+/* A connection that has ended before it took the statement, or one that may be asked twice. */
+static bool
+may_repeat(const struct db *db, const struct record *r, const char *literal)
+{
+	return db->spent && db->failure != DB_LIMIT && ((db->err != 2013 && db->err != 2055 && db->err != 1180) ||
+	    r != NULL || strncmp(literal, "SELECT", 6) == 0);
+}
+
 /*
- * Prepares if needed and executes.  A connection that turns out to be dead at the first statement outside a transaction
- * is dialled once again: nothing was lost with it.
+ * Prepares if needed and executes.  A connection that turns out to be dead outside of a transaction is dialled once
+ * again, if nothing can have been done over it.
  */
 static struct statement *
 execute(struct db *db, const struct record *r, const char *literal, const char *suffix, const struct arg *args,
@@ -280,12 +288,14 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 			return NULL;
 		if (db->mem == NULL)
 			abort();
-		if (db_dial(db) && db->client >= 0)
+		if (!db_dial(db))
+			return NULL;
+		if (db->client >= 0)
 			watch_begin(db->client, mysql_get_socket(db->my), db_statement_limit(db) * STATEMENTS * 1000);
-		s = db->my != NULL ? prepare(db, r, literal, suffix, brief) : NULL;
+		s = prepare(db, r, literal, suffix, brief);
 		if (s != NULL && run_once(db, s, args))
 			return s;
-		if (!db->spent || db->failure == DB_LIMIT || !may_redial)
+		if (!may_redial || !may_repeat(db, r, literal))
 			return NULL;
 		may_redial = false;
 		db_forgive(db);

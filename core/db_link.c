@@ -44,6 +44,7 @@ db_use(struct db *db, struct arena *mem)
 void
 db_hang_up(struct db *db)
 {
+	db->spent = false;
 	if (db->my == NULL)
 		return;
 	watch_spare();
@@ -87,8 +88,10 @@ static enum db_failure
 weigh(const struct db *db, int err)
 {
 	switch (err) {
-	case 1213: case 1205: case 1047: case 1290: case 1836:
+	case 1213: case 1205: case 1047:
 		return DB_AGAIN;
+	case 1290: case 1836:					/* takes no writes: a job has nothing else to do */
+		return db->limits == DB_API ? DB_AGAIN : DB_LOST;
 	case 1969: case 3024: case 1317:
 		return db->limits == DB_API ? DB_LIMIT : DB_AGAIN;
 	case 2006: case 2013: case 2055: case 1053: case 1927: case 4031:
@@ -118,8 +121,7 @@ db_fail(struct db *db, int err, const char *error, const char *sql)
 		return;
 	db->failure = weigh(db, err);
 	db->err = err;
-	db->spent = db->failure == DB_LOST || is_bad_server(err) || err == 2006 || err == 2013 || err == 2055 ||
-	    err == 1927 || err == 4031;
+	db->spent = is_bad_server(err) || err == 2006 || err == 2013 || err == 2055 || err == 1927 || err == 4031;
 	if (is_bad_server(err))
 		db->hosts[db->host].bad_until = clock_ms() + BAD_MS;
 	if (db->failure == DB_LIMIT && watch_cut() != CUT_NONE)
@@ -140,7 +142,6 @@ db_forgive(struct db *db)
 {
 	if (db->spent)
 		db_hang_up(db);
-	db->spent = false;
 	db->failure = DB_FINE;
 	db->err = 0;
 	db->error[0] = '\0';
@@ -220,6 +221,13 @@ set_session(struct db *db)
 	    mysql_query(db->my, row_by_row) == 0 && set_limits(db) && set_sync_wait(db) && read_server(db);
 }
 
+/* All connections are taken, or all that our account may have. */
+static bool
+is_full(int err)
+{
+	return err == 1040 || err == 1203 || err == 1226;
+}
+
 static bool
 dial_host(struct db *db, const struct host *h)
 {
@@ -241,7 +249,7 @@ dial_host(struct db *db, const struct host *h)
 	    local ? c->db_socket : NULL, CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS) != NULL && set_session(db))
 		return true;
 	err = (int)mysql_errno(db->my);
-	db_fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 || err == 1040 || err == 1203 ? err : 2002,
+	db_fail(db, err == 1045 || err == 1049 || err == 1044 || err == 1698 || is_full(err) ? err : 2002,
 	    mysql_error(db->my), "connect");
 	mysql_close(db->my);
 	db->my = NULL;
@@ -284,9 +292,9 @@ read_hosts(struct db *db)
 		db->n_hosts = 1;
 }
 
-/* The hosts in order, but those that were bad lately come last. */
+/* The hosts in order, but those that were bad lately come last.  *full: one of them would have, but for its limit. */
 static bool
-dial_any(struct db *db)
+dial_any(struct db *db, bool *full)
 {
 	bool was_bad[MAX_HOSTS];
 	int64_t now = clock_ms();
@@ -303,6 +311,7 @@ dial_any(struct db *db)
 			db->host = i;
 			if (dial_host(db, &db->hosts[i]))
 				return true;
+			*full |= is_full(db->err);
 			db->hosts[i].bad_until = clock_ms() + BAD_MS;
 		}
 	return false;
@@ -314,13 +323,14 @@ db_dial(struct db *db)
 {
 	int64_t until = clock_ms() + CROWD_MS;
 	unsigned char chance;
+	bool full = false;
 
 	if (db->my != NULL)
 		return true;
 	if (db->n_hosts == 0)
 		read_hosts(db);
-	while (!dial_any(db)) {
-		if ((db->err != 1040 && db->err != 1203) || clock_ms() > until)
+	while (!dial_any(db, &full)) {
+		if (!full || clock_ms() > until)
 			return false;
 		random_bytes(&chance, 1);
 		usleep(10000 + chance * 200);
@@ -334,7 +344,6 @@ plain(struct db *db, const char *sql)
 {
 	if (db->failure != DB_FINE || db->my == NULL)
 		return false;
-	watch_spare();		/* a COMMIT that is under way is not cut off */
 	if (mysql_query(db->my, sql) == 0)
 		return true;
 	db_fail(db, (int)mysql_errno(db->my), mysql_error(db->my), sql);
@@ -349,7 +358,7 @@ db_begin(struct db *db)
 		db_rollback(db);
 	if (!db_dial(db))
 		return;
-	if (!plain(db, "START TRANSACTION") && db->spent) {
+	if (!plain(db, "START TRANSACTION") && db->spent && db->failure != DB_LIMIT) {
 		db_forgive(db);		/* hangs up: an idle connection had died, or its server has left */
 		if (!db_dial(db) || !plain(db, "START TRANSACTION"))
 			return;
@@ -368,6 +377,7 @@ db_commit(struct db *db)
 		db_rollback(db);
 		return false;
 	}
+	watch_spare();		/* one that is under way is not cut off */
 	db->committing = true;
 	fine = plain(db, "COMMIT");
 	db->in_transaction = db->committing = false;

@@ -251,7 +251,7 @@ value_length(const char *p)
 
 struct condition { const char *name, *op, *value; size_t name_n, op_n, value_n; };
 
-/* Takes the next one from *p.  False when there is none, or nothing can be made of what is there. */
+/* Takes the next one from *p.  False when there is none. */
 static bool
 next_condition(const char **p, struct condition *c)
 {

@@ -20,10 +20,9 @@ enum {
 	DEBTS = 256,
 	MOST = 4,		/* all but one of so many workers for a tenant, */
 	SHARE = 8,		/* one of so many for one in debt */
-	QUICK = 20,		/* ms */
 	LONGEST = 120000,	/* ms; what seems to run for longer belongs to a process that was killed */
 	WAIT_LONGEST = 10000,	/* and so does what seems to wait for longer */
-	DEBT_FREE = 250,	/* ms beyond QUICK that do not count yet */
+	DEBT_FREE = 250,	/* ms that do not count yet */
 	DEBT_MAX = 1000,
 	PAY = 4,		/* goes down by one of so many ms */
 	RECENT = 60000,		/* ms for which a tenant that has asked is taken for one that may ask again */
@@ -38,7 +37,7 @@ struct slot {
 	_Atomic uint64_t waits_tenant;
 };
 
-/* Of one tenant, or of two that share a place: then both may be held to their share for a while. */
+/* Of one tenant.  Of two that share a place the last one's: the other one is taken for free of debt. */
 struct debt {
 	_Atomic uint64_t tenant;
 	_Atomic int64_t ms, at;
@@ -142,6 +141,8 @@ load_open(const char *run_dir)
 
 		if (pid != 0 && kill(pid, 0) && errno == ESRCH && atomic_compare_exchange_strong(at, &pid, 0))
 			pid = 0;
+		if (own == NULL && pid == (int32_t)getpid())	/* of one that had our number */
+			take_slot(i);
 		if (own == NULL && pid == 0 && atomic_compare_exchange_strong(at, &pid, (int32_t)getpid()))
 			take_slot(i);
 	}
@@ -259,7 +260,7 @@ load_enter(struct uuid tenant_id, int64_t came)
 }
 
 void
-load_leave(void)
+load_leave(int quick)
 {
 	int64_t since = own == NULL ? 0 : own->since, now;
 
@@ -267,8 +268,8 @@ load_leave(void)
 		return;
 	own->since = 0;
 	now = clock_ms();
-	if (now - since > QUICK)
-		add_debt(own->tenant, now, now - since - QUICK, part_of(count(0, now, 0).workers, SHARE));
+	if (now - since > quick)
+		add_debt(own->tenant, now, now - since - quick, part_of(count(0, now, 0).workers, SHARE));
 }
 
 void

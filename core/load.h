@@ -8,9 +8,9 @@
  *	- its tenant is in debt, and an eighth of them (at least one) do, or
  *	- another request of its tenant waits that came earlier.
  *
- * A tenant's debt is the time beyond 20 ms of its requests, and goes down by a quarter of what an eighth of the workers
- * does meanwhile.  So quick requests make none, whoever sends nothing but slow ones stays in debt, and seven of eight
- * workers, about half of the machine's cores, are there for the others.
+ * A tenant's debt is the time beyond 20 ms of its requests, or 250 ms of those that write, and goes down by a quarter
+ * of what an eighth of the workers does meanwhile.  So quick requests make none, whoever sends nothing but slow ones
+ * stays in debt, and seven of eight workers, about half of the machine's cores, are there for the others.
  *
  * All of it stands in run_dir/workers, a small file that all processes of one account map, whoever has started them; in
  * run_dir/fcgid/workers when they may not write the former.  Without it (no room, no right) nobody waits.
@@ -31,8 +31,9 @@ void load_close(void);
 bool load_is_turn(struct uuid tenant_id, int64_t came);
 /* The same, and if so it begins. */
 bool load_enter(struct uuid tenant_id, int64_t came);
-/* It has ended, if one began. */
-void load_leave(void);
+/* It has ended, if one began.  Longer than `quick` ms make a debt: what writes waits for disks and for other nodes. */
+void load_leave(int quick);
+enum { LOAD_QUICK_READ = 20, LOAD_QUICK_WRITE = 250 };
 
 /* Of the requests that wait in this process this one came first; came 0: none waits. */
 void load_wait(struct uuid tenant_id, int64_t came);

@@ -433,7 +433,9 @@ expire(struct server *s)
 	for (i = 0; i < s->n; i++)
 		if (s->waiting[i]->deadline < next)
 			next = s->waiting[i]->deadline;
-	return s->n == 0 ? -1 : next > now ? (int)(next - now) : 0;
+	if (s->n == 0)
+		return s->door < 0 ? 0 : -1;
+	return next > now ? (int)(next - now) : 0;
 }
 
 /* New connections are for others from now on. */

@@ -7,7 +7,7 @@
  * (core/load.h): it waits in the set until it is.
  *
  * The set is bounded in number, bytes and time.  When it is full the connection that has been there longest is answered
- * and dropped: first those that only drain, then those of nobody known, then the others.
+ * and dropped: first those that only drain, then those of nobody known, those that wait for a turn, then the others.
  *
  * A refused body is still read for a while (drained): a web server that finds its connection gone while it sends may
  * never look at the answer.

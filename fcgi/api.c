@@ -673,7 +673,7 @@ log_request(struct req *r)
 	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route),
 	    LOG_TEXT("user", r->who != NULL ? uuid_text(r->mem, r->who->id) : NULL), LOG_TEXT("client", r->client),
 	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms",
-	    moment_now().ms - r->now.ms));
+	    moment_now().ms - r->now.ms), LOG_INT("since", r->came > 0 ? clock_ms() - r->came : 0));
 }
 
 static bool
@@ -689,9 +689,9 @@ is_whole(struct req *r)
 static bool
 run_in_turn(struct req *r)
 {
-	if (r->who == NULL || load_enter(r->who->tenant_id, r->came)) {
+	if (r->who == NULL || (!r->has_waited && load_enter(r->who->tenant_id, r->came))) {
 		run(r);
-		load_leave();
+		load_leave(route_writes(r->route) ? LOAD_QUICK_WRITE : LOAD_QUICK_READ);
 		return true;
 	}
 	if (r->may_wait)

@@ -207,7 +207,7 @@ admit(struct visit *v, void *user)
 	return yes;
 }
 
-/* While the process itself is all that the web server can give others it had better not be kept. */
+/* A process that the web server can give nobody else meanwhile had better not begin to wait when few are left. */
 static bool
 may_wait(const struct visit *v)
 {
@@ -227,6 +227,7 @@ answer(struct visit *v, void *user)
 		r = read_head(a, v);
 		read_body(r, v);
 		r->may_wait = may_wait(v);
+		r->has_waited = v->fault == VISIT_NO_TURN;
 		done = api_run(r) != 0;
 		if (done)
 			write_answer(v, r);

@@ -101,6 +101,7 @@ struct req {
 	enum error body_error;
 	int64_t came;				/* ms of clock_ms() */
 	bool may_wait;				/* for its turn; then api_run() may have to be called again */
+	bool has_waited;			/* in vain: it is refused */
 	/* connection of the request, so that somebody may see that it is gone; -1: none */
 	int client_fd;
 

@@ -91,7 +91,7 @@ let_in(struct uuid tenant)
 {
 	bool in = load_enter(tenant, clock_ms());
 
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	return in;
 }
 
@@ -110,7 +110,7 @@ refused_of(int n, int times, int ms_from, int ms_step, const struct uuid *tenant
 		for (k = refused = 0; k < times; k++) {
 			refused += !load_enter(*tenant, clock_ms());
 			usleep((useconds_t)(ms_from + (i * 7 + k * 3) % 5 * ms_step) * 1000);
-			load_leave();
+			load_leave(LOAD_QUICK_READ);
 		}
 		_exit(refused);
 	}
@@ -128,7 +128,7 @@ fall_in_debt(struct uuid tenant)
 {
 	load_enter(tenant, clock_ms());
 	usleep(SLOW_US);
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 }
 
 static void
@@ -242,7 +242,7 @@ who_came_first_goes_first(void **state)
 	end(workers[--n_workers]);
 	worker_that(BUSY_AND_WAITS, &one, now - 100);
 	assert_true(load_enter(one, now - 50));	/* that one cannot begin it now */
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	assert_false(let_in(one));		/* our own was here before */
 	load_wait(one, 0);
 	assert_true(let_in(one));

@@ -76,7 +76,7 @@ answer(struct visit *v, void *user)
 		return false;
 	}
 	say(v, faults[v->fault], strcmp(word(v), "large") == 0 ? LARGE : 0);
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	return true;
 }
 
@@ -374,7 +374,7 @@ keep_busy(void)
 {
 	load_open(dir);
 	load_enter(two, clock_ms());
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	assert_true(load_enter(one, clock_ms()));
 	expect(ask("quick", true), "fine");	/* so the worker is there */
 }
@@ -389,7 +389,7 @@ who_has_to_wait_for_a_turn_holds_nobody(void **state)
 		mine[i] = ask("mine", true);
 	for (i = 0; i < 20; i++)
 		expect(ask("quick", true), "fine");
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	for (i = 0; i < 2; i++)
 		expect(mine[i], "fine");
 	load_close();
@@ -409,11 +409,12 @@ who_does_not_wait_any_more_has_no_turn(void **state)
 	int mine, i;
 
 	keep_busy();
-	for (i = 0; i < 20; i++)
-		close(ask("mine", true));
 	mine = ask("mine", true);
-	usleep(50000);
-	load_leave();
+	for (i = 0; i < 20; i++) {
+		close(ask("mine", true));
+		usleep(10000);
+	}
+	load_leave(LOAD_QUICK_READ);
 	expect(mine, "fine");
 	load_close();
 }
@@ -429,7 +430,7 @@ when_it_is_full_who_came_first_has_waited_in_vain(void **state)
 		usleep(20000);
 	}
 	expect(mine[0], "no turn");
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	for (i = 1; i < 5; i++)
 		expect(mine[i], "fine");
 	load_close();
@@ -445,7 +446,7 @@ a_worker_that_shall_end_gives_turns_first(void **state)
 	usleep(100000);
 	kill(worker, SIGTERM);
 	usleep(100000);
-	load_leave();
+	load_leave(LOAD_QUICK_READ);
 	expect(mine, "fine");
 	assert_int_equal(waitpid(worker, &status, 0), worker);
 	assert_int_equal(status, 0);

@@ -97,10 +97,10 @@ drain(struct world *w, const struct conf *conf)
 	int tries;
 
 	drain_once(w, conf);
-	for (tries = 0; tries < 3 && (why = failed_for_a_moment(w)) != NULL; tries++) {
+	for (tries = 0; tries < 1 && (why = failed_for_a_moment(w)) != NULL; tries++) {
 		print_message("tried again: %s\n", why);
 		db_run(w->db, "UPDATE jobs SET run_at = 0 WHERE tenant_id = ? AND state = 'delayed' AND "
-		    "error IS NOT NULL", ARGS(ID(w->tenant_id)));
+		    "JSON_VALUE(error, '$.code') <> 'no_space'", ARGS(ID(w->tenant_id)));
 		drain_once(w, conf);
 	}
 }
