@@ -24,7 +24,8 @@ enum {
 	CROWD = 8,		/* put aside, and nobody gets that moment */
 	VECTORS = 512,		/* in one sendmsg() */
 	STOP_DRAIN = 2000,	/* ms to drain when asked to end */
-	TURN_MS = 3,		/* between two looks whose turn it is */
+	TURN_MS = 3,		/* between two looks whose turn it is, */
+	TENANTS = 16,		/* of so many */
 };
 
 static void *
@@ -241,20 +242,49 @@ answer(struct server *s, struct visit *v, enum visit_fault fault)
 	put_aside(s, v);
 }
 
-/* Of those that wait for their turn who has come first, and has it when that is asked for. */
+/* Of those that wait for their turn who has come first. */
 static struct visit *
-first_waiting(const struct server *s, bool has_turn)
+first_waiting(const struct server *s)
 {
 	struct visit *first = NULL;
 	int i;
 
+	for (i = 0; i < s->n; i++)
+		if (s->waiting[i]->stage == VISIT_WAITS && (first == NULL || s->waiting[i]->began < first->began))
+			first = s->waiting[i];
+	return first;
+}
+
+/* The first of each tenant, who has its turn before the others.  Of more than TENANTS some are left for later. */
+static int
+first_of_each(const struct server *s, struct visit *first[TENANTS])
+{
+	int i, k, n = 0;
+
 	for (i = 0; i < s->n; i++) {
 		struct visit *v = s->waiting[i];
 
-		if (v->stage == VISIT_WAITS && (first == NULL || v->began < first->began) &&
-		    (!has_turn || load_is_turn(v->tenant, v->began)))
-			first = v;
+		if (v->stage != VISIT_WAITS)
+			continue;
+		for (k = 0; k < n && !uuid_equal(first[k]->tenant, v->tenant); k++)
+			continue;
+		if (k == n && n < TENANTS)
+			first[n++] = v;
+		else if (k < n && v->began < first[k]->began)
+			first[k] = v;
 	}
+	return n;
+}
+
+static struct visit *
+whose_turn(const struct server *s)
+{
+	struct visit *each[TENANTS], *first = NULL;
+	int i, n = first_of_each(s, each);
+
+	for (i = 0; i < n; i++)
+		if ((first == NULL || each[i]->began < first->began) && load_is_turn(each[i]->tenant, each[i]->began))
+			first = each[i];
 	return first;
 }
 
@@ -262,11 +292,11 @@ first_waiting(const struct server *s, bool has_turn)
 static void
 take_turn(struct server *s)
 {
-	struct visit *v = first_waiting(s, true), *left;
+	struct visit *v = whose_turn(s), *left;
 
 	if (v != NULL)
 		answer(s, v, VISIT_FINE);
-	left = first_waiting(s, false);
+	left = first_waiting(s);
 	if (left != NULL)
 		load_wait(left->tenant, left->began);
 	else if (s->look_ms >= 0)
