@@ -33,14 +33,16 @@ enum {
 	DRAIN_DOWN = 30000,
 	FREE_DEATHS = 5,
 	SOON_MS = 600 * 1000,
-	TENANTS_MAX = 1000
+	KINDS_MAX = 32,		/* that one runner claims: as many ? as in the query of list_turns() */
+	READY_MAX = 50000,	/* pairs of tenant and kind that are looked at */
+	CHOICE = 8		/* rows of a kind to choose from, since others choose as well */
 };
 
-/* Who has ready jobs, and when we served them last. */
+/* Who has ready jobs, of which of our kinds, and when we served them last. */
 struct turn {
 	struct uuid tenant_id;
 	int64_t running, served;
-	bool empty;
+	int64_t kinds; /* a bit for each of loop.names; 0: nothing is left */
 };
 struct served {
 	struct uuid tenant_id;
@@ -50,8 +52,10 @@ struct served {
 struct loop {
 	struct runner r;
 	char *kinds, *decoders; /* comma-separated: what we claim; what nobody here can */
+	const char *names[KINDS_MAX]; /* what we claim, one by one */
+	int n_names;
 	char socket[108];
-	struct served *served;
+	struct served *served; /* by tenant */
 	size_t n_served;
 	int64_t turns;
 	int64_t next_look, next_beat, next_keep, next_due, next_notify; /* on clock_ms() */
@@ -85,8 +89,10 @@ choose_kinds(struct loop *l)
 			continue;
 		if (r->kinds[i].kind->decodes && r->options->no_sandbox != NULL)
 			l->decoders = append(l->decoders, name);
+		else if (l->n_names == KINDS_MAX)
+			abort();
 		else
-			l->kinds = append(l->kinds, name);
+			l->kinds = append(l->kinds, l->names[l->n_names++] = name);
 	}
 	if (l->kinds == NULL)
 		l->kinds = append(NULL, "-");
@@ -180,31 +186,42 @@ static const struct field turn_fields[] = {
 	FIELD(struct turn, tenant_id, .doc = "Whose"),
 	FIELD(struct turn, running, .sql = "COUNT(*)", .doc = "How many"),
 	FIELD(struct turn, served, .on = COMPUTED, .doc = "When last"),
-	FIELD(struct turn, empty, .on = COMPUTED, .doc = "Nothing left"),
+	FIELD(struct turn, kinds, .on = COMPUTED, .doc = "Which"),
 };
 static const struct record turn_record = RECORD("Turn", struct turn, turn_fields);
 
-struct tenant {
+/* A tenant has ready jobs of a kind. */
+struct ready {
 	struct uuid tenant_id;
+	const char *kind;
 };
-static const struct field tenant_fields[] = {
-	FIELD(struct tenant, tenant_id, .doc = "Has ready jobs"),
+static const struct field ready_fields[] = {
+	FIELD(struct ready, tenant_id, .doc = "Whose"),
+	FIELD(struct ready, kind, .doc = "What"),
 };
-static const struct record tenant_record = RECORD("ReadyTenant", struct tenant, tenant_fields);
+static const struct record ready_record = RECORD("ReadyJobs", struct ready, ready_fields);
+
+/* Both begin with the tenant. */
+static int
+by_tenant(const void *a, const void *b)
+{
+	return uuid_order(a, b);
+}
 
 static int64_t *
 last_served(struct loop *l, struct uuid tenant_id)
 {
-	size_t i;
+	struct served *s = l->n_served == 0 ? NULL : bsearch(&tenant_id, l->served, l->n_served, sizeof(*s), by_tenant);
 
-	for (i = 0; i < l->n_served; i++)
-		if (uuid_equal(l->served[i].tenant_id, tenant_id))
-			return &l->served[i].at;
-	l->served = reallocarray(l->served, ++l->n_served, sizeof(*l->served));
+	if (s != NULL)
+		return &s->at;
+	l->served = reallocarray(l->served, l->n_served + 1, sizeof(*l->served));
 	if (l->served == NULL)
 		abort();
-	l->served[i] = (struct served){ tenant_id, 0 };
-	return &l->served[i].at;
+	for (s = l->served + l->n_served++; s > l->served && uuid_order(&s[-1].tenant_id, &tenant_id) > 0; s--)
+		*s = s[-1];
+	*s = (struct served){ tenant_id, 0 };
+	return &s->at;
 }
 
 struct turns {
@@ -212,7 +229,7 @@ struct turns {
 	size_t n, n_running;
 };
 
-static void
+static struct turn *
 add_turn(struct loop *l, struct turns *t, struct uuid tenant_id)
 {
 	struct turn *turn = &t->at[t->n++];
@@ -223,29 +240,49 @@ add_turn(struct loop *l, struct turns *t, struct uuid tenant_id)
 	for (i = 0; i < t->n_running; i++)
 		if (uuid_equal(t->running[i].tenant_id, tenant_id))
 			turn->running = t->running[i].running;
+	return turn;
 }
 
-/* One index lookup per tenant, however many jobs it has. */
+static int64_t
+kind_bit(const struct loop *l, const char *name)
+{
+	int i;
+
+	for (i = 0; i < l->n_names; i++)
+		if (strcmp(l->names[i], name) == 0)
+			return INT64_C(1) << i;
+	return 0;
+}
+
+/* From the index alone: however many jobs of other kinds there are, or of one tenant, none of them is looked at. */
 static void
 list_turns(struct loop *l, struct turns *t)
 {
-	static const char next[] =
-	    "FROM jobs t FORCE INDEX (claim) WHERE t.state = 'ready' AND t.tenant_id > ? ORDER BY t.tenant_id LIMIT 1";
-	static const char house[] = "SELECT 1 FROM jobs t WHERE t.state = 'ready' AND t.tenant_id IS NULL LIMIT 1";
+	static const char ready[] =
+	    "FROM jobs t FORCE INDEX (claim_by_kind) WHERE t.state = 'ready' AND t.kind IN "
+	    "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+	    "GROUP BY t.kind, t.tenant_id LIMIT ?";
 	static const char running[] = "FROM jobs t WHERE t.state = 'running' GROUP BY t.tenant_id";
-	static const uint8_t least[16];
+	struct arg args[KINDS_MAX + 2];
 	struct db *db = l->r.db;
-	const struct tenant *tenant;
+	struct turn *turn = NULL;
+	struct ready *rows;
+	size_t i, n;
 
-	t->n = 0;
-	t->at = arena_array(l->r.mem, TENANTS_MAX + 1, sizeof(*t->at));
+	for (i = 0; i < KINDS_MAX; i++)
+		args[i] = STR(l->n_names == 0 ? "-" : l->names[i < (size_t)l->n_names ? i : 0]);
+	args[KINDS_MAX] = INT(READY_MAX);
+	args[KINDS_MAX + 1].kind = ARG_END;
 	t->running = db_rows(db, &turn_record, running, NO_ARGS, &t->n_running);
-	if (db_number(db, house, NO_ARGS, 0) == 1)
-		add_turn(l, t, (struct uuid){ { 0 } });
-	tenant = db_row(db, &tenant_record, next, ARGS(BYTES(least, sizeof(least))));
-	while (tenant != NULL && t->n < TENANTS_MAX) {
-		add_turn(l, t, tenant->tenant_id);
-		tenant = db_row(db, &tenant_record, next, ARGS(ID(tenant->tenant_id)));
+	rows = db_rows(db, &ready_record, ready, args, &n);
+	t->n = 0;
+	t->at = arena_array(l->r.mem, n + 1, sizeof(*t->at));
+	if (n > 0)
+		qsort(rows, n, sizeof(*rows), by_tenant);
+	for (i = 0; i < n; i++) {
+		if (turn == NULL || !uuid_equal(turn->tenant_id, rows[i].tenant_id))
+			turn = add_turn(l, t, rows[i].tenant_id);
+		turn->kinds |= kind_bit(l, rows[i].kind);
 	}
 }
 
@@ -263,7 +300,7 @@ whose_turn(const struct turns *t)
 	size_t i;
 
 	for (i = 0; i < t->n; i++)
-		if (!t->at[i].empty && (best == NULL || comes_before(&t->at[i], best)))
+		if (t->at[i].kinds != 0 && (best == NULL || comes_before(&t->at[i], best)))
 			best = &t->at[i];
 	return best;
 }
@@ -303,8 +340,44 @@ show(struct runner *r, struct child *c, bool begun, int64_t now)
 	c->unshown = true;
 }
 
+static int
+by_urgency(const void *a, const void *b)
+{
+	const struct claimed *x = a, *y = b;
+
+	if (x->priority != y->priority)
+		return x->priority < y->priority ? -1 : 1;
+	if (x->run_at.ms != y->run_at.ms)
+		return x->run_at.ms < y->run_at.ms ? -1 : 1;
+	return uuid_order(&x->id, &y->id);
+}
+
+/* The most urgent ready jobs of a tenant, some of each kind, in order. */
+static struct claimed *
+list_jobs(struct loop *l, const struct turn *turn, size_t *n)
+{
+	struct claimed *all = arena_array(l->r.mem, KINDS_MAX * CHOICE, sizeof(*all)), *rows;
+	size_t n_rows;
+	int i;
+
+	*n = 0;
+	for (i = 0; i < l->n_names; i++) {
+		if ((turn->kinds & INT64_C(1) << i) == 0)
+			continue;
+		rows = db_rows(l->r.db, &claimed_record,
+		    "FROM jobs t FORCE INDEX (claim_by_kind) WHERE t.state = 'ready' AND t.kind = ? "
+		    "AND t.tenant_id <=> ? AND t.run_at <= " SQL_NOW " ORDER BY t.priority, t.run_at, t.id LIMIT ?",
+		    ARGS(STR(l->names[i]), ID(turn->tenant_id), INT(CHOICE)), &n_rows);
+		if (n_rows > 0)
+			memcpy(all + *n, rows, n_rows * sizeof(*rows));
+		*n += n_rows;
+	}
+	qsort(all, *n, sizeof(*all), by_urgency);
+	return all;
+}
+
 static bool
-claim_for(struct loop *l, struct uuid tenant_id)
+claim_for(struct loop *l, const struct turn *turn)
 {
 	struct runner *r = &l->r;
 	struct claimed *rows;
@@ -313,11 +386,7 @@ claim_for(struct loop *l, struct uuid tenant_id)
 	int tries;
 
 	for (tries = 0; tries < 3; tries++) {
-		rows = db_rows(r->db, &claimed_record,
-		    "FROM jobs t WHERE t.state = 'ready' AND t.tenant_id <=> ? "
-		    "AND t.run_at <= " SQL_NOW
-		    " AND FIND_IN_SET(t.kind, ?) > 0 ORDER BY t.priority, t.run_at, t.id LIMIT 8",
-		    ARGS(ID(tenant_id), STR(l->kinds)), &n);
+		rows = list_jobs(l, turn, &n);
 		if (n == 0)
 			return false;
 		for (i = 0; i < n; i++) {
@@ -343,8 +412,8 @@ claim(struct loop *l)
 		return;
 	list_turns(l, &turns);
 	while (free_slots(&l->r) > 0 && db_failure(l->r.db) == DB_FINE && (turn = whose_turn(&turns)) != NULL) {
-		if (!claim_for(l, turn->tenant_id)) {
-			turn->empty = true;
+		if (!claim_for(l, turn)) {
+			turn->kinds = 0;
 			continue;
 		}
 		turn->running++;

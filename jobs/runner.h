@@ -35,8 +35,8 @@ struct claimed {
 	struct uuid id, tenant_id, media_id, ingest_id;
 	const char *kind, *runner;
 	struct json args;
-	int64_t attempt, max_attempts, fence;
-	struct moment created_at;
+	int64_t attempt, max_attempts, fence, priority;
+	struct moment created_at, run_at;
 	bool expired;
 };
 extern const struct record claimed_record;

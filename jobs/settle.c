@@ -24,7 +24,9 @@ static const struct field claimed_fields[] = {
 	FIELD(struct claimed, attempt, .doc = "Claims so far"),
 	FIELD(struct claimed, max_attempts, .doc = "Then failed"),
 	FIELD(struct claimed, fence, .doc = "Grows with each claim"),
+	FIELD(struct claimed, priority, .doc = "Small goes first"),
 	FIELD(struct claimed, created_at, .doc = "When it was added"),
+	FIELD(struct claimed, run_at, .doc = "Not before"),
 	FIELD(struct claimed, expired, .sql = "t.lease_until < " SQL_NOW, .doc = "The lease has run out"),
 };
 const struct record claimed_record = RECORD("Claimed", struct claimed, claimed_fields);

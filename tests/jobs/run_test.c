@@ -350,6 +350,32 @@ the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine(void **st
 	assert_int_equal(results(t, id), 1);
 }
 
+/* Rows that the server has read so far, of whatever table. */
+static int64_t
+rows_read(struct runners *t)
+{
+	return db_number(t->db, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.global_status "
+	    "WHERE variable_name IN ('HANDLER_READ_NEXT', 'HANDLER_READ_KEY', 'HANDLER_READ_RND_NEXT')", NO_ARGS, -1);
+}
+
+static void
+a_claim_reads_nothing_of_kinds_that_others_do(void **state)
+{
+	struct runners *t = *state;
+	int64_t before, after;
+
+	db_run(t->db, "INSERT INTO jobs (id, tenant_id, kind, args, state, priority, run_at, max_attempts, created_at) "
+	    "SELECT UNHEX(MD5(seq)), UNHEX(MD5(seq MOD 500)), 'foreign', '{}', 'ready', 0, seq, 3, seq "
+	    "FROM seq_1_to_5000", NO_ARGS);
+	runner_start(t);
+	wait_for(t, add(t, "quick", "first", anywhere), "succeeded");
+	before = rows_read(t);
+	wait_for(t, add(t, "quick", "second", anywhere), "succeeded");
+	after = rows_read(t);
+	assert_true(before > 0);
+	assert_in_range(after - before, 1, 500);
+}
+
 static void
 the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
 {
@@ -1020,6 +1046,7 @@ main(void)
 		TEST(a_stopped_runner_lets_jobs_finish_in_the_time_of_grace),
 		TEST(a_stopped_runner_hands_back_what_is_not_finished),
 		TEST(the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine),
+		TEST(a_claim_reads_nothing_of_kinds_that_others_do),
 		TEST(the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends),
 		TEST(cancelling_ends_what_waits_at_once_and_what_runs_soon),
 		TEST(draining_does_what_is_there_and_what_is_soon_due_and_ends),
