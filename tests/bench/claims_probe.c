@@ -67,7 +67,7 @@ main(void)
 	beside = rate(t, n);
 	printf("figure\t%" PRId64 " jobs of 1000 tenants that do nothing\t%.0f/s\t>= %d/s\t%s\n", n, alone, BAR,
 	    alone >= BAR ? "pass" : "fail");
-	printf("figure\tthe same beside %" PRId64 " ready ones of another kind\t%.0f/s\t>= %d/s\t%s\n", foreign, beside, BAR,
-	    beside >= BAR ? "pass" : "fail");
+	printf("figure\tthe same beside %" PRId64 " ready ones of another kind\t%.0f/s\t>= %d/s\t%s\n", foreign, beside,
+	    BAR, beside >= BAR ? "pass" : "fail");
 	return runners_teardown(&state) != 0 || world_close(&state) != 0;
 }
