@@ -171,37 +171,39 @@ set_limits(struct db *db)
 	return mysql_query(db->my, sql) == 0;
 }
 
+/* A column of the first row, or "" when there is none.  False: failed. */
+static bool
+read_text(struct db *db, const char *sql, unsigned column, char *text, size_t n)
+{
+	MYSQL_RES *result = NULL;
+	MYSQL_ROW row;
+
+	if (mysql_query(db->my, sql) != 0 || (result = mysql_store_result(db->my)) == NULL)
+		return false;
+	row = mysql_fetch_row(result);
+	snprintf(text, n, "%s", row != NULL && row[column] != NULL ? row[column] : "");
+	mysql_free_result(result);
+	return true;
+}
+
 /* Thread ids are a server's own, and behind a list of hosts or a balancer there are several. */
 static bool
 read_server(struct db *db)
 {
-	MYSQL_RES *result = NULL;
-	MYSQL_ROW row = NULL;
-
-	db->server[0] = '\0';
-	if (mysql_query(db->my, "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir)") == 0 &&
-	    (result = mysql_store_result(db->my)) != NULL && (row = mysql_fetch_row(result)) != NULL && row[0] != NULL)
-		snprintf(db->server, sizeof(db->server), "%s", row[0]);
-	mysql_free_result(result);
 	db->thread_id = mysql_thread_id(db->my);
-	return row != NULL;
+	return read_text(db, "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir)", 0, db->server,
+	    sizeof(db->server)) && db->server[0] != '\0';
 }
 
 /* In a Galera cluster a connection sees what others were told that it is done, at the price of a moment. */
 static bool
 set_sync_wait(struct db *db)
 {
-	MYSQL_RES *result = NULL;
-	MYSQL_ROW row = NULL;
-	bool on;
+	char on[8];
 
-	if (mysql_query(db->my, "SHOW SESSION VARIABLES LIKE 'wsrep_on'") != 0 ||
-	    (result = mysql_store_result(db->my)) == NULL)
+	if (!read_text(db, "SHOW SESSION VARIABLES LIKE 'wsrep_on'", 1, on, sizeof(on)))
 		return false;
-	row = mysql_fetch_row(result);
-	on = row != NULL && row[1] != NULL && strcmp(row[1], "ON") == 0;
-	mysql_free_result(result);
-	if (!on || strcmp(db->conf->db_sync_wait, "off") == 0)
+	if (strcmp(on, "ON") != 0 || strcmp(db->conf->db_sync_wait, "off") == 0)
 		return true;
 	return mysql_query(db->my, strcmp(db->conf->db_sync_wait, "all") == 0 ? "SET SESSION wsrep_sync_wait = 7" :
 	    "SET SESSION wsrep_sync_wait = 1") == 0;

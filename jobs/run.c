@@ -45,7 +45,7 @@ struct turn {
 	int64_t kinds; /* a bit for each of loop.names; 0: nothing is left */
 };
 struct served {
-	struct uuid tenant_id;
+	struct uuid tenant_id; /* first: they are in its order */
 	int64_t at;
 };
 
@@ -192,7 +192,7 @@ static const struct record turn_record = RECORD("Turn", struct turn, turn_fields
 
 /* A tenant has ready jobs of a kind. */
 struct ready {
-	struct uuid tenant_id;
+	struct uuid tenant_id; /* first, as above */
 	const char *kind;
 };
 static const struct field ready_fields[] = {
@@ -201,18 +201,13 @@ static const struct field ready_fields[] = {
 };
 static const struct record ready_record = RECORD("ReadyJobs", struct ready, ready_fields);
 
-/* Both begin with the tenant. */
-static int
-by_tenant(const void *a, const void *b)
-{
-	return uuid_order(a, b);
-}
-
 static int64_t *
 last_served(struct loop *l, struct uuid tenant_id)
 {
-	struct served *s = l->n_served == 0 ? NULL : bsearch(&tenant_id, l->served, l->n_served, sizeof(*s), by_tenant);
+	struct served *s = NULL;
 
+	if (l->n_served > 0)
+		s = bsearch(&tenant_id, l->served, l->n_served, sizeof(*s), uuid_order);
 	if (s != NULL)
 		return &s->at;
 	l->served = reallocarray(l->served, l->n_served + 1, sizeof(*l->served));
@@ -278,7 +273,7 @@ list_turns(struct loop *l, struct turns *t)
 	t->n = 0;
 	t->at = arena_array(l->r.mem, n + 1, sizeof(*t->at));
 	if (n > 0)
-		qsort(rows, n, sizeof(*rows), by_tenant);
+		qsort(rows, n, sizeof(*rows), uuid_order);
 	for (i = 0; i < n; i++) {
 		if (turn == NULL || !uuid_equal(turn->tenant_id, rows[i].tenant_id))
 			turn = add_turn(l, t, rows[i].tenant_id);
