@@ -59,6 +59,8 @@ pages_run(struct job *j)
 	if (d.reason != REASON_NONE)
 		return step_fault(j, &(struct av_fault){ d.reason, d.detail != NULL ? d.detail :
 		    "The document could not be read." });
+	if (d.cut)
+		job_log(j, "a page took too long to read: the text ends before it");
 	job_progress(j, 60);
 	draw(j, &d, &files);
 	if (d.pdf == NULL && files.n == 0)

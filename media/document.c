@@ -17,6 +17,8 @@
 
 #define PAGE_CHARACTERS 3000
 #define JSON_MAX (8u << 20)
+#define PAGE_SECONDS 60	/* for one page, whatever is done with it */
+#define TEXT_SECONDS 600
 
 static struct document
 failed(enum reason reason, const char *detail)
@@ -30,8 +32,8 @@ run(struct arena *mem, const char *const *argv, const char *path, const char *di
 {
 	const char *const read[] = { path, NULL };
 	struct jail jail = { .argv = argv, .read = read, .write_dir = dir, .in = -1, .memory = INT64_C(2) << 30,
-	    .file_size = INT64_C(1) << 30, .cpu_seconds = 300, .wall_seconds = 600, .idle_seconds = 300,
-	    .threads_only = true };
+	    .file_size = INT64_C(1) << 30, .cpu_seconds = PAGE_SECONDS, .wall_seconds = 2 * PAGE_SECONDS,
+	    .idle_seconds = 2 * PAGE_SECONDS, .threads_only = true };
 
 	return jail_run(mem, &jail, r);
 }
@@ -103,19 +105,22 @@ take_text(void *user, const char *bytes, size_t n)
 	return text->len < DOCUMENT_TEXT_MAX;
 }
 
+/* A page that takes too long ends the text: what came before it is worth having. */
 static enum reason
-pdf_text(struct arena *mem, const char *path, struct buf *text)
+pdf_text(struct arena *mem, const char *path, struct buf *text, bool *cut)
 {
 	const char *const argv[] = { "pdftotext", "-q", "-enc", "UTF-8", "-eol", "unix", path, "-", NULL };
 	const char *const read[] = { path, NULL };
-	struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(2) << 30, .cpu_seconds = 600,
-	    .wall_seconds = 1200, .idle_seconds = 120, .threads_only = true, .on_out = take_text, .user = text };
+	struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(2) << 30,
+	    .cpu_seconds = TEXT_SECONDS, .wall_seconds = TEXT_SECONDS, .idle_seconds = PAGE_SECONDS,
+	    .threads_only = true, .on_out = take_text, .user = text };
 	struct jail_result r = { 0 };
 
 	/* It exits with 3 when the author forbids copying: then the document simply has no text. */
 	if (jail_run(mem, &jail, &r) || r.end == JAIL_STOPPED || (r.end == JAIL_EXITED && r.status == 3))
 		return REASON_NONE;
-	return pdf_fault(&r);
+	*cut = r.end == JAIL_IDLE || r.end == JAIL_WALL || r.end == JAIL_CPU;
+	return *cut ? REASON_NONE : pdf_fault(&r);
 }
 
 static struct document
@@ -127,7 +132,7 @@ pdf_read(struct arena *mem, const char *path, int64_t max_pages, const char *dir
 	d.reason = pdf_pages(mem, path, max_pages, &d.pages);
 	if (d.reason != REASON_NONE)
 		return d;
-	d.reason = pdf_text(mem, path, &text);
+	d.reason = pdf_text(mem, path, &text, &d.cut);
 	d.text = buf_string(&text);
 	d.preview = pdf_preview(mem, path, dir);
 	return d;

@@ -20,6 +20,7 @@ struct document {
 	const char *detail;		/* a sentence for the user, where the reason alone is vague; or NULL */
 	int64_t pages;			/* 0: it has none of its own (a text) */
 	const char *text;		/* UTF-8, pages ended by form feeds; never NULL when it was read */
+	bool cut;			/* a page took too long: the text ends before it */
 	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */
 	/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
 	const char *pdf;
