@@ -27,7 +27,7 @@ struct finding {
 
 #define FOUND(level, text, remedy) ((struct finding){ (level), (text), (remedy) })
 
-static const int64_t GIB = INT64_C(1) << 30;
+static const int64_t GIB = INT64_C(1) << 30, CLOCKS_APART = 2000;
 
 /* Answers that the database did not give are no findings of their own: the first check tells it. */
 static bool database_answers;
@@ -105,16 +105,44 @@ check_durability(struct cli *c)
 	return FOUND(OK, "commits reach the disk", NULL);
 }
 
+/* Milliseconds that the clock of a database server is ahead of ours; INT64_MIN: it does not answer. */
+static int64_t
+clock_ahead(struct cli *c, const char *host)
+{
+	struct conf conf = *c->conf;
+	int64_t before = moment_now().ms, now;
+	struct db *db;
+
+	conf.db_hosts = host;
+	db = db_open(&conf, DB_API);
+	db_use(db, c->mem);
+	now = db_number(db, "SELECT " SQL_NOW, NO_ARGS, INT64_MIN);
+	db_close(db);
+	return now == INT64_MIN ? now : now - (before + moment_now().ms) / 2;
+}
+
 static struct finding
 check_clock(struct cli *c)
 {
-	int64_t apart = moment_now().ms - db_number(c->db, "SELECT " SQL_NOW, NO_ARGS, moment_now().ms);
+	char *hosts = arena_copy(c->mem, c->conf->db_hosts), *host, *rest = hosts;
+	int64_t ahead, worst = 0;
 
-	if (llabs(apart) > 10000)
+	if (hosts == NULL)
+		worst = clock_ahead(c, NULL);
+	while (hosts != NULL && (host = strsep(&rest, ",")) != NULL) {
+		ahead = clock_ahead(c, host);
+		if (ahead == INT64_MIN)
+			return FOUND(WARN, arena_printf(c->mem, "%s does not answer, so its clock is not known", host),
+			    "See whether that server runs, and can be reached from here.");
+		if (llabs(ahead) > llabs(worst))
+			worst = ahead;
+	}
+	if (llabs(worst) > CLOCKS_APART)
 		return FOUND(WARN,
-		    arena_printf(c->mem, "this machine and the database are %lld s apart", (long long)(apart / 1000)),
-		    "Run a time service on both: tokens and signed addresses depend on it.");
-	return FOUND(OK, "agrees with the database", NULL);
+		    arena_printf(c->mem, "this machine and the database are %.1f s apart", (double)llabs(worst) / 1000),
+		    "Let NTP keep both (chrony, systemd-timesyncd): tokens, signed addresses and leases depend on it.");
+	return FOUND(
+	    OK, arena_printf(c->mem, "agrees with the database within %lld ms", (long long)llabs(worst)), NULL);
 }
 
 static struct finding
