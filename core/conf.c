@@ -121,7 +121,8 @@ static const struct setting settings[] = {
 	    "Longest document that is read." },
 
 	{ "job.slots", AS_INT, AT(job_slots), "2", 0, 256, NULL, NULL,
-	    "Jobs that this machine runs at the same time. 0: one per processor core." },
+	    "Encodes that this machine runs at the same time; beside them half as many analyses, as many short steps (at least "
+	    "two), and eight steps that other servers do. 0: one per processor core." },
 	{ "job.lease", AS_INT, AT(job_lease), "60", 5, 3600, "seconds", NULL,
 	    "A job whose runner was not heard of for so long is given to another one." },
 	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,

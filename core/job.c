@@ -78,8 +78,8 @@ static const struct field job_fields[] = {
 const struct record job_record = RECORD("Job", struct job_row, job_fields);
 
 static const struct job_kind kinds[] = {
-#define KIND_ROW(kind, attempts, seconds, step, weight, needed, decodes, doc) \
-	{ #kind, step, doc, attempts, seconds, weight, needed, decodes, &kind##_args_record },
+#define KIND_ROW(kind, class, attempts, seconds, step, weight, needed, decodes, doc) \
+	{ #kind, JOB_##class, step, doc, attempts, seconds, weight, needed, decodes, &kind##_args_record },
 	JOB_KINDS(KIND_ROW)
 #undef KIND_ROW
 };

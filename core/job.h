@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The kinds of work and their arguments: the contract between the programs that ask (job_add) and the runner.
- * Columns of JOB_KINDS: kind; attempts; seconds without progress before it is ended; step name shown to users; weight
- * in the progress of the whole; whether the ingest fails with it; whether it opens files that clients have made, and
- * so needs the sandbox; sentence.
+ * Columns of JOB_KINDS: kind; class; attempts; seconds without progress before it is ended; step name shown to users;
+ * weight in the progress of the whole; whether the ingest fails with it; whether it opens files that clients have made,
+ * and so needs the sandbox; sentence.
+ *
+ * Each class has places of its own on a machine (job.slots), so that what is quick never waits behind what is slow.
+ * Tenants take turns in each class: who has the fewest jobs of it running is next.  While one tenant has all its places
+ * and another one waits, there is a place more for the other one.
  */
 #ifndef CORE_JOB_H
 #define CORE_JOB_H
@@ -17,19 +21,19 @@
 #include "core/text.h"
 
 #define JOB_KINDS(K) \
-	K(ingest,		3, 120, "probe",		2,  true,  true,  "Probe the file and plan the other steps") \
-	K(first_rendition,	3, 120, "firstRendition",	15, true,  true,  "Encode the lowest rung and the sound, so that it plays early") \
-	K(renditions,		3, 120, "renditions",		60, true,  true,  "Encode the other rungs in one decode, and the download") \
-	K(thumbnail,		3, 120, "thumbnail",		3,  false, true,  "Choose and render the poster") \
-	K(storyboard,		2, 120, "storyboard",		3,  false, true,  "Render the preview sprite of the seek bar") \
-	K(waveform,		2, 120, "waveform",		1,  false, true,  "Measure the peaks of the sound") \
-	K(variants,		3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
-	K(pages,		3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
-	K(transcribe,		3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
-	K(publish,		5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
-	K(serve,		9, 60,  "serve",		0,  true,  false, "Move the files of an asset into what is served, or out, as its row says") \
-	K(purge,		9, 120, "purge",		0,  true,  false, "Delete the files of something that is gone, and check") \
-	K(sweep,		2, 120, "sweep",		0,  true,  false, "Expire uploads and clear what crashes left behind")
+	K(ingest,		QUICK,   3, 120, "probe",		2,  true,  true,  "Probe the file and plan the other steps") \
+	K(first_rendition,	ENCODE,  3, 120, "firstRendition",	15, true,  true,  "Encode the lowest rung and the sound, so that it plays early") \
+	K(renditions,		ENCODE,  3, 120, "renditions",		60, true,  true,  "Encode the other rungs in one decode, and the download") \
+	K(thumbnail,		QUICK,   3, 120, "thumbnail",		3,  false, true,  "Choose and render the poster") \
+	K(storyboard,		ANALYSE, 2, 120, "storyboard",		3,  false, true,  "Render the preview sprite of the seek bar") \
+	K(waveform,		ANALYSE, 2, 120, "waveform",		1,  false, true,  "Measure the peaks of the sound") \
+	K(variants,		ENCODE,  3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
+	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
+	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
+	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
+	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
+	K(purge,		QUICK,   9, 120, "purge",		0,  true,  false, "Delete the files of something that is gone, and check") \
+	K(sweep,		QUICK,   2, 120, "sweep",		0,  true,  false, "Expire uploads and clear what crashes left behind")
 
 /* Most kinds work on one asset: its generation is the folder that the step writes to. */
 struct asset_args { struct uuid media_id; const char *generation; };
@@ -52,7 +56,9 @@ struct no_args { const char *note; };
 #define publish_args asset_args
 #define sweep_args no_args
 
-/* Tenants take turns; of one tenant, the lower number runs first. */
+enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_CLASSES };
+
+/* Of one tenant, the lower number runs first: each point is half a minute, so that nothing waits for ever. */
 enum priority { PRIORITY_FIRST = 10, PRIORITY_NORMAL = 50, PRIORITY_BULK = 80 };
 
 struct job_wait { struct uuid on; bool needed; };	/* needed: if that one fails, this one fails too */
@@ -67,8 +73,8 @@ struct job_place {
 	struct uuid id;				/* none: made here */
 };
 
-struct job_kind { const char *name, *step, *doc; int attempts, idle_seconds, weight; bool needed, decodes;
-    const struct record *args; };
+struct job_kind { const char *name; enum job_class class; const char *step, *doc;
+    int attempts, idle_seconds, weight; bool needed, decodes; const struct record *args; };
 /* The row of JOB_KINDS, or NULL. */
 const struct job_kind *job_kind(const char *name);
 /* Further kinds beside JOB_KINDS, for a program that brings its own (tests).  The array must stay. */

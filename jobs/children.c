@@ -109,7 +109,7 @@ child_of(struct runner *r, pid_t pid)
 {
 	int i;
 
-	for (i = 0; i < r->slots; i++)
+	for (i = 0; i < r->places; i++)
 		if (r->children[i].kind != NULL && r->children[i].pid == pid)
 			return &r->children[i];
 	return NULL;
@@ -151,7 +151,10 @@ be_child(struct runner *r, struct child *c, int pipe)
 
 	close(r->wake);
 	close(r->signals);
-	for (i = 0; i < r->slots; i++)
+	/* Nobody waits for an analysis: it takes what the others leave of the processors. */
+	if (c->kind->kind->class == JOB_ANALYSE && nice(5) == -1)
+		log_text(LOG_LEVEL_WARN, "job", "no lower priority: %s", strerror(errno));
+	for (i = 0; i < r->places; i++)
 		if (r->children[i].pipe > 0)
 			close(r->children[i].pipe);
 	start.work_dir = store_path(r->mem, c->work_key);
@@ -358,7 +361,7 @@ children_watch(struct runner *r, int64_t now)
 	struct child *c;
 	int i;
 
-	for (i = 0; i < r->slots; i++) {
+	for (i = 0; i < r->places; i++) {
 		c = &r->children[i];
 		if (c->kind == NULL || c->verdict != 0)
 			continue;

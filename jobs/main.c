@@ -30,7 +30,7 @@ static struct {
 	const char *name;
 	enum outcome (*run)(struct job *);
 } const functions[] = {
-#define FUNCTION(kind, attempts, seconds, step, weight, needed, decodes, doc) { #kind, kind##_run },
+#define FUNCTION(kind, class, attempts, seconds, step, weight, needed, decodes, doc) { #kind, kind##_run },
 	JOB_KINDS(FUNCTION)
 #undef FUNCTION
 };
@@ -125,6 +125,7 @@ main(int argc, char **argv)
 	}
 	options.no_sandbox = check_sandbox(conf);
 	for (i = 0; i < KINDS; i++)
-		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
+		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,
+		    strcmp(functions[i].name, "transcribe") == 0 && strcmp(conf->engine_transcribe, "http") == 0 };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

@@ -38,7 +38,7 @@ void job_log(struct job *, const char *format, ...) __attribute__((format(printf
 enum outcome job_give_up(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 enum outcome job_retry(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-#define JOB_RUN(kind, attempts, seconds, step, weight, needed, decodes, doc) enum outcome kind##_run(struct job *);
+#define JOB_RUN(kind, class, attempts, seconds, step, weight, needed, decodes, doc) enum outcome kind##_run(struct job *);
 JOB_KINDS(JOB_RUN)
 #undef JOB_RUN
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The inside of the runner.  run.c: the loop, claims, children, watchdog.  settle.c: what becomes of a row.  child.c:
- * what happens in the forked child.  A kind sees none of this; see run.h.
+ * The inside of the runner.  run.c: the loop.  claim.c: which job is next.  lease.c: what we hold, and what the dead
+ * held.  children.c: processes and their watchdog.  progress.c: how far they are.  settle.c: what becomes of a row.
+ * child.c: what happens in the forked child.  A kind sees none of this; see run.h.
  */
 #ifndef JOBS_RUNNER_H
 #define JOBS_RUNNER_H
@@ -16,6 +17,7 @@
 struct run_kind {
 	const struct job_kind *kind;
 	enum outcome (*run)(struct job *);
+	bool remote; /* here the work is done by another server: it is of the class network */
 };
 
 struct run_options {
@@ -35,7 +37,7 @@ struct claimed {
 	struct uuid id, tenant_id, media_id, ingest_id;
 	const char *kind, *runner;
 	struct json args;
-	int64_t attempt, max_attempts, fence, priority;
+	int64_t attempt, max_attempts, fence, urgency;
 	struct moment created_at, run_at;
 	bool expired;
 };
@@ -97,8 +99,8 @@ const char *settle(struct db *, struct arena *, const struct settlement *);
 /* Called in the transaction that ends an attempt, whatever came of it. */
 void settle_files(struct db *, struct uuid tenant_id, struct uuid media_id);
 
-/* Exponential with a quarter of jitter, at most a quarter of an hour. */
-int64_t back_off(int64_t base_ms, int64_t attempt);
+/* ms: exponential with a quarter of jitter, at most a quarter of an hour. */
+int64_t back_off(const struct run_options *, int64_t attempt);
 
 /* Housekeeping that every runner does: whoever comes first wins. */
 int64_t settle_delayed(struct db *); /* how many became ready */
@@ -130,7 +132,7 @@ struct child {
 	enum verdict verdict; /* set: to be written as soon as the database takes it */
 };
 
-enum { SLOTS_MAX = 256 };
+enum { SLOTS_MAX = 256, PLACES_MAX = 3 * SLOTS_MAX };
 
 struct runner {
 	const struct conf *conf;
@@ -139,11 +141,33 @@ struct runner {
 	size_t n_kinds;
 	struct arena *mem; /* of one round of the loop */
 	struct db *db;
-	struct child children[SLOTS_MAX];
-	int slots;
+	struct child children[PLACES_MAX];
+	int slots[JOB_CLASSES], places;
 	int wake, signals; /* descriptors */
 	long oom_kills;
+	int64_t contact_since, last_work; /* without an outage, or a pause of ours, that others may have had as well */
 };
+
+/* claim.c */
+struct claims;
+struct claims *claims_open(struct runner *);
+void claims_close(struct claims *);
+const char *claims_kinds(const struct claims *); /* comma-separated */
+/* Starts jobs as long as there is room for them.  anew: somebody may have added some since the last time. */
+void claims_take(struct claims *, bool anew);
+/* A machine that cannot isolate decoders leaves their jobs to others; those that nobody takes for long fail. */
+void claims_refuse(struct claims *);
+
+/* lease.c */
+void lease_contact(struct runner *, int64_t now); /* called at each look at the database */
+void lease_beat(struct runner *); /* renews those of our children */
+void lease_cancelled(struct runner *); /* ends the children whose end was asked for */
+void lease_reap(struct runner *); /* settles what the dead left running */
+
+/* progress.c: an asset shows that a job of it has begun at once, and how far it is now and then. */
+void progress_begun(struct runner *, struct child *);
+void progress_flush(struct runner *, int64_t now);
+int64_t progress_due(const struct child *); /* ms of clock_ms() */
 
 /* children.c */
 struct child *child_start(struct runner *, const struct run_kind *, const struct claimed *);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What becomes of rows: failed attempts, leases of the dead, delayed and waiting jobs, the minute's sweep. */
-#include <sys/stat.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +9,13 @@
 #include "core/log.h"
 #include "jobs/runner.h"
 
-enum { BACK_OFF_MAX = 15 * 60 * 1000, NO_SPACE_DELAY = 60 * 1000, WORKED = 10 * 1000, DAY = 24 * 3600 * 1000 };
+enum {
+	BACK_OFF_MS = 5000,
+	BACK_OFF_MAX = 15 * 60 * 1000,
+	NO_SPACE_DELAY = 60 * 1000,
+	WORKED = 10 * 1000,
+	DAY = 24 * 3600 * 1000
+};
 
 static const struct field claimed_fields[] = {
 	FIELD(struct claimed, id, .doc = "Unique id"),
@@ -24,7 +28,7 @@ static const struct field claimed_fields[] = {
 	FIELD(struct claimed, attempt, .doc = "Claims so far"),
 	FIELD(struct claimed, max_attempts, .doc = "Then failed"),
 	FIELD(struct claimed, fence, .doc = "Grows with each claim"),
-	FIELD(struct claimed, priority, .doc = "Small goes first"),
+	FIELD(struct claimed, urgency, .doc = "Small goes first"),
 	FIELD(struct claimed, created_at, .doc = "When it was added"),
 	FIELD(struct claimed, run_at, .doc = "Not before"),
 	FIELD(struct claimed, expired, .sql = "t.lease_until < " SQL_NOW, .doc = "The lease has run out"),
@@ -32,9 +36,9 @@ static const struct field claimed_fields[] = {
 const struct record claimed_record = RECORD("Claimed", struct claimed, claimed_fields);
 
 int64_t
-back_off(int64_t base_ms, int64_t attempt)
+back_off(const struct run_options *options, int64_t attempt)
 {
-	int64_t ms = base_ms;
+	int64_t ms = options->back_off_ms ? options->back_off_ms : BACK_OFF_MS;
 
 	while (--attempt > 0 && ms < BACK_OFF_MAX)
 		ms *= 2;
@@ -203,66 +207,4 @@ settle_sweep(struct db *db)
 	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs "
 	    "t WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
 	    ARGS(ID(id), INT(PRIORITY_NORMAL), INT(minute), INT(job_kind("sweep")->attempts), INT(minute)));
-}
-
-/* Start time of a process in ticks after boot, which tells it from a later one of the same number; 0: gone, or a
- * zombie. */
-static unsigned long long
-started(pid_t pid)
-{
-	char path[64], line[1024], *p;
-	unsigned long long ticks = 0;
-	FILE *f;
-	char state = 'Z';
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	p = fgets(line, sizeof(line), f);
-	fclose(f);
-	p = p == NULL ? NULL : strrchr(line, ')');
-	if (p == NULL ||
-	    sscanf(p, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-		&ticks) != 2 ||
-	    state == 'Z' || state == 'X')
-		return 0;
-	return ticks;
-}
-
-/* host/pid namespace/pid/start: two containers may share the name of a host, and processes their numbers. */
-const char *
-holder_name(void)
-{
-	static char name[120];
-	static pid_t made_by;
-	char host[60] = "";
-	struct stat ns;
-
-	if (made_by == getpid())
-		return name;
-	gethostname(host, sizeof(host) - 1);
-	if (stat("/proc/self/ns/pid", &ns) != 0)
-		ns.st_ino = 0;
-	made_by = getpid();
-	snprintf(
-	    name, sizeof(name), "%s/%llu/%d/%llu", host, (unsigned long long)ns.st_ino, (int)made_by, started(made_by));
-	return name;
-}
-
-bool
-holder_dead(const char *name)
-{
-	const char *mine = holder_name(), *slash = strchr(mine, '/');
-	unsigned long long ticks;
-	size_t here;
-	int pid;
-
-	slash = slash == NULL ? NULL : strchr(slash + 1, '/');
-	if (slash == NULL || name == NULL)
-		return false;
-	here = (size_t)(slash - mine) + 1;
-	if (strncmp(name, mine, here) != 0 || sscanf(name + here, "%d/%llu", &pid, &ticks) != 2)
-		return false;
-	return started(pid) != ticks;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runner: who gets which job when, and that nothing that happens to a job, a runner or the database loses one. */
+/* The runner: nothing that happens to a job, a runner or the database loses a job. */
 #include <sys/stat.h>
 
 #include <inttypes.h>
@@ -127,6 +127,7 @@ attempts_are_further_and_further_apart(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = add(t, "retry", "r", anywhere);
+	const struct run_options options = { .poll_ms = 0 };
 	int64_t ms, least = 5000;
 	int i;
 
@@ -139,10 +140,10 @@ attempts_are_further_and_further_apart(void **state)
 	assert_true(strtoll(column(t, id, "finished_at - created_at"), NULL, 10) >= 150 + 300 + 600);
 	assert_int_equal(results(t, id), 0);
 	for (i = 0; i < 1000; i++) {
-		ms = back_off(5000, 3);
+		ms = back_off(&options, 3);
 		assert_in_range(ms, 15000, 25000);
 		least = ms < least || i == 0 ? ms : least;
-		assert_in_range(back_off(5000, 60), 675000, 1125000);
+		assert_in_range(back_off(&options, 60), 675000, 1125000);
 	}
 	assert_true(least < 17000);
 }
@@ -232,65 +233,6 @@ a_retried_job_takes_those_along_that_failed_because_of_it(void **state)
 }
 
 static void
-within_one_tenant_the_lower_number_runs_first(void **state)
-{
-	struct runners *t = *state;
-	struct uuid tenant = uuid_new();
-
-	t->conf.job_slots = 1;
-	add(t, "quick", "bulk", PLACE(.tenant_id = tenant, .priority = PRIORITY_BULK));
-	add(t, "quick", "normal", PLACE(.tenant_id = tenant));
-	add(t, "quick", "first", PLACE(.tenant_id = tenant, .priority = PRIORITY_FIRST));
-	add(t, "quick", "normal2", PLACE(.tenant_id = tenant));
-	runner_drain(t);
-	assert_string_equal(journal(t), "quick first 1\nquick normal 1\nquick normal2 1\nquick bulk 1\n");
-}
-
-static void
-a_tenant_with_many_jobs_does_not_starve_another(void **state)
-{
-	struct runners *t = *state;
-	struct uuid many = uuid_new(), few = uuid_new();
-	const char *p;
-	int i, before = 0;
-
-	t->conf.job_slots = 1;
-	for (i = 0; i < 40; i++)
-		add(t, "quick", "many", PLACE(.tenant_id = many, .priority = PRIORITY_FIRST));
-	for (i = 0; i < 3; i++)
-		add(t, "quick", "few", PLACE(.tenant_id = few));
-	add(t, "quick", "house", anywhere);
-	runner_drain(t);
-	assert_int_equal(times(t, "many"), 40);
-	assert_int_equal(times(t, "few"), 3);
-	for (p = journal(t); strstr(p, "few") != NULL || strstr(p, "house") != NULL; p = strchr(p, '\n') + 1)
-		before++;
-	assert_in_range(before, 4, 9);
-}
-
-static void
-a_free_slot_goes_to_the_tenant_with_the_fewest_running(void **state)
-{
-	struct runners *t = *state;
-	struct uuid many = uuid_new(), few = uuid_new(), id;
-	const char *p;
-	int i;
-
-	t->conf.job_slots = 3;
-	for (i = 0; i < 6; i++)
-		add(t, "slow", "1500", PLACE(.tenant_id = many, .priority = PRIORITY_FIRST));
-	runner_start(t);
-	for (i = 0; i < 500 && times(t, "slow 1500") < 3; i++)
-		usleep(10000);
-	id = add(t, "slow", "100", PLACE(.tenant_id = few, .priority = PRIORITY_BULK));
-	job_wake(t->conf.run_dir);
-	wait_for(t, id, "succeeded");
-	for (p = journal(t), i = 0; strncmp(p, "slow 1500", 9) == 0; p = strchr(p, '\n') + 1)
-		i++;
-	assert_in_range(i, 3, 5);
-}
-
-static void
 a_stopped_runner_lets_jobs_finish_in_the_time_of_grace(void **state)
 {
 	struct runners *t = *state;
@@ -348,32 +290,6 @@ the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine(void **st
 	assert_true(clock_ms() - start < 15000); /* the lease is a minute */
 	assert_string_equal(column(t, id, "fence"), "2");
 	assert_int_equal(results(t, id), 1);
-}
-
-/* Rows that the server has read so far, of whatever table. */
-static int64_t
-rows_read(struct runners *t)
-{
-	return db_number(t->db, "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.global_status "
-	    "WHERE variable_name IN ('HANDLER_READ_NEXT', 'HANDLER_READ_KEY', 'HANDLER_READ_RND_NEXT')", NO_ARGS, -1);
-}
-
-static void
-a_claim_reads_nothing_of_kinds_that_others_do(void **state)
-{
-	struct runners *t = *state;
-	int64_t before, after;
-
-	db_run(t->db, "INSERT INTO jobs (id, tenant_id, kind, args, state, priority, run_at, max_attempts, created_at) "
-	    "SELECT UNHEX(MD5(seq)), UNHEX(MD5(seq MOD 500)), 'foreign', '{}', 'ready', 0, seq, 3, seq "
-	    "FROM seq_1_to_5000", NO_ARGS);
-	runner_start(t);
-	wait_for(t, add(t, "quick", "first", anywhere), "succeeded");
-	before = rows_read(t);
-	wait_for(t, add(t, "quick", "second", anywhere), "succeeded");
-	after = rows_read(t);
-	assert_true(before > 0);
-	assert_in_range(after - before, 1, 500);
 }
 
 static void
@@ -1040,13 +956,9 @@ main(void)
 		TEST(jobs_wait_for_those_they_depend_on),
 		TEST(what_needs_a_failed_job_fails_all_the_way_down_and_the_rest_runs),
 		TEST(a_retried_job_takes_those_along_that_failed_because_of_it),
-		TEST(within_one_tenant_the_lower_number_runs_first),
-		TEST(a_tenant_with_many_jobs_does_not_starve_another),
-		TEST(a_free_slot_goes_to_the_tenant_with_the_fewest_running),
 		TEST(a_stopped_runner_lets_jobs_finish_in_the_time_of_grace),
 		TEST(a_stopped_runner_hands_back_what_is_not_finished),
 		TEST(the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine),
-		TEST(a_claim_reads_nothing_of_kinds_that_others_do),
 		TEST(the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends),
 		TEST(cancelling_ends_what_waits_at_once_and_what_runs_soon),
 		TEST(draining_does_what_is_there_and_what_is_soon_due_and_ends),

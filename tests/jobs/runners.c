@@ -175,9 +175,10 @@ decode_run(struct job *j)
 	return DONE;
 }
 
-#define KIND(name, attempts, idle, decodes) \
+#define KIND(name, attempts, idle, decodes) KIND_IN(JOB_ENCODE, name, attempts, idle, decodes)
+#define KIND_IN(class, name, attempts, idle, decodes) \
 	{ \
-		name, "test", "For tests", attempts, idle, 1, true, decodes, &no_args_record \
+		name, class, "test", "For tests", attempts, idle, 1, true, decodes, &no_args_record \
 	}
 static const struct job_kind test_kinds[] = {
 	KIND("quick", 3, 30, false),
@@ -190,6 +191,7 @@ static const struct job_kind test_kinds[] = {
 	KIND("gate", 2, 30, false),
 	KIND("decode", 2, 30, true),
 	KIND("clock", 2, 30, false),
+	KIND_IN(JOB_QUICK, "brief", 3, 30, false),
 };
 
 static struct run_kind kinds[] = {
@@ -203,6 +205,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[7], gate_run },
 	{ &test_kinds[8], decode_run },
 	{ &test_kinds[9], clock_run },
+	{ &test_kinds[10], quick_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
 	{ NULL, sweep_run },
@@ -229,7 +232,7 @@ runners_setup(void **state)
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
 	/* no sweeps between */
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,purge,serve";
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");

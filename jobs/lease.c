@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Leases: ours are kept, those of the dead are taken back. */
+#include <sys/stat.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/store.h"
+#include "jobs/runner.h"
+
+enum { LEASE_GRACE = 5000, FREE_DEATHS = 5 };
+
+/* Start time of a process in ticks after boot, which tells it from a later one of the same number; 0: gone, or a
+ * zombie. */
+static unsigned long long
+started(pid_t pid)
+{
+	char path[64], line[1024], *p;
+	unsigned long long ticks = 0;
+	FILE *f;
+	char state = 'Z';
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	if (f == NULL)
+		return 0;
+	p = fgets(line, sizeof(line), f);
+	fclose(f);
+	p = p == NULL ? NULL : strrchr(line, ')');
+	if (p == NULL ||
+	    sscanf(p, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
+		&ticks) != 2 ||
+	    state == 'Z' || state == 'X')
+		return 0;
+	return ticks;
+}
+
+/* host/pid namespace/pid/start: two containers may share the name of a host, and processes their numbers. */
+const char *
+holder_name(void)
+{
+	static char name[120];
+	static pid_t made_by;
+	char host[60] = "";
+	struct stat ns;
+
+	if (made_by == getpid())
+		return name;
+	gethostname(host, sizeof(host) - 1);
+	if (stat("/proc/self/ns/pid", &ns) != 0)
+		ns.st_ino = 0;
+	made_by = getpid();
+	snprintf(
+	    name, sizeof(name), "%s/%llu/%d/%llu", host, (unsigned long long)ns.st_ino, (int)made_by, started(made_by));
+	return name;
+}
+
+bool
+holder_dead(const char *name)
+{
+	const char *mine = holder_name(), *slash = strchr(mine, '/');
+	unsigned long long ticks;
+	size_t here;
+	int pid;
+
+	slash = slash == NULL ? NULL : strchr(slash + 1, '/');
+	if (slash == NULL || name == NULL)
+		return false;
+	here = (size_t)(slash - mine) + 1;
+	if (strncmp(name, mine, here) != 0 || sscanf(name + here, "%d/%llu", &pid, &ticks) != 2)
+		return false;
+	return started(pid) != ticks;
+}
+
+static struct child *
+child_with(struct runner *r, struct uuid id)
+{
+	int i;
+
+	for (i = 0; i < r->places; i++)
+		if (r->children[i].kind != NULL && uuid_equal(r->children[i].row.id, id))
+			return &r->children[i];
+	return NULL;
+}
+
+/* Cancellation is asked for on the row. */
+void
+lease_cancelled(struct runner *r)
+{
+	const struct claimed *rows;
+	struct child *c;
+	size_t i, n;
+
+	rows = db_rows(r->db, &claimed_record,
+	    "FROM jobs t WHERE t.state = 'running' AND t.cancel_requested = 1 "
+	    "AND t.runner = ?",
+	    ARGS(STR(holder_name())), &n);
+	for (i = 0; i < n; i++) {
+		c = child_with(r, rows[i].id);
+		if (c != NULL && c->row.fence == rows[i].fence && c->ending == ENDING_NONE && c->verdict == 0)
+			child_end(c, ENDING_CANCEL);
+	}
+}
+
+/*
+ * One statement per child: a row that its child has locked for its closing transaction must not keep the others from
+ * being renewed, and is safe from everybody anyway.
+ */
+void
+lease_beat(struct runner *r)
+{
+	struct child *c;
+	int64_t renewed;
+	int i;
+
+	db_run(r->db, "SET SESSION innodb_lock_wait_timeout = 1", NO_ARGS);
+	for (i = 0; i < r->places; i++) {
+		c = &r->children[i];
+		if (c->kind == NULL)
+			continue;
+		renewed = db_run(r->db,
+		    "UPDATE jobs SET lease_until = " SQL_NOW " + ? WHERE id = ? AND fence = ? AND state = 'running'",
+		    ARGS(INT(r->conf->job_lease * 1000), ID(c->row.id), INT(c->row.fence)));
+		if (renewed == 0 && c->kill_at == 0)
+			c->kill_at = clock_ms() + LEASE_GRACE;
+		if (db_failure(r->db) == DB_AGAIN)
+			db_forgive(r->db);
+	}
+	lease_cancelled(r);
+}
+
+/*
+ * Who could not reach the database could not keep its leases either, and neither could the others: after an outage they
+ * have the time of a lease to come back.
+ */
+void
+lease_contact(struct runner *r, int64_t now)
+{
+	if (now - r->last_work > r->conf->job_lease * 500)
+		r->contact_since = now;
+	r->last_work = now;
+}
+
+static bool
+may_judge_others(const struct runner *r)
+{
+	return clock_ms() - r->contact_since > r->conf->job_lease * 1000;
+}
+
+/*
+ * Leases that ran out, leases of dead processes of this machine, and rows of ours that no child works on.  The death of
+ * a runner is seldom the fault of all its jobs, so the attempt does not count; but one that ends every runner ends
+ * itself, since claims grow faster than attempts then.
+ */
+void
+lease_reap(struct runner *r)
+{
+	struct claimed *rows;
+	const char *state;
+	bool ours;
+	size_t i, n;
+	char id[UUID_TEXT];
+
+	rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'running'", NO_ARGS, &n);
+	for (i = 0; i < n; i++) {
+		ours = rows[i].runner != NULL && strcmp(rows[i].runner, holder_name()) == 0;
+		if (ours ? child_with(r, rows[i].id) != NULL : !holder_dead(rows[i].runner) &&
+		    (!rows[i].expired || !may_judge_others(r)))
+			continue;
+		state = settle(r->db, r->mem,
+		    &(struct settlement){ .row = &rows[i],
+			.verdict = ours ? HAND_BACK : AGAIN,
+			.reason = REASON_CRASHED,
+			.detail = "The runner that worked on it is gone.",
+			.uncounted = rows[i].fence - rows[i].attempt < FREE_DEATHS,
+			.delay_ms = back_off(r->options, rows[i].attempt) });
+		if (state != NULL) {
+			uuid_format(rows[i].id, id);
+			log_line(LOG_LEVEL_WARN, "reap", LOG_TEXT("kind", rows[i].kind), LOG_TEXT("id", id),
+			    LOG_TEXT("runner", rows[i].runner), LOG_TEXT("state", state),
+			    LOG_INT("attempt", rows[i].attempt));
+			store_delete(r->mem, arena_printf(r->mem, "work/%s.%" PRId64, id, rows[i].fence));
+		}
+		if (db_failure(r->db) == DB_AGAIN)
+			db_forgive(r->db);
+	}
+}
