@@ -432,7 +432,7 @@ event_add(struct db *db, struct uuid tenant_id, struct uuid media_id, const char
 void
 usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
 {
-	db_run(db, "INSERT INTO tenant_usage (tenant_id, media_count, storage_used) VALUES (?, ?, ?) "
+	db_run_last(db, "INSERT INTO tenant_usage (tenant_id, media_count, storage_used) VALUES (?, ?, ?) "
 	    "ON DUPLICATE KEY UPDATE media_count = media_count + VALUES(media_count), storage_used = storage_used + "
 	    "VALUES(storage_used)", ARGS(ID(tenant_id), INT(media), INT(bytes)));
 }

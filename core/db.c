@@ -528,9 +528,12 @@ db_text(struct db *db, const char *sql, const struct arg *args)
 int64_t
 db_run_suffix(struct db *db, const char *sql, const char *suffix, const struct arg *args)
 {
-	struct statement *s = execute(db, NULL, sql, suffix, args, false);
+	struct statement *s;
 	int64_t n;
 
+	if (db->in_transaction && db->wrote_last)
+		abort();
+	s = execute(db, NULL, sql, suffix, args, false);
 	if (s == NULL)
 		return -1;
 	n = (int64_t)mysql_stmt_affected_rows(s->handle);
@@ -543,6 +546,15 @@ int64_t
 db_run(struct db *db, const char *sql, const struct arg *args)
 {
 	return db_run_suffix(db, sql, "", args);
+}
+
+int64_t
+db_run_last(struct db *db, const char *sql, const struct arg *args)
+{
+	int64_t n = db_run(db, sql, args);
+
+	db->wrote_last = db->in_transaction;
+	return n;
 }
 
 /* The argument that stores a field. */

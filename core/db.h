@@ -101,6 +101,9 @@ const char *db_filter_value(struct arena *, const char *filter, const char *name
 /* INSERT, UPDATE, DELETE.  Rows matched (not: changed), or -1 when failed. */
 int64_t db_run(struct db *, const char *sql, const struct arg *);
 
+/* The last of its transaction, for a row that many wait for: whoever writes once more before the end aborts. */
+int64_t db_run_last(struct db *, const char *sql, const struct arg *);
+
 /* Inserts all stored fields of the record.  False: a unique key is taken already (not a failure), or failed. */
 bool db_insert(struct db *, const char *table, const struct record *, const void *row);
 

@@ -366,6 +366,7 @@ db_begin(struct db *db)
 			return;
 	}
 	db->in_transaction = db->failure == DB_FINE;
+	db->wrote_last = false;
 }
 
 bool

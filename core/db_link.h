@@ -32,6 +32,7 @@ struct db {
 	int n_statements;
 	bool in_transaction;
 	bool committing;
+	bool wrote_last;		/* see db_run_last() */
 	bool may_be_taken;		/* 1062 is an answer now */
 	bool spent;			/* nothing more is to be asked over this connection */
 	enum db_failure failure;

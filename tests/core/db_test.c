@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The connection: kinds through columns, sticky failures, lost connections, lists. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -381,6 +382,64 @@ a_killed_statement_is_not_begun_again(void **state)
 	db_close(db);
 }
 
+/* The end of the connection, but not of what was asked over it: the server writes its row all the same. */
+static void
+what_may_have_been_done_is_not_done_again(void **state)
+{
+	struct world *w = *state;
+	struct db *db = db_open(w->conf, DB_API);
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC), i;
+	pid_t pid;
+
+	db_run(w->db, "CREATE TABLE cut_trial (n INT)", NO_ARGS);
+	db_use(db, w->mem);
+	close(fd);
+	db_number(db, "SELECT 7", NO_ARGS, -1);	/* connects: with the number that was free */
+	pid = fork();
+	if (pid == 0) {
+		usleep(300000);
+		shutdown(fd, SHUT_RDWR);
+		_exit(0);
+	}
+	assert_int_equal(db_run(db, "INSERT INTO cut_trial SELECT SLEEP(0.8)", NO_ARGS), -1);
+	assert_int_equal(db_errno(db), 2013);
+	assert_int_equal(db_failure(db), DB_LOST);
+	waitpid(pid, NULL, 0);
+	for (i = 0; i < 100 && db_number(w->db, "SELECT COUNT(*) FROM cut_trial", NO_ARGS, -1) == 0; i++)
+		usleep(20000);
+	usleep(1000000);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM cut_trial", NO_ARGS, -1), 1);
+	db_run(w->db, "DROP TABLE cut_trial", NO_ARGS);
+	db_close(db);
+}
+
+static void
+what_is_the_last_write_of_a_transaction_is(void **state)
+{
+	struct world *w = *state;
+	int status;
+	pid_t pid;
+
+	db_begin(w->db);
+	db_run_last(w->db, "UPDATE tenants SET version = version WHERE 0", NO_ARGS);
+	assert_true(db_commit(w->db));
+	db_begin(w->db);
+	assert_int_equal(db_run(w->db, "UPDATE tenants SET version = version WHERE 0", NO_ARGS), 0);
+	pid = fork();
+	if (pid == 0) {
+		signal(SIGABRT, SIG_DFL);
+		db_abandon(w->db);
+		db_use(w->db, w->mem);
+		db_begin(w->db);
+		db_run_last(w->db, "UPDATE tenants SET version = version WHERE 0", NO_ARGS);
+		db_run(w->db, "UPDATE tenants SET version = version WHERE 0", NO_ARGS);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	db_rollback(w->db);
+}
+
 static void
 an_error_behind_the_first_row_is_one(void **state)
 {
@@ -625,6 +684,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_deadlock_asks_to_begin_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_statement_is_not_begun_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(what_may_have_been_done_is_not_done_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(what_is_the_last_write_of_a_transaction_is, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_error_behind_the_first_row_is_one, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_a_client_that_has_gone_asked_for_is_ended_on_the_server, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_client_that_waits_gets_its_answer_and_rings_end_with_the_request, with_table, world_teardown),
