@@ -105,6 +105,28 @@ check_durability(struct cli *c)
 	return FOUND(OK, "commits reach the disk", NULL);
 }
 
+/* One connection beyond max_connections is kept for who administrates: it must not be ours. */
+static struct finding
+check_connections(struct cli *c)
+{
+	int64_t most = db_number(c->db, "SELECT @@max_connections", NO_ARGS, 0);
+	int64_t need = 4 * sysconf(_SC_NPROCESSORS_ONLN) + 4 * c->conf->job_slots + 20;
+
+	if (db_number(c->db,
+		"SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = CONCAT(CHAR(39), "
+		"REPLACE(CURRENT_USER(), '@', CONCAT(CHAR(39), '@', CHAR(39))), CHAR(39)) AND privilege_type IN "
+		"('SUPER', 'CONNECTION ADMIN', 'CONNECTION_ADMIN')",
+		NO_ARGS, 0) > 0)
+		return FOUND(WARN, "the account may take the connection that is kept for the administrator",
+		    "Give it rights to its own database only: GRANT ALL ON kinothek.*, not ON *.*");
+	if (most < need)
+		return FOUND(WARN,
+		    arena_printf(c->mem, "max_connections is %lld, and this machine may need %lld", (long long)most,
+			(long long)need),
+		    "Raise max_connections by as many for each machine, or requests wait for each other.");
+	return FOUND(OK, arena_printf(c->mem, "%lld of %lld are enough", (long long)need, (long long)most), NULL);
+}
+
 /* Milliseconds that the clock of a database server is ahead of ours; INT64_MIN: it does not answer. */
 static int64_t
 clock_ahead(struct cli *c, const char *host)
@@ -416,6 +438,7 @@ static const struct {
 	{ "database", check_database, false },
 	{ "schema", check_schema, true },
 	{ "durability", check_durability, true },
+	{ "connections", check_connections, true },
 	{ "clock", check_clock, true },
 	{ "signing keys", check_keys, true },
 	{ "tenants", check_tenants, true },
