@@ -155,72 +155,61 @@ db_statement_limit(const struct db *db)
 	    db->limits == DB_JOBS ? db->conf->db_job_statement_limit : 0;
 }
 
-/*
- * A wait for a lock ends before the statement does, so that it is told as what it is.  MySQL limits only what reads;
- * the longest silence that is borne limits the rest.
- */
-static bool
-set_limits(struct db *db)
-{
-	bool maria = strstr(mysql_get_server_info(db->my), "MariaDB") != NULL;
-	long long limit = db_statement_limit(db), wait = db->limits != DB_API ? 20 : limit > 2 ? 2 : 1;
-	char sql[200];
-
-	snprintf(sql, sizeof(sql), "SET SESSION innodb_lock_wait_timeout = %lld, %s = %lld", wait,
-	    maria ? "max_statement_time" : "max_execution_time", maria ? limit : limit * 1000);
-	return mysql_query(db->my, sql) == 0;
-}
-
-/* A column of the first row, or "" when there is none.  False: failed. */
-static bool
-read_text(struct db *db, const char *sql, unsigned column, char *text, size_t n)
-{
-	MYSQL_RES *result = NULL;
-	MYSQL_ROW row;
-
-	if (mysql_query(db->my, sql) != 0 || (result = mysql_store_result(db->my)) == NULL)
-		return false;
-	row = mysql_fetch_row(result);
-	snprintf(text, n, "%s", row != NULL && row[column] != NULL ? row[column] : "");
-	mysql_free_result(result);
-	return true;
-}
-
-/* Thread ids are a server's own, and behind a list of hosts or a balancer there are several. */
-static bool
-read_server(struct db *db)
-{
-	db->thread_id = mysql_thread_id(db->my);
-	return read_text(db, "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir)", 0, db->server,
-	    sizeof(db->server)) && db->server[0] != '\0';
-}
-
 /* In a Galera cluster a connection sees what others were told that it is done, at the price of a moment. */
 static bool
 set_sync_wait(struct db *db)
 {
-	char on[8];
-
-	if (!read_text(db, "SHOW SESSION VARIABLES LIKE 'wsrep_on'", 1, on, sizeof(on)))
-		return false;
-	if (strcmp(on, "ON") != 0 || strcmp(db->conf->db_sync_wait, "off") == 0)
+	if (strcmp(db->conf->db_sync_wait, "off") == 0)
 		return true;
 	return mysql_query(db->my, strcmp(db->conf->db_sync_wait, "all") == 0 ? "SET SESSION wsrep_sync_wait = 7" :
 	    "SET SESSION wsrep_sync_wait = 1") == 0;
 }
 
+/* What was asked together comes one after the other: to `texts` goes a column of the first row of each, if there is
+ * one. */
+static bool
+read_answers(struct db *db, char (*texts)[256], const unsigned *columns, int n)
+{
+	int i, more = 0;
+
+	for (i = 0; more == 0; i++) {
+		MYSQL_RES *result = mysql_store_result(db->my);
+		MYSQL_ROW row = result == NULL ? NULL : mysql_fetch_row(result);
+
+		if (i < n)
+			snprintf(texts[i], sizeof(texts[i]), "%s",
+			    row != NULL && row[columns[i]] != NULL ? row[columns[i]] : "");
+		mysql_free_result(result);
+		more = mysql_next_result(db->my);
+	}
+	return more == -1 && i == n;
+}
+
+/*
+ * In one message, since every job makes a connection of its own.  A wait for a lock ends before the statement does, so
+ * that it is told as what it is.  MySQL limits only what reads; the longest silence that is borne limits the rest.  An
+ * EXISTS beside an OR would be worked out for all assets before the first of the page is looked at (materialization).
+ * Thread ids are a server's own, and behind a list of hosts or a balancer there are several.
+ */
 static bool
 set_session(struct db *db)
 {
-	static const char session[] = "SET SESSION sql_mode = "
-	    "'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
-	    "group_concat_max_len = 1048576";
-	static const char isolation[] = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
-	/* An EXISTS beside an OR would be worked out for all assets before the first of the page is looked at. */
-	static const char row_by_row[] = "SET SESSION optimizer_switch = 'materialization=off'";
+	static const unsigned columns[] = { 0, 0, 0, 1 };
+	bool maria = strstr(mysql_get_server_info(db->my), "MariaDB") != NULL;
+	long long limit = db_statement_limit(db), wait = db->limits != DB_API ? 20 : limit > 2 ? 2 : 1;
+	char sql[640], texts[4][256];
 
-	return mysql_query(db->my, session) == 0 && mysql_query(db->my, isolation) == 0 &&
-	    mysql_query(db->my, row_by_row) == 0 && set_limits(db) && set_sync_wait(db) && read_server(db);
+	snprintf(sql, sizeof(sql), "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+	    "NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', group_concat_max_len = 1048576, "
+	    "optimizer_switch = 'materialization=off', innodb_lock_wait_timeout = %lld, %s = %lld; "
+	    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED; "
+	    "SELECT CONCAT(@@hostname, ' ', @@port, ' ', @@datadir); SHOW SESSION VARIABLES LIKE 'wsrep_on'",
+	    wait, maria ? "max_statement_time" : "max_execution_time", maria ? limit : limit * 1000);
+	if (mysql_query(db->my, sql) != 0 || !read_answers(db, texts, columns, 4) || texts[2][0] == '\0')
+		return false;
+	db->thread_id = mysql_thread_id(db->my);
+	memcpy(db->server, texts[2], sizeof(db->server));
+	return strcmp(texts[3], "ON") != 0 || set_sync_wait(db);
 }
 
 /* All connections are taken, or all that our account may have. */

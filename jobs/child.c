@@ -374,8 +374,8 @@ surroundings(const struct start *s)
 	setrlimit(RLIMIT_CORE, &none);
 	setrlimit(RLIMIT_NOFILE, &files);
 	limit_address_space();
-	/* Requests come first on a machine that does both. */
-	if (nice(10) < 0)
+	/* Requests come first on a machine that does both, and what somebody waits for before an analysis. */
+	if (nice(s->kind->kind->class == JOB_ANALYSE ? 15 : 10) < 0)
 		errno = 0;
 	srandom((unsigned)getpid());
 }

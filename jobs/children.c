@@ -151,9 +151,6 @@ be_child(struct runner *r, struct child *c, int pipe)
 
 	close(r->wake);
 	close(r->signals);
-	/* Nobody waits for an analysis: it takes what the others leave of the processors. */
-	if (c->kind->kind->class == JOB_ANALYSE && nice(5) == -1)
-		log_text(LOG_LEVEL_WARN, "job", "no lower priority: %s", strerror(errno));
 	for (i = 0; i < r->places; i++)
 		if (r->children[i].pipe > 0)
 			close(r->children[i].pipe);
