@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Without a fuzzer: every file of the corpus, and every prefix of a short one, once.  A crash is the failure. */
+/*
+ * Without a fuzzer: every file of the corpus, every prefix of a short one, and a few hundred changes of it that are
+ * always the same (FUZZ_MUTANTS of each file, if that says how many).  A crash is the failure.
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +10,8 @@
 #include <unistd.h>
 
 #include "tests/fuzz/fuzz.h"
+
+enum { SHORT = 4096 };
 
 /* Exactly as long as the input, so that the sanitizer sees a read behind its end. */
 static void
@@ -21,6 +26,49 @@ once(const unsigned char *bytes, size_t n)
 	free(copy);
 }
 
+static unsigned
+below(unsigned limit)
+{
+	static uint64_t state = 88172645463325252;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (unsigned)(state >> 32) % limit;
+}
+
+/* One byte is another one, or some bytes are gone, or there twice.  Returns the new length. */
+static unsigned
+change(unsigned char *bytes, unsigned n)
+{
+	static const unsigned char telling[] = "/.$?%&=+-~:;\"'{}[]<>\r\n \0 09afAZ\x7f\x80\xc3\xff";
+	unsigned at = below(n), some = 1 + below(n - at < 16 ? n - at : 16);
+
+	switch (below(5)) {
+	case 0: bytes[at] = (unsigned char)below(256); return n;
+	case 1: bytes[at] = telling[below(sizeof(telling))]; return n;
+	case 2: bytes[at] = bytes[below(n)]; return n;
+	case 3: memmove(bytes + at, bytes + at + some, n - at - some); return n > some ? n - some : n;
+	default: memmove(bytes + at + some, bytes + at, n - at); return n + some;
+	}
+}
+
+static void
+replay_changed(const unsigned char *bytes, unsigned n)
+{
+	static unsigned char copy[SHORT + 4 * 16];
+	const char *most = getenv("FUZZ_MUTANTS");
+	long i, count = most != NULL ? atol(most) : 300;
+	unsigned length, k;
+
+	for (i = 0; i < count; i++) {
+		memcpy(copy, bytes, n);
+		for (length = n, k = 1 + below(4); k > 0; k--)
+			length = change(copy, length);
+		once(copy, length);
+	}
+}
+
 static void
 replay(const char *path)
 {
@@ -33,8 +81,10 @@ replay(const char *path)
 	n = fread(bytes, 1, sizeof(bytes), f);
 	fclose(f);
 	once(bytes, n);
-	for (i = 0; n <= 4096 && i < n; i++)
+	for (i = 0; n <= SHORT && i < n; i++)
 		once(bytes, i);
+	if (n > 0 && n <= SHORT)
+		replay_changed(bytes, (unsigned)n);
 }
 
 int
