@@ -50,27 +50,27 @@ parameter(struct req *r, const char *header, const char *name)
 static bool
 only_file(struct req *r, struct file *out)
 {
-	const char *boundary = parameter(r, r->content_type, "boundary="), *p = r->body, *end = r->body + r->body_size;
-	const char *mark = boundary != NULL ? arena_printf(r->mem, "--%s", boundary) : "";
+	const char *boundary = parameter(r, r->content_type, "boundary="), *end = r->body + r->body_size;
+	const char *mark = boundary != NULL ? arena_printf(r->mem, "\r\n--%s", boundary) : "", *next, *head, *body;
 	size_t n = strlen(mark);
 	int files = 0;
 
-	if (n < 3 || n > 72)
+	if (n < 5 || n > 74 || r->body_size == 0)
 		return false;
-	while ((p = memmem(p, (size_t)(end - p), mark, n)) != NULL) {
-		const char *head = p + n, *body, *next;
-
-		if (end - head < 2 || memcmp(head, "--", 2) == 0)
-			break;
-		body = memmem(head, (size_t)(end - head), "\r\n\r\n", 4);
-		next = body != NULL ? memmem(body, (size_t)(end - body), mark, n) : NULL;
-		if (next == NULL || next < body + 6)
+	/* Each stands at the beginning of a line, the first one perhaps of the body. */
+	next = memmem(r->body, r->body_size, mark, n);
+	head = next != NULL ? next + n : end;
+	if (r->body_size >= n - 2 && memcmp(r->body, mark + 2, n - 2) == 0)
+		head = r->body + n - 2;
+	for (; end - head >= 2 && memcmp(head, "--", 2) != 0; head = next + n) {
+		next = memmem(head, (size_t)(end - head), mark, n);
+		body = next != NULL ? memmem(head, (size_t)(next - head), "\r\n\r\n", 4) : NULL;
+		if (body == NULL)
 			return false;
 		if (strcasestr(arena_copy_n(r->mem, head, (size_t)(body - head)), "filename=") != NULL) {
-			*out = (struct file){ body + 4, (size_t)(next - 2 - (body + 4)) };
+			*out = (struct file){ body + 4, (size_t)(next - (body + 4)) };
 			files++;
 		}
-		p = next;
 	}
 	return files == 1;
 }

@@ -369,7 +369,7 @@ of_a_form_exactly_one_file_is_taken(void **state)
 	buf_text(&body, "--xyz\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"
 	    "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n");
 	buf_add(&body, p.bytes, p.n);
-	buf_text(&body, "\r\n--xyz--\r\n");
+	buf_text(&body, "--xyz is a delimiter at the beginning of a line alone\r\n--xyz--\r\n");
 	r->content_type = "multipart/form-data; boundary=xyz";
 	r->body_size = body.len;
 	assert_int_equal(call_req(w, r, w->token, "PUT", path_of(w, id), body.text)->status, 200);
