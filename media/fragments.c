@@ -191,10 +191,20 @@ head_read(int fd, int64_t offset, int64_t file_size, char type[5])
 	return (int64_t)size;
 }
 
+/* The n fragments with room for as many more. */
+static struct fragment *
+doubled(struct arena *mem, const struct fragment *at, size_t n)
+{
+	struct fragment *more = arena_array(mem, n > 0 ? 2 * n : 1, sizeof(*more));
+
+	return n > 0 ? memcpy(more, at, n * sizeof(*more)) : more;
+}
+
 /* Walks the file; false when something does not fit. */
 static bool
-walk(struct arena *mem, int fd, struct fragments *f, struct track *t, struct fragment *at)
+walk(struct arena *mem, int fd, struct fragments *f, struct track *t)
 {
+	struct fragment *at = NULL;
 	int64_t size;
 	char type[5];
 
@@ -205,13 +215,16 @@ walk(struct arena *mem, int fd, struct fragments *f, struct track *t, struct fra
 			return false;
 		if (strcmp(type, "moov") == 0) {
 			box = bytes_read(mem, fd, offset + 8, size - 8);
-			if (!track_read(mem, box, t))
+			if (t->timescale != 0 || !track_read(mem, box, t))
 				return false;
 			f->init_size = offset + size;
 		} else if (strcmp(type, "moof") == 0) {
 			box = bytes_read(mem, fd, offset + 8, size - 8);
 			if (t->timescale == 0 || f->n >= FRAGMENTS_MAX || !box_find(box, "traf", &traf))
 				return false;
+			/* A power of two: so many there is room for. */
+			if ((f->n & (f->n - 1)) == 0)
+				f->at = at = doubled(mem, at, f->n);
 			at[f->n].offset = offset;
 			at[f->n].size = size;
 			at[f->n].duration = traf_duration(traf, t->default_duration);
@@ -227,7 +240,6 @@ walk(struct arena *mem, int fd, struct fragments *f, struct track *t, struct fra
 const struct fragments *
 fragments_read(struct arena *mem, const char *path)
 {
-	struct fragment *at = arena_array(mem, FRAGMENTS_MAX, sizeof(*at));
 	struct fragments *f = NEW(mem, struct fragments);
 	struct track t = { 0 };
 	struct stat st;
@@ -238,17 +250,16 @@ fragments_read(struct arena *mem, const char *path)
 	if (fd < 0)
 		return NULL;
 	f->file_size = fstat(fd, &st) == 0 ? st.st_size : 0;
-	fine = walk(mem, fd, f, &t, at);
+	fine = walk(mem, fd, f, &t);
 	close(fd);
 	if (!fine)
 		return NULL;
-	f->at = at;
 	f->timescale = t.timescale;
 	f->codecs = t.codecs;
 	/* In video the edit list only undoes the delay of reordering: no frame is dropped. */
 	f->skip = t.skip > 0 && strncmp(t.codecs, "mp4a", 4) == 0 ? t.skip : 0;
 	for (size_t i = 0; i < f->n; i++)
-		f->duration += at[i].duration;
+		f->duration += f->at[i].duration;
 	f->duration -= f->skip < f->duration ? f->skip : 0;
 	return f;
 }
