@@ -134,13 +134,25 @@ language_of(struct arena *mem, const struct tags *tags)
 	return n == 3 && strstr("und mis mul zxx", code) != NULL ? NULL : arena_copy(mem, code);
 }
 
-/* Seconds as text to ms; what is absurd counts as unknown. */
-static int64_t
-ms_of(const char *text)
+/* What is absurd counts as unknown. */
+static double
+seconds_of(const char *text)
 {
 	double s = text != NULL ? strtod(text, NULL) : 0;
 
-	return isfinite(s) && fabs(s) < 1e9 ? (int64_t)llround(s * 1000) : 0;
+	return isfinite(s) && fabs(s) < 1e9 ? s : 0;
+}
+
+static int64_t
+ms_of(const char *text)
+{
+	return llround(seconds_of(text) * 1000);
+}
+
+static int
+count_of(int64_t n)
+{
+	return n >= 0 && n <= INT_MAX ? (int)n : 0;
 }
 
 /* A stream's length: its own, or the DURATION tag that Matroska keeps. */
@@ -264,11 +276,11 @@ video_of(struct arena *mem, const struct stream *s)
 {
 	struct av_video *v = NEW(mem, struct av_video);
 
-	v->index = (int)s->index;
+	v->index = count_of(s->index);
 	v->codec = s->codec_name;
 	v->pixel_format = s->pix_fmt != NULL ? s->pix_fmt : "";
-	v->coded_width = (int)s->width;
-	v->coded_height = (int)s->height;
+	v->coded_width = count_of(s->width);
+	v->coded_height = count_of(s->height);
 	v->transfer = s->color_transfer;
 	v->primaries = s->color_primaries;
 	v->matrix = s->color_space;
@@ -292,8 +304,9 @@ audio_of(struct arena *mem, const struct stream *s)
 	const struct disposition *d = s->disposition.row;
 	const struct tags *tags = s->tags.row;
 
-	return (struct av_audio){ .index = (int)s->index, .codec = s->codec_name, .language = language_of(mem, tags),
-	    .title = tags != NULL ? tags->title : NULL, .channels = (int)s->channels,
+	return (struct av_audio){ .index = count_of(s->index), .codec = s->codec_name,
+	    .language = language_of(mem, tags), .title = tags != NULL ? tags->title : NULL,
+	    .channels = count_of(s->channels),
 	    .sample_rate = s->sample_rate != NULL ? atoi(s->sample_rate) : 0, .is_default = d != NULL && d->is_default,
 	    .start_ms = ms_of(s->start_time), .duration_ms = stream_ms(s) };
 }
@@ -306,7 +319,7 @@ rank_video(const struct stream *s)
 
 	if (d != NULL && (d->attached_pic || d->timed_thumbnails))
 		return -1;
-	return s->width * s->height + (d != NULL && d->is_default ? INT64_C(1) << 40 : 0);
+	return (int64_t)count_of(s->width) * count_of(s->height) + (d != NULL && d->is_default ? INT64_C(1) << 40 : 0);
 }
 
 static int
@@ -314,7 +327,7 @@ rank_audio(const struct stream *s)
 {
 	const struct disposition *d = s->disposition.row;
 
-	if (!av_decodes(s->codec_name) || s->channels <= 0)
+	if (!av_decodes(s->codec_name) || count_of(s->channels) == 0)
 		return 0;
 	return d == NULL ? 1 : 1 + (d->is_default != 0) + 2 * !(d->comment || d->visual_impaired);
 }
@@ -337,7 +350,7 @@ choose(struct arena *mem, const struct probe *p, struct av_file *f)
 			if (video == NULL || rank_video(&s[i]) > rank_video(video))
 				video = &s[i];
 		} else if (strcmp(type, "video") == 0 && d != NULL && d->attached_pic && f->cover < 0) {
-			f->cover = (int)s[i].index;
+			f->cover = count_of(s[i].index);
 		} else if (strcmp(type, "audio") == 0 && f->n_tracks < TRACKS_MAX) {
 			tracks[f->n_tracks] = audio_of(mem, &s[i]);
 			if (rank_audio(&s[i]) > best) {
@@ -482,7 +495,7 @@ take_moments(void *user, const char *bytes, size_t n)
 		c->line[c->n] = '\0';
 		c->n = 0;
 		c->frames++;
-		c->last = fmax(c->last, strtod(c->line, NULL));
+		c->last = fmax(c->last, seconds_of(c->line));
 	}
 	return true;
 }
@@ -586,11 +599,14 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 static void
 json_video(struct buf *out, const struct av_video *v)
 {
-	buf_printf(out, "{\"codec\":\"%s\",\"pixelFormat\":\"%s\",\"codedWidth\":%d,\"codedHeight\":%d,\"width\":%d,"
-	    "\"height\":%d,\"rotation\":%d,\"mirrored\":%s,\"interlaced\":%s,\"hdr\":%s,\"frameRate\":\"%lld/%lld\","
-	    "\"transfer\":", v->codec, v->pixel_format, v->coded_width, v->coded_height, v->width, v->height,
-	    v->rotation, v->mirrored ? "true" : "false", v->interlaced ? "true" : "false", v->hdr ? "true" : "false",
-	    (long long)v->rate.num, (long long)v->rate.den);
+	buf_text(out, "{\"codec\":");
+	buf_json(out, v->codec);
+	buf_text(out, ",\"pixelFormat\":");
+	buf_json(out, v->pixel_format);
+	buf_printf(out, ",\"codedWidth\":%d,\"codedHeight\":%d,\"width\":%d,\"height\":%d,\"rotation\":%d,"
+	    "\"mirrored\":%s,\"interlaced\":%s,\"hdr\":%s,\"frameRate\":\"%lld/%lld\",\"transfer\":", v->coded_width,
+	    v->coded_height, v->width, v->height, v->rotation, v->mirrored ? "true" : "false", v->interlaced ? "true" :
+	    "false", v->hdr ? "true" : "false", (long long)v->rate.num, (long long)v->rate.den);
 	buf_json(out, v->transfer);
 	buf_text(out, ",\"primaries\":");
 	buf_json(out, v->primaries);
@@ -602,8 +618,10 @@ av_json(struct arena *mem, const struct av_file *f)
 {
 	struct buf out = BUF(mem);
 
-	buf_printf(&out, "{\"container\":\"%s\",\"duration\":%.3f,\"bitrate\":%lld,\"video\":", f->container,
-	    (double)f->duration_ms / 1000, (long long)f->bit_rate);
+	buf_text(&out, "{\"container\":");
+	buf_json(&out, f->container);
+	buf_printf(&out, ",\"duration\":%.3f,\"bitrate\":%lld,\"video\":", (double)f->duration_ms / 1000,
+	    (long long)f->bit_rate);
 	if (f->video != NULL)
 		json_video(&out, f->video);
 	else

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What ffprobe says of a file: its JSON, and its lines of moments.  It has read a stranger's file, so nothing of it is
+ * believed.  The file under test is included, since it starts ffprobe itself.
+ */
+#include "media/probe.c"
+#include "tests/fuzz/fuzz.h"
+
+static void
+accepted(struct arena *mem, const struct av_file *f)
+{
+	const struct av_video *v = f->video;
+	const char *json = av_json(mem, f);
+	int i;
+
+	if (!json_valid(mem, json, strlen(json)))
+		abort();
+	if (f->duration_ms < 0 || f->n_tracks > TRACKS_MAX || (f->audio == NULL && v == NULL))
+		abort();
+	if (f->audio != NULL && (f->audio < f->tracks || f->audio >= f->tracks + f->n_tracks ||
+	    f->audio->channels <= 0))
+		abort();
+	for (i = 0; i < f->n_tracks; i++)
+		if (f->tracks[i].language != NULL && strlen(f->tracks[i].language) > 35)
+			abort();
+	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->width <= 0 || v->height <= 0 ||
+	    v->width > SIDE_MAX * 8 || v->height > SIDE_MAX * 8 || v->rotation % 90 != 0 || v->rotation < 0 ||
+	    v->rotation > 270 || v->out_rate.num <= 0 || v->out_rate.den <= 0 || value(v->out_rate) > 61 ||
+	    v->rate.num <= 0))
+		abort();
+}
+
+static void
+moments(const uint8_t *data, size_t n)
+{
+	struct census whole = { 0 }, pieces = { 0 };
+	size_t step = n > 0 ? data[0] % 7 + 1 : 1, i;
+
+	take_moments(&whole, (const char *)data, n);
+	for (i = 0; i < n; i += step)
+		take_moments(&pieces, (const char *)data + i, step < n - i ? step : n - i);
+	if (whole.frames != pieces.frames || whole.last != pieces.last || !isfinite(whole.last) || whole.last < 0)
+		abort();
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static struct arena *mem;
+	struct av_fault fault = { 0 };
+	const struct probe *p;
+	struct av_file *f;
+
+	if (mem == NULL)
+		mem = arena_new((size_t)256 << 20);
+	p = record_parse(mem, &probe_record, arena_copy_n(mem, data, n));
+	if (p != NULL) {
+		f = file_of(mem, "/dev/null", p);
+		if (acceptable(mem, p, f, &fault))
+			accepted(mem, f);
+		else if (fault.reason == REASON_NONE || fault.detail == NULL || !utf8_valid(fault.detail,
+		    strlen(fault.detail)))
+			abort();
+		if (f->video != NULL)
+			indexed_frames(f, p);
+	}
+	moments(data, n);
+	arena_reset(mem);
+	return 0;
+}
