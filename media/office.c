@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zip.h>
 
+#include "core/text.h"
 #include "media/office.h"
 
 #define INFLATED_MAX (128u << 20)	/* of all members read together */
@@ -40,8 +41,11 @@ has_room(const struct office *o)
 static void
 put(struct office *o, const char *text, size_t n)
 {
-	if (n > o->most - o->text->len)
-		n = o->most - o->text->len;
+	/* Half a character is none, and nothing comes behind what was cut off. */
+	if (n > o->most - o->text->len) {
+		n = utf8_prefix(text, o->most - o->text->len);
+		o->most = o->text->len + n;
+	}
 	buf_add(o->text, text, n);
 	/* Between two members there is no parser. */
 	if (!has_room(o) && o->parser != NULL)
