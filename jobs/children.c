@@ -220,7 +220,7 @@ hear(struct child *c, const struct message *m)
 	switch (m->what) {
 	case SAY_PERCENT:
 		c->dirty |= c->percent != m->value;
-		c->percent = m->value;
+		c->percent = m->value < 100 ? m->value : 100;
 		break;
 	case SAY_CLOSING: c->closing = true; break;
 	case SAY_WORKING: c->closing = false; break;

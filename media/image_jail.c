@@ -112,6 +112,14 @@ check_size(const char *path, int64_t max_pixels)
 	return REASON_NONE;
 }
 
+static enum reason
+read_facts(struct arena *mem, const char *out, struct image_facts **facts)
+{
+	*facts = out == NULL ? NULL : record_parse(mem, &image_facts_record, out);
+	return *facts == NULL || (*facts)->width < 1 || (*facts)->height < 1 || (*facts)->width > IMAGE_SIDE_MAX ||
+	    (*facts)->height > IMAGE_SIDE_MAX ? REASON_OUTPUT_INVALID : REASON_NONE;
+}
+
 enum reason
 image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, struct image_facts **facts)
 {
@@ -121,13 +129,7 @@ image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_
 	*facts = NULL;
 	if (reason == REASON_NONE)
 		reason = image_helper(mem, (const char *const[]){ "probe", pixels, coder, NULL }, path, NULL, &out);
-	if (reason != REASON_NONE)
-		return reason;
-	*facts = out == NULL ? NULL : record_parse(mem, &image_facts_record, out);
-	if (*facts == NULL || (*facts)->width < 1 || (*facts)->height < 1 || (*facts)->width > IMAGE_SIDE_MAX ||
-	    (*facts)->height > IMAGE_SIDE_MAX)
-		return REASON_OUTPUT_INVALID;
-	return REASON_NONE;
+	return reason == REASON_NONE ? read_facts(mem, out, facts) : reason;
 }
 
 /* "kind name type width height": the name is one of ours, and the file is what the line says. */
@@ -149,18 +151,12 @@ parse_file(struct arena *mem, const char *line, const char *dir, struct image_fi
 	return f->width == width && f->height == height && strcmp(seen, type) == 0;
 }
 
-enum reason
-image_variants(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, const char *dir,
-    struct image_files *files)
+static enum reason
+read_files(struct arena *mem, const char *out, const char *dir, struct image_files *files)
 {
-	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out, *line;
-	enum reason reason = check_size(path, max_pixels);
+	const char *line;
 
 	files->n = 0;
-	if (reason == REASON_NONE)
-		reason = image_helper(mem, (const char *const[]){ "variants", pixels, coder, NULL }, path, dir, &out);
-	if (reason != REASON_NONE)
-		return reason;
 	for (line = out; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1) {
 		if (strchr(line, '\n') == NULL || files->n == sizeof(files->at) / sizeof(files->at[0]) ||
 		    !parse_file(mem, line, dir, &files->at[files->n]))
@@ -168,6 +164,19 @@ image_variants(struct arena *mem, const char *path, const char *coder, int64_t m
 		files->n++;
 	}
 	return files->n > 0 ? REASON_NONE : REASON_OUTPUT_INVALID;
+}
+
+enum reason
+image_variants(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, const char *dir,
+    struct image_files *files)
+{
+	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
+	enum reason reason = check_size(path, max_pixels);
+
+	files->n = 0;
+	if (reason == REASON_NONE)
+		reason = image_helper(mem, (const char *const[]){ "variants", pixels, coder, NULL }, path, dir, &out);
+	return reason == REASON_NONE ? read_files(mem, out, dir, files) : reason;
 }
 
 /* The bytes as a file that has no name. */

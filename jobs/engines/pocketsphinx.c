@@ -39,7 +39,8 @@ segment_is_sound(const struct segment *s, int64_t length)
 	const struct word *w = s->words.rows;
 	size_t i;
 
-	if (s->text == NULL || s->words.n == 0 || !s->start.set || !s->end.set || s->end.ms > length)
+	if (s->text == NULL || s->words.n == 0 || !s->start.set || !s->end.set || s->start.ms > s->end.ms ||
+	    s->end.ms > length)
 		return false;
 	for (i = 0; i < s->words.n; i++)
 		if (w[i].text == NULL || w[i].text[0] == '\0' || w[i].start.ms > w[i].end.ms || w[i].end.ms > length +
@@ -58,7 +59,7 @@ take_line(struct listener *l, const char *line)
 	if (strncmp(line, "{\"at\":", 6) == 0) {
 		r = record_parse(l->scratch, &report_record, line);
 		if (r != NULL && r->length.ms > 0)
-			h->progress(h->user, (int)(r->at.ms * 100 / r->length.ms));
+			h->progress(h->user, r->at.ms < r->length.ms ? (int)(r->at.ms * 100 / r->length.ms) : 100);
 		return r != NULL;
 	}
 	s = record_parse(l->scratch, &segment_record, line);
