@@ -16,7 +16,9 @@
 
 #define SIGNATURE_TEXT 65		/* 64 hex digits and the NUL */
 #define ROUND_TO 600			/* s */
-#define FILE_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_."
+#define EXPIRY_TEXT 11			/* 10 digits, until the year 2286, and the NUL */
+#define EXTENSION_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789"
+#define FILE_CHARACTERS EXTENSION_CHARACTERS "-_."
 
 static void __attribute__((noreturn))
 broken(const char *what)
@@ -141,6 +143,15 @@ page_opens(const struct conf *conf, const char *token, struct uuid media_id, str
 	return CRYPTO_memcmp(signature, token + digits + 1, SIGNATURE_TEXT - 1) == 0 && expiry >= now.ms / 1000;
 }
 
+static bool
+has_extension(const char *name, size_t n)
+{
+	const char *dot = memrchr(name, '.', n);
+	size_t letters = dot != NULL ? strspn(dot + 1, EXTENSION_CHARACTERS) : 0;
+
+	return letters > 0 && dot + 1 + letters == name + n;
+}
+
 /* Our names hold no character that would need an escape, so every escape is an attempt at something else. */
 static bool
 file_valid(const char *file)
@@ -149,10 +160,10 @@ file_valid(const char *file)
 
 	for (;; file += n + 1) {
 		n = strspn(file, FILE_CHARACTERS);
-		if (n == 0 || (n == 1 && file[0] == '.') || (n == 2 && file[0] == '.' && file[1] == '.'))
+		if (n == 0 || file[0] == '.')
 			return false;
 		if (file[n] == '\0' || file[n] == '?')
-			return true;
+			return has_extension(file, n);
 		if (file[n] != '/')
 			return false;
 	}
@@ -169,7 +180,7 @@ play_check(const struct conf *conf, const char *path, struct moment now, struct 
 	if (strncmp(path, "/play/", 6) != 0)
 		return PLAY_REFUSED;
 	digits = strspn(expiry, "0123456789");
-	if (digits == 0 || digits > 12 || expiry[digits] != '.')
+	if (digits != EXPIRY_TEXT - 1 || expiry[digits] != '.')
 		return PLAY_REFUSED;
 	given = expiry + digits + 1;
 	if (strspn(given, "0123456789abcdef") != 64 || given[64] != '/')

@@ -29,8 +29,11 @@ int64_t play_expiry(const struct conf *, struct moment now);
 
 enum play { PLAY_FINE, PLAY_REFUSED, PLAY_EXPIRED };
 
-/* Checks a raw request path (before any decoding; cut at ?).  Refuses empty, "." and ".." segments and every escape
- * that decodes to a slash, a dot or a NUL.  *file points behind "{mediaId}/". */
+/*
+ * Checks a raw request path (before any decoding; cut at ?).  An expiry has ten digits.  A file is made of segments of
+ * a-z 0-9 - _ and dots, none empty, none with a dot in front, the last with an extension; escapes are none of these.
+ * httpd-conf/play.lua and play-apache.lua say the same, which fuzz_play sees to.  *file points behind "{mediaId}/".
+ */
 enum play play_check(const struct conf *, const char *path, struct moment now, struct uuid *media_id,
     const char **file);
 
