@@ -274,7 +274,7 @@ on_progress(void *user, const char *line)
 	int percent;
 
 	av_life(line);
-	if (strncmp(line, "out_time_us=", 12) != 0 || !int_parse(line + 12, &us) || whole <= 0)
+	if (strncmp(line, "out_time_us=", 12) != 0 || !int_parse(line + 12, &us) || us < 0 || whole <= 0)
 		return;
 	percent = us / 1000 >= whole ? 99 : (int)(us / 10 / whole);
 	if (percent > o->reported && o->work->progress != NULL) {

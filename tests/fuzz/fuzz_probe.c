@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What ffprobe says of a file: its JSON, and its lines of moments.  It has read a stranger's file, so nothing of it is
- * believed.  The file under test is included, since it starts ffprobe itself.
+ * What ffprobe says of a file, its JSON and its lines of moments, and how far ffmpeg says it is.  They have read a
+ * stranger's file, so nothing of it is believed.  The files under test are included, since they start those themselves.
  */
+#include "media/encode.c"
 #include "media/probe.c"
 #include "tests/fuzz/fuzz.h"
 
@@ -43,6 +44,29 @@ moments(const uint8_t *data, size_t n)
 		abort();
 }
 
+static void
+on_percent(void *user, int percent)
+{
+	int *last = user;
+
+	if (percent <= *last || percent > 99)
+		abort();
+	*last = percent;
+}
+
+static void
+progress(char *text)
+{
+	const struct av_file file = { .duration_ms = 90000 };
+	int last = 0;
+	const struct av_work work = { .file = &file, .progress = on_percent, .user = &last };
+	struct order order = { .work = &work };
+	const char *line;
+
+	while ((line = strsep(&text, "\n")) != NULL)
+		on_progress(&order, line);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -65,6 +89,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			indexed_frames(f, p);
 	}
 	moments(data, n);
+	progress(arena_copy_n(mem, data, n));
 	arena_reset(mem);
 	return 0;
 }
