@@ -17,6 +17,7 @@
 #include "media/document.h"
 #include "core/jail.h"
 #include "core/migrate.h"
+#include "core/scratch.h"
 
 enum level { OK, WARN, FAIL };
 
@@ -213,21 +214,22 @@ check_queue(struct cli *c)
 	    NULL);
 }
 
-static struct finding
-check_store(struct cli *c)
+static bool
+can_write(const char *dir)
 {
-	const char *dir = c->conf->data_dir;
-	struct statvfs fs;
-	int64_t room;
-	int fd;
+	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
 
-	fd = open(arena_printf(c->mem, "%s/work", dir), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-	if (fd < 0 && errno != EOPNOTSUPP && errno != EISDIR)
-		return FOUND(FAIL, arena_printf(c->mem, "%s/work cannot be written: %s", dir, strerror(errno)),
-		    errno == ENOENT ? "Run `kinothek init`."
-				    : "Give data_dir to the account of the programs, and run this as that account.");
 	if (fd >= 0)
 		close(fd);
+	return fd >= 0 || errno == EOPNOTSUPP || errno == EISDIR;
+}
+
+static struct finding
+room_in(struct cli *c, const char *dir)
+{
+	struct statvfs fs;
+	int64_t room;
+
 	if (statvfs(dir, &fs) != 0)
 		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", dir, strerror(errno)), "Run `kinothek init`.");
 	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - c->conf->free_space;
@@ -235,9 +237,33 @@ check_store(struct cli *c)
 		return FOUND(FAIL,
 		    arena_printf(
 			c->mem, "%s is full (free_space = %s stays free)", dir, cli_bytes(c->mem, c->conf->free_space)),
-		    "Make room, or uploads are refused.");
+		    "Make room, or uploads are refused and jobs wait.");
 	return FOUND(room < 10 * GIB ? WARN : OK, arena_printf(c->mem, "%s, room for %s", dir, cli_bytes(c->mem, room)),
 	    room < 10 * GIB ? "Make room soon: one long video can need this much." : NULL);
+}
+
+static struct finding
+check_store(struct cli *c)
+{
+	const char *dir = c->conf->data_dir;
+
+	if (!can_write(arena_printf(c->mem, "%s/originals", dir)))
+		return FOUND(FAIL, arena_printf(c->mem, "%s/originals cannot be written: %s", dir, strerror(errno)),
+		    errno == ENOENT ? "Run `kinothek init`."
+				    : "Give data_dir to the account of the programs, and run this as that account.");
+	return room_in(c, dir);
+}
+
+static struct finding
+check_scratch(struct cli *c)
+{
+	const char *dir = scratch_root(c->conf);
+
+	if (!can_write(dir))
+		return FOUND(FAIL, arena_printf(c->mem, "%s cannot be written: %s", dir, strerror(errno)),
+		    errno == ENOENT ? "Make the directory that scratch_dir names, then run `kinothek init`."
+				    : "Give scratch_dir to the account of the programs, and run this as that account.");
+	return room_in(c, dir);
 }
 
 /* Does somebody listen there? */
@@ -444,6 +470,7 @@ static const struct {
 	{ "tenants", check_tenants, true },
 	{ "queue", check_queue, true },
 	{ "store", check_store, false },
+	{ "scratch", check_scratch, false },
 	{ "programs", check_programs, false },
 	{ "sandbox", check_sandbox, false },
 	{ "video", check_ffmpeg, false },

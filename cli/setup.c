@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/setup.h"
 #include "core/migrate.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "core/token.h"
 
@@ -98,15 +99,31 @@ init_store(struct cli *c)
 	const char *path = c->conf->data_dir;
 	size_t i;
 
-	if (!make_parents(c->mem, c->conf->data_dir) || !store_open(c->conf))
-		return cli_fail(c, errno == EACCES ? EX_NOPERM : EX_CANTCREAT, "data_dir %s cannot be made: %s",
-		    c->conf->data_dir, strerror(errno));
+	if (!make_parents(c->mem, path) || !store_open(c->conf))
+		return cli_fail(c, errno == EACCES ? EX_NOPERM : EX_CANTCREAT, "data_dir %s cannot be made: %s", path,
+		    strerror(errno));
 	for (i = 0; user != NULL && path != NULL; i++) {
 		if (!give_away(path, user))
 			return cli_fail(
 			    c, EX_CANTCREAT, "%s cannot be given to %s: %s", path, account, strerror(errno));
-		path = store_tops[i] == NULL ? NULL : store_path(c->mem, store_tops[i]);
+		path = store_tops[i];
+		if (path != NULL)
+			path = arena_printf(c->mem, "%s/%s", c->conf->data_dir, path);
 	}
+	return 0;
+}
+
+static int
+init_scratch(struct cli *c)
+{
+	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
+	const char *root = scratch_root(c->conf);
+
+	if (!make_parents(c->mem, root) || !scratch_open(c->conf))
+		return cli_fail(c, errno == EACCES ? EX_NOPERM : EX_CANTCREAT, "scratch_dir %s cannot be made: %s",
+		    root, strerror(errno));
+	if (user != NULL && (!give_away(root, user) || !give_away(scratch_here(c->mem), user)))
+		return cli_fail(c, EX_CANTCREAT, "%s cannot be given to %s: %s", root, account, strerror(errno));
 	return 0;
 }
 
@@ -178,7 +195,8 @@ init_run(struct cli *c)
 	int status;
 
 	if ((status = init_play_key(c, &play_key)) != 0 || (status = init_store(c)) != 0 ||
-	    (status = migrate(c, &all)) != 0 || (status = cli_transaction(c, first_key, &signing_key)) != 0)
+	    (status = init_scratch(c)) != 0 || (status = migrate(c, &all)) != 0 ||
+	    (status = cli_transaction(c, first_key, &signing_key)) != 0)
 		return status;
 	if (c->json) {
 		printf("{\"schema\":%lld,\"playKeyMade\":%s,\"signingKeyMade\":%s}\n", (long long)all.newest,

@@ -21,7 +21,7 @@ static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, codecs,       .on = SERVER, .doc = "RFC 6381"),
 	FIELD(struct rendition_row, mime_type,    .on = SERVER, .doc = "As served"),
 	FIELD(struct rendition_row, file_size,    .on = SERVER, .doc = "Bytes"),
-	FIELD(struct rendition_row, file,         .on = SERVER, .doc = "Below play/{mediaId}/"),
+	FIELD(struct rendition_row, file,         .on = SERVER, .doc = "As store_key_play() takes it"),
 	FIELD(struct rendition_row, created_at,   .on = SERVER, .doc = "When"),
 };
 const struct record rendition_row_record = RECORD("RenditionRow", struct rendition_row, rendition_row_fields);
@@ -107,8 +107,9 @@ is(const char *a, const char *b)
 void
 rendition_put(struct db *db, struct rendition_row *row)
 {
-	db_run(db, "DELETE FROM renditions WHERE media_id = ? AND generation = ? AND file = ?",
-	    ARGS(ID(row->media_id), STR(row->generation), STR(row->file)));
+	db_run(db, "DELETE FROM renditions WHERE media_id = ? AND generation = ? AND kind = ? AND label = ? "
+	    "AND mime_type = ?", ARGS(ID(row->media_id), STR(row->generation), STR(row->kind), STR(row->label),
+	    STR(row->mime_type)));
 	row->id = uuid_new();
 	row->created_at = moment_now();
 	db_insert(db, "renditions", &rendition_row_record, row);
@@ -440,15 +441,13 @@ usage_add(struct db *db, struct uuid tenant_id, int64_t media, int64_t bytes)
 bool
 asset_serve(struct db *db, struct uuid media_id)
 {
-	struct arena *mem = db_arena(db);
-	const char *served = arena_printf(mem, "play/%s", uuid_text(mem, media_id)), *hidden = store_twin(mem, served);
 	int64_t deleted = db_number(db, "SELECT deleted_at FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media_id)), 1);
 
 	if (db_failure(db) != DB_FINE) {
 		errno = EAGAIN;
 		return false;
 	}
-	return deleted > 0 ? store_move(mem, served, hidden) : store_move(mem, hidden, served);
+	return store_serve(db_arena(db), media_id, deleted == 0);
 }
 
 void

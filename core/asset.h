@@ -19,7 +19,7 @@ struct rendition_row {
 	double frame_rate;
 	const char *codecs, *mime_type;
 	int64_t file_size;
-	const char *file;		/* below play/{mediaId}/, so it starts with the generation */
+	const char *file;		/* "{generation}/{run}/{name}", see store_key_play() */
 	struct moment created_at;
 };
 extern const struct record rendition_row_record;
@@ -44,7 +44,8 @@ extern const struct record rendition_record, ingest_record, ingest_step_record, 
 /* Addresses in the summing columns begin with this; the API puts the signed prefix of the asset in its place. */
 #define PLAY_MARK "{play}"
 
-/* Inserts the row, or replaces the one of the same file (a step that runs again).  Fills id and created_at. */
+/* Inserts the row, or replaces the one of the same kind, label and type: of a step that runs again, or the playlist of
+ * an earlier step.  Fills id and created_at. */
 void rendition_put(struct db *, struct rendition_row *);
 
 /* What to make anew in the row of the asset, from the tables it sums up. */
@@ -73,8 +74,8 @@ void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const c
 void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes);
 
 /*
- * The files of an asset follow its row: below play/, where the web server finds them, or, when it is soft-deleted or
- * gone, below deleted/, where it does not.  This moves them, in a transaction, by the row as it is then, and keeps the
+ * The files of an asset follow its row: within reach of who holds an address, or, when it is soft-deleted or gone, out
+ * of reach (store_serve).  This moves them, in a transaction, by the row as it is then, and keeps the
  * row locked until the end: of two that move, the later one sees the later row.  False with errno.  Whoever changes
  * deleted_at calls asset_serve_later() in the same transaction, a job that does it, and does it itself as soon as that
  * is committed.

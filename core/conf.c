@@ -62,10 +62,13 @@ static const struct setting settings[] = {
 	    "name it as their issuer, so changing it makes every token that was given out invalid." },
 	{ "data_dir", AS_PATH, AT(data_dir), "/var/lib/kinothek", 0, 512, NULL, NULL,
 	    "Where media bytes are kept. All web nodes and job runners share it." },
+	{ "scratch_dir", AS_PATH, AT(scratch_dir), NULL, 0, 512, NULL, NULL,
+	    "Where jobs keep files that only they need, each machine below a name of its own; it must be there. Results "
+	    "are moved from here to data_dir, which is fastest on the same file system. Nothing: work below data_dir." },
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
 	    "Sockets of the programs of this machine. Short, because socket addresses are." },
 	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,
-	    "Bytes that stay free on data_dir; uploads and jobs that would use them are refused." },
+	    "Bytes that stay free on data_dir and on scratch_dir; uploads and jobs that would use them are refused." },
 	{ "sandbox", AS_CHOICE, AT(sandbox), "strict", 0, 0, "strict degraded", NULL,
 	    "What to do on a machine that cannot isolate decoders: strict runs none of them, degraded runs them with "
 	    "the limits it has. `kinothek doctor` tells what this machine can do." },

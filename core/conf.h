@@ -19,6 +19,7 @@ enum { CONF_HEIGHTS = 7 };		/* that video.rungs may hold */
 struct conf {
 	const char *public_url;			/* without a slash at its end */
 	const char *data_dir, *run_dir;
+	const char *scratch_dir;		/* NULL: work below data_dir */
 	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;
 	int64_t db_port;
 	const char *db_sync_wait;				/* off, reads or all */

@@ -110,6 +110,23 @@ job_kind(const char *name)
 }
 
 const char *
+job_run_name(struct arena *mem, struct uuid id, int64_t fence)
+{
+	return arena_printf(mem, "%s.%" PRId64, uuid_text(mem, id), fence);
+}
+
+bool
+job_run_parse(const char *name, struct uuid *id, int64_t *fence)
+{
+	char text[UUID_TEXT] = "";
+
+	if (strlen(name) <= UUID_TEXT || name[UUID_TEXT - 1] != '.')
+		return false;
+	memcpy(text, name, UUID_TEXT - 1);
+	return uuid_parse(text, id) && int_parse(name + UUID_TEXT, fence);
+}
+
+const char *
 job_error(struct arena *mem, enum reason reason, const char *detail)
 {
 	const struct reason_info *info = reason_info(reason);

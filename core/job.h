@@ -56,6 +56,11 @@ struct no_args { const char *note; };
 #define publish_args asset_args
 #define sweep_args no_args
 
+/* A run of a job, "{jobId}.{fence}": no other run has that name, also of the same job.  It names the scratch of the
+ * run, and stands in every key of the store that it writes. */
+const char *job_run_name(struct arena *, struct uuid id, int64_t fence);
+bool job_run_parse(const char *name, struct uuid *id, int64_t *fence);
+
 enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_CLASSES };
 
 /* Of one tenant, the lower number runs first: each point is half a minute, so that nothing waits for ever. */

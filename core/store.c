@@ -1,102 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The local store: a directory whose names are ours and whose changes are on the disk before anyone is told. */
+/*
+ * The local store: a directory whose names are ours and whose changes are on the disk before anyone is told.  What is
+ * out of reach lies below deleted/ instead of play/, where the web server does not look.
+ */
+#include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/disk.h"
 #include "core/log.h"
 #include "core/store.h"
-#include "core/text.h"
 
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
-const char *const store_tops[] = { "uploads", "originals", "play", "deleted", "work", NULL };
+enum { LIST_MAX = 1000, TRIES = 5 };
+
+const char *const store_tops[] = { "uploads", "originals", "play", "deleted", NULL };
 
 static char root[PATH_MAX / 2];
 static int64_t kept_free;
+
+static bool
+is_play(const char *key)
+{
+	return strncmp(key, "play/", 5) == 0;
+}
 
 /* Only what lies below play/ is for the web server, which may run as another user. */
 static mode_t
 file_mode(const char *key)
 {
-	return strncmp(key, "play/", 5) == 0 ? 0644 : 0600;
+	return is_play(key) ? 0644 : 0600;
 }
 
 static mode_t
 dir_mode(const char *key)
 {
 	return strncmp(key, "play", 4) == 0 ? 0755 : 0700;
-}
-
-/* Makes sure of bytes or names already written.  Special files are refused: a decoder may have left a link. */
-static bool
-sync_path(const char *path, mode_t type, mode_t mode)
-{
-	struct stat st;
-	bool fine;
-	int fd, saved;
-
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	fine = fstat(fd, &st) == 0;
-	if (fine && (st.st_mode & S_IFMT) != type) {
-		errno = EINVAL;
-		fine = false;
-	}
-	fine = fine && (mode == 0 || (st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) && fsync(fd) == 0;
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return fine;
-}
-
-/* Syncs the directory that holds the path: that makes a new name, or its absence, last. */
-static bool
-sync_parent(const char *path)
-{
-	char parent[PATH_MAX];
-	char *slash;
-
-	snprintf(parent, sizeof(parent), "%s", path);
-	slash = strrchr(parent, '/');
-	if (slash == NULL || slash == parent)
-		return true;
-	*slash = '\0';
-	return sync_path(parent, S_IFDIR, 0);
-}
-
-/* One directory below a synced parent; there already is fine. */
-static bool
-make_dir(const char *path, mode_t mode)
-{
-	if (mkdir(path, mode) != 0)
-		return errno == EEXIST;
-	return chmod(path, mode) == 0 && sync_parent(path);
-}
-
-static bool
-make_parents(struct arena *mem, const char *key)
-{
-	char *path = arena_copy(mem, store_path(mem, key));
-	char *slash = path + strlen(root);
-
-	while ((slash = strchr(slash + 1, '/')) != NULL) {
-		*slash = '\0';
-		if (!make_dir(path, dir_mode(key)))
-			return false;
-		*slash = '/';
-	}
-	return true;
 }
 
 bool
@@ -111,14 +59,33 @@ store_open(const struct conf *conf)
 	}
 	snprintf(root, sizeof(root), "%s", conf->data_dir);
 	kept_free = conf->free_space;
-	if (!make_dir(root, 0755))
+	if (!disk_make_dir(root, 0755))
 		return false;
 	for (i = 0; store_tops[i] != NULL; i++) {
 		snprintf(path, sizeof(path), "%s/%s", root, store_tops[i]);
-		if (!make_dir(path, dir_mode(store_tops[i])))
+		if (!disk_make_dir(path, dir_mode(store_tops[i])))
 			return false;
 	}
 	return true;
+}
+
+const char *
+store_key_upload(struct arena *mem, struct uuid upload_id)
+{
+	return arena_printf(mem, "uploads/%s", uuid_text(mem, upload_id));
+}
+
+const char *
+store_key_original(struct arena *mem, struct uuid media_id)
+{
+	return arena_printf(mem, "originals/%s", uuid_text(mem, media_id));
+}
+
+const char *
+store_key_play(struct arena *mem, struct uuid media_id, const char *file)
+{
+	return arena_printf(mem, "play/%s%s%s", uuid_text(mem, media_id), file != NULL ? "/" : "",
+	    file != NULL ? file : "");
 }
 
 /* No segment may be empty, "." or "..". */
@@ -138,8 +105,9 @@ key_valid(const char *key)
 	}
 }
 
-const char *
-store_path(struct arena *mem, const char *key)
+/* A key that is not ours is a fault of ours. */
+static const char *
+path_of(struct arena *mem, const char *key)
 {
 	if (root[0] == '\0' || !key_valid(key)) {
 		log_text(LOG_LEVEL_ERROR, "store", "%s: %s", root[0] == '\0' ? "not opened" : "not a key", key);
@@ -148,141 +116,170 @@ store_path(struct arena *mem, const char *key)
 	return arena_printf(mem, "%s/%s", root, key);
 }
 
-/* The parents may move away between being made and being used: then they are made again. */
-bool
-store_put(struct arena *mem, const char *file, const char *key)
+/* Where it lies while it is out of reach; NULL: that cannot be. */
+static const char *
+hidden_path(struct arena *mem, const char *key)
 {
-	const char *path = store_path(mem, key);
+	return is_play(key) ? arena_printf(mem, "%s/deleted/%s", root, key + 5) : NULL;
+}
+
+/* Where it lies now, and what is known of it.  NULL with errno. */
+static const char *
+find(struct arena *mem, const char *key, struct stat *st)
+{
+	const char *path = path_of(mem, key), *hidden = hidden_path(mem, key);
+
+	if (lstat(path, st) == 0)
+		return path;
+	return hidden != NULL && lstat(hidden, st) == 0 ? hidden : NULL;
+}
+
+static bool
+make_parents(struct arena *mem, const char *path)
+{
+	char *slash = arena_copy(mem, path), *start = slash;
+
+	slash += strlen(root);
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		*slash = '\0';
+		if (!disk_make_dir(start, dir_mode(path + strlen(root) + 1)))
+			return false;
+		*slash = '/';
+	}
+	return true;
+}
+
+/* What an object is made of: bytes in memory, or those of a file. */
+struct source {
+	const char *bytes;
+	size_t n;
+	int fd;		/* -1: the former */
+};
+
+static bool
+fill(int to, const struct source *s)
+{
+	off_t at = 0;
+	ssize_t done;
+
+	do {
+		done = s->fd >= 0 ? sendfile(to, s->fd, &at, 1 << 30) : s->n > (size_t)at ?
+		    write(to, s->bytes + at, s->n - (size_t)at) : 0;
+		if (done > 0 && s->fd < 0)
+			at += done;
+	} while (done > 0 || (done < 0 && errno == EINTR));
+	return done == 0;
+}
+
+/* Under a name that nobody asks for, in the same directory, until all of it is there. */
+static bool
+write_once(struct arena *mem, const struct source *s, const char *path, mode_t mode)
+{
+	const char *slash = strrchr(path, '/');
+	const char *draft = arena_printf(mem, "%.*s/.%s", (int)(slash - path), path, uuid_text(mem, uuid_new()));
+	int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), saved;
+	bool fine;
+
+	if (fd < 0)
+		return false;
+	fine = fill(fd, s) && fchmod(fd, mode) == 0 && fsync(fd) == 0 && rename(draft, path) == 0;
+	saved = errno;
+	close(fd);
+	if (!fine)
+		unlink(draft);
+	errno = saved;
+	return fine && disk_sync_parent(path);
+}
+
+/* Directories go when they are empty, and an asset's when it is served no more: then they are made again. */
+static bool
+write_new(struct arena *mem, const struct source *s, const char *key)
+{
+	const char *path = path_of(mem, key);
 	int tries;
 
-	if (!sync_path(file, S_IFREG, file_mode(key)))
-		return false;
-	for (tries = 0; tries < 3; tries++) {
-		if (make_parents(mem, key) && rename(file, path) == 0)
-			return sync_parent(path);
+	for (tries = 0; tries < TRIES; tries++) {
+		if (make_parents(mem, path) && write_once(mem, s, path, file_mode(key)))
+			return true;
 		if (errno != ENOENT)
 			break;
 	}
 	return false;
 }
 
-const char *
-store_twin(struct arena *mem, const char *key)
-{
-	return strncmp(key, "play/", 5) == 0 ? arena_printf(mem, "deleted/%s", key + 5) : NULL;
-}
-
-static bool move(const char *from, const char *to, bool replace);
-
-static bool
-move_entries(const char *from, const char *to, bool replace)
-{
-	DIR *dir = opendir(from);
-	char below[PATH_MAX], target[PATH_MAX];
-	struct dirent *e;
-	bool fine = dir != NULL;
-
-	while (fine && (e = readdir(dir)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		fine = (size_t)snprintf(below, sizeof(below), "%s/%s", from, e->d_name) < sizeof(below) &&
-		    (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) < sizeof(target) &&
-		    move(below, target, replace);
-	}
-	if (dir != NULL)
-		closedir(dir);
-	return fine && sync_path(to, S_IFDIR, 0) && rmdir(from) == 0;
-}
-
-/* In one step where there is nothing yet, else entry by entry. */
-static bool
-move(const char *from, const char *to, bool replace)
-{
-	struct stat st;
-
-	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
-		return true;
-	if (errno == EINVAL && lstat(to, &st) != 0 && errno == ENOENT)	/* a file system without that flag */
-		return rename(from, to) == 0;
-	if (lstat(from, &st) != 0)
-		return errno == ENOENT;
-	if (S_ISDIR(st.st_mode))
-		return move_entries(from, to, replace);
-	return replace ? rename(from, to) == 0 : unlink(from) == 0;
-}
-
-bool
-store_move(struct arena *mem, const char *key, const char *to)
-{
-	const char *path = store_path(mem, key), *target = store_path(mem, to);
-	struct stat st;
-
-	if (lstat(path, &st) != 0)
-		return errno == ENOENT;
-	return make_parents(mem, to) && move(path, target, strncmp(key, "play/", 5) == 0) && sync_parent(target) &&
-	    sync_parent(path);
-}
-
-static int
-remove_entry(const char *path, const struct stat *st, int what, struct FTW *at)
-{
-	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
-}
-
-static bool
-remove_tree(const char *path)
-{
-	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT;
-}
-
-static bool
-write_all(int fd, const char *bytes, size_t n)
-{
-	ssize_t done;
-
-	while (n > 0) {
-		done = write(fd, bytes, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return false;
-		bytes += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
 bool
 store_write(struct arena *mem, const void *bytes, size_t n, const char *key)
 {
-	const char *file = store_path(mem, arena_printf(mem, "work/write-%s", uuid_text(mem, uuid_new())));
-	bool fine;
-	int fd, saved;
+	return write_new(mem, &(struct source){ bytes, n, -1 }, key);
+}
 
-	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return false;
-	fine = write_all(fd, bytes, n);
-	saved = errno;
-	close(fd);
+/* Scratch may lie on another file system. */
+static bool
+copy_in(struct arena *mem, const char *file, const char *key)
+{
+	struct source s = { .fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) };
+	bool fine = s.fd >= 0 && write_new(mem, &s, key);
+	int saved = errno;
+
+	if (s.fd >= 0)
+		close(s.fd);
+	if (fine)
+		unlink(file);
 	errno = saved;
-	if (fine && store_put(mem, file, key))
-		return true;
-	saved = errno;
-	unlink(file);
-	errno = saved;
-	return false;
+	return fine;
 }
 
 bool
-store_delete(struct arena *mem, const char *key)
+store_put(struct arena *mem, const char *file, const char *key)
 {
-	const char *path = store_path(mem, key);
+	const char *path = path_of(mem, key);
+	int tries;
+
+	/* The age of an object counts from here. */
+	if (utimensat(AT_FDCWD, file, NULL, AT_SYMLINK_NOFOLLOW) != 0 || !disk_sync(file, S_IFREG, file_mode(key)))
+		return false;
+	for (tries = 0; tries < TRIES; tries++) {
+		if (make_parents(mem, path) && rename(file, path) == 0)
+			return disk_sync_parent(path);
+		if (errno == EXDEV)
+			return copy_in(mem, file, key);
+		if (errno != ENOENT)
+			break;
+	}
+	return false;
+}
+
+char *
+store_get(struct arena *mem, const char *key, size_t max, size_t *n)
+{
+	struct stat st;
+	const char *path = find(mem, key, &st);
+	int fd = path == NULL ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char *bytes = NULL;
+	ssize_t done = -1;
+
+	*n = 0;
+	if (fd < 0)
+		return NULL;
+	if ((uint64_t)st.st_size > max)
+		errno = EFBIG;
+	else {
+		bytes = arena_alloc(mem, (size_t)st.st_size + 1);
+		while (*n < (size_t)st.st_size && ((done = read(fd, bytes + *n, (size_t)st.st_size - *n)) > 0 ||
+		    (done < 0 && errno == EINTR)))
+			*n += done > 0 ? (size_t)done : 0;
+		bytes = *n == (size_t)st.st_size ? bytes : NULL;
+	}
+	close(fd);
+	return bytes;
+}
+
+const char *
+store_fetch(struct arena *mem, const char *key, const char *scratch)
+{
 	struct stat st;
 
-	if (lstat(path, &st) != 0)
-		return errno == ENOENT || errno == ENOTDIR;
-	return remove_tree(path) && sync_parent(path) && lstat(path, &st) != 0 && errno == ENOENT;
+	return find(mem, key, &st);
 }
 
 int64_t
@@ -290,17 +287,157 @@ store_size(struct arena *mem, const char *key)
 {
 	struct stat st;
 
-	return lstat(store_path(mem, key), &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : -1;
+	return find(mem, key, &st) != NULL && S_ISREG(st.st_mode) ? st.st_size : -1;
+}
+
+/* Directories above that are empty now go too: keys know of none. */
+static bool
+remove_at(const char *path)
+{
+	char above[PATH_MAX];
+	size_t top = strlen(root) + 1 + strcspn(path + strlen(root) + 1, "/");
+	struct stat st;
+	char *slash;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	if (!disk_remove(path))
+		return false;
+	snprintf(above, sizeof(above), "%s", path);
+	while ((slash = strrchr(above, '/')) != NULL && (size_t)(slash - above) > top) {
+		*slash = '\0';
+		if (rmdir(above) != 0 && errno != ENOENT)
+			return disk_sync(above, S_IFDIR, 0) || errno == ENOENT;
+	}
+	return disk_sync_parent(above);
+}
+
+bool
+store_delete(struct arena *mem, const char *key)
+{
+	const char *path = path_of(mem, key), *hidden = hidden_path(mem, key);
+
+	struct stat st;
+
+	if (!remove_at(path) || (hidden != NULL && !remove_at(hidden)))
+		return false;
+	/* It may have moved from the one to the other just then. */
+	if (find(mem, key, &st) == NULL)
+		return true;
+	errno = EAGAIN;
+	return false;
+}
+
+/* The first of a long list, in order. */
+struct listing {
+	struct arena *mem;
+	const char *prefix, *after;
+	struct store_entry *all;
+	size_t n, max;
+};
+
+/* A name that is there already comes from the other directory. */
+static void
+list_add(struct listing *l, const char *key)
+{
+	size_t low = 0, high = l->n, middle;
+	int order;
+
+	if (l->n == l->max && strcmp(key, l->all[l->max - 1].key) > 0)
+		return;
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		order = strcmp(l->all[middle].key, key);
+		if (order == 0)
+			return;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (l->n < l->max)
+		l->n++;
+	memmove(&l->all[low + 1], &l->all[low], (l->n - 1 - low) * sizeof(*l->all));
+	l->all[low] = (struct store_entry){ arena_copy(l->mem, key), -1, { 0 } };
+}
+
+/* One of the two directories that a prefix may mean. */
+static void
+list_dir(struct listing *l, const char *path)
+{
+	char key[PATH_MAX];
+	DIR *dir = opendir(path);
+	struct dirent *e;
+	struct stat st;
+	bool is_dir;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+		    strspn(e->d_name, KEY_CHARACTERS) != strlen(e->d_name))
+			continue;
+		is_dir = e->d_type == DT_DIR;
+		if (e->d_type == DT_UNKNOWN)
+			is_dir = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+		snprintf(key, sizeof(key), "%s%s%s", l->prefix, e->d_name, is_dir ? "/" : "");
+		if (l->after == NULL || strcmp(key, l->after) > 0)
+			list_add(l, key);
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+struct store_entry *
+store_list(struct arena *mem, const char *prefix, const char *after, size_t max, size_t *n)
+{
+	struct listing l = { .mem = mem, .prefix = prefix, .after = after, .max = max < LIST_MAX ? max : LIST_MAX };
+	const char *hidden = hidden_path(mem, prefix);
+	struct stat st;
+	size_t i;
+
+	l.all = arena_array(mem, l.max, sizeof(*l.all));
+	list_dir(&l, path_of(mem, arena_copy_n(mem, prefix, strlen(prefix) - 1)));
+	if (hidden != NULL)
+		list_dir(&l, hidden);
+	for (i = 0; i < l.n; i++)
+		if (l.all[i].key[strlen(l.all[i].key) - 1] != '/' && find(mem, l.all[i].key, &st) != NULL) {
+			l.all[i].size = st.st_size;
+			l.all[i].put_at.ms = (int64_t)st.st_mtime * 1000;
+		}
+	*n = l.n;
+	return l.all;
+}
+
+bool
+store_serve(struct arena *mem, struct uuid media_id, bool served)
+{
+	const char *key = store_key_play(mem, media_id, NULL), *shown = path_of(mem, key);
+	const char *hidden = hidden_path(mem, key), *from = served ? hidden : shown, *to = served ? shown : hidden;
+	struct stat st;
+
+	if (lstat(from, &st) != 0)
+		return errno == ENOENT;
+	/* What is within reach is the newer one. */
+	return disk_move(from, to, !served) && disk_sync_parent(to) && disk_sync_parent(from);
+}
+
+bool
+store_served(struct arena *mem, struct uuid media_id)
+{
+	struct stat st;
+
+	return lstat(path_of(mem, store_key_play(mem, media_id, NULL)), &st) == 0;
+}
+
+const char *
+store_incoming(struct arena *mem, struct uuid upload_id)
+{
+	return path_of(mem, store_key_upload(mem, upload_id));
 }
 
 int64_t
 store_free(void)
 {
-	struct statvfs fs;
-	int64_t bytes;
+	int64_t bytes = root[0] == '\0' ? 0 : disk_free(root) - kept_free;
 
-	if (root[0] == '\0' || statvfs(root, &fs) != 0)
-		return 0;
-	bytes = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - kept_free;
 	return bytes > 0 ? bytes : 0;
 }

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Where media bytes live.  Keys are ours, never a client's: lower-case letters, digits, '-', '_', '.' and '/'.
+ * Where media bytes live: objects under keys, which several machines may share.  Keys are ours, never a client's:
+ * lower-case letters, digits, '-', '_', '.' and '/'.  They are made by the functions below and nowhere else.
  *
- *	uploads/{uploadId}		bytes being received; not readable by the web server
- *	originals/{mediaId}		the file as uploaded; not readable by the web server
- *	play/{mediaId}/{generation}/…	renditions, posters, captions: served below /play
- *	deleted/{mediaId}/…		the same of soft-deleted assets; not readable by the web server: asset_serve()
- *	work/{jobId}/…			scratch of running jobs
+ *	uploads/{uploadId}/…		bytes being received
+ *	originals/{mediaId}		the file as uploaded
+ *	play/{mediaId}/…		renditions, posters, captions: what core/play.h signs addresses of
+ *
+ * The words are those that an object store has too.  A key is the name of an object or, as "{key}/…", of all that lies
+ * below it; there are no directories, nothing is renamed, and nothing is appended to.  What is written to a key is
+ * there as a whole or not at all.
+ *
+ * A key is written once.  Whoever writes is the only one who ever uses that key: an upload and an asset have an id, a
+ * request too, and a job puts its run ({jobId}.{fence}, see core/job.h) into every key.  So one that has lost its lease
+ * and knows nothing of it overwrites nothing: no row names what it writes, and the sweep takes it away.
  *
  * A file becomes visible by a committed row that names it and is deleted by a job after that row is gone.
  */
@@ -14,39 +21,66 @@
 #define CORE_STORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/arena.h"
 #include "core/conf.h"
+#include "core/text.h"
 
-/* Names of the top directories; ends with NULL. */
+/* Names of the directories that the local store makes in data_dir; ends with NULL. */
 extern const char *const store_tops[];
 
-/* Makes the top directories.  False with errno when they cannot be made. */
+/* Makes them.  False with errno when they cannot be made. */
 bool store_open(const struct conf *);
 
-/* The local path of a key.  A key with an empty, "." or ".." segment or a foreign character ends the program: keys are
- * ours. */
-const char *store_path(struct arena *, const char *key);
+const char *store_key_upload(struct arena *, struct uuid upload_id);
+const char *store_key_original(struct arena *, struct uuid media_id);
+/* file is what rows hold, "{generation}/{run}/{name}", "captions/…", "custom/…", or a beginning of it up to a slash;
+ * NULL: all of the asset. */
+const char *store_key_play(struct arena *, struct uuid media_id, const char *file);
 
-/* Syncs the file, makes the parents, renames it to the key and syncs the directory.  False with errno (ENOSPC, …). */
+/* Moves a file of this machine to the key: by renaming it where that is possible, else by copying it.  Only regular
+ * files.  False with errno (ENOSPC, …). */
 bool store_put(struct arena *, const char *file, const char *key);
 
-/* Writes the bytes under a temporary name, then as store_put. */
+/* The same of bytes in memory. */
 bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
 
-/* Moves a file or tree, and what it holds into a tree that is there already: of two files of one name the one that is
- * below play/ stays, which is newer.  True when nothing is left to move, also when there was nothing; else errno. */
-bool store_move(struct arena *, const char *key, const char *to);
+/* The bytes of an object, which end in a NUL that does not count.  NULL with errno; EFBIG: there are more than max. */
+char *store_get(struct arena *, const char *key, size_t max, size_t *n);
 
-/* Where the files of a key below play/ lie while the asset is soft-deleted; NULL: it is not below play/. */
-const char *store_twin(struct arena *, const char *key);
-
-/* Removes a file or a whole tree.  True when nothing is left, also when there was nothing. */
-bool store_delete(struct arena *, const char *key);
+/* A path of this machine under which programs can read the object: its own, or that of a copy made in the scratch
+ * directory.  Never written to.  NULL with errno. */
+const char *store_fetch(struct arena *, const char *key, const char *scratch);
 
 /* Size in bytes, or -1. */
 int64_t store_size(struct arena *, const char *key);
+
+/* Removes the object, and all below the key.  True when nothing is left, also when there was nothing; else errno. */
+bool store_delete(struct arena *, const char *key);
+
+/*
+ * What lies directly below a prefix that ends in a slash, by name: objects, and beginnings of keys that end in a slash
+ * (their size is -1).  At most max (of up to 1000), beginning behind the key `after` of an earlier answer; NULL: from
+ * the first on.
+ */
+struct store_entry {
+	const char *key;
+	int64_t size;
+	struct moment put_at;
+};
+struct store_entry *store_list(struct arena *, const char *prefix, const char *after, size_t max, size_t *n);
+
+/* Puts what lies below play/{mediaId} within reach of who holds an address, or out of reach, in one step.  Keys stay
+ * as they are, whichever it is.  True when all of it is there, also when there was nothing; else errno. */
+bool store_serve(struct arena *, struct uuid media_id, bool served);
+
+/* Is any of it within reach? */
+bool store_served(struct arena *, struct uuid media_id);
+
+/* The directory where the bytes of an upload arrive, on the file system of its original; the caller makes it. */
+const char *store_incoming(struct arena *, struct uuid upload_id);
 
 /* Bytes that may still be written before conf.free_space is touched; never negative. */
 int64_t store_free(void);

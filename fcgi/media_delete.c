@@ -6,6 +6,7 @@
 #include "core/asset.h"
 #include "core/job.h"
 #include "core/log.h"
+#include "core/store.h"
 #include "fcgi/media.h"
 
 struct deletion { bool permanent; };
@@ -28,8 +29,8 @@ delete_for_good(struct req *r, struct uuid media_id)
 	const struct running *jobs;
 	size_t n, i;
 
-	keys[0] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, media_id));
-	keys[1] = arena_printf(r->mem, "play/%s", uuid_text(r->mem, media_id));
+	keys[0] = store_key_original(r->mem, media_id);
+	keys[1] = store_key_play(r->mem, media_id, NULL);
 	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
 	    ARGS(ID(media_id)), &n);
 	for (i = 0; i < n && i < 7; i++)

@@ -104,21 +104,31 @@ byte_of(struct uuid tenant_id)
 	return DECODERS + n % TENANTS;
 }
 
+/* Processes that Apache starts itself may write nowhere but in fcgid/. */
+static int
+open_decoders(struct req *r)
+{
+	int fd = open(arena_printf(r->mem, "%s/decoders", r->conf->run_dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+	return fd >= 0 || (errno != EACCES && errno != EPERM) ? fd : open(arena_printf(r->mem, "%s/fcgid/decoders",
+	    r->conf->run_dir), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+}
+
 /*
  * A picture of the size allowed takes half a gigabyte while it is decoded, so that few may be at once, in all processes
- * together that share the store: each locks one byte.  One more is its tenant's, which so has one of them at most.
- * Closing the descriptor unlocks both.  -1: refused.
+ * of this machine together: each locks one byte.  One more is its tenant's, which so has one of them at most.  Closing
+ * the descriptor unlocks both.  -1: refused.
  */
 static int
 decoder_take(struct req *r)
 {
 	const struct timespec nap = { .tv_nsec = NAP_MS * 1000000 };
 	const int64_t until = clock_ms() + PATIENCE_MS;
-	int fd = open(store_path(r->mem, "work/decoders"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open_decoders(r);
 	bool turn = false;
 
 	if (fd < 0) {
-		log_text(LOG_LEVEL_ERROR, "store", "work/decoders: %s", strerror(errno));
+		log_text(LOG_LEVEL_ERROR, "thumbnail", "%s/decoders: %s", r->conf->run_dir, strerror(errno));
 		refuse(r, ERR_INTERNAL, NULL);
 		return -1;
 	}
@@ -201,12 +211,6 @@ static const struct field custom_fields[] = {
 };
 static const struct record custom_record = RECORD("CustomThumbnailFile", struct custom, custom_fields);
 
-static const char *
-key_of(struct req *r, const char *name)
-{
-	return arena_printf(r->mem, "play/%s/%s", uuid_text(r->mem, r->id[0]), name);
-}
-
 /* What a client had set: no file when nothing. */
 static const struct custom *
 custom_now(struct req *r)
@@ -230,7 +234,7 @@ replace(struct req *r, const struct custom *old, const char *name, const struct 
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
 	if (old->custom_thumbnail_file != NULL) {
-		key = key_of(r, old->custom_thumbnail_file);
+		key = store_key_play(r->mem, r->id[0], old->custom_thumbnail_file);
 		job_add(r->db, purge, place, .keys = { &key, 1 });
 	}
 	return (int64_t)c->n - old->custom_thumbnail_size;
@@ -252,7 +256,7 @@ thumbnail_put(struct req *r)
 		return refuse(r, ERR_NO_SPACE, NULL);
 	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" :
 	    "jpg");
-	if (!store_write(r->mem, c->bytes, c->n, key_of(r, name))) {
+	if (!store_write(r->mem, c->bytes, c->n, store_key_play(r->mem, r->id[0], name))) {
 		enum error e = errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL;
 
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
@@ -263,7 +267,7 @@ thumbnail_put(struct req *r)
 	status = thumbnail_get(r);
 	usage_add(r->db, r->who->tenant_id, 0, more);
 	if (more > 0 && quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, 0) < 0) {
-		store_delete(r->mem, key_of(r, name));
+		store_delete(r->mem, store_key_play(r->mem, r->id[0], name));
 		return refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this picture.");
 	}
 	return status;

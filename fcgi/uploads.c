@@ -367,8 +367,8 @@ upload_cancel(struct req *r)
 		return strcmp(u->status, "errored") == 0 ? refuse_content(r, u) : refuse(r, strcmp(u->status,
 		    "completed") == 0 ? ERR_UPLOAD_COMPLETED : ERR_UPLOAD_EXPIRED, NULL);
 	keys = arena_array(r->mem, 2, sizeof(*keys));
-	keys[0] = arena_printf(r->mem, "uploads/%s", uuid_text(r->mem, u->id));
-	keys[1] = arena_printf(r->mem, "originals/%s", uuid_text(r->mem, u->id));
+	keys[0] = store_key_upload(r->mem, u->id);
+	keys[1] = store_key_original(r->mem, u->id);
 	job_add(r->db, purge, place, .keys = { keys, 2 });
 	return reply(r, 200, &upload_record, object_again(r));
 }

@@ -16,6 +16,7 @@
 
 #include "core/asset.h"
 #include "core/log.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/runner.h"
 
@@ -395,7 +396,7 @@ job_make(const struct start *s)
 	j->ingest_id = s->row->ingest_id;
 	j->fence = s->row->fence;
 	j->attempt = (int)s->row->attempt;
-	j->work_dir = arena_copy(mem, s->work_dir);
+	j->work_dir = scratch_path(mem, s->run);
 	j->in = record_parse(mem, s->kind->kind->args, s->row->args.text);
 	db_abandon(s->db);
 	j->db = s->db;
@@ -421,7 +422,8 @@ child_run(const struct start *s)
 		_exit(0);
 	}
 	/* Without room the work would be for nothing; deleting needs none. */
-	if ((s->kind->kind->decodes && store_free() == 0) || (mkdir(s->work_dir, 0700) != 0 && errno == ENOSPC)) {
+	if ((s->kind->kind->decodes && (store_free() == 0 || scratch_free() == 0)) ||
+	    (!scratch_make(j->mem, s->run) && errno == ENOSPC)) {
 		say(SAY_OUTCOME, RETRY, REASON_NO_SPACE, NULL, true);
 		_exit(0);
 	}

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/store.h"
+#include "core/scratch.h"
 #include "jobs/runner.h"
 
 enum { RESTARTS = 20, LOST_FOR_MS = 5 * 60 * 1000, PROCESSES = 32768 };
@@ -133,11 +133,10 @@ kill_orphans(struct runner *r)
 }
 
 static void
-clear_work_dir(struct runner *r, const struct child *c)
+clear_scratch(struct runner *r, const struct child *c)
 {
-	if (!store_delete(r->mem, c->work_key))
-		log_line(LOG_LEVEL_WARN, "job", LOG_TEXT("text", "work directory not removed"),
-		    LOG_TEXT("key", c->work_key));
+	if (!scratch_remove(r->mem, c->run))
+		log_line(LOG_LEVEL_WARN, "job", LOG_TEXT("text", "scratch not removed"), LOG_TEXT("run", c->run));
 }
 
 /* In the new process: only its own pipe stays open. */
@@ -154,7 +153,7 @@ be_child(struct runner *r, struct child *c, int pipe)
 	for (i = 0; i < r->places; i++)
 		if (r->children[i].pipe > 0)
 			close(r->children[i].pipe);
-	start.work_dir = store_path(r->mem, c->work_key);
+	start.run = c->run;
 	child_run(&start);
 }
 
@@ -166,7 +165,7 @@ launch(struct runner *r, struct child *c)
 	c->seen = clock_ms();
 	c->restart_at = 0;
 	c->closing = false;
-	clear_work_dir(r, c);
+	clear_scratch(r, c);
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
 		c->pid = fork();
 		if (c->pid == 0)
@@ -186,7 +185,6 @@ launch(struct runner *r, struct child *c)
 struct child *
 child_start(struct runner *r, const struct run_kind *kind, const struct claimed *row)
 {
-	char id[UUID_TEXT];
 	struct child *c;
 	int i;
 
@@ -200,7 +198,7 @@ child_start(struct runner *r, const struct run_kind *kind, const struct claimed 
 	c->row.args.text = strdup(row->args.text);
 	if (c->row.args.text == NULL)
 		abort();
-	snprintf(c->work_key, sizeof(c->work_key), "work/%s.%lld", uuid_format(row->id, id), (long long)row->fence);
+	snprintf(c->run, sizeof(c->run), "%s", job_run_name(r->mem, row->id, row->fence));
 	c->started = clock_ms();
 	launch(r, c);
 	return c;
@@ -388,7 +386,7 @@ child_forget(struct runner *r, struct child *c, const char *state)
 	    LOG_TEXT("tenant", uuid_is_none(c->row.tenant_id) ? NULL : uuid_format(c->row.tenant_id, tenant)),
 	    LOG_TEXT("media", uuid_is_none(c->row.media_id) ? NULL : uuid_format(c->row.media_id, media)),
 	    LOG_INT("attempt", c->row.attempt), LOG_INT("ms", clock_ms() - c->started), LOG_INT("cpu_ms", c->cpu_ms));
-	clear_work_dir(r, c);
+	clear_scratch(r, c);
 	free((void *)(uintptr_t)c->row.args.text);
 	c->kind = NULL;
 }

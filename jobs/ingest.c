@@ -12,6 +12,7 @@
 #include "media/document.h"
 #include "media/image.h"
 #include "media/sniff.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/step.h"
 
@@ -228,14 +229,17 @@ ingest_run(struct job *j)
 	const struct asset_args *in = j->in;
 	const struct asset *a = db_row(j->db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(in->media_id)));
 	struct finding f = { 0 };
+	struct av_fault fault;
 
 	if (a == NULL)
 		return job_give_up(j, REASON_ASSET_GONE, "The asset was deleted meanwhile.");
 	job_pause(j);
 	/* Renditions, the download and scratch files together take up to two and a half times the original. */
-	if (store_free() < a->file_size / 2 * 5)
+	if (store_free() < a->file_size / 2 * 5 || scratch_free() < a->file_size / 2 * 5)
 		return job_retry(j, REASON_NO_SPACE, "There is no room for what would be made of it.");
-	f.path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	f.path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+	if (f.path == NULL)
+		return step_fault(j, &fault);
 	look(j, &f);
 	if (f.reason != REASON_NONE)
 		return step_fault(j, &(struct av_fault){ f.reason, f.detail != NULL ? f.detail :

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leases: ours are kept, those of the dead are taken back. */
-#include <sys/stat.h>
-
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
-#include "core/store.h"
+#include "core/machine.h"
+#include "core/scratch.h"
 #include "jobs/runner.h"
 
 enum { LEASE_GRACE = 5000, FREE_DEATHS = 5 };
@@ -38,39 +36,29 @@ started(pid_t pid)
 	return ticks;
 }
 
-/* host/pid namespace/pid/start: two containers may share the name of a host, and processes their numbers. */
+/* {machine}/{pid}/{start}: processes of one machine may share their numbers, one after the other. */
 const char *
 holder_name(void)
 {
-	static char name[120];
+	static char name[160];
 	static pid_t made_by;
-	char host[60] = "";
-	struct stat ns;
 
 	if (made_by == getpid())
 		return name;
-	gethostname(host, sizeof(host) - 1);
-	if (stat("/proc/self/ns/pid", &ns) != 0)
-		ns.st_ino = 0;
 	made_by = getpid();
-	snprintf(
-	    name, sizeof(name), "%s/%llu/%d/%llu", host, (unsigned long long)ns.st_ino, (int)made_by, started(made_by));
+	snprintf(name, sizeof(name), "%s/%d/%llu", machine_name(), (int)made_by, started(made_by));
 	return name;
 }
 
 bool
 holder_dead(const char *name)
 {
-	const char *mine = holder_name(), *slash = strchr(mine, '/');
+	const char *here = machine_name();
+	size_t n = strlen(here);
 	unsigned long long ticks;
-	size_t here;
 	int pid;
 
-	slash = slash == NULL ? NULL : strchr(slash + 1, '/');
-	if (slash == NULL || name == NULL)
-		return false;
-	here = (size_t)(slash - mine) + 1;
-	if (strncmp(name, mine, here) != 0 || sscanf(name + here, "%d/%llu", &pid, &ticks) != 2)
+	if (name == NULL || strncmp(name, here, n) != 0 || sscanf(name + n, "/%d/%llu", &pid, &ticks) != 2)
 		return false;
 	return started(pid) != ticks;
 }
@@ -182,7 +170,7 @@ lease_reap(struct runner *r)
 			log_line(LOG_LEVEL_WARN, "reap", LOG_TEXT("kind", rows[i].kind), LOG_TEXT("id", id),
 			    LOG_TEXT("runner", rows[i].runner), LOG_TEXT("state", state),
 			    LOG_INT("attempt", rows[i].attempt));
-			store_delete(r->mem, arena_printf(r->mem, "work/%s.%" PRId64, id, rows[i].fence));
+			scratch_remove(r->mem, job_run_name(r->mem, rows[i].id, rows[i].fence));
 		}
 		if (db_failure(r->db) == DB_AGAIN)
 			db_forgive(r->db);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: names and rows come out the
- * same. */
+/* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: each run has files of its
+ * own, and rows are replaced. */
 #include <string.h>
 
 #include "core/asset.h"
@@ -44,13 +44,17 @@ enum outcome
 pages_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const char *path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	const char *path;
 	struct rendition_row row;
 	struct image_files files;
 	struct document d;
+	struct av_fault fault;
 	struct sniff s;
 
 	job_pause(j);
+	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+	if (path == NULL)
+		return step_fault(j, &fault);
 	s = sniff_file(path);
 	if (s.reason != REASON_NONE || strcmp(s.type, "document") != 0)
 		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,

@@ -6,7 +6,7 @@
 #include "media/image.h"
 #include "jobs/run.h"
 
-/* Moves the files from the work directory to the generation's.  False with errno. */
+/* Moves the files from the work directory into the store.  False with errno. */
 bool pictures_store(struct job *, const struct asset_args *, const struct image_files *);
 
 /* Notes their rows; called in the closing transaction. */

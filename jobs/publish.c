@@ -8,6 +8,7 @@
 
 #include "core/asset.h"
 #include "core/play.h"
+#include "core/store.h"
 #include "jobs/run.h"
 
 struct step { const char *kind; };
@@ -44,7 +45,7 @@ drop(struct job *j, struct uuid media_id, const char *generation, int64_t delay_
 	    .delay_ms = delay_ms };
 	const char **keys = arena_array(j->mem, 1, sizeof(*keys));
 
-	keys[0] = arena_printf(j->mem, "play/%s/%s", uuid_text(j->mem, media_id), generation);
+	keys[0] = store_key_play(j->mem, media_id, generation);
 	db_run(j->db, "DELETE FROM renditions WHERE media_id = ? AND generation = ?", ARGS(ID(media_id),
 	    STR(generation)));
 	job_add(j->db, purge, place, .keys = { keys, 1 });

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Deletes files of something that is gone and looks that they are.  Safe to run twice: what is gone stays gone. */
-#include <sys/stat.h>
-
+/* Deletes files of something that is gone.  Safe to run twice: what is gone stays gone. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,24 +25,6 @@ stop_its_jobs(struct job *j)
 	    ARGS(ID(j->media_id)), 0);
 }
 
-static bool
-is_gone(struct job *j, const char *key)
-{
-	struct stat st;
-
-	return key == NULL || (lstat(store_path(j->mem, key), &st) != 0 && errno == ENOENT);
-}
-
-/* Wherever its files are now: those of an asset move when it is soft-deleted or recovered. */
-static bool
-delete_files(struct job *j, const char *key)
-{
-	const char *twin = store_twin(j->mem, key);
-
-	return store_delete(j->mem, key) && (twin == NULL || store_delete(j->mem, twin)) && is_gone(j, key) &&
-	    is_gone(j, twin);
-}
-
 enum outcome
 purge_run(struct job *j)
 {
@@ -63,7 +43,7 @@ purge_run(struct job *j)
 		/* A whole top directory is never meant. */
 		if (slash == NULL || slash == key || slash[1] == '\0')
 			return job_give_up(j, REASON_INTERNAL, "A key to delete names too much.");
-		if (!delete_files(j, key)) {
+		if (!store_delete(j->mem, key)) {
 			job_log(j, "%s: %s", key, strerror(errno));
 			return job_retry(j, REASON_INTERNAL, "Files could not be deleted yet.");
 		}

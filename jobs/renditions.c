@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What players get.  first_rendition makes the lowest size and the sound, with a playlist of that one, so that an asset
- * is playable soon; renditions makes the other sizes in one decode, rewrites the playlist and adds the download.  Both
- * are safe to run twice: names and rows come out the same, and files are replaced by renaming.
+ * is playable soon; renditions makes the other sizes in one decode, a playlist of all of them and the download.  Both
+ * are safe to run twice: each run has files of its own, and rows are replaced.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -80,7 +80,8 @@ store_all(struct made *m, const char *language)
 {
 	m->names[m->n_names] = NULL;
 	return step_store(m->j, m->in, m->names) &&
-	    step_write(m->j, "master.m3u8", playlist_master(m->j->mem, m->rows, m->n_rows, language)) &&
+	    step_write(m->j, "master.m3u8", playlist_master(m->j->mem, m->rows, m->n_rows, language,
+	    step_file(m->j, m->in, "master.m3u8"))) &&
 	    step_store(m->j, m->in, (const char *const[]){ "master.m3u8", NULL });
 }
 
@@ -191,11 +192,19 @@ best_for_download(const struct made *m)
 	return best;
 }
 
-/* Where the media file of a row is now: just made, or stored by an earlier step. */
-static const char *
-media_file(struct made *m, const char *name, bool fresh)
+/* The video just made, or stored by an earlier step, with the sound that one has stored. */
+static bool
+download(struct made *m, const struct rendition_row *video, bool fresh, struct av_fault *fault)
 {
-	return fresh ? arena_printf(m->j->mem, "%s/%s", m->j->work_dir, name) : step_path(m->j, m->in, name);
+	const char *picture = fresh ? arena_printf(m->j->mem, "%s/%s.mp4", m->j->work_dir, video->label) :
+	    step_media(m->j, m->in, video->file, fault), *sound = NULL;
+	size_t i;
+
+	for (i = 0; picture != NULL && i < m->n_rows; i++)
+		if (strcmp(m->rows[i].kind, "audio") == 0 &&
+		    (sound = step_media(m->j, m->in, m->rows[i].file, fault)) == NULL)
+			return false;
+	return picture != NULL && make_download(m, picture, sound, "download.mp4", fault);
 }
 
 /* The rows of the earlier step, so that one master names everything. */
@@ -209,7 +218,8 @@ add_earlier(struct made *m, const struct rendition_row *rows, size_t n)
 		    strcmp(rows[i].mime_type, PLAYLIST_TYPE) != 0))
 			continue;
 		for (size_t k = 0; k < m->n_rows; k++)
-			again |= strcmp(m->rows[k].file, rows[i].file) == 0;
+			again |= strcmp(m->rows[k].kind, rows[i].kind) == 0 &&
+			    strcmp(m->rows[k].label, rows[i].label) == 0;
 		if (!again)
 			m->rows[m->n_rows++] = rows[i];
 	}
@@ -250,8 +260,7 @@ renditions_run(struct job *j)
 	if (found == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	best = *found;
-	if (!make_download(&m, media_file(&m, arena_printf(j->mem, "%s.mp4", best.label), found < m.rows + fresh),
-	    f->audio != NULL ? step_path(j, in, "audio.mp4") : NULL, "download.mp4", &fault))
+	if (!download(&m, found, found < m.rows + fresh, &fault))
 		return step_fault(j, &fault);
 	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
 		return step_not_stored(j, "The renditions");

@@ -15,6 +15,7 @@
 
 #include "core/listen.h"
 #include "core/log.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/runner.h"
 
@@ -430,7 +431,7 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 	l->r.db = db_open(conf, DB_JOBS);
 	l->claims = claims_open(&l->r);
 	open_signals(l);
-	if (!store_open(conf) || !open_socket(l))
+	if (!store_open(conf) || !scratch_open(conf) || !open_socket(l))
 		return 71;
 	srandom((unsigned)getpid() ^ (unsigned)clock_ms());
 	log_line(LOG_LEVEL_INFO, "jobs", LOG_TEXT("text", "ready"), LOG_INT("slots", l->r.slots[JOB_ENCODE]),

@@ -17,9 +17,9 @@ struct job {
 	const struct conf *conf;
 	const void *in;			/* struct <kind>_args */
 	struct uuid id, tenant_id, media_id, ingest_id;
-	int64_t fence;			/* grows with each claim; job_begin() checks it */
+	int64_t fence;			/* grows with each claim; job_resume() checks it */
 	int attempt;			/* from 1 */
-	const char *work_dir;		/* scratch of this attempt, on the store's file system; removed afterwards */
+	const char *work_dir;		/* scratch of this run; removed afterwards */
 	enum reason reason;		/* set by job_give_up() and job_retry() */
 	const char *detail;
 };

@@ -69,7 +69,7 @@ struct start {
 	struct db *db; /* of the runner: abandoned first, then used anew */
 	const struct run_kind *kind;
 	const struct claimed *row;
-	const char *work_dir;
+	const char *run; /* see job_run_name() */
 	int pipe;
 	pid_t runner;
 };
@@ -116,7 +116,7 @@ struct child {
 	const struct run_kind *kind; /* NULL: the slot is free */
 	pid_t pid; /* 0: ended, or between two starts */
 	int pipe;
-	char work_key[64];
+	char run[64]; /* see job_run_name() */
 	int64_t started, seen, flushed, shown, cpu_ms; /* seen: last sign of life; shown: to clients */
 	int percent;
 	bool dirty, closing, succeeded, gone;

@@ -34,36 +34,42 @@ step_progress(void *job, int percent)
 const struct av_file *
 step_original(struct job *j, const struct asset_args *in, struct av_fault *fault)
 {
-	return av_probe(j->mem, store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem,
-	    in->media_id))), fault);
+	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
+
+	return path != NULL ? av_probe(j->mem, path, fault) : NULL;
+}
+
+const char *
+step_fetch(struct job *j, const char *key, struct av_fault *fault)
+{
+	const char *path = store_fetch(j->mem, key, j->work_dir);
+
+	if (path == NULL) {
+		job_log(j, "%s: %s", key, strerror(errno));
+		*fault = (struct av_fault){ REASON_INTERNAL, "A file of the asset could not be read." };
+	}
+	return path;
+}
+
+const char *
+step_media(struct job *j, const struct asset_args *in, const char *playlist, struct av_fault *fault)
+{
+	const char *file = arena_printf(j->mem, "%.*s.mp4", (int)(strrchr(playlist, '.') - playlist), playlist);
+
+	return step_fetch(j, store_key_play(j->mem, in->media_id, file), fault);
+}
+
+/* The run is in it: of two that do the same, one for nothing, each has files of its own. */
+const char *
+step_file(struct job *j, const struct asset_args *in, const char *name)
+{
+	return arena_printf(j->mem, "%s/%s/%s", in->generation, job_run_name(j->mem, j->id, j->fence), name);
 }
 
 static const char *
 key_of(struct job *j, const struct asset_args *in, const char *name)
 {
-	return arena_printf(j->mem, "play/%s/%s/%s", uuid_text(j->mem, in->media_id), in->generation, name);
-}
-
-static const char *
-key_now(struct job *j, const struct asset_args *in, const char *name)
-{
-	const char *key = key_of(j, in, name), *twin = store_twin(j->mem, key);
-
-	return store_size(j->mem, key) < 0 && store_size(j->mem, twin) >= 0 ? twin : key;
-}
-
-const char *
-step_path(struct job *j, const struct asset_args *in, const char *name)
-{
-	return store_path(j->mem, key_now(j, in, name));
-}
-
-const char *
-step_dir(struct job *j, const struct asset_args *in, const char *name)
-{
-	const char *path = step_path(j, in, name);
-
-	return arena_copy_n(j->mem, path, (size_t)(strrchr(path, '/') - path));
+	return store_key_play(j->mem, in->media_id, step_file(j, in, name));
 }
 
 bool
@@ -102,8 +108,8 @@ struct rendition_row
 step_row(struct job *j, const struct asset_args *in, const char *kind, const char *name, const char *mime_type)
 {
 	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind,
-	    .label = kind, .mime_type = mime_type, .file = arena_printf(j->mem, "%s/%s", in->generation, name),
-	    .file_size = store_size(j->mem, key_now(j, in, name)) };
+	    .label = kind, .mime_type = mime_type, .file = step_file(j, in, name),
+	    .file_size = store_size(j->mem, key_of(j, in, name)) };
 }
 
 enum outcome

@@ -16,14 +16,16 @@ void step_progress(void *job, int percent);
 /* Looks at the original of the asset.  NULL with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
 
-/* A file that an earlier step has stored, as a path of this machine: play/{mediaId}/{generation}/{name}, or where the
- * files of soft-deleted assets are. */
-const char *step_path(struct job *, const struct asset_args *, const char *name);
+/* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */
+const char *step_fetch(struct job *, const char *key, struct av_fault *);
 
-/* The directory that holds it. */
-const char *step_dir(struct job *, const struct asset_args *, const char *name);
+/* The same for the media file of an HLS rendition, by the file that its row holds: the playlist beside it. */
+const char *step_media(struct job *, const struct asset_args *, const char *playlist, struct av_fault *);
 
-/* Moves files from the work directory there; the list ends in NULL.  False with errno. */
+/* What rows call a file of this run: "{generation}/{run}/{name}". */
+const char *step_file(struct job *, const struct asset_args *, const char *name);
+
+/* Moves files from the work directory into the store, as step_file() says; the list ends in NULL.  False with errno. */
 bool step_store(struct job *, const struct asset_args *, const char *const *names);
 
 /* Writes a text to a file of that name in the work directory.  False with errno. */
@@ -32,7 +34,7 @@ bool step_write(struct job *, const char *name, const char *text);
 /* "{what} could not be stored": retry, by errno for want of room or by a fault of ours, which goes to the job's log. */
 enum outcome step_not_stored(struct job *, const char *what);
 
-/* A row for the file of that name in the generation; the caller fills in the rest and calls rendition_put(). */
+/* A row for the file of that name of this run; the caller fills in the rest and calls rendition_put(). */
 struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name,
     const char *mime_type);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The sprite of the seek bar, from the key frames of the lowest rendition, and the WebVTT file that says which tile
- * shows which time.  Safe to run twice: same names, same row.
+ * shows which time.  Safe to run twice: each run has files of its own, and the row is replaced.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/buf.h"
 #include "core/store.h"
@@ -33,6 +34,15 @@ write_vtt(struct job *j, const struct av_storyboard *b)
 	return step_write(j, "storyboard.vtt", buf_string(&out));
 }
 
+static bool
+read_rendition(struct job *j, const char *path, struct av_rendition *r, struct av_fault *fault)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	return av_rendition_read(j->mem, arena_copy_n(j->mem, path, (size_t)(name - 1 - path)),
+	    arena_copy_n(j->mem, name, strcspn(name, ".")), r, fault);
+}
+
 enum outcome
 storyboard_run(struct job *j)
 {
@@ -41,14 +51,15 @@ storyboard_run(struct job *j)
 	struct av_storyboard b;
 	struct av_fault fault;
 	struct rendition_row row;
-	const char *label;
+	const char *file, *path;
 
-	label = db_text(j->db, "SELECT label FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'hls' "
+	file = db_text(j->db, "SELECT file FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'hls' "
 	    "ORDER BY width * height LIMIT 1", ARGS(ID(in->media_id), STR(in->generation)));
-	if (label == NULL)
+	if (file == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);
-	if (!av_rendition_read(j->mem, step_dir(j, in, arena_printf(j->mem, "%s.mp4", label)), label, &r, &fault) ||
+	path = step_media(j, in, file, &fault);
+	if (path == NULL || !read_rendition(j, path, &r, &fault) ||
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
 		return step_fault(j, &fault);
 	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))

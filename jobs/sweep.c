@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Once a minute: uploads that nobody finished, scratch that crashes left behind, jobs nobody asks for any more, files
- * of soft-deleted assets that are still served.  Safe to run twice, and at any moment be killed: what is left is found
- * again the next time.
+ * Once a minute: uploads that nobody finished, scratch that crashes left behind, files that no row names, jobs nobody
+ * asks for any more, files of soft-deleted assets that are still served.  Safe to run twice, and at any moment be
+ * killed: what is left is found again the next time.
  */
-#include <sys/stat.h>
-
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/asset.h"
+#include "core/scratch.h"
 #include "core/store.h"
-#include "jobs/run.h"
+#include "jobs/orphans.h"
 
 #define DAY_MS "86400000"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
+enum { PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200 };
 
 struct old_upload {
 	struct uuid id;
@@ -55,28 +52,19 @@ expire_uploads(struct job *j)
 		job_log(j, "%zu uploads have expired", n);
 }
 
-static bool
-is_there(struct arena *mem, const char *key)
-{
-	struct stat st;
-
-	return lstat(store_path(mem, key), &st) == 0;
-}
-
 static void
 clear_page(struct job *j, const struct old_upload *u, size_t n)
 {
 	struct arena *mem = arena_new(PAGE_MEMORY);
-	const char *key[2], *id;
+	const char *key[2];
 	size_t i;
 	int k;
 
 	for (i = 0; i < n; i++) {
-		id = uuid_text(mem, u[i].id);
-		key[0] = arena_printf(mem, "uploads/%s", id);
-		key[1] = arena_printf(mem, "originals/%s", id);
+		key[0] = store_key_upload(mem, u[i].id);
+		key[1] = store_key_original(mem, u[i].id);
 		for (k = 0; k < 2; k++)
-			if (is_there(mem, key[k]) && !store_delete(mem, key[k]))
+			if (!store_delete(mem, key[k]))
 				job_log(j, "%s could not be deleted", key[k]);
 		job_progress(j, 30);
 	}
@@ -114,46 +102,20 @@ clear_uploads(struct job *j)
 	}
 }
 
-/*
- * Scratch that nobody needs: of an attempt, "{jobId}.{fence}", that does not run (any more); anything else after a day.
- * In doubt, without a database, it is needed.
- */
-static bool
-is_left_behind(struct job *j, const char *name, time_t changed)
-{
-	char id[UUID_TEXT] = "";
-	struct uuid job;
-	int64_t fence;
-
-	if (strlen(name) > UUID_TEXT && name[UUID_TEXT - 1] == '.') {
-		memcpy(id, name, UUID_TEXT - 1);
-		if (uuid_parse(id, &job) && int_parse(name + UUID_TEXT, &fence))
-			return db_number(j->db,
-				   "SELECT COUNT(*) FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
-				   ARGS(ID(job), INT(fence)), 1) == 0;
-	}
-	return changed < time(NULL) - 24 * 3600;
-}
-
+/* Scratch that nobody needs: of a run of this machine that has ended, else after a day. */
 static void
-clear_work(struct job *j)
+clear_scratch(struct job *j)
 {
-	DIR *dir = opendir(store_path(j->mem, "work"));
-	struct dirent *e;
-	struct stat st;
-	const char *key;
+	const struct scratch_dir *d;
+	struct uuid id;
+	int64_t fence, old = moment_now().ms - ORPHAN_MS;
+	size_t i, n;
 
-	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		if (e->d_name[0] == '.' ||
-		    strspn(e->d_name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(e->d_name))
-			continue;
-		key = arena_printf(j->mem, "work/%s", e->d_name);
-		if (lstat(store_path(j->mem, key), &st) == 0 && is_left_behind(j, e->d_name, st.st_mtime) &&
-		    store_delete(j->mem, key))
-			job_log(j, "%s was left behind", key);
-	}
-	if (dir != NULL)
-		closedir(dir);
+	d = scratch_list(j->mem, &n);
+	for (i = 0; i < n; i++)
+		if ((d[i].changed.ms < old || (d[i].ours && job_run_parse(d[i].name, &id, &fence))) &&
+		    !orphans_running(j, d[i].name) && scratch_drop(j->mem, &d[i]))
+			job_log(j, "scratch %s was left behind", d[i].name);
 }
 
 /* The jobs of an asset stay with it; others go after 30 days, and finished sweeps, which say nothing, after an hour. */
@@ -202,7 +164,7 @@ hide_page(struct job *j, struct uuid tenant_id, const struct deleted_asset *a, s
 	size_t i, found = 0;
 
 	for (i = 0; i < n; i++)
-		if (is_there(j->mem, arena_printf(j->mem, "play/%s", uuid_text(j->mem, a[i].id)))) {
+		if (store_served(j->mem, a[i].id)) {
 			asset_serve_later(j->db, tenant_id, a[i].id);
 			found++;
 		}
@@ -246,7 +208,8 @@ sweep_run(struct job *j)
 {
 	expire_uploads(j);
 	clear_uploads(j); /* pauses: the states above are committed before files go */
-	clear_work(j);
+	clear_scratch(j);
+	orphans_clear(j, ASSETS);
 	job_progress(j, 70);
 	if (!job_resume(j))
 		return RETRY;

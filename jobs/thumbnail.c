@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The poster: a frame that shows something, or the cover art of sound.  Safe to run twice: same name, same row. */
+/* The poster: a frame that shows something, or the cover art of sound.  Safe to run twice: each run has a file of its
+ * own, and the row is replaced. */
 #include "core/store.h"
 #include "jobs/step.h"
 

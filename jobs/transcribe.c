@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 #include <strings.h>
@@ -230,12 +231,14 @@ write_samples(void *user, const char *bytes, size_t size)
 static enum outcome
 make_samples(struct job *j, struct notes *n)
 {
-	const char *path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, j->media_id)));
 	struct av_pcm wanted = { .rate = PCM_RATE, .take = write_samples, .user = n };
 	const char *name = arena_printf(j->mem, "%s/speech.s16le", j->work_dir);
 	const struct av_file *file;
 	struct av_fault fault = { REASON_INTERNAL, "The sound could not be read." };
+	const char *path = step_fetch(j, store_key_original(j->mem, j->media_id), &fault);
 
+	if (path == NULL)
+		return step_fault(j, &fault);
 	if ((file = av_probe(j->mem, path, &fault)) == NULL)
 		return job_give_up(j, fault.reason, "%s", fault.detail);
 	if (file->audio == NULL)
@@ -256,7 +259,27 @@ make_samples(struct job *j, struct notes *n)
 	return job_give_up(j, fault.reason, "%s", fault.detail);
 }
 
-/* Puts the captions of the transcript into the list of the asset, in the place of its predecessor's. */
+/* Captions are called {transcriptId}.{fence}.vtt. */
+static bool
+is_caption_of(struct job *j, const char *file, const struct uuid *transcript_id)
+{
+	const char *start = transcript_id == NULL ? NULL : arena_printf(j->mem, "captions/%s.", uuid_text(j->mem,
+	    *transcript_id));
+
+	return start != NULL && strncmp(file, start, strlen(start)) == 0;
+}
+
+static void
+delete_later(struct job *j, const char *file)
+{
+	const char *key = store_key_play(j->mem, j->media_id, file);
+
+	job_add(j->db, purge, ((struct job_place){ .tenant_id = j->tenant_id, .media_id = j->media_id,
+	    .priority = PRIORITY_BULK }), .keys = { &key, 1 });
+}
+
+/* Puts the captions of the transcript into the list of the asset, in the place of its predecessor's, whose file
+ * goes. */
 static void
 update_media(struct job *j, const struct transcript *t, const char *file, const struct uuid *old)
 {
@@ -264,8 +287,7 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 	    ARGS(ID(j->media_id)));
 	struct list list = record_parse_list(j->mem, &caption_record, media == NULL ? NULL : media->captions.text);
 	const struct caption *c = list.rows;
-	const char *old_file = old == NULL ? "" : arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, *old)),
-	    *spoken;
+	const char *spoken;
 	struct caption new = { transcript_language(t->language_code), transcript_label(j->mem, t->language_code),
 	    file };
 	struct buf json = BUF(j->mem);
@@ -273,8 +295,12 @@ update_media(struct job *j, const struct transcript *t, const char *file, const 
 
 	buf_char(&json, '[');
 	for (i = 0; i < list.n; i++) {
-		if (c[i].file == NULL || strcmp(c[i].file, old_file) == 0)
+		if (c[i].file == NULL)
 			continue;
+		if (is_caption_of(j, c[i].file, old)) {
+			delete_later(j, c[i].file);
+			continue;
+		}
 		buf_text(&json, json.len > 1 ? "," : "");
 		record_store(&json, &caption_record, &c[i]);
 	}
@@ -294,29 +320,25 @@ static enum outcome
 store_transcript(struct job *j, struct transcript *t, const struct list *paragraphs)
 {
 	struct buf vtt = BUF(j->mem);
-	const char *media = uuid_text(j->mem, j->media_id), *file = NULL, *old_key;
+	const char *file = NULL;
 	const struct older *old;
 
 	if (!t->no_speech) {
-		file = arena_printf(j->mem, "captions/%s.vtt", uuid_text(j->mem, t->id));
+		file = arena_printf(j->mem, "captions/%s.%" PRId64 ".vtt", uuid_text(j->mem, t->id), j->fence);
 		transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
-		if (!store_write(j->mem, vtt.text, vtt.len, arena_printf(j->mem, "play/%s/%s", media, file)))
+		if (!store_write(j->mem, vtt.text, vtt.len, store_key_play(j->mem, j->media_id, file)))
 			return step_not_stored(j, "The captions");
 	}
 	if (!job_resume(j))
 		return RETRY;
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ? FOR UPDATE",
 	    ARGS(ID(j->media_id), STR(t->language_code)));
-	if (old != NULL) {
+	if (old != NULL)
 		db_run(j->db, "DELETE FROM transcripts WHERE id = ?", ARGS(ID(old->id)));
-		old_key = arena_printf(j->mem, "play/%s/captions/%s.vtt", media, uuid_text(j->mem, old->id));
-		job_add(j->db, purge, ((struct job_place){ .tenant_id = j->tenant_id, .media_id = j->media_id,
-		    .priority = PRIORITY_BULK }), .keys = { &old_key, 1 });
-	}
 	db_insert(j->db, "transcripts", &transcript_record, t);
 	update_media(j, t, file, old == NULL ? NULL : &old->id);
 	event_add(j->db, j->tenant_id, j->media_id, "metadata.updated", (struct uuid){ { 0 } },
-	    arena_printf(j->mem, "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", media));
+	    arena_printf(j->mem, "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", uuid_text(j->mem, j->media_id)));
 	return DONE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Smaller, upright forms of a picture.  Safe to run twice: names and rows come out the same. */
+/* Smaller, upright forms of a picture.  Safe to run twice: each run has files of its own, and rows are replaced. */
 #include <string.h>
 
 #include "core/asset.h"
@@ -12,12 +12,16 @@ enum outcome
 variants_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const char *path = store_path(j->mem, arena_printf(j->mem, "originals/%s", uuid_text(j->mem, in->media_id)));
+	const char *path;
 	struct image_files files;
 	enum reason reason;
+	struct av_fault fault;
 	struct sniff s;
 
 	job_pause(j);
+	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+	if (path == NULL)
+		return step_fault(j, &fault);
 	s = sniff_file(path);
 	if (s.reason != REASON_NONE || strcmp(s.type, "image") != 0)
 		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "core/buf.h"
-#include "core/store.h"
+#include "media/playlist.h"
 #include "jobs/step.h"
 
 enum { RATE = 8000, FIRST_SAMPLES = 64, PAIRS_MAX = 4096 };
@@ -98,9 +98,15 @@ waveform_run(struct job *j)
 	struct rendition_row row;
 	const struct av_file *f;
 	struct av_fault fault;
+	const char *file, *path;
 
+	file = db_text(j->db, "SELECT file FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'audio' "
+	    "AND mime_type = ?", ARGS(ID(in->media_id), STR(in->generation), STR(PLAYLIST_TYPE)));
+	if (file == NULL)
+		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);
-	f = av_probe(j->mem, step_path(j, in, "audio.mp4"), &fault);
+	path = step_media(j, in, file, &fault);
+	f = path != NULL ? av_probe(j->mem, path, &fault) : NULL;
 	if (f == NULL)
 		return step_fault(j, &fault);
 	p->job = j;

@@ -17,7 +17,7 @@
 #include "media/av_run.h"
 #include "media/fragments.h"
 #include "media/playlist.h"
-#include "core/store.h"
+#include "core/scratch.h"
 #include "core/text.h"
 
 enum { SOUND_RATE = 48000, SOUND_BITS = 128000, FRAMES_SIDE = 4096, DAY = 24 * 3600, PROCESSORS_MAX = 8 };
@@ -283,11 +283,11 @@ on_progress(void *user, const char *line)
 	}
 }
 
-/* No file may take more than the room there is; 0 where no store is open: the limit of the jail. */
+/* No file may take more than the room there is; 0 where no scratch is open: the limit of the jail. */
 static int64_t
 file_limit(void)
 {
-	const int64_t room = store_free();
+	const int64_t room = scratch_free();
 
 	return room < FILE_MAX ? room : FILE_MAX;
 }

@@ -11,7 +11,7 @@
 
 #include "media/image.h"
 #include "core/jail.h"
-#include "core/store.h"
+#include "core/scratch.h"
 
 /* Address space that AddressSanitizer reserves is not memory that is used. */
 #ifdef KINOTHEK_ARENA_MALLOC
@@ -69,8 +69,8 @@ run(struct arena *mem, const char *const *args, int in, const char *dir, int sec
 	    dir == NULL ? "MAGICK_TMPDIR=/nonexistent" : arena_printf(mem, "MAGICK_TMPDIR=%s", dir),
 	    "OMP_NUM_THREADS=1", "SAL_USE_VCLPLUGIN=svp", dir == NULL ? "TMPDIR=/nonexistent" :
 	    arena_printf(mem, "TMPDIR=%s", dir), NULL };
-	/* 0 where no store is open: the limit of the jail. */
-	const int64_t room = store_free();
+	/* 0 where no scratch is open: the limit of the jail. */
+	const int64_t room = scratch_free();
 	const struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .in = in,
 	    .cpu_seconds = seconds, .wall_seconds = seconds, .idle_seconds = seconds, .memory = MEMORY,
 	    .file_size = room < FILE_MAX ? room : FILE_MAX, .threads_only = true };

@@ -82,12 +82,20 @@ playlist_peak_rate(const struct fragments *f)
 	return (int64_t)ceil(peak);
 }
 
+/* The address of a file as another one names it. */
 static const char *
-base_name(const char *file)
+relative(struct arena *mem, const char *from, const char *to)
 {
-	const char *slash = strrchr(file, '/');
+	struct buf out = BUF(mem);
+	size_t i, common = 0;
 
-	return slash != NULL ? slash + 1 : file;
+	for (i = 0; from[i] == to[i] && from[i] != '\0'; i++)
+		if (from[i] == '/')
+			common = i + 1;
+	for (from += common; (from = strchr(from, '/')) != NULL; from++)
+		buf_text(&out, "../");
+	buf_text(&out, to + common);
+	return buf_string(&out);
 }
 
 static bool
@@ -127,7 +135,7 @@ peak_of(const struct rendition_row *r)
 
 /* The codecs of all that a player needs for it (RFC 8216 section 4.3.4.2), or nothing: half of them would be a lie. */
 static void
-stream_line(struct buf *out, const struct rendition_row *r, const struct rendition_row *sound)
+stream_line(struct buf *out, const struct rendition_row *r, const struct rendition_row *sound, const char *file)
 {
 	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64,
 	    peak_of(r) + (sound != NULL ? peak_of(sound) : 0), r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0));
@@ -138,11 +146,12 @@ stream_line(struct buf *out, const struct rendition_row *r, const struct renditi
 		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
 	if (r->frame_rate > 0)
 		buf_printf(out, ",FRAME-RATE=%.3f", r->frame_rate);
-	buf_printf(out, "%s\n%s\n", sound != NULL ? ",AUDIO=\"audio\"" : "", base_name(r->file));
+	buf_printf(out, "%s\n%s\n", sound != NULL ? ",AUDIO=\"audio\"" : "", relative(out->mem, file, r->file));
 }
 
 const char *
-playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *language)
+playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *language,
+    const char *file)
 {
 	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *sound = NULL;
 	struct buf out = BUF(mem);
@@ -161,11 +170,12 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 		    language != NULL ? attribute(mem, language) : "Audio");
 		if (language != NULL)
 			buf_printf(&out, ",LANGUAGE=\"%s\"", attribute(mem, language));
-		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"%s\"\n", base_name(sound->file));
+		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"%s\"\n", relative(mem, file,
+		    sound->file));
 	}
 	for (size_t i = 0; i < k; i++)
-		stream_line(&out, sizes[i], sound);
+		stream_line(&out, sizes[i], sound, file);
 	if (k == 0 && sound != NULL)
-		stream_line(&out, sound, NULL);
+		stream_line(&out, sound, NULL, file);
 	return buf_string(&out);
 }

@@ -18,10 +18,11 @@ int64_t playlist_peak_rate(const struct fragments *);
 
 /*
  * The master playlist from rows of kinds hls and audio (others are passed over).  A row of kind audio with the type of
- * a playlist is the sound of all sizes, or, without any, the programme itself.  Addresses are relative: the last part
- * of row.file.  language (may be NULL) is that of the sound.
+ * a playlist is the sound of all sizes, or, without any, the programme itself.  Addresses are relative: they lead from
+ * `file`, which is that of the playlist, to row.file.  language (may be NULL) is that of the sound.
  */
-const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *language);
+const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *language,
+    const char *file);
 
 #define PLAYLIST_TYPE "application/vnd.apple.mpegurl"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The fixture of world.h. */
 #include <json-c/json.h>
+#include <sys/stat.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "core/job.h"
 #include "core/log.h"
 #include "core/migrate.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "fcgi/operation.h"
 #include "tests/world.h"
@@ -95,7 +98,7 @@ world_open(void **state)
 	token_rotate(ground.db, ground.mem);
 	db_commit(ground.db);
 	*state = NULL;
-	return store_open(ground.conf) ? 0 : -1;
+	return mkdir(ground.conf->run_dir, 0700) == 0 && store_open(ground.conf) && scratch_open(ground.conf) ? 0 : -1;
 }
 
 int

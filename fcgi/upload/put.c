@@ -251,10 +251,9 @@ static enum error
 open_file(struct transfer *t)
 {
 	struct put *p = t->p;
-	const char *dir = arena_printf(p->mem, "uploads/%s", uuid_text(p->mem, p->id));
 
-	t->dir = store_path(p->mem, dir);
-	t->file = store_path(p->mem, arena_printf(p->mem, "%s/%" PRId64, dir, t->attempt));
+	t->dir = store_incoming(p->mem, p->id);
+	t->file = arena_printf(p->mem, "%s/%" PRId64, t->dir, t->attempt);
 	delete_earlier(t);
 	if (!make_file(t))
 		return stop_by_errno(p, "cannot make the file of an upload");
@@ -418,7 +417,7 @@ place(struct transfer *t)
 		return ERR_NONE;	/* the commit of the try before had arrived after all */
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
-	if (!t->placed && !store_put(p->mem, t->file, arena_printf(p->mem, "originals/%s", uuid_text(p->mem, p->id))))
+	if (!t->placed && !store_put(p->mem, t->file, store_key_original(p->mem, p->id)))
 		return stop_by_errno(p, "cannot put a file into the store");
 	t->placed = true;
 	db_run(p->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, "

@@ -74,9 +74,9 @@ static struct picture
 stored(struct world *w, struct uuid id)
 {
 	const char *name = db_text(w->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?", ARGS(ID(id)));
-	const char *key = arena_printf(w->mem, "play/%s/%s", uuid_text(w->mem, id), name);
+	const char *key = store_key_play(w->mem, id, name);
 	struct picture p = { arena_alloc(w->mem, (size_t)store_size(w->mem, key)), (size_t)store_size(w->mem, key) };
-	int fd = open(store_path(w->mem, key), O_RDONLY);
+	int fd = open(store_fetch(w->mem, key, NULL), O_RDONLY);
 
 	assert_int_equal(read(fd, (char *)(uintptr_t)p.bytes, p.n), p.n);
 	close(fd);
@@ -99,10 +99,10 @@ used(struct world *w)
 static int
 files(struct world *w, struct uuid id)
 {
-	const char *dir = store_path(w->mem, arena_printf(w->mem, "play/%s/custom", uuid_text(w->mem, id)));
-	struct picture p = made(w, arena_printf(w->mem, "ls %s 2>/dev/null | wc -l", dir));
+	size_t n;
 
-	return atoi(p.bytes);
+	store_list(w->mem, store_key_play(w->mem, id, "custom/"), NULL, 100, &n);
+	return (int)n;
 }
 
 static void
@@ -283,7 +283,7 @@ few_pictures_are_decoded_at_once(void **state)
 	struct uuid id = world_media(w, "video", "Cat");
 	struct picture small = made(w, "/usr/bin/convert -size 20x20 xc:red png:-");
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int fd = open(store_path(w->mem, "work/decoders"), O_RDWR | O_CREAT, 0600);
+	int fd = open(arena_printf(w->mem, "%s/decoders", w->conf->run_dir), O_RDWR | O_CREAT, 0600);
 	struct req *r;
 
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
@@ -301,7 +301,7 @@ a_tenant_decodes_one_picture_at_a_time(void **state)
 	struct uuid id = world_media(w, "video", "Cat");
 	struct picture small = made(w, "/usr/bin/convert -size 20x20 xc:red png:-");
 	struct flock tenants = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 };
-	int fd = open(store_path(w->mem, "work/decoders"), O_RDWR | O_CREAT, 0600);
+	int fd = open(arena_printf(w->mem, "%s/decoders", w->conf->run_dir), O_RDWR | O_CREAT, 0600);
 
 	assert_int_equal(fcntl(fd, F_OFD_SETLK, &tenants), 0);
 	assert_int_equal(put(w, id, small)->status, 503);	/* both decoders are free */
@@ -321,7 +321,7 @@ who_waits_for_a_decoder_waits_for_a_second_though_the_client_is_watched(void **s
 	struct picture small = made(w, "/usr/bin/convert -size 20x20 xc:red png:-");
 	struct flock all = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct req *r = NEW(w->mem, struct req);
-	int fd = open(store_path(w->mem, "work/decoders"), O_RDWR | O_CREAT, 0600), client[2];
+	int fd = open(arena_printf(w->mem, "%s/decoders", w->conf->run_dir), O_RDWR | O_CREAT, 0600), client[2];
 	int64_t began;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, client), 0);

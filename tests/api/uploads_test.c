@@ -135,7 +135,7 @@ original(struct world *w, const char *upload)
 static void
 assert_no_parts(struct world *w, const char *upload)
 {
-	assert_int_equal(access(store_path(w->mem, arena_printf(w->mem, "uploads/%s", id_of(w, upload))), F_OK), -1);
+	assert_int_equal(access(store_incoming(w->mem, uuid_of(w, upload)), F_OK), -1);
 }
 
 static void
@@ -576,7 +576,7 @@ of_two_transfers_at_once_the_later_one_counts(void **state)
 static void
 make_part(struct world *w, const char *upload, const char *name)
 {
-	FILE *f = fopen(store_path(w->mem, arena_printf(w->mem, "uploads/%s/%s", id_of(w, upload), name)), "w");
+	FILE *f = fopen(arena_printf(w->mem, "%s/%s", store_incoming(w->mem, uuid_of(w, upload)), name), "w");
 
 	assert_non_null(f);
 	assert_int_equal(fclose(f), 0);
@@ -587,9 +587,9 @@ a_transfer_deletes_the_files_of_earlier_ones_but_not_of_a_later_one(void **state
 {
 	struct world *w = *state;
 	const char *upload = new_upload(w);
-	const char *dir = arena_printf(w->mem, "uploads/%s", id_of(w, upload));
+	const char *dir = store_key_upload(w->mem, uuid_of(w, upload));
 
-	assert_int_equal(mkdir(store_path(w->mem, dir), 0700), 0);
+	assert_int_equal(mkdir(store_incoming(w->mem, uuid_of(w, upload)), 0700), 0);
 	db_run(w->db, "UPDATE uploads SET attempt = 8 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
 	make_part(w, upload, "8");
 	make_part(w, upload, "10");
@@ -665,7 +665,7 @@ look_at_blocks(void *user)
 	struct look *l = user;
 	struct stat st;
 
-	assert_int_equal(stat(store_path(l->w->mem, arena_printf(l->w->mem, "uploads/%s/1", id_of(l->w, l->upload))),
+	assert_int_equal(stat(arena_printf(l->w->mem, "%s/1", store_incoming(l->w->mem, uuid_of(l->w, l->upload))),
 	    &st), 0);
 	l->blocks = (int64_t)st.st_blocks * 512;
 }

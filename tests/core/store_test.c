@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -42,12 +43,11 @@ file_of(const char *name, const char *text)
 static void
 assert_holds(const char *key, const char *text)
 {
-	char bytes[100] = "";
-	FILE *f = fopen(store_path(mem, key), "r");
+	size_t n;
+	const char *bytes = store_get(mem, key, 100, &n);
 
-	assert_non_null(f);
-	bytes[fread(bytes, 1, sizeof(bytes) - 1, f)] = '\0';
-	fclose(f);
+	assert_non_null(bytes);
+	assert_int_equal(n, strlen(text));
 	assert_string_equal(bytes, text);
 }
 
@@ -56,20 +56,20 @@ mode_of(const char *key)
 {
 	struct stat st;
 
-	assert_int_equal(stat(store_path(mem, key), &st), 0);
+	assert_int_equal(stat(at(key), &st), 0);
 	return st.st_mode & 0777;
 }
 
 static void
 a_file_that_is_put_lies_at_its_key_and_nowhere_else(void **state)
 {
-	const char *file = file_of("work/a", "one");
+	const char *file = file_of("a", "one");
 
 	assert_true(store_put(mem, file, "originals/a"));
 	assert_holds("originals/a", "one");
 	assert_int_equal(store_size(mem, "originals/a"), 3);
 	assert_int_equal(access(file, F_OK), -1);
-	assert_true(store_put(mem, file_of("work/a", "two!"), "originals/a"));
+	assert_true(store_put(mem, file_of("a", "two!"), "originals/a"));
 	assert_holds("originals/a", "two!");
 }
 
@@ -78,8 +78,8 @@ only_what_is_below_play_can_be_read_by_the_web_server(void **state)
 {
 	mode_t old = umask(077);
 
-	assert_true(store_put(mem, file_of("work/a", "x"), "play/m/g/a.mp4"));
-	assert_true(store_put(mem, file_of("work/b", "x"), "originals/b"));
+	assert_true(store_put(mem, file_of("a", "x"), "play/m/g/a.mp4"));
+	assert_true(store_put(mem, file_of("b", "x"), "originals/b"));
 	umask(old);
 	assert_int_equal(mode_of("play"), 0755);
 	assert_int_equal(mode_of("play/m"), 0755);
@@ -88,70 +88,226 @@ only_what_is_below_play_can_be_read_by_the_web_server(void **state)
 	assert_int_equal(mode_of("originals"), 0700);
 	assert_int_equal(mode_of("originals/b"), 0600);
 	assert_int_equal(mode_of("uploads"), 0700);
-	assert_int_equal(mode_of("work"), 0700);
+	assert_int_equal(mode_of("deleted"), 0700);
 }
 
 static void
 a_link_is_never_put(void **state)
 {
-	assert_int_equal(symlink("/etc/passwd", at("work/link")), 0);
-	assert_false(store_put(mem, at("work/link"), "play/m/passwd"));
+	assert_int_equal(symlink("/etc/passwd", at("link")), 0);
+	assert_false(store_put(mem, at("link"), "play/m/passwd"));
 	assert_int_equal(store_size(mem, "play/m/passwd"), -1);
 }
 
+/* Nothing but what is named lies there. */
 static void
-bytes_are_written_whole_and_leave_no_scratch(void **state)
+assert_alone(const char *dir, const char *name)
 {
-	assert_true(store_write(mem, "#EXTM3U\n", 8, "play/m/master.m3u8"));
-	assert_holds("play/m/master.m3u8", "#EXTM3U\n");
-	assert_int_equal(mode_of("play/m/master.m3u8"), 0644);
-	assert_true(store_delete(mem, "work"));
-	assert_int_equal(mkdir(at("work"), 0700), 0);
-	assert_true(store_write(mem, "", 0, "play/m/empty"));
-	assert_int_equal(store_size(mem, "play/m/empty"), 0);
-	assert_int_equal(rmdir(at("work")), 0);
-	assert_int_equal(mkdir(at("work"), 0700), 0);
+	DIR *d = opendir(at(dir));
+	struct dirent *e;
+
+	assert_non_null(d);
+	while ((e = readdir(d)) != NULL)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			assert_string_equal(e->d_name, name);
+	closedir(d);
 }
 
 static void
-a_tree_is_deleted_and_deleting_nothing_is_fine(void **state)
+bytes_are_written_whole_and_leave_no_draft(void **state)
+{
+	assert_true(store_write(mem, "#EXTM3U\n", 8, "play/w/master.m3u8"));
+	assert_holds("play/w/master.m3u8", "#EXTM3U\n");
+	assert_int_equal(mode_of("play/w/master.m3u8"), 0644);
+	assert_alone("play/w", "master.m3u8");
+	assert_true(store_write(mem, "", 0, "play/e/empty"));
+	assert_holds("play/e/empty", "");
+}
+
+static void
+a_small_object_is_read_and_a_large_one_refused(void **state)
+{
+	size_t n;
+
+	assert_true(store_write(mem, "1234", 4, "play/s/four"));
+	assert_string_equal(store_get(mem, "play/s/four", 4, &n), "1234");
+	assert_null(store_get(mem, "play/s/four", 3, &n));
+	assert_int_equal(errno, EFBIG);
+	assert_null(store_get(mem, "play/s/none", 4, &n));
+	assert_int_equal(errno, ENOENT);
+	assert_null(store_fetch(mem, "play/s/none", home));
+}
+
+/* Scratch on another disk: /dev/shm is one. */
+static void
+a_file_of_another_file_system_is_copied(void **state)
+{
+	static char far[] = "/dev/shm/kinothek-store-XXXXXX";
+	const size_t size = (9 << 20) + 7;
+	char *bytes = arena_alloc(mem, size), *back;
+	struct stat there, here;
+	int fd = mkstemp(far);
+	size_t n;
+
+	random_bytes(bytes, size);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+	assert_int_equal(stat(far, &there), 0);
+	assert_int_equal(stat(home, &here), 0);
+	if (there.st_dev == here.st_dev)
+		skip();
+	assert_true(store_put(mem, far, "play/x/g/big.mp4"));
+	back = store_get(mem, "play/x/g/big.mp4", size, &n);
+	assert_non_null(back);
+	assert_true(n == size && memcmp(bytes, back, size) == 0);
+	assert_int_equal(mode_of("play/x/g/big.mp4"), 0644);
+	assert_int_equal(access(far, F_OK), -1);
+	assert_alone("play/x/g", "big.mp4");
+}
+
+static void
+a_copy_that_fails_leaves_the_file_and_no_draft(void **state)
+{
+	static char far[] = "/dev/shm/kinothek-store-XXXXXX";
+	int fd = mkstemp(far), status;
+	pid_t child;
+
+	assert_int_equal(ftruncate(fd, 1 << 20), 0);
+	close(fd);
+	child = fork();
+	if (child == 0) {
+		const struct rlimit limit = { 65536, 65536 };
+
+		signal(SIGXFSZ, SIG_IGN);
+		if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+			_exit(9);
+		_exit(store_put(mem, far, "play/f/big") ? 1 : errno == EFBIG ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(store_size(mem, "play/f/big"), -1);
+	assert_alone("play/f", "");
+	assert_int_equal(unlink(far), 0);
+}
+
+static void
+all_below_a_key_is_deleted_and_deleting_nothing_is_fine(void **state)
 {
 	assert_true(store_write(mem, "x", 1, "play/gone/g/one"));
-	assert_true(store_write(mem, "x", 1, "play/gone/two"));
-	assert_true(store_delete(mem, "play/gone"));
+	assert_true(store_write(mem, "x", 1, "play/gone/g/h/two"));
+	assert_true(store_write(mem, "x", 1, "play/gone/g1/three"));
+	assert_true(store_delete(mem, "play/gone/g"));
+	assert_int_equal(store_size(mem, "play/gone/g/one"), -1);
+	assert_int_equal(store_size(mem, "play/gone/g1/three"), 1);
+	/* Keys know no directories: none is left empty. */
+	assert_true(store_delete(mem, "play/gone/g1/three"));
 	assert_int_equal(access(at("play/gone"), F_OK), -1);
+	assert_int_equal(access(at("play"), F_OK), 0);
 	assert_true(store_delete(mem, "play/gone"));
 	assert_true(store_delete(mem, "play/gone/below/nothing"));
-	assert_int_equal(store_size(mem, "play/gone"), -1);
 	assert_int_equal(store_size(mem, "play"), -1);
 }
 
 static void
-a_tree_moves_as_a_whole_and_into_another_with_the_newer_files(void **state)
+assert_lists(const char *prefix, const char *after, size_t max, const char *expected)
 {
-	assert_true(store_move(mem, "play/t", "deleted/t"));		/* nothing to move */
-	assert_true(store_write(mem, "old", 3, "play/t/g/one"));
-	assert_true(store_write(mem, "old", 3, "play/t/g/two"));
-	assert_true(store_move(mem, "play/t", "deleted/t"));
-	assert_int_equal(access(at("play/t"), F_OK), -1);
-	assert_holds("deleted/t/g/one", "old");
+	char text[400] = "";
+	size_t n, i;
+	const struct store_entry *e = store_list(mem, prefix, after, max, &n);
+
+	for (i = 0; i < n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s=%d ", e[i].key, (int)e[i].size);
+	assert_string_equal(text, expected);
+}
+
+static void
+a_list_goes_in_order_and_on_from_any_key(void **state)
+{
+	struct uuid id = uuid_new();
+	const char *key = store_key_play(mem, id, NULL), *inside = arena_printf(mem, "%s/", key);
+	struct store_entry *e;
+	size_t n;
+
+	assert_lists("play/nothing/", NULL, 10, "");
+	assert_true(store_write(mem, "1", 1, "play/l/b"));
+	assert_true(store_write(mem, "22", 2, "play/l/a/x"));
+	assert_true(store_write(mem, "333", 3, "play/l/a.b"));
+	assert_true(store_write(mem, "", 0, "play/l/c"));
+	assert_lists("play/l/", NULL, 10, "play/l/a.b=3 play/l/a/=-1 play/l/b=1 play/l/c=0 ");
+	assert_lists("play/l/", NULL, 2, "play/l/a.b=3 play/l/a/=-1 ");
+	assert_lists("play/l/", "play/l/a/", 10, "play/l/b=1 play/l/c=0 ");
+	assert_lists("play/l/", "play/l/c", 10, "");
+	assert_lists("play/l/a/", NULL, 10, "play/l/a/x=2 ");
+	e = store_list(mem, "play/l/", "play/l/a/", 1, &n);
+	assert_true(llabs(e[0].put_at.ms - moment_now().ms) < 5000);
+	/* Out of reach is no other place. */
+	assert_true(store_write(mem, "1", 1, arena_printf(mem, "%sone", inside)));
+	assert_true(store_serve(mem, id, false));
+	assert_true(store_write(mem, "22", 2, arena_printf(mem, "%stwo", inside)));
+	assert_lists(inside, NULL, 10, arena_printf(mem, "%sone=1 %stwo=2 ", inside, inside));
+}
+
+static void
+of_many_objects_pages_miss_none(void **state)
+{
+	const char *after = NULL;
+	struct store_entry *e;
+	int i, pages = 0;
+	size_t n, k, all = 0;
+
+	for (i = 0; i < 257; i++)
+		assert_true(store_write(mem, "", 0, arena_printf(mem, "originals/many-%d", i * 7919 % 257)));
+	do {
+		e = store_list(mem, "originals/", after, 50, &n);
+		for (k = 0; k < n; k++) {
+			assert_true(after == NULL || strcmp(after, e[k].key) < 0);
+			after = e[k].key;
+			all += strncmp(after, "originals/many-", 15) == 0;
+		}
+		pages++;
+	} while (n == 50);
+	assert_int_equal(all, 257);
+	assert_int_equal(pages, 6);
+}
+
+static void
+what_is_put_out_of_reach_keeps_its_keys_and_newer_files_stay(void **state)
+{
+	struct uuid id = uuid_new();
+	const char *one = store_key_play(mem, id, "g/one"), *two = store_key_play(mem, id, "g/two"),
+	    *three = store_key_play(mem, id, "h/three");
+
+	assert_true(store_serve(mem, id, false));		/* nothing to move */
+	assert_false(store_served(mem, id));
+	assert_true(store_write(mem, "old", 3, one));
+	assert_true(store_write(mem, "old", 3, two));
+	assert_true(store_served(mem, id));
+	assert_true(store_serve(mem, id, false));
+	assert_false(store_served(mem, id));
+	assert_int_equal(access(at(one), F_OK), -1);
+	assert_holds(one, "old");
+	assert_int_equal(store_size(mem, two), 3);
+	assert_non_null(store_fetch(mem, two, NULL));
 	/* What was written meanwhile is newer, in whichever direction. */
-	assert_true(store_write(mem, "new", 3, "play/t/g/one"));
-	assert_true(store_write(mem, "new", 3, "play/t/h/three"));
-	assert_true(store_move(mem, "play/t", "deleted/t"));
-	assert_int_equal(access(at("play/t"), F_OK), -1);
-	assert_holds("deleted/t/g/one", "new");
-	assert_holds("deleted/t/g/two", "old");
-	assert_holds("deleted/t/h/three", "new");
-	assert_true(store_write(mem, "newest", 6, "play/t/g/two"));
-	assert_true(store_move(mem, "deleted/t", "play/t"));
-	assert_int_equal(access(at("deleted/t"), F_OK), -1);
-	assert_holds("play/t/g/one", "new");
-	assert_holds("play/t/g/two", "newest");
-	assert_holds("play/t/h/three", "new");
+	assert_true(store_write(mem, "new!", 4, one));
+	assert_true(store_write(mem, "new!", 4, three));
+	assert_true(store_serve(mem, id, false));
+	assert_holds(one, "new!");
+	assert_holds(two, "old");
+	assert_holds(three, "new!");
+	assert_true(store_write(mem, "newest", 6, two));
+	assert_true(store_serve(mem, id, true));
+	assert_int_equal(access(at(one), F_OK), 0);
+	assert_holds(one, "new!");
+	assert_holds(two, "newest");
+	assert_holds(three, "new!");
 	assert_int_equal(mode_of("deleted"), 0700);
-	assert_string_equal(store_twin(mem, "play/t/g"), "deleted/t/g");
-	assert_null(store_twin(mem, "originals/t"));
+	/* Deleting finds it wherever it is. */
+	assert_true(store_serve(mem, id, false));
+	assert_true(store_write(mem, "x", 1, one));
+	assert_true(store_delete(mem, store_key_play(mem, id, NULL)));
+	assert_null(store_fetch(mem, one, NULL));
+	assert_null(store_fetch(mem, two, NULL));
 }
 
 /* A file size limit stands for the full disk: the write fails in the same place. */
@@ -168,13 +324,12 @@ a_failed_write_is_reported_and_leaves_nothing(void **state)
 		signal(SIGXFSZ, SIG_IGN);
 		if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
 			_exit(9);
-		_exit(store_write(mem, big, 1 << 20, "play/m/big") ? 1 : errno == EFBIG ? 0 : 2);
+		_exit(store_write(mem, big, 1 << 20, "play/b/big") ? 1 : errno == EFBIG ? 0 : 2);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-	assert_int_equal(store_size(mem, "play/m/big"), -1);
-	assert_int_equal(rmdir(at("work")), 0);
-	assert_int_equal(mkdir(at("work"), 0700), 0);
+	assert_int_equal(store_size(mem, "play/b/big"), -1);
+	assert_alone("play/b", "");
 }
 
 static void
@@ -191,13 +346,13 @@ a_key_that_is_not_ours_ends_the_program(void **state)
 		if (child == 0) {
 			signal(SIGABRT, SIG_DFL);
 			close(2);
-			store_path(mem, bad[i]);
+			store_size(mem, bad[i]);
 			_exit(0);
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 	}
-	assert_string_equal(store_path(mem, "play/a.b/..c/d_e-1") + strlen(home), "/play/a.b/..c/d_e-1");
+	assert_int_equal(store_size(mem, "play/a.b/..c/d_e-1"), -1);
 }
 
 static void
@@ -243,9 +398,14 @@ main(void)
 		cmocka_unit_test(a_file_that_is_put_lies_at_its_key_and_nowhere_else),
 		cmocka_unit_test(only_what_is_below_play_can_be_read_by_the_web_server),
 		cmocka_unit_test(a_link_is_never_put),
-		cmocka_unit_test(bytes_are_written_whole_and_leave_no_scratch),
-		cmocka_unit_test(a_tree_is_deleted_and_deleting_nothing_is_fine),
-		cmocka_unit_test(a_tree_moves_as_a_whole_and_into_another_with_the_newer_files),
+		cmocka_unit_test(bytes_are_written_whole_and_leave_no_draft),
+		cmocka_unit_test(a_small_object_is_read_and_a_large_one_refused),
+		cmocka_unit_test(a_file_of_another_file_system_is_copied),
+		cmocka_unit_test(a_copy_that_fails_leaves_the_file_and_no_draft),
+		cmocka_unit_test(all_below_a_key_is_deleted_and_deleting_nothing_is_fine),
+		cmocka_unit_test(a_list_goes_in_order_and_on_from_any_key),
+		cmocka_unit_test(of_many_objects_pages_miss_none),
+		cmocka_unit_test(what_is_put_out_of_reach_keeps_its_keys_and_newer_files_stay),
 		cmocka_unit_test(a_failed_write_is_reported_and_leaves_nothing),
 		cmocka_unit_test(a_key_that_is_not_ours_ends_the_program),
 		cmocka_unit_test(free_space_leaves_what_the_operator_keeps),

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
 
@@ -49,8 +50,8 @@ survives(struct runners *t, const char *at, const char *kind, const char *end)
 	add(t, "sweep", NULL, (struct job_place){ .priority = 0 });
 	runner_drain(t);
 	t->conf.job_kinds = kinds;
-	assert_int_equal(rmdir(store_path(t->mem, "work")), 0); /* no scratch is left */
-	assert_true(store_open(&t->conf));
+	assert_int_equal(rmdir(scratch_here(t->mem)), 0); /* no scratch is left */
+	assert_true(scratch_open(&t->conf));
 }
 
 static void

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps for video and sound, from an original in the store to what clients see. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "core/asset.h"
 #include "core/job.h"
 #include "media/playlist.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/step.h"
 #include "tests/world.h"
@@ -27,28 +27,29 @@ job_for(struct world *w, const char *type, const char *make)
 	struct conf *conf = NEW(w->mem, struct conf);
 	struct job j = { .mem = w->mem, .db = w->db, .conf = conf, .in = in, .id = uuid_new(),
 	    .tenant_id = w->tenant_id, .media_id = world_media(w, type, "Test"), .attempt = 1 };
-	const char *id = uuid_text(w->mem, j.media_id);
 
 	*conf = *w->conf;
 	conf->segment_seconds = 4;
 	conf->video_preset = "ultrafast";
 	in->media_id = j.media_id;
 	in->generation = uuid_text(w->mem, j.id);
-	j.work_dir = store_path(w->mem, arena_printf(w->mem, "work/%s", uuid_text(w->mem, j.id)));
+	j.work_dir = scratch_path(w->mem, uuid_text(w->mem, j.id));
 	assert_int_equal(system(arena_printf(w->mem, "mkdir -p %s && timeout 60 ffmpeg -v error -nostdin -y %s %s/in",
 	    j.work_dir, make, j.work_dir)), 0);
-	assert_true(store_put(w->mem, arena_printf(w->mem, "%s/in", j.work_dir), arena_printf(w->mem, "originals/%s",
-	    id)));
+	assert_true(store_put(w->mem, arena_printf(w->mem, "%s/in", j.work_dir), store_key_original(w->mem,
+	    j.media_id)));
 	db_run(w->db, "UPDATE media SET status = 'processing', generation = ?, duration = NULL WHERE id = ?",
 	    ARGS(STR(in->generation), ID(j.media_id)));
 	return j;
 }
 
+/* Each is a run of its own, as each would be a job of its own. */
 static enum outcome
 run_step(struct job *j, enum outcome (*run)(struct job *))
 {
 	enum outcome outcome;
 
+	j->fence++;
 	db_begin(j->db);
 	outcome = run(j);
 	if (outcome == DONE)
@@ -67,24 +68,46 @@ rows(struct world *w, const struct job *j, const char *kind)
 	return number(w, "FROM renditions t WHERE t.media_id = ? AND t.kind = ?", ARGS(ID(j->media_id), STR(kind)));
 }
 
+/* What the runs of the generation have stored, without its folder; the newest last. */
+static struct strings
+stored(struct world *w, const struct job *j)
+{
+	const struct asset_args *in = j->in;
+	const char *prefix = store_key_play(w->mem, j->media_id, arena_printf(w->mem, "%s/", in->generation));
+	const char **at = arena_array(w->mem, 200, sizeof(*at));
+	struct strings all = { at, 0 };
+	const struct store_entry *files;
+	size_t n, k;
+
+	for (int64_t fence = 1; fence <= j->fence; fence++) {
+		files = store_list(w->mem, arena_printf(w->mem, "%s%s/", prefix, job_run_name(w->mem, j->id, fence)),
+		    NULL, 100, &n);
+		for (k = 0; k < n; k++)
+			at[all.n++] = files[k].key;
+	}
+	return all;
+}
+
 static const char *
 path_of(struct world *w, const struct job *j, const char *name)
 {
-	const struct asset_args *in = j->in;
+	struct strings all = stored(w, j);
 
-	return store_path(w->mem, arena_printf(w->mem, "play/%s/%s/%s", uuid_text(w->mem, j->media_id), in->generation,
-	    name));
+	while (all.n-- > 0)
+		if (strcmp(strrchr(all.at[all.n], '/') + 1, name) == 0)
+			return store_fetch(w->mem, all.at[all.n], NULL);
+	fail_msg("%s is missing", name);
+	return NULL;
 }
 
-/* A whole file of the generation as text; fails when it is not there. */
+/* A whole file of the generation as text, of the last run that made it; fails when it is not there. */
 static const char *
 content(struct world *w, const struct job *j, const char *name)
 {
 	FILE *f = fopen(path_of(w, j, name), "r");
 	char *text = arena_alloc(w->mem, 1 << 20);
 
-	if (f == NULL)
-		fail_msg("%s is missing", name);
+	assert_non_null(f);
 	text[fread(text, 1, (1 << 20) - 1, f)] = '\0';
 	fclose(f);
 	return text;
@@ -135,21 +158,11 @@ every_stream_of_a_master_names_a_true_peak_and_both_codecs(void **state)
 	    ARGS(ID(j.media_id))), 0);
 }
 
-/* Names in the folder of the generation. */
+/* How many of them are within reach. */
 static int
 files(struct world *w, const struct job *j)
 {
-	const char *path = path_of(w, j, "x");
-	DIR *d = opendir(arena_copy_n(w->mem, path, strlen(path) - 2));
-	struct dirent *e;
-	int n = 0;
-
-	if (d == NULL)
-		return 0;
-	while ((e = readdir(d)) != NULL)
-		n += e->d_name[0] != '.';
-	closedir(d);
-	return n;
+	return store_served(w->mem, j->media_id) ? (int)stored(w, j).n : 0;
 }
 
 static void
@@ -175,13 +188,16 @@ a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest(void *
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 2);
 	assert_non_null(strstr(content(w, &j, "master.m3u8"),
 	    "RESOLUTION=640x400,FRAME-RATE=25.000,AUDIO=\"audio\"\n400p.m3u8\n"));
+	/* What the step before has made is in a folder beside. */
+	assert_int_equal(count(content(w, &j, "master.m3u8"), arena_printf(w->mem, "../%s/", job_run_name(w->mem, j.id,
+	    1))), 2);
 	assert_int_equal(rows(w, &j, "hls"), 2);
 	assert_int_equal(rows(w, &j, "mp4"), 1);
 	assert_int_equal(rows(w, &j, "playlist"), 1);
 	assert_int_equal(count(content(w, &j, "400p.m3u8"), "#EXTINF"), 3);
 	assert_int_equal(count(content(w, &j, "360p.m3u8"), "#EXTINF"), 3);
-	/* Four renditions' files, the master and the download, and nothing else. */
-	assert_int_equal(files(w, &j), 8);
+	/* Three renditions' files, the download, and a master of each run, and nothing else. */
+	assert_int_equal(files(w, &j), 9);
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size <= 0", ARGS(ID(j.media_id))),
 	    0);
 }
@@ -193,7 +209,6 @@ steps_can_run_twice(void **state)
 	struct job j = job_for(w, "video", VIDEO);
 	const char *master;
 	int64_t before;
-	int n;
 
 	MUST(&j, first_rendition);
 	MUST(&j, renditions);
@@ -201,14 +216,12 @@ steps_can_run_twice(void **state)
 	MUST(&j, storyboard);
 	MUST(&j, waveform);
 	before = number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id)));
-	n = files(w, &j);
 	master = content(w, &j, "master.m3u8");
 	MUST(&j, renditions);
 	MUST(&j, thumbnail);
 	MUST(&j, storyboard);
 	MUST(&j, waveform);
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))), before);
-	assert_int_equal(files(w, &j), n);
 	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), count(master, "#EXT-X-STREAM-INF"));
 }
 
@@ -239,7 +252,7 @@ steps_of_a_soft_deleted_asset_go_on(void **state)
 	assert_int_equal(files(w, &j), 0);
 	MUST(&j, thumbnail);
 	set_deleted(w, &j, 0);
-	assert_int_equal(files(w, &j), 12);
+	assert_int_equal(files(w, &j), 13);
 	whole = number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size > 0", ARGS(ID(j.media_id)));
 	assert_int_equal(whole, number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))));
 }
@@ -310,7 +323,7 @@ a_file_that_is_cut_off_is_given_up_with_its_reason_and_leaves_nothing(void **sta
 {
 	struct world *w = *state;
 	struct job j = job_for(w, "video", VIDEO " -movflags faststart");
-	const char *original = store_path(w->mem, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, j.media_id)));
+	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
 	struct stat st;
 
 	assert_int_equal(stat(original, &st), 0);
@@ -327,7 +340,7 @@ only_want_of_room_is_told_as_such(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, "video", VIDEO);
-	const char *dir = store_path(w->mem, arena_printf(w->mem, "play/%s", uuid_text(w->mem, j.media_id)));
+	const char *dir = arena_printf(w->mem, "%s/play/%s", w->conf->data_dir, uuid_text(w->mem, j.media_id));
 
 	errno = EDQUOT;
 	assert_int_equal(step_not_stored(&j, "It"), RETRY);
@@ -342,6 +355,69 @@ only_want_of_room_is_told_as_such(void **state)
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 0);
 }
 
+/* What is stored, as "key inode changed" lines: a file that was written again has another inode. */
+static const char *
+snapshot(struct world *w, const struct job *j, const char *generation, int64_t fence)
+{
+	const char *prefix = store_key_play(w->mem, j->media_id, arena_printf(w->mem, "%s/%s/", generation,
+	    job_run_name(w->mem, j->id, fence)));
+	struct buf out = BUF(w->mem);
+	const struct store_entry *files;
+	struct stat st;
+	size_t n, i;
+
+	files = store_list(w->mem, prefix, NULL, 100, &n);
+	for (i = 0; i < n; i++) {
+		assert_int_equal(stat(store_fetch(w->mem, files[i].key, NULL), &st), 0);
+		buf_printf(&out, "%s %lu %ld.%ld\n", files[i].key, (unsigned long)st.st_ino, (long)st.st_mtim.tv_sec,
+		    st.st_mtim.tv_nsec);
+	}
+	return buf_string(&out);
+}
+
+/* Another runner has taken the job away from one that knows nothing of it, has done it, and then the first one stores
+ * what it has made; its transaction fails. */
+static void
+assert_loser_overwrites_nothing(struct world *w, struct job *j, enum outcome (*run)(struct job *))
+{
+	const struct asset_args *in = j->in;
+	int64_t lost = ++j->fence, won = lost + 1;
+	const char *before;
+
+	assert_int_equal(run_step(j, run), DONE);
+	assert_int_equal(j->fence, won);
+	before = snapshot(w, j, in->generation, won);
+	assert_true(before[0] != '\0');
+	j->fence = lost;
+	db_begin(j->db);
+	assert_int_equal(run(j), DONE);
+	db_rollback(j->db);
+	assert_string_equal(snapshot(w, j, in->generation, won), before);
+	assert_true(snapshot(w, j, in->generation, lost)[0] != '\0');		/* it did store */
+	j->fence = won;
+}
+
+static void
+a_run_that_has_lost_its_lease_overwrites_nothing(void **state)
+{
+	struct world *w = *state;
+	static const char page[] = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids"
+	    "[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\ntrailer<</Root 1 0 R>>\n"
+	    "%%EOF\n";
+	struct job video = job_for(w, "video", VIDEO), picture = job_for(w, "image", "-f lavfi -i testsrc2=s=700x400 "
+	    "-frames:v 1 -c:v png -f image2pipe"), document = job_for(w, "document", "-f lavfi -i "
+	    "testsrc2=s=64x64 -frames:v 1 -c:v png -f image2pipe");
+
+	assert_true(store_write(w->mem, page, strlen(page), store_key_original(w->mem, document.media_id)));
+	assert_loser_overwrites_nothing(w, &video, first_rendition_run);
+	assert_loser_overwrites_nothing(w, &video, renditions_run);
+	assert_loser_overwrites_nothing(w, &video, thumbnail_run);
+	assert_loser_overwrites_nothing(w, &video, storyboard_run);
+	assert_loser_overwrites_nothing(w, &video, waveform_run);
+	assert_loser_overwrites_nothing(w, &picture, variants_run);
+	assert_loser_overwrites_nothing(w, &document, pages_run);
+}
+
 int
 main(void)
 {
@@ -352,6 +428,7 @@ main(void)
 		WORLD_TEST(steps_of_a_soft_deleted_asset_go_on),
 		WORLD_TEST(a_video_gets_its_poster_storyboard_and_waveform),
 		WORLD_TEST(sound_plays_and_its_cover_is_the_poster),
+		WORLD_TEST(a_run_that_has_lost_its_lease_overwrites_nothing),
 		WORLD_TEST(a_step_whose_input_is_missing_is_tried_again_and_writes_nothing),
 		WORLD_TEST(a_file_that_is_cut_off_is_given_up_with_its_reason_and_leaves_nothing),
 		WORLD_TEST(only_want_of_room_is_told_as_such),

@@ -2,13 +2,17 @@
 /* The runner: nothing that happens to a job, a runner or the database loses a job. */
 #include <sys/stat.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
 
@@ -266,7 +270,7 @@ a_stopped_runner_hands_back_what_is_not_finished(void **state)
 	assert_false(alive(child));
 	assert_string_equal(column(t, id, "state"), "ready");
 	assert_string_equal(column(t, id, "attempt"), "0");
-	assert_int_equal(rmdir(store_path(t->mem, "work")), 0); /* its scratch is gone */
+	assert_int_equal(rmdir(scratch_here(t->mem)), 0); /* its scratch is gone */
 }
 
 static void
@@ -726,14 +730,40 @@ the_sweep_clears_more_uploads_than_it_reads_at_once(void **state)
 }
 
 static void
+make_aged(const char *path, int days)
+{
+	const struct timespec then = { .tv_sec = time(NULL) - days * 86400 - 60 }, times[2] = { then, then };
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Of another machine that shares the directory. */
+static void
+make_scratch_of(struct runners *t, const char *machine, const char *run, int days)
+{
+	const char *path = arena_printf(t->mem, "%s/%s", machine, run);
+
+	assert_true(mkdir(machine, 0700) == 0 || errno == EEXIST);
+	assert_int_equal(mkdir(path, 0700), 0);
+	make_aged(path, days);
+	make_aged(machine, days);
+}
+
+static void
 the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
 {
 	struct runners *t = *state;
-	const char *scratch = "work/0190a000-0000-7000-8000-000000000001.3";
+	static const char *const run = "0190a000-0000-7000-8000-000000000001.3";
+	const char *mine = scratch_path(t->mem, run), *other = arena_printf(t->mem, "%s/other.1",
+	    scratch_root(&t->conf)), *gone_machine = arena_printf(t->mem, "%s/gone.1", scratch_root(&t->conf));
 	struct uuid kept, old, of_asset = uuid_new(), gone = uuid_new();
 
-	assert_int_equal(mkdir(store_path(t->mem, scratch), 0700), 0);
-	assert_int_equal(mkdir(store_path(t->mem, "work/new"), 0700), 0);
+	assert_true(scratch_make(t->mem, run));
+	assert_true(scratch_make(t->mem, "new"));
+	/* A machine that shares the directory may know more than the database; one that is gone says nothing. */
+	make_scratch_of(t, other, "0190a000-0000-7000-8000-000000000002.1", 0);
+	make_scratch_of(t, other, "0190a000-0000-7000-8000-000000000003.1", 1);
+	make_scratch_of(t, gone_machine, run, 1);
 	old = add(t, "quick", "old", anywhere);
 	kept = add(t, "quick", "kept", anywhere);
 	of_asset = add(t, "quick", "asset",
@@ -743,8 +773,11 @@ the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
 	add(t, "sweep", NULL, anywhere);
 	t->conf.job_kinds = "sweep";
 	runner_drain(t);
-	assert_int_equal(access(store_path(t->mem, scratch), F_OK), -1);
-	assert_int_equal(access(store_path(t->mem, "work/new"), F_OK), 0);
+	assert_int_equal(access(mine, F_OK), -1);
+	assert_int_equal(access(scratch_path(t->mem, "new"), F_OK), 0);
+	assert_int_equal(access(arena_printf(t->mem, "%s/0190a000-0000-7000-8000-000000000002.1", other), F_OK), 0);
+	assert_int_equal(access(arena_printf(t->mem, "%s/0190a000-0000-7000-8000-000000000003.1", other), F_OK), -1);
+	assert_int_equal(access(gone_machine, F_OK), -1);
 	assert_string_equal(column(t, old, "state"), "");
 	assert_string_equal(column(t, kept, "state"), "succeeded");
 	assert_string_equal(column(t, of_asset, "state"), "succeeded");

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
 
@@ -225,6 +226,7 @@ runners_setup(void **state)
 	t->conf = *w->conf;
 	assert_non_null(mkdtemp(dir));
 	t->dir = arena_copy(mem, dir);
+	t->conf.scratch_dir = NULL;
 	t->conf.data_dir = arena_printf(mem, "%s/data", dir);
 	t->conf.run_dir = arena_printf(mem, "%s/run", dir);
 	mkdir(t->conf.data_dir, 0700);
@@ -248,7 +250,7 @@ runners_setup(void **state)
 	    "ENGINE=InnoDB",
 	    NO_ARGS);
 	assert_int_equal(db_failure(t->db), DB_FINE);
-	assert_true(store_open(&t->conf));
+	assert_true(store_open(&t->conf) && scratch_open(&t->conf));
 	*state = t;
 	return 0;
 }

@@ -494,7 +494,7 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	assert_true(word_error_rate(w->mem, LECTURE, text(w, r, "data.paragraphs.0.text")) < 15);
 	assert_non_null(text(w, r, "data.paragraphs.0.words.0.confidence"));
 	file = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(j.media_id)));
-	assert_string_equal(file, arena_printf(w->mem, "captions/%s.vtt", first));
+	assert_string_equal(file, arena_printf(w->mem, "captions/%s.0.vtt", first));
 	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", media, file)) > 100);
 	assert_string_equal(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))), "en");
 	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
@@ -601,7 +601,7 @@ what_cannot_be_heard_is_explained(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE("hello", "rms"));
-	const char *original = store_path(w->mem, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, j.media_id)));
+	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
 
 	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64",
 	    "-f", "matroska", original, NULL });

@@ -48,7 +48,7 @@ a_master_names_each_size_with_its_sound_smallest_first(void **state)
 	    size("g/360p.m3u8", 640, 360, 700000, 900000), { .kind = "mp4", .mime_type = "video/mp4",
 	    .file = "g/download.mp4" } };
 
-	assert_string_equal(playlist_master(*state, rows, 4, "de"),
+	assert_string_equal(playlist_master(*state, rows, 4, "de", "g/master.m3u8"),
 	    "#EXTM3U\n"
 	    "#EXT-X-VERSION:7\n"
 	    "#EXT-X-INDEPENDENT-SEGMENTS\n"
@@ -65,7 +65,7 @@ static void
 a_master_without_sound_has_no_audio_group(void **state)
 {
 	const struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 900000) };
-	const char *text = playlist_master(*state, rows, 1, "de");
+	const char *text = playlist_master(*state, rows, 1, "de", "g/master.m3u8");
 
 	assert_null(strstr(text, "AUDIO"));
 	assert_non_null(strstr(text, "CODECS=\"avc1.64001f\","));
@@ -77,16 +77,30 @@ a_master_of_sound_alone_offers_the_sound_itself(void **state)
 	const struct rendition_row rows[] = { sound(), { .kind = "audio", .mime_type = "audio/mp4",
 	    .file = "g/sound.m4a" } };
 
-	assert_string_equal(playlist_master(*state, rows, 2, NULL),
+	assert_string_equal(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"),
 	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
 	    "#EXT-X-STREAM-INF:BANDWIDTH=131000,AVERAGE-BANDWIDTH=128000,CODECS=\"mp4a.40.2\"\naudio.m3u8\n");
+}
+
+static void
+a_master_leads_to_what_other_runs_have_stored(void **state)
+{
+	const struct rendition_row rows[] = { size("g/b.1/720p.m3u8", 1280, 720, 1, 2), size("g/a.12/360p.m3u8", 640,
+	    360, 1, 1), size("g/240p.m3u8", 426, 240, 1, 1), size("h/1.m3u8", 1, 1, 1, 1), sound() };
+	const char *text = playlist_master(*state, rows, 5, NULL, "g/b.1/master.m3u8");
+
+	assert_non_null(strstr(text, "\n720p.m3u8\n"));
+	assert_non_null(strstr(text, "\n../a.12/360p.m3u8\n"));
+	assert_non_null(strstr(text, "\n../240p.m3u8\n"));
+	assert_non_null(strstr(text, "\n../../h/1.m3u8\n"));
+	assert_non_null(strstr(text, "URI=\"../audio.m3u8\""));
 }
 
 static void
 no_language_can_break_out_of_its_quotes(void **state)
 {
 	const struct rendition_row rows[] = { sound(), size("g/360p.m3u8", 640, 360, 700000, 900000) };
-	const char *text = playlist_master(*state, rows, 2, "x\",URI=\"evil\n#EXT");
+	const char *text = playlist_master(*state, rows, 2, "x\",URI=\"evil\n#EXT", "g/master.m3u8");
 
 	assert_null(strstr(text, "URI=\"evil"));
 	assert_null(strstr(text, "\n#EXT\""));
@@ -154,10 +168,10 @@ a_master_repairs_what_a_row_says_and_leaves_out_what_it_does_not_know(void **sta
 	struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 600000), sound() };
 
 	rows[1].peak_bitrate = (struct number){ 0, false };
-	assert_non_null(strstr(playlist_master(*state, rows, 2, NULL),
+	assert_non_null(strstr(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"),
 	    "#EXT-X-STREAM-INF:BANDWIDTH=828000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\","));
 	rows[1].codecs = NULL;
-	assert_null(strstr(playlist_master(*state, rows, 2, NULL), "CODECS"));
+	assert_null(strstr(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"), "CODECS"));
 }
 
 int
@@ -168,6 +182,7 @@ main(void)
 		TEST(a_master_names_each_size_with_its_sound_smallest_first),
 		TEST(a_master_without_sound_has_no_audio_group),
 		TEST(a_master_of_sound_alone_offers_the_sound_itself),
+		TEST(a_master_leads_to_what_other_runs_have_stored),
 		TEST(no_language_can_break_out_of_its_quotes),
 		TEST(a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up),
 		TEST(bit_rates_are_those_of_the_segments),

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Directories, trees and what makes them last. */
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/disk.h"
+
+bool
+disk_sync(const char *path, mode_t type, mode_t mode)
+{
+	struct stat st;
+	bool fine;
+	int fd, saved;
+
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	fine = fstat(fd, &st) == 0;
+	if (fine && (st.st_mode & S_IFMT) != type) {
+		errno = EINVAL;
+		fine = false;
+	}
+	fine = fine && (mode == 0 || (st.st_mode & 07777) == mode || fchmod(fd, mode) == 0) && fsync(fd) == 0;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return fine;
+}
+
+bool
+disk_sync_parent(const char *path)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	snprintf(parent, sizeof(parent), "%s", path);
+	slash = strrchr(parent, '/');
+	if (slash == NULL || slash == parent)
+		return true;
+	*slash = '\0';
+	return disk_sync(parent, S_IFDIR, 0);
+}
+
+bool
+disk_make_dir(const char *path, mode_t mode)
+{
+	if (mkdir(path, mode) != 0)
+		return errno == EEXIST;
+	return chmod(path, mode) == 0 && disk_sync_parent(path);
+}
+
+static int
+remove_entry(const char *path, const struct stat *st, int what, struct FTW *at)
+{
+	return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+bool
+disk_remove(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return (nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT) &&
+	    lstat(path, &st) != 0 && errno == ENOENT;
+}
+
+static bool
+move_entries(const char *from, const char *to, bool replace)
+{
+	DIR *dir = opendir(from);
+	char below[PATH_MAX], target[PATH_MAX];
+	struct dirent *e;
+	bool fine = dir != NULL;
+
+	while (fine && (e = readdir(dir)) != NULL) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		fine = (size_t)snprintf(below, sizeof(below), "%s/%s", from, e->d_name) < sizeof(below) &&
+		    (size_t)snprintf(target, sizeof(target), "%s/%s", to, e->d_name) < sizeof(target) &&
+		    disk_move(below, target, replace);
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return fine && disk_sync(to, S_IFDIR, 0) && rmdir(from) == 0;
+}
+
+/* In one step where there is nothing yet, else entry by entry. */
+bool
+disk_move(const char *from, const char *to, bool replace)
+{
+	struct stat st;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+		return true;
+	if (errno == EINVAL && lstat(to, &st) != 0 && errno == ENOENT)	/* a file system without that flag */
+		return rename(from, to) == 0;
+	if (lstat(from, &st) != 0)
+		return errno == ENOENT;
+	if (S_ISDIR(st.st_mode))
+		return move_entries(from, to, replace);
+	return replace ? rename(from, to) == 0 : unlink(from) == 0;
+}
+
+int64_t
+disk_free(const char *path)
+{
+	struct statvfs fs;
+
+	return statvfs(path, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : 0;
+}

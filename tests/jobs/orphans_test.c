@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that no row names go when they are old; all others stay. */
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "core/asset.h"
+#include "core/store.h"
+#include "jobs/orphans.h"
+#include "tests/jobs/runners.h"
+
+static struct job
+sweeper(struct runners *t)
+{
+	return (struct job){ .mem = t->mem, .db = t->db, .conf = &t->conf, .id = uuid_new() };
+}
+
+/* A file of the store that was put so many days ago. */
+static const char *
+stored(struct runners *t, const char *key, int days)
+{
+	const struct timespec then = { .tv_sec = time(NULL) - days * 86400 - 60 }, times[2] = { then, then };
+
+	assert_true(store_write(t->mem, "x", 1, key));
+	assert_int_equal(utimensat(AT_FDCWD, store_fetch(t->mem, key, NULL), times, 0), 0);
+	return key;
+}
+
+static const char *
+of_asset(struct runners *t, struct uuid id, const char *file, int days)
+{
+	return stored(t, store_key_play(t->mem, id, file), days);
+}
+
+static const char *
+in_run(struct runners *t, struct uuid id, const char *generation, struct uuid job, const char *name)
+{
+	return of_asset(t, id, arena_printf(t->mem, "%s/%s/%s", generation, job_run_name(t->mem, job, 1), name), 2);
+}
+
+static void
+name(struct runners *t, struct uuid id, const char *generation, const char *key)
+{
+	struct rendition_row row = { .media_id = id, .generation = generation, .kind = "hls", .label = "360p",
+		.mime_type = "video/mp4", .file = strchr(key + 5, '/') + 1 };
+
+	rendition_put(t->db, &row);
+	assert_int_equal(db_failure(t->db), DB_FINE);
+}
+
+static struct uuid
+job_in(struct runners *t, struct uuid media_id, const char *kind, const char *state)
+{
+	struct uuid id = add(t, kind, NULL, PLACE(.tenant_id = t->world->tenant_id, .media_id = media_id));
+
+	db_run(t->db, "UPDATE jobs SET state = ?, fence = 1 WHERE id = ?", ARGS(STR(state), ID(id)));
+	return id;
+}
+
+static bool
+is_there(struct runners *t, const char *key)
+{
+	return store_size(t->mem, key) >= 0;
+}
+
+static void
+clear(struct runners *t, size_t assets)
+{
+	struct job j = sweeper(t);
+
+	orphans_clear(&j, assets);
+	assert_int_equal(db_failure(t->db), DB_FINE);
+}
+
+static void
+begin(struct runners *t)
+{
+	db_run(t->db, "DELETE FROM sweep_places", NO_ARGS);
+}
+
+static void
+what_a_run_has_lost_goes_and_what_rows_name_stays(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat");
+	const char *g = uuid_text(t->mem, uuid_new()), *kept[6], *gone[3], *young;
+	struct uuid won = job_in(t, id, "quick", "succeeded"), lost = job_in(t, id, "quick", "failed");
+	int i;
+
+	begin(t);
+	kept[0] = in_run(t, id, g, won, "360p.m3u8");
+	name(t, id, g, kept[0]);
+	kept[1] = in_run(t, id, g, won, "360p.mp4");		/* a playlist names it */
+	kept[2] = in_run(t, id, g, job_in(t, id, "quick", "running"), "a.mp4");
+	kept[3] = of_asset(t, id, arena_printf(t->mem, "%s/old.mp4", g), 2);	/* of a time when there were no runs */
+	kept[4] = of_asset(t, id, "new-kind/file", 2);
+	kept[5] = stored(t, store_key_original(t->mem, id), 2);
+	gone[0] = in_run(t, id, g, lost, "360p.m3u8");
+	gone[1] = in_run(t, id, g, lost, "360p.mp4");
+	gone[2] = of_asset(t, id, arena_printf(t->mem, "%s/%s/.draft", g, job_run_name(t->mem, won, 1)), 2);
+	young = of_asset(t, id, arena_printf(t->mem, "%s/%s/young.mp4", g, job_run_name(t->mem, uuid_new(), 1)), 0);
+	clear(t, 100);
+	for (i = 0; i < 6; i++)
+		if (!is_there(t, kept[i]))
+			fail_msg("%s is gone", kept[i]);
+	for (i = 0; i < 3; i++)
+		assert_false(is_there(t, gone[i]));
+	assert_true(is_there(t, young));
+}
+
+static void
+captions_and_thumbnails_of_failed_commits_go(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat");
+	const char *set, *said, *lost, *unsaid, *young;
+
+	begin(t);
+	set = of_asset(t, id, "custom/a.jpg", 3);
+	lost = of_asset(t, id, "custom/b.jpg", 3);
+	said = of_asset(t, id, "captions/a.1.vtt", 3);
+	unsaid = of_asset(t, id, "captions/a.2.vtt", 3);
+	young = of_asset(t, id, "captions/b.1.vtt", 0);
+	db_run(t->db, "UPDATE media SET custom_thumbnail_file = 'custom/a.jpg', captions = ?, deleted_at = 1 WHERE "
+	    "id = ?", ARGS(STR("[{\"languageCode\":\"en\",\"file\":\"captions/a.1.vtt\"}]"), ID(id)));
+	assert_true(store_serve(t->mem, id, false));		/* out of reach is looked at too */
+	clear(t, 100);
+	assert_true(is_there(t, set) && is_there(t, said) && is_there(t, young));
+	assert_false(is_there(t, lost) || is_there(t, unsaid));
+}
+
+static void
+files_of_nobody_go_but_not_those_that_a_purge_will_have(void **state)
+{
+	struct runners *t = *state;
+	struct uuid nobody = uuid_new(), id = world_media(t->world, "video", "Cat");
+	struct uuid upload = uuid_new(), ended = uuid_new();
+	const char *g = uuid_text(t->mem, uuid_new()), *later, *lost, *original, *waiting, *left;
+	struct uuid purge;
+
+	begin(t);
+	lost = in_run(t, nobody, g, uuid_new(), "a.mp4");
+	original = stored(t, store_key_original(t->mem, nobody), 2);
+	waiting = stored(t, store_key_original(t->mem, upload), 2);
+	left = stored(t, store_key_original(t->mem, ended), 2);
+	db_run(t->db, "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, "
+	    "expires_at, created_at, updated_at) VALUES (?, ?, ?, 'A', 'f', 'put', 'uploaded', 1, 1, 1), (?, ?, ?, 'A', 'f', 'put', "
+	    "'cancelled', 1, 1, 1)", ARGS(ID(upload), ID(t->world->tenant_id), ID(t->world->client_id), ID(ended),
+	    ID(t->world->tenant_id), ID(t->world->client_id)));
+	later = in_run(t, id, g, uuid_new(), "a.mp4");
+	purge = job_in(t, id, "purge", "delayed");
+	clear(t, 100);
+	assert_false(is_there(t, lost) || is_there(t, original) || is_there(t, left));
+	assert_true(is_there(t, later) && is_there(t, waiting));
+	db_run(t->db, "UPDATE jobs SET state = 'failed' WHERE id = ?", ARGS(ID(purge)));
+	clear(t, 100);
+	assert_false(is_there(t, later));
+}
+
+static void
+a_sweep_goes_on_where_the_one_before_has_stopped(void **state)
+{
+	struct runners *t = *state;
+	const char *keys[5];
+	int i, left, turn;
+
+	begin(t);
+	for (i = 0; i < 5; i++)
+		keys[i] = of_asset(t, world_media(t->world, "video", "Cat"), "custom/lost.jpg", 2);
+	for (turn = 1; turn <= 3; turn++) {
+		clear(t, 2);
+		for (left = 0, i = 0; i < 5; i++)
+			left += is_there(t, keys[i]);
+		assert_int_equal(left, turn == 3 ? 0 : 5 - 2 * turn);
+	}
+	/* And from the start again. */
+	keys[0] = of_asset(t, world_media(t->world, "video", "Cat"), "custom/lost.jpg", 2);
+	clear(t, 2);
+	assert_false(is_there(t, keys[0]));
+}
+
+static void
+the_sweep_looks_for_them(void **state)
+{
+	struct runners *t = *state;
+	const char *lost = of_asset(t, world_media(t->world, "video", "Cat"), "custom/lost.jpg", 2);
+
+	begin(t);
+	t->conf.job_kinds = "sweep";
+	add(t, "sweep", NULL, PLACE(.priority = 0));
+	runner_drain(t);
+	assert_false(is_there(t, lost));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
+		TEST(captions_and_thumbnails_of_failed_commits_go),
+		TEST(files_of_nobody_go_but_not_those_that_a_purge_will_have),
+		TEST(a_sweep_goes_on_where_the_one_before_has_stopped),
+		TEST(the_sweep_looks_for_them),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
