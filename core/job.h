@@ -40,8 +40,7 @@ struct asset_args { struct uuid media_id; const char *generation; };
 struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
-/* Keys of the store to delete, e.g. play/{mediaId}; those below play/ also where they lie while the asset is
- * soft-deleted. */
+/* Keys of the store to delete, each with all that lies below it. */
 struct purge_args { struct strings keys; };
 struct no_args { const char *note; };
 

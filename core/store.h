@@ -5,7 +5,7 @@
  *
  *	uploads/{uploadId}/…		bytes being received
  *	originals/{mediaId}		the file as uploaded
- *	play/{mediaId}/…		renditions, posters, captions: what core/play.h signs addresses of
+ *	play/{mediaId}/…		renditions, posters, captions: their addresses come from core/play.h
  *
  * The words are those that an object store has too.  A key is the name of an object or, as "{key}/…", of all that lies
  * below it; there are no directories, nothing is renamed, and nothing is appended to.  What is written to a key is

@@ -372,6 +372,25 @@ a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go(void **state)
 	    "'$.code') = 'asset_gone'", ARGS(ID(gone))), 1);
 }
 
+static void
+scratch_on_another_file_system_serves_as_well(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=1 -c:v "
+	    "libx264 -preset ultrafast -f mp4 \"$f\""));
+	char dir[] = "/dev/shm/kinothek-scratch-XXXXXX";
+	struct conf conf = *w->conf;
+
+	assert_non_null(mkdtemp(dir));
+	conf.scratch_dir = dir;
+	drain(w, &conf);
+	succeeded(w, id);
+	assert_true(published(w, id, "master.m3u8") && published(w, id, "poster.jpg"));
+	assert_true(published(w, id, "download.mp4"));
+	/* Nothing is left but the folder of this machine. */
+	assert_int_equal(system(arena_printf(w->mem, "rmdir %s/* && rmdir %s", dir, dir)), 0);
+}
+
 static int
 open_world(void **state)
 {
@@ -394,6 +413,7 @@ main(void)
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
+		WORLD_TEST(scratch_on_another_file_system_serves_as_well),
 		WORLD_TEST(a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go),
 	};
 
