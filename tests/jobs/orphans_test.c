@@ -162,12 +162,16 @@ static void
 a_sweep_goes_on_where_the_one_before_has_stopped(void **state)
 {
 	struct runners *t = *state;
+	struct uuid id[5];
 	const char *keys[5];
 	int i, left, turn;
 
 	begin(t);
-	for (i = 0; i < 5; i++)
-		keys[i] = of_asset(t, world_media(t->world, "video", "Cat"), "custom/lost.jpg", 2);
+	for (i = 0; i < 5; i++) {
+		id[i] = world_media(t->world, "video", "Cat");
+		keys[i] = of_asset(t, id[i], "custom/lost.jpg", 2);
+		of_asset(t, id[i], "new-kind/file", 2);
+	}
 	for (turn = 1; turn <= 3; turn++) {
 		clear(t, 2);
 		for (left = 0, i = 0; i < 5; i++)
@@ -175,7 +179,7 @@ a_sweep_goes_on_where_the_one_before_has_stopped(void **state)
 		assert_int_equal(left, turn == 3 ? 0 : 5 - 2 * turn);
 	}
 	/* And from the start again. */
-	keys[0] = of_asset(t, world_media(t->world, "video", "Cat"), "custom/lost.jpg", 2);
+	of_asset(t, id[0], "custom/lost.jpg", 2);
 	clear(t, 2);
 	assert_false(is_there(t, keys[0]));
 }
