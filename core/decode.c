@@ -328,7 +328,7 @@ fault_add(struct faults *faults, struct arena *mem, const char *pointer, const c
 
 	if (faults->n < (int)(sizeof(faults->at) / sizeof(faults->at[0]))) {
 		va_start(args, format);
-		faults->at[faults->n] = (struct fault){ arena_copy(mem, pointer), code, arena_vprintf(mem, format,
+		faults->at[faults->n] = (struct input_fault){ arena_copy(mem, pointer), code, arena_vprintf(mem, format,
 		    args) };
 		va_end(args);
 	}
@@ -666,12 +666,12 @@ faults_read_only(struct faults *faults, const struct record *sent)
 	int k;
 
 	for (k = 0; k < faults->n && k < (int)(sizeof(faults->at) / sizeof(faults->at[0])); k++) {
-		struct fault *f = &faults->at[k];
+		struct input_fault *f = &faults->at[k];
 
 		for (i = 0; i < sent->n && strcmp(f->code, "unknown") == 0; i++)
 			if ((sent->fields[i].on & (HIDDEN | INPUT_ONLY)) == 0 && *f->pointer == '/' &&
 			    strcmp(f->pointer + 1, record_json_name(sent, &sent->fields[i])) == 0)
-				*f = (struct fault){ f->pointer, "read_only", READ_ONLY };
+				*f = (struct input_fault){ f->pointer, "read_only", READ_ONLY };
 	}
 }
 

@@ -130,7 +130,8 @@ const char *
 job_error(struct arena *mem, enum reason reason, const char *detail)
 {
 	const struct reason_info *info = reason_info(reason);
-	struct job_error error = { info->code, detail != NULL ? detail : info->remedy, info->remedy, info->retryable };
+	struct job_error error = { info->code, detail != NULL ? detail : info->remedy, info->remedy,
+	    info->class != CLASS_FINAL };
 	struct buf out = BUF(mem);
 
 	record_store(&out, &job_error_record, &error);
@@ -276,7 +277,7 @@ job_restart(struct db *db, struct uuid id)
 {
 	if (db_run(db,
 		"UPDATE jobs SET state = 'waiting', attempt = 0, progress = 0, error = NULL, log_tail = NULL, "
-		"cancel_requested = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
+		"cancel_requested = 0, passing_since = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
 		"WHERE id = ? AND state IN ('failed', 'cancelled')",
 		ARGS(ID(id))) != 1)
 		return false;

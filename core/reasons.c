@@ -4,8 +4,8 @@
 
 #include "core/reasons.h"
 
-static const struct reason_info infos[REASON_COUNT] = { [REASON_NONE] = { "", false, "" },
-#define REASON_ROW(name, code, retryable, remedy) [REASON_##name] = { code, retryable, remedy },
+static const struct reason_info infos[REASON_COUNT] = { [REASON_NONE] = { "", CLASS_FINAL, "" },
+#define REASON_ROW(name, code, class, remedy) [REASON_##name] = { code, CLASS_##class, remedy },
 	REASONS(REASON_ROW)
 #undef REASON_ROW
 };

@@ -117,8 +117,8 @@ const char *record_json_name(const struct record *, const struct field *);
 uint64_t record_bit(const struct record *, const char *name);
 
 /* One fault of the input; `pointer` is a JSON pointer ("/tags/3") or the name of a query parameter. */
-struct fault { const char *pointer, *code, *detail; };
-struct faults { struct fault at[32]; int n; };		/* more than 32 are counted, not kept */
+struct input_fault { const char *pointer, *code, *detail; };
+struct faults { struct input_fault at[32]; int n; };		/* more than 32 are counted, not kept */
 void fault_add(struct faults *, struct arena *, const char *pointer, const char *code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* Members that were unknown to a body, but are sent in the record of the answer: read_only instead. */

@@ -396,7 +396,7 @@ absent(struct req *r)
 static const char *
 first_fault(struct req *r, const char *before)
 {
-	const struct fault *f = &r->faults.at[0];
+	const struct input_fault *f = &r->faults.at[0];
 	const char *more = r->faults.n > 1 ? arena_printf(r->mem, "; and %d more", r->faults.n - 1) : "";
 
 	return arena_printf(r->mem, "%s%s%s%s%s.", before, f->pointer, *f->pointer != '\0' ? ": " : "", f->detail,

@@ -147,6 +147,7 @@ refuse_picture(struct req *r, enum reason reason)
 {
 	switch (reason) {
 	case REASON_SANDBOX:
+	case REASON_PROGRAM_MISSING:
 		r->retry_after = 60;
 		refuse(r, ERR_UNAVAILABLE, "This server cannot decode pictures safely at the moment, so it takes none. "
 		    "The operator finds the cause with `kinothek doctor`.");
@@ -167,6 +168,10 @@ refuse_picture(struct req *r, enum reason reason)
 		    IMAGE_CLEAN_SECONDS);
 		break;
 	default:
+		if (reason_info(reason)->class == CLASS_PASSING) {
+			refuse(r, ERR_UNAVAILABLE, NULL);
+			return;
+		}
 		fault(r, "", "damaged", "the picture cannot be decoded to its end: it is cut off or damaged");
 	}
 	refuse(r, ERR_INVALID, NULL);
@@ -197,7 +202,7 @@ make_clean(struct req *r)
 	fd = decoder_take(r);
 	if (fd < 0)
 		return NULL;
-	reason = image_clean(r->mem, r->conf, f.bytes, f.n, made);
+	reason = image_clean(r->mem, r->conf, f.bytes, f.n, made).reason;
 	close(fd);
 	if (reason != REASON_NONE)
 		refuse_picture(r, reason);

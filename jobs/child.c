@@ -324,6 +324,39 @@ job_retry(struct job *j, enum reason reason, const char *format, ...)
 	return outcome;
 }
 
+static void
+log_lines(struct job *j, const char *text)
+{
+	size_t n;
+
+	for (; text != NULL && *text != '\0'; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		if (n > 0)
+			job_log(j, "%.*s", (int)n, text);
+	}
+}
+
+enum outcome
+job_fault(struct job *j, const struct fault *fault)
+{
+	log_lines(j, fault->log);
+	j->reason = fault->reason == REASON_NONE ? REASON_INTERNAL : fault->reason;
+	j->detail = fault->detail;
+	return fault_is_final(fault) ? GIVE_UP : RETRY;
+}
+
+bool
+job_may_mend(struct job *j, const struct fault *fault)
+{
+	const enum reason_class class = reason_info(fault->reason)->class;
+	const int most = class == CLASS_TWICE && j->max_attempts > 2 ? 2 : j->max_attempts;
+
+	if (class == CLASS_PASSING || (class != CLASS_FINAL && j->attempt < most))
+		return true;
+	log_lines(j, fault->log);
+	return false;
+}
+
 /* The result of the job and its final state become visible in one transaction, or neither does. */
 static void
 succeed(struct job *j)
@@ -396,6 +429,7 @@ job_make(const struct start *s)
 	j->ingest_id = s->row->ingest_id;
 	j->fence = s->row->fence;
 	j->attempt = (int)s->row->attempt;
+	j->max_attempts = (int)s->row->max_attempts;
 	j->work_dir = scratch_path(mem, s->run);
 	j->in = record_parse(mem, s->kind->kind->args, s->row->args.text);
 	db_abandon(s->db);
@@ -404,16 +438,28 @@ job_make(const struct start *s)
 	return j;
 }
 
+/* Without room the work would be for nothing; deleting needs none.  REASON_NONE: it can begin. */
+static enum reason
+make_room(struct arena *mem, const struct start *s)
+{
+	errno = 0;
+	if (s->kind->kind->decodes && (store_free() == 0 || scratch_free() == 0))
+		return fault_reason(errno, REASON_NO_SPACE);
+	return scratch_make(mem, s->run) ? REASON_NONE : fault_reason(errno, REASON_INTERNAL);
+}
+
 _Noreturn void
 child_run(const struct start *s)
 {
 	enum outcome outcome;
+	enum reason reason;
 	struct job *j;
 
 	self.pipe = s->pipe;
 	self.runner = s->runner;
 	self.kind = s->kind->kind->name;
 	surroundings(s);
+	fault_memory_was_short();
 	arena_exhausted = say_memory_limit;
 	crash_point("started");
 	j = job_make(s);
@@ -421,10 +467,9 @@ child_run(const struct start *s)
 		say(SAY_OUTCOME, GIVE_UP, REASON_INTERNAL, NULL, true);
 		_exit(0);
 	}
-	/* Without room the work would be for nothing; deleting needs none. */
-	if ((s->kind->kind->decodes && (store_free() == 0 || scratch_free() == 0)) ||
-	    (!scratch_make(j->mem, s->run) && errno == ENOSPC)) {
-		say(SAY_OUTCOME, RETRY, REASON_NO_SPACE, NULL, true);
+	reason = make_room(j->mem, s);
+	if (reason != REASON_NONE) {
+		say(SAY_OUTCOME, RETRY, reason, NULL, true);
 		_exit(0);
 	}
 	db_begin(j->db);

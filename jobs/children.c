@@ -12,27 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/fault.h"
 #include "core/log.h"
 #include "core/scratch.h"
 #include "jobs/runner.h"
 
 enum { RESTARTS = 20, LOST_FOR_MS = 5 * 60 * 1000, PROCESSES = 32768 };
-
-/* Counted by the kernel since boot; a SIGKILL that raises it was one for want of memory. */
-long
-oom_kills(void)
-{
-	FILE *f = fopen("/proc/vmstat", "re");
-	char line[128];
-	long n = 0;
-
-	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
-		if (sscanf(line, "oom_kill %ld", &n) == 1)
-			break;
-	if (f != NULL)
-		fclose(f);
-	return n;
-}
 
 static pid_t
 parent_of(pid_t pid)
@@ -160,7 +145,7 @@ be_child(struct runner *r, struct child *c, int pipe)
 static void
 launch(struct runner *r, struct child *c)
 {
-	int ends[2];
+	int ends[2], error;
 
 	c->seen = clock_ms();
 	c->restart_at = 0;
@@ -168,6 +153,7 @@ launch(struct runner *r, struct child *c)
 	clear_scratch(r, c);
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
 		c->pid = fork();
+		error = errno;
 		if (c->pid == 0)
 			be_child(r, c, ends[1]);
 		close(ends[1]);
@@ -175,10 +161,12 @@ launch(struct runner *r, struct child *c)
 		if (c->pid > 0)
 			return;
 		close(ends[0]);
+	} else {
+		error = errno;
 	}
-	log_text(LOG_LEVEL_ERROR, "job", "no new process: %s", strerror(errno));
+	c->reason = fault_reason(error, REASON_BUSY);
+	log_text(LOG_LEVEL_ERROR, "job", "no new process: %s", strerror(error));
 	c->pid = c->pipe = 0;
-	c->reason = REASON_MEMORY_LIMIT;
 	c->verdict = AGAIN;
 }
 
@@ -262,18 +250,11 @@ start_again(struct child *c, int status)
 }
 
 static void
-judge_signal(struct runner *r, struct child *c, int sig)
+judge_signal(struct child *c, int sig)
 {
-	long kills = oom_kills();
-
 	c->verdict = AGAIN;
-	c->reason = REASON_CRASHED;
-	if (sig == SIGXCPU)
-		c->reason = REASON_TIME_LIMIT;
-	else if (sig == SIGKILL && kills > r->oom_kills)
-		c->reason = REASON_MEMORY_LIMIT;
-	r->oom_kills = kills;
-	if (c->reason == REASON_CRASHED)
+	c->reason = fault_of_signal(sig);
+	if (c->reason == REASON_CRASHED || c->reason == REASON_INTERRUPTED)
 		snprintf(c->detail, sizeof(c->detail), "The process ended by signal %d (%s).", sig, strsignal(sig));
 }
 
@@ -308,7 +289,7 @@ judge(struct runner *r, struct child *c, int status)
 	} else if ((code == EXIT_AGAIN || code == EXIT_LOST) && start_again(c, code)) {
 		return;
 	} else if (WIFSIGNALED(status)) {
-		judge_signal(r, c, WTERMSIG(status));
+		judge_signal(c, WTERMSIG(status));
 	} else {
 		c->verdict = AGAIN;
 		c->reason = code == EXIT_AGAIN || code == EXIT_LOST ? REASON_INTERNAL : REASON_CRASHED;

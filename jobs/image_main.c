@@ -2,13 +2,14 @@
 /*
  * kinothek-image: reads one stranger's picture or office file.  Started in the jail only, see media/image.h; the file
  * is standard input, what it makes goes to the working directory or standard output, what it finds out to standard
- * output.  The exit status is the number of the reason, 0 when all went well.
+ * output.  The exit status is IMAGE_EXIT and the number of the reason, 0 when all went well.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "media/image.h"
@@ -47,25 +48,18 @@ picture(const void *bytes, size_t n, int argc, char **argv)
 		return reason;
 	if (strcmp(argv[1], "text") == 0)
 		return image_draw_text(bytes, n);
-	if (argc < 4)
-		return REASON_INTERNAL;
 	if (strcmp(argv[1], "clean") == 0)
 		return image_print_clean(bytes, n, argv[3]);
 	return strcmp(argv[1], "probe") == 0 ? image_print_facts(bytes, n, argv[3]) : image_make_variants(bytes, n,
 	    argv[3]);
 }
 
-int
-main(int argc, char **argv)
+static enum reason
+work(int argc, char **argv)
 {
 	struct stat st;
 	void *bytes;
-	enum reason reason;
 
-	if (argc < 3) {
-		fputs(usage, stderr);
-		return REASON_INTERNAL;
-	}
 	if (fstat(0, &st) == -1 || !S_ISREG(st.st_mode))
 		return REASON_INTERNAL;
 	if (st.st_size == 0)
@@ -74,12 +68,23 @@ main(int argc, char **argv)
 	if (bytes == MAP_FAILED)
 		return REASON_MEMORY_LIMIT;
 	if (strcmp(argv[1], "office") == 0)
-		reason = office(bytes, (size_t)st.st_size, argv[2]);
-	else if (strcmp(argv[1], "pdf") == 0)
-		reason = argc < 4 ? REASON_INTERNAL : office_pdf(argv[2], argv[3]);
-	else
-		reason = picture(bytes, (size_t)st.st_size, argc, argv);
+		return office(bytes, (size_t)st.st_size, argv[2]);
+	if (strcmp(argv[1], "pdf") == 0)
+		return office_pdf(argv[2], argv[3]);
+	return picture(bytes, (size_t)st.st_size, argc, argv);
+}
+
+int
+main(int argc, char **argv)
+{
+	enum reason reason;
+
+	if (argc < 3 || (argc < 4 && strcmp(argv[1], "text") != 0 && strcmp(argv[1], "office") != 0)) {
+		fputs(usage, stderr);
+		return EX_USAGE;
+	}
+	reason = work(argc, argv);
 	if (fflush(stdout) != 0)
-		reason = REASON_NO_SPACE;
-	_exit(reason);		/* everything goes at once with the process */
+		reason = REASON_INTERNAL;
+	_exit(reason == REASON_NONE ? 0 : IMAGE_EXIT + (int)reason);	/* everything goes at once with the process */
 }

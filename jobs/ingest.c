@@ -4,6 +4,7 @@
  * then adds the other steps and, behind them, `publish`.  Safe to run twice: the steps are added in the transaction
  * that ends it.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -39,25 +40,18 @@ struct finding {
 	const struct av_file *av;
 	struct image_facts *image;
 	int64_t pages;
-	enum reason reason;
-	const char *detail;
+	struct fault fault;
 };
 
 static void
 probe_av(struct job *j, struct finding *f)
 {
-	struct av_fault fault = { REASON_NONE, NULL };
-
-	f->av = av_probe(j->mem, f->path, &fault);
-	if (f->av == NULL) {
-		f->reason = fault.reason == REASON_NONE ? REASON_DECODE_FAILED : fault.reason;
-		f->detail = fault.detail;
+	f->av = av_probe(j->mem, f->path, &f->fault);
+	if (f->av == NULL)
 		return;
-	}
-	if (f->av->duration_ms > LONGEST_MS) {
-		f->reason = REASON_TOO_LONG;
-		f->detail = "It is longer than 12 hours.";
-	}
+	f->fault.reason = REASON_NONE;
+	if (f->av->duration_ms > LONGEST_MS)
+		fault_set(j->mem, &f->fault, REASON_TOO_LONG, "It is longer than 12 hours.");
 	f->type = f->av->video != NULL ? "video" : "audio";
 	f->mime_type = sniff_mime_type(&f->sniff, f->av->video != NULL);
 }
@@ -66,15 +60,16 @@ static void
 look(struct job *j, struct finding *f)
 {
 	f->sniff = sniff_file(f->path);
-	f->reason = f->sniff.reason;
-	if (f->reason != REASON_NONE)
+	if (f->sniff.reason != REASON_NONE) {
+		sniff_fault(j->mem, &f->sniff, &f->fault);
 		return;
+	}
 	f->type = f->sniff.type;
 	f->mime_type = f->sniff.mime_type;
 	if (strcmp(f->type, "image") == 0)
-		f->reason = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
+		f->fault = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
 	else if (strcmp(f->type, "document") == 0)
-		f->reason = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
+		f->fault = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
 	else
 		probe_av(j, f);
 }
@@ -229,21 +224,21 @@ ingest_run(struct job *j)
 	const struct asset_args *in = j->in;
 	const struct asset *a = db_row(j->db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(in->media_id)));
 	struct finding f = { 0 };
-	struct av_fault fault;
 
 	if (a == NULL)
 		return job_give_up(j, REASON_ASSET_GONE, "The asset was deleted meanwhile.");
 	job_pause(j);
 	/* Renditions, the download and scratch files together take up to two and a half times the original. */
+	errno = 0;
 	if (store_free() < a->file_size / 2 * 5 || scratch_free() < a->file_size / 2 * 5)
-		return job_retry(j, REASON_NO_SPACE, "There is no room for what would be made of it.");
-	f.path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+		return job_retry(j, fault_reason(errno, REASON_NO_SPACE), "There is no room for what would be made of "
+		    "it.");
+	f.path = step_fetch(j, store_key_original(j->mem, in->media_id), &f.fault);
 	if (f.path == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &f.fault);
 	look(j, &f);
-	if (f.reason != REASON_NONE)
-		return step_fault(j, &(struct av_fault){ f.reason, f.detail != NULL ? f.detail :
-		    reason_info(f.reason)->remedy });
+	if (f.fault.reason != REASON_NONE)
+		return job_fault(j, &f.fault);
 	if (!job_resume(j))
 		return RETRY;
 	write_finding(j, &f, a);

@@ -148,21 +148,22 @@ lease_reap(struct runner *r)
 {
 	struct claimed *rows;
 	const char *state;
-	bool ours;
+	bool ours, dead;
 	size_t i, n;
 	char id[UUID_TEXT];
 
 	rows = db_rows(r->db, &claimed_record, "FROM jobs t WHERE t.state = 'running'", NO_ARGS, &n);
 	for (i = 0; i < n; i++) {
 		ours = rows[i].runner != NULL && strcmp(rows[i].runner, holder_name()) == 0;
-		if (ours ? child_with(r, rows[i].id) != NULL : !holder_dead(rows[i].runner) &&
-		    (!rows[i].expired || !may_judge_others(r)))
+		dead = !ours && holder_dead(rows[i].runner);
+		if (ours ? child_with(r, rows[i].id) != NULL : !dead && (!rows[i].expired || !may_judge_others(r)))
 			continue;
 		state = settle(r->db, r->mem,
 		    &(struct settlement){ .row = &rows[i],
 			.verdict = ours ? HAND_BACK : AGAIN,
-			.reason = REASON_CRASHED,
-			.detail = "The runner that worked on it is gone.",
+			.reason = REASON_LEASE_LOST,
+			.detail = dead ? "The runner that worked on it has ended." :
+			    "The runner that worked on it was not heard of for too long.",
 			.uncounted = rows[i].fence - rows[i].attempt < FREE_DEATHS,
 			.delay_ms = back_off(r->options, rows[i].attempt) });
 		if (state != NULL) {

@@ -21,23 +21,19 @@ store_pdf(struct job *j, const struct asset_args *in, const struct document *d)
 	return step_store(j, in, (const char *const[]){ "document.pdf", NULL });
 }
 
-/* A document without a picture of its first page is still worth having. */
-static void
+/* Pictures of the first page. */
+static struct fault
 draw(struct job *j, const struct document *d, struct image_files *files)
 {
-	enum reason reason;
+	struct fault fault = d->fault;
 
 	files->n = 0;
-	if (d->preview == NULL) {
-		job_log(j, "the first page could not be drawn");
-		return;
-	}
-	reason = image_variants(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, d->preview), "PNG",
-	    j->conf->image_max_pixels, j->work_dir, files);
-	if (reason != REASON_NONE) {
-		job_log(j, "the first page could not be scaled: %s", reason_info(reason)->code);
+	if (d->preview != NULL)
+		fault = image_variants(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, d->preview), "PNG",
+		    j->conf->image_max_pixels, j->work_dir, files);
+	if (fault.reason != REASON_NONE)
 		files->n = 0;
-	}
+	return fault;
 }
 
 enum outcome
@@ -48,27 +44,30 @@ pages_run(struct job *j)
 	struct rendition_row row;
 	struct image_files files;
 	struct document d;
-	struct av_fault fault;
+	struct fault fault;
 	struct sniff s;
 
 	job_pause(j);
 	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
 	if (path == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	s = sniff_file(path);
-	if (s.reason != REASON_NONE || strcmp(s.type, "document") != 0)
-		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,
-		    "The original is no document.");
+	if (s.reason != REASON_NONE) {
+		sniff_fault(j->mem, &s, &fault);
+		return job_fault(j, &fault);
+	}
+	if (strcmp(s.type, "document") != 0)
+		return job_give_up(j, REASON_UNKNOWN_FORMAT, "The original is no document.");
 	d = document_read(j->mem, path, s.format, j->conf->document_max_pages, j->work_dir);
-	if (d.reason != REASON_NONE)
-		return step_fault(j, &(struct av_fault){ d.reason, d.detail != NULL ? d.detail :
-		    "The document could not be read." });
+	/* A document without a picture of its first page is still worth having, but only when it cannot be had. */
+	if (d.text == NULL || (d.fault.reason != REASON_NONE && job_may_mend(j, &d.fault)))
+		return job_fault(j, &d.fault);
 	if (d.cut)
 		job_log(j, "a page took too long to read: the text ends before it");
 	job_progress(j, 60);
-	draw(j, &d, &files);
-	if (d.pdf == NULL && files.n == 0)
-		return job_give_up(j, REASON_CONVERTER_MISSING, "No page could be drawn.");
+	fault = draw(j, &d, &files);
+	if (fault.reason != REASON_NONE && (job_may_mend(j, &fault) || (d.pdf == NULL && files.n == 0)))
+		return job_fault(j, &fault);
 	if ((d.pdf != NULL && !store_pdf(j, in, &d)) || !pictures_store(j, in, &files))
 		return step_not_stored(j, "The pages");
 	if (!job_resume(j))

@@ -30,6 +30,7 @@ purge_run(struct job *j)
 {
 	const struct purge_args *in = j->in;
 	const char *key, *slash;
+	struct fault fault;
 	size_t i;
 
 	if (stop_its_jobs(j) > 0) {
@@ -44,8 +45,8 @@ purge_run(struct job *j)
 		if (slash == NULL || slash == key || slash[1] == '\0')
 			return job_give_up(j, REASON_INTERNAL, "A key to delete names too much.");
 		if (!store_delete(j->mem, key)) {
-			job_log(j, "%s: %s", key, strerror(errno));
-			return job_retry(j, REASON_INTERNAL, "Files could not be deleted yet.");
+			fault_of_errno(j->mem, errno, &fault, "Files could not be deleted yet.");
+			return job_fault(j, &fault);
 		}
 		job_log(j, "%s is gone", key);
 		job_progress(j, (int)((i + 1) * 100 / in->keys.n));

@@ -66,7 +66,7 @@ add_rendition(struct made *m, const struct av_rendition *r)
 
 /* Makes the one-file form; its row follows when its size is known. */
 static bool
-make_download(struct made *m, const char *video, const char *audio, const char *name, struct av_fault *fault)
+make_download(struct made *m, const char *video, const char *audio, const char *name, struct fault *fault)
 {
 	if (!av_download(m->j->mem, video, audio, arena_printf(m->j->mem, "%s/%s", m->j->work_dir, name), fault))
 		return false;
@@ -137,25 +137,25 @@ first_rendition_run(struct job *j)
 	struct av_rendition made[2];
 	struct av_rung rungs[AV_RUNGS];
 	const struct av_file *f;
-	struct av_fault fault;
+	struct fault fault;
 	struct av_work work;
 	size_t n = 0, k;
 
 	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	work = work_of(j, f);
 	if (f->video != NULL)
 		n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
 	k = av_encode(j->mem, &work, n > 0 ? &rungs[n - 1] : NULL, n > 0, true, made, &fault);
 	if (k == 0)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	for (size_t i = 0; i < k; i++)
 		add_rendition(&m, &made[i]);
 	/* Sound alone has no further step that would make its download. */
 	if (n == 0 && !make_download(&m, NULL, made[0].file, "sound.m4a", &fault))
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
 		return step_not_stored(j, "The renditions");
 	if (n == 0) {
@@ -194,7 +194,7 @@ best_for_download(const struct made *m)
 
 /* The video just made, or stored by an earlier step, with the sound that one has stored. */
 static bool
-download(struct made *m, const struct rendition_row *video, bool fresh, struct av_fault *fault)
+download(struct made *m, const struct rendition_row *video, bool fresh, struct fault *fault)
 {
 	const char *picture = fresh ? arena_printf(m->j->mem, "%s/%s.mp4", m->j->work_dir, video->label) :
 	    step_media(m->j, m->in, video->file, fault), *sound = NULL;
@@ -236,7 +236,7 @@ renditions_run(struct job *j)
 	const struct rendition_row *earlier, *found;
 	struct rendition_row best, *row;
 	const struct av_file *f;
-	struct av_fault fault;
+	struct fault fault;
 	struct av_work work;
 	size_t n_earlier, n, fresh, k = 0;
 
@@ -245,13 +245,13 @@ renditions_run(struct job *j)
 	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (f->video == NULL)
 		return DONE;
 	work = work_of(j, f);
 	n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
 	if (n > 1 && (k = av_encode(j->mem, &work, rungs, n - 1, false, made, &fault)) == 0)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	for (size_t i = 0; i < k; i++)
 		add_rendition(&m, &made[i]);
 	fresh = m.n_rows;
@@ -261,7 +261,7 @@ renditions_run(struct job *j)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	best = *found;
 	if (!download(&m, found, found < m.rows + fresh, &fault))
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
 		return step_not_stored(j, "The renditions");
 	m.n_rows = fresh;		/* the others are in the table already */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/fault.h"
 #include "core/listen.h"
 #include "core/log.h"
 #include "core/scratch.h"
@@ -426,7 +427,7 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 	l->r.kinds = kinds;
 	l->r.n_kinds = n;
 	set_slots(&l->r);
-	l->r.oom_kills = oom_kills();
+	fault_memory_was_short();
 	l->r.mem = arena_new((size_t)64 << 20);
 	l->r.db = db_open(conf, DB_JOBS);
 	l->claims = claims_open(&l->r);

@@ -7,6 +7,7 @@
 #include "core/arena.h"
 #include "core/conf.h"
 #include "core/db.h"
+#include "core/fault.h"
 #include "core/job.h"
 
 enum outcome { DONE = 1, RETRY, GIVE_UP };
@@ -18,7 +19,7 @@ struct job {
 	const void *in;			/* struct <kind>_args */
 	struct uuid id, tenant_id, media_id, ingest_id;
 	int64_t fence;			/* grows with each claim; job_resume() checks it */
-	int attempt;			/* from 1 */
+	int attempt, max_attempts;	/* from 1 */
 	const char *work_dir;		/* scratch of this run; removed afterwards */
 	enum reason reason;		/* set by job_give_up() and job_retry() */
 	const char *detail;
@@ -37,6 +38,13 @@ void job_log(struct job *, const char *format, ...) __attribute__((format(printf
 /* Both note reason and detail (one sentence for the user: no paths, no internals) and return the outcome. */
 enum outcome job_give_up(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 enum outcome job_retry(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Ends with a fault, its lines in the log: retry or give up, by the class of its reason. */
+enum outcome job_fault(struct job *, const struct fault *);
+
+/* For a result that is worth having without what failed: may another attempt bring the whole?  When not, the log says
+ * what failed. */
+bool job_may_mend(struct job *, const struct fault *);
 
 #define JOB_RUN(kind, class, attempts, seconds, step, weight, needed, decodes, doc) enum outcome kind##_run(struct job *);
 JOB_KINDS(JOB_RUN)

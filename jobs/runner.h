@@ -144,7 +144,6 @@ struct runner {
 	struct child children[PLACES_MAX];
 	int slots[JOB_CLASSES], places;
 	int wake, signals; /* descriptors */
-	long oom_kills;
 	int64_t contact_since, last_work; /* without an outage, or a pause of ours, that others may have had as well */
 };
 
@@ -176,7 +175,6 @@ void children_wait(struct runner *); /* SIGCHLD: whoever has ended gets a verdic
 void children_watch(struct runner *, int64_t now); /* idle ones, new starts that are due */
 void child_end(struct child *, enum ending); /* kills it with all that it has started */
 void child_forget(struct runner *, struct child *, const char *state);
-long oom_kills(void);
 
 /* Name of this process as a holder of leases, and whether the holder was a process here that is gone. */
 const char *holder_name(void);

@@ -5,7 +5,6 @@
  * since.  Safe to run twice, and in any order with others of its kind: it looks at the row, not at what was asked for.
  */
 #include <errno.h>
-#include <string.h>
 
 #include "core/asset.h"
 #include "jobs/run.h"
@@ -14,9 +13,10 @@ enum outcome
 serve_run(struct job *j)
 {
 	const struct serve_args *in = j->in;
+	struct fault fault;
 
 	if (asset_serve(j->db, in->media_id))
 		return DONE;
-	job_log(j, "files of %s: %s", uuid_text(j->mem, in->media_id), strerror(errno));
-	return job_retry(j, REASON_INTERNAL, "Files could not be moved yet.");
+	fault_of_errno(j->mem, errno, &fault, "Files could not be moved yet.");
+	return job_fault(j, &fault);
 }

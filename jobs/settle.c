@@ -35,6 +35,13 @@ static const struct field claimed_fields[] = {
 };
 const struct record claimed_record = RECORD("Claimed", struct claimed, claimed_fields);
 
+/* A quarter more or less, so that not all come back at once. */
+static int64_t
+about(int64_t ms)
+{
+	return ms - ms / 4 + random() % (ms / 2 + 1);
+}
+
 int64_t
 back_off(const struct run_options *options, int64_t attempt)
 {
@@ -44,7 +51,7 @@ back_off(const struct run_options *options, int64_t attempt)
 		ms *= 2;
 	if (ms > BACK_OFF_MAX)
 		ms = BACK_OFF_MAX;
-	return ms - ms / 4 + random() % (ms / 2 + 1);
+	return about(ms);
 }
 
 static bool
@@ -53,44 +60,86 @@ is_final(const char *state)
 	return strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0;
 }
 
+/* What the row knows of the attempts before. */
+struct held {
+	bool cancel_requested;
+	int64_t passing_ms; /* since the first of its last failures that lie in the machine; -1: there are none */
+	const char *code; /* why the last one failed */
+};
+static const struct field held_fields[] = {
+	FIELD(struct held, cancel_requested, .doc = "Somebody wants it to end"),
+	FIELD(struct held, passing_ms, .sql = "IF(t.passing_since > 0, " SQL_NOW " - t.passing_since, -1)",
+	    .doc = "How long it has been failing because of the machine"),
+	FIELD(struct held, code, .sql = "JSON_VALUE(t.error, '$.code')", .doc = "Why the last attempt failed"),
+};
+static const struct record held_record = RECORD("Held", struct held, held_fields);
+
+/* What an ended attempt leads to. */
+struct next {
+	const char *state;
+	int64_t delay_ms;
+	bool uncounted;
+	bool passing, keeps; /* the series of failures that lie in the machine begins or goes on; is not touched */
+};
+
 /*
- * The state that an ended attempt leads to.  A full disk is nobody's fault: such a job waits for room for a day before
- * its attempts count.  But one that found room and worked for long may itself have taken what there was.
+ * What lies in the machine is nobody's fault: such an attempt does not count for a day.  But one that found room and
+ * worked for long may itself have taken what there was.
  */
-static const char *
-next_state(const struct settlement *s, enum verdict verdict, int64_t *delay_ms, int *uncounted)
+static bool
+is_free(const struct settlement *s, const struct held *h)
 {
-	*delay_ms = 0;
-	*uncounted = 0;
+	if (reason_info(s->reason)->class != CLASS_PASSING || h->passing_ms >= DAY)
+		return false;
+	return s->reason != REASON_NO_SPACE || s->cpu_ms < WORKED;
+}
+
+/* Each pause is as long as all that went before. */
+static int64_t
+passing_delay(const struct settlement *s, const struct held *h, bool uncounted)
+{
+	int64_t ms = !uncounted ? 0 : h->passing_ms < BACK_OFF_MAX ? h->passing_ms : about(BACK_OFF_MAX);
+
+	if (s->reason == REASON_NO_SPACE && ms < NO_SPACE_DELAY)
+		ms = NO_SPACE_DELAY;
+	return ms > s->delay_ms ? ms : s->delay_ms;
+}
+
+static struct next
+next_after_failure(const struct settlement *s, const struct held *h)
+{
+	struct next n = { .delay_ms = s->delay_ms, .uncounted = s->uncounted, .keeps = s->uncounted };
+	const struct reason_info *why = reason_info(s->reason);
+
+	if (!s->uncounted && why->class == CLASS_PASSING) {
+		n.passing = true;
+		n.uncounted = is_free(s, h);
+		n.delay_ms = passing_delay(s, h, n.uncounted);
+	}
+	if (!n.uncounted && (s->row->attempt >= s->row->max_attempts ||
+	    (why->class == CLASS_TWICE && h->code != NULL && strcmp(h->code, why->code) == 0)))
+		return (struct next){ .state = "failed" };
+	n.state = n.delay_ms > 0 ? "delayed" : "ready";
+	return n;
+}
+
+static struct next
+next_of(const struct settlement *s, enum verdict verdict, const struct held *h)
+{
 	switch (verdict) {
-	case CANCEL: return "cancelled";
-	case HAND_BACK: *uncounted = 1; return "ready";
-	case FAIL: return "failed";
+	case CANCEL: return (struct next){ .state = "cancelled" };
+	case HAND_BACK: return (struct next){ .state = "ready", .uncounted = true, .keeps = true };
+	case FAIL: return (struct next){ .state = "failed" };
 	case AGAIN: break;
 	}
-	*delay_ms = s->delay_ms;
-	*uncounted = s->uncounted;
-	if (s->uncounted)
-		return *delay_ms > 0 ? "delayed" : "ready";
-	if (s->reason == REASON_NO_SPACE && s->cpu_ms < WORKED && moment_now().ms - s->row->created_at.ms < DAY) {
-		*uncounted = 1;
-		*delay_ms = s->delay_ms > NO_SPACE_DELAY ? s->delay_ms : NO_SPACE_DELAY;
-	} else if (s->row->attempt >= s->row->max_attempts) {
-		return "failed";
-	} else if (s->reason == REASON_NO_SPACE) {
-		*delay_ms = s->delay_ms > NO_SPACE_DELAY ? s->delay_ms : NO_SPACE_DELAY;
-	}
-	return *delay_ms > 0 ? "delayed" : "ready";
+	return next_after_failure(s, h);
 }
 
 static bool
-write_state(struct db *db, struct arena *mem, const struct settlement *s, enum verdict verdict, const char **state)
+write_state(struct db *db, struct arena *mem, const struct settlement *s, enum verdict verdict, const struct next *n)
 {
 	const char *error = NULL;
-	int64_t delay;
-	int uncounted;
 
-	*state = next_state(s, verdict, &delay, &uncounted);
 	if (verdict != HAND_BACK)
 		error = job_error(
 		    mem, verdict == CANCEL ? REASON_CANCELLED : s->reason, verdict == CANCEL ? NULL : s->detail);
@@ -98,9 +147,11 @@ write_state(struct db *db, struct arena *mem, const struct settlement *s, enum v
 		   "UPDATE jobs SET state = ?, error = ?, log_tail = COALESCE(?, log_tail), cpu_ms = ?, "
 		   "attempt = attempt - ?, run_at = run_at + IF(? > 0, " SQL_NOW
 		   " + ? - run_at, 0), progress = 0, lease_until = 0, "
+		   "passing_since = IF(? > 0 AND passing_since = 0, " SQL_NOW ", passing_since * ?), "
 		   "finished_at = IF(? > 0, " SQL_NOW ", 0) WHERE id = ? AND fence = ? AND state = 'running'",
-		   ARGS(STR(*state), STR(error), STR(s->log_tail), INT(s->cpu_ms), INT(uncounted), INT(delay),
-		       INT(delay), INT(is_final(*state)), ID(s->row->id), INT(s->row->fence))) == 1;
+		   ARGS(STR(n->state), STR(error), STR(s->log_tail), INT(s->cpu_ms), INT(n->uncounted), INT(n->delay_ms),
+		       INT(n->delay_ms), INT(n->passing), INT(n->passing || n->keeps), INT(is_final(n->state)),
+		       ID(s->row->id), INT(s->row->fence))) == 1;
 }
 
 /* What a step has stored lies below play/, where it is served; not that of an asset which was soft-deleted
@@ -117,20 +168,21 @@ const char *
 settle(struct db *db, struct arena *mem, const struct settlement *s)
 {
 	enum verdict verdict = s->verdict;
-	const char *state = NULL;
-	int64_t cancelled;
+	const struct held *held;
+	struct next next;
 
 	db_begin(db);
-	cancelled = db_number(db,
-	    "SELECT cancel_requested FROM jobs WHERE id = ? AND fence = ? AND state = 'running' FOR UPDATE",
-	    ARGS(ID(s->row->id), INT(s->row->fence)), -1);
-	if (cancelled == 1)
+	held = db_row(db, &held_record, "FROM jobs t WHERE t.id = ? AND t.fence = ? AND t.state = 'running' FOR UPDATE",
+	    ARGS(ID(s->row->id), INT(s->row->fence)));
+	if (held != NULL && held->cancel_requested)
 		verdict = CANCEL;
-	if (cancelled < 0 || !write_state(db, mem, s, verdict, &state)) {
+	if (held != NULL)
+		next = next_of(s, verdict, held);
+	if (held == NULL || !write_state(db, mem, s, verdict, &next)) {
 		db_rollback(db);
 		return NULL;
 	}
-	if (is_final(state))
+	if (is_final(next.state))
 		job_settled(db, s->row->id);
 	settle_files(db, s->row->tenant_id, s->row->media_id);
 	if (!uuid_is_none(s->row->media_id) && !uuid_is_none(s->row->ingest_id))
@@ -139,7 +191,7 @@ settle(struct db *db, struct arena *mem, const struct settlement *s)
 	if (!db_commit(db))
 		return NULL;
 	crash_point("settled");
-	return state;
+	return next.state;
 }
 
 struct due {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files, rows and faults of the steps for video and sound. */
+/* Files and rows of the steps for video and sound. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ step_progress(void *job, int percent)
 }
 
 const struct av_file *
-step_original(struct job *j, const struct asset_args *in, struct av_fault *fault)
+step_original(struct job *j, const struct asset_args *in, struct fault *fault)
 {
 	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
 
@@ -40,19 +40,19 @@ step_original(struct job *j, const struct asset_args *in, struct av_fault *fault
 }
 
 const char *
-step_fetch(struct job *j, const char *key, struct av_fault *fault)
+step_fetch(struct job *j, const char *key, struct fault *fault)
 {
 	const char *path = store_fetch(j->mem, key, j->work_dir);
 
 	if (path == NULL) {
 		job_log(j, "%s: %s", key, strerror(errno));
-		*fault = (struct av_fault){ REASON_INTERNAL, "A file of the asset could not be read." };
+		fault_of_errno(j->mem, errno, fault, "A file of the asset could not be read.");
 	}
 	return path;
 }
 
 const char *
-step_media(struct job *j, const struct asset_args *in, const char *playlist, struct av_fault *fault)
+step_media(struct job *j, const struct asset_args *in, const char *playlist, struct fault *fault)
 {
 	const char *file = arena_printf(j->mem, "%.*s.mp4", (int)(strrchr(playlist, '.') - playlist), playlist);
 
@@ -94,14 +94,13 @@ step_write(struct job *j, const char *name, const char *text)
 	return fine;
 }
 
-/* Only want of room is waited for without counting attempts: a disk that is broken or read-only must not be. */
 enum outcome
 step_not_stored(struct job *j, const char *what)
 {
-	if (errno == ENOSPC || errno == EDQUOT)
-		return job_retry(j, REASON_NO_SPACE, "%s could not be stored.", what);
-	job_log(j, "%s could not be stored: %s", what, strerror(errno));
-	return job_retry(j, REASON_INTERNAL, "%s could not be stored.", what);
+	struct fault fault;
+
+	fault_of_errno(j->mem, errno, &fault, "%s could not be stored.", what);
+	return job_fault(j, &fault);
 }
 
 struct rendition_row
@@ -110,14 +109,4 @@ step_row(struct job *j, const struct asset_args *in, const char *kind, const cha
 	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind,
 	    .label = kind, .mime_type = mime_type, .file = step_file(j, in, name),
 	    .file_size = store_size(j->mem, key_of(j, in, name)) };
-}
-
-enum outcome
-step_fault(struct job *j, const struct av_fault *fault)
-{
-	enum reason reason = fault->reason == REASON_NONE ? REASON_INTERNAL : fault->reason;
-
-	if (reason_info(reason)->retryable)
-		return job_retry(j, reason, "%s", fault->detail);
-	return job_give_up(j, reason, "%s", fault->detail);
 }

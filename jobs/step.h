@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the steps for video and sound share: where files come from and go to, their rows, and how a fault is told. */
+/* What the steps for video and sound share: where files come from and go to, and their rows. */
 #ifndef JOBS_STEP_H
 #define JOBS_STEP_H
 
@@ -14,13 +14,13 @@ void step_begin(struct job *);
 void step_progress(void *job, int percent);
 
 /* Looks at the original of the asset.  NULL with the fault. */
-const struct av_file *step_original(struct job *, const struct asset_args *, struct av_fault *);
+const struct av_file *step_original(struct job *, const struct asset_args *, struct fault *);
 
 /* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */
-const char *step_fetch(struct job *, const char *key, struct av_fault *);
+const char *step_fetch(struct job *, const char *key, struct fault *);
 
 /* The same for the media file of an HLS rendition, by the file that its row holds: the playlist beside it. */
-const char *step_media(struct job *, const struct asset_args *, const char *playlist, struct av_fault *);
+const char *step_media(struct job *, const struct asset_args *, const char *playlist, struct fault *);
 
 /* What rows call a file of this run: "{generation}/{run}/{name}". */
 const char *step_file(struct job *, const struct asset_args *, const char *name);
@@ -31,14 +31,11 @@ bool step_store(struct job *, const struct asset_args *, const char *const *name
 /* Writes a text to a file of that name in the work directory.  False with errno. */
 bool step_write(struct job *, const char *name, const char *text);
 
-/* "{what} could not be stored": retry, by errno for want of room or by a fault of ours, which goes to the job's log. */
+/* "{what} could not be stored.": a fault by errno. */
 enum outcome step_not_stored(struct job *, const char *what);
 
 /* A row for the file of that name of this run; the caller fills in the rest and calls rendition_put(). */
 struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name,
     const char *mime_type);
-
-/* Retry or give up, by the kind of fault. */
-enum outcome step_fault(struct job *, const struct av_fault *);
 
 #endif

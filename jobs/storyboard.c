@@ -35,7 +35,7 @@ write_vtt(struct job *j, const struct av_storyboard *b)
 }
 
 static bool
-read_rendition(struct job *j, const char *path, struct av_rendition *r, struct av_fault *fault)
+read_rendition(struct job *j, const char *path, struct av_rendition *r, struct fault *fault)
 {
 	const char *name = strrchr(path, '/') + 1;
 
@@ -49,7 +49,7 @@ storyboard_run(struct job *j)
 	const struct asset_args *in = j->in;
 	struct av_rendition r;
 	struct av_storyboard b;
-	struct av_fault fault;
+	struct fault fault;
 	struct rendition_row row;
 	const char *file, *path;
 
@@ -61,7 +61,7 @@ storyboard_run(struct job *j)
 	path = step_media(j, in, file, &fault);
 	if (path == NULL || !read_rendition(j, path, &r, &fault) ||
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))
 		return step_not_stored(j, "The storyboard");
 	if (!job_resume(j))

@@ -7,7 +7,7 @@
 enum { LONG_SIDE = 1280 };
 
 static bool
-make_poster(struct job *j, const struct av_file *f, const char *out, struct av_picture *p, struct av_fault *fault)
+make_poster(struct job *j, const struct av_file *f, const char *out, struct av_picture *p, struct fault *fault)
 {
 	if (f->video == NULL)
 		return av_cover(j->mem, f, LONG_SIDE, out, p, fault);
@@ -21,17 +21,17 @@ thumbnail_run(struct job *j)
 	const struct asset_args *in = j->in;
 	struct rendition_row row;
 	const struct av_file *f;
-	struct av_fault fault;
+	struct fault fault;
 	struct av_picture p;
 
 	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (f->video == NULL && f->cover < 0)
 		return DONE;
 	if (!make_poster(j, f, arena_printf(j->mem, "%s/poster.jpg", j->work_dir), &p, &fault))
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (!step_store(j, in, (const char *const[]){ "poster.jpg", NULL }))
 		return step_not_stored(j, "The poster");
 	if (!job_resume(j))

@@ -87,10 +87,9 @@ engine_fail(struct hearing *h, enum reason reason, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	h->reason = reason;
-	h->detail = arena_vprintf(h->mem, format, args);
+	h->fault = (struct fault){ .reason = reason, .detail = arena_vprintf(h->mem, format, args) };
 	va_end(args);
-	return reason_info(reason)->retryable ? RETRY : GIVE_UP;
+	return fault_is_final(&h->fault) ? GIVE_UP : RETRY;
 }
 
 struct segment
@@ -234,13 +233,13 @@ make_samples(struct job *j, struct notes *n)
 	struct av_pcm wanted = { .rate = PCM_RATE, .take = write_samples, .user = n };
 	const char *name = arena_printf(j->mem, "%s/speech.s16le", j->work_dir);
 	const struct av_file *file;
-	struct av_fault fault = { REASON_INTERNAL, "The sound could not be read." };
+	struct fault fault;
 	const char *path = step_fetch(j, store_key_original(j->mem, j->media_id), &fault);
 
 	if (path == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if ((file = av_probe(j->mem, path, &fault)) == NULL)
-		return job_give_up(j, fault.reason, "%s", fault.detail);
+		return job_fault(j, &fault);
 	if (file->audio == NULL)
 		return job_give_up(j, REASON_NO_STREAMS, "There is no sound in it.");
 	n->length = file->duration_ms;
@@ -254,9 +253,7 @@ make_samples(struct job *j, struct notes *n)
 		errno = n->error;
 		return step_not_stored(j, "The samples");
 	}
-	if (reason_info(fault.reason)->retryable)
-		return job_retry(j, fault.reason, "%s", fault.detail);
-	return job_give_up(j, fault.reason, "%s", fault.detail);
+	return job_fault(j, &fault);
 }
 
 /* Captions are called {transcriptId}.{fence}.vtt. */
@@ -398,7 +395,5 @@ transcribe_run(struct job *j)
 	close(n.pcm);
 	if (outcome == DONE)
 		return conclude(j, engine, &h, &n);
-	j->reason = h.reason;
-	j->detail = h.detail;
-	return outcome;
+	return job_fault(j, &h.fault);
 }

@@ -14,21 +14,23 @@ variants_run(struct job *j)
 	const struct asset_args *in = j->in;
 	const char *path;
 	struct image_files files;
-	enum reason reason;
-	struct av_fault fault;
+	struct fault fault;
 	struct sniff s;
 
 	job_pause(j);
 	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
 	if (path == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	s = sniff_file(path);
-	if (s.reason != REASON_NONE || strcmp(s.type, "image") != 0)
-		return job_give_up(j, s.reason != REASON_NONE ? s.reason : REASON_UNKNOWN_FORMAT,
-		    "The original is no picture.");
-	reason = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
-	if (reason != REASON_NONE)
-		return step_fault(j, &(struct av_fault){ reason, "The picture could not be read." });
+	if (s.reason != REASON_NONE) {
+		sniff_fault(j->mem, &s, &fault);
+		return job_fault(j, &fault);
+	}
+	if (strcmp(s.type, "image") != 0)
+		return job_give_up(j, REASON_UNKNOWN_FORMAT, "The original is no picture.");
+	fault = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
+	if (fault.reason != REASON_NONE)
+		return job_fault(j, &fault);
 	job_progress(j, 80);
 	if (!pictures_store(j, in, &files))
 		return step_not_stored(j, "The pictures");

@@ -97,7 +97,7 @@ waveform_run(struct job *j)
 	const struct av_pcm pcm = { .rate = RATE, .take = take_bytes, .user = p };
 	struct rendition_row row;
 	const struct av_file *f;
-	struct av_fault fault;
+	struct fault fault;
 	const char *file, *path;
 
 	file = db_text(j->db, "SELECT file FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'audio' "
@@ -108,12 +108,12 @@ waveform_run(struct job *j)
 	path = step_media(j, in, file, &fault);
 	f = path != NULL ? av_probe(j->mem, path, &fault) : NULL;
 	if (f == NULL)
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	p->job = j;
 	p->samples_per_pair = FIRST_SAMPLES;
 	p->expected = f->duration_ms * RATE / 1000;
 	if (!av_pcm(j->mem, f, &pcm, &fault))
-		return step_fault(j, &fault);
+		return job_fault(j, &fault);
 	if (p->in_pair > 0)
 		end_pair(p);
 	if (p->n == 0)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starting ffmpeg and ffprobe safely, and telling their failures apart. */
-#include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +44,6 @@ static void
 on_progress(void *user, const char *line)
 {
 	av_life(line);
-}
-
-bool
-av_refuse(struct arena *mem, struct av_fault *fault, enum reason reason, const char *format, ...)
-{
-	va_list ap;
-
-	va_start(ap, format);
-	*fault = (struct av_fault){ reason, arena_vprintf(mem, format, ap) };
-	va_end(ap);
-	return false;
 }
 
 bool
@@ -107,10 +94,20 @@ av_input(struct av_tool *t, const char *path, const char *container)
 	t->read[t->n_read++] = path;
 }
 
-/* What ffmpeg says, and what it means.  The first match counts. */
+/* What ffmpeg says of our command or of the file, and what it means.  The first match counts. */
 static const struct { const char *text; enum reason reason; const char *detail; } sayings[] = {
-	{ "No space left on device", REASON_NO_SPACE, "The disk is full." },
-	{ "Cannot allocate memory", REASON_MEMORY_LIMIT, "The decoder ran out of memory." },
+#define OUR_COMMAND(text) { text, REASON_INTERNAL, "ffmpeg did not understand its own command." }
+	OUR_COMMAND("Unrecognized option"),
+	OUR_COMMAND("Option not found"),
+	OUR_COMMAND("Missing argument for option"),
+	OUR_COMMAND("Error splitting the argument list"),
+	OUR_COMMAND("No such filter"),
+	OUR_COMMAND("ilter not found"),
+	OUR_COMMAND("Unknown encoder"),
+	OUR_COMMAND("Encoder not found"),
+	OUR_COMMAND("Unknown input format"),
+	OUR_COMMAND("Requested output format"),
+#undef OUR_COMMAND
 	{ "Codec (", REASON_CODEC_NOT_ALLOWED, "A codec in this file is not on the list." },
 	{ "not on whitelist", REASON_FORMAT_NOT_ALLOWED, "This container is not on the list." },
 	{ "moov atom not found", REASON_TRUNCATED, "The index of the file is missing: it is cut off." },
@@ -118,51 +115,33 @@ static const struct { const char *text; enum reason reason; const char *detail; 
 	{ "EBML header parsing failed", REASON_TRUNCATED, "The header of the file is damaged." },
 	{ "End of file", REASON_TRUNCATED, "The file is cut off." },
 	{ "Picture size", REASON_TOO_MANY_PIXELS, "The picture is larger than can be decoded." },
-	{ "Invalid data found", REASON_DECODE_FAILED, "The content could not be decoded." },
+	{ "", REASON_DECODE_FAILED, "The content could not be decoded." },
 };
 
-static bool
-exit_fault(struct av_tool *t, struct av_fault *fault)
+bool
+av_run(struct av_tool *t, struct fault *fault)
 {
-	for (size_t i = 0; i < sizeof(sayings) / sizeof(sayings[0]); i++)
-		if (strstr(t->result.err, sayings[i].text) != NULL)
-			return av_refuse(t->mem, fault, sayings[i].reason, "%s", sayings[i].detail);
-	return av_refuse(t->mem, fault, REASON_DECODE_FAILED, "The content could not be decoded.");
+	size_t i = 0;
+
+	jail_run(t->mem, &t->jail, &t->result);
+	if (fault_of_jail(t->mem, &t->jail, &t->result, fault))
+		return true;
+	if (t->result.end != JAIL_EXITED || fault->reason != REASON_CRASHED)
+		return false;
+	while (strstr(t->result.err, sayings[i].text) == NULL)
+		i++;
+	fault->reason = sayings[i].reason;
+	fault->detail = sayings[i].detail;
+	return false;
 }
 
 bool
-av_run(struct av_tool *t, struct av_fault *fault)
-{
-	/* ffmpeg mentions some failures to write but exits with 0. */
-	if (jail_run(t->mem, &t->jail, &t->result))
-		return strstr(t->result.err, "No space left on device") == NULL || exit_fault(t, fault);
-	switch (t->result.end) {
-	case JAIL_EXITED:
-		return exit_fault(t, fault);
-	case JAIL_IDLE:
-		return av_refuse(t->mem, fault, REASON_NO_PROGRESS, "The decoder made no progress.");
-	case JAIL_WALL:
-	case JAIL_CPU:
-		return av_refuse(t->mem, fault, REASON_TIME_LIMIT, "The decoder took too long.");
-	case JAIL_SIGNALLED:
-		if (t->result.status == SIGXFSZ)
-			return av_refuse(t->mem, fault, REASON_NO_SPACE, "The result grew larger than a file may be.");
-		return av_refuse(t->mem, fault, REASON_CRASHED, "The decoder ended with signal %d.", t->result.status);
-	case JAIL_STOPPED:
-		return av_refuse(t->mem, fault, REASON_INTERNAL, "The decoder was stopped.");
-	case JAIL_NOT_STARTED:
-		break;
-	}
-	return av_refuse(t->mem, fault, REASON_SANDBOX, "The decoder could not be started: %s.", t->result.err);
-}
-
-bool
-av_pcm(struct arena *mem, const struct av_file *file, const struct av_pcm *pcm, struct av_fault *fault)
+av_pcm(struct arena *mem, const struct av_file *file, const struct av_pcm *pcm, struct fault *fault)
 {
 	struct av_tool *t = av_tool(mem, "ffmpeg");
 
 	if (file->audio == NULL)
-		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no sound.");
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no sound.");
 	av_add(t, "-progress", "pipe:3");
 	if (pcm->from_ms > 0)
 		av_add(t, "-ss", arena_printf(mem, "%.3f", (double)pcm->from_ms / 1000));

@@ -3,10 +3,10 @@
  * Video and sound: the only place that knows ffmpeg and ffprobe.  Both run through jail_run() with forced input format,
  * lists of allowed demuxers, protocols and decoders.  All calls block; none touches the database.
  *
- *	struct av_fault fault;
+ *	struct fault fault;
  *	const struct av_file *f = av_probe(mem, path, &fault);
  *	if (f == NULL)
- *		return job_give_up(j, fault.reason, "%s", fault.detail);
+ *		return job_fault(j, &fault);
  */
 #ifndef MEDIA_AV_H
 #define MEDIA_AV_H
@@ -17,10 +17,7 @@
 
 #include "core/arena.h"
 #include "core/conf.h"
-#include "core/reasons.h"
-
-/* Why something could not be done; detail is one sentence for the user. */
-struct av_fault { enum reason reason; const char *detail; };
+#include "core/fault.h"
 
 struct av_ratio { int64_t num, den; };			/* 0/1 = unknown */
 
@@ -63,7 +60,7 @@ struct av_file {
 void av_on_life(void (*call)(void *user), void *user);
 
 /* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
-const struct av_file *av_probe(struct arena *, const char *path, struct av_fault *);
+const struct av_file *av_probe(struct arena *, const char *path, struct fault *);
 
 /* The facts as JSON, for metadata and tests. */
 const char *av_json(struct arena *, const struct av_file *);
@@ -100,29 +97,29 @@ struct av_rendition {
 /* Encodes the rungs in one decode, and the sound as a rendition of its own.  made has room for n + 1 (sound last).
  * Each result has been probed and its first and last second decoded.  Returns how many were made, 0 = failed. */
 size_t av_encode(struct arena *, const struct av_work *, const struct av_rung *, size_t n, bool sound,
-    struct av_rendition *made, struct av_fault *);
+    struct av_rendition *made, struct fault *);
 
 /* Puts a video and a sound rendition (either may be NULL) into one MP4 whose index is at its beginning. */
-bool av_download(struct arena *, const char *video, const char *audio, const char *out, struct av_fault *);
+bool av_download(struct arena *, const char *video, const char *audio, const char *out, struct fault *);
 
 /* Looks at a rendition that is there: {dir}/{name}.mp4 and .m3u8. */
-bool av_rendition_read(struct arena *, const char *dir, const char *name, struct av_rendition *, struct av_fault *);
+bool av_rendition_read(struct arena *, const char *dir, const char *name, struct av_rendition *, struct fault *);
 
 /* One picture as JPEG, tone-mapped and upright, within a square of `limit` pixels: the frame at a position, or (cover)
  * the cover art. */
 struct av_picture { int width, height; int64_t size, at_ms; };
 bool av_frame(struct arena *, const struct av_file *, int64_t at_ms, int limit, const char *out, struct av_picture *,
-    struct av_fault *);
+    struct fault *);
 bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *,
-    struct av_fault *);
+    struct fault *);
 
 /* The position of a frame that is neither black nor flat. */
-int64_t av_telling_moment(struct arena *, const struct av_file *, struct av_fault *);
+int64_t av_telling_moment(struct arena *, const struct av_file *, struct fault *);
 
 /* Tiles of every nth keyframe in one JPEG, at most 100; `times` gets the position of each tile. */
 struct av_storyboard { int tile_width, tile_height, columns, rows, tiles; const int64_t *times; int64_t end, size; };
 bool av_storyboard(struct arena *, const struct av_rendition *, const char *out, struct av_storyboard *,
-    struct av_fault *);
+    struct fault *);
 
 /* The sound as 16-bit little-endian mono at `rate` Hz, in pieces, until `take` says false.  from_ms and length_ms (0:
  * to the end) cut it. */
@@ -132,6 +129,6 @@ struct av_pcm {
 	bool (*take)(void *user, const char *bytes, size_t n);
 	void *user;
 };
-bool av_pcm(struct arena *, const struct av_file *, const struct av_pcm *, struct av_fault *);
+bool av_pcm(struct arena *, const struct av_file *, const struct av_pcm *, struct fault *);
 
 #endif

@@ -27,12 +27,8 @@ void av_input(struct av_tool *, const char *path, const char *container);
 /* For whoever has its own .on_progress: passes the line on to av_on_life(). */
 void av_life(const char *line);
 
-/* Runs it.  A failure is told in the fault: by the way it ended, then by what it wrote. */
-bool av_run(struct av_tool *, struct av_fault *);
-
-/* Sets the fault; false, so that it can be returned. */
-bool av_refuse(struct arena *, struct av_fault *, enum reason, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Runs it.  A failure is told in the fault: by what the machine did, then by what it wrote of the file. */
+bool av_run(struct av_tool *, struct fault *);
 
 /* Is the decoder of this codec on the list? */
 bool av_decodes(const char *codec);

@@ -12,7 +12,6 @@
 #include "media/document.h"
 #include "media/image.h"
 #include "core/jail.h"
-#include "core/log.h"
 #include "core/text.h"
 
 #define PAGE_CHARACTERS 3000
@@ -23,66 +22,65 @@
 static struct document
 failed(enum reason reason, const char *detail)
 {
-	return (struct document){ .reason = reason, .detail = detail };
+	return (struct document){ .fault = { .reason = reason, .detail = detail } };
 }
 
 /* Runs a program that reads `path` and writes into `dir`, where there is one. */
 static bool
-run(struct arena *mem, const char *const *argv, const char *path, const char *dir, struct jail_result *r)
+run(struct arena *mem, const char *const *argv, const char *path, const char *dir, struct jail_result *r,
+    struct fault *fault)
 {
 	const char *const read[] = { path, NULL };
-	struct jail jail = { .argv = argv, .read = read, .write_dir = dir, .in = -1, .memory = INT64_C(2) << 30,
+	const struct jail jail = { .argv = argv, .read = read, .write_dir = dir, .in = -1, .memory = INT64_C(2) << 30,
 	    .file_size = INT64_C(1) << 30, .cpu_seconds = PAGE_SECONDS, .wall_seconds = 2 * PAGE_SECONDS,
 	    .idle_seconds = 2 * PAGE_SECONDS, .threads_only = true };
 
-	return jail_run(mem, &jail, r);
+	return jail_run(mem, &jail, r) || fault_of_jail(mem, &jail, r, fault);
 }
 
-static enum reason
-run_reason(const struct jail_result *r)
+/* What poppler's programs say of the file.  They exit with 99 when they do not know an argument. */
+static void
+blame_pdf(const struct jail_result *r, struct fault *fault)
 {
-	switch (r->end) {
-	case JAIL_NOT_STARTED: return REASON_SANDBOX;
-	case JAIL_SIGNALLED: return REASON_CRASHED;
-	case JAIL_IDLE: return REASON_NO_PROGRESS;
-	case JAIL_WALL: case JAIL_CPU: return REASON_TIME_LIMIT;
-	default: return REASON_DECODE_FAILED;
-	}
+	if (r->end != JAIL_EXITED || fault->reason != REASON_CRASHED)
+		return;
+	fault->detail = NULL;
+	if (r->status == 99)
+		fault->reason = REASON_INTERNAL;
+	else if (strstr(r->err, "Incorrect password") != NULL || strstr(r->err, "encryption") != NULL)
+		fault->reason = REASON_ENCRYPTED;
+	else if (strstr(r->err, "trailer") != NULL || strstr(r->err, "xref") != NULL)
+		fault->reason = REASON_TRUNCATED;
+	else
+		fault->reason = REASON_DECODE_FAILED;
 }
 
-static enum reason
-pdf_fault(const struct jail_result *r)
-{
-	if (r->end != JAIL_EXITED)
-		return run_reason(r);
-	if (strstr(r->err, "Incorrect password") != NULL || strstr(r->err, "encryption") != NULL)
-		return REASON_ENCRYPTED;
-	if (strstr(r->err, "trailer") != NULL || strstr(r->err, "xref") != NULL)
-		return REASON_TRUNCATED;
-	return REASON_DECODE_FAILED;
-}
-
-static enum reason
+static struct fault
 pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages)
 {
 	const char *const argv[] = { "pdfinfo", "-enc", "UTF-8", path, NULL };
+	struct fault fault = { REASON_NONE, NULL, NULL };
 	struct jail_result r = { 0 };
 	const char *line;
 
 	*pages = 0;
-	if (!run(mem, argv, path, NULL, &r))
-		return pdf_fault(&r);
+	if (!run(mem, argv, path, NULL, &r, &fault)) {
+		blame_pdf(&r, &fault);
+		return fault;
+	}
 	/* The last one: the title and other words of the author come before it as they are, with their line feeds. */
 	for (line = r.out; (line = strstr(line, "\nPages:")) != NULL; line++)
 		*pages = strtoll(line + 7, NULL, 10);
 	if (*pages < 1)
-		return REASON_DECODE_FAILED;
-	return *pages > max_pages ? REASON_TOO_MANY_PAGES : REASON_NONE;
+		fault.reason = REASON_DECODE_FAILED;
+	else if (*pages > max_pages)
+		fault.reason = REASON_TOO_MANY_PAGES;
+	return fault;
 }
 
-/* A picture of the first page; a document without it is still worth having. */
+/* A picture of the first page. */
 static const char *
-pdf_preview(struct arena *mem, const char *path, const char *dir)
+pdf_preview(struct arena *mem, const char *path, const char *dir, struct fault *fault)
 {
 	const char *const argv[] = { "pdftoppm", "-q", "-png", "-f", "1", "-l", "1", "-singlefile", "-scale-to", "1600",
 	    path, "preview", NULL };
@@ -90,10 +88,14 @@ pdf_preview(struct arena *mem, const char *path, const char *dir)
 	int64_t width, height;
 	const char *seen;
 
-	if (!run(mem, argv, path, dir, &r) ||
-	    !image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen))
+	if (!run(mem, argv, path, dir, &r, fault)) {
+		blame_pdf(&r, fault);
 		return NULL;
-	return "preview.png";
+	}
+	if (image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen))
+		return "preview.png";
+	fault->reason = REASON_DECODE_FAILED;
+	return NULL;
 }
 
 static bool
@@ -106,21 +108,25 @@ take_text(void *user, const char *bytes, size_t n)
 }
 
 /* A page that takes too long ends the text: what came before it is worth having. */
-static enum reason
-pdf_text(struct arena *mem, const char *path, struct buf *text, bool *cut)
+static bool
+pdf_text(struct arena *mem, const char *path, struct buf *text, struct document *d)
 {
 	const char *const argv[] = { "pdftotext", "-q", "-enc", "UTF-8", "-eol", "unix", path, "-", NULL };
 	const char *const read[] = { path, NULL };
-	struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(2) << 30,
+	const struct jail jail = { .argv = argv, .read = read, .in = -1, .memory = INT64_C(2) << 30,
 	    .cpu_seconds = TEXT_SECONDS, .wall_seconds = TEXT_SECONDS, .idle_seconds = PAGE_SECONDS,
 	    .threads_only = true, .on_out = take_text, .user = text };
 	struct jail_result r = { 0 };
 
 	/* It exits with 3 when the author forbids copying: then the document simply has no text. */
 	if (jail_run(mem, &jail, &r) || r.end == JAIL_STOPPED || (r.end == JAIL_EXITED && r.status == 3))
-		return REASON_NONE;
-	*cut = r.end == JAIL_IDLE || r.end == JAIL_WALL || r.end == JAIL_CPU;
-	return *cut ? REASON_NONE : pdf_fault(&r);
+		return true;
+	d->cut = r.end == JAIL_IDLE || r.end == JAIL_WALL || r.end == JAIL_CPU;
+	if (d->cut)
+		return true;
+	fault_of_jail(mem, &jail, &r, &d->fault);
+	blame_pdf(&r, &d->fault);
+	return false;
 }
 
 static struct document
@@ -129,12 +135,11 @@ pdf_read(struct arena *mem, const char *path, int64_t max_pages, const char *dir
 	struct document d = { .pdf = path, .engine = "poppler" };
 	struct buf text = BUF(mem);
 
-	d.reason = pdf_pages(mem, path, max_pages, &d.pages);
-	if (d.reason != REASON_NONE)
+	d.fault = pdf_pages(mem, path, max_pages, &d.pages);
+	if (d.fault.reason != REASON_NONE || !pdf_text(mem, path, &text, &d))
 		return d;
-	d.reason = pdf_text(mem, path, &text, &d.cut);
 	d.text = buf_string(&text);
-	d.preview = pdf_preview(mem, path, dir);
+	d.preview = pdf_preview(mem, path, dir, &d.fault);
 	return d;
 }
 
@@ -179,25 +184,24 @@ opens(struct arena *mem, const char *libreoffice_place, const char *format)
 }
 
 static const char *
-convert(struct arena *mem, const char *path, const char *format, const char *dir, enum reason *reason)
+convert(struct arena *mem, const char *path, const char *format, const char *dir, struct fault *fault)
 {
 	const char *source = arena_printf(mem, "%s/document.%s", dir, format), *pdf = arena_printf(mem,
 	    "%s/document.pdf", dir);
 	const char *place = document_libreoffice(), *out;
 	struct stat st;
 
-	*reason = REASON_CONVERTER_MISSING;
+	*fault = (struct fault){ .reason = REASON_CONVERTER_MISSING };
 	if (!opens(mem, place, format))
 		return NULL;
 	if (!document_copy(path, source)) {
-		*reason = errno == ENOSPC || errno == EDQUOT ? REASON_NO_SPACE : REASON_INTERNAL;
-		log_text(LOG_LEVEL_WARN, "document", "no copy for LibreOffice: %s", strerror(errno));
+		fault_of_errno(mem, errno, fault, "The document could not be copied for LibreOffice.");
 		return NULL;
 	}
-	*reason = image_helper(mem, (const char *const[]){ "pdf", place, format, NULL }, source, dir, &out);
-	if (*reason == REASON_NONE && (stat(pdf, &st) != 0 || st.st_size == 0))
-		*reason = REASON_DECODE_FAILED;
-	return *reason == REASON_NONE ? pdf : NULL;
+	*fault = image_helper(mem, (const char *const[]){ "pdf", place, format, NULL }, source, dir, &out);
+	if (fault->reason == REASON_NONE && (stat(pdf, &st) != 0 || st.st_size == 0))
+		fault->reason = REASON_DECODE_FAILED;
+	return fault->reason == REASON_NONE ? pdf : NULL;
 }
 
 static bool
@@ -219,8 +223,8 @@ office_text(struct arena *mem, const char *path, const char *format)
 	struct document d = { .engine = "kinothek" };
 	const char *out;
 
-	d.reason = image_helper(mem, (const char *const[]){ "office", format, NULL }, path, NULL, &out);
-	if (d.reason != REASON_NONE)
+	d.fault = image_helper(mem, (const char *const[]){ "office", format, NULL }, path, NULL, &out);
+	if (d.fault.reason != REASON_NONE)
 		return d;
 	d.text = document_utf8(mem, out, strlen(out));
 	/* Slides and sheets are pages; the pages of a text are made by whoever draws it. */
@@ -229,31 +233,49 @@ office_text(struct arena *mem, const char *path, const char *format)
 	return d;
 }
 
-/* The text is read first even where LibreOffice is: it refuses what inflates without end or asks for other files. */
+/* A picture of the text itself, where nothing better can be had of the document, which `fault` told. */
+static void
+draw_text(struct arena *mem, struct document *d, const char *dir, const struct fault *fault)
+{
+	struct fault drawing = image_text(mem, d->text, dir);
+
+	if (drawing.reason == REASON_NONE)
+		d->preview = "preview.png";
+	d->fault = drawing.reason != REASON_NONE ? drawing : *fault;
+}
+
+/* The text is read first even where LibreOffice is: it refuses what inflates without end or asks for other files.  So
+ * LibreOffice sees nothing that this has not read, or found to be no such file. */
 static struct document
 office_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
 {
-	struct document d = { .reason = REASON_CONVERTER_MISSING }, made;
-	enum reason reason;
+	struct document d = failed(REASON_CONVERTER_MISSING, NULL), made;
+	struct fault fault;
 	const char *pdf;
 
 	if (reads_directly(format))
 		d = office_text(mem, path, format);
-	if (d.reason == REASON_FORMAT_NOT_ALLOWED || d.reason == REASON_ENCRYPTED)
+	if (d.fault.reason == REASON_FORMAT_NOT_ALLOWED || d.fault.reason == REASON_ENCRYPTED ||
+	    (d.fault.reason != REASON_NONE && !fault_is_final(&d.fault)))
 		return d;
-	pdf = convert(mem, path, format, dir, &reason);
+	pdf = convert(mem, path, format, dir, &fault);
 	if (pdf != NULL) {
 		made = pdf_read(mem, pdf, max_pages, dir);
 		made.engine = "libreoffice";
 		return made;
 	}
-	if (d.reason != REASON_NONE)
-		return reason == REASON_CONVERTER_MISSING ? d : failed(reason, NULL);
-	if (d.text[strspn(d.text, " \t\r\n\f")] == '\0')
+	if (d.fault.reason != REASON_NONE) {
+		if (fault.reason != REASON_CONVERTER_MISSING)
+			d.fault = fault;
+		return d;
+	}
+	if (d.text[strspn(d.text, " \t\r\n\f")] != '\0')
+		draw_text(mem, &d, dir, &fault);
+	else if (fault.reason == REASON_CONVERTER_MISSING)
 		return failed(REASON_CONVERTER_MISSING, "It has no text of its own, and there is no LibreOffice to "
 		    "draw its pages.");
-	if (image_text(mem, d.text, dir))
-		d.preview = "preview.png";
+	else
+		d.fault = fault;
 	return d;
 }
 
@@ -263,19 +285,21 @@ text_read(struct arena *mem, const char *path, const char *dir)
 	struct document d = { .engine = "kinothek" };
 	char *bytes = arena_alloc(mem, DOCUMENT_TEXT_MAX);
 	size_t n = 0;
-	ssize_t got;
+	ssize_t got = 0;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (fd == -1)
-		return failed(REASON_INTERNAL, NULL);
-	while (n < DOCUMENT_TEXT_MAX && (got = read(fd, bytes + n, DOCUMENT_TEXT_MAX - n)) > 0)
+	while (fd != -1 && n < DOCUMENT_TEXT_MAX && (got = read(fd, bytes + n, DOCUMENT_TEXT_MAX - n)) > 0)
 		n += (size_t)got;
-	close(fd);
+	if (fd == -1 || got < 0)
+		fault_of_errno(mem, errno, &d.fault, "The text could not be read.");
+	if (fd != -1)
+		close(fd);
+	if (d.fault.reason != REASON_NONE)
+		return d;
 	d.text = document_utf8(mem, bytes, n);
 	if (d.text == NULL)
 		return failed(REASON_DECODE_FAILED, "The code of its characters is not known.");
-	if (image_text(mem, d.text, dir))
-		d.preview = "preview.png";
+	draw_text(mem, &d, dir, &(struct fault){ .reason = REASON_NONE });
 	return d;
 }
 
@@ -289,15 +313,17 @@ document_read(struct arena *mem, const char *path, const char *format, int64_t m
 	return office_read(mem, path, format, max_pages, dir);
 }
 
-enum reason
+struct fault
 document_probe(struct arena *mem, const char *path, const char *format, int64_t max_pages, int64_t *pages)
 {
+	struct fault fault = { REASON_NONE, NULL, NULL };
+
 	*pages = 0;
 	if (strcmp(format, "pdf") == 0)
 		return pdf_pages(mem, path, max_pages, pages);
 	if (strcmp(format, "txt") != 0 && !reads_directly(format) && !opens(mem, document_libreoffice(), format))
-		return REASON_CONVERTER_MISSING;
-	return REASON_NONE;
+		fault.reason = REASON_CONVERTER_MISSING;
+	return fault;
 }
 
 const char *

@@ -10,16 +10,16 @@
 #include <stdint.h>
 
 #include "core/arena.h"
-#include "core/reasons.h"
+#include "core/fault.h"
 
 /* Bytes of text of one document that are kept; what follows is left out. */
 #define DOCUMENT_TEXT_MAX (7 << 20)
 
 struct document {
-	enum reason reason;		/* REASON_NONE, or why it could not be read */
-	const char *detail;		/* a sentence for the user, where the reason alone is vague; or NULL */
+	/* REASON_NONE; why it could not be read; or, where there is a text, why what could be drawn of it is missing */
+	struct fault fault;
 	int64_t pages;			/* 0: it has none of its own (a text) */
-	const char *text;		/* UTF-8, pages ended by form feeds; never NULL when it was read */
+	const char *text;		/* UTF-8, pages ended by form feeds; NULL: it could not be read */
 	bool cut;			/* a page took too long: the text ends before it */
 	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */
 	/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
@@ -34,7 +34,7 @@ struct document document_read(struct arena *, const char *path, const char *form
 const char *document_libreoffice(void);
 
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
-enum reason document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
+struct fault document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
 
 /* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into
  * pages of about 3,000 characters at line ends. */

@@ -302,7 +302,7 @@ time_limits(struct jail *jail, int64_t seconds)
 }
 
 static bool
-encode(struct order *o, struct av_fault *fault)
+encode(struct order *o, struct fault *fault)
 {
 	const struct av_file *f = o->work->file;
 	struct av_tool *t = av_tool(o->mem, "ffmpeg");
@@ -340,9 +340,21 @@ write_text(const char *path, const char *text)
 }
 
 static bool
-broken(struct arena *mem, struct av_fault *fault, const char *name, const char *why)
+broken(struct arena *mem, struct fault *fault, const char *name, const char *why)
 {
-	return av_refuse(mem, fault, REASON_OUTPUT_INVALID, "%s did not pass its check: %s.", name, why);
+	return fault_set(mem, fault, REASON_OUTPUT_INVALID, "%s did not pass its check: %s.", name, why);
+}
+
+/* The same, unless reading it met a fault of the machine. */
+static bool
+unreadable(struct arena *mem, struct fault *fault, const char *name, const char *why)
+{
+	const char *log = fault->log;
+
+	if (fault_is_final(fault))
+		broken(mem, fault, name, why);
+	fault->log = log;
+	return false;
 }
 
 static const char *
@@ -372,7 +384,7 @@ describe(struct arena *mem, const char *dir, const char *name, struct av_renditi
 }
 
 bool
-av_rendition_read(struct arena *mem, const char *dir, const char *name, struct av_rendition *r, struct av_fault *fault)
+av_rendition_read(struct arena *mem, const char *dir, const char *name, struct av_rendition *r, struct fault *fault)
 {
 	const struct av_file *seen;
 
@@ -380,7 +392,7 @@ av_rendition_read(struct arena *mem, const char *dir, const char *name, struct a
 		return broken(mem, fault, name, "no segments");
 	seen = av_probe(mem, r->file, fault);
 	if (seen == NULL)
-		return broken(mem, fault, name, fault->detail);
+		return unreadable(mem, fault, name, "it cannot be read");
 	if (seen->video != NULL) {
 		r->width = seen->video->width;
 		r->height = seen->video->height;
@@ -434,17 +446,19 @@ sample_path(struct order *o, size_t i, int part)
 /* Decodes the first second and the last segment of all results; a complaint of a decoder is a failure.  The checksums
  * are of a frame here and there, for the pictures are large. */
 static bool
-decode_samples(struct order *o, const struct av_rendition *made, size_t n, const char **report, struct av_fault *fault)
+decode_samples(struct order *o, const struct av_rendition *made, size_t n, const char **report, struct fault *fault)
 {
 	struct av_tool *t = av_tool(o->mem, "ffmpeg");
 
 	av_add(t, "-xerror");
 	for (size_t i = 0; i < n; i++) {
-		const struct fragments *f = fragments_read(o->mem, made[i].file);
+		const struct fragments *f;
 
+		errno = 0;
+		f = fragments_read(o->mem, made[i].file);
 		if (f == NULL || !cut_fragment(made[i].file, f, 0, sample_path(o, i, 0)) ||
 		    !cut_fragment(made[i].file, f, f->n - 1, sample_path(o, i, 1)))
-			return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_OUTPUT_INVALID,
+			return fault_set(o->mem, fault, fault_reason(errno, REASON_OUTPUT_INVALID),
 			    "%s could not be read again.", made[i].name);
 		av_add(t, "-skip_loop_filter", "all", "-t", "1");
 		av_input(t, sample_path(o, i, 0), "mov");
@@ -455,7 +469,7 @@ decode_samples(struct order *o, const struct av_rendition *made, size_t n, const
 		av_add(t, "-map", arena_printf(o->mem, "%zu", i));
 	av_add(t, "-fps_mode", "passthrough", "-filter:v", "select='not(mod(n,25))'", "-f", "framecrc", "pipe:1");
 	if (!av_run(t, fault))
-		return broken(o->mem, fault, "The result", "it does not decode");
+		return unreadable(o->mem, fault, "The result", "it does not decode");
 	if (strcasestr(t->result.err, "error") != NULL || strcasestr(t->result.err, "invalid") != NULL)
 		return broken(o->mem, fault, "The result", "it decodes with faults");
 	*report = t->result.out;
@@ -485,7 +499,7 @@ report_fits(struct order *o, const char *report, size_t i, struct av_rendition *
 
 /* Reads, checks and describes the results, and writes their playlists. */
 static bool
-finish(struct order *o, struct av_rendition *made, size_t n, struct av_fault *fault)
+finish(struct order *o, struct av_rendition *made, size_t n, struct fault *fault)
 {
 	const char *report = "";
 	bool fine;
@@ -497,20 +511,21 @@ finish(struct order *o, struct av_rendition *made, size_t n, struct av_fault *fa
 	for (size_t i = 0; i < 2 * n; i++)
 		unlink(sample_path(o, i / 2, i % 2));
 	for (size_t i = 0; fine && i < n; i++) {
-		const struct fragments *f = fragments_read(o->mem, made[i].file);
+		const struct fragments *f;
 
+		errno = 0;
+		f = fragments_read(o->mem, made[i].file);
 		if (!report_fits(o, report, i, &made[i]))
 			return broken(o->mem, fault, made[i].name, "it is not what was ordered");
 		if (f == NULL || !write_text(made[i].playlist, playlist_media(o->mem, f, base_name(made[i].file))))
-			return av_refuse(o->mem, fault, errno == ENOSPC ? REASON_NO_SPACE : REASON_INTERNAL,
-			    "The playlist could not be written.");
+			return fault_of_errno(o->mem, errno, fault, "The playlist could not be written.");
 	}
 	return fine;
 }
 
 /* What was made must be as long as what the file promised, or the file ends early. */
 static bool
-whole(struct order *o, const struct av_rendition *made, size_t n, struct av_fault *fault)
+whole(struct order *o, const struct av_rendition *made, size_t n, struct fault *fault)
 {
 	const struct av_file *f = o->work->file;
 	int64_t longest = 0, slack = f->duration_ms / 20 > 1000 ? f->duration_ms / 20 : 1000;
@@ -522,7 +537,7 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct av_faul
 		    f->video->duration_ms == 0))
 			longest = made[i].duration_ms;
 	if (f->duration_exact && f->duration_ms - longest > slack)
-		return av_refuse(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",
+		return fault_set(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",
 		    (double)f->duration_ms / 1000, (double)longest / 1000);
 	if (f->duration_exact && longest - f->duration_ms > slack + 2000)
 		return broken(o->mem, fault, "The result", "it is longer than the source");
@@ -531,21 +546,21 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct av_faul
 
 size_t
 av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *rungs, size_t n, bool sound,
-    struct av_rendition *made, struct av_fault *fault)
+    struct av_rendition *made, struct fault *fault)
 {
 	struct order o = { .mem = mem, .work = work, .rungs = rungs, .n = work->file->video != NULL ? n : 0,
 	    .sound = sound && work->file->audio != NULL, .reported = -1 };
 	const size_t k = o.n + o.sound;
 
 	if (k == 0) {
-		av_refuse(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
+		fault_set(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
 		return 0;
 	}
 	return encode(&o, fault) && finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
 }
 
 bool
-av_download(struct arena *mem, const char *video, const char *audio, const char *out, struct av_fault *fault)
+av_download(struct arena *mem, const char *video, const char *audio, const char *out, struct fault *fault)
 {
 	struct av_tool *t = av_tool(mem, "ffmpeg");
 	char *dir = arena_copy(mem, out);
@@ -566,7 +581,9 @@ av_download(struct arena *mem, const char *video, const char *audio, const char 
 	if (!av_run(t, fault))
 		return false;
 	made = av_probe(mem, out, fault);
-	if (made == NULL || (made->video != NULL) != (video != NULL) || (made->audio != NULL) != (audio != NULL))
+	if (made == NULL)
+		return unreadable(mem, fault, "The download", "it cannot be read");
+	if ((made->video != NULL) != (video != NULL) || (made->audio != NULL) != (audio != NULL))
 		return broken(mem, fault, "The download", "streams are missing");
 	return true;
 }

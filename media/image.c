@@ -57,7 +57,7 @@ image_start(int64_t max_pixels)
 	    !IsRightsAuthorized(DelegatePolicyDomain, ExecutePolicyRights, "gs") &&
 	    IsRightsAuthorized(CoderPolicyDomain, ReadPolicyRights, "JPEG");
 	if (!closed)
-		return REASON_SANDBOX;
+		return REASON_INTERNAL;
 	/* Pixels are eight bytes here.  What does not fit in memory goes to a file in the working directory. */
 	limit(WidthResource, IMAGE_SIDE_MAX);
 	limit(HeightResource, IMAGE_SIDE_MAX);
@@ -470,8 +470,10 @@ image_draw_text(const char *text, size_t n)
 
 	for (i = 0; i < sizeof(fonts) / sizeof(fonts[0]) && access(fonts[i], R_OK) != 0; i++)
 		;
-	if (i == sizeof(fonts) / sizeof(fonts[0]))
-		return REASON_CONVERTER_MISSING;
+	if (i == sizeof(fonts) / sizeof(fonts[0])) {
+		fputs("there is no font to draw with\n", stderr);
+		return REASON_INTERNAL;
+	}
 	PixelSetColor(color, "white");
 	MagickNewImage(w, WIDTH, HEIGHT, color);
 	PixelSetColor(color, "#222222");

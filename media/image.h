@@ -14,7 +14,7 @@
 
 #include "core/arena.h"
 #include "core/conf.h"
-#include "core/reasons.h"
+#include "core/fault.h"
 #include "core/record.h"
 
 /* Longest side of what is read, in either direction, whatever the setting image.max_pixels says. */
@@ -40,7 +40,7 @@ extern const struct record image_facts_record;
 
 /* Looks at the picture with the coder of sniff.h.  REASON_NONE and *facts, or why not.  More than max_pixels, or a side
  * beyond IMAGE_SIDE_MAX, is REASON_TOO_MANY_PIXELS before anything is decoded. */
-enum reason image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels,
+struct fault image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels,
     struct image_facts **facts);
 
 /* A file that was made, in the directory it was asked into. */
@@ -50,7 +50,7 @@ struct image_files { struct image_file at[16]; size_t n; };
 /* Makes upright sRGB forms without metadata in `dir`: longest side 320, 640, 1600 and 3200 (never above the
  * original's), each as WebP (keeps transparency) and JPEG (laid on white), and a poster of at most 640.  The first
  * frame of an animation.  Every file has been read back. */
-enum reason image_variants(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir,
+struct fault image_variants(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir,
     struct image_files *);
 
 /*
@@ -61,14 +61,17 @@ enum reason image_variants(struct arena *, const char *path, const char *coder, 
  */
 enum { IMAGE_CLEAN_SIDE = 3840, IMAGE_CLEAN_SECONDS = 5, IMAGE_CLEAN_PIXELS = 50000000, IMAGE_CLEAN_BYTES = 10 << 20 };
 struct image_clean { const char *bytes; size_t n; int64_t width, height; const char *mime_type; };
-enum reason image_clean(struct arena *, const struct conf *, const void *bytes, size_t n, struct image_clean *);
+struct fault image_clean(struct arena *, const struct conf *, const void *bytes, size_t n, struct image_clean *);
 
-/* Draws the first lines of a text (UTF-8) as a page, dir/preview.png.  False when it cannot, e.g. without a font. */
-bool image_text(struct arena *, const char *text, const char *dir);
+/* Draws the first lines of a text (UTF-8) as a page, dir/preview.png. */
+struct fault image_text(struct arena *, const char *text, const char *dir);
 
 /* Runs kinothek-image with these arguments: the file as standard input, `dir` (or NULL) to write to.  Its standard
  * output comes back in *out. */
-enum reason image_helper(struct arena *, const char *const *args, const char *path, const char *dir, const char **out);
+struct fault image_helper(struct arena *, const char *const *args, const char *path, const char *dir, const char **out);
+
+/* Its exit status, unless that is 0: this plus the reason.  A library that ends the program says something else. */
+enum { IMAGE_EXIT = 90 };
 
 /* For kinothek-image alone; all of them work on `bytes`, write to the working directory and print to standard
  * output. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Starts kinothek-image in the jail.  Its answers come from a process that has read a stranger's file: all are
  * checked. */
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,28 +41,13 @@ static const struct field image_facts_fields[] = {
 };
 const struct record image_facts_record = RECORD("ImageFacts", struct image_facts, image_facts_fields);
 
-/* The exit status of the helper is its reason. */
-static enum reason
-helper_reason(const struct jail_result *r)
+static struct fault
+fault_by(enum reason reason)
 {
-	switch (r->end) {
-	case JAIL_EXITED:
-		return r->status >= 0 && r->status < REASON_COUNT ? (enum reason)r->status : REASON_CRASHED;
-	case JAIL_SIGNALLED:
-		return REASON_CRASHED;
-	case JAIL_IDLE:
-		return REASON_NO_PROGRESS;
-	case JAIL_WALL:
-	case JAIL_CPU:
-		return REASON_TIME_LIMIT;
-	case JAIL_STOPPED:
-		return REASON_OUTPUT_INVALID;
-	default:
-		return REASON_SANDBOX;
-	}
+	return (struct fault){ .reason = reason };
 }
 
-static enum reason
+static struct fault
 run(struct arena *mem, const char *const *args, int in, const char *dir, int seconds, struct jail_result *result)
 {
 	const char *argv[8] = { jail_helper(mem, "kinothek-image") }, *const env[] = { "PATH=/usr/bin:/bin",
@@ -74,28 +60,38 @@ run(struct arena *mem, const char *const *args, int in, const char *dir, int sec
 	const struct jail jail = { .argv = argv, .read = readable, .write_dir = dir, .env = env, .in = in,
 	    .cpu_seconds = seconds, .wall_seconds = seconds, .idle_seconds = seconds, .memory = MEMORY,
 	    .file_size = room < FILE_MAX ? room : FILE_MAX, .threads_only = true };
+	struct fault fault;
 	size_t i;
 
 	for (i = 0; i < 6 && args[i] != NULL; i++)
 		argv[i + 1] = args[i];
-	jail_run(mem, &jail, result);
-	return helper_reason(result);
+	if (jail_run(mem, &jail, result))
+		return fault_by(REASON_NONE);
+	fault_of_jail(mem, &jail, result, &fault);
+	if (result->end == JAIL_EXITED && fault.reason == REASON_CRASHED && result->status > IMAGE_EXIT &&
+	    result->status < IMAGE_EXIT + REASON_COUNT) {
+		fault.reason = (enum reason)(result->status - IMAGE_EXIT);
+		fault.detail = NULL;
+	}
+	return fault;
 }
 
-enum reason
+struct fault
 image_helper(struct arena *mem, const char *const *args, const char *path, const char *dir, const char **out)
 {
 	struct jail_result result = { 0 };
-	enum reason reason;
+	struct fault fault;
 	int in = open(path, O_RDONLY | O_CLOEXEC);
 
 	*out = NULL;
-	if (in == -1)
-		return REASON_INTERNAL;
-	reason = run(mem, args, in, dir, 600, &result);
+	if (in == -1) {
+		fault_of_errno(mem, errno, &fault, "The file could not be read.");
+		return fault;
+	}
+	fault = run(mem, args, in, dir, 600, &result);
 	close(in);
 	*out = result.out;
-	return reason;
+	return fault;
 }
 
 /* Refuses by the header what would be too much to decode. */
@@ -112,24 +108,25 @@ check_size(const char *path, int64_t max_pixels)
 	return REASON_NONE;
 }
 
-static enum reason
+static struct fault
 read_facts(struct arena *mem, const char *out, struct image_facts **facts)
 {
 	*facts = out == NULL ? NULL : record_parse(mem, &image_facts_record, out);
-	return *facts == NULL || (*facts)->width < 1 || (*facts)->height < 1 || (*facts)->width > IMAGE_SIDE_MAX ||
-	    (*facts)->height > IMAGE_SIDE_MAX ? REASON_OUTPUT_INVALID : REASON_NONE;
+	return fault_by(*facts == NULL || (*facts)->width < 1 || (*facts)->height < 1 ||
+	    (*facts)->width > IMAGE_SIDE_MAX || (*facts)->height > IMAGE_SIDE_MAX ? REASON_OUTPUT_INVALID :
+	    REASON_NONE);
 }
 
-enum reason
+struct fault
 image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, struct image_facts **facts)
 {
 	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
-	enum reason reason = check_size(path, max_pixels);
+	struct fault fault = fault_by(check_size(path, max_pixels));
 
 	*facts = NULL;
-	if (reason == REASON_NONE)
-		reason = image_helper(mem, (const char *const[]){ "probe", pixels, coder, NULL }, path, NULL, &out);
-	return reason == REASON_NONE ? read_facts(mem, out, facts) : reason;
+	if (fault.reason == REASON_NONE)
+		fault = image_helper(mem, (const char *const[]){ "probe", pixels, coder, NULL }, path, NULL, &out);
+	return fault.reason == REASON_NONE ? read_facts(mem, out, facts) : fault;
 }
 
 /* "kind name type width height": the name is one of ours, and the file is what the line says. */
@@ -151,7 +148,7 @@ parse_file(struct arena *mem, const char *line, const char *dir, struct image_fi
 	return f->width == width && f->height == height && strcmp(seen, type) == 0;
 }
 
-static enum reason
+static struct fault
 read_files(struct arena *mem, const char *out, const char *dir, struct image_files *files)
 {
 	const char *line;
@@ -160,23 +157,23 @@ read_files(struct arena *mem, const char *out, const char *dir, struct image_fil
 	for (line = out; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1) {
 		if (strchr(line, '\n') == NULL || files->n == sizeof(files->at) / sizeof(files->at[0]) ||
 		    !parse_file(mem, line, dir, &files->at[files->n]))
-			return REASON_OUTPUT_INVALID;
+			return fault_by(REASON_OUTPUT_INVALID);
 		files->n++;
 	}
-	return files->n > 0 ? REASON_NONE : REASON_OUTPUT_INVALID;
+	return fault_by(files->n > 0 ? REASON_NONE : REASON_OUTPUT_INVALID);
 }
 
-enum reason
+struct fault
 image_variants(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, const char *dir,
     struct image_files *files)
 {
 	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
-	enum reason reason = check_size(path, max_pixels);
+	struct fault fault = fault_by(check_size(path, max_pixels));
 
 	files->n = 0;
-	if (reason == REASON_NONE)
-		reason = image_helper(mem, (const char *const[]){ "variants", pixels, coder, NULL }, path, dir, &out);
-	return reason == REASON_NONE ? read_files(mem, out, dir, files) : reason;
+	if (fault.reason == REASON_NONE)
+		fault = image_helper(mem, (const char *const[]){ "variants", pixels, coder, NULL }, path, dir, &out);
+	return fault.reason == REASON_NONE ? read_files(mem, out, dir, files) : fault;
 }
 
 /* The bytes as a file that has no name. */
@@ -192,7 +189,7 @@ file_of(const void *bytes, size_t n)
 	return fd;
 }
 
-enum reason
+struct fault
 image_clean(struct arena *mem, const struct conf *conf, const void *bytes, size_t n, struct image_clean *out)
 {
 	static bool asked;	/* the machine, once per process */
@@ -200,50 +197,59 @@ image_clean(struct arena *mem, const struct conf *conf, const void *bytes, size_
 	struct jail_result result = { 0 };
 	const char *type, *coder;
 	int64_t width, height;
-	enum reason reason;
+	struct fault fault;
 	int in;
 
 	if (!image_header(bytes, n, &width, &height, &type))
-		return REASON_TRUNCATED;
+		return fault_by(REASON_TRUNCATED);
 	coder = strcmp(type, "image/png") == 0 ? "PNG" : strcmp(type, "image/jpeg") == 0 ? "JPEG" : NULL;
 	if (coder == NULL)
-		return REASON_FORMAT_NOT_ALLOWED;
+		return fault_by(REASON_FORMAT_NOT_ALLOWED);
 	if (width > IMAGE_SIDE_MAX || height > IMAGE_SIDE_MAX || width * height > most)
-		return REASON_TOO_MANY_PIXELS;
+		return fault_by(REASON_TOO_MANY_PIXELS);
 	if (!asked)
 		jail_check(mem, strcmp(conf->sandbox, "degraded") == 0);
 	asked = true;
 	if (strcmp(coder, "PNG") == 0)
 		bytes = image_bare_png(mem, bytes, &n);
 	in = file_of(bytes, n);
-	if (in == -1)
-		return REASON_INTERNAL;
-	reason = run(mem, (const char *const[]){ "clean", arena_printf(mem, "%" PRId64, most), coder, NULL }, in, NULL,
+	if (in == -1) {
+		fault_of_errno(mem, errno, &fault, "The picture could not be kept in memory.");
+		return fault;
+	}
+	fault = run(mem, (const char *const[]){ "clean", arena_printf(mem, "%" PRId64, most), coder, NULL }, in, NULL,
 	    IMAGE_CLEAN_SECONDS, &result);
 	close(in);
-	if (reason != REASON_NONE)
-		return reason;
+	if (fault.reason != REASON_NONE)
+		return fault;
 	*out = (struct image_clean){ .bytes = result.out, .n = result.out_size };
 	if (!image_header(out->bytes, out->n, &out->width, &out->height, &out->mime_type) ||
 	    strcmp(out->mime_type, type) != 0 || out->width > IMAGE_CLEAN_SIDE || out->height > IMAGE_CLEAN_SIDE ||
 	    out->n > IMAGE_CLEAN_BYTES)
-		return REASON_OUTPUT_INVALID;
-	return REASON_NONE;
+		return fault_by(REASON_OUTPUT_INVALID);
+	return fault;
 }
 
-bool
+struct fault
 image_text(struct arena *mem, const char *text, const char *dir)
 {
 	const char *path = arena_printf(mem, "%s/preview.txt", dir), *out, *seen;
 	size_t n = strnlen(text, 16384);
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int64_t width, height;
-	bool written;
+	struct fault fault;
 
-	if (fd == -1)
-		return false;
-	written = write(fd, text, n) == (ssize_t)n;
+	errno = fd == -1 ? errno : 0;
+	if (fd == -1 || write(fd, text, n) != (ssize_t)n) {
+		fault_of_errno(mem, errno, &fault, "The text could not be stored.");
+		if (fd != -1)
+			close(fd);
+		return fault;
+	}
 	close(fd);
-	return written && image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir,
-	    &out) == REASON_NONE && image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height, &seen);
+	fault = image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir, &out);
+	if (fault.reason == REASON_NONE && !image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height,
+	    &seen))
+		return fault_by(REASON_OUTPUT_INVALID);
+	return fault;
 }

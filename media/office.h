@@ -15,7 +15,7 @@
 enum reason office_text(const void *bytes, size_t n, const char *format, size_t most, struct buf *text);
 
 /* Makes document.pdf of document.{format} in the working directory, with the LibreOffice that is installed at `place`.
- * REASON_CONVERTER_MISSING: it cannot be loaded, or we were built without it. */
+ * REASON_CONVERTER_MISSING: we were built without it; REASON_INTERNAL: it is there, but does not start. */
 enum reason office_pdf(const char *place, const char *format);
 
 #endif

@@ -25,8 +25,10 @@ office_pdf(const char *place, const char *format)
 	snprintf(source, sizeof(source), "file://%s/document.%s", dir, format);
 	snprintf(pdf, sizeof(pdf), "file://%s/document.pdf", dir);
 	kit = lok_init_2(place, profile);
-	if (kit == NULL)
-		return REASON_CONVERTER_MISSING;
+	if (kit == NULL) {
+		fputs("LibreOffice does not start\n", stderr);
+		return REASON_INTERNAL;
+	}
 	document = kit->pClass->documentLoad(kit, source);
 	if (document == NULL) {
 		fprintf(stderr, "%s\n", kit->pClass->getError(kit));

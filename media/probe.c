@@ -396,29 +396,29 @@ is_untranslatable(const struct probe *p)
 }
 
 static bool
-acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, struct av_fault *fault)
+acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, struct fault *fault)
 {
 	const struct av_video *v = f->video;
 
 	if (is_encrypted(p))
-		return av_refuse(mem, fault, REASON_ENCRYPTED, "The file is protected.");
+		return fault_set(mem, fault, REASON_ENCRYPTED, "The file is protected.");
 	if (v == NULL && f->n_tracks == 0)
-		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
 	if (v != NULL && !av_decodes(v->codec))
-		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "The video codec %s is not on the list.",
+		return fault_set(mem, fault, REASON_CODEC_NOT_ALLOWED, "The video codec %s is not on the list.",
 		    v->codec != NULL ? v->codec : "(unknown)");
 	if (f->n_tracks > 0 && f->audio == NULL)
-		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED, "The audio codec %s is not on the list.",
+		return fault_set(mem, fault, REASON_CODEC_NOT_ALLOWED, "The audio codec %s is not on the list.",
 		    f->tracks[0].codec != NULL ? f->tracks[0].codec : "(unknown)");
 	if (is_untranslatable(p))
-		return av_refuse(mem, fault, REASON_CODEC_NOT_ALLOWED,
+		return fault_set(mem, fault, REASON_CODEC_NOT_ALLOWED,
 		    "Dolby Vision profile 5 has colours that cannot be read.");
 	if (v != NULL && (v->coded_width <= 0 || v->coded_height <= 0))
-		return av_refuse(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut "
+		return fault_set(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut "
 		    "off.");
 	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->coded_width > SIDE_MAX ||
 	    v->coded_height > SIDE_MAX))
-		return av_refuse(mem, fault, REASON_TOO_MANY_PIXELS, "The picture has %d x %d pixels.", v->coded_width,
+		return fault_set(mem, fault, REASON_TOO_MANY_PIXELS, "The picture has %d x %d pixels.", v->coded_width,
 		    v->coded_height);
 	return true;
 }
@@ -500,21 +500,21 @@ take_moments(void *user, const char *bytes, size_t n)
 	return true;
 }
 
-static struct census
-count_frames(struct arena *mem, const struct av_file *f)
+/* Of what cannot be read to its end, as far as it goes; false only when that is the machine's fault. */
+static bool
+count_frames(struct arena *mem, const struct av_file *f, struct census *c, struct fault *fault)
 {
 	struct av_tool *t = av_tool(mem, "ffprobe");
-	struct census c = { 0 };
 
+	*c = (struct census){ 0 };
 	av_add(t, "-of", "default=nk=1:nw=1", "-show_entries", "packet=pts_time", "-select_streams",
 	    arena_printf(mem, "%d", f->video->index));
 	t->probing = true;
 	av_input(t, f->path, f->container);
 	t->jail.on_out = take_moments;
-	t->jail.user = &c;
+	t->jail.user = c;
 	t->jail.wall_seconds = 120;
-	av_run(t, &(struct av_fault){ 0 });
-	return c;
+	return av_run(t, fault) || reason_info(fault->reason)->class != CLASS_PASSING;
 }
 
 static int64_t
@@ -533,36 +533,38 @@ indexed_frames(const struct av_file *f, const struct probe *p)
  * at most.  An index can lie, and some files have none, so the frames of files too small for what they claim are
  * counted.
  */
-static void
-bound_rate(struct arena *mem, struct av_file *f, const struct probe *p)
+static bool
+bound_rate(struct arena *mem, struct av_file *f, const struct probe *p, struct fault *fault)
 {
 	const double rate = value(f->video->out_rate);
 	double seconds = (double)f->duration_ms / 1000;
 	struct av_video *slower;
 	int64_t frames, most;
+	struct census c;
 
 	if (seconds > 0 && rate * seconds <= FRAMES_FREE)
-		return;
+		return true;
 	if (seconds <= 0 || (double)f->size < rate * seconds * THIN_FRAME) {
-		struct census c = count_frames(mem, f);
-
+		if (!count_frames(mem, f, &c, fault))
+			return false;
 		frames = c.frames;
 		if (seconds <= 0)
 			seconds = c.last - (double)f->start_ms / 1000;
 	} else if ((frames = indexed_frames(f, p)) == 0) {
-		return;
+		return true;
 	}
 	most = frames > FRAMES_FREE / REPEATS_MAX ? frames * REPEATS_MAX : FRAMES_FREE;
 	if (rate * seconds <= (double)most)
-		return;
+		return true;
 	slower = arena_raw(mem, sizeof(*slower));
 	*slower = *f->video;
 	slower->out_rate = (struct av_ratio){ (double)most > seconds ? (int64_t)((double)most / seconds) : 1, 1 };
 	f->video = slower;
+	return true;
 }
 
 const struct av_file *
-av_probe(struct arena *mem, const char *path, struct av_fault *fault)
+av_probe(struct arena *mem, const char *path, struct fault *fault)
 {
 	struct sniff what = sniff_file(path);
 	struct av_tool *t = av_tool(mem, "ffprobe");
@@ -570,11 +572,11 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 	struct av_file *f;
 
 	if (what.reason != REASON_NONE) {
-		*fault = (struct av_fault){ what.reason, reason_info(what.reason)->remedy };
+		sniff_fault(mem, &what, fault);
 		return NULL;
 	}
 	if (strcmp(what.type, "video") != 0 && strcmp(what.type, "audio") != 0) {
-		av_refuse(mem, fault, REASON_UNKNOWN_FORMAT, "The content is neither video nor sound.");
+		fault_set(mem, fault, REASON_UNKNOWN_FORMAT, "The content is neither video nor sound.");
 		return NULL;
 	}
 	av_add(t, "-of", "json", "-show_entries", entries, "-probesize", "50M", "-analyzeduration", "20M");
@@ -585,15 +587,13 @@ av_probe(struct arena *mem, const char *path, struct av_fault *fault)
 		return NULL;
 	p = record_parse(mem, &probe_record, t->result.out);
 	if (p == NULL) {
-		av_refuse(mem, fault, REASON_INTERNAL, "The description of the file could not be read.");
+		fault_set(mem, fault, REASON_INTERNAL, "The description of the file could not be read.");
 		return NULL;
 	}
 	f = file_of(mem, path, p);
 	if (!acceptable(mem, p, f, fault))
 		return NULL;
-	if (f->video != NULL)
-		bound_rate(mem, f, p);
-	return f;
+	return f->video == NULL || bound_rate(mem, f, p, fault) ? f : NULL;
 }
 
 static void

@@ -725,12 +725,24 @@ sniff_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct sniff out = { .reason = REASON_INTERNAL };
+	int saved;
 
 	if (fd == -1)
 		return out;
 	out = sniff_fd(fd);
+	saved = errno;
 	close(fd);
+	errno = saved;
 	return out;
+}
+
+void
+sniff_fault(struct arena *mem, const struct sniff *s, struct fault *fault)
+{
+	if (s->reason == REASON_INTERNAL)
+		fault_of_errno(mem, errno, fault, "The file could not be read.");
+	else
+		*fault = (struct fault){ .reason = s->reason };
 }
 
 struct sniff

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/reasons.h"
+#include "core/fault.h"
 
 struct sniff {
 	enum reason reason;		/* REASON_NONE; or why it is refused, and then the rest is NULL */
@@ -28,9 +28,12 @@ struct sniff {
 };
 
 /* Reads at most some hundred KiB at places the format names.  A file that cannot be opened or read is
- * REASON_INTERNAL. */
+ * REASON_INTERNAL with errno. */
 struct sniff sniff_file(const char *path);
 struct sniff sniff_fd(int fd);
+
+/* The same as a fault, straight after: errno says why a file could not be read. */
+void sniff_fault(struct arena *, const struct sniff *, struct fault *);
 
 /* The same for a whole file in memory. */
 struct sniff sniff_bytes(const void *bytes, size_t n);

@@ -67,7 +67,7 @@ dir_of(struct arena *mem, const char *path)
 
 /* Runs a command whose one result is a JPEG. */
 static bool
-run_jpeg(struct av_tool *t, const char *out, int64_t *size, struct av_fault *fault)
+run_jpeg(struct av_tool *t, const char *out, int64_t *size, struct fault *fault)
 {
 	av_add(t, "-frames:v", "1", "-map_metadata", "-1", "-c:v", "mjpeg", "-q:v", "3", "-f", "image2", "-update", "1",
 	    out);
@@ -75,7 +75,7 @@ run_jpeg(struct av_tool *t, const char *out, int64_t *size, struct av_fault *fau
 	t->jail.wall_seconds = 300;
 	if (!av_run(t, fault))
 		return false;
-	return is_jpeg(out, size) || av_refuse(t->mem, fault, REASON_DECODE_FAILED, "No picture could be decoded.");
+	return is_jpeg(out, size) || fault_set(t->mem, fault, REASON_DECODE_FAILED, "No picture could be decoded.");
 }
 
 static const char *
@@ -86,12 +86,12 @@ seconds(struct arena *mem, int64_t ms)
 
 bool
 av_frame(struct arena *mem, const struct av_file *f, int64_t at_ms, int limit, const char *out, struct av_picture *p,
-    struct av_fault *fault)
+    struct fault *fault)
 {
 	struct av_tool *t = av_tool(mem, "ffmpeg");
 
 	if (f->video == NULL)
-		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
 	if (at_ms > 0)
 		av_add(t, "-ss", seconds(mem, at_ms));
 	av_input(t, f->path, f->container);
@@ -121,12 +121,12 @@ jpeg_size(const char *path, struct av_picture *p)
 
 bool
 av_cover(struct arena *mem, const struct av_file *f, int limit, const char *out, struct av_picture *p,
-    struct av_fault *fault)
+    struct fault *fault)
 {
 	struct av_tool *t = av_tool(mem, "ffmpeg");
 
 	if (f->cover < 0)
-		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no cover art.");
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no cover art.");
 	av_input(t, f->path, f->container);
 	av_add(t, "-map", arena_printf(mem, "0:%d", f->cover), "-vf",
 	    arena_printf(mem, "scale='min(%d,iw)':'min(%d,ih)':force_original_aspect_ratio=decrease:"
@@ -143,7 +143,7 @@ contrast_at(struct arena *mem, const struct av_file *f, int64_t at_ms)
 	struct av_tool *t = av_tool(mem, "ffmpeg");
 	const int n = LOOK_W * LOOK_H;
 	double sum = 0, squares = 0, mean;
-	struct av_fault fault;
+	struct fault fault;
 
 	if (at_ms > 0)
 		av_add(t, "-ss", seconds(mem, at_ms));
@@ -164,14 +164,14 @@ contrast_at(struct arena *mem, const struct av_file *f, int64_t at_ms)
 }
 
 int64_t
-av_telling_moment(struct arena *mem, const struct av_file *f, struct av_fault *fault)
+av_telling_moment(struct arena *mem, const struct av_file *f, struct fault *fault)
 {
 	static const int percents[] = { 10, 25, 40, 5, 60, 80, 1, 0 };
 	double best = -1;
 	int64_t at = 0;
 
 	if (f->video == NULL)
-		return av_refuse(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]) && best < 20; i++) {
 		const int64_t there = f->duration_ms * percents[i] / 100;
 		double contrast = contrast_at(mem, f, there);
@@ -186,7 +186,7 @@ av_telling_moment(struct arena *mem, const struct av_file *f, struct av_fault *f
 
 bool
 av_storyboard(struct arena *mem, const struct av_rendition *r, const char *out, struct av_storyboard *b,
-    struct av_fault *fault)
+    struct fault *fault)
 {
 	const struct fragments *f = fragments_read(mem, r->file);
 	const int large = r->width > r->height ? r->width : r->height;
@@ -195,7 +195,7 @@ av_storyboard(struct arena *mem, const struct av_rendition *r, const char *out, 
 	int every;
 
 	if (f == NULL || large <= 0)
-		return av_refuse(mem, fault, REASON_INTERNAL, "The rendition cannot be read.");
+		return fault_set(mem, fault, REASON_INTERNAL, "The rendition cannot be read.");
 	every = ((int)f->n + TILES_MAX - 1) / TILES_MAX;
 	b->tiles = ((int)f->n + every - 1) / every;
 	b->columns = b->tiles < COLUMNS_MAX ? b->tiles : COLUMNS_MAX;

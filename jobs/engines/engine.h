@@ -12,7 +12,7 @@
 
 #include "core/arena.h"
 #include "core/conf.h"
-#include "core/reasons.h"
+#include "core/fault.h"
 #include "media/transcript.h"
 #include "jobs/engines/vad.h"
 #include "jobs/run.h"
@@ -34,8 +34,7 @@ struct hearing {
 
 	/* Out: for DONE and for failures. */
 	const char *engine;		/* name and version */
-	enum reason reason;
-	const char *detail;		/* one sentence for the user */
+	struct fault fault;
 };
 
 struct engine {

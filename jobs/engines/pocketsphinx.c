@@ -2,6 +2,7 @@
 /* The engine that is always there: kinothek-speech in the jail.  Clean English only, without case and punctuation. */
 #include <string.h>
 #include <strings.h>
+#include <sysexits.h>
 
 #include "core/jail.h"
 #include "jobs/engines/engine.h"
@@ -91,21 +92,16 @@ take_bytes(void *user, const char *bytes, size_t n)
 }
 
 static enum outcome
-explain(struct hearing *h, const struct listener *l, const struct jail_result *r)
+explain(struct hearing *h, const struct listener *l, const struct jail *jail, const struct jail_result *r)
 {
 	if (l->confused)
 		return engine_fail(h, REASON_OUTPUT_INVALID, "The speech program gave an answer that makes no sense.");
-	switch (r->end) {
-	case JAIL_NOT_STARTED:
-		return engine_fail(h, REASON_SANDBOX, "The speech program could not be started: %s.", r->err);
-	case JAIL_IDLE:
-		return engine_fail(h, REASON_NO_PROGRESS, "The speech program stopped making progress.");
-	case JAIL_WALL:
-	case JAIL_CPU:
-		return engine_fail(h, REASON_TIME_LIMIT, "The speech program took too long.");
-	default:
-		return engine_fail(h, REASON_CRASHED, "The speech program ended unexpectedly.");
+	fault_of_jail(h->mem, jail, r, &h->fault);
+	if (r->end == JAIL_EXITED && r->status == EX_CONFIG) {
+		h->fault.reason = REASON_ENGINE_REFUSED;
+		h->fault.detail = "There is no speech model where the settings name one.";
 	}
+	return fault_is_final(&h->fault) ? GIVE_UP : RETRY;
 }
 
 static enum outcome
@@ -124,7 +120,7 @@ pocketsphinx_run(struct hearing *h)
 	h->engine = "pocketsphinx 5prealpha, en-us";
 	fine = jail_run(h->mem, &jail, &r) && !l.confused;
 	arena_free(l.scratch);
-	return fine ? DONE : explain(h, &l, &r);
+	return fine ? DONE : explain(h, &l, &jail, &r);
 }
 
 const struct engine engine_pocketsphinx = { "pocketsphinx", true, pocketsphinx_knows, pocketsphinx_run };

@@ -277,6 +277,28 @@ without_a_sandbox_no_picture_is_taken(void **state)
 }
 
 static void
+a_decoder_that_was_killed_blames_no_picture(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *before = arena_copy(w->mem, getenv("KINOTHEK_LIBEXEC"));
+	char dir[] = "/tmp/thumbnails-XXXXXX";
+	struct req *r;
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	fd = open(arena_printf(w->mem, "%s/kinothek-image", dir), O_WRONLY | O_CREAT, 0700);
+	assert_true(write(fd, "#!/bin/sh\nkill -KILL $$\n", 24) == 24);
+	close(fd);
+	setenv("KINOTHEK_LIBEXEC", dir, 1);
+	r = put(w, id, made(w, "/usr/bin/convert -size 20x20 xc:red png:-"));
+	setenv("KINOTHEK_LIBEXEC", before, 1);
+	assert_int_equal(system(arena_printf(w->mem, "rm -rf %s", dir)), 0);
+	assert_int_equal(r->status, 503);
+	assert_int_equal(files(w, id), 0);
+}
+
+static void
 few_pictures_are_decoded_at_once(void **state)
 {
 	struct world *w = *state;
@@ -390,6 +412,7 @@ main(void)
 		WORLD_TEST(access_is_decided_before_a_picture_is_looked_at),
 		WORLD_TEST(a_thumbnail_counts_in_the_quota_as_long_as_it_is_there),
 		WORLD_TEST(without_a_sandbox_no_picture_is_taken),
+		WORLD_TEST(a_decoder_that_was_killed_blames_no_picture),
 		WORLD_TEST(few_pictures_are_decoded_at_once),
 		WORLD_TEST(a_tenant_decodes_one_picture_at_a_time),
 		WORLD_TEST(who_waits_for_a_decoder_waits_for_a_second_though_the_client_is_watched),

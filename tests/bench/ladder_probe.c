@@ -76,7 +76,7 @@ by_us(struct arena *mem, const char *dir, double *first)
 	struct av_work work = { .dir = out, .preset = "veryfast", .segment_seconds = 4 };
 	struct av_rendition made[AV_RUNGS + 1], low[2];
 	struct av_rung rungs[AV_RUNGS];
-	struct av_fault fault;
+	struct fault fault;
 	double start = now();
 	size_t n;
 

@@ -71,7 +71,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static struct arena *mem;
-	struct av_fault fault = { 0 };
+	struct fault fault = { 0 };
 	const struct probe *p;
 	struct av_file *f;
 

@@ -314,7 +314,7 @@ the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
 	assert_string_equal(column(t, id, "attempt"), "1"); /* the death of a runner is not its fault */
 	assert_string_equal(column(t, id, "fence"), "4");
 	wait_for(t, worn, "failed"); /* unless it goes on and on */
-	assert_string_equal(code(t, worn), "crashed");
+	assert_string_equal(code(t, worn), "lease_lost");
 }
 
 static void

@@ -176,6 +176,21 @@ decode_run(struct job *j)
 	return DONE;
 }
 
+/* Runs its note as the line of a shell in the jail. */
+static enum outcome
+tool_run(struct job *j)
+{
+	const char *const argv[] = { "sh", "-c", note_of(j), NULL };
+	const struct jail jail = { .argv = argv, .in = -1 };
+	struct jail_result r;
+	struct fault fault;
+
+	job_pause(j);
+	if (!jail_run(j->mem, &jail, &r) && !fault_of_jail(j->mem, &jail, &r, &fault))
+		return job_fault(j, &fault);
+	return job_resume(j) ? DONE : RETRY;
+}
+
 #define KIND(name, attempts, idle, decodes) KIND_IN(JOB_ENCODE, name, attempts, idle, decodes)
 #define KIND_IN(class, name, attempts, idle, decodes) \
 	{ \
@@ -193,6 +208,7 @@ static const struct job_kind test_kinds[] = {
 	KIND("decode", 2, 30, true),
 	KIND("clock", 2, 30, false),
 	KIND_IN(JOB_QUICK, "brief", 3, 30, false),
+	KIND("tool", 3, 30, false),
 };
 
 static struct run_kind kinds[] = {
@@ -207,6 +223,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[8], decode_run },
 	{ &test_kinds[9], clock_run },
 	{ &test_kinds[10], quick_run },
+	{ &test_kinds[11], tool_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
 	{ NULL, sweep_run },
@@ -234,7 +251,7 @@ runners_setup(void **state)
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
 	/* no sweeps between */
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,purge,serve";
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,tool,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");

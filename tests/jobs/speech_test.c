@@ -273,15 +273,15 @@ a_worker_that_fails_is_explained(void **state)
 	struct ear e = { .n = 0 };
 
 	setenv("KINOTHEK_LIBEXEC", "/nonexistent", 1);
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), GIVE_UP);
-	assert_int_equal(e.h.reason, REASON_SANDBOX);
+	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
+	assert_int_equal(e.h.fault.reason, REASON_PROGRAM_MISSING);
 	set_worker(w, "#!/bin/sh\necho '{\"start\":1,\"end\":99999,\"text\":\"x\",\"words\":[]}'\n");
 	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
-	assert_int_equal(e.h.reason, REASON_OUTPUT_INVALID);
+	assert_int_equal(e.h.fault.reason, REASON_OUTPUT_INVALID);
 	assert_int_equal(e.n, 0);
 	set_worker(w, "#!/bin/sh\nkill -SEGV $$\n");
 	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
-	assert_int_equal(e.h.reason, REASON_CRASHED);
+	assert_int_equal(e.h.fault.reason, REASON_CRASHED);
 	if (libexec != NULL)
 		setenv("KINOTHEK_LIBEXEC", libexec, 1);
 	else
@@ -341,7 +341,7 @@ every_way_of_answering_gives_words_with_times(void **state)
 		pcm = samples(w->mem, "anullsrc=r=16000:cl=mono:d=10[a];" VOICE(SECOND, "slt")
 		    "[b];[a][b]concat=v=0:a=1");
 		if (hear(w, &engine_http, with_peer(w, paths[i]), &e, pcm) != DONE)
-			fail_msg("%s: %s", paths[i], e.h.detail);
+			fail_msg("%s: %s", paths[i], e.h.fault.detail);
 		assert_true(e.n > 0);
 		assert_true(word_error_rate(w->mem, SECOND, all_text(w->mem, &e)) < 15);
 		/* The offset of the chunk was added back: nothing is heard in the silence at the beginning. */
@@ -422,23 +422,23 @@ a_server_that_fails_is_asked_again_or_explained(void **state)
 	peer_log(w, "DELETE");
 	assert_int_equal(hear(w, &engine_http, with_peer(w, "/denied/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
-	assert_int_equal(e.h.reason, REASON_ENGINE_REFUSED);
+	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 1);
 	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nonsense/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
-	assert_int_equal(e.h.reason, REASON_ENGINE_REFUSED);
+	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
 	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nothing"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
 	peer_log(w, "DELETE");
 	assert_int_equal(hear(w, &engine_http, with_peer(w, "/broken/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), RETRY);
-	assert_int_equal(e.h.reason, REASON_ENGINE_UNAVAILABLE);
+	assert_int_equal(e.h.fault.reason, REASON_ENGINE_UNAVAILABLE);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 4);
 	c = *with_peer(w, "/v1");
 	c.engine_private_hosts = NULL;
 	assert_int_equal(hear(w, &engine_http, &c, &e, samples(w->mem, VOICE("good morning", "rms"))), GIVE_UP);
-	assert_int_equal(e.h.reason, REASON_ENGINE_REFUSED);
-	assert_null(strstr(e.h.detail, "127"));
+	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
+	assert_null(strstr(e.h.fault.detail, "127"));
 	assert_string_equal(peer_log(w, "GET"), "[]");
 }
 

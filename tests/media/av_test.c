@@ -121,7 +121,7 @@ struct ingest {
 	struct av_rung rungs[AV_RUNGS];
 	struct av_rendition made[AV_RUNGS + 1];
 	size_t n_rungs, n_made;
-	struct av_fault fault;
+	struct fault fault;
 };
 
 /* Probes and encodes as the jobs do, but all at once. */
@@ -268,7 +268,7 @@ pictures_come_out_upright(void **state)
 
 	for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
 		const char *path = make(p, "turned.mp4", "$FF " CORNER("160x96", "1") FAST "-movflags faststart $O");
-		struct av_fault fault;
+		struct fault fault;
 		struct av_picture picture;
 		struct ingest *in;
 
@@ -346,7 +346,7 @@ segments_of_all_sizes_begin_at_the_same_instants(void **state)
 		struct av_rendition first[2], rest[3];
 		struct av_rung rungs[AV_RUNGS];
 		const struct fragments *a, *b;
-		struct av_fault fault;
+		struct fault fault;
 
 		work.file = av_probe(p->mem, path, &fault);
 		assert_non_null(work.file);
@@ -440,7 +440,7 @@ frames_that_are_far_apart_are_not_repeated_without_measure(void **state)
 		{ "long.mkv", "$FF " MOVING("64x36", "25", "1500") FAST "$O", 25 },
 	};
 	struct place *p = *state;
-	struct av_fault fault;
+	struct fault fault;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		const struct av_file *f = av_probe(p->mem, make(p, files[i].name, files[i].command), &fault);
@@ -525,7 +525,7 @@ the_chosen_track_is_the_default_one_and_its_language_is_known(void **state)
 	const char *path = make(p, "languages.mkv", "$FF " MOVING("160x90", "25", "1") " " TONE("1")
 	    " -map 0 -map 1 -map 1 -map 1" FAST "-c:a aac -metadata:s:a:0 language=eng -metadata:s:a:1 language=ger "
 	    "-metadata:s:a:2 language=und -disposition:a:0 0 -disposition:a:1 default -disposition:a:2 0 $O");
-	struct av_fault fault;
+	struct fault fault;
 	const struct av_file *f = av_probe(p->mem, path, &fault);
 
 	assert_non_null(f);
@@ -544,7 +544,7 @@ a_poster_is_neither_black_nor_flat(void **state)
 	    MOVING("320x180", "25", "2") " -filter_complex '[0][1]concat=n=2' " FAST "$O");
 	const char *out = arena_printf(p->mem, "%s/poster.jpg", p->dir);
 	struct av_picture picture;
-	struct av_fault fault;
+	struct fault fault;
 	const struct av_file *f = av_probe(p->mem, path, &fault);
 	int64_t at;
 
@@ -566,7 +566,7 @@ cover_art_is_no_video_but_a_poster(void **state)
 	const char *path = make(p, "cover.m4a", "$FF " TONE("1") " -f lavfi -i color=blue:s=63x41:r=1:d=1 -map 0 -map "
 	    "1 -frames:v 1 -c:v png -disposition:v attached_pic -c:a aac $O");
 	struct av_picture picture;
-	struct av_fault fault;
+	struct fault fault;
 	const struct av_file *f = av_probe(p->mem, path, &fault);
 
 	assert_non_null(f);
@@ -672,7 +672,7 @@ progress_rises_to_the_end(void **state)
 	struct av_work work = { .dir = p->dir, .preset = "medium", .progress = note_progress, .user = seen };
 	struct av_rendition made[2];
 	struct av_rung rungs[AV_RUNGS];
-	struct av_fault fault;
+	struct fault fault;
 
 	work.file = av_probe(p->mem, path, &fault);
 	assert_int_equal(av_rungs(p->mem, work.file->video, "360", rungs), 1);
@@ -689,7 +689,7 @@ a_full_disk_is_told_as_such(void **state)
 	struct av_work work = { .dir = full };
 	struct av_rendition made[2];
 	struct av_rung rungs[AV_RUNGS];
-	struct av_fault fault;
+	struct fault fault;
 
 	assert_int_equal(mkdir(full, 0700), 0);
 	assert_int_equal(system(arena_printf(p->mem, "mount -t tmpfs -o size=40k none %s", full)), 0);

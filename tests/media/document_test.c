@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -90,16 +91,16 @@ a_pdf_gives_pages_text_and_a_picture_of_the_first(void **state)
 	int64_t pages, width, height;
 	const char *seen;
 
-	assert_int_equal(d.reason, REASON_NONE);
+	assert_int_equal(d.fault.reason, REASON_NONE);
 	assert_int_equal(d.pages, 3);
 	assert_string_equal(document_json(mem, d.text), "{\"pages\":[{\"page\":1,\"text\":\"Page number 1\"},"
 	    "{\"page\":2,\"text\":\"Page number 2\"},{\"page\":3,\"text\":\"Page number 3\"}]}");
 	assert_true(image_header_file(arena_printf(mem, "%s/out/%s", home, d.preview), &width, &height, &seen));
 	assert_int_equal(width, 1600);
 	assert_string_equal(d.pdf, at("a.pdf"));
-	assert_int_equal(document_probe(mem, at("a.pdf"), "pdf", 3, &pages), REASON_NONE);
+	assert_int_equal(document_probe(mem, at("a.pdf"), "pdf", 3, &pages).reason, REASON_NONE);
 	assert_int_equal(pages, 3);
-	assert_int_equal(document_probe(mem, at("a.pdf"), "pdf", 2, &pages), REASON_TOO_MANY_PAGES);
+	assert_int_equal(document_probe(mem, at("a.pdf"), "pdf", 2, &pages).reason, REASON_TOO_MANY_PAGES);
 }
 
 static void
@@ -111,14 +112,14 @@ a_pdf_that_cannot_be_read_says_why(void **state)
 	struct buf b = pdf(1, "", lock);
 	struct document d = read_as(write_file("locked.pdf", b.text, b.len), "pdf");
 
-	assert_int_equal(d.reason, REASON_ENCRYPTED);
+	assert_int_equal(d.fault.reason, REASON_ENCRYPTED);
 	d = read_as(write_file("cut.pdf", "%PDF-1.4\n1 0 obj\n<<", 20), "pdf");
-	assert_int_equal(d.reason, REASON_TRUNCATED);
+	assert_int_equal(d.fault.reason, REASON_TRUNCATED);
 	d = read_as(write_file("none.pdf", "%PDF-1.4\ntrailer <</Root 1 0 R>>\n%%EOF", 38), "pdf");
-	assert_int_not_equal(d.reason, REASON_NONE);
+	assert_int_not_equal(d.fault.reason, REASON_NONE);
 	b = pdf(101, "", "");
 	d = read_as(write_file("long.pdf", b.text, b.len), "pdf");
-	assert_int_equal(d.reason, REASON_TOO_MANY_PAGES);
+	assert_int_equal(d.fault.reason, REASON_TOO_MANY_PAGES);
 	assert_null(d.preview);
 }
 
@@ -128,9 +129,10 @@ the_title_of_a_pdf_does_not_count_its_pages(void **state)
 	struct buf b = pdf(3, "", "/Info<</Title(x\\nPages: 1\\n)/Author(y\\nPages: 101)>>");
 	int64_t pages;
 
-	assert_int_equal(document_probe(mem, write_file("title.pdf", b.text, b.len), "pdf", 3, &pages), REASON_NONE);
+	write_file("title.pdf", b.text, b.len);
+	assert_int_equal(document_probe(mem, at("title.pdf"), "pdf", 3, &pages).reason, REASON_NONE);
 	assert_int_equal(pages, 3);
-	assert_int_equal(document_probe(mem, at("title.pdf"), "pdf", 2, &pages), REASON_TOO_MANY_PAGES);
+	assert_int_equal(document_probe(mem, at("title.pdf"), "pdf", 2, &pages).reason, REASON_TOO_MANY_PAGES);
 }
 
 static void
@@ -142,7 +144,7 @@ what_a_pdf_would_have_done_is_not_done(void **state)
 	    "/Names<</EmbeddedFiles<</Names[(../../x)4 0 R]>>>>", "");
 	struct document d = read_as(write_file("act.pdf", b.text, b.len), "pdf");
 
-	assert_int_equal(d.reason, REASON_NONE);
+	assert_int_equal(d.fault.reason, REASON_NONE);
 	assert_int_equal(d.pages, 1);
 	assert_int_not_equal(access("/tmp/kinothek-launched", F_OK), 0);
 }
@@ -171,7 +173,7 @@ zip_of(const char *name, const struct member *members)
 static enum reason
 direct(const char *path, const char *format, const char **text)
 {
-	return image_helper(mem, (const char *const[]){ "office", format, NULL }, path, NULL, text);
+	return image_helper(mem, (const char *const[]){ "office", format, NULL }, path, NULL, text).reason;
 }
 
 #define TYPES { "[Content_Types].xml", "<Types/>" }
@@ -238,7 +240,7 @@ no_entity_is_expanded_and_no_other_file_is_read(void **state)
 		path = zip_of("xxe.docx", rows[i]);
 		assert_int_equal(direct(path, "docx", &text), REASON_FORMAT_NOT_ALLOWED);
 		d = read_as(path, "docx");
-		assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
+		assert_int_equal(d.fault.reason, REASON_FORMAT_NOT_ALLOWED);
 		assert_null(d.text);
 	}
 	path = zip_of("entity.docx", (const struct member[]){ TYPES, { "word/document.xml", W
@@ -260,13 +262,13 @@ what_inflates_without_end_is_stopped(void **state)
 	text[n] = '\0';
 	path = zip_of("bomb.docx", (const struct member[]){ TYPES, { "word/document.xml", text }, { NULL } });
 	d = read_as(path, "docx");
-	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
+	assert_int_equal(d.fault.reason, REASON_FORMAT_NOT_ALLOWED);
 
 	/* Members that we do not read, LibreOffice does. */
 	path = zip_of("aside.docx", (const struct member[]){ TYPES, { "word/document.xml", "<d/>" },
 	    { "word/styles.xml", text }, { NULL } });
 	d = read_as(path, "docx");
-	assert_int_equal(d.reason, REASON_FORMAT_NOT_ALLOWED);
+	assert_int_equal(d.fault.reason, REASON_FORMAT_NOT_ALLOWED);
 
 	/* Text beyond what is kept is cut, not refused. */
 	memset(text, 'a', (size_t)20 << 20);
@@ -315,7 +317,7 @@ damaged_and_protected_office_files_say_so(void **state)
 	    "<manifest:manifest><manifest:encryption-data/></manifest:manifest>" }, { NULL } });
 	assert_int_equal(direct(path, "odt", &text), REASON_ENCRYPTED);
 	d = read_as(path, "odt");
-	assert_int_equal(d.reason, REASON_ENCRYPTED);
+	assert_int_equal(d.fault.reason, REASON_ENCRYPTED);
 
 	path = zip_of("y.odt", (const struct member[]){ { "content.xml", words }, { NULL } });
 	z = zip_open(path, 0, &error);
@@ -338,21 +340,21 @@ office_files_become_pages_or_say_what_is_missing(void **state)
 	int64_t pages;
 
 	if (has_libreoffice()) {
-		assert_int_equal(d.reason, REASON_NONE);
+		assert_int_equal(d.fault.reason, REASON_NONE);
 		assert_int_equal(d.pages, 1);
 		assert_non_null(strstr(d.text, "Hello from RTF"));
 		assert_string_equal(d.engine, "libreoffice");
 		assert_int_equal(access(d.pdf, R_OK), 0);
 	} else {
-		assert_int_equal(d.reason, REASON_CONVERTER_MISSING);
-		assert_int_equal(document_probe(mem, at("a.rtf"), "rtf", 9, &pages), REASON_CONVERTER_MISSING);
+		assert_int_equal(d.fault.reason, REASON_CONVERTER_MISSING);
+		assert_int_equal(document_probe(mem, at("a.rtf"), "rtf", 9, &pages).reason, REASON_CONVERTER_MISSING);
 	}
 	/* A file that LibreOffice does not take still has its text. */
 	path = zip_of("a.pptx", (const struct member[]){ TYPES, { "ppt/presentation.xml", "<p/>" },
 	    { "ppt/slides/slide1.xml", "<p:sld xmlns:p='p' xmlns:a='a'><a:p><a:r><a:t>Only "
 	    "text</a:t></a:r></a:p></p:sld>" }, { NULL } });
 	d = read_as(path, "pptx");
-	if (d.reason == REASON_NONE && d.pdf == NULL) {
+	if (d.pdf == NULL) {
 		assert_string_equal(d.engine, "kinothek");
 		assert_int_equal(d.pages, 1);
 		assert_non_null(d.preview);
@@ -377,7 +379,7 @@ text_is_utf8_whatever_it_was(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_string_equal(document_utf8(mem, rows[i].bytes, rows[i].n), rows[i].text);
 	d = read_as(write_file("u.txt", "\xff\xfeH\0\xe9\0\n\0", 8), "txt");
-	assert_int_equal(d.reason, REASON_NONE);
+	assert_int_equal(d.fault.reason, REASON_NONE);
 	assert_string_equal(d.text, "H\xc3\xa9\n");
 	assert_string_equal(d.preview, "preview.png");
 	assert_int_equal(d.pages, 0);
@@ -443,6 +445,33 @@ teardown(void **state)
 	return system(line);
 }
 
+/* What the helper's end says of a document: only without LibreOffice is there no converter. */
+static void
+a_helper_that_ends_badly_is_no_missing_converter(void **state)
+{
+	static const struct { const char *end; enum reason reason; } rows[] = {
+		{ "kill -KILL $$", REASON_INTERRUPTED }, { "kill -SEGV $$", REASON_CRASHED },
+		{ "exit 1", REASON_CRASHED },	/* by a library; REASON_EMPTY_FILE is 1 */
+		{ "exit 64", REASON_INTERNAL }, { "echo 'x: Stale file handle' >&2; exit 1", REASON_STORAGE },
+	};
+	const char *path = zip_of("a.docx", (const struct member[]){ TYPES, { "word/document.xml", W "</w:body>"
+	    "</w:document>" }, { NULL } }), *script, *before = arena_copy(mem, getenv("KINOTHEK_LIBEXEC"));
+	struct document d;
+	size_t i;
+
+	setenv("KINOTHEK_LIBEXEC", home, 1);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		/* Nor does LibreOffice get what was not checked to the end: its own bad end would show. */
+		script = arena_printf(mem, "#!/bin/sh\n[ $1 != pdf ] || kill -FPE $$\n%s\n", rows[i].end);
+		write_file("kinothek-image", script, strlen(script));
+		assert_int_equal(chmod(at("kinothek-image"), 0755), 0);
+		d = read_as(path, "docx");
+		if (d.fault.reason != rows[i].reason || d.text != NULL)
+			fail_msg("%s is %s", rows[i].end, reason_info(d.fault.reason)->code);
+	}
+	setenv("KINOTHEK_LIBEXEC", before, 1);
+}
+
 int
 main(void)
 {
@@ -457,6 +486,7 @@ main(void)
 		cmocka_unit_test(text_may_reach_its_limit_between_two_slides),
 		cmocka_unit_test(damaged_and_protected_office_files_say_so),
 		cmocka_unit_test(office_files_become_pages_or_say_what_is_missing),
+		cmocka_unit_test(a_helper_that_ends_badly_is_no_missing_converter),
 		cmocka_unit_test(text_is_utf8_whatever_it_was),
 		cmocka_unit_test(pages_are_numbered_cut_and_bounded),
 		cmocka_unit_test(a_copy_is_no_link),

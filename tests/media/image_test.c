@@ -66,7 +66,17 @@ static enum reason
 variants(const char *name, const char *coder)
 {
 	make("rm -rf out && mkdir out");
-	return image_variants(mem, at(name), coder, PIXELS, at("out"), &files);
+	return image_variants(mem, at(name), coder, PIXELS, at("out"), &files).reason;
+}
+
+/* The helper itself, without the checks that come before it. */
+static enum reason
+helper(const char *pixels, const char *coder, const char *name)
+{
+	const char *args[] = { "variants", pixels, coder, NULL }, *out;
+	struct fault fault = image_helper(mem, args, at(name), at("out"), &out);
+
+	return fault.reason;
 }
 
 static struct image_facts *
@@ -74,7 +84,7 @@ probe(const char *name, const char *coder)
 {
 	struct image_facts *facts = NULL;
 
-	assert_int_equal(image_probe(mem, at(name), coder, PIXELS, &facts), REASON_NONE);
+	assert_int_equal(image_probe(mem, at(name), coder, PIXELS, &facts).reason, REASON_NONE);
 	return facts;
 }
 
@@ -318,24 +328,21 @@ a_header_that_promises_too_many_pixels_is_refused_before_decoding(void **state)
 		{ "BMP", "BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\xfa\xfa\0\0\xfa\xfa\0\0\1\0\x18\0", 30 },
 	};
 	struct image_facts *facts;
-	const char *out;
 	size_t i;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		write_file("bomb", rows[i].bytes, rows[i].n);
-		if (image_probe(mem, at("bomb"), rows[i].coder, PIXELS, &facts) != REASON_TOO_MANY_PIXELS)
+		if (image_probe(mem, at("bomb"), rows[i].coder, PIXELS, &facts).reason != REASON_TOO_MANY_PIXELS)
 			fail_msg("row %zu: %s", i, rows[i].coder);
 		assert_null(facts);
 		assert_int_equal(variants("bomb", rows[i].coder), REASON_TOO_MANY_PIXELS);
 		/* And should the header lie to us, the decoder has limits of its own. */
-		assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", rows[i].coder,
-		    NULL }, at("bomb"), at("out"), &out), REASON_NONE);
+		assert_int_not_equal(helper("100000", rows[i].coder, "bomb"), REASON_NONE);
 	}
 	make("/usr/bin/convert -size 1200x1200 xc:red -depth 1 large.png");
-	assert_int_equal(image_variants(mem, at("large.png"), "PNG", 1000000, at("out"), &files),
+	assert_int_equal(image_variants(mem, at("large.png"), "PNG", 1000000, at("out"), &files).reason,
 	    REASON_TOO_MANY_PIXELS);
-	assert_int_equal(image_helper(mem, (const char *const[]){ "variants", "1000000", "PNG", NULL }, at("large.png"),
-	    at("out"), &out), REASON_NONE);
+	assert_int_equal(helper("1000000", "PNG", "large.png"), REASON_NONE);
 }
 
 static void
@@ -366,30 +373,29 @@ the_decoder_reads_the_allowed_formats_and_nothing_else(void **state)
 	static const char *const coders[] = { "MVG", "MSL", "SVG", "URL", "HTTPS", "TEXT", "LABEL", "CAPTION",
 	    "EPHEMERAL", "PDF", "PS", "EPS", "XPS", "WIN", "SHOW", "INLINE", "MIFF", "MPC", "PSD", "DCM", "VIDEO",
 	    "PANGO", "GRADIENT", "XC:red" };
-	const char *out;
 	size_t i;
 
 	make("printf 'push graphic-context\\nimage over 0,0 0,0 \"/etc/passwd\"\\npop graphic-context\\n' >script");
 	for (i = 0; i < sizeof(coders) / sizeof(coders[0]); i++) {
 		make("rm -rf out && mkdir out");
-		if (image_helper(mem, (const char *const[]){ "variants", "100000", coders[i], NULL }, at("script"),
-		    at("out"), &out) == REASON_NONE)
+		if (helper("100000", coders[i], "script") == REASON_NONE)
 			fail_msg("%s was read", coders[i]);
 		assert_int_not_equal(access(at("out/poster.jpg"), F_OK), 0);
 	}
 	/* A script under the name of a picture's coder is no picture. */
-	assert_int_not_equal(image_helper(mem, (const char *const[]){ "variants", "100000", "PNG", NULL }, at("script"),
-	    at("out"), &out), REASON_NONE);
+	assert_int_not_equal(helper("100000", "PNG", "script"), REASON_NONE);
 }
 
 static void
 text_is_drawn_as_it_is(void **state)
 {
+	struct fault drawn;
 	int64_t width, height;
 	const char *mime_type;
 
 	make("rm -rf out && mkdir out");
-	assert_true(image_text(mem, "@/etc/passwd %w %[exif:*] \\n\nGr\xc3\xbc\xc3\x9f" "e \xd0\x9f\n", at("out")));
+	drawn = image_text(mem, "@/etc/passwd %w %[exif:*] \\n\nGr\xc3\xbc\xc3\x9f" "e \xd0\x9f\n", at("out"));
+	assert_int_equal(drawn.reason, REASON_NONE);
 	assert_true(image_header_file(at("out/preview.png"), &width, &height, &mime_type));
 	assert_int_equal(width, 1240);
 	assert_string_equal(mime_type, "image/png");
