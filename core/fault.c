@@ -174,15 +174,11 @@ said(struct arena *mem, const struct jail *jail, const char *err)
 
 /* The jail tells the step at which it failed, and errno where there was one. */
 static enum reason
-not_started(const char *why)
+reason_of_want(const char *why)
 {
 	const char *number = strstr(why, ": error ");
 
-	if (strcmp(why, "no such program") == 0)
-		return REASON_PROGRAM_MISSING;
-	if (strcmp(why, "no descriptors left") == 0)
-		return REASON_BUSY;
-	return number == NULL ? REASON_SANDBOX : fault_reason((int)strtol(number + 8, NULL, 10), REASON_SANDBOX);
+	return number == NULL ? REASON_BUSY : fault_reason((int)strtol(number + 8, NULL, 10), REASON_BUSY);
 }
 
 /* ffmpeg mentions some failures to read and write but exits with 0. */
@@ -218,6 +214,10 @@ reason_of(struct arena *mem, const struct jail *jail, const struct jail_result *
 		return reason_of_exit(r->status, said(mem, jail, r->err));
 	case JAIL_SIGNALLED:
 		return reason_of_crash(mem, jail, r, fault_of_signal(r->status));
+	case JAIL_KILLED:
+		return fault_of_signal(SIGKILL);
+	case JAIL_MEMORY:
+		return REASON_MEMORY_LIMIT;
 	case JAIL_IDLE:
 		return REASON_NO_PROGRESS;
 	case JAIL_WALL:
@@ -225,8 +225,12 @@ reason_of(struct arena *mem, const struct jail *jail, const struct jail_result *
 		return REASON_TIME_LIMIT;
 	case JAIL_STOPPED:
 		return REASON_OUTPUT_INVALID;
-	case JAIL_NOT_STARTED:
-		return not_started(r->err);
+	case JAIL_MISSING:
+		return REASON_PROGRAM_MISSING;
+	case JAIL_NO_ISOLATION:
+		return REASON_SANDBOX;
+	case JAIL_WANT:
+		return reason_of_want(r->err);
 	}
 	return REASON_INTERNAL;
 }
@@ -244,12 +248,14 @@ how_it_ended(struct arena *mem, const struct jail_result *r)
 {
 	switch (r->end) {
 	case JAIL_EXITED: return arena_printf(mem, "ended with status %d", r->status);
-	case JAIL_SIGNALLED: return arena_printf(mem, "ended by signal %d (%s)", r->status, strsignal(r->status));
+	case JAIL_SIGNALLED: case JAIL_KILLED:
+		return arena_printf(mem, "ended by signal %d (%s)", r->status, strsignal(r->status));
+	case JAIL_MEMORY: return "held more memory than it may";
 	case JAIL_IDLE: return "made no progress";
 	case JAIL_WALL: return "took too long";
 	case JAIL_CPU: return "took too much time of the processor";
 	case JAIL_STOPPED: return "was stopped because of what it wrote";
-	case JAIL_NOT_STARTED: break;
+	case JAIL_MISSING: case JAIL_NO_ISOLATION: case JAIL_WANT: break;
 	}
 	return "could not be started";
 }

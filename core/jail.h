@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The one way a foreign program is started: argument array, no shell, empty environment, closed descriptors, own
- * session, rlimits, no_new_privs, Landlock, seccomp without sockets, killed as a whole when it stops making progress.
- * See landlock(7), seccomp(2).  jail_check() runs a probe at start; a machine that cannot isolate runs nothing unless
- * the setting sandbox = degraded.
+ * session, rlimits, no_new_privs, Landlock for files, seccomp with the calls that decoders need and no others, killed
+ * as a whole when it stops making progress or holds too much.  See landlock(7), seccomp(2), cgroups(7).  jail_check()
+ * runs probes at start; a machine that cannot isolate runs nothing unless the setting sandbox = degraded.
  */
 #ifndef CORE_JAIL_H
 #define CORE_JAIL_H
@@ -21,7 +21,7 @@ struct jail {
 	const char *write_dir;		/* the one directory it may write; also its working directory; NULL: none */
 	int in;				/* descriptor for standard input, or -1 for /dev/null */
 	const char *const *env;		/* "NAME=value", ends in NULL; NULL: only PATH, LANG, HOME */
-	int64_t memory;			/* RLIMIT_AS in bytes; 0: 4 GiB */
+	int64_t memory;			/* bytes: of addresses for each process, of memory for all together; 0: 4 GiB */
 	int64_t file_size;		/* RLIMIT_FSIZE in bytes; 0: 64 GiB */
 	int cpu_seconds;		/* 0: 4 h */
 	int wall_seconds;		/* 0: 6 h */
@@ -38,9 +38,17 @@ struct jail {
 
 enum jail_end {
 	JAIL_EXITED,		/* .status holds the exit status */
-	JAIL_SIGNALLED,		/* .status holds the signal */
-	JAIL_IDLE, JAIL_WALL, JAIL_CPU, JAIL_STOPPED,	/* ended by a watchdog, or by on_out */
-	JAIL_NOT_STARTED,	/* no such program, no isolation, no descriptors */
+	JAIL_SIGNALLED,		/* .status holds the signal, which is its own doing */
+	JAIL_KILLED,		/* from outside: by an administrator, or the machine was short of memory */
+	JAIL_IDLE, JAIL_WALL, JAIL_CPU,
+	JAIL_MEMORY,		/* its processes held more than .memory */
+	JAIL_STOPPED,		/* by on_out, or for too much output */
+
+	/* It did not begin; .err says why. */
+	JAIL_MISSING,		/* no such program, or none that can be executed */
+	JAIL_NO_ISOLATION,	/* not on this machine, see jail_check() */
+	JAIL_WANT,		/* of processes, descriptors, memory or its directory, which may pass; also when for
+				 * such a want it could not be watched and was ended */
 };
 
 struct jail_result {
@@ -55,9 +63,15 @@ struct jail_result {
 /* Runs the program to its end.  Blocks.  True when it exited with 0. */
 bool jail_run(struct arena *, const struct jail *, struct jail_result *);
 
-/* Can this machine isolate?  Runs a child that tries what the sandbox must refuse (read /etc/passwd, write outside,
- * open a socket, ptrace).  NULL when all was refused, else what was possible.  Remembered for jail_run(). */
+/* Can this machine isolate?  Runs children that try what the sandbox must refuse: files, attributes and processes of
+ * others, sockets, namespaces, memory beyond the limit, calls that are new.  NULL when all was refused, else what was
+ * possible.  Remembered for jail_run(), unless it could not be found out for a want that may pass. */
 const char *jail_check(struct arena *, bool degraded);
+
+/* For a service at its start, before it forks and before jail_check().  If it has a control group of its own (version
+ * 2, Delegate= of systemd), each program gets one below it with memory.max and pids.max.  False where it has none: then
+ * what the processes of a program hold together is looked at five times a second. */
+bool jail_delegate(void);
 
 /* Where a helper program of ours lies: in KINOTHEK_LIBEXEC, beside the running program (a build tree), else where it
  * was installed. */

@@ -123,6 +123,7 @@ main(int argc, char **argv)
 		fprintf(stderr, "kinothek-jobs: job.kinds names %s, which is no kind of job\n", unknown_kind(conf));
 		return 78;
 	}
+	jail_delegate();
 	options.no_sandbox = check_sandbox(conf);
 	for (i = 0; i < KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,

@@ -67,7 +67,8 @@ each_end_of_a_program_has_its_reason(void **state)
 		{ JAIL_EXITED, 1, "x: Too many open files in system", REASON_BUSY },
 		{ JAIL_EXITED, 1, "x: Cannot allocate memory", REASON_MEMORY_LIMIT },
 		{ JAIL_EXITED, 0, "x: Cannot allocate memory", REASON_NONE },
-		{ JAIL_SIGNALLED, SIGKILL, "", REASON_INTERRUPTED },
+		{ JAIL_KILLED, SIGKILL, "", REASON_INTERRUPTED },
+		{ JAIL_MEMORY, 0, "", REASON_MEMORY_LIMIT },
 		{ JAIL_SIGNALLED, SIGTERM, "", REASON_INTERRUPTED },
 		{ JAIL_SIGNALLED, SIGINT, "", REASON_INTERRUPTED },
 		{ JAIL_SIGNALLED, SIGHUP, "", REASON_INTERRUPTED },
@@ -83,14 +84,14 @@ each_end_of_a_program_has_its_reason(void **state)
 		{ JAIL_WALL, 0, "", REASON_TIME_LIMIT },
 		{ JAIL_CPU, 0, "", REASON_TIME_LIMIT },
 		{ JAIL_STOPPED, 0, "", REASON_OUTPUT_INVALID },
-		{ JAIL_NOT_STARTED, 0, "this machine cannot isolate programs", REASON_SANDBOX },
-		{ JAIL_NOT_STARTED, 0, "landlock: error 1", REASON_SANDBOX },
-		{ JAIL_NOT_STARTED, 0, "no such program", REASON_PROGRAM_MISSING },
-		{ JAIL_NOT_STARTED, 0, "no descriptors left", REASON_BUSY },
-		{ JAIL_NOT_STARTED, 0, "fork: error 11", REASON_BUSY },		/* EAGAIN */
-		{ JAIL_NOT_STARTED, 0, "fork: error 12", REASON_BUSY },		/* ENOMEM */
-		{ JAIL_NOT_STARTED, 0, "directory: error 116", REASON_STORAGE },	/* ESTALE */
-		{ JAIL_NOT_STARTED, 0, "directory: error 5", REASON_STORAGE },	/* EIO */
+		{ JAIL_NO_ISOLATION, 0, "this machine cannot isolate programs", REASON_SANDBOX },
+		{ JAIL_NO_ISOLATION, 0, "landlock: error 1", REASON_SANDBOX },
+		{ JAIL_MISSING, 0, "no such program", REASON_PROGRAM_MISSING },
+		{ JAIL_WANT, 0, "no descriptors left", REASON_BUSY },
+		{ JAIL_WANT, 0, "fork: error 11", REASON_BUSY },		/* EAGAIN */
+		{ JAIL_WANT, 0, "fork: error 12", REASON_BUSY },		/* ENOMEM */
+		{ JAIL_WANT, 0, "directory: error 116", REASON_STORAGE },	/* ESTALE */
+		{ JAIL_WANT, 0, "directory: error 5", REASON_STORAGE },	/* EIO */
 	};
 	struct fault fault;
 	size_t i;

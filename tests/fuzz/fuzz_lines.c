@@ -16,13 +16,15 @@ image_answers(struct arena *mem, const char *text)
 {
 	struct image_files files;
 	struct image_facts *facts;
+	struct fault fault;
 	size_t i;
 
 	if (read_facts(mem, text, &facts).reason == REASON_NONE && (facts->width < 1 || facts->width > IMAGE_SIDE_MAX ||
 	    facts->height < 1 || facts->height > IMAGE_SIDE_MAX))
 		abort();
-	if (read_files(mem, text, arena_printf(mem, "%s/tests/fuzz/fuzz_file.corpus", getenv("KINOTHEK_SRC") != NULL ?
-	    getenv("KINOTHEK_SRC") : "."), &files).reason != REASON_NONE)
+	fault = read_files(mem, text, arena_printf(mem, "%s/tests/fuzz/fuzz_file.corpus",
+	    getenv("KINOTHEK_SRC") != NULL ? getenv("KINOTHEK_SRC") : "."), &files);
+	if (fault.reason != REASON_NONE)
 		return;
 	for (i = 0; i < files.n; i++)
 		if (files.n > 16 || strchr(files.at[i].name, '/') != NULL || files.at[i].name[0] == '.' ||
