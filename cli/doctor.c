@@ -366,10 +366,11 @@ check_documents(struct cli *c)
 static struct finding
 check_speech(struct cli *c)
 {
-	const char *model = c->conf->engine_transcribe_model;
+	const struct engine_settings *set = &c->conf->engine[ENGINE_transcribe];
+	const char *model = set->model;
 
-	if (strcmp(c->conf->engine_transcribe, "http") == 0)
-		return FOUND(OK, c->conf->engine_transcribe_url, NULL);
+	if (strcmp(set->name, "http") == 0)
+		return FOUND(OK, set->url, NULL);
 	if (model == NULL)
 		model = SPEECH_MODEL;
 	if (access(arena_printf(c->mem, "%s/en-us.lm.bin", model), R_OK) != 0)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kinothek job: see, restart and cancel the work of the runners. */
+/* kinothek job: see, restart and cancel the work of the runners, and have it done anew. */
 #include <string.h>
 
 #include "cli/cli.h"
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/plan.h"
 
 static const char states[] = "waiting delayed queued running succeeded failed cancelled";
 
@@ -104,7 +105,9 @@ job_retry(struct cli *c)
 {
 	return run_change(c,
 	    (struct change){
-		.make = job_restart, .refused = "only failed and cancelled jobs start again", .done = "starts again" });
+		.make = job_restart, .refused = "only failed and cancelled jobs start again that no other "
+					       "has taken the place of",
+		.done = "starts again" });
 }
 
 int
@@ -112,4 +115,78 @@ job_cancel_command(struct cli *c)
 {
 	return run_change(
 	    c, (struct change){ .make = job_cancel, .refused = "it has ended already", .done = "is cancelled" });
+}
+
+/* A list of words as an option gives it; none when it was not given. */
+static struct strings
+listed(const struct cli *c, const char *option)
+{
+	const char *p = cli_option(c, option);
+	struct strings words = { NULL, 0 };
+	size_t n;
+
+	if (p == NULL)
+		return words;
+	words.at = arena_array(c->mem, strlen(p) + 1, sizeof(*words.at));
+	for (; *p != '\0'; p += n, p += *p == ',') {
+		n = strcspn(p, ",");
+		if (n > 0)
+			words.at[words.n++] = arena_copy_n(c->mem, p, n);
+	}
+	return words;
+}
+
+struct rerun_of {
+	struct uuid media_id;
+	struct strings makes, languages;
+};
+
+static int
+rerun(struct cli *c, void *arg)
+{
+	const struct rerun_of *what = arg;
+	enum rerun came = plan_rerun(c->db, what->media_id, what->makes, what->languages);
+
+	if (db_failure(c->db) != DB_FINE)
+		return 0;
+	switch (came) {
+	case RERUN_ADDED:
+		return 0;
+	case RERUN_NO_ASSET:
+		return cli_fail(c, EX_NOINPUT, "there is no asset %s", c->arg[0]);
+	case RERUN_OVER:
+		return cli_fail(c, EX_DATAERR, "the files of its last ingest are not there; ingest the asset again");
+	case RERUN_RUNNING:
+		return cli_fail(c, EX_DATAERR, "it is queued or running already; see kinothek job list");
+	case RERUN_NOTHING:
+		break;
+	}
+	return cli_fail(c, EX_DATAERR, "the asset has nothing that it could be made of");
+}
+
+int
+job_rerun(struct cli *c)
+{
+	struct rerun_of what = { .makes = listed(c, "only"), .languages = listed(c, "languages") };
+	int status;
+	size_t i;
+
+	if (!cli_id(c, c->arg[0], &what.media_id))
+		return EX_USAGE;
+	for (i = 0; i < what.makes.n; i++)
+		if (!word_in(PLAN_MAKES, what.makes.at[i], strlen(what.makes.at[i])))
+			return cli_fail(c, EX_USAGE, "there is no analysis %s; there are: " PLAN_MAKES,
+			    what.makes.at[i]);
+	for (i = 0; i < what.languages.n; i++)
+		if (strcmp(what.languages.at[i], "translate-en") != 0 && !language_valid(what.languages.at[i]))
+			return cli_fail(c, EX_USAGE, "%s is no language; en, de-CH or translate-en are",
+			    what.languages.at[i]);
+	if (cli_option(c, "only") != NULL && what.makes.n == 0)
+		return cli_fail(c, EX_USAGE, "--only needs one of: " PLAN_MAKES);
+	status = cli_transaction(c, rerun, &what);
+	if (status != 0)
+		return status;
+	job_wake(c->conf->run_dir);
+	printf(c->json ? "{\"mediaId\":\"%s\",\"done\":\"is made anew\"}\n" : "asset %s: is made anew\n", c->arg[0]);
+	return 0;
 }

@@ -42,6 +42,8 @@ static const struct command commands[] = {
 	    "Show the latest jobs" },
 	{ "job retry", "JOB-ID", 1, "json", job_retry, 0, "Start a failed or cancelled job again" },
 	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
+	{ "job rerun", "MEDIA-ID [--only WHAT,…] [--languages CODE,…]", 1, "json only= languages=", job_rerun, 0,
+	    "Make storyboard, thumbnail, waveform, transcripts or documentContent anew" },
 	{ "settings", "", 0, "", settings_run, SETTINGS_ONLY, "Print the reference of the settings as Markdown" },
 	{ "doctor", "", 0, "json schema=", doctor_run, 0, "Check this machine, and say what to do about what is wrong" },
 };

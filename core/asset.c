@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The summing columns of an asset, its events, and the start of an ingest. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/plan.h"
 #include "core/store.h"
 
 static const struct field rendition_row_fields[] = {
@@ -214,8 +216,8 @@ sum_renditions(struct db *db, struct uuid media_id)
 	size_t n;
 
 	rows = db_rows(db, &rendition_row_record, "FROM renditions t JOIN media m ON m.id = t.media_id AND "
-	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.id", ARGS(ID(media_id)),
-	    &n);
+	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.file",
+	    ARGS(ID(media_id)), &n);
 	sort_out(rows, n, &p, &json);
 	db_run(db, "UPDATE media SET renditions = ?, playlist_file = ?, thumbnail = ?, storyboard = ?, "
 	    "waveform_file = ?, status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
@@ -224,16 +226,18 @@ sum_renditions(struct db *db, struct uuid media_id)
 }
 
 struct ingest_job {
-	struct uuid id;
-	const char *kind, *state;
+	struct uuid id, ingest_id;
+	const char *kind, *state, *language;
 	int64_t progress, attempt;
 	struct json error;
 	struct moment started_at, finished_at;
 };
 static const struct field ingest_job_fields[] = {
 	FIELD(struct ingest_job, id, .doc = "Job"),
+	FIELD(struct ingest_job, ingest_id, .doc = "The root"),
 	FIELD(struct ingest_job, kind, .doc = "Kind"),
 	FIELD(struct ingest_job, state, .doc = "State"),
+	FIELD(struct ingest_job, language, .sql = "JSON_VALUE(t.args, '$.languageCode')", .doc = "Of a transcript"),
 	FIELD(struct ingest_job, progress, .doc = "Percent"),
 	FIELD(struct ingest_job, attempt, .doc = "Claims"),
 	FIELD(struct ingest_job, error, .doc = "Last error"),
@@ -242,16 +246,24 @@ static const struct field ingest_job_fields[] = {
 };
 static const struct record ingest_job_record = RECORD("IngestJobRow", struct ingest_job, ingest_job_fields);
 
-static bool
-is_final(const char *state)
+/* As they stand in the plan; those of one kind by their languages. */
+static int
+by_place(const void *a, const void *b)
 {
-	return is(state, "succeeded") || is(state, "failed") || is(state, "cancelled");
+	const struct ingest_job *x = a, *y = b;
+	size_t m = plan_place(x->kind), n = plan_place(y->kind);
+
+	if (m != n)
+		return m < n ? -1 : 1;
+	if (x->language == NULL || y->language == NULL)
+		return (x->language != NULL) - (y->language != NULL);
+	return strcmp(x->language, y->language);
 }
 
 static const char *
 step_status(const char *state)
 {
-	return is(state, "running") || is_final(state) ? state : "queued";
+	return is(state, "running") || job_is_final(state) ? state : "queued";
 }
 
 /*
@@ -267,7 +279,7 @@ weigh_jobs(const struct ingest_job *jobs, size_t n, struct ingest_summary *s)
 
 	for (i = 0; i < n; i++) {
 		const struct job_kind *k = job_kind(jobs[i].kind);
-		bool final = is_final(jobs[i].state);
+		bool final = job_is_final(jobs[i].state);
 
 		weight += k != NULL ? k->weight : 0;
 		done += (k != NULL ? k->weight : 0) * (final ? 100 : jobs[i].progress);
@@ -303,7 +315,8 @@ put_steps(struct buf *b, const struct ingest_job *jobs, size_t n)
 		const struct job_kind *k = job_kind(jobs[i].kind);
 		struct ingest_step step = { k != NULL ? k->step : jobs[i].kind, step_status(jobs[i].state),
 		    is(jobs[i].state, "succeeded") ? 100 : jobs[i].progress, jobs[i].started_at, jobs[i].finished_at,
-		    is_final(jobs[i].state) || is(jobs[i].state, "delayed") ? jobs[i].error : (struct json){ NULL } };
+		    job_is_final(jobs[i].state) || is(jobs[i].state, "delayed") ? jobs[i].error :
+		    (struct json){ NULL } };
 
 		if (i > 0)
 			buf_char(b, ',');
@@ -344,7 +357,7 @@ sum_transcripts(struct db *db, struct uuid media_id, const struct ingest_job *jo
 	    ARGS(ID(media_id)), 0) == 1)
 		db_run(db, "DELETE FROM transcripts WHERE media_id = ? AND status = 'failed' AND id NOT IN (SELECT "
 		    "j.id FROM jobs j JOIN media m ON m.ingest_job_id = j.ingest_id WHERE m.id = ? AND j.state = "
-		    "'failed')", ARGS(ID(media_id), ID(media_id)));
+		    "'failed' AND j.replaced_by IS NULL)", ARGS(ID(media_id), ID(media_id)));
 	for (i = 0; i < n; i++)
 		if (is(jobs[i].kind, "transcribe") && is(jobs[i].state, "failed"))
 			db_run(db, "INSERT IGNORE INTO transcripts (id, media_id, language_code, source, engine, "
@@ -363,10 +376,11 @@ sum_ingest(struct db *db, struct uuid media_id, bool progress)
 	size_t n;
 
 	jobs = db_rows(db, &ingest_job_record, "FROM jobs t JOIN media m ON m.ingest_job_id = t.ingest_id WHERE "
-	    "m.id = ? ORDER BY t.id", ARGS(ID(media_id)), &n);
+	    "m.id = ? AND t.replaced_by IS NULL", ARGS(ID(media_id)), &n);
 	if (n == 0)
 		return;
-	s.id = jobs[0].id;
+	qsort(jobs, n, sizeof(*jobs), by_place);
+	s.id = jobs[0].ingest_id;
 	weigh_jobs(jobs, n, &s);
 	list_warnings(db_arena(db), jobs, n, &s);
 	put_steps(&steps, jobs, n);

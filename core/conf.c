@@ -55,6 +55,7 @@ static bool item_origin(const char *);
 static bool item_network(const char *);
 
 #define AT(member) offsetof(struct conf, member)
+#define CHOICE(family, name) " " #name
 
 static const struct setting settings[] = {
 	{ "public_url", AS_ORIGIN, AT(public_url), "http://localhost", 0, 200, NULL, NULL,
@@ -131,16 +132,17 @@ static const struct setting settings[] = {
 	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,
 	    "Kinds of jobs this machine takes. Nothing: all." },
 
-	{ "engine.transcribe", AS_CHOICE, AT(engine_transcribe), "pocketsphinx", 0, 0, "pocketsphinx http", NULL,
+	{ "engine.transcribe", AS_CHOICE, AT(engine[ENGINE_transcribe].name), "pocketsphinx", 0, 0,
+	    &TRANSCRIBE_ENGINES(CHOICE)[1], NULL,
 	    "What turns speech into words: the built-in engine (clean English only), or a server that speaks the "
 	    "transcription interface of OpenAI." },
-	{ "engine.transcribe.url", AS_URL, AT(engine_transcribe_url), NULL, 0, 1000, NULL, NULL,
+	{ "engine.transcribe.url", AS_URL, AT(engine[ENGINE_transcribe].url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
-	{ "engine.transcribe.key_file", AS_SECRET, AT(engine_transcribe_key), NULL, 0, 0, NULL, NULL,
+	{ "engine.transcribe.key_file", AS_SECRET, AT(engine[ENGINE_transcribe].key), NULL, 0, 0, NULL, NULL,
 	    "File whose first line is the key that is sent to it." },
-	{ "engine.transcribe.model", AS_TEXT, AT(engine_transcribe_model), NULL, 0, 200, NULL, NULL,
+	{ "engine.transcribe.model", AS_TEXT, AT(engine[ENGINE_transcribe].model), NULL, 0, 200, NULL, NULL,
 	    "Model that is asked for. With the built-in engine: directory of its model." },
-	{ "engine.transcribe.timeout", AS_INT, AT(engine_transcribe_timeout), "600", 1, 86400, "seconds", NULL,
+	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
 	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
@@ -610,7 +612,8 @@ read_all(struct reading *in, char *text)
 	}
 	if (!read_environment(in))
 		return false;
-	if (strcmp(in->conf->engine_transcribe, "http") == 0 && in->conf->engine_transcribe_url == NULL)
+	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "http") == 0 &&
+	    in->conf->engine[ENGINE_transcribe].url == NULL)
 		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
 	return true;
 }

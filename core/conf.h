@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "core/engines.h"
+
 /* The model of the built-in speech engine, unless engine.transcribe.model names another. */
 #define SPEECH_MODEL "/usr/share/pocketsphinx/model/en-us"
 
@@ -39,9 +41,7 @@ struct conf {
 	int64_t job_slots, job_lease;		/* s */
 	const char *job_kinds;			/* NULL: all */
 	const char *sandbox;			/* "strict" or "degraded" */
-	const char *engine_transcribe;		/* "pocketsphinx" or "http" */
-	const char *engine_transcribe_url, *engine_transcribe_key, *engine_transcribe_model;
-	int64_t engine_transcribe_timeout;	/* s per request */
+	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
 	const char *log_level;
 	const char *play_key_file;		/* where play_key is kept */

@@ -26,6 +26,7 @@ static const struct field transcribe_args_fields[] = {
 	FIELD(struct transcribe_args, media_id, .required = true, .doc = "The asset"),
 	FIELD(struct transcribe_args, generation, .required = true, .doc = "Folder that holds its sound"),
 	FIELD(struct transcribe_args, language_code, .doc = "Language to expect; null: the engine's own"),
+	FIELD(struct transcribe_args, anew, .doc = "Also when there is a transcript of it already"),
 };
 const struct record transcribe_args_record = RECORD("TranscribeArgs", struct transcribe_args, transcribe_args_fields);
 
@@ -58,6 +59,7 @@ static const struct field job_fields[] = {
 	FIELD(struct job_row, tenant_id, .on = HIDDEN, .doc = "Whose work it is"),
 	FIELD(struct job_row, media_id, .doc = "The asset it works on"),
 	FIELD(struct job_row, ingest_id, .doc = "The first job of the ingest that it is a step of"),
+	FIELD(struct job_row, replaced_by, .on = OMIT_NULL, .doc = "The job that has been added to do the same anew"),
 	FIELD(struct job_row, kind, .on = FILTER | SORT | ASCII, .required = true, .doc = "What it does"),
 	FIELD(struct job_row, status, .on = FILTER, .required = true, .sql = "IF(t.state = 'ready', 'queued', t.state)",
 	    .one_of = "waiting delayed queued running succeeded failed cancelled",
@@ -109,6 +111,12 @@ job_kind(const char *name)
 	return NULL;
 }
 
+bool
+job_is_final(const char *state)
+{
+	return strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0;
+}
+
 const char *
 job_run_name(struct arena *mem, struct uuid id, int64_t fence)
 {
@@ -142,17 +150,31 @@ job_error(struct arena *mem, enum reason reason, const char *detail)
  * The shared lock on what it waits for closes a gap: a job that ends at this moment either is seen as ended here, or
  * sees our row when it looks for those who wait.
  */
-static int
-insert_waits(struct db *db, struct uuid id, const struct job_wait *waits, size_t n)
+static void
+insert_waits(struct db *db, struct uuid id, const struct job_waits *waits)
 {
 	size_t i;
 
-	for (i = 0; i < n && !uuid_is_none(waits[i].on); i++) {
-		db_text(db, "SELECT state FROM jobs WHERE id = ? LOCK IN SHARE MODE", ARGS(ID(waits[i].on)));
+	for (i = 0; i < waits->n; i++) {
+		const struct job_wait *w = &waits->at[i];
+
+		if (uuid_is_none(w->on))
+			continue;
+		db_text(db, "SELECT state FROM jobs WHERE id = ? LOCK IN SHARE MODE", ARGS(ID(w->on)));
 		db_run(db, "INSERT INTO job_waits (job_id, on_id, needed) VALUES (?, ?, ?)",
-		    ARGS(ID(id), ID(waits[i].on), INT(waits[i].needed)));
+		    ARGS(ID(id), ID(w->on), INT(w->needed)));
 	}
-	return (int)i;
+}
+
+static bool
+waits_for_any(const struct job_waits *waits)
+{
+	size_t i;
+
+	for (i = 0; i < waits->n; i++)
+		if (!uuid_is_none(waits->at[i].on))
+			return true;
+	return false;
 }
 
 struct uuid
@@ -161,7 +183,7 @@ job_insert(struct db *db, const char *kind, const struct record *record, const v
 	const struct job_kind *k = job_kind(kind);
 	struct arena *mem = arena_new(1 << 20);
 	struct buf json = BUF(mem);
-	const char *state = "ready";
+	bool waits = waits_for_any(&p.waits);
 
 	if (k == NULL) {
 		log_text(LOG_LEVEL_ERROR, "job", "there is no kind of job called %s", kind);
@@ -169,18 +191,16 @@ job_insert(struct db *db, const char *kind, const struct record *record, const v
 	}
 	if (uuid_is_none(p.id))
 		p.id = uuid_new();
-	if (!uuid_is_none(p.waits[0].on))
-		state = "waiting";
-	else if (p.delay_ms > 0)
-		state = "delayed";
 	record_store(&json, record, args);
 	db_run(db,
 	    "INSERT INTO jobs (id, tenant_id, media_id, ingest_id, kind, args, state, priority, run_at, max_attempts, "
 	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " + ?, ?, " SQL_NOW ")",
 	    ARGS(ID(p.id), ID(p.tenant_id), ID(p.media_id), ID(p.ingest_id), STR(kind), STR(buf_string(&json)),
-		STR(state), INT(p.priority == 0 ? PRIORITY_NORMAL : p.priority), INT(p.delay_ms), INT(k->attempts)));
+		STR(waits ? "waiting" : p.delay_ms > 0 ? "delayed" : "ready"),
+		INT(p.priority == 0 ? PRIORITY_NORMAL : p.priority), INT(p.delay_ms), INT(k->attempts)));
 	arena_free(mem);
-	if (insert_waits(db, p.id, p.waits, sizeof(p.waits) / sizeof(p.waits[0])) > 0)
+	insert_waits(db, p.id, &p.waits);
+	if (waits)
 		job_release(db, p.id);
 	added = true;
 	return p.id;
@@ -263,7 +283,7 @@ restart_dependents(struct db *db, struct uuid id)
 
 	w = db_rows(db, &waiter_record,
 	    "FROM job_waits t JOIN jobs j ON j.id = t.job_id WHERE t.on_id = ? AND t.needed = 1 "
-	    "AND j.state = 'failed' AND JSON_VALUE(j.error, '$.code') = 'dependency_failed' ORDER BY t.job_id",
+	    "AND j.state = 'failed' AND j.replaced_by IS NULL AND JSON_VALUE(j.error, '$.code') = 'dependency_failed' ORDER BY t.job_id",
 	    ARGS(ID(id)), &n);
 	for (i = 0; i < n; i++) {
 		db_run(db, "UPDATE jobs SET state = 'waiting', error = NULL, finished_at = 0 WHERE id = ?",
@@ -277,8 +297,8 @@ job_restart(struct db *db, struct uuid id)
 {
 	if (db_run(db,
 		"UPDATE jobs SET state = 'waiting', attempt = 0, progress = 0, error = NULL, log_tail = NULL, "
-		"cancel_requested = 0, passing_since = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW ", fence = fence + 1 "
-		"WHERE id = ? AND state IN ('failed', 'cancelled')",
+		"cancel_requested = 0, passing_since = 0, started_at = 0, finished_at = 0, run_at = " SQL_NOW
+		", fence = fence + 1 WHERE id = ? AND state IN ('failed', 'cancelled') AND replaced_by IS NULL",
 		ARGS(ID(id))) != 1)
 		return false;
 	restart_dependents(db, id);

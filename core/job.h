@@ -37,7 +37,7 @@
 
 /* Most kinds work on one asset: its generation is the folder that the step writes to. */
 struct asset_args { struct uuid media_id; const char *generation; };
-struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; };
+struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; bool anew; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
 /* Keys of the store to delete, each with all that lies below it. */
@@ -65,7 +65,11 @@ enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_CLASSES };
 /* Of one tenant, the lower number runs first: each point is half a minute, so that nothing waits for ever. */
 enum priority { PRIORITY_FIRST = 10, PRIORITY_NORMAL = 50, PRIORITY_BULK = 80 };
 
-struct job_wait { struct uuid on; bool needed; };	/* needed: if that one fails, this one fails too */
+/* needed: if that one fails, this one fails too.  A wait on none is no wait. */
+struct job_wait { struct uuid on; bool needed; };
+struct job_waits { const struct job_wait *at; size_t n; };
+#define WAITS(...) { (const struct job_wait[]){ __VA_ARGS__ }, \
+	sizeof((const struct job_wait[]){ __VA_ARGS__ }) / sizeof(struct job_wait) }
 
 /* Where a job belongs.  All may be none. */
 struct job_place {
@@ -73,7 +77,7 @@ struct job_place {
 	struct uuid ingest_id;			/* the root job this is a step of */
 	int priority;				/* 0 = PRIORITY_NORMAL */
 	int64_t delay_ms;
-	struct job_wait waits[8];		/* until an entry whose `on` is none */
+	struct job_waits waits;			/* for any number of others; see WAITS() */
 	struct uuid id;				/* none: made here */
 };
 
@@ -107,6 +111,9 @@ void job_wake(const char *run_dir);
 /* Did this connection add a job since the last call?  The dispatcher wakes the runners then. */
 bool job_added(void);
 
+/* Has it ended, whatever came of it? */
+bool job_is_final(const char *state);
+
 /* Looks at the jobs that wait for this one, whose state has just become final: they become ready (or delayed), or fail
  * with dependency_failed, and so on down.  Same transaction. */
 void job_settled(struct db *, struct uuid id);
@@ -115,7 +122,7 @@ void job_settled(struct db *, struct uuid id);
 bool job_release(struct db *, struct uuid id);
 
 /* A failed or cancelled job starts anew, and what failed only because of it waits again.  False: it is in another
- * state. */
+ * state, or another job has been added in its place. */
 bool job_restart(struct db *, struct uuid id);
 
 /* What waits or is queued is cancelled; what runs is asked to end.  False: it has ended already. */
@@ -131,7 +138,7 @@ extern const struct record job_error_record;
 /* A job as clients see it (GET /v2/media/{mediaId}/jobs). */
 extern const struct record job_record;
 struct job_row {
-	struct uuid id, tenant_id, media_id, ingest_id;
+	struct uuid id, tenant_id, media_id, ingest_id, replaced_by;
 	/* waiting · delayed · queued · running · succeeded · failed · cancelled */
 	const char *kind, *status;
 	int64_t progress, attempt, max_attempts;

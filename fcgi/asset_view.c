@@ -208,3 +208,19 @@ asset_reply(struct req *r, bool again)
 	asset_view(r, m, false);
 	return reply(r, 200, &media_record, m);
 }
+
+void
+asset_check_languages(struct req *r, const char *member, const struct strings *codes)
+{
+	size_t i, k;
+
+	for (i = 0; i < codes->n; i++) {
+		const char *pointer = arena_printf(r->mem, "/%s/%zu", member, i);
+
+		if (strcmp(codes->at[i], "translate-en") != 0 && !language_valid(codes->at[i]))
+			fault(r, pointer, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
+		for (k = 0; k < i; k++)
+			if (strcasecmp(codes->at[i], codes->at[k]) == 0)
+				fault(r, pointer, "duplicate", "this language is in the list already");
+	}
+}

@@ -49,4 +49,7 @@ void asset_view(struct req *, struct media *, bool brief);
  * changes when its addresses or names of channels do. */
 int asset_reply(struct req *, bool again);
 
+/* Faults for what is no language to transcribe, at the member of the body that holds the list. */
+void asset_check_languages(struct req *, const char *member, const struct strings *codes);
+
 #endif

@@ -56,7 +56,8 @@ job_retry(struct req *r)
 	    "w.needed = 1 AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
 		return refuse(r, ERR_JOB_NEEDS_ANOTHER, NULL);
 	if (!job_restart(r->db, j->id))
-		return refuse(r, ERR_JOB_NOT_RETRYABLE, NULL);
+		return refuse(r, ERR_JOB_NOT_RETRYABLE, uuid_is_none(j->replaced_by) ? NULL :
+		    "Another job has taken its place.");
 	return job_changed(r, j);
 }
 

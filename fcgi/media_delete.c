@@ -27,14 +27,17 @@ delete_for_good(struct req *r, struct uuid media_id)
 	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
 	const char **keys = arena_array(r->mem, 2, sizeof(*keys));
 	const struct running *jobs;
+	struct job_wait *waits;
 	size_t n, i;
 
 	keys[0] = store_key_original(r->mem, media_id);
 	keys[1] = store_key_play(r->mem, media_id, NULL);
 	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
 	    ARGS(ID(media_id)), &n);
-	for (i = 0; i < n && i < 7; i++)
-		place.waits[i] = (struct job_wait){ jobs[i].id, false };
+	waits = arena_array(r->mem, n, sizeof(*waits));
+	for (i = 0; i < n; i++)
+		waits[i] = (struct job_wait){ jobs[i].id, false };
+	place.waits = (struct job_waits){ waits, n };
 	db_run(r->db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'",
 	    ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(media_id)));

@@ -2,6 +2,7 @@
 /* /v2/media/{mediaId}/metadata: what was found out about an asset, except what is said (transcripts.c) */
 #include <string.h>
 
+#include "core/plan.h"
 #include "fcgi/asset_view.h"
 
 #define KINDS "entities keywords speakers videoTexts imageTexts documentContent scenes file"
@@ -36,6 +37,15 @@ static const struct field expand_fields[] = {
 	FIELD(struct expand, expand, .on = QUERY, .one_of = KINDS, .doc = "Kinds whose items are wanted"),
 };
 static const struct record expand_record = RECORD("MetadataExpand", struct expand, expand_fields);
+
+struct extraction { struct strings transcription_language_codes, extract; };
+static const struct field extraction_fields[] = {
+	FIELD(struct extraction, transcription_language_codes, .on = CREATE, .min = 1, .max = 10,
+	    .doc = "Languages to transcribe: BCP 47 tags, or translate-en. Left out: those of the upload"),
+	FIELD(struct extraction, extract, .on = CREATE, .min = 1, .max = 10, .one_of = PLAN_MAKES,
+	    .doc = "What is to be made anew. Left out: all of it"),
+};
+static const struct record extraction_record = RECORD("MetadataExtraction", struct extraction, extraction_fields);
 
 /* Stored data is {"pages":[…]}, {"items":[…]}, or one object that is the only item. */
 struct counted { const char *kind; int64_t count; };
@@ -121,10 +131,8 @@ expand(struct req *r, struct metadata *m, const struct strings *wanted)
 }
 
 static int
-metadata_get(struct req *r)
+answer(struct req *r, const struct media_head *asset, const struct strings *wanted)
 {
-	const struct expand *in = r->in;
-	const struct media_head *asset = r->object;
 	struct metadata *m = metadata_new(r);
 	struct counted *rows;
 	struct part *p;
@@ -136,9 +144,60 @@ metadata_get(struct req *r)
 	for (i = 0; i < n; i++)
 		if ((p = part_of(m, rows[i].kind)) != NULL)
 			p->count = rows[i].count;
-	if (in->expand.n > 0)
-		expand(r, m, &in->expand);
+	if (wanted->n > 0)
+		expand(r, m, wanted);
 	return reply(r, 200, &metadata_record, m);
+}
+
+static int
+metadata_get(struct req *r)
+{
+	const struct expand *in = r->in;
+
+	return answer(r, r->object, &in->expand);
+}
+
+/* Languages are asked for in order to be transcribed. */
+static struct strings
+with_transcripts(struct req *r, const struct extraction *in)
+{
+	struct strings all = { arena_array(r->mem, in->extract.n + 1, sizeof(const char *)), 0 };
+	bool missing = in->extract.n > 0 && in->transcription_language_codes.n > 0;
+
+	for (; all.n < in->extract.n; all.n++) {
+		all.at[all.n] = in->extract.at[all.n];
+		missing = missing && strcmp(all.at[all.n], "transcripts") != 0;
+	}
+	if (missing)
+		all.at[all.n++] = "transcripts";
+	return all;
+}
+
+static int
+metadata_extract(struct req *r)
+{
+	const struct extraction *in = r->in;
+	struct strings makes = with_transcripts(r, in);
+
+	asset_check_languages(r, "transcriptionLanguageCodes", &in->transcription_language_codes);
+	if (r->faults.n > 0)
+		return refuse(r, ERR_INVALID, NULL);
+	switch (plan_rerun(r->db, r->id[0], makes, in->transcription_language_codes)) {
+	case RERUN_NO_ASSET:
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	case RERUN_OVER:
+		return refuse(r, ERR_INGEST_OVER, NULL);
+	case RERUN_RUNNING:
+		return refuse(r, ERR_INGEST_RUNNING, "What was asked for is queued or running already.");
+	case RERUN_NOTHING:
+		if (makes.n == 0)
+			break;
+		fault(r, "/extract", "not_allowed", "the asset has nothing that one of these could be made of");
+		return refuse(r, ERR_INVALID, NULL);
+	case RERUN_ADDED:
+		break;
+	}
+	return answer(r, object_again(r), &(struct strings){ NULL, 0 });
 }
 
 const struct route metadata_routes[] = {
@@ -147,6 +206,13 @@ const struct route metadata_routes[] = {
 		&metadata_record,
 		"Get the metadata of an asset; transcripts have their own place",
 		.flags = BELOW | CONDITIONAL, .fails = "403 404 422",
+	},
+	{
+		PUT, "/v2/media/{mediaId}/metadata", SCOPE_CREATE_CONTENT, metadata_extract, &extraction_record,
+		&metadata_record,
+		"Make metadata of an asset anew, and what builds on it; what is there stays until then",
+		.flags = BELOW | CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 412 422",
+		.codes = "ingest_over ingest_running", .id = "extractMediaMetadata",
 	},
 	{ 0 }
 };

@@ -10,6 +10,7 @@
 #include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/access.h"
+#include "fcgi/asset_view.h"
 
 struct upload_input { const char *url, *method; struct json headers; };
 static const struct field upload_input_fields[] = {
@@ -91,22 +92,6 @@ const struct object upload_object = {
 	.from = "FROM uploads t WHERE t.id = ?",
 };
 
-static void
-check_languages(struct req *r, const struct strings *codes)
-{
-	size_t i, k;
-
-	for (i = 0; i < codes->n; i++) {
-		const char *pointer = arena_printf(r->mem, "/transcriptLanguageCodes/%zu", i);
-
-		if (strcmp(codes->at[i], "translate-en") != 0 && !language_valid(codes->at[i]))
-			fault(r, pointer, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
-		for (k = 0; k < i; k++)
-			if (strcasecmp(codes->at[i], codes->at[k]) == 0)
-				fault(r, pointer, "duplicate", "this language is in the list already");
-	}
-}
-
 static bool
 has_room(struct req *r, int64_t size)
 {
@@ -163,7 +148,7 @@ upload_create(struct req *r)
 		fault(r, "/type", "not_available", "multipart transfers are not available yet; use put");
 	else if (in->type != NULL && strcmp(in->type, "put") != 0)
 		fault(r, "/type", "not_allowed", "one of: put");
-	check_languages(r, &in->transcript_language_codes);
+	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (!access_somewhere(r, SCOPE_CREATE_CONTENT))
@@ -279,7 +264,7 @@ is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
 	if (!rules->duplicate_check)
 		return true;
 	twin = db_row(r->db, &twin_record, "FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
-	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.id LIMIT 1",
+	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.created_at, t.id LIMIT 1",
 	    ARGS(ID(u->id), ID(u->tenant_id)));
 	if (twin != NULL && access_by(r, &twin->channel_ids) & SCOPE_BIT(SCOPE_VIEW_CHANNEL))
 		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %s.",

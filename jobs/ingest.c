@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The first step of an ingest: what is this file, and what is to be made of it?  Writes what it finds to the asset,
- * then adds the other steps and, behind them, `publish`.  Safe to run twice: the steps are added in the transaction
+ * then adds the other steps, as core/plan.c has them.  Safe to run twice: the steps are added in the transaction
  * that ends it.
  */
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/plan.h"
 #include "media/av.h"
 #include "media/document.h"
 #include "media/image.h"
@@ -22,14 +23,10 @@
 struct asset {
 	struct uuid id;
 	int64_t file_size;
-	const char *language_code;
-	struct strings transcript_language_codes;	/* as the upload asked; at == NULL: it did not say */
 };
 static const struct field asset_fields[] = {
 	FIELD(struct asset, id, .doc = "Asset"),
 	FIELD(struct asset, file_size, .doc = "Bytes"),
-	FIELD(struct asset, language_code, .doc = "BCP 47 tag"),
-	FIELD(struct asset, transcript_language_codes, .doc = "BCP 47 tags"),
 };
 static const struct record asset_record = RECORD("IngestAsset", struct asset, asset_fields);
 
@@ -136,88 +133,6 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
 }
 
-/* Steps already added; `publish` waits for all of them but transcripts, which no generation holds. */
-struct plan {
-	struct job *j;
-	const struct asset_args *in;
-	struct job_wait waits[8];
-	size_t n;
-};
-
-static struct job_place
-step(const struct plan *p, int priority, struct uuid on)
-{
-	return (struct job_place){ .tenant_id = p->j->tenant_id, .media_id = p->in->media_id,
-	    .ingest_id = p->j->ingest_id, .priority = priority, .waits = { { on, true } } };
-}
-
-static void
-waits_for(struct plan *p, struct uuid id)
-{
-	p->waits[p->n++] = (struct job_wait){ id, false };
-}
-
-#define ADD(p, kind, priority, on) \
-	waits_for((p), job_add((p)->j->db, kind, step((p), (priority), (on)), .media_id = (p)->in->media_id, \
-	    .generation = (p)->in->generation))
-
-/* One job per language that was asked for and has no transcript yet; one without a language when nothing was said. */
-static void
-plan_transcripts(const struct plan *p, const struct asset *a, const char *heard, struct uuid on)
-{
-	const char *any = a->language_code != NULL ? a->language_code : heard;
-	const struct strings *asked = &a->transcript_language_codes;
-	struct strings languages = asked->at != NULL ? *asked : (struct strings){ &any, 1 };
-	const char *code;
-	size_t i;
-
-	for (i = 0; i < languages.n; i++) {
-		code = languages.at[i];
-		if (db_number(p->j->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND t.status = "
-		    "'ready' AND (? IS NULL OR t.language_code = ?)", ARGS(ID(a->id), STR(code), STR(code)), 0) > 0)
-			continue;
-		job_add(p->j->db, transcribe, step(p, PRIORITY_NORMAL, on), .media_id = a->id,
-		    .generation = p->in->generation, .language_code = code);
-	}
-}
-
-/* All but the first rendition read that one: it is smaller than the original and known to decode. */
-static void
-plan_av(struct plan *p, const struct asset *a, const struct av_file *av)
-{
-	struct uuid first;
-
-	ADD(p, first_rendition, PRIORITY_FIRST, (struct uuid){ { 0 } });
-	first = p->waits[0].on;
-	if (av->video != NULL) {
-		ADD(p, renditions, PRIORITY_NORMAL, first);
-		ADD(p, storyboard, PRIORITY_NORMAL, first);
-	}
-	if (av->video != NULL || av->cover >= 0)
-		ADD(p, thumbnail, PRIORITY_FIRST, first);
-	if (av->audio != NULL) {
-		ADD(p, waveform, PRIORITY_NORMAL, first);
-		plan_transcripts(p, a, av->audio->language, first);
-	}
-}
-
-static void
-plan(struct job *j, const struct asset_args *in, const struct asset *a, const struct finding *f)
-{
-	struct plan p = { .j = j, .in = in };
-	struct job_place last;
-
-	if (f->av != NULL)
-		plan_av(&p, a, f->av);
-	else if (f->image != NULL)
-		ADD(&p, variants, PRIORITY_NORMAL, (struct uuid){ { 0 } });
-	else
-		ADD(&p, pages, PRIORITY_NORMAL, (struct uuid){ { 0 } });
-	last = step(&p, PRIORITY_FIRST, (struct uuid){ { 0 } });
-	memcpy(last.waits, p.waits, sizeof(last.waits));
-	job_add(j->db, publish, last, .media_id = in->media_id, .generation = in->generation);
-}
-
 enum outcome
 ingest_run(struct job *j)
 {
@@ -242,7 +157,7 @@ ingest_run(struct job *j)
 	if (!job_resume(j))
 		return RETRY;
 	write_finding(j, &f, a);
-	plan(j, in, a, &f);
+	plan_ingest(j->db, in->media_id, j->ingest_id, in->generation);
 	asset_summarise(j->db, in->media_id, SUM_INGEST);
 	return DONE;
 }

@@ -8,6 +8,7 @@
 
 #include "core/jail.h"
 #include "core/log.h"
+#include "jobs/engines/engine.h"
 #include "jobs/runner.h"
 
 #ifndef VERSION
@@ -127,6 +128,7 @@ main(int argc, char **argv)
 	options.no_sandbox = check_sandbox(conf);
 	for (i = 0; i < KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,
-		    strcmp(functions[i].name, "transcribe") == 0 && strcmp(conf->engine_transcribe, "http") == 0 };
+		    strcmp(functions[i].name, "transcribe") == 0 &&
+		    engine_chosen(conf, ENGINE_transcribe)->limits.tries > 0 };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

@@ -29,8 +29,8 @@ needed_step_failed(struct job *j)
 	struct step *steps;
 	size_t n, i;
 
-	steps = db_rows(j->db, &step_record, "FROM jobs t WHERE t.ingest_id = ? AND t.state IN ('failed', 'cancelled')",
-	    ARGS(ID(j->ingest_id)), &n);
+	steps = db_rows(j->db, &step_record, "FROM jobs t WHERE t.ingest_id = ? AND t.state IN ('failed', 'cancelled') "
+	    "AND t.replaced_by IS NULL", ARGS(ID(j->ingest_id)), &n);
 	for (i = 0; i < n; i++)
 		if (job_kind(steps[i].kind) != NULL && job_kind(steps[i].kind)->needed)
 			return true;

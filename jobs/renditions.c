@@ -241,7 +241,7 @@ renditions_run(struct job *j)
 	size_t n_earlier, n, fresh, k = 0;
 
 	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
-	    "ORDER BY t.id", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
+	    "ORDER BY t.height DESC, t.file", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
 	step_begin(j);
 	f = step_original(j, in, &fault);
 	if (f == NULL)

@@ -65,22 +65,6 @@ struct notes {
 	bool guesses;				/* something was left out because it was a guess */
 };
 
-static const struct engine *
-engine_chosen(const struct conf *conf)
-{
-	static const struct engine *const all[] = {
-#define ENGINE_ADDRESS(name) &engine_##name,
-		ENGINES(ENGINE_ADDRESS)
-#undef ENGINE_ADDRESS
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i]->name, conf->engine_transcribe) == 0)
-			return all[i];
-	return all[0];
-}
-
 enum outcome
 engine_fail(struct hearing *h, enum reason reason, const char *format, ...)
 {
@@ -344,7 +328,8 @@ static enum outcome
 conclude(struct job *j, const struct engine *engine, const struct hearing *h, const struct notes *n)
 {
 	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = h->language,
-	    .source = "machine", .engine = h->engine, .status = "completed", .version = 1, .created_at = moment_now() };
+	    .source = "machine", .engine = engine->version(j->mem, j->conf), .status = "completed", .version = 1,
+	    .created_at = moment_now() };
 	struct list paragraphs = transcript_paragraphs(j->mem, n->segments, n->n);
 
 	t.confidence = mean_confidence(n->segments, n->n);
@@ -359,16 +344,51 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 	return store_transcript(j, &t, &paragraphs);
 }
 
+/*
+ * What the same engine has heard in another asset of the tenant that is the same file, byte by byte, is what it would
+ * hear again; any of them will do.  Not what was changed since, nor who speaks: people of the other asset's channels
+ * may have said that.
+ */
+static const struct transcript *
+heard_before(struct job *j, const struct engine *engine, const char *language)
+{
+	return db_row(j->db, &transcript_record, "FROM transcripts t JOIN media m ON m.id = t.media_id JOIN media mine "
+	    "ON mine.tenant_id = m.tenant_id AND mine.sha256 = m.sha256 AND mine.file_size = m.file_size WHERE "
+	    "mine.id = ? AND m.id <> mine.id AND m.deleted_at = 0 AND t.language_code = ? AND t.engine = ? AND "
+	    "t.source = 'machine' AND t.status = 'completed' AND t.version = 1 LIMIT 1", ARGS(ID(j->media_id),
+	    STR(language), STR(engine->version(j->mem, j->conf))));
+}
+
+static enum outcome
+copy(struct job *j, const struct transcript *from)
+{
+	struct transcript t = *from;
+	struct list paragraphs = record_parse_list(j->mem, &paragraph_record, from->paragraphs.text);
+	struct paragraph *p = paragraphs.rows;
+	size_t i;
+
+	t.id = uuid_new();
+	t.media_id = j->media_id;
+	t.created_at = t.updated_at = moment_now();
+	for (i = 0; i < paragraphs.n; i++)
+		p[i] = (struct paragraph){ .id = uuid_new(), .start = p[i].start, .end = p[i].end, .text = p[i].text,
+		    .words = p[i].words };
+	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
+	job_log(j, "%s: heard before in the same file", t.engine);
+	return store_transcript(j, &t, &paragraphs);
+}
+
 enum outcome
 transcribe_run(struct job *j)
 {
 	const struct transcribe_args *in = j->in;
-	const struct engine *engine = engine_chosen(j->conf);
+	const struct engine *engine = engine_chosen(j->conf, ENGINE_transcribe);
 	struct notes n = { .job = j, .pcm = -1 };
 	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
 	    .user = &n };
 	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?",
 	    ARGS(ID(j->media_id)));
+	const struct transcript *before;
 	const struct older *old;
 	enum outcome outcome;
 
@@ -378,20 +398,22 @@ transcribe_run(struct job *j)
 	    media->language_code != NULL ? media->language_code : "en";
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ?",
 	    ARGS(ID(j->media_id), STR(h.language)));
-	/* People's words are never replaced; a new ingest of the same file brings nothing new. */
-	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 ||
-	    !uuid_is_none(j->ingest_id)))
+	/* People's words are never replaced, and a machine's only when that is asked for. */
+	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 || !in->anew))
 		return DONE;
 	if (!engine->knows(h.language))
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",
 		    h.language);
+	before = in->anew ? NULL : heard_before(j, engine, h.language);
 	job_pause(j);
+	if (before != NULL)
+		return copy(j, before);
 	outcome = make_samples(j, &n);
 	if (outcome != DONE)
 		return outcome;
 	h.pcm = n.pcm;
 	h.length = n.length = n.bytes / PCM_BYTES_PER_MS;
-	outcome = engine->run(&h);
+	outcome = engine->run.transcribe(&h);
 	close(n.pcm);
 	if (outcome == DONE)
 		return conclude(j, engine, &h, &n);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A speech engine: one file, one `const struct engine engine_<name>`, one line in ENGINES.  The setting
- * engine.transcribe chooses.  An engine listens to samples and gives segments; what is done with them is not its
- * affair.
+ * What an engine is, for engines of all families (the list is core/engines.h), and the interface of the family
+ * `transcribe`: an engine listens to samples and gives segments; what is done with them is not its affair.
  */
 #ifndef JOBS_ENGINES_ENGINE_H
 #define JOBS_ENGINES_ENGINE_H
@@ -12,12 +11,12 @@
 
 #include "core/arena.h"
 #include "core/conf.h"
+#include "core/engines.h"
 #include "core/fault.h"
+#include "core/web.h"
 #include "media/transcript.h"
 #include "jobs/engines/vad.h"
 #include "jobs/run.h"
-
-#define ENGINES(E) E(pocketsphinx) E(http)
 
 /* What is to be heard, and what came of it. */
 struct hearing {
@@ -32,29 +31,57 @@ struct hearing {
 	void (*progress)(void *user, int percent);
 	void *user;
 
-	/* Out: for DONE and for failures. */
-	const char *engine;		/* name and version */
-	struct fault fault;
+	struct fault fault;		/* out: for failures */
 };
+
+/* Of an engine that asks a server. */
+struct engine_limits {
+	int64_t request;		/* most that one request holds, in the unit of the family: ms of sound */
+	size_t answer;			/* bytes */
+	int tries, wait;		/* tries of one request; longest pause between two, s */
+};
+
+#define ENGINE_TASK(family, task, doc) struct task;
+ENGINE_FAMILIES(ENGINE_TASK)
+#undef ENGINE_TASK
 
 struct engine {
+	enum engine_family family;
 	const char *name;
 	bool confidences;		/* each word has one, so that guesses can be told from speech */
-	/* Can it write down this language? */
+	struct engine_limits limits;
+	/* Name and version of what will do the work.  What has the same, of the same file, is the same result. */
+	const char *(*version)(struct arena *, const struct conf *);
+	/* Can it do it in this language? */
 	bool (*knows)(const char *language);
-	/* Blocks until all is heard.  Looks for voices by vad_find() first: what nobody says is never decoded or
-	 * sent. */
-	enum outcome (*run)(struct hearing *);
+	/* By family.  Blocks until all is done.  `transcribe` looks for voices by vad_find() first: what nobody says is
+	 * never decoded or sent. */
+	union {
+#define ENGINE_RUN(family, task, doc) enum outcome (*family)(struct task *);
+		ENGINE_FAMILIES(ENGINE_RUN)
+#undef ENGINE_RUN
+	} run;
 };
 
-#define ENGINE_DECLARE(name) extern const struct engine engine_##name;
+#define ENGINE_DECLARE(family, name) extern const struct engine engine_##family##_##name;
 ENGINES(ENGINE_DECLARE)
 #undef ENGINE_DECLARE
+
+/* The engine that the settings choose. */
+const struct engine *engine_chosen(const struct conf *, enum engine_family);
 
 /* A copy of a segment and its words. */
 struct segment engine_copy(struct arena *, const struct segment *);
 
 /* Notes reason and sentence in the hearing and returns RETRY or GIVE_UP, by the reason. */
 enum outcome engine_fail(struct hearing *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Asks a server until it answers something that another try would not change, as often as the engine may, with pauses
+ * that grow or that it asks for.  Timeout, size of the answer and hosts are filled in; call->alive goes on
+ * meanwhile. */
+void engine_ask(struct arena *, const struct conf *, const struct engine *, struct web_call *, struct web_answer *);
+
+/* Is it an answer, or the lack of one, that may be different the next time? */
+bool engine_may_pass(const struct web_answer *);
 
 #endif

@@ -7,13 +7,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "core/web.h"
 #include "jobs/engines/engine.h"
 
-/* Milliseconds.  Five minutes of samples are 9.6 MB: below the 25 MB that servers take, and soon answered. */
-enum { CHUNK_MAX = 300 * 1000, GAP_MAX = 8 * 1000, TRIES = 4, WAIT_MAX = 30 };
-
-enum { SCRATCH = 128 << 20, ANSWER_MAX = 8 << 20 };
+enum { GAP_MAX = 8 * 1000, SCRATCH = 128 << 20 };	/* ms; bytes */
 
 struct said { const char *word, *text; struct position start, end; double probability; };
 static const struct field said_fields[] = {
@@ -55,6 +51,20 @@ struct session {
 	size_t n_spans;
 	int percent;
 };
+
+static const char *
+model_of(const struct conf *conf)
+{
+	const char *model = conf->engine[ENGINE_transcribe].model;
+
+	return model != NULL ? model : "whisper-1";
+}
+
+static const char *
+http_version(struct arena *mem, const struct conf *conf)
+{
+	return arena_printf(mem, "%s by HTTP", model_of(conf));
+}
 
 static bool
 http_knows(const char *language)
@@ -142,20 +152,10 @@ alive(void *user)
 	s->hearing->progress(s->hearing->user, s->percent);
 }
 
-static void
-pause_for(struct session *s, int seconds)
-{
-	for (; seconds > 0; seconds--) {
-		alive(s);
-		sleep(1);
-	}
-}
-
 /* Sends one chunk. */
 static void
 ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 {
-	const struct conf *conf = s->hearing->conf;
 	bool translate = strcmp(s->hearing->language, "translate-en") == 0;
 	struct web_part parts[10] = {
 		{ .name = "file", .bytes = file, .n = n, .file_name = "audio.wav", .type = "audio/wav" },
@@ -163,9 +163,7 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		{ .name = "temperature", .text = "0" },
 		{ .name = "response_format", .text = s->plain ? "json" : "verbose_json" },
 	}, *p = parts + 4;
-	struct web_call call = { .url = s->url, .headers = s->headers, .parts = parts,
-	    .private_hosts = conf->engine_private_hosts, .timeout = (int)conf->engine_transcribe_timeout,
-	    .max_size = ANSWER_MAX, .alive = alive, .user = s };
+	struct web_call call = { .url = s->url, .headers = s->headers, .parts = parts, .alive = alive, .user = s };
 
 	if (!translate)
 		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch,
@@ -178,40 +176,24 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
 	}
-	web_call(s->scratch, &call, a);
+	engine_ask(s->scratch, s->hearing->conf, &engine_transcribe_http, &call, a);
 }
 
-static bool
-may_pass(const struct web_answer *a)
-{
-	if (a->end == WEB_ANSWERED)
-		return a->status == 408 || a->status == 425 || a->status == 429 || a->status >= 500;
-	return a->end == WEB_UNRESOLVED || a->end == WEB_UNREACHABLE || a->end == WEB_TIMEOUT || a->end == WEB_BROKEN;
-}
-
-/* Sends one chunk until it is answered, with growing pauses. */
+/* What is said in one chunk; NULL: there is no such answer. */
 static const struct reply *
-ask_patiently(struct session *s, struct span chunk, struct web_answer *a)
+ask_for(struct session *s, struct span chunk, struct web_answer *a)
 {
 	const struct reply *reply;
 	const void *file;
 	size_t n;
-	int try, seconds;
 
 	*a = (struct web_answer){ .end = WEB_BROKEN };
 	file = wav(s, chunk, &n);
-	for (try = 1; file != NULL; try++) {
-		ask(s, file, n, a);
-		reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) :
-		    NULL;
-		if (reply != NULL && (reply->text != NULL || reply->segments.n > 0))
-			return reply;
-		if (try == TRIES || !may_pass(a))
-			break;
-		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
-		pause_for(s, seconds < WAIT_MAX ? seconds : WAIT_MAX);
-	}
-	return NULL;
+	if (file == NULL)
+		return NULL;
+	ask(s, file, n, a);
+	reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) : NULL;
+	return reply != NULL && (reply->text != NULL || reply->segments.n > 0) ? reply : NULL;
 }
 
 static enum outcome
@@ -222,13 +204,13 @@ explain(struct session *s, const struct web_answer *a)
 	if (a->end == WEB_ANSWERED && a->status == 200)
 		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server answered something that is no "
 		    "transcript.");
-	if (a->end == WEB_ANSWERED && may_pass(a))
+	if (a->end == WEB_ANSWERED && engine_may_pass(a))
 		return engine_fail(h, REASON_ENGINE_UNAVAILABLE, "The transcription server is busy or broken (status "
 		    "%d).", a->status);
 	if (a->end == WEB_ANSWERED)
 		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server refused the request (status "
 		    "%d).", a->status);
-	return engine_fail(h, may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s",
+	return engine_fail(h, engine_may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s",
 	    web_sentence(a->end));
 }
 
@@ -317,7 +299,7 @@ next_chunk(const struct session *s, size_t i, struct span *chunk)
 {
 	*chunk = s->spans[i++];
 	/* A server that gives no times gets short stretches, so that ours are near. */
-	while (!s->plain && i < s->n_spans && s->spans[i].end - chunk->start <= CHUNK_MAX &&
+	while (!s->plain && i < s->n_spans && s->spans[i].end - chunk->start <= engine_transcribe_http.limits.request &&
 	    s->spans[i].start - chunk->end <= GAP_MAX)
 		chunk->end = s->spans[i++].end;
 	return i;
@@ -333,7 +315,7 @@ hear_all(struct session *s)
 
 	while (i < s->n_spans) {
 		next = next_chunk(s, i, &chunk);
-		reply = ask_patiently(s, chunk, &a);
+		reply = ask_for(s, chunk, &a);
 		if (reply != NULL) {
 			take_reply(s, reply, chunk);
 			i = next;
@@ -353,25 +335,27 @@ hear_all(struct session *s)
 static enum outcome
 http_run(struct hearing *h)
 {
-	const struct conf *conf = h->conf;
-	struct session s = { .hearing = h };
+	const struct engine_settings *set = &h->conf->engine[ENGINE_transcribe];
+	struct session s = { .hearing = h, .model = model_of(h->conf) };
 	enum outcome outcome;
 	int64_t length;
 
-	s.model = conf->engine_transcribe_model != NULL ? conf->engine_transcribe_model : "whisper-1";
-	h->engine = arena_printf(h->mem, "%s by HTTP", s.model);
-	if (conf->engine_transcribe_url == NULL)
+	if (set->url == NULL)
 		return engine_fail(h, REASON_ENGINE_REFUSED, "No transcription server is configured.");
 	s.spans = vad_find(h->mem, h->pcm, &s.n_spans, &length);
 	if (length < 0)
 		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
-	s.url = endpoint(&s, conf->engine_transcribe_url);
-	if (conf->engine_transcribe_key != NULL)
-		s.headers[0] = arena_printf(h->mem, "Authorization: Bearer %s", conf->engine_transcribe_key);
+	s.url = endpoint(&s, set->url);
+	if (set->key != NULL)
+		s.headers[0] = arena_printf(h->mem, "Authorization: Bearer %s", set->key);
 	s.scratch = arena_new(SCRATCH);
 	outcome = hear_all(&s);
 	arena_free(s.scratch);
 	return outcome;
 }
 
-const struct engine engine_http = { "http", false, http_knows, http_run };
+/* Five minutes of samples are 9.6 MB: below the 25 MB that servers take, and soon answered. */
+const struct engine engine_transcribe_http = {
+	.family = ENGINE_transcribe, .name = "http", .limits = { 300 * 1000, 8 << 20, 4, 30 }, .version = http_version,
+	.knows = http_knows, .run.transcribe = http_run,
+};

@@ -27,6 +27,22 @@ static const struct record report_record = RECORD("report", struct report, repor
 
 struct listener { struct hearing *hearing; struct arena *scratch; struct buf line; bool confused; };
 
+static const char *
+model_of(const struct conf *conf)
+{
+	const char *model = conf->engine[ENGINE_transcribe].model;
+
+	return model != NULL ? model : SPEECH_MODEL;
+}
+
+static const char *
+pocketsphinx_version(struct arena *mem, const struct conf *conf)
+{
+	const char *model = model_of(conf), *slash = strrchr(model, '/');
+
+	return arena_printf(mem, "pocketsphinx 5prealpha, %s", slash != NULL ? slash + 1 : model);
+}
+
 static bool
 pocketsphinx_knows(const char *language)
 {
@@ -107,7 +123,7 @@ explain(struct hearing *h, const struct listener *l, const struct jail *jail, co
 static enum outcome
 pocketsphinx_run(struct hearing *h)
 {
-	const char *model = h->conf->engine_transcribe_model != NULL ? h->conf->engine_transcribe_model : SPEECH_MODEL;
+	const char *model = model_of(h->conf);
 	const char *argv[] = { jail_helper(h->mem, "kinothek-speech"), model, NULL }, *read[] = { model, NULL };
 	struct listener l = { h, arena_new(SCRATCH), BUF(h->mem), false };
 	int seconds = (int)(h->length / 1000) * CPU_FACTOR + 120;
@@ -117,10 +133,12 @@ pocketsphinx_run(struct hearing *h)
 	struct jail_result r;
 	bool fine;
 
-	h->engine = "pocketsphinx 5prealpha, en-us";
 	fine = jail_run(h->mem, &jail, &r) && !l.confused;
 	arena_free(l.scratch);
 	return fine ? DONE : explain(h, &l, &jail, &r);
 }
 
-const struct engine engine_pocketsphinx = { "pocketsphinx", true, pocketsphinx_knows, pocketsphinx_run };
+const struct engine engine_transcribe_pocketsphinx = {
+	.family = ENGINE_transcribe, .name = "pocketsphinx", .confidences = true, .version = pocketsphinx_version,
+	.knows = pocketsphinx_knows, .run.transcribe = pocketsphinx_run,
+};

@@ -22,7 +22,7 @@ static struct uuid
 add(struct world *w, struct uuid media, struct uuid ingest, struct job_wait wait)
 {
 	struct job_place place = {
-		.tenant_id = w->tenant_id, .media_id = media, .ingest_id = ingest, .waits = { wait }
+		.tenant_id = w->tenant_id, .media_id = media, .ingest_id = ingest, .waits = WAITS(wait)
 	};
 
 	return job_add(w->db, thumbnail, place, .media_id = media, .generation = "g");
@@ -151,6 +151,23 @@ jobs_of_others_are_not_there_and_viewers_change_nothing(void **state)
 	assert_int_equal(number(w, "FROM jobs t WHERE t.id = ? AND t.state = 'ready'", ARGS(ID(id))), 1);
 }
 
+static void
+files_of_a_deleted_asset_go_when_the_last_of_its_steps_has_ended(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat");
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < 12; i++)
+		add(w, media, (struct uuid){ { 0 } }, nothing);
+	db_run(w->db, "UPDATE jobs SET state = 'running' WHERE media_id = ?", ARGS(ID(media)));
+	r = call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem, media)), NULL);
+	assert_int_equal(r->status, 200);
+	assert_int_equal(number(w, "FROM job_waits t JOIN jobs j ON j.id = t.job_id WHERE j.media_id = ? AND j.kind = "
+	    "'purge' AND j.state = 'waiting'", ARGS(ID(media))), 12);
+}
+
 int
 main(void)
 {
@@ -161,6 +178,7 @@ main(void)
 		WORLD_TEST(a_step_of_a_replaced_ingest_cannot_be_retried),
 		WORLD_TEST(cancelling_a_queued_job_is_final_and_a_running_one_is_asked),
 		WORLD_TEST(jobs_of_others_are_not_there_and_viewers_change_nothing),
+		WORLD_TEST(files_of_a_deleted_asset_go_when_the_last_of_its_steps_has_ended),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

@@ -107,7 +107,7 @@ a_statement_that_fails_at_the_end_is_said_and_kills_nobody(void **state)
 	struct req *r;
 
 	first = job_add(w->db, waveform, place, .media_id = media, .generation = "g1");
-	place.waits[0] = (struct job_wait){ first, true };
+	place.waits = (struct job_waits)WAITS({ first, true });
 	second = job_add(w->db, waveform, place, .media_id = media, .generation = "g1");
 	another(w, arena_printf(w->mem, "START TRANSACTION; UPDATE jobs SET progress = 1 WHERE id = UNHEX('%s')",
 	    hex_encode(w->mem, second.b, sizeof(second.b))), 4000);

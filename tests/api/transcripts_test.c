@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/plan.h"
 #include "media/transcript.h"
 #include "tests/world.h"
 
@@ -224,6 +225,83 @@ metadata_counts_everything_and_shows_what_is_asked_for(void **state)
 	assert_int_equal(call(w, "GET", path_of(w, media, "?expand=transcripts"), NULL)->status, 422);
 }
 
+/* A recording that was ingested. */
+static struct uuid
+ingested(struct world *w)
+{
+	struct uuid media = world_media(w, "audio", "Sound"), root;
+
+	db_run(w->db, "UPDATE media SET generation = NULL WHERE id = ?", ARGS(ID(media)));
+	root = ingest_start(w->db, w->tenant_id, media);
+	metadata_put(w->db, media, "file", "test", "{\"audio\":[{\"used\":true}],\"coverArt\":false}");
+	plan_ingest(w->db, media, root, uuid_text(w->mem, root));
+	db_run(w->db, "UPDATE jobs SET state = 'succeeded' WHERE media_id = ?", ARGS(ID(media)));
+	asset_summarise(w->db, media, SUM_INGEST);
+	return media;
+}
+
+static int64_t
+anew(struct world *w, struct uuid media, const char *kind)
+{
+	return number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = ? AND t.state IN ('ready', 'waiting')",
+	    ARGS(ID(media), STR(kind)));
+}
+
+static void
+metadata_is_made_anew_as_a_whole_or_in_part(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = ingested(w), part = ingested(w), picture = world_media(w, "image", "Picture");
+	struct req *r = call(w, "PUT", path_of(w, media, ""), "{}");
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.status"), "queued");
+	assert_int_equal(anew(w, media, "waveform") + anew(w, media, "transcribe") + anew(w, media, "publish"), 3);
+	assert_int_equal(anew(w, media, "first_rendition"), 0);
+	r = call(w, "PUT", path_of(w, media, ""), NULL);
+	assert_int_equal(r->status, 422);
+	assert_string_equal(text(w, r, "data.code"), "ingest_running");
+
+	/* Languages want transcripts, whatever else is wanted. */
+	r = call(w, "PUT", path_of(w, part, ""),
+	    "{\"extract\":[\"waveform\"],\"transcriptionLanguageCodes\":[\"de\",\"translate-en\"]}");
+	assert_int_equal(r->status, 200);
+	assert_int_equal(anew(w, part, "waveform"), 1);
+	assert_int_equal(anew(w, part, "transcribe"), 2);
+
+	/* A picture has nothing of the kind: fine, unless it is asked for by name. */
+	db_run(w->db, "UPDATE media SET ingest_job_id = id, generation = ? WHERE id = ?", ARGS(STR(uuid_text(w->mem,
+	    picture)), ID(picture)));
+	assert_int_equal(call(w, "PUT", path_of(w, picture, ""), "{}")->status, 200);
+	r = call(w, "PUT", path_of(w, picture, ""), "{\"extract\":[\"waveform\"]}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/extract", "not_allowed"));
+}
+
+static void
+what_cannot_be_made_anew_is_refused_and_changes_nothing(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid media = ingested(w);
+	const char *viewer = world_member(w, "ViewMetadata CreateContent", "Viewer", NULL);
+	int64_t before = number(w, "FROM jobs t WHERE t.media_id = ?", ARGS(ID(media)));
+	struct req *r;
+
+	r = call(w, "PUT", path_of(w, media, ""), "{\"extract\":[\"waveform\",\"renditions\"]}");
+	assert_int_equal(r->status, 422);
+	r = call(w, "PUT", path_of(w, media, ""), "{\"transcriptionLanguageCodes\":[\"en\",\"EN\",\"no such\"]}");
+	assert_true(has_fault(r, "/transcriptionLanguageCodes/1", "duplicate"));
+	assert_true(has_fault(r, "/transcriptionLanguageCodes/2", "format"));
+	assert_int_equal(call(w, "PUT", path_of(w, media, ""), "{\"extract\":[]}")->status, 422);
+	assert_int_equal(call_as(w, viewer, "PUT", path_of(w, media, ""), "{}")->status, 403);
+	assert_int_equal(call(other, "PUT", path_of(w, media, ""), "{}")->status, 404);
+	db_run(w->db, "UPDATE media SET ingest_job_id = id WHERE id = ?", ARGS(ID(media)));
+	r = call(w, "PUT", path_of(w, media, ""), "{}");
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "ingest_over");
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ?", ARGS(ID(media))), before);
+}
+
 int
 main(void)
 {
@@ -235,6 +313,8 @@ main(void)
 		WORLD_TEST(transcripts_belong_to_their_asset_and_tenant),
 		WORLD_TEST(the_longest_transcripts_fit_into_a_request),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
+		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),
+		WORLD_TEST(what_cannot_be_made_anew_is_refused_and_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

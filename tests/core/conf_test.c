@@ -83,7 +83,7 @@ every_kind_of_value_is_read(void **state)
 	assert_string_equal(conf->video_rungs, "720,360");
 	assert_string_equal(conf->trusted_proxies, "10.0.0.0/8,::1");
 	assert_int_equal(conf->job_slots, 7);
-	assert_string_equal(conf->engine_transcribe_url, "http://[::1]:9000/base");
+	assert_string_equal(conf->engine[ENGINE_transcribe].url, "http://[::1]:9000/base");
 }
 
 static void
@@ -162,7 +162,7 @@ the_environment_wins_over_the_file(void **state)
 	setenv("KINOTHEK_JOB_SLOTS", "9", 1);
 	setenv("KINOTHEK_ENGINE_TRANSCRIBE_MODEL", "large", 1);
 	assert_int_equal(taken("job.slots = 3")->job_slots, 9);
-	assert_string_equal(taken("")->engine_transcribe_model, "large");
+	assert_string_equal(taken("")->engine[ENGINE_transcribe].model, "large");
 	setenv("KINOTHEK_JOB_SLOTS", "many", 1);
 	assert_null(conf_parse("job.slots = 3", "f.conf", &fault));
 	assert_string_equal(
@@ -183,7 +183,7 @@ an_empty_variable_takes_back_what_the_file_says(void **state)
 	setenv("KINOTHEK_DB_HOSTS", "", 1);
 	conf = taken(arena_printf(mem, "engine.transcribe.url = http://a\ndb.password_file = %s\ndb.hosts = a\n",
 	    file));
-	assert_null(conf->engine_transcribe_url);
+	assert_null(conf->engine[ENGINE_transcribe].url);
 	assert_null(conf->db_password);
 	assert_null(conf->db_hosts);
 	unsetenv("KINOTHEK_ENGINE_TRANSCRIBE_URL");

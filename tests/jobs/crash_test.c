@@ -36,7 +36,7 @@ static void
 survives(struct runners *t, const char *at, const char *kind, const char *end)
 {
 	struct uuid id = add(t, kind, "100", (struct job_place){ .priority = 0 });
-	struct uuid after = add(t, "quick", at, (struct job_place){ .waits = { { id, false } } });
+	struct uuid after = add(t, "quick", at, (struct job_place){ .waits = WAITS({ id, false }) });
 	const char *kinds = t->conf.job_kinds;
 	int n = start_with(t, at);
 

@@ -1,120 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the original to the published asset: real files, a real runner, ffmpeg, poppler and kinothek-image in the
- * jail. */
+ * jail.  Transcripts have a test of their own. */
 #include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/asset.h"
-#include "core/jail.h"
 #include "core/play.h"
-#include "media/sniff.h"
 #include "core/store.h"
-#include "jobs/runner.h"
-#include "tests/world.h"
-
-/* All that an ingest is made of; transcripts have a test of their own. */
-static struct { const char *name; enum outcome (*run)(struct job *); } const functions[] = {
-	{ "ingest", ingest_run }, { "first_rendition", first_rendition_run }, { "renditions", renditions_run },
-	{ "thumbnail", thumbnail_run }, { "storyboard", storyboard_run }, { "waveform", waveform_run },
-	{ "variants", variants_run }, { "pages", pages_run }, { "publish", publish_run }, { "purge", purge_run },
-};
-#define N_KINDS (sizeof(functions) / sizeof(functions[0]))
-
-/* A file made by a command that writes to $f. */
-static const char *
-make(struct world *w, const char *command)
-{
-	const char *path = arena_printf(w->mem, "%s/made-%p", w->conf->data_dir, (const void *)command);
-
-	setenv("f", path, 1);
-	if (system(command) != 0)
-		fail_msg("%s", command);
-	return path;
-}
-
-/* What `complete` makes of an upload: the row, the original, the first job. */
-static struct uuid
-take_in(struct world *w, const char *file)
-{
-	struct uuid id = world_media(w, "video", "Asset");
-	struct sniff s = sniff_file(file);
-	struct stat st;
-
-	assert_int_equal(stat(file, &st), 0);
-	db_run(w->db, "UPDATE media SET status = 'processing', generation = NULL, type = ?, mime_type = ?, "
-	    "file_size = ? WHERE id = ?", ARGS(STR(s.type != NULL ? s.type : "video"),
-	    STR(s.mime_type != NULL ? s.mime_type : "video/mp4"), INT(st.st_size), ID(id)));
-	assert_true(store_put(w->mem, file, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id))));
-	ingest_start(w->db, w->tenant_id, id);
-	assert_int_equal(db_failure(w->db), DB_FINE);
-	return id;
-}
-
-/* A runner until nothing is left that can be done now. */
-static void
-drain_once(struct world *w, const struct conf *conf)
-{
-	struct run_kind kinds[N_KINDS];
-	struct run_options options = { .drain = true, .back_off_ms = 3600000 };
-	pid_t pid;
-	int status;
-	size_t i;
-
-	for (i = 0; i < N_KINDS; i++)
-		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
-	mkdir(conf->run_dir, 0700);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		for (status = 1; status < NSIG; status++)
-			signal(status, SIG_DFL);
-		db_abandon(w->db);
-		_exit(run_jobs(conf, kinds, N_KINDS, &options));
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-/* What waits because it failed, but for want of space. */
-static const char *
-failed_for_a_moment(struct world *w)
-{
-	return db_text(w->db, "SELECT CONCAT(kind, ': ', error) FROM jobs WHERE tenant_id = ? AND state = 'delayed' "
-	    "AND JSON_VALUE(error, '$.code') <> 'no_space' LIMIT 1", ARGS(ID(w->tenant_id)));
-}
-
-/* What fails for a moment on a busy machine is tried again at once, and named. */
-static void
-drain(struct world *w, const struct conf *conf)
-{
-	const char *why;
-	int tries;
-
-	drain_once(w, conf);
-	for (tries = 0; tries < 1 && (why = failed_for_a_moment(w)) != NULL; tries++) {
-		print_message("tried again: %s\n", why);
-		db_run(w->db, "UPDATE jobs SET run_at = 0 WHERE tenant_id = ? AND state = 'delayed' AND "
-		    "JSON_VALUE(error, '$.code') <> 'no_space'", ARGS(ID(w->tenant_id)));
-		drain_once(w, conf);
-	}
-}
+#include "tests/jobs/intake.h"
 
 static const char *
 path_of(struct world *w, struct uuid id)
 {
 	return arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id));
-}
-
-static const char *
-column(struct world *w, struct uuid id, const char *name)
-{
-	return db_text(w->db, arena_printf(w->mem, "SELECT %s FROM media WHERE id = ?", name), ARGS(ID(id)));
 }
 
 static bool
@@ -126,13 +27,6 @@ published(struct world *w, struct uuid id, const char *file)
 	struct stat st;
 
 	return path != NULL && stat(path, &st) == 0 && st.st_size > 0 && (st.st_mode & 0777) == 0644;
-}
-
-static int64_t
-rows(struct world *w, struct uuid id, const char *kind)
-{
-	return number(w, "FROM renditions r JOIN media m ON m.id = r.media_id AND m.generation = r.generation WHERE "
-	    "m.id = ? AND r.kind = ?", ARGS(ID(id), STR(kind)));
 }
 
 static const char *
@@ -169,8 +63,8 @@ a_picture_becomes_ready_upright_and_in_smaller_forms(void **state)
 	assert_string_equal(text(w, r, "data.height"), "700");
 	assert_string_equal(text(w, r, "data.thumbnail.width"), "640");
 	assert_string_equal(text(w, r, "data.ingestJob.steps.1.name"), "variants");
-	assert_int_equal(rows(w, id, "image"), 6);
-	assert_int_equal(rows(w, id, "poster"), 1);
+	assert_int_equal(published_rows(w, id, "image"), 6);
+	assert_int_equal(published_rows(w, id, "poster"), 1);
 	assert_true(published(w, id, "1000.webp") && published(w, id, "320.jpg") && published(w, id, "poster.jpg"));
 	assert_non_null(strstr(metadata(w, id, "file"), "\"orientation\":8"));
 	assert_non_null(strstr(metadata(w, id, "file"), "\"mimeType\":\"image/tiff\""));
@@ -210,16 +104,16 @@ a_document_gives_pages_text_and_a_pdf(void **state)
 
 	drain(w, w->conf);
 	succeeded(w, id);
-	assert_string_equal(column(w, id, "page_count"), "2");
+	assert_string_equal(media_column(w, id, "page_count"), "2");
 	assert_true(published(w, id, "document.pdf") && published(w, id, "poster.jpg"));
-	assert_int_equal(rows(w, id, "pdf"), 1);
+	assert_int_equal(published_rows(w, id, "pdf"), 1);
 	assert_non_null(strstr(metadata(w, id, "file"), "\"pageCount\":2"));
 	assert_string_equal(metadata(w, id, "documentContent"), "{\"pages\":[]}");
 	succeeded(w, other);
-	assert_string_equal(column(w, other, "mime_type"), "text/plain");
+	assert_string_equal(media_column(w, other, "mime_type"), "text/plain");
 	assert_string_equal(metadata(w, other, "documentContent"),
 	    "{\"pages\":[{\"page\":1,\"text\":\"Gr\xc3\xbc\xc3\x9f" "e aus K\xc3\xb6ln\"}]}");
-	assert_int_equal(rows(w, other, "pdf"), 0);
+	assert_int_equal(published_rows(w, other, "pdf"), 0);
 	assert_true(published(w, other, "poster.jpg"));
 	/* The original stays what it was, for nobody but us. */
 	assert_int_equal(store_size(w->mem, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, other))), 15);
@@ -321,14 +215,14 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 
 	drain(w, w->conf);
 	succeeded(w, id);
-	first = column(w, id, "generation");
+	first = media_column(w, id, "generation");
 
 	job = ingest_start(w->db, w->tenant_id, id);
-	assert_string_equal(column(w, id, "generation"), first);
+	assert_string_equal(media_column(w, id, "generation"), first);
 	expiry = play_expiry(w->conf, moment_now());
 	drain(w, w->conf);
 	succeeded(w, id);
-	second = column(w, id, "generation");
+	second = media_column(w, id, "generation");
 	assert_string_equal(second, uuid_text(w->mem, job));
 	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))),
 	    0);
@@ -346,9 +240,9 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_string_equal(text(w, r, "data.status"), "ready");
 	assert_string_equal(text(w, r, "data.ingestJob.status"), "failed");
 	assert_string_equal(text(w, r, "data.ingestJob.error.code"), "truncated");
-	assert_string_equal(column(w, id, "generation"), second);
+	assert_string_equal(media_column(w, id, "generation"), second);
 	assert_true(published(w, id, "900.jpg"));
-	assert_int_equal(rows(w, id, "image"), 6);
+	assert_int_equal(published_rows(w, id, "image"), 6);
 	assert_null(store_fetch(w->mem, store_key_play(w->mem, id, uuid_text(w->mem, job)), NULL));
 }
 
@@ -363,7 +257,7 @@ a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go(void **state)
 	drain(w, &full);
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'delayed' AND JSON_VALUE(error, "
 	    "'$.code') = 'no_space'", ARGS(ID(id))), 1);
-	assert_string_equal(column(w, id, "status"), "processing");
+	assert_string_equal(media_column(w, id, "status"), "processing");
 
 	gone = take_in(w, make(w, "/usr/bin/convert -size 110x110 xc:red \"png:$f\""));
 	db_run(w->db, "DELETE FROM media WHERE id = ?", ARGS(ID(gone)));
@@ -391,17 +285,6 @@ scratch_on_another_file_system_serves_as_well(void **state)
 	assert_int_equal(system(arena_printf(w->mem, "rmdir %s/* && rmdir %s", dir, dir)), 0);
 }
 
-static int
-open_world(void **state)
-{
-	static struct arena *mem;
-
-	mem = arena_new(1 << 20);
-	if (getenv("KINOTHEK_BUILD") != NULL)
-		setenv("KINOTHEK_LIBEXEC", getenv("KINOTHEK_BUILD"), 0);
-	return world_open(state) != 0 || jail_check(mem, false) != NULL;
-}
-
 int
 main(void)
 {
@@ -417,5 +300,5 @@ main(void)
 		WORLD_TEST(a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go),
 	};
 
-	return cmocka_run_group_tests(tests, open_world, world_close);
+	return cmocka_run_group_tests(tests, intake_open, world_close);
 }

@@ -185,15 +185,15 @@ jobs_wait_for_those_they_depend_on(void **state)
 	struct uuid a, b, c, late;
 
 	a = add(t, "slow", "300", anywhere);
-	b = add(t, "quick", "b", PLACE(.waits = { { a, true } }));
-	c = add(t, "quick", "c", PLACE(.waits = { { a, true }, { b, false } }));
-	late = add(t, "quick", "late", PLACE(.waits = { { c, true } }, .delay_ms = 1500));
+	b = add(t, "quick", "b", PLACE(.waits = WAITS({ a, true })));
+	c = add(t, "quick", "c", PLACE(.waits = WAITS({ a, true }, { b, false })));
+	late = add(t, "quick", "late", PLACE(.waits = WAITS({ c, true }), .delay_ms = 1500));
 	assert_string_equal(column(t, b, "state"), "waiting");
 	runner_drain(t);
 	assert_string_equal(column(t, late, "state"), "succeeded");
 	assert_string_equal(journal(t), "slow 300 1\nquick b 1\nquick c 1\nquick late 1\n");
 	assert_true(strtoll(column(t, late, "started_at - created_at"), NULL, 10) >= 1500);
-	assert_string_equal(column(t, add(t, "quick", "x", PLACE(.waits = { { c, true } })), "state"), "ready");
+	assert_string_equal(column(t, add(t, "quick", "x", PLACE(.waits = WAITS({ c, true }))), "state"), "ready");
 }
 
 static void
@@ -203,9 +203,9 @@ what_needs_a_failed_job_fails_all_the_way_down_and_the_rest_runs(void **state)
 	struct uuid bad, needs, needs_that, copes;
 
 	bad = add(t, "refuse", "bad", anywhere);
-	needs = add(t, "quick", "needs", PLACE(.waits = { { bad, true } }));
-	needs_that = add(t, "quick", "below", PLACE(.waits = { { needs, true } }));
-	copes = add(t, "quick", "copes", PLACE(.waits = { { bad, false }, { needs_that, false } }));
+	needs = add(t, "quick", "needs", PLACE(.waits = WAITS({ bad, true })));
+	needs_that = add(t, "quick", "below", PLACE(.waits = WAITS({ needs, true })));
+	copes = add(t, "quick", "copes", PLACE(.waits = WAITS({ bad, false }, { needs_that, false })));
 	runner_drain(t);
 	assert_string_equal(column(t, needs, "state"), "failed");
 	assert_string_equal(code(t, needs), "dependency_failed");
@@ -221,8 +221,8 @@ a_retried_job_takes_those_along_that_failed_because_of_it(void **state)
 	struct uuid bad, needs, below;
 
 	bad = add(t, "refuse", "bad", anywhere);
-	needs = add(t, "quick", "needs", PLACE(.waits = { { bad, true } }));
-	below = add(t, "quick", "below", PLACE(.waits = { { needs, true } }));
+	needs = add(t, "quick", "needs", PLACE(.waits = WAITS({ bad, true })));
+	below = add(t, "quick", "below", PLACE(.waits = WAITS({ needs, true })));
 	runner_drain(t);
 	db_run(t->db, "UPDATE jobs SET kind = 'quick' WHERE id = ?", ARGS(ID(bad)));
 	db_begin(t->db);
@@ -327,8 +327,8 @@ cancelling_ends_what_waits_at_once_and_what_runs_soon(void **state)
 	t->conf.job_slots = 1;
 	running = add(t, "slow", "20000", anywhere);
 	queued = add(t, "quick", "q", anywhere);
-	needs = add(t, "quick", "needs", PLACE(.waits = { { running, true } }));
-	copes = add(t, "quick", "copes", PLACE(.waits = { { running, false } }));
+	needs = add(t, "quick", "needs", PLACE(.waits = WAITS({ running, true })));
+	copes = add(t, "quick", "copes", PLACE(.waits = WAITS({ running, false })));
 	runner_start(t);
 	child = (pid_t)number_in(t, "pid-20000");
 	wait_for(t, running, "running");
@@ -356,7 +356,7 @@ draining_does_what_is_there_and_what_is_soon_due_and_ends(void **state)
 
 	soon = add(t, "quick", "soon", PLACE(.delay_ms = 1200));
 	later = add(t, "quick", "later", PLACE(.delay_ms = 24 * 3600 * 1000));
-	blocked = add(t, "quick", "blocked", PLACE(.waits = { { later, true } }));
+	blocked = add(t, "quick", "blocked", PLACE(.waits = WAITS({ later, true })));
 	runner_drain(t);
 	assert_string_equal(column(t, soon, "state"), "succeeded");
 	assert_string_equal(column(t, later, "state"), "delayed");

@@ -104,7 +104,7 @@ hear(struct world *w, const struct engine *engine, const struct conf *conf, stru
 	*e = (struct ear){ .h = { .mem = w->mem, .conf = conf, .pcm = pcm, .length = lseek(pcm, 0,
 	    SEEK_END) / PCM_BYTES_PER_MS, .language = language, .heard = on_segment, .progress = on_percent,
 	    .user = e } };
-	outcome = engine->run(&e->h);
+	outcome = engine->run.transcribe(&e->h);
 	close(pcm);
 	return outcome;
 }
@@ -169,11 +169,11 @@ clear_voices_are_understood(void **state)
 	size_t i;
 
 	for (i = 0; i < 2; i++) {
-		assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, voices[i])), DONE);
+		assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &e, samples(w->mem, voices[i])),
+		    DONE);
 		print_message("word error rate %d %%\n", word_error_rate(w->mem, LECTURE, all_text(w->mem, &e)));
 		assert_true(word_error_rate(w->mem, LECTURE, all_text(w->mem, &e)) < 15);
 		assert_int_equal(e.percent, 100);
-		assert_non_null(strstr(e.h.engine, "pocketsphinx"));
 	}
 }
 
@@ -188,8 +188,9 @@ times_stay_right_across_silence(void **state)
 	int64_t shift, from;
 	size_t i, k, found = 0, first = 0;
 
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &once, samples(w->mem, VOICE(SECOND, "slt"))), DONE);
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &twice, samples(w->mem, VOICE(SECOND, "slt")
+	assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &once, samples(w->mem,
+	    VOICE(SECOND, "slt"))), DONE);
+	assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &twice, samples(w->mem, VOICE(SECOND, "slt")
 	    ",asplit[a][c];anullsrc=r=16000:cl=mono:d=4[b];[a][b][c]concat=n=3:v=0:a=1")), DONE);
 	shift = once.h.length + 4000;
 	from = once.h.length + 3700;
@@ -222,7 +223,8 @@ nothing_is_heard_where_nobody_speaks(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
-		assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, graphs[i])), DONE);
+		assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &e, samples(w->mem, graphs[i])),
+		    DONE);
 		assert_int_equal(e.n, 0);
 	}
 }
@@ -273,14 +275,17 @@ a_worker_that_fails_is_explained(void **state)
 	struct ear e = { .n = 0 };
 
 	setenv("KINOTHEK_LIBEXEC", "/nonexistent", 1);
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
+	assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))),
+	    RETRY);
 	assert_int_equal(e.h.fault.reason, REASON_PROGRAM_MISSING);
 	set_worker(w, "#!/bin/sh\necho '{\"start\":1,\"end\":99999,\"text\":\"x\",\"words\":[]}'\n");
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
+	assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))),
+	    RETRY);
 	assert_int_equal(e.h.fault.reason, REASON_OUTPUT_INVALID);
 	assert_int_equal(e.n, 0);
 	set_worker(w, "#!/bin/sh\nkill -SEGV $$\n");
-	assert_int_equal(hear(w, &engine_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))), RETRY);
+	assert_int_equal(hear(w, &engine_transcribe_pocketsphinx, w->conf, &e, samples(w->mem, VOICE("hello", "rms"))),
+	    RETRY);
 	assert_int_equal(e.h.fault.reason, REASON_CRASHED);
 	if (libexec != NULL)
 		setenv("KINOTHEK_LIBEXEC", libexec, 1);
@@ -295,11 +300,11 @@ with_peer(struct world *w, const char *path)
 	struct conf *c = NEW(w->mem, struct conf);
 
 	*c = *w->conf;
-	c->engine_transcribe = "http";
-	c->engine_transcribe_url = arena_printf(w->mem, "http://127.0.0.1:%d%s", peer.port, path);
-	c->engine_transcribe_key = "secret";
-	c->engine_transcribe_model = "test-model";
-	c->engine_transcribe_timeout = 60;
+	c->engine[ENGINE_transcribe].name = "http";
+	c->engine[ENGINE_transcribe].url = arena_printf(w->mem, "http://127.0.0.1:%d%s", peer.port, path);
+	c->engine[ENGINE_transcribe].key = "secret";
+	c->engine[ENGINE_transcribe].model = "test-model";
+	c->engine[ENGINE_transcribe].timeout = 60;
 	c->engine_private_hosts = arena_printf(w->mem, "127.0.0.1:%d", peer.port);
 	return c;
 }
@@ -340,7 +345,7 @@ every_way_of_answering_gives_words_with_times(void **state)
 	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		pcm = samples(w->mem, "anullsrc=r=16000:cl=mono:d=10[a];" VOICE(SECOND, "slt")
 		    "[b];[a][b]concat=v=0:a=1");
-		if (hear(w, &engine_http, with_peer(w, paths[i]), &e, pcm) != DONE)
+		if (hear(w, &engine_transcribe_http, with_peer(w, paths[i]), &e, pcm) != DONE)
 			fail_msg("%s: %s", paths[i], e.h.fault.detail);
 		assert_true(e.n > 0);
 		assert_true(word_error_rate(w->mem, SECOND, all_text(w->mem, &e)) < 15);
@@ -351,7 +356,6 @@ every_way_of_answering_gives_words_with_times(void **state)
 		assert_int_equal(last->text[strlen(last->text) - 1], '.');
 		if (strstr(paths[i], "whispercpp") != NULL)
 			assert_true(last->confidence > 0);
-		assert_string_equal(e.h.engine, "test-model by HTTP");
 	}
 }
 
@@ -363,7 +367,8 @@ requests_are_as_the_server_wants_them(void **state)
 	const char *log;
 
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem, VOICE(SECOND, "slt"))), DONE);
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/v1"), &e, samples(w->mem,
+	    VOICE(SECOND, "slt"))), DONE);
 	log = peer_log(w, "GET");
 	assert_non_null(strstr(log, "\"authorization\":\"Bearer secret\""));
 	assert_non_null(strstr(log, "\"model\":\"test-model\""));
@@ -372,9 +377,10 @@ requests_are_as_the_server_wants_them(void **state)
 	assert_non_null(strstr(log, "\"language\":\"en\""));
 	peer_log(w, "DELETE");
 	e.h.language = "translate-en";
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem, VOICE(SECOND, "slt"))), DONE);
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/v1"), &e, samples(w->mem,
+	    VOICE(SECOND, "slt"))), DONE);
 	e.h.language = "translate-en";
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/whispercpp/inference"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/whispercpp/inference"), &e, samples(w->mem,
 	    VOICE(SECOND, "slt"))), DONE);
 	log = peer_log(w, "DELETE");
 	assert_non_null(strstr(log, "\"url\":\"/v1/audio/translations\""));
@@ -388,12 +394,12 @@ silence_is_never_sent(void **state)
 	struct ear e = { .n = 0 };
 
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/v1"), &e, samples(w->mem,
 	    "anullsrc=r=16000:cl=mono:d=8")), DONE);
 	assert_int_equal(e.n, 0);
 	assert_string_equal(peer_log(w, "GET"), "[]");
 	/* A long silence is left out: two requests, neither as long as the whole. */
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/v1"), &e, samples(w->mem, VOICE(SECOND, "slt")
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/v1"), &e, samples(w->mem, VOICE(SECOND, "slt")
 	    ",asplit[a][c];anullsrc=r=16000:cl=mono:d=12[b];[a][b][c]concat=n=3:v=0:a=1")), DONE);
 	assert_int_equal(occurrences(peer_log(w, "GET"), "\"url\""), 2);
 	assert_true(word_error_rate(w->mem, SECOND " " SECOND, all_text(w->mem, &e)) < 15);
@@ -405,7 +411,7 @@ text_where_nobody_speaks_is_not_believed(void **state)
 	struct world *w = *state;
 	struct ear e = { .n = 0 };
 
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/invents/v1"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/invents/v1"), &e, samples(w->mem,
 	    VOICE(SECOND, "slt") "[a];anullsrc=r=16000:cl=mono:d=3[b];[a][b]concat=v=0:a=1")), DONE);
 	assert_null(strstr(all_text(w->mem, &e), "Noise"));
 	assert_null(strstr(all_text(w->mem, &e), "nobody"));
@@ -420,23 +426,24 @@ a_server_that_fails_is_asked_again_or_explained(void **state)
 	struct conf c;
 
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/denied/v1"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/denied/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
 	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 1);
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nonsense/v1"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/nonsense/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
 	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/nothing"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/nothing"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), GIVE_UP);
 	peer_log(w, "DELETE");
-	assert_int_equal(hear(w, &engine_http, with_peer(w, "/broken/v1"), &e, samples(w->mem,
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/broken/v1"), &e, samples(w->mem,
 	    VOICE("good morning", "rms"))), RETRY);
 	assert_int_equal(e.h.fault.reason, REASON_ENGINE_UNAVAILABLE);
 	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 4);
 	c = *with_peer(w, "/v1");
 	c.engine_private_hosts = NULL;
-	assert_int_equal(hear(w, &engine_http, &c, &e, samples(w->mem, VOICE("good morning", "rms"))), GIVE_UP);
+	assert_int_equal(hear(w, &engine_transcribe_http, &c, &e, samples(w->mem, VOICE("good morning", "rms"))),
+	    GIVE_UP);
 	assert_int_equal(e.h.fault.reason, REASON_ENGINE_REFUSED);
 	assert_null(strstr(e.h.fault.detail, "127"));
 	assert_string_equal(peer_log(w, "GET"), "[]");
@@ -452,6 +459,7 @@ job_for(struct world *w, const char *graph)
 	const char *file = make_sound(w->mem, graph, "x.wav");
 
 	in->media_id = j.media_id;
+	db_run(w->db, "UPDATE media SET sha256 = UNHEX(SHA2(?, 256)) WHERE id = ?", ARGS(STR(graph), ID(j.media_id)));
 	assert_true(store_put(w->mem, file, arena_printf(w->mem, "originals/%s", uuid_text(w->mem, j.media_id))));
 	j.work_dir = arena_printf(w->mem, "%s/work", peer.dir);
 	run((const char *[]){ "mkdir", "-p", j.work_dir, NULL });
@@ -500,7 +508,11 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
 	    ARGS(ID(j.media_id))), 1);
 
-	/* Once more: one transcript, one caption track, and the old file goes. */
+	/* Nobody asked for it anew: it stays. */
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(text(w, call(w, "GET", list, NULL), "data.0.id"), first);
+	/* Anew: one transcript, one caption track, and the old file goes. */
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
 	assert_int_equal(run_job(&j), DONE);
 	r = call(w, "GET", list, NULL);
 	assert_string_equal(text(w, r, "pagination.total"), "1");
@@ -509,11 +521,6 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	    0), 1);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge' AND t.args LIKE "
 	    "CONCAT('%', ?, '%')", ARGS(ID(j.media_id), STR(first))), 1);
-	/* As a step of another ingest it finds its work done. */
-	j.ingest_id = uuid_new();
-	first = text(w, r, "data.0.id");
-	assert_int_equal(run_job(&j), DONE);
-	assert_string_equal(text(w, call(w, "GET", list, NULL), "data.0.id"), first);
 }
 
 static void
@@ -565,7 +572,8 @@ languages_the_engine_does_not_know_are_refused(void **state)
 		assert_int_equal(run_job(&j), GIVE_UP);
 		assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
 	}
-	assert_true(engine_pocketsphinx.knows("en") && engine_pocketsphinx.knows("en-GB") && engine_http.knows("de"));
+	assert_true(engine_transcribe_pocketsphinx.knows("en") && engine_transcribe_pocketsphinx.knows("en-GB") &&
+	    engine_transcribe_http.knows("de"));
 }
 
 static void
@@ -591,9 +599,126 @@ what_people_wrote_is_never_replaced(void **state)
 	assert_int_equal(run_job(&j), DONE);
 	db_run(w->db, "UPDATE transcripts SET source = 'human', engine = 'Ada' WHERE media_id = ?",
 	    ARGS(ID(j.media_id)));
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
 	assert_int_equal(run_job(&j), DONE);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'",
 	    ARGS(ID(j.media_id))), 1);
+}
+
+static struct transcript *
+transcript_of(struct world *w, struct uuid media)
+{
+	return db_row(w->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(media)));
+}
+
+/* How often the server was asked in a job of that recording. */
+static int
+asked(struct world *w, struct job *j)
+{
+	peer_log(w, "DELETE");
+	if (run_job(j) != DONE)
+		fail_msg("%s", j->detail);
+	return occurrences(peer_log(w, "GET"), "\"url\"");
+}
+
+static void
+the_same_file_of_the_same_tenant_is_heard_once(void **state)
+{
+	struct world *w = *state;
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second;
+	struct transcript *a, *b;
+	struct list p, q;
+
+	first.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	second = job_for(w, graph);
+	second.conf = first.conf;
+	assert_int_equal(asked(w, &second), 0);
+	a = transcript_of(w, first.media_id);
+	b = transcript_of(w, second.media_id);
+	assert_string_equal(a->engine, "test-model by HTTP");
+	assert_string_equal(a->engine, b->engine);
+	p = record_parse_list(w->mem, &paragraph_record, a->paragraphs.text);
+	q = record_parse_list(w->mem, &paragraph_record, b->paragraphs.text);
+	assert_string_equal(((struct paragraph *)p.rows)->text, ((struct paragraph *)q.rows)->text);
+	assert_int_equal(((struct paragraph *)p.rows)->words.n, ((struct paragraph *)q.rows)->words.n);
+	/* Its own transcript, paragraphs and captions. */
+	assert_false(uuid_equal(a->id, b->id));
+	assert_false(uuid_equal(((struct paragraph *)p.rows)->id, ((struct paragraph *)q.rows)->id));
+	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/captions/%s.vtt", uuid_text(w->mem,
+	    second.media_id), uuid_text(w->mem, b->id))) > 0);
+	assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?",
+	    ARGS(ID(second.media_id)), 0), 1);
+}
+
+static void
+another_file_tenant_engine_or_language_is_heard_itself(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second = job_for(w, graph), theirs = job_for(other, graph);
+	struct transcribe_args anew = { .media_id = second.media_id, .anew = true }, german = { .media_id =
+	    second.media_id, .language_code = "de" };
+	struct conf larger = *with_peer(w, "/v1");
+
+	larger.engine[ENGINE_transcribe].model = "larger";
+	first.conf = second.conf = theirs.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	assert_int_equal(asked(w, &theirs), 1);
+	/* Another engine, another language, another file, another file of the same sum. */
+	second.conf = &larger;
+	assert_int_equal(asked(w, &second), 1);
+	second.conf = first.conf;
+	second.in = &german;
+	assert_int_equal(asked(w, &second), 1);
+	db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	second.in = &anew;
+	assert_int_equal(asked(w, &second), 1);
+	anew.anew = false;
+	db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	db_run(w->db, "UPDATE media SET sha256 = REPEAT('x', 32) WHERE id = ?", ARGS(ID(second.media_id)));
+	assert_int_equal(asked(w, &second), 1);
+}
+
+static void
+what_people_have_changed_or_thrown_away_is_not_copied(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE transcripts SET source = 'human' WHERE media_id = ?",
+		"UPDATE transcripts SET source = 'machine', version = 2 WHERE media_id = ?",
+		"UPDATE transcripts SET version = 1, status = 'failed' WHERE media_id = ?",
+		"UPDATE media m JOIN transcripts t ON t.media_id = m.id SET t.status = 'completed', m.deleted_at = 7 "
+		"WHERE m.id = ?",
+	};
+	struct world *w = *state;
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second = job_for(w, graph);
+	size_t i;
+
+	first.conf = second.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		assert_true(db_run(w->db, changes[i], ARGS(ID(first.media_id))) > 0);
+		assert_int_equal(asked(w, &second), 1);
+		db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	}
+	db_run(w->db, "UPDATE media SET deleted_at = 0 WHERE id = ?", ARGS(ID(first.media_id)));
+	assert_int_equal(asked(w, &second), 0);
+}
+
+static void
+the_settings_choose_the_engine_and_its_results_name_it(void **state)
+{
+	struct world *w = *state;
+	struct conf c = *w->conf;
+
+	assert_ptr_equal(engine_chosen(&c, ENGINE_transcribe), &engine_transcribe_pocketsphinx);
+	assert_string_equal(engine_transcribe_pocketsphinx.version(w->mem, &c), "pocketsphinx 5prealpha, en-us");
+	c.engine[ENGINE_transcribe].model = "/srv/models/lectures";
+	assert_string_equal(engine_transcribe_pocketsphinx.version(w->mem, &c), "pocketsphinx 5prealpha, lectures");
+	c.engine[ENGINE_transcribe].name = "http";
+	assert_ptr_equal(engine_chosen(&c, ENGINE_transcribe), &engine_transcribe_http);
 }
 
 static void
@@ -678,6 +803,10 @@ main(void)
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
+		WORLD_TEST(the_same_file_of_the_same_tenant_is_heard_once),
+		WORLD_TEST(another_file_tenant_engine_or_language_is_heard_itself),
+		WORLD_TEST(what_people_have_changed_or_thrown_away_is_not_copied),
+		WORLD_TEST(the_settings_choose_the_engine_and_its_results_name_it),
 		WORLD_TEST(what_cannot_be_heard_is_explained),
 	};
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The analysis engines: the one list of them.  A family is an interface: what is handed over, and what comes back
+ * (jobs/engines/engine.h).  An engine is a file that defines engine_<family>_<name>, and a line here; the settings
+ * engine.<family> choose one of each family.
+ */
+#ifndef CORE_ENGINES_H
+#define CORE_ENGINES_H
+
+#include <stdint.h>
+
+/* Family; the struct that its engines are handed; what they do. */
+#define ENGINE_FAMILIES(F) \
+	F(transcribe,	hearing,	"Speech into words with times") \
+	F(translate,	translation,	"Text into another language") \
+	F(diarize,	conversation,	"Who speaks when") \
+	F(voiceprint,	voice,		"A voice into numbers that tell it from others") \
+	F(ocr,		sheet,		"A picture into the text on it") \
+	F(vision,	sight,		"A picture into what it shows") \
+	F(complete,	prompt,		"A text that goes on") \
+	F(embed,	excerpt,	"Text into numbers by what it means")
+
+#define TRANSCRIBE_ENGINES(E) \
+	E(transcribe, pocketsphinx) \
+	E(transcribe, http)
+
+#define ENGINES(E) TRANSCRIBE_ENGINES(E)
+
+enum engine_family {
+#define ENGINE_FAMILY(family, task, doc) ENGINE_##family,
+	ENGINE_FAMILIES(ENGINE_FAMILY)
+#undef ENGINE_FAMILY
+	ENGINE_FAMILY_COUNT
+};
+
+/* What engine.<family> and engine.<family>.… say. */
+struct engine_settings {
+	const char *name;		/* of the engine */
+	const char *url, *key, *model;	/* NULL: not set */
+	int64_t timeout;		/* s per request */
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What engines of all families have in common: which one it is, and how a server is asked. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "jobs/engines/engine.h"
+
+const struct engine *
+engine_chosen(const struct conf *conf, enum engine_family family)
+{
+	static const struct engine *const all[] = {
+#define ENGINE_ADDRESS(family, name) &engine_##family##_##name,
+		ENGINES(ENGINE_ADDRESS)
+#undef ENGINE_ADDRESS
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i]->family == family && strcmp(all[i]->name, conf->engine[family].name) == 0)
+			return all[i];
+	abort(); /* the settings take no other name */
+}
+
+bool
+engine_may_pass(const struct web_answer *a)
+{
+	if (a->end == WEB_ANSWERED)
+		return a->status == 408 || a->status == 425 || a->status == 429 || a->status >= 500;
+	return a->end == WEB_UNRESOLVED || a->end == WEB_UNREACHABLE || a->end == WEB_TIMEOUT || a->end == WEB_BROKEN;
+}
+
+static void
+pause_for(const struct web_call *call, int seconds)
+{
+	for (; seconds > 0; seconds--) {
+		call->alive(call->user);
+		sleep(1);
+	}
+}
+
+void
+engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, struct web_call *call,
+    struct web_answer *a)
+{
+	int try, seconds;
+
+	call->private_hosts = conf->engine_private_hosts;
+	call->timeout = (int)conf->engine[e->family].timeout;
+	call->max_size = e->limits.answer;
+	for (try = 1; !web_call(mem, call, a); try++) {
+		if (try >= e->limits.tries || !engine_may_pass(a))
+			return;
+		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
+		pause_for(call, seconds < e->limits.wait ? seconds : e->limits.wait);
+	}
+}
