@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The envelope of answers and failures, problem+json, ETags and conditions. */
+/* The envelope of answers, refusals, ETags and conditions. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "core/asset.h"
+#include "core/failure.h"
 #include "core/log.h"
 #include "fcgi/req.h"
 
@@ -278,55 +279,6 @@ fault(struct req *r, const char *pointer, const char *code, const char *format, 
 	va_end(args);
 }
 
-static void
-put_faults(struct req *r)
-{
-	int i, n = r->faults.n < 32 ? r->faults.n : 32;
-
-	buf_text(&r->out, "\"errors\":[");
-	for (i = 0; i < n; i++) {
-		buf_text(&r->out, i > 0 ? ",{\"pointer\":" : "{\"pointer\":");
-		buf_json(&r->out, r->faults.at[i].pointer);
-		buf_text(&r->out, ",\"code\":");
-		buf_json(&r->out, r->faults.at[i].code);
-		buf_text(&r->out, ",\"detail\":");
-		buf_json(&r->out, r->faults.at[i].detail);
-		buf_char(&r->out, '}');
-	}
-	buf_char(&r->out, ']');
-}
-
-/* The same in every shape: {code, errors, requestId}. */
-static void
-put_data(struct req *r, const struct error_info *e)
-{
-	buf_printf(&r->out, "\"data\":{\"code\":\"%s\",", e->code);
-	put_faults(r);
-	buf_printf(&r->out, ",\"requestId\":\"%s\"}}", r->request_id);
-}
-
-/* RFC 9457, for a client that asks for it. */
-static void
-put_problem(struct req *r, const struct error_info *e, const char *message)
-{
-	r->answer_type = "application/problem+json";
-	buf_text(&r->out, "{\"type\":\"about:blank\",\"title\":");
-	buf_json(&r->out, e->text);
-	buf_printf(&r->out, ",\"status\":%d,\"detail\":", e->status);
-	buf_json(&r->out, message);
-	buf_char(&r->out, ',');
-	put_data(r, e);
-}
-
-static void
-put_failure(struct req *r, const struct error_info *e, const char *message)
-{
-	buf_printf(&r->out, "{\"status\":\"%s\",\"message\":", e->status >= 500 ? "error" : "fail");
-	buf_json(&r->out, message);
-	buf_char(&r->out, ',');
-	put_data(r, e);
-}
-
 struct oauth_error { const char *error, *error_description; };
 static const struct field oauth_error_fields[] = {
 	FIELD(struct oauth_error, error, .required = true, .one_of = "invalid_request invalid_client invalid_scope "
@@ -357,15 +309,6 @@ oauth_word(int status)
 	case 429: case 503: return "temporarily_unavailable";
 	default: return status < 500 ? "invalid_request" : "server_error";
 	}
-}
-
-static bool
-wants_problem(const char *accept)
-{
-	const char *problem = accept != NULL ? strstr(accept, "application/problem+json") : NULL;
-	const char *json = accept != NULL ? strstr(accept, "application/json") : NULL;
-
-	return problem != NULL && (json == NULL || problem < json);
 }
 
 /* "There is no asset with this id, or no job with this id in it." */
@@ -465,9 +408,6 @@ refuse(struct req *r, enum error error, const char *format, ...)
 	add_challenge(r, error);
 	if (r->route != NULL && r->route->flags & OAUTH)
 		return refuse_oauth(r, e->status, oauth_word(e->status), message);
-	if (wants_problem(r->accept))
-		put_problem(r, e, message);
-	else
-		put_failure(r, e, message);
+	r->answer_type = failure_render(&r->out, error, message, &r->faults, r->request_id, r->accept);
 	return e->status;
 }
