@@ -155,6 +155,17 @@ fcgi_body(struct fcgi *f)
 	return (char *)f->bytes + f->params_n;
 }
 
+void
+fcgi_drop_body(struct fcgi *f)
+{
+	if (f->body_n == 0)
+		return;
+	memmove(f->bytes + f->params_n, f->bytes + f->at, f->end - f->at);
+	f->end -= f->at - f->params_n;
+	f->at = f->params_n;
+	f->body_n = 0;
+}
+
 /* Room for one more reply, or NULL: who asks so much and does not listen is no web server. */
 static unsigned char *
 reply_room(struct fcgi *f, size_t n)

@@ -17,7 +17,8 @@
  * It knows no socket and no clock: the caller decides how long to wait and how much to take.  Records may be cut
  * anywhere (3.3).  One request at a time: a second one that begins meanwhile is refused with FCGI_CANT_MPX_CONN (5.5)
  * and its records are skipped.  FCGI_GET_VALUES and unknown management records are answered (4.1, 4.2).  Parameters
- * take FCGI_PARAMS_MAX bytes at most.  Memory is the reader's own and grows with what is kept: fcgi_free() ends it.
+ * take FCGI_PARAMS_MAX bytes at most.  Memory is the reader's own and grows with what is kept: fcgi_free() ends it.  A
+ * body may be any length for a caller that takes it in pieces and drops each before it feeds the next.
  */
 #ifndef CORE_FCGI_H
 #define CORE_FCGI_H
@@ -63,6 +64,9 @@ enum fcgi_state fcgi_feed(struct fcgi *, size_t n);
 const char *fcgi_param(const struct fcgi *, struct arena *, const char *name);
 /* The body so far, f->body_n bytes.  When the request is whole or too large a NUL follows, and no more may be fed. */
 const char *fcgi_body(struct fcgi *);
+
+/* Forgets the body so far, for who takes it as it comes: f->body_n is 0 and counts what comes next. */
+void fcgi_drop_body(struct fcgi *);
 
 /* Bytes that its memory takes. */
 size_t fcgi_size(const struct fcgi *);

@@ -202,6 +202,39 @@ a_body_is_kept_up_to_its_limit(void **state)
 }
 
 static void
+a_body_of_any_length_passes_through_in_pieces(void **state)
+{
+	const size_t n = 700000;
+	char *body = arena_alloc(mem, n + 1), *got = arena_alloc(mem, n + 1);
+	size_t cut, i, at, taken, room;
+	struct buf b;
+
+	for (i = 0; i < n; i++)
+		body[i] = (char)('a' + i % 26 + i / 977 % 7);
+	for (cut = 300; cut < 65536; cut *= 5) {
+		b = request(FCGI_RESPONDER, body, cut, (int)cut % 9);
+		fcgi_begin(&f);
+		for (at = taken = 0; at < b.len; at += room) {
+			void *to = fcgi_room(&f, &room);
+
+			room = room < b.len - at ? room : b.len - at;
+			room = room > at % 9000 + 1 ? at % 9000 + 1 : room;
+			memcpy(to, b.text + at, room);
+			fcgi_feed(&f, room);
+			memcpy(got + taken, fcgi_body(&f), f.body_n);
+			taken += f.body_n;
+			fcgi_drop_body(&f);
+			assert_int_equal(f.body_n, 0);
+		}
+		assert_int_equal(f.state, FCGI_WHOLE);
+		assert_int_equal(taken, n);
+		assert_memory_equal(got, body, n);
+		assert_true(fcgi_size(&f) <= 65536);
+		assert_string_equal(fcgi_param(&f, mem, "REQUEST_METHOD"), "POST");
+	}
+}
+
+static void
 parameters_take_64_kib_and_no_byte_more(void **state)
 {
 	char *value = arena_alloc(mem, 70000);
@@ -374,6 +407,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(the_head_is_complete_before_the_body, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_authorizer_has_no_body, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_body_is_kept_up_to_its_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_body_of_any_length_passes_through_in_pieces, setup, teardown),
 		cmocka_unit_test_setup_teardown(parameters_take_64_kib_and_no_byte_more, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_fastcgi_ends_the_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_aborted_request_is_ended, setup, teardown),

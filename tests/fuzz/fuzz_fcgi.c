@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bytes of a connection: the same request comes out whether they come at once or one after the other. */
+/* Bytes of a connection: the same request comes out whether they come at once or one after the other, and whether its
+ * body is kept or taken in pieces. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,45 @@ feed(struct fcgi *f, const uint8_t *data, size_t n, size_t step)
 		n -= room;
 	}
 	return f->state;
+}
+
+/* Takes the body as it comes; its bytes are in *body then. */
+static enum fcgi_state
+stream(struct fcgi *f, const uint8_t *data, size_t n, size_t step, uint8_t *body, size_t *body_n)
+{
+	size_t room;
+
+	while (n > 0 && f->state <= FCGI_HEAD_COMPLETE) {
+		void *to = fcgi_room(f, &room);
+
+		room = room < n ? room : n;
+		room = room < step ? room : step;
+		memcpy(to, data, room);
+		fcgi_feed(f, room);
+		memcpy(body + *body_n, fcgi_body(f), f->body_n);
+		*body_n += f->body_n;
+		fcgi_drop_body(f);
+		data += room;
+		n -= room;
+	}
+	return f->state;
+}
+
+static void
+same_stream(const struct fcgi *kept, const char *kept_body, const uint8_t *data, size_t n)
+{
+	struct fcgi passing = { .id = 0 };
+	uint8_t *body = malloc(n + 1);
+	size_t body_n = 0;
+
+	fcgi_begin(&passing);
+	if (stream(&passing, data, n, n > 1 ? data[1] % 11 + 1 : 1, body, &body_n) != kept->state &&
+	    kept->state != FCGI_TOO_LARGE)
+		abort();
+	if (kept->state == FCGI_WHOLE && (body_n != kept->body_n || memcmp(body, kept_body, body_n) != 0))
+		abort();
+	fcgi_free(&passing);
+	free(body);
 }
 
 static void
@@ -57,6 +97,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (whole.state == FCGI_WHOLE && (whole.body_n > 4096 || strlen(fcgi_body(&whole)) > whole.body_n ||
 	    whole.body_n != pieces.body_n || memcmp(fcgi_body(&whole), fcgi_body(&pieces), whole.body_n) != 0))
 		abort();
+	same_stream(&whole, fcgi_body(&whole), data, n);
 	fcgi_answer(mem, &whole, &part, 1, &vectors);
 	fcgi_free(&whole);
 	fcgi_free(&pieces);
