@@ -21,7 +21,8 @@ db_open(const struct conf *conf, enum db_limits limits)
 {
 	struct db *db = calloc(1, sizeof(*db));
 
-	if (db == NULL)
+	/* Before threads may dial at the same time. */
+	if (db == NULL || mysql_library_init(0, NULL, NULL) != 0)
 		abort();
 	db->conf = conf;
 	db->limits = limits;

@@ -53,7 +53,8 @@ watch_begin(int client, int server, int64_t longest)
 void
 watch_spare(void)
 {
-	watch.server = -1;
+	if (watch.armed)	/* else any thread may come by */
+		watch.server = -1;
 }
 
 void
