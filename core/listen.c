@@ -2,7 +2,6 @@
 /* Listening socket, prefork master, signals. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,11 +199,8 @@ listen_notify(const char *state)
 	close(fd);
 }
 
-/*
- * Takes the listening socket out of this process's hands.  A waiting accept() is begun again by the kernel, on what is
- * fd 0 now, and fails; one that is about to wait fails as well, so that there is no window; reads and writes of a
- * request just go on.
- */
+/* The listening socket leaves this process's hands but for the door, where the bell wakes who waits.  What a request is
+ * doing just goes on. */
 static void
 on_stop(int sig)
 {
@@ -231,42 +227,6 @@ worker_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/*
- * A read with a time limit is not begun again after a signal, whatever SA_RESTART says (signal(7)): a request whose
- * first bytes are still on their way when we are asked to stop would be lost.
- */
-static void
-wait_for_request(int fd, int timeout)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	while (poll(&p, 1, timeout * 1000) < 0 && errno == EINTR)
-		;
-}
-
-int
-listen_accept(int timeout)
-{
-	struct timeval limit = { .tv_sec = timeout };
-	struct timespec nap = { .tv_nsec = 100 * 1000000 };
-	int fd;
-
-	while (!stopping) {
-		fd = accept4(0, NULL, NULL, SOCK_CLOEXEC);
-		if (fd >= 0) {
-			wait_for_request(fd, timeout);
-			setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-			setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-			return fd;
-		}
-		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
-			nanosleep(&nap, NULL);
-		else if (errno != EINTR && errno != ECONNABORTED)
-			break;
-	}
-	return -1;
 }
 
 int

@@ -33,26 +33,14 @@ bool listen_option(struct listen *, int argc, char **argv, int *i);
 
 /*
  * Returns in each worker, with the listening socket on fd 0 and signals set; the master never returns.  Ends the
- * program with a sentence when there is no socket (64) or it cannot be made (71).  Call it before FCGX_Init(), which
- * then leaves SIGTERM and SIGUSR1 alone, and before connecting to anything.
+ * program with a sentence when there is no socket (64) or it cannot be made (71).  Call it before connecting to
+ * anything.
  */
 void listen_start(const struct listen *, char **argv);
 
 /*
- * The next connection, or -1 when the worker shall end.  Silence of `timeout` seconds in the middle of a request is an
- * error on the connection.  Hand it to libfcgi like this, so that a signal never cuts a request:
- *
- *	request.ipcFd = fd;
- *	request.keepConnection = 1;		(FCGX_Accept_r would close it first)
- *	if (FCGX_Accept_r(&request) < 0)	(bad records; InitRequest got -1 as its socket)
- *		continue;
- *	request.keepConnection = 0;		(one request per connection)
- */
-int listen_accept(int timeout);
-
-/*
- * For a worker that waits for more than the next connection: the listening socket under a descriptor of its own, which
- * from now on blocks none of the processes that share it; and one that can be read when listen_stopping() becomes true.
+ * For a worker: the listening socket under a descriptor of its own, which from now on blocks none of the processes that
+ * share it; and one that can be read when listen_stopping() becomes true.
  */
 int listen_door(void);
 int listen_stop(void);

@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Receives the bytes of one upload.  Knows nothing of FastCGI: bytes come from a function. */
+/* Receives the bytes of one upload.  Knows nothing of FastCGI: bytes come from a function that waits for them. */
 #ifndef FCGI_UPLOAD_PUT_H
 #define FCGI_UPLOAD_PUT_H
 
-#include "core/arena.h"
 #include "core/conf.h"
-#include "core/db.h"
 #include "core/errors.h"
 #include "core/reasons.h"
+#include "fcgi/upload/links.h"
+#include "fcgi/upload/room.h"
+
+/* What all transfers of a process share. */
+struct intake {
+	const struct conf *conf;
+	struct links *links;
+	struct room *room;
+};
 
 struct put {
 	/* What was asked. */
+	const struct intake *in;
 	struct arena *mem;
-	struct db *db;
-	const struct conf *conf;
 	struct uuid id;			/* of the upload */
 	const char *ticket;		/* as in input.url; NULL when there was none */
 	int64_t length;			/* of the body; -1: not known before its end */
 	/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
 	int64_t window;
-	int (*read)(void *user, char *bytes, int n);	/* at least one byte, soon after it has come; 0 at the end */
-	bool (*whole)(void *user);	/* was that end the end of the body, or of the connection? */
+	/* At least one byte, soon after it has come, good until the next call; 0 at the end of the body; -1 when its
+	 * connection ends or is silent, or the seat's `ended` says that this transfer has to go. */
+	int (*read)(void *user, const struct seat *, const void **bytes);
 	void *user;
 
 	/* What became of it. */
@@ -34,7 +41,8 @@ struct put {
 /*
  * Checks ticket and state, takes the bytes into a file of their own, looks at what they are, and puts them where the
  * original of the asset lies.  Each PUT of an upload has a number that grows, and only the latest one may finish: a
- * client whose connection broke need not wait until this end has noticed.  Returns p->error.
+ * client whose connection broke need not wait until this end has noticed.  What a connection that broke has brought
+ * stays (fcgi/upload/partial.h), though a PUT begins anew.  Returns p->error.
  */
 enum error put_run(struct put *p);
 

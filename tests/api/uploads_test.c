@@ -10,6 +10,7 @@
 #include "core/asset.h"
 #include "core/role.h"
 #include "core/store.h"
+#include "fcgi/upload/partial.h"
 #include "fcgi/upload/put.h"
 #include "tests/world.h"
 
@@ -20,11 +21,15 @@
 /* A body as it comes from a connection. */
 struct body { const char *bytes; int64_t size, at; bool broken; unsigned nap; void (*between)(void *); void *user; };
 
+/* One process, and another. */
+static struct intake here, there;
+
 static int
-body_read(void *user, char *bytes, int n)
+body_read(void *user, const struct seat *seat, const void **bytes)
 {
 	struct body *b = user;
 	int64_t left = b->size - b->at;
+	int n = left < 7 ? (int)left : 7;
 
 	if (b->at > 0 && b->between != NULL) {
 		b->between(b->user);
@@ -32,18 +37,30 @@ body_read(void *user, char *bytes, int n)
 	}
 	if (b->nap > 0)
 		usleep(b->nap * 1000);
-	if (n > 7)
-		n = 7;
-	n = left < n ? (int)left : n;
-	memcpy(bytes, b->bytes + b->at, (size_t)n);
+	*bytes = b->bytes + b->at;
 	b->at += n;
-	return n;
+	return seat->ended != ERR_NONE || (n == 0 && b->broken) ? -1 : n;
 }
 
-static bool
-body_whole(void *user)
+static const struct intake *
+process(struct world *w, struct intake *in)
 {
-	return !((struct body *)user)->broken;
+	if (in->conf == NULL)
+		*in = (struct intake){ w->conf, links_new(w->conf, 1), room_new(4, 1, 1) };
+	return in;
+}
+
+static int
+close_all(void **state)
+{
+	struct intake *each[] = { &here, &there };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		links_free(each[i]->links);
+		room_free(each[i]->room);
+	}
+	return world_close(state);
 }
 
 static const char *
@@ -85,15 +102,20 @@ uuid_of(struct world *w, const char *upload)
 }
 
 static struct put *
-send_body(struct world *w, const char *upload, struct body *b, int64_t length)
+send_to(struct world *w, struct intake *in, const char *upload, struct body *b, int64_t length)
 {
 	struct put *p = NEW(w->mem, struct put);
 
-	*p = (struct put){ .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .ticket = upload +
-	    UUID_TEXT, .length = length, .window = b->nap > 0 ? 60 : 0, .read = body_read, .whole = body_whole,
-	    .user = b };
+	*p = (struct put){ .in = process(w, in), .mem = w->mem, .id = uuid_of(w, upload), .ticket = upload + UUID_TEXT,
+	    .length = length, .window = b->nap > 0 ? 60 : 0, .read = body_read, .user = b };
 	put_run(p);
 	return p;
+}
+
+static struct put *
+send_body(struct world *w, const char *upload, struct body *b, int64_t length)
+{
+	return send_to(w, &here, upload, b, length);
 }
 
 static enum error
@@ -506,8 +528,8 @@ only_the_ticket_opens_an_upload_and_only_until_the_file_is_there(void **state)
 	struct world *w = *state;
 	const char *upload = new_upload(w), *second = new_upload(w);
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE };
-	struct put p = { .mem = w->mem, .db = w->db, .conf = w->conf, .id = uuid_of(w, upload), .length = CLIP_SIZE,
-	    .read = body_read, .whole = body_whole, .user = &b };
+	struct put p = { .in = process(w, &here), .mem = w->mem, .id = uuid_of(w, upload), .length = CLIP_SIZE,
+	    .read = body_read, .user = &b };
 
 	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
 	p.ticket = "";
@@ -523,7 +545,7 @@ only_the_ticket_opens_an_upload_and_only_until_the_file_is_there(void **state)
 }
 
 static void
-a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again(void **state)
+a_body_that_is_not_whole_is_no_file_and_may_be_sent_again(void **state)
 {
 	struct world *w = *state;
 	const char *upload = new_upload_as(w, w->token, arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%lld}",
@@ -545,14 +567,55 @@ a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again(void **state)
 	assert_no_parts(w, upload);
 }
 
-struct rival { struct world *w; const char *upload; enum error error; };
+static int64_t
+received(struct world *w, const char *upload)
+{
+	return db_number(w->db, "SELECT received_bytes FROM uploads WHERE id = ?", ARGS(ID(uuid_of(w, upload))), -1);
+}
+
+static void
+what_a_broken_connection_has_brought_stays_and_counts(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct body broken = { .bytes = CLIP, .size = 21, .broken = true };
+	struct partial rest;
+
+	assert_int_equal(send_body(w, upload, &broken, CLIP_SIZE)->error, ERR_INCOMPLETE_BODY);
+	assert_string_equal(status_of(w, upload), "waiting");
+	assert_int_equal(received(w, upload), 21);
+	assert_true(partial_resume(&rest, w->mem, uuid_of(w, upload), 2));
+	assert_int_equal(rest.offset, 21);
+	assert_true(partial_keep(&rest));
+	db_run(w->db, "UPDATE uploads SET attempt = 2 WHERE id = ?", ARGS(ID(uuid_of(w, upload))));
+	assert_int_equal(send_bytes(w, upload, "#EXTM3U", 7), ERR_UNSUPPORTED_TYPE);
+	assert_no_parts(w, upload);
+}
+
+struct rival { struct world *w; const char *upload; struct intake *process; enum error error; };
 
 static void
 rival_sends(void *user)
 {
 	struct rival *v = user;
+	struct body b = { .bytes = CLIP "!", .size = CLIP_SIZE + 1 };
 
-	v->error = send_bytes(v->w, v->upload, CLIP "!", CLIP_SIZE + 1);
+	v->error = send_to(v->w, v->process, v->upload, &b, b.size)->error;
+}
+
+static void
+a_later_transfer_ends_the_earlier_one_of_its_process_at_once(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	struct rival rival = { w, upload, &here, ERR_INTERNAL };
+	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
+
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_UPLOAD_SUPERSEDED);
+	assert_int_equal(rival.error, ERR_NONE);
+	assert_true(b.at < CLIP_SIZE);
+	assert_int_equal(store_size(w->mem, original(w, upload)), CLIP_SIZE + 1);
+	assert_no_parts(w, upload);
 }
 
 static void
@@ -560,7 +623,7 @@ of_two_transfers_at_once_the_later_one_counts(void **state)
 {
 	struct world *w = *state;
 	const char *upload = new_upload(w);
-	struct rival rival = { w, upload, ERR_INTERNAL };
+	struct rival rival = { w, upload, &there, ERR_INTERNAL };
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
 	struct put *p = send_body(w, upload, &b, CLIP_SIZE);
 
@@ -637,6 +700,10 @@ a_body_of_unknown_length_ends_where_the_quota_does(void **state)
 	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NO_SPACE);
 	assert_string_equal(status_of(w, upload), "waiting");
 	assert_no_parts(w, upload);
+	quota(w, 20);
+	b.at = 0;
+	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NO_SPACE);
+	assert_int_equal(b.at, 21);
 	quota(w, CLIP_SIZE);
 	b.at = 0;
 	assert_int_equal(send_body(w, upload, &b, -1)->error, ERR_NONE);
@@ -647,7 +714,7 @@ transfers_at_once_do_not_pass_the_quota_together(void **state)
 {
 	struct world *w = *state;
 	const char *upload = new_upload(w);
-	struct rival rival = { w, new_upload(w), ERR_INTERNAL };
+	struct rival rival = { w, new_upload(w), &there, ERR_INTERNAL };
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
 
 	quota(w, 2 * CLIP_SIZE);
@@ -671,14 +738,13 @@ look_at_blocks(void *user)
 }
 
 static void
-no_disk_is_kept_for_bytes_that_the_quota_does_not_count(void **state)
+disk_is_kept_for_declared_bytes_alone(void **state)
 {
 	enum { LENGTH = 16 << 20 };
 	struct world *w = *state;
 	struct look look = { w, new_upload(w), 0 };
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = look_at_blocks, .user = &look };
 
-	quota(w, LENGTH);
 	assert_int_equal(send_body(w, look.upload, &b, LENGTH)->error, ERR_INCOMPLETE_BODY);
 	assert_true(look.blocks < LENGTH);
 	look.upload = new_upload_as(w, w->token, arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%d}", LENGTH));
@@ -700,7 +766,6 @@ a_body_that_only_trickles_is_given_up(void **state)
 	assert_non_null(strstr(p->detail, "too slowly"));
 	assert_true(b.at < CLIP_SIZE);
 	assert_string_equal(status_of(w, upload), "waiting");
-	assert_no_parts(w, upload);
 }
 
 static void
@@ -716,7 +781,7 @@ a_transfer_that_is_cancelled_meanwhile_stores_nothing(void **state)
 {
 	struct world *w = *state;
 	const char *upload = new_upload(w);
-	struct rival rival = { w, upload, ERR_NONE };
+	struct rival rival = { w, upload, NULL, ERR_NONE };
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_cancels, .user = &rival };
 
 	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_UPLOAD_CANCELLED);
@@ -799,18 +864,20 @@ main(void)
 		WORLD_TEST(a_cancelled_upload_takes_no_bytes_and_drops_those_it_has),
 		WORLD_TEST(only_a_completed_upload_is_deleted_and_its_asset_stays),
 		WORLD_TEST(only_the_ticket_opens_an_upload_and_only_until_the_file_is_there),
-		WORLD_TEST(a_body_that_is_not_whole_stores_nothing_and_may_be_sent_again),
+		WORLD_TEST(a_body_that_is_not_whole_is_no_file_and_may_be_sent_again),
+		WORLD_TEST(what_a_broken_connection_has_brought_stays_and_counts),
+		WORLD_TEST(a_later_transfer_ends_the_earlier_one_of_its_process_at_once),
 		WORLD_TEST(of_two_transfers_at_once_the_later_one_counts),
 		WORLD_TEST(a_transfer_deletes_the_files_of_earlier_ones_but_not_of_a_later_one),
 		WORLD_TEST(a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte),
 		WORLD_TEST(a_body_of_unknown_length_ends_where_the_quota_does),
 		WORLD_TEST(transfers_at_once_do_not_pass_the_quota_together),
-		WORLD_TEST(no_disk_is_kept_for_bytes_that_the_quota_does_not_count),
+		WORLD_TEST(disk_is_kept_for_declared_bytes_alone),
 		WORLD_TEST(a_body_that_only_trickles_is_given_up),
 		WORLD_TEST(a_transfer_that_is_cancelled_meanwhile_stores_nothing),
 		WORLD_TEST(content_that_is_no_medium_ends_the_upload_with_a_reason),
 		WORLD_TEST(if_match_guards_an_upload),
 	};
 
-	return cmocka_run_group_tests(tests, world_open, world_close);
+	return cmocka_run_group_tests(tests, world_open, close_all);
 }

@@ -2,6 +2,7 @@
 /* The prefork master, with a server of one line: this program itself, called with --serve. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -29,15 +30,23 @@ serve(int argc, char **argv)
 {
 	static struct listen l = { .grace = 5, .otherwise = 3 };
 	char text[16] = "";
+	struct pollfd p[2] = { { .events = POLLIN }, { .events = POLLIN } };
 	int fd, i;
 
 	for (i = 2; i < argc; i++)
 		if (!listen_option(&l, argc, argv, &i))
 			return 64;
 	listen_start(&l, argv);
-	while ((fd = listen_accept(5)) >= 0) {
-		ssize_t n = read(fd, text, sizeof text - 1);
+	p[0].fd = listen_door();
+	p[1].fd = listen_stop();
+	while (!listen_stopping()) {
+		ssize_t n;
 
+		poll(p, 2, -1);
+		fd = accept(p[0].fd, NULL, NULL);
+		if (fd < 0)
+			continue;
+		n = read(fd, text, sizeof text - 1);
 		if (n > 0 && !strncmp(text, "die", 3))
 			raise(SIGKILL);
 		usleep((useconds_t)atoi(text) * 1000);

@@ -136,7 +136,7 @@ stack_begin() {
 	"$build/kinothek" init --schema "$src/schema" >"$stack/log/init.log" 2>&1 || stack_fail 'kinothek init' "$stack/log/init.log"
 	stack_tenant
 	stack_start api "$build/kinothek-api" --socket "$stack/run/api.sock" --workers 8
-	stack_start upload "$build/kinothek-upload" --socket "$stack/run/upload.sock" --workers 4
+	stack_start upload "$build/kinothek-upload" --socket "$stack/run/upload.sock"
 	stack_start jobs "$build/kinothek-jobs"
 	stack_until 20 test -S "$stack/run/api.sock" || stack_fail kinothek-api "$stack/log/api.log"
 	stack_until 20 test -S "$stack/run/upload.sock" || stack_fail kinothek-upload "$stack/log/upload.log"

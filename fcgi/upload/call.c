@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The routes of kinothek-upload: CGI variables in, bytes into put.c, an answer out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/failure.h"
+#include "core/log.h"
+#include "core/peer.h"
+#include "core/version.h"
+#include "fcgi/upload/call.h"
+#include "fcgi/upload/wire.h"
+
+#define ARENA_LIMIT (8u << 20)
+#define PACE 60000	/* ms over which the pace of a body is measured */
+#define TICKET_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+/* One request and its answer. */
+struct call {
+	const struct intake *in;
+	struct arena *mem;
+	struct wire wire;
+	const char *method, *path;	/* of the route; NULL: none has that address */
+	struct put put;
+	char id[UUID_TEXT], request_id[UUID_TEXT];
+	struct buf answer;		/* of success */
+	int status;
+	int64_t started;		/* ms */
+};
+
+struct route {
+	const char *method, *path;	/* which ends in the id of an upload */
+	enum error (*run)(struct call *);
+};
+static const struct route routes[];
+
+static const char *
+param(const struct call *c, const char *name)
+{
+	return fcgi_param(&c->wire.in, c->mem, name);
+}
+
+/* The id behind `prefix`, and the ticket. */
+static bool
+read_address(struct call *c, const char *uri, size_t prefix)
+{
+	const char *ticket;
+
+	uri += prefix;
+	snprintf(c->id, sizeof(c->id), "%s", uri);
+	uri += strlen(c->id);
+	if (!uuid_parse(c->id, &c->put.id) || (*uri != '\0' && *uri != '?'))
+		return false;
+	for (ticket = uri; *ticket != '\0'; ticket += strcspn(ticket, "&")) {
+		ticket++;
+		if (strncmp(ticket, "ticket=", 7) == 0) {
+			c->put.ticket = arena_copy_n(c->mem, ticket + 7, strspn(ticket + 7, TICKET_CHARACTERS));
+			break;
+		}
+	}
+	return true;
+}
+
+/* Without a length, only a chunked body tells its end; a server that buffers it declares one. */
+static enum error
+read_length(struct call *c)
+{
+	const char *length = param(c, "CONTENT_LENGTH"), *coding = param(c, "HTTP_TRANSFER_ENCODING");
+
+	c->put.length = -1;
+	if (length != NULL && *length != '\0')
+		return int_parse(length, &c->put.length) && c->put.length >= 0 ? ERR_NONE : ERR_BAD_REQUEST;
+	return coding != NULL && strcmp(coding, "chunked") == 0 ? ERR_NONE : ERR_LENGTH_REQUIRED;
+}
+
+static int
+read_body(void *user, const struct seat *seat, const void **bytes)
+{
+	struct call *c = user;
+
+	return wire_read(&c->wire, seat, bytes);
+}
+
+static void
+put_success(struct call *c)
+{
+	struct buf *out = &c->answer;
+
+	buf_printf(out, "{\"status\":\"success\",\"data\":{\"id\":\"%s\",\"status\":\"uploaded\",\"receivedBytes\":",
+	    c->id);
+	buf_int(out, c->put.received);
+	buf_text(out, ",\"mimeType\":");
+	buf_json(out, c->put.mime_type);
+	buf_text(out, ",\"sha256\":");
+	buf_json(out, c->put.sha256);
+	buf_text(out, "}}");
+}
+
+/* The whole file in one body. */
+static enum error
+upload_put(struct call *c)
+{
+	enum error error = param(c, "HTTP_CONTENT_RANGE") != NULL ? ERR_CONTENT_RANGE : read_length(c);
+
+	c->put.window = PACE;
+	c->put.read = read_body;
+	c->put.user = c;
+	if (error == ERR_NONE)
+		error = put_run(&c->put);
+	if (error == ERR_NONE)
+		put_success(c);
+	return error;
+}
+
+/* What is behind every server the same is REQUEST_URI.  Nothing in our addresses needs an escape. */
+static enum error
+find_route(struct call *c, const struct route **route)
+{
+	const char *uri = param(c, "REQUEST_URI");
+	const struct route *r;
+	size_t prefix;
+
+	*route = NULL;
+	for (r = routes; r->method != NULL; r++) {
+		prefix = strcspn(r->path, "{");
+		if (c->path != NULL ? strcmp(c->path, r->path) != 0 : uri == NULL ||
+		    strncmp(uri, r->path, prefix) != 0 || !read_address(c, uri, prefix))
+			continue;
+		c->path = r->path;
+		if (strcmp(c->method, r->method) == 0)
+			*route = r;
+	}
+	return c->path == NULL ? ERR_NOT_FOUND : *route == NULL ? ERR_METHOD_NOT_ALLOWED : ERR_NONE;
+}
+
+static bool
+is_secure(const struct call *c)
+{
+	struct peer peer;
+
+	if (!c->in->conf->require_https)
+		return true;
+	peer = peer_find(c->mem, c->in->conf->trusted_proxies, param(c, "REMOTE_ADDR"), param(c, "HTTPS"),
+	    param(c, "HTTP_X_FORWARDED_FOR"), param(c, "HTTP_X_FORWARDED_PROTO"));
+	return peer.https || peer.loopback;
+}
+
+static enum error
+run(struct call *c)
+{
+	const struct route *route;
+	enum error error;
+
+	if (c->wire.in.state == FCGI_HEAD_TOO_LARGE)
+		return ERR_HEAD_TOO_LARGE;
+	if (!is_secure(c))
+		return ERR_HTTPS_REQUIRED;
+	error = find_route(c, &route);
+	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0)
+		return ERR_NONE;
+	return error == ERR_NONE ? route->run(c) : error;
+}
+
+/* The origin as sent, if web pages of it may call us; else NULL. */
+static const char *
+allowed_origin(const struct call *c)
+{
+	const char *origin = param(c, "HTTP_ORIGIN"), *list = c->in->conf->cors_origins;
+	size_t n;
+
+	for (; origin != NULL && list != NULL && *list != '\0'; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		if ((n == 1 && *list == '*') || (strlen(origin) == n && strncmp(list, origin, n) == 0))
+			return origin[strcspn(origin, "\r\n")] == '\0' ? origin : NULL;
+	}
+	return NULL;
+}
+
+/* "PUT, HEAD": what the path takes. */
+static const char *
+methods(const struct call *c)
+{
+	struct buf b = BUF(c->mem);
+	const struct route *r;
+
+	for (r = routes; r->method != NULL; r++)
+		if (c->path != NULL && strcmp(r->path, c->path) == 0)
+			buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", r->method);
+	return buf_string(&b);
+}
+
+static void
+put_cors(const struct call *c, struct buf *head)
+{
+	const char *origin = allowed_origin(c);
+
+	if (c->in->conf->cors_origins != NULL)
+		buf_text(head, "Vary: Origin\r\n");
+	if (origin == NULL)
+		return;
+	buf_printf(head, "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: X-Request-Id\r\n", origin);
+	if (c->status == 204)
+		buf_printf(head, "Access-Control-Allow-Methods: %s\r\nAccess-Control-Allow-Headers: Authorization, "
+		    "Content-Type\r\nAccess-Control-Max-Age: 7200\r\n", methods(c));
+}
+
+/* A refused content adds the code of its reason. */
+static const char *
+put_failure(struct call *c, enum error error)
+{
+	const struct put *p = &c->put;
+	struct faults faults = { .n = 0 };
+
+	c->answer = BUF(c->mem);
+	if (p->reason != REASON_NONE)
+		fault_add(&faults, c->mem, "", reason_info(p->reason)->code, "%s", reason_info(p->reason)->remedy);
+	return failure_render(&c->answer, error, p->detail != NULL ? p->detail : error_info(error)->text, &faults,
+	    c->request_id, param(c, "HTTP_ACCEPT"));
+}
+
+static void
+answer(struct call *c, enum error error)
+{
+	struct buf head = BUF(c->mem);
+	const char *type = error != ERR_NONE ? put_failure(c, error) : "application/json";
+	struct iovec parts[2];
+
+	c->status = error != ERR_NONE ? error_info(error)->status : c->answer.len > 0 ? 200 : 204;
+	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: no-store\r\n"
+	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, API_VERSION);
+	put_cors(c, &head);
+	if (c->status == 204 || c->status == 405)
+		buf_printf(&head, "Allow: %s, OPTIONS\r\n", methods(c));
+	if (c->status == 503)
+		buf_text(&head, "Retry-After: 5\r\n");
+	if (c->status != 204)
+		buf_printf(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type, c->answer.len);
+	buf_text(&head, "\r\n");
+	parts[0] = (struct iovec){ head.text, head.len };
+	parts[1] = (struct iovec){ c->answer.text, c->answer.len };
+	wire_answer(&c->wire, c->mem, parts, strcmp(c->method, "HEAD") == 0 ? 1 : 2);
+}
+
+/* Never the query: it holds the ticket. */
+static void
+log_call(const struct call *c, enum error error)
+{
+	enum log_level level = c->status >= 500 ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+
+	log_line(level, "request", LOG_TEXT("req", c->request_id), LOG_TEXT("method", c->method),
+	    LOG_TEXT("route", c->path), LOG_TEXT("upload", c->path != NULL ? c->id : NULL),
+	    LOG_INT("status", c->status), LOG_TEXT("code", error != ERR_NONE ? error_info(error)->code : NULL),
+	    LOG_TEXT("reason", c->put.reason != REASON_NONE ? reason_info(c->put.reason)->code : NULL),
+	    LOG_INT("bytes", c->put.received), LOG_INT("ms", clock_ms() - c->started));
+}
+
+void
+call_serve(const struct intake *in, int fd, struct uuid id)
+{
+	struct arena *mem = arena_new(ARENA_LIMIT);
+	struct call c = { .in = in, .mem = mem, .answer = BUF(mem), .put = { .in = in, .mem = mem },
+	    .started = clock_ms() };
+	enum error error;
+
+	uuid_format(id, c.request_id);
+	if (wire_open(&c.wire, fd)) {
+		c.method = param(&c, "REQUEST_METHOD");
+		if (c.method == NULL)
+			c.method = "";
+		error = run(&c);
+		answer(&c, error);
+		log_call(&c, error);
+	}
+	wire_close(&c.wire);
+	arena_free(mem);
+}
+
+static const struct route routes[] = {
+	{ "PUT", "/upload/{uploadId}", upload_put },
+	{ 0 }
+};

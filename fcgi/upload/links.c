@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Database connections, the one used last on top. */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "core/text.h"
+#include "fcgi/upload/links.h"
+
+enum { AWAY_MS = 2000 };	/* for which a database that was away is not asked for what can be left out */
+
+struct link { struct db *db; int64_t used; };	/* ms of clock_ms() */
+
+struct links {
+	pthread_mutex_t lock;
+	pthread_cond_t given;
+	struct link *free;
+	int n, n_free;
+	int64_t away_until;
+};
+
+struct links *
+links_new(const struct conf *conf, int n)
+{
+	struct links *l = calloc(1, sizeof(*l));
+
+	if (l == NULL || (l->free = calloc((size_t)n, sizeof(*l->free))) == NULL)
+		abort();
+	pthread_mutex_init(&l->lock, NULL);
+	pthread_cond_init(&l->given, NULL);
+	for (l->n = 0; l->n < n; l->n++) {
+		l->free[l->n].db = db_open(conf, DB_JOBS);
+		db_use(l->free[l->n].db, arena_new(1 << 20));
+	}
+	l->n_free = n;
+	return l;
+}
+
+void
+links_free(struct links *l)
+{
+	int i;
+
+	for (i = 0; i < l->n; i++) {
+		struct arena *mem = db_arena(l->free[i].db);
+
+		db_close(l->free[i].db);
+		arena_free(mem);
+	}
+	free(l->free);
+	free(l);
+}
+
+struct db *
+links_take(struct links *l)
+{
+	struct db *db;
+
+	pthread_mutex_lock(&l->lock);
+	while (l->n_free == 0)
+		pthread_cond_wait(&l->given, &l->lock);
+	db = l->free[--l->n_free].db;
+	pthread_mutex_unlock(&l->lock);
+	return db;
+}
+
+struct db *
+links_try(struct links *l)
+{
+	struct db *db = NULL;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->n_free > 0 && l->away_until <= clock_ms())
+		db = l->free[--l->n_free].db;
+	pthread_mutex_unlock(&l->lock);
+	return db;
+}
+
+void
+links_give(struct links *l, struct db *db)
+{
+	bool away = db_failure(db) == DB_LOST;
+
+	db_forgive(db);
+	arena_reset(db_arena(db));
+	pthread_mutex_lock(&l->lock);
+	l->free[l->n_free++] = (struct link){ db, clock_ms() };
+	if (away)
+		l->away_until = clock_ms() + AWAY_MS;
+	pthread_cond_signal(&l->given);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void
+links_rest(struct links *l, int64_t ms)
+{
+	int i;
+
+	pthread_mutex_lock(&l->lock);
+	for (i = 0; i < l->n_free; i++)
+		if (l->free[i].used > 0 && l->free[i].used + ms <= clock_ms()) {
+			db_rest(l->free[i].db);
+			l->free[i].used = 0;
+		}
+	pthread_mutex_unlock(&l->lock);
+}

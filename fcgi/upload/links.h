@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A few database connections for many transfers: each has one for as long as a statement or a transaction takes.  What
+ * a statement returns lives until its connection is given back.
+ */
+#ifndef FCGI_UPLOAD_LINKS_H
+#define FCGI_UPLOAD_LINKS_H
+
+#include "core/conf.h"
+#include "core/db.h"
+
+struct links;
+
+/* links_free() ends them when all are given back. */
+struct links *links_new(const struct conf *, int n);
+void links_free(struct links *);
+
+/* Waits for one.  No failure is left on it. */
+struct db *links_take(struct links *);
+/* One for what can be left out: NULL when none is free now, or the database was away a moment ago. */
+struct db *links_try(struct links *);
+void links_give(struct links *, struct db *);
+
+/* The server gets the connections back that nobody has asked for during so many ms. */
+void links_rest(struct links *, int64_t ms);
+
+#endif

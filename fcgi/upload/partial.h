@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Bytes of an upload that is not whole yet, in the store: uploads/{uploadId}/{attempt}, and beside it
+ * {attempt}.synced, which says up to where they are on the disk and what SHA-256 they have there.
+ *
+ *	partial_new()		what earlier attempts left is deleted
+ *	partial_resume()	or taken over: p->offset says from where on bytes are wanted
+ *	partial_write()		as they come
+ *	partial_finish()	they are all there: p->path may be moved away
+ *	partial_keep()		the rest may come in a later attempt
+ *	partial_drop()		nothing of it is wanted; also behind partial_finish()
+ *
+ * Safe to be killed anywhere: a later attempt goes on where the last sync was, in a process of its own if need be.
+ * False with errno when the disk fails; what is open then is closed by partial_keep() or partial_drop().
+ */
+#ifndef FCGI_UPLOAD_PARTIAL_H
+#define FCGI_UPLOAD_PARTIAL_H
+
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/text.h"
+
+struct partial {
+	int fd;			/* -1: not open */
+	int64_t offset;		/* bytes taken */
+	const char *path;	/* of the file */
+	bool reserved;		/* the file system keeps room for all of it */
+
+	/* Its own. */
+	struct arena *mem;
+	const char *dir, *synced_path, *fresh_path;
+	EVP_MD_CTX *hash;
+	int64_t synced, synced_at;	/* bytes; ms */
+};
+
+bool partial_new(struct partial *, struct arena *, struct uuid upload_id, int64_t attempt);
+
+/* Goes on with what the latest attempt has kept, and begins anew where that is nothing, or was spoiled.  EWOULDBLOCK:
+ * its process still writes. */
+bool partial_resume(struct partial *, struct arena *, struct uuid upload_id, int64_t attempt);
+
+/* Keeps room for so many bytes where the file system can.  False: there is none. */
+bool partial_reserve(struct partial *, int64_t size);
+
+bool partial_write(struct partial *, const void *bytes, size_t n);
+bool partial_finish(struct partial *, unsigned char sha256[32]);
+bool partial_keep(struct partial *);
+void partial_drop(struct partial *);
+
+/* Bytes of the disk that attempts at the upload hold. */
+int64_t partial_held(struct arena *, struct uuid upload_id);
+
+#endif
