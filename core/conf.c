@@ -111,6 +111,12 @@ static const struct setting settings[] = {
 	{ "upload.lifetime", AS_INT, AT(upload_lifetime), "86400", 60, 2592000, "seconds", NULL,
 	    "An upload that received no byte for so long is dropped." },
 	{ "upload.max_size", AS_SIZE, AT(upload_max_size), "100G", 1, INT64_C(1) << 44, NULL, NULL, "Largest file taken." },
+	{ "upload.open_max", AS_INT, AT(upload_open_max), "4000", 2, 1000000, NULL, NULL,
+	    "Uploads of a tenant that may be open at a time: announced, on their way, or received and not completed. One "
+	    "principal may have half of them." },
+	{ "upload.reserved_max", AS_SIZE, AT(upload_reserved_max), "2T", 2, INT64_C(1) << 50, NULL, NULL,
+	    "Bytes of a tenant's open uploads in all, as declared, or as received where nothing was. One principal may "
+	    "have half of them; the first upload is always taken." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },

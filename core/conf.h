@@ -32,6 +32,7 @@ struct conf {
 	int64_t play_lifetime;			/* s */
 	int64_t upload_lifetime;		/* s without a byte */
 	int64_t upload_max_size;		/* bytes */
+	int64_t upload_open_max, upload_reserved_max;	/* of a tenant; bytes */
 	int64_t free_space;			/* bytes kept free on data_dir */
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */

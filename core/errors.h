@@ -41,6 +41,7 @@
 	E(NOT_SOFT_DELETED,	422, "not_soft_deleted",	"The asset is not soft-deleted.") \
 	E(INGEST_RUNNING,	422, "ingest_running",		"An ingest of this asset is queued or running.") \
 	E(NO_DEFAULT_CHANNEL,	422, "no_default_channel",	"The tenant has no default channel: name one in channelId.") \
+	E(TOO_MANY_UPLOADS,	429, "too_many_uploads",	"Too many uploads are open. Complete or cancel some.") \
 	E(HEAD_TOO_LARGE,	431, "head_too_large",		"The head is too large: send fewer or shorter header fields, or a shorter query.") \
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \

@@ -86,6 +86,16 @@ static const struct field rules_fields[] = {
 };
 static const struct record rules_record = RECORD("UploadRules", struct rules, rules_fields);
 
+/* What is on its way already: of the tenant, and of the caller in it. */
+struct burden { int64_t n, bytes, own_n, own_bytes; };
+static const struct field burden_fields[] = {
+	FIELD(struct burden, n, .doc = "Uploads"),
+	FIELD(struct burden, bytes, .doc = "Their bytes"),
+	FIELD(struct burden, own_n, .doc = "Uploads of the caller"),
+	FIELD(struct burden, own_bytes, .doc = "Their bytes"),
+};
+static const struct record burden_record = RECORD("UploadBurden", struct burden, burden_fields);
+
 /* Another principal's upload is not there, unless the caller is a SuperAdmin. */
 const struct object upload_object = {
 	.path = "/v2/uploads/{uploadId}", .reach = REACH_OWNER, .record = &upload_record,
@@ -102,6 +112,32 @@ has_room(struct req *r, int64_t size)
 	}
 	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size) {
 		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+		return false;
+	}
+	return true;
+}
+
+/* Nobody fills the disk with promises.  Calls at the same moment may each be the last one that is let in. */
+static bool
+may_open(struct req *r, int64_t size)
+{
+	const int64_t most = r->conf->upload_open_max, reserve = r->conf->upload_reserved_max;
+	const struct burden *b;
+
+	b = db_row(r->db, &burden_record, "FROM (SELECT COUNT(*) AS n, CAST(COALESCE(SUM(o.bytes), 0) AS SIGNED) AS "
+	    "bytes, CAST(COALESCE(SUM(o.own), 0) AS SIGNED) AS own_n, CAST(COALESCE(SUM(o.own * o.bytes), 0) AS SIGNED) "
+	    "AS own_bytes FROM (SELECT COALESCE(u.file_size, u.received_bytes) AS bytes, u.principal_id = ? AS own FROM "
+	    "uploads u WHERE u.tenant_id = ? AND u.status IN ('waiting', 'uploading', 'uploaded') AND u.expires_at > ?) "
+	    "o) t", ARGS(ID(r->who->id), ID(r->who->tenant_id), TIME(r->now)));
+	if (b == NULL)
+		return true;		/* failed, which the dispatcher says */
+	if (b->n >= most || b->own_n >= most / 2) {
+		refuse(r, ERR_TOO_MANY_UPLOADS, NULL);
+		return false;
+	}
+	if ((b->n > 0 && b->bytes + size > reserve) || (b->own_n > 0 && b->own_bytes + size > reserve / 2)) {
+		refuse(r, ERR_NO_SPACE, "The uploads that are open have no room for this file beside them. Complete or "
+		    "cancel some.");
 		return false;
 	}
 	return true;
@@ -156,7 +192,8 @@ upload_create(struct req *r)
 	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
 		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.",
 		    (long long)r->conf->upload_max_size);
-	if (!has_room(r, in->file_size.set ? in->file_size.n : 1))
+	if (!has_room(r, in->file_size.set ? in->file_size.n : 1) ||
+	    !may_open(r, in->file_size.set ? in->file_size.n : 0))
 		return r->status;
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
 	    .principal_name = r->who->name, .file_name = in->file_name, .type = "put", .file_size = in->file_size,
@@ -379,7 +416,7 @@ const struct route uploads_routes[] = {
 	{
 		POST, "/v2/uploads", SCOPE_CREATE_CONTENT, upload_create, &upload_new_record, &upload_record,
 		"Announce a file and get the address its bytes go to",
-		.success = 201, .fails = "403 413 422 507",
+		.success = 201, .fails = "403 413 422 429 507", .codes = "too_many_uploads",
 	},
 	{
 		GET, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_get, NULL, &upload_record,

@@ -135,6 +135,15 @@ uploaded(struct world *w)
 	return upload;
 }
 
+/* What POST /v2/uploads answers for a file of that size; 0: it is not said. */
+static int
+opened(struct world *w, const char *token, int size)
+{
+	const char *body = arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%d}", size);
+
+	return call_as(w, token, "POST", "/v2/uploads", size == 0 ? "{\"fileName\":\"a\"}" : body)->status;
+}
+
 static const char *
 status_of(struct world *w, const char *upload)
 {
@@ -374,6 +383,49 @@ an_upload_is_completed_only_when_its_bytes_are_there(void **state)
 	    ARGS(ID(uuid_of(w, upload))));
 	assert_int_equal(complete(w, upload, "{}")->status, 410);
 	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+}
+
+static void
+no_tenant_and_no_principal_opens_uploads_without_end(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct conf few = *w->conf;
+	const char *second = world_member(w, "CreateContent", "Channel Owner", NULL), *upload;
+	const char *third = world_member(w, "CreateContent", "Channel Owner", NULL);
+
+	few.upload_open_max = 4;
+	w->conf = other->conf = &few;
+	assert_int_equal(opened(w, w->token, 0), 201);
+	upload = new_upload(w);
+	assert_int_equal(opened(w, w->token, 0), 429);
+	assert_int_equal(opened(w, second, 0), 201);
+	assert_int_equal(opened(w, second, 0), 201);
+	assert_int_equal(opened(w, third, 0), 429);
+	assert_int_equal(opened(other, other->token, 0), 201);
+	assert_int_equal(call(w, "PUT", path_of(w, id_of(w, upload), "/cancel"), NULL)->status, 200);
+	assert_int_equal(opened(w, third, 0), 201);
+}
+
+static void
+nor_promises_bytes_without_end(void **state)
+{
+	struct world *w = *state;
+	struct conf little = *w->conf;
+	const char *second = world_member(w, "CreateContent", "Channel Owner", NULL);
+	const char *third = world_member(w, "CreateContent", "Channel Owner", NULL);
+
+	little.upload_reserved_max = 1000;
+	w->conf = &little;
+	assert_int_equal(opened(w, w->token, 400), 201);
+	assert_int_equal(opened(w, w->token, 101), 507);
+	assert_int_equal(opened(w, w->token, 100), 201);
+	assert_int_equal(opened(w, second, 450), 201);
+	assert_int_equal(opened(w, third, 51), 507);
+	assert_int_equal(opened(w, third, 50), 201);
+	w = world_other(w);
+	w->conf = &little;
+	assert_int_equal(opened(w, w->token, 1500), 201);
+	assert_int_equal(opened(w, w->token, 1), 507);
 }
 
 static void
@@ -856,6 +908,8 @@ main(void)
 		WORLD_TEST(completing_makes_the_asset_and_starts_its_ingest),
 		WORLD_TEST(completing_twice_answers_the_same_asset),
 		WORLD_TEST(an_upload_is_completed_only_when_its_bytes_are_there),
+		WORLD_TEST(no_tenant_and_no_principal_opens_uploads_without_end),
+		WORLD_TEST(nor_promises_bytes_without_end),
 		WORLD_TEST(an_asset_goes_only_into_a_channel_its_uploader_may_put_into),
 		WORLD_TEST(a_tenant_that_wants_no_duplicates_gets_none),
 		WORLD_TEST(the_same_file_twice_is_two_assets),
