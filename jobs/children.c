@@ -202,7 +202,9 @@ hear(struct child *c, const struct message *m)
 		tail_add(&c->log, text); /* talking is no progress */
 		return;
 	}
-	c->seen = clock_ms();
+	/* Nor is a closing transaction: one that fails is begun again and again. */
+	if (m->what != SAY_CLOSING)
+		c->seen = clock_ms();
 	switch (m->what) {
 	case SAY_PERCENT:
 		c->dirty |= c->percent != m->value;
@@ -235,7 +237,7 @@ child_read(struct runner *r, struct child *c)
 }
 
 /* The database was at fault, not the job: the same claim starts anew in a moment.  False: it has been at fault too
- * long. */
+ * long, for this child alone. */
 static bool
 start_again(struct child *c, int status)
 {
@@ -352,6 +354,17 @@ children_watch(struct runner *r, int64_t now)
 		else if (c->pid > 0 && c->ending == ENDING_NONE &&
 		    now - c->seen > (int64_t)c->kind->kind->idle_seconds * 1000)
 			child_end(c, ENDING_IDLE);
+	}
+}
+
+void
+children_excuse(struct runner *r, int64_t now)
+{
+	int i;
+
+	for (i = 0; i < r->places; i++) {
+		r->children[i].seen = now;
+		r->children[i].lost_since = 0;
 	}
 }
 

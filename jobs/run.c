@@ -240,6 +240,7 @@ look_at_failure(struct loop *l, int64_t now)
 		l->down = true;
 		l->down_until = now + 500;
 		l->r.contact_since = now;
+		children_excuse(&l->r, now);
 		l->next_beat = l->next_look = 0;
 	} else if (l->down) {
 		l->down = false;

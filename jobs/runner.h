@@ -173,6 +173,7 @@ struct child *child_start(struct runner *, const struct run_kind *, const struct
 void child_read(struct runner *, struct child *); /* its pipe has something */
 void children_wait(struct runner *); /* SIGCHLD: whoever has ended gets a verdict, or a new start */
 void children_watch(struct runner *, int64_t now); /* idle ones, new starts that are due */
+void children_excuse(struct runner *, int64_t now); /* the database is away for all: nobody is late for that */
 void child_end(struct child *, enum ending); /* kills it with all that it has started */
 void child_forget(struct runner *, struct child *, const char *state);
 

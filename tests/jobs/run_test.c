@@ -74,6 +74,32 @@ a_worker_that_was_paused_past_its_lease_writes_nothing(void **state)
 }
 
 static void
+what_a_paused_worker_wrote_before_is_not_committed_past_its_lease(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+	pid_t child;
+	int first;
+
+	t->conf.job_lease = 2;
+	id = add(t, "early", "e", anywhere);
+	first = runner_start(t);
+	child = (pid_t)number_in(t, "pid-e");
+	kill(t->pids[first], SIGSTOP);
+	kill(child, SIGSTOP);
+	touch(t, "go");
+	runner_start(t);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "fence"), "2");
+	kill(child, SIGCONT);
+	sleep(1);
+	kill(t->pids[first], SIGCONT);
+	sleep(1);
+	assert_false(alive(child));
+	assert_int_equal(results(t, id), 1);
+}
+
+static void
 a_crash_is_retried_and_then_failed_with_its_reason(void **state)
 {
 	struct runners *t = *state;
@@ -434,6 +460,28 @@ a_job_outlives_a_lost_database(void **state)
 	wait_for(t, add(t, "quick", "after", anywhere), "succeeded");
 	kill(t->pids[n], SIGTERM);
 	assert_int_equal(runner_wait(t, n), 0);
+}
+
+/* Longer than a child may be silent. */
+static void
+what_ends_during_an_outage_waits_for_its_end(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+
+	proxy_start(t);
+	id = add(t, "slow", "1500", anywhere);
+	runner_start(t);
+	number_in(t, "pid-1500");
+	usleep(300000);
+	proxy_cut(t);
+	sleep(5);
+	assert_string_equal(column(t, id, "state"), "running");
+	proxy_start(t);
+	wait_for(t, id, "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_int_equal(times(t, "slow 1500"), 1);
+	assert_int_equal(results(t, id), 1);
 }
 
 /* The one that holds the job needs longer to come back than the other one. */
@@ -980,6 +1028,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(two_hundred_jobs_are_each_run_once_by_four_competing_runners),
 		TEST(a_worker_that_was_paused_past_its_lease_writes_nothing),
+		TEST(what_a_paused_worker_wrote_before_is_not_committed_past_its_lease),
 		TEST(a_crash_is_retried_and_then_failed_with_its_reason),
 		TEST(a_hang_is_ended_with_all_its_programs_and_retried),
 		TEST(a_slow_job_that_reports_progress_is_left_alone),
@@ -999,6 +1048,7 @@ main(void)
 		TEST(without_a_wake_up_the_next_look_finds_the_job),
 		TEST(waking_nobody_neither_blocks_nor_fails),
 		TEST(a_job_outlives_a_lost_database),
+		TEST(what_ends_during_an_outage_waits_for_its_end),
 		TEST(after_an_outage_nobody_is_taken_for_dead_before_a_lease_is_over),
 		TEST(a_closing_transaction_cut_before_commit_is_made_again_without_the_work),
 		TEST(killed_connections_lose_no_job),

@@ -157,6 +157,20 @@ gate_run(struct job *j)
 	return DONE;
 }
 
+/* Writes before its first pause, to which it comes when the file "go" is there. */
+static enum outcome
+early_run(struct job *j)
+{
+	struct stat st;
+
+	leave_result(j);
+	begin(j, "early");
+	while (stat(path_of(j, "go"), &st) != 0)
+		usleep(10000);
+	job_pause(j);
+	return DONE;
+}
+
 /* Notes when it has started. */
 static enum outcome
 clock_run(struct job *j)
@@ -209,6 +223,7 @@ static const struct job_kind test_kinds[] = {
 	KIND("clock", 2, 30, false),
 	KIND_IN(JOB_QUICK, "brief", 3, 30, false),
 	KIND("tool", 3, 30, false),
+	KIND("early", 2, 30, false),
 };
 
 static struct run_kind kinds[] = {
@@ -224,6 +239,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[9], clock_run },
 	{ &test_kinds[10], quick_run },
 	{ &test_kinds[11], tool_run },
+	{ &test_kinds[12], early_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
 	{ NULL, sweep_run },
@@ -251,7 +267,7 @@ runners_setup(void **state)
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
 	/* no sweeps between */
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,tool,purge,serve";
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,tool,early,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");
