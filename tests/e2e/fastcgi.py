@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A web server's side of FastCGI, for clients that talk to the programs themselves.
+import re
 import socket
 import struct
 import time
@@ -48,3 +49,14 @@ def answer(s):
             if got[1] == 3:
                 return text
             got = got[8 + n + got[6]:]
+
+
+def ask(where, method, path, body=b'', token=''):
+    """A request by itself: its status, 0 when there was no answer, and the version in the ETag."""
+    with dial(where) as s:
+        s.sendall(head(path, str(len(body)), ['REQUEST_METHOD=' + method, 'HTTP_AUTHORIZATION=Bearer ' + token]) +
+                  (record(5, body) if body else b'') + record(5))
+        text = answer(s) or b''
+    status = re.match(rb'Status: (\d+)', text)
+    version = re.search(rb'\nETag: "(\d+)', text)
+    return int(status[1]) if status else 0, int(version[1]) if version else None
