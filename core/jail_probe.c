@@ -176,6 +176,13 @@ try_all(struct arena *mem, enum jail_end *end)
 	return possible[0] == '\0' ? NULL : possible;
 }
 
+/* The probe has not ended by itself: that tells nothing of the machine. */
+static bool
+may_pass(enum jail_end end)
+{
+	return end == JAIL_WANT || end == JAIL_KILLED || end == JAIL_IDLE || end == JAIL_WALL;
+}
+
 const char *
 jail_check(struct arena *mem, bool degraded)
 {
@@ -186,11 +193,11 @@ jail_check(struct arena *mem, bool degraded)
 
 	m->strict = !degraded;
 	possible = try_all(mem, &end);
-	for (int i = 1; i < TRIES && end == JAIL_WANT; i++) {
+	for (int i = 1; i < TRIES && may_pass(end); i++) {
 		nanosleep(&pause, NULL);
 		possible = try_all(mem, &end);
 	}
-	m->known = end != JAIL_WANT;
+	m->known = !may_pass(end);
 	missing = !m->landlock ? "Landlock is missing; " : !m->seccomp ? "seccomp is missing; " : "";
 	if (possible == NULL && missing[0] == '\0')
 		return NULL;

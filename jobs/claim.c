@@ -13,6 +13,7 @@
 
 enum {
 	SANDBOX_MS = 600 * 1000,
+	ASK_MS = 60 * 1000,
 	KINDS_MAX = 32,		/* that one runner claims: as many ? as in the query of list_ready() */
 	READY_MAX = 50000,	/* pairs of tenant and kind that are looked at */
 	CHOICE = 8,		/* rows of a kind to choose from, since others choose as well */
@@ -36,6 +37,8 @@ struct claims {
 	struct runner *r;
 	struct buf names, decoders;		/* comma-separated: what we claim; what nobody here can */
 	const struct run_kind *kinds[KINDS_MAX];
+	const char *no_sandbox;			/* of the options, or as it was said later */
+	int64_t asked;				/* ms of clock_ms() */
 	int64_t of_class[JOB_CLASSES];		/* bits of its kinds */
 	size_t n_kinds;
 	struct arena *mem;			/* of the turns */
@@ -68,11 +71,13 @@ choose_kinds(struct claims *c)
 	const char *wanted = r->conf->job_kinds, *name;
 	size_t i;
 
+	c->names.len = c->decoders.len = c->n_kinds = 0;
+	memset(c->of_class, 0, sizeof(c->of_class));
 	for (i = 0; i < r->n_kinds; i++) {
 		name = r->kinds[i].kind->name;
 		if (wanted != NULL && wanted[0] != '\0' && !word_in(wanted, name, strlen(name)))
 			continue;
-		if (r->kinds[i].kind->decodes && r->options->no_sandbox != NULL) {
+		if (r->kinds[i].kind->decodes && c->no_sandbox != NULL) {
 			add_name(&c->decoders, name);
 			continue;
 		}
@@ -92,13 +97,15 @@ claims_open(struct runner *r)
 	if (c == NULL)
 		abort();
 	c->r = r;
+	c->no_sandbox = r->options->no_sandbox;
+	c->asked = clock_ms();
 	c->mem = arena_new((size_t)64 << 20);
 	c->names = c->decoders = BUF(arena_new(1 << 16));
 	choose_kinds(c);
 	if (c->decoders.len > 0)
 		log_line(LOG_LEVEL_ERROR, "jobs",
 		    LOG_TEXT("text", "this machine cannot isolate decoders: their jobs are not taken"),
-		    LOG_TEXT("why", r->options->no_sandbox), LOG_TEXT("kinds", buf_string(&c->decoders)));
+		    LOG_TEXT("why", c->no_sandbox), LOG_TEXT("kinds", buf_string(&c->decoders)));
 	return c;
 }
 
@@ -407,6 +414,25 @@ claims_take(struct claims *c, bool anew)
 	}
 }
 
+/* What was in the way may have passed. */
+static bool
+can_isolate_after_all(struct claims *c)
+{
+	const struct runner *r = c->r;
+
+	if (r->options->ask_again == NULL ||
+	    clock_ms() - c->asked < (r->options->ask_ms ? r->options->ask_ms : ASK_MS))
+		return false;
+	c->asked = clock_ms();
+	c->no_sandbox = r->options->ask_again(r->conf);
+	if (c->no_sandbox != NULL)
+		return false;
+	choose_kinds(c);
+	c->fetched = 0;
+	log_text(LOG_LEVEL_INFO, "jobs", "this machine can isolate decoders now: their jobs are taken");
+	return true;
+}
+
 /*
  * A machine that cannot isolate decoders leaves their jobs to others and says so on the row.  If nobody takes them for
  * long, they fail with that reason instead of waiting for ever.
@@ -419,7 +445,7 @@ claims_refuse(struct claims *c)
 	struct claimed *rows;
 	size_t i, n;
 
-	if (c->decoders.len == 0)
+	if (c->decoders.len == 0 || can_isolate_after_all(c))
 		return;
 	db_run(r->db,
 	    "UPDATE jobs SET error = ? WHERE state = 'ready' AND error IS NULL AND FIND_IN_SET(kind, ?) > 0 LIMIT 100",
@@ -437,5 +463,5 @@ claims_refuse(struct claims *c)
 			    &(struct settlement){ .row = &rows[i],
 				.verdict = FAIL,
 				.reason = REASON_SANDBOX,
-				.detail = r->options->no_sandbox });
+				.detail = c->no_sandbox });
 }

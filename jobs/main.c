@@ -82,7 +82,13 @@ static const char *
 check_sandbox(const struct conf *conf)
 {
 	bool degraded = conf->sandbox != NULL && strcmp(conf->sandbox, "degraded") == 0;
-	const char *why = jail_check(arena_new(1 << 20), degraded);
+	static struct arena *mem;
+	const char *why;
+
+	if (mem == NULL)
+		mem = arena_new(1 << 20);
+	arena_reset(mem);
+	why = jail_check(mem, degraded);
 
 	if (why != NULL && degraded) {
 		log_line(LOG_LEVEL_WARN, "jobs", LOG_TEXT("text", "sandbox = degraded: decoders run without isolation"),
@@ -126,6 +132,7 @@ main(int argc, char **argv)
 	}
 	jail_delegate();
 	options.no_sandbox = check_sandbox(conf);
+	options.ask_again = check_sandbox;
 	for (i = 0; i < KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,
 		    strcmp(functions[i].name, "transcribe") == 0 &&

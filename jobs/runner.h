@@ -27,6 +27,8 @@ struct run_options {
 	int64_t back_off_ms; /* before the second attempt, doubled for each further one; 0: 5000 */
 	int64_t sandbox_ms; /* a job nobody can decode fails after this; 0: 10 min */
 	const char *no_sandbox; /* what jail_check() said */
+	const char *(*ask_again)(const struct conf *); /* asked again while it is not NULL; or NULL */
+	int64_t ask_ms; /* so often; 0: once a minute */
 };
 
 /* Runs jobs until SIGTERM, or until nothing is left.  Returns the exit status of the program. */

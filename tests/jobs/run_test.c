@@ -584,6 +584,29 @@ without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reaso
 	assert_int_equal(times(t, "decode"), 0);
 }
 
+static const char *
+fine_again(const struct conf *conf)
+{
+	(void)conf;
+	return NULL;
+}
+
+static void
+a_machine_that_can_isolate_after_all_takes_the_jobs_of_decoders(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "decode", "d", anywhere);
+
+	t->conf.job_lease = 2;
+	t->options.no_sandbox = "the probe failed";
+	t->options.ask_again = fine_again;
+	t->options.ask_ms = 2000;
+	runner_start(t);
+	sleep(1);
+	assert_string_equal(column(t, id, "state"), "ready");
+	wait_for(t, id, "succeeded");
+}
+
 static void
 without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count(void **state)
 {
@@ -1053,6 +1076,7 @@ main(void)
 		TEST(a_closing_transaction_cut_before_commit_is_made_again_without_the_work),
 		TEST(killed_connections_lose_no_job),
 		TEST(without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reason),
+		TEST(a_machine_that_can_isolate_after_all_takes_the_jobs_of_decoders),
 		TEST(without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count),
 		TEST(an_attempt_that_found_room_and_took_it_all_counts),
 		TEST(a_runner_takes_only_the_kinds_it_is_told),
