@@ -169,6 +169,18 @@ look_at_original(struct search *s, const struct store_entry *e)
 		drop(s, e->key);
 }
 
+/* The program that took the bytes may die when all is done but this.  A row that may still see a PUT is left to the
+ * sweep of uploads. */
+static void
+look_at_incoming(struct search *s, const char *key)
+{
+	struct uuid id;
+
+	if (uuid_parse(last_part(s->mem, key), &id) && db_number(s->j->db, "SELECT COUNT(*) FROM uploads WHERE id = ? "
+	    "AND status <> 'completed'", ARGS(ID(id)), 1) == 0)
+		drop(s, arena_copy_n(s->mem, key, strlen(key) - 1));
+}
+
 /* The next page of a tree. */
 static void
 look_on(struct job *j, const char *tree, size_t max)
@@ -181,7 +193,9 @@ look_on(struct job *j, const char *tree, size_t max)
 
 	e = store_list(mem, arena_printf(mem, "%s/", tree), after, max, &n);
 	for (i = 0; i < n; i++) {
-		if (e[i].size < 0)
+		if (e[i].size < 0 && strcmp(tree, "uploads") == 0)
+			look_at_incoming(&s, e[i].key);
+		else if (e[i].size < 0)
 			look_at_asset(&s, e[i].key);
 		else
 			look_at_original(&s, &e[i]);
@@ -200,4 +214,5 @@ orphans_clear(struct job *j, size_t assets)
 {
 	look_on(j, "play", assets);
 	look_on(j, "originals", assets);
+	look_on(j, "uploads", assets);
 }

@@ -158,6 +158,31 @@ files_of_nobody_go_but_not_those_that_a_purge_will_have(void **state)
 	assert_false(is_there(t, later));
 }
 
+/* The program that took them was killed between the commit and the end of its work. */
+static void
+bytes_of_an_upload_that_is_complete_go_at_once(void **state)
+{
+	static const char *const all[] = { "waiting", "uploading", "uploaded", "completed", NULL };
+	struct runners *t = *state;
+	const char *keys[5];
+	struct uuid id;
+	int i;
+
+	begin(t);
+	for (i = 0; i < 5; i++) {
+		id = uuid_new();
+		if (all[i] != NULL)
+			db_run(t->db,
+			    "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, "
+			    "expires_at, created_at, updated_at) VALUES (?, ?, ?, 'A', 'f', 'put', ?, 1, 1, 1)",
+			    ARGS(ID(id), ID(t->world->tenant_id), ID(t->world->client_id), STR(all[i])));
+		keys[i] = stored(t, arena_printf(t->mem, "%s/1", store_key_upload(t->mem, id)), 0);
+	}
+	clear(t, 100);
+	for (i = 0; i < 5; i++)
+		assert_int_equal(is_there(t, keys[i]), i < 3);
+}
+
 static void
 a_sweep_goes_on_where_the_one_before_has_stopped(void **state)
 {
@@ -206,6 +231,7 @@ main(void)
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
 		TEST(files_of_nobody_go_but_not_those_that_a_purge_will_have),
+		TEST(bytes_of_an_upload_that_is_complete_go_at_once),
 		TEST(a_sweep_goes_on_where_the_one_before_has_stopped),
 		TEST(the_sweep_looks_for_them),
 	};

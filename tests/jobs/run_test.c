@@ -782,7 +782,8 @@ the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset(void
 	assert_true(has_files(t, young));
 	assert_false(has_files(t, cancelled));
 	assert_string_equal(upload_status(t, asset), "completed");
-	assert_true(has_files(t, asset));
+	assert_int_equal(store_size(t->mem, store_key_original(t->mem, asset)), 1);
+	assert_int_equal(store_size(t->mem, store_key_upload(t->mem, asset)), -1);
 }
 
 static void
