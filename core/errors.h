@@ -61,4 +61,8 @@ enum error {
 struct error_info { int status; const char *code, *text; };
 const struct error_info *error_info(enum error);
 
+/* What a client is told when a file of ours could not be written: no room, unavailable where it lies in the machine
+ * (core/fault.h), else internal. */
+enum error error_of_errno(int number);
+
 #endif

@@ -128,8 +128,10 @@ decoder_take(struct req *r)
 	bool turn = false;
 
 	if (fd < 0) {
+		enum error e = error_of_errno(errno);
+
 		log_text(LOG_LEVEL_ERROR, "thumbnail", "%s/decoders: %s", r->conf->run_dir, strerror(errno));
-		refuse(r, ERR_INTERNAL, NULL);
+		refuse(r, e, NULL);
 		return -1;
 	}
 	do {
@@ -262,7 +264,7 @@ thumbnail_put(struct req *r)
 	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" :
 	    "jpg");
 	if (!store_write(r->mem, c->bytes, c->n, store_key_play(r->mem, r->id[0], name))) {
-		enum error e = errno == ENOSPC || errno == EDQUOT ? ERR_NO_SPACE : ERR_INTERNAL;
+		enum error e = error_of_errno(errno);
 
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
 		return refuse(r, e, NULL);

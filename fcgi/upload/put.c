@@ -76,10 +76,11 @@ stop(struct put *p, enum error error, const char *detail)
 static enum error
 stop_by_errno(struct put *p, const char *what)
 {
-	if (errno == ENOSPC || errno == EDQUOT)
-		return stop(p, ERR_NO_SPACE, NULL);
-	log_text(LOG_LEVEL_ERROR, "upload", "%s: %m", what);
-	return stop(p, ERR_INTERNAL, NULL);
+	enum error error = error_of_errno(errno);
+
+	if (error != ERR_NO_SPACE)
+		log_text(LOG_LEVEL_ERROR, "upload", "%s: %m", what);
+	return stop(p, error, NULL);
 }
 
 static void

@@ -207,6 +207,8 @@ class Proof:
                     self.orphans.append(f'{top}/{asset_id}: it is {"not " * (asset_id not in hidden)}soft-deleted')
                 # A playlist has its media file beside it, a storyboard its pictures.
                 named = {re.sub(r'\.[a-z0-9]+$', '', name) for name in files.get(asset_id, ())}
+                # The first master stays where it is, for who plays it while the next one replaces it.
+                named |= {f'{os.path.dirname(name)}/master' for name in files.get(asset_id, ())}
                 self.orphans += [f'{top}/{asset_id}/{name}' for name in sorted(have)
                     if name not in files.get(asset_id, ()) and re.sub(r'\.[a-z0-9]+$', '', name) not in named]
         for asset_id, names in files.items():
