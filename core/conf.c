@@ -64,7 +64,7 @@ static const struct setting settings[] = {
 	{ "data_dir", AS_PATH, AT(data_dir), "/var/lib/kinothek", 0, 512, NULL, NULL,
 	    "Where media bytes are kept. All web nodes and job runners share it." },
 	{ "scratch_dir", AS_PATH, AT(scratch_dir), NULL, 0, 512, NULL, NULL,
-	    "Where jobs keep files that only they need, each machine below a name of its own; it must be there. Results "
+	    "Where jobs keep files that only they need, each machine below a name of its own, of this installation alone; it must be there. Results "
 	    "are moved from here to data_dir, which is fastest on the same file system. Nothing: work below data_dir." },
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
 	    "Sockets of the programs of this machine. Short, because socket addresses are." },

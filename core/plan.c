@@ -216,9 +216,10 @@ find_older(const struct plan *p, struct todo *t)
 	const char *spoken = p->asset->language_code != NULL ? p->asset->language_code : "en";
 	size_t i;
 
+	/* Locked: nobody starts one of them again meanwhile. */
 	t->older = db_rows(p->db, &older_record, "FROM jobs t WHERE t.ingest_id = ? AND t.kind = ? AND t.replaced_by "
-	    "IS NULL AND COALESCE(JSON_VALUE(t.args, '$.languageCode'), ?) = ?", ARGS(ID(p->ingest_id),
-	    STR(t->step->kind), STR(spoken), STR(t->language != NULL ? t->language : spoken)), &t->n_older);
+	    "IS NULL AND COALESCE(JSON_VALUE(t.args, '$.languageCode'), ?) = ? FOR UPDATE",
+	    ARGS(ID(p->ingest_id), STR(t->step->kind), STR(spoken), STR(t->language != NULL ? t->language : spoken)), &t->n_older);
 	for (i = 0; i < t->n_older; i++)
 		if (!job_is_final(t->older[i].state))
 			return false;

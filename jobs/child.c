@@ -20,7 +20,7 @@
 #include "core/store.h"
 #include "jobs/runner.h"
 
-enum { RETRIES_AGAIN = 20 };
+enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000 };
 
 /* Outside of a runner (a test that calls a kind by hand) pipe is 0 and there are no checkpoints. */
 static struct {
@@ -61,8 +61,9 @@ tail_add(struct tail *t, const char *line)
 	size_t n = strlen(line), drop;
 	char *end;
 
-	if (n > 1000)
-		n = 1000;
+	if (n > TAIL_LINE)
+		for (n = TAIL_LINE; n > 0 && ((unsigned char)line[n] & 0xc0) == 0x80;)
+			n--; /* not within a character: the database would not take it */
 	while (t->n + n + 2 > sizeof(t->text)) {
 		end = memchr(t->text, '\n', t->n);
 		drop = end == NULL ? t->n : (size_t)(end - t->text) + 1;
@@ -169,7 +170,7 @@ checkpoint(struct job *j)
 		cpu = cpu_so_far();
 		pid = fork();
 		if (pid < 0) {
-			say(SAY_OUTCOME, RETRY, REASON_MEMORY_LIMIT, NULL, true);
+			say(SAY_OUTCOME, RETRY, fault_reason(errno, REASON_BUSY), NULL, true);
 			_exit(0);
 		}
 		if (pid == 0) {

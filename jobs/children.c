@@ -272,7 +272,8 @@ judge(struct runner *r, struct child *c, int status)
 	switch (c->ending) {
 	case ENDING_IDLE:
 		c->verdict = AGAIN;
-		c->reason = REASON_NO_PROGRESS;
+		/* What had done its work and could not close it has waited for the database. */
+		c->reason = c->closing ? REASON_BUSY : REASON_NO_PROGRESS;
 		return;
 	case ENDING_CANCEL:
 		c->verdict = CANCEL;

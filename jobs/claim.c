@@ -372,6 +372,8 @@ claim_for(struct claims *c, struct turn *turn, enum job_class class)
 
 	for (tries = 0; tries < 3; tries++) {
 		rows = list_jobs(c, turn, class, &n);
+		if (n == 0)
+			break;
 		for (i = 0; i < n; i++) {
 			if (!take(c->r, &rows[i]))
 				continue;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/play.h"
 #include "core/store.h"
 #include "jobs/orphans.h"
 
@@ -51,6 +52,20 @@ is_purged_later(struct search *s)
 	    "('waiting', 'delayed', 'ready', 'running')", ARGS(ID(s->media_id)), 1) > 0;
 }
 
+/* So do the files of a step whose job was made anew. */
+static bool
+was_replaced_lately(struct search *s, const char *run)
+{
+	struct uuid id;
+	int64_t fence, at;
+
+	if (!job_run_parse(run, &id, &fence))
+		return false;
+	at = db_number(s->j->db, "SELECT n.finished_at FROM jobs t JOIN jobs n ON n.id = t.replaced_by WHERE t.id = ? "
+	    "AND n.state = 'succeeded'", ARGS(ID(id)), 0);
+	return at > 0 && play_expiry(s->j->conf, (struct moment){ at + 60000 }) * 1000 > moment_now().ms;
+}
+
 static bool
 names_in(struct search *s, const char *folder)
 {
@@ -69,7 +84,8 @@ names_file(struct search *s, const char *file)
 static bool
 is_needed(struct search *s, const char *folder, const char *run)
 {
-	return (run != NULL && orphans_running(s->j, run)) || names_in(s, folder) || is_purged_later(s);
+	return (run != NULL && orphans_running(s->j, run)) || names_in(s, folder) || is_purged_later(s) ||
+	    (run != NULL && was_replaced_lately(s, run));
 }
 
 /* run: its files stay or go together; NULL: so do those of a folder of pictures or captions, each by itself. */

@@ -51,6 +51,8 @@ progress_flush(struct runner *r, int64_t now)
 
 	for (i = 0; i < r->places; i++) {
 		c = &r->children[i];
+		if (db_failure(r->db) == DB_LOST)
+			return;
 		if (c->kind == NULL || c->pid == 0 || c->closing)
 			continue;
 		if (c->unshown && now - c->shown >= SHOW_MS)

@@ -113,6 +113,17 @@ is_idle(const struct runner *r)
 	return true;
 }
 
+/* What it said may be what the database does not take.  False: that was not it. */
+static bool
+drop_words(struct child *c)
+{
+	bool any = c->log.n > 0 || c->detail[0] != '\0';
+
+	c->log.n = 0;
+	c->detail[0] = '\0';
+	return any;
+}
+
 static void
 settle_children(struct loop *l)
 {
@@ -133,10 +144,16 @@ settle_children(struct loop *l)
 			.log_tail = c->log.n > 0 ? c->log.text : NULL,
 			.delay_ms = back_off(r->options, c->row.attempt),
 			.cpu_ms = c->cpu_ms });
-		if (db_failure(r->db) == DB_AGAIN)
+		if (db_failure(r->db) == DB_AGAIN || (db_failure(r->db) == DB_BROKEN && drop_words(c))) {
+			db_forgive(r->db); /* the others, and claims, need not wait for it */
 			continue;
-		if (state == NULL && db_failure(r->db) != DB_FINE)
+		}
+		if (db_failure(r->db) == DB_LOST)
 			return;
+		if (db_failure(r->db) == DB_BROKEN) {
+			db_forgive(r->db);
+			state = "not_settled"; /* lease_reap() has the row */
+		}
 		child_forget(r, c, state == NULL ? "settled_elsewhere" : state);
 		l->next_due = 0;
 	}
@@ -209,7 +226,11 @@ work(struct loop *l, int64_t now, bool called, bool ended)
 		l->next_beat =
 		    now + (r->conf->job_lease * 1000 / 4 < BEAT_MAX ? r->conf->job_lease * 1000 / 4 : BEAT_MAX);
 	}
-	settle_children(l);
+	/* A server that does not answer costs seconds each time, and db_begin() would dial again and again. */
+	if (db_failure(r->db) != DB_LOST)
+		settle_children(l);
+	if (db_failure(r->db) == DB_LOST)
+		return;
 	if (now >= l->next_keep) {
 		keep_house(l);
 		l->next_keep = now + (r->conf->job_lease * 500 < KEEP_MAX ? r->conf->job_lease * 500 : KEEP_MAX);
@@ -240,7 +261,8 @@ look_at_failure(struct loop *l, int64_t now)
 		l->down = true;
 		l->down_until = now + 500;
 		l->r.contact_since = now;
-		children_excuse(&l->r, now);
+		if (db_failure(db) == DB_LOST)
+			children_excuse(&l->r, clock_ms());
 		l->next_beat = l->next_look = 0;
 	} else if (l->down) {
 		l->down = false;
@@ -320,6 +342,9 @@ wait_ms(const struct loop *l, int64_t now)
 			sooner(&at, c->restart_at);
 		else
 			sooner(&at, progress_due(c));
+		/* One that was ended is waited for: it may hang in the kernel. */
+		if (c->verdict != 0 || (c->pid > 0 && c->ending != ENDING_NONE))
+			continue;
 		if (c->kill_at != 0)
 			sooner(&at, c->kill_at);
 		sooner(&at, c->seen + (int64_t)c->kind->kind->idle_seconds * 1000 + 1);

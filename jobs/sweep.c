@@ -113,7 +113,7 @@ clear_scratch(struct job *j)
 
 	d = scratch_list(j->mem, &n);
 	for (i = 0; i < n; i++)
-		if ((d[i].changed.ms < old || (d[i].ours && job_run_parse(d[i].name, &id, &fence))) &&
+		if (job_run_parse(d[i].name, &id, &fence) && (d[i].ours || d[i].changed.ms < old) &&
 		    !orphans_running(j, d[i].name) && scratch_drop(j->mem, &d[i]))
 			job_log(j, "scratch %s was left behind", d[i].name);
 }

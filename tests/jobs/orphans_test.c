@@ -110,6 +110,29 @@ what_a_run_has_lost_goes_and_what_rows_name_stays(void **state)
 }
 
 static void
+what_was_made_anew_stays_as_long_as_addresses_of_it_are_good(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat");
+	const char *g = uuid_text(t->mem, uuid_new()), *old, *new;
+	struct uuid first = job_in(t, id, "quick", "succeeded"), second = job_in(t, id, "quick", "succeeded");
+
+	old = in_run(t, id, g, first, "poster.webp");
+	name(t, id, g, old);
+	new = in_run(t, id, g, second, "poster.webp");
+	name(t, id, g, new);
+	db_run(t->db, "UPDATE jobs SET replaced_by = ? WHERE id = ?", ARGS(ID(second), ID(first)));
+	db_run(t->db, "UPDATE jobs SET finished_at = " SQL_NOW " WHERE id = ?", ARGS(ID(second)));
+	begin(t);
+	clear(t, 100);
+	assert_true(is_there(t, old) && is_there(t, new));
+	db_run(t->db, "UPDATE jobs SET finished_at = finished_at - 8 * 86400000 WHERE id = ?", ARGS(ID(second)));
+	begin(t);
+	clear(t, 100);
+	assert_true(!is_there(t, old) && is_there(t, new));
+}
+
+static void
 captions_and_thumbnails_of_failed_commits_go(void **state)
 {
 	struct runners *t = *state;
@@ -229,6 +252,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
+		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
 		TEST(files_of_nobody_go_but_not_those_that_a_purge_will_have),
 		TEST(bytes_of_an_upload_that_is_complete_go_at_once),

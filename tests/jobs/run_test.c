@@ -135,6 +135,38 @@ a_hang_is_ended_with_all_its_programs_and_retried(void **state)
 }
 
 static void
+a_long_line_of_a_log_is_cut_between_characters(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "chatty", NULL, anywhere);
+
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "succeeded");
+	assert_string_equal(column(t, id, "attempt"), "1");
+	assert_string_equal(column(t, id, "LENGTH(log_tail)"), "1000");
+}
+
+/* The socket goes, the connection of the runner stays. */
+static void
+what_alone_cannot_reach_the_database_at_its_end_is_not_called_idle(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "slow", "1000", anywhere);
+	const char *real = t->conf.db_socket;
+
+	t->conf.db_socket = arena_printf(t->mem, "%s/socket", t->dir);
+	assert_int_equal(symlink(real, t->conf.db_socket), 0);
+	runner_start(t);
+	number_in(t, "pid-1000");
+	usleep(300000);
+	unlink(t->conf.db_socket);
+	sleep(5);
+	assert_string_equal(code(t, id), "machine_busy");
+	assert_int_equal(symlink(real, t->conf.db_socket), 0);
+	wait_for(t, id, "succeeded");
+}
+
+static void
 a_slow_job_that_reports_progress_is_left_alone(void **state)
 {
 	struct runners *t = *state;
@@ -1055,6 +1087,8 @@ main(void)
 		TEST(what_a_paused_worker_wrote_before_is_not_committed_past_its_lease),
 		TEST(a_crash_is_retried_and_then_failed_with_its_reason),
 		TEST(a_hang_is_ended_with_all_its_programs_and_retried),
+		TEST(a_long_line_of_a_log_is_cut_between_characters),
+		TEST(what_alone_cannot_reach_the_database_at_its_end_is_not_called_idle),
 		TEST(a_slow_job_that_reports_progress_is_left_alone),
 		TEST(attempts_are_further_and_further_apart),
 		TEST(a_job_that_gives_up_is_not_tried_again),

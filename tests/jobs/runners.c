@@ -171,6 +171,20 @@ early_run(struct job *j)
 	return DONE;
 }
 
+/* A long line whose thousandth byte is within a character. */
+static enum outcome
+chatty_run(struct job *j)
+{
+	char line[1016] = "x";
+	size_t i;
+
+	for (i = 1; i + 2 < sizeof(line); i += 2)
+		memcpy(line + i, "\303\251", 2);
+	line[i] = '\0';
+	job_log(j, "%s", line);
+	return DONE;
+}
+
 /* Notes when it has started. */
 static enum outcome
 clock_run(struct job *j)
@@ -224,6 +238,7 @@ static const struct job_kind test_kinds[] = {
 	KIND_IN(JOB_QUICK, "brief", 3, 30, false),
 	KIND("tool", 3, 30, false),
 	KIND("early", 2, 30, false),
+	KIND("chatty", 3, 30, false),
 };
 
 static struct run_kind kinds[] = {
@@ -240,6 +255,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[10], quick_run },
 	{ &test_kinds[11], tool_run },
 	{ &test_kinds[12], early_run },
+	{ &test_kinds[13], chatty_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
 	{ NULL, sweep_run },
@@ -267,7 +283,8 @@ runners_setup(void **state)
 	t->conf.job_slots = 2;
 	t->conf.job_lease = 60;
 	/* no sweeps between */
-	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,brief,tool,early,purge,serve";
+	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,"
+	    "brief,tool,early,chatty,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");
