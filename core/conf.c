@@ -115,8 +115,8 @@ static const struct setting settings[] = {
 	    "Uploads of a tenant that may be open at a time: announced, on their way, or received and not completed. One "
 	    "principal may have half of them." },
 	{ "upload.reserved_max", AS_SIZE, AT(upload_reserved_max), "2T", 2, INT64_C(1) << 50, NULL, NULL,
-	    "Bytes of a tenant's open uploads in all, as declared, or as received where nothing was. One principal may "
-	    "have half of them; the first upload is always taken." },
+	    "Bytes of a tenant's open uploads in all when one more is announced: as declared, or as received where nothing was. "
+	    "One principal may have half of them; the first upload is always taken." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },

@@ -413,10 +413,10 @@ jail_run(struct arena *mem, const struct jail *jail, struct jail_result *r)
 
 	*r = (struct jail_result){ .out = "", .err = "" };
 	if (!jail_machine.known)
-		fault = jail_check(mem, false);
+		fault = jail_check(mem, jail_machine.degraded);
 	if (!jail_machine.known)
 		return not_started(mem, r, JAIL_WANT, fault);
-	if (jail_machine.strict && !(jail_machine.landlock && jail_machine.seccomp))
+	if (!jail_machine.degraded && !(jail_machine.landlock && jail_machine.seccomp))
 		return not_started(mem, r, JAIL_NO_ISOLATION, "this machine cannot isolate programs");
 	s.program = program_find(mem, jail->argv[0]);
 	if (s.program == NULL)

@@ -18,7 +18,7 @@ enum {
 
 /* What the machine can do; found out once per process, inherited by fork(). */
 struct jail_machine {
-	bool known, landlock, seccomp, strict;
+	bool known, landlock, seccomp, degraded;
 	int abi;		/* of Landlock */
 	char groups[512];	/* directory of the control groups, "" where none is delegated; see jail_delegate() */
 };

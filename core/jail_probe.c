@@ -21,7 +21,7 @@
 
 /* Newer than the headers of some systems. */
 enum { CALL_STATMOUNT = 457, CALL_LISTMOUNT = 458, CALL_SETXATTRAT = 463, CALL_FILE_SETATTR = 469 };
-enum { TRIES = 5, TRY_MS = 200, HOLD_MS = 2000 };
+enum { TRIES = 5, TRY_MS = 200, HOLD_MS = 2000, WANTING = 75 };
 static const size_t MIB = 1 << 20;
 
 static void
@@ -134,7 +134,7 @@ probe_memory(void)
 	char *bytes = mmap(NULL, 12 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (child < 0 || bytes == MAP_FAILED)
-		_exit(1);
+		_exit(jail_want(errno) ? WANTING : 1);
 	memset(bytes, 1, 12 * MIB);
 	nanosleep(&hold, NULL);
 	say("more memory can be held than is allowed");
@@ -169,7 +169,7 @@ try_all(struct arena *mem, enum jail_end *end)
 	if (r.end != JAIL_EXITED || r.status != 0)
 		return arena_printf(mem, "%s%s", r.out, r.err[0] != '\0' ? r.err : "the probe failed");
 	r = run(mem, probe_memory, (int64_t)(16 * MIB), false);
-	*end = r.end == JAIL_MEMORY ? JAIL_EXITED : r.end;
+	*end = r.end == JAIL_MEMORY ? JAIL_EXITED : r.end == JAIL_EXITED && r.status == WANTING ? JAIL_WANT : r.end;
 	if (r.end != JAIL_MEMORY)
 		possible = arena_printf(mem, "%s%s%s", possible,
 		    r.out[0] == '\0' ? "the probe of memory failed" : r.out, r.err);
@@ -191,7 +191,7 @@ jail_check(struct arena *mem, bool degraded)
 	const char *missing, *possible;
 	enum jail_end end;
 
-	m->strict = !degraded;
+	m->degraded = degraded;
 	possible = try_all(mem, &end);
 	for (int i = 1; i < TRIES && may_pass(end); i++) {
 		nanosleep(&pause, NULL);

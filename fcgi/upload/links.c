@@ -64,6 +64,22 @@ links_take(struct links *l)
 }
 
 struct db *
+links_ask(struct links *l)
+{
+	struct db *db = NULL;
+
+	pthread_mutex_lock(&l->lock);
+	while (l->n_free == 0 && l->away_until <= clock_ms())
+		pthread_cond_wait(&l->given, &l->lock);
+	if (l->away_until <= clock_ms())
+		db = l->free[--l->n_free].db;
+	else
+		pthread_cond_signal(&l->given);		/* it may have been meant for who waits on */
+	pthread_mutex_unlock(&l->lock);
+	return db;
+}
+
+struct db *
 links_try(struct links *l)
 {
 	struct db *db = NULL;
@@ -78,15 +94,17 @@ links_try(struct links *l)
 void
 links_give(struct links *l, struct db *db)
 {
-	bool away = db_failure(db) == DB_LOST;
+	bool away = db_failure(db) == DB_LOST, fine = db_failure(db) == DB_FINE;
 
 	db_forgive(db);
 	arena_reset(db_arena(db));
 	pthread_mutex_lock(&l->lock);
 	l->free[l->n_free++] = (struct link){ db, clock_ms() };
+	l->away_until = away ? clock_ms() + AWAY_MS : fine ? 0 : l->away_until;
 	if (away)
-		l->away_until = clock_ms() + AWAY_MS;
-	pthread_cond_signal(&l->given);
+		pthread_cond_broadcast(&l->given);
+	else
+		pthread_cond_signal(&l->given);
 	pthread_mutex_unlock(&l->lock);
 }
 

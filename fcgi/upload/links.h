@@ -17,6 +17,8 @@ void links_free(struct links *);
 
 /* Waits for one.  No failure is left on it. */
 struct db *links_take(struct links *);
+/* The same for what is no loss: NULL when the database was away a moment ago, which who waits here is told at once. */
+struct db *links_ask(struct links *);
 /* One for what can be left out: NULL when none is free now, or the database was away a moment ago. */
 struct db *links_try(struct links *);
 void links_give(struct links *, struct db *);

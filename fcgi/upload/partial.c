@@ -183,11 +183,12 @@ take_over(struct partial *p, int64_t attempt, int64_t latest)
 	if (p->fd < 0 || flock(p->fd, LOCK_EX | LOCK_NB) != 0)
 		return false;
 	offset = said >= 0 ? read_synced(p, said, hex) : 0;
-	if (hash_again(p, offset))
+	if (offset > 0 && hash_again(p, offset)) {
 		hash_now(p, sha256);
-	if (offset > 0 && strcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hex) == 0)
-		p->offset = p->synced = offset;
-	else
+		if (strcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hex) == 0)
+			p->offset = p->synced = offset;
+	}
+	if (p->offset == 0)
 		hash_begin(p);
 	return ftruncate(p->fd, p->offset) == 0 && lseek(p->fd, p->offset, SEEK_SET) == p->offset &&
 	    rename(arena_printf(p->mem, "%s/%" PRId64, p->dir, latest), p->path) == 0 &&
@@ -216,7 +217,8 @@ sync_now(struct partial *p)
 	int fd, n, i;
 	bool fine;
 
-	if (fdatasync(p->fd) != 0)
+	p->spoiled |= fdatasync(p->fd) != 0;
+	if (p->spoiled)
 		return false;
 	hash_now(p, sha256);
 	n = snprintf(line, sizeof(line), "%" PRId64 " ", p->offset);
@@ -258,7 +260,8 @@ bool
 partial_finish(struct partial *p, unsigned char sha256[32])
 {
 	hash_now(p, sha256);
-	return fsync(p->fd) == 0;
+	p->spoiled |= fsync(p->fd) != 0;
+	return !p->spoiled;
 }
 
 static void
@@ -275,7 +278,7 @@ end(struct partial *p)
 bool
 partial_keep(struct partial *p)
 {
-	bool fine = p->fd >= 0 && ftruncate(p->fd, p->offset) == 0 && sync_now(p);
+	bool fine = p->fd >= 0 && !p->spoiled && ftruncate(p->fd, p->offset) == 0 && sync_now(p);
 
 	end(p);
 	return fine;

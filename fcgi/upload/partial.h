@@ -28,6 +28,7 @@ struct partial {
 	int64_t offset;		/* bytes taken */
 	const char *path;	/* of the file */
 	bool reserved;		/* the file system keeps room for all of it */
+	bool spoiled;		/* a sync failed: the next one would succeed, and tell nothing of what was lost */
 
 	/* Its own. */
 	struct arena *mem;

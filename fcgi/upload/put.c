@@ -23,7 +23,7 @@ enum {
 	TICK_MS = 2000,		/* between signs of life on the row, */
 	TICK_SHARE = 10,	/* and so much more for each transfer of this process */
 	MIN_RATE = 1024,	/* bytes per second */
-	TRIES = 20,		/* seconds to wait for a database that is away at the end */
+	PATIENCE = 20,		/* seconds to wait for a database that is away at the end */
 };
 
 struct upload_row {
@@ -87,6 +87,13 @@ static void
 take_link(struct transfer *t)
 {
 	t->db = links_take(t->p->in->links);
+}
+
+static bool
+ask_link(struct transfer *t)
+{
+	t->db = links_ask(t->p->in->links);
+	return t->db != NULL;
 }
 
 static void
@@ -422,8 +429,10 @@ place(struct transfer *t)
 		return ERR_NONE;	/* the commit of the try before had arrived after all */
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
-	if (!t->placed && !store_put(p->mem, t->file.path, store_key_original(p->mem, p->id)))
+	if (!t->placed && !store_put(p->mem, t->file.path, store_key_original(p->mem, p->id))) {
+		t->file.spoiled = true;
 		return stop_by_errno(p, "cannot put a file into the store");
+	}
 	t->placed = true;
 	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, "
 	    "media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
@@ -456,14 +465,17 @@ static enum error
 settle(struct transfer *t)
 {
 	static const struct timespec nap = { .tv_sec = 1 };
-	bool done;
-	int tries;
+	const int64_t until = clock_ms() + PATIENCE * 1000;
+	bool done = false;
 
-	for (tries = 1;; tries++) {
-		take_link(t);
-		done = place_and_commit(t);
-		give_link(t);
-		if (done || tries == TRIES)
+	for (;;) {
+		if (ask_link(t)) {
+			done = place_and_commit(t);
+			give_link(t);
+		} else {
+			stop(t->p, ERR_UNAVAILABLE, NULL);
+		}
+		if (done || clock_ms() > until)
 			return t->p->error;
 		nanosleep(&nap, NULL);
 	}
@@ -489,7 +501,8 @@ give_back(struct transfer *t)
 		partial_drop(&t->file);
 	if (p->reason != REASON_NONE)
 		return;
-	take_link(t);
+	if (!ask_link(t))
+		return;
 	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = ?, version = version + 1, updated_at = "
 	    SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'", ARGS(INT(kept ? t->file.offset : 0),
 	    ID(p->id), INT(t->attempt)));
@@ -502,7 +515,8 @@ start(struct transfer *t)
 	struct put *p = t->p;
 	struct upload_row *row;
 
-	take_link(t);
+	if (!ask_link(t))
+		return stop(p, ERR_UNAVAILABLE, NULL);
 	/* No tenant is asked for: the ticket stands for it. */
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
 	if (check_row(t, row) == ERR_NONE && check_length(t, row) == ERR_NONE)
