@@ -158,6 +158,8 @@ rerun(struct cli *c, void *arg)
 		return cli_fail(c, EX_DATAERR, "the files of its last ingest are not there; ingest the asset again");
 	case RERUN_RUNNING:
 		return cli_fail(c, EX_DATAERR, "it is queued or running already; see kinothek job list");
+	case RERUN_LANGUAGES:
+		return cli_fail(c, EX_DATAERR, "an asset has transcripts in %d languages at most", PLAN_LANGUAGES);
 	case RERUN_NOTHING:
 		break;
 	}
@@ -183,6 +185,11 @@ job_rerun(struct cli *c)
 			    what.languages.at[i]);
 	if (cli_option(c, "only") != NULL && what.makes.n == 0)
 		return cli_fail(c, EX_USAGE, "--only needs one of: " PLAN_MAKES);
+	/* As the API does: languages are asked for in order to be transcribed. */
+	for (i = 0; i < what.makes.n && strcmp(what.makes.at[i], "transcripts") != 0; i++)
+		continue;
+	if (what.languages.n > 0 && i > 0 && i == what.makes.n)
+		what.makes.at[what.makes.n++] = "transcripts";
 	status = cli_transaction(c, rerun, &what);
 	if (status != 0)
 		return status;

@@ -172,6 +172,17 @@ said(struct arena *mem, const struct jail *jail, const char *err)
 	return REASON_NONE;
 }
 
+/* An asset that is soft-deleted or recovered takes its files with it: a program that opens one a moment later finds
+ * none. */
+static bool
+has_moved(const struct jail *jail)
+{
+	for (size_t i = 0; jail->read != NULL && jail->read[i] != NULL; i++)
+		if (access(jail->read[i], F_OK) != 0 && errno == ENOENT)
+			return true;
+	return false;
+}
+
 /* The jail tells the step at which it failed, and errno where there was one. */
 static enum reason
 reason_of_want(const char *why)
@@ -211,6 +222,8 @@ reason_of(struct arena *mem, const struct jail *jail, const struct jail_result *
 {
 	switch (r->end) {
 	case JAIL_EXITED:
+		if (r->status != 0 && has_moved(jail))
+			return REASON_INTERRUPTED;
 		return reason_of_exit(r->status, said(mem, jail, r->err));
 	case JAIL_SIGNALLED:
 		return reason_of_crash(mem, jail, r, fault_of_signal(r->status));
@@ -276,7 +289,6 @@ add_cleaned(struct buf *out, const char *text)
 			end = text + strcspn(text, " \t\n\"'`)>:,;");
 			for (word = end; word[-1] != '/'; word--)
 				continue;
-			text = word;
 			if (word < end)
 				buf_add(out, word, (size_t)(end - word));
 			text = end;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps of an ingest, and how their jobs get into the table. */
 #include <string.h>
+#include <strings.h>
 
 #include "core/asset.h"
 #include "core/job.h"
@@ -172,6 +173,18 @@ note(struct plan *p, const struct plan_step *s, const char *language)
 	p->todo[p->n++] = (struct todo){ s, language, uuid_new(), NULL, 0 };
 }
 
+static bool
+is_noted(const struct plan *p, const struct plan_step *s, const char *language)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->todo[i].step == s && language != NULL && p->todo[i].language != NULL &&
+		    strcasecmp(p->todo[i].language, language) == 0)
+			return true;
+	return false;
+}
+
 /* One job per language that was asked for; one without a language when nothing was said. */
 static void
 note_languages(struct plan *p, const struct plan_step *s)
@@ -186,9 +199,9 @@ note_languages(struct plan *p, const struct plan_step *s)
 	else if (asked->at != NULL && (asked->n > 0 || p->makes.n == 0))
 		languages = *asked;
 	for (i = 0; i < languages.n; i++)
-		if (p->anew || db_number(p->db, "SELECT COUNT(*) FROM transcripts t WHERE t.media_id = ? AND "
-		    "t.status = 'completed' AND (? IS NULL OR t.language_code = ?)", ARGS(ID(p->asset->id),
-		    STR(languages.at[i]), STR(languages.at[i])), 0) == 0)
+		if (!is_noted(p, s, languages.at[i]) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM "
+		    "transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND (? IS NULL OR t.language_code = "
+		    "?)", ARGS(ID(p->asset->id), STR(languages.at[i]), STR(languages.at[i])), 0) == 0))
 			note(p, s, languages.at[i]);
 }
 
@@ -218,8 +231,9 @@ find_older(const struct plan *p, struct todo *t)
 
 	/* Locked: nobody starts one of them again meanwhile. */
 	t->older = db_rows(p->db, &older_record, "FROM jobs t WHERE t.ingest_id = ? AND t.kind = ? AND t.replaced_by "
-	    "IS NULL AND COALESCE(JSON_VALUE(t.args, '$.languageCode'), ?) = ? FOR UPDATE",
-	    ARGS(ID(p->ingest_id), STR(t->step->kind), STR(spoken), STR(t->language != NULL ? t->language : spoken)), &t->n_older);
+	    "IS NULL AND LOWER(COALESCE(JSON_VALUE(t.args, '$.languageCode'), ?)) = LOWER(?) FOR UPDATE",
+	    ARGS(ID(p->ingest_id), STR(t->step->kind), STR(spoken), STR(t->language != NULL ? t->language : spoken)),
+	    &t->n_older);
 	for (i = 0; i < t->n_older; i++)
 		if (!job_is_final(t->older[i].state))
 			return false;
@@ -286,6 +300,19 @@ all_are_of(const struct subject *a, const struct strings *makes)
 	return true;
 }
 
+/* Each call may name other languages: an asset would get any number of them. */
+static bool
+too_many_languages(const struct plan *p)
+{
+	int64_t n = db_number(p->db, "SELECT COUNT(*) FROM jobs WHERE ingest_id = ? AND kind = 'transcribe' AND "
+	    "replaced_by IS NULL", ARGS(ID(p->ingest_id)), 0), more = 0;
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		more += per_language(p->todo[i].step) && p->todo[i].n_older == 0;
+	return more > 0 && n + more > PLAN_LANGUAGES;
+}
+
 enum rerun
 plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct strings languages)
 {
@@ -308,6 +335,8 @@ plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct str
 	for (i = 0; i < p.n; i++)
 		if (!find_older(&p, &p.todo[i]))
 			return RERUN_RUNNING;
+	if (too_many_languages(&p))
+		return RERUN_LANGUAGES;
 	for (i = 0; i < p.n; i++) {
 		replace(&p, &p.todo[i]);
 		add(&p, &p.todo[i]);

@@ -27,6 +27,9 @@ struct plan_step {
 /* All that analyses make, for the document of the API. */
 #define PLAN_MAKES "storyboard thumbnail waveform transcripts documentContent"
 
+/* Transcripts of an asset, in so many languages at most, those that failed too. */
+enum { PLAN_LANGUAGES = 30 };
+
 /* The i-th step; NULL at the end. */
 const struct plan_step *plan_step(size_t i);
 /* Place of a kind among the steps: 0 is the root, and what is in no plan comes last. */
@@ -43,6 +46,7 @@ enum rerun {
 	RERUN_NO_ASSET,			/* or it is soft-deleted */
 	RERUN_OVER,			/* what is shown is not of its latest ingest, or there is nothing to show yet */
 	RERUN_RUNNING,			/* a step of the same kind, or one that follows, has not ended */
+	RERUN_LANGUAGES,		/* it would have transcripts in more than PLAN_LANGUAGES */
 	RERUN_NOTHING,			/* the file has nothing for what was named */
 };
 

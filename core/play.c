@@ -149,7 +149,7 @@ has_extension(const char *name, size_t n)
 	const char *dot = memrchr(name, '.', n);
 	size_t letters = dot != NULL ? strspn(dot + 1, EXTENSION_CHARACTERS) : 0;
 
-	return letters > 0 && dot + 1 + letters == name + n;
+	return letters > 0 && dot[1] >= 'a' && dot + 1 + letters == name + n;
 }
 
 /* Our names hold no character that would need an escape, so every escape is an attempt at something else. */

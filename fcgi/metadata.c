@@ -189,6 +189,10 @@ metadata_extract(struct req *r)
 		return refuse(r, ERR_INGEST_OVER, NULL);
 	case RERUN_RUNNING:
 		return refuse(r, ERR_INGEST_RUNNING, "What was asked for is queued or running already.");
+	case RERUN_LANGUAGES:
+		fault(r, "/transcriptionLanguageCodes", "too_many", "an asset has transcripts in %d languages at most",
+		    PLAN_LANGUAGES);
+		return refuse(r, ERR_INVALID, NULL);
 	case RERUN_NOTHING:
 		if (makes.n == 0)
 			break;

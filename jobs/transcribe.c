@@ -374,7 +374,8 @@ copy(struct job *j, const struct transcript *from)
 		p[i] = (struct paragraph){ .id = uuid_new(), .start = p[i].start, .end = p[i].end, .text = p[i].text,
 		    .words = p[i].words };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
-	job_log(j, "%s: heard before in the same file", t.engine);
+	/* Not that it is a copy: that there is the same file elsewhere is not for all who see this asset. */
+	job_log(j, "%s: %zu paragraphs, mean confidence %.2f", t.engine, paragraphs.n, t.confidence);
 	return store_transcript(j, &t, &paragraphs);
 }
 

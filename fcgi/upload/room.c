@@ -254,7 +254,7 @@ goes_before(const struct seat *a, const struct seat *b, enum turn turn)
 static void
 grant_next(struct room *r, enum turn turn)
 {
-	struct seat **at, **next = &r->waiting[turn], *s = *next;
+	struct seat **at, **next = &r->waiting[turn], *s;
 
 	for (at = next; *at != NULL; at = &(*at)->next_waiting)
 		if (goes_before(*at, *next, turn))

@@ -105,6 +105,17 @@ each_end_of_a_program_has_its_reason(void **state)
 	}
 }
 
+/* An asset may be soft-deleted, and recovered, while a step works on it. */
+static void
+a_file_that_has_moved_away_is_no_fault_of_the_file(void **state)
+{
+	const char *const gone[] = { "/nonexistent/film.mp4", NULL }, *const there[] = { "/dev/null", NULL };
+	const char said[] = "film.mp4: No such file or directory";
+
+	assert_int_equal(of((struct jail){ .in = -1, .read = gone }, JAIL_EXITED, 1, said).reason, REASON_INTERRUPTED);
+	assert_int_equal(of((struct jail){ .in = -1, .read = there }, JAIL_EXITED, 1, said).reason, REASON_CRASHED);
+}
+
 static void
 each_errno_of_the_machine_has_its_reason_and_the_others_are_ours(void **state)
 {
@@ -196,6 +207,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_end_of_a_program_has_its_reason),
+		cmocka_unit_test(a_file_that_has_moved_away_is_no_fault_of_the_file),
 		cmocka_unit_test(each_errno_of_the_machine_has_its_reason_and_the_others_are_ours),
 		cmocka_unit_test(words_that_may_mean_the_file_are_believed_when_the_storage_says_the_same),
 		cmocka_unit_test(the_log_tells_how_it_ended_and_what_it_said_last_but_no_path),

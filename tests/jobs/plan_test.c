@@ -232,6 +232,26 @@ transcripts_are_made_anew_by_language(void **state)
 }
 
 static void
+an_asset_is_heard_once_in_a_language_and_in_so_many_at_most(void **state)
+{
+	struct world *w = *state;
+	struct strings many = { arena_array(w->mem, PLAN_LANGUAGES, sizeof(*many.at)), PLAN_LANGUAGES };
+	struct uuid root, media = planned(w, &root);
+	size_t i;
+
+	settle_all(w, media);
+	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("fr", "FR", "fr")), RERUN_ADDED);
+	assert_int_equal(jobs(w, media, "transcribe"), 2);
+	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("Fr")), RERUN_RUNNING);
+	for (i = 0; i < many.n; i++)
+		many.at[i] = arena_printf(w->mem, "%c%c", i < 26 ? 'x' : 'y', (int)('a' + i % 26));
+	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), many), RERUN_LANGUAGES);
+	many.n -= 2;
+	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), many), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("zz")), RERUN_LANGUAGES);
+}
+
+static void
 nothing_is_written_where_nothing_can_be_made_anew(void **state)
 {
 	struct world *w = *state, *other = world_other(w);
@@ -432,6 +452,7 @@ main(void)
 		WORLD_TEST(the_root_is_named_and_steps_have_their_places_whatever_their_ids),
 		WORLD_TEST(the_plan_is_in_order_and_complete),
 		WORLD_TEST(transcripts_are_made_anew_by_language),
+		WORLD_TEST(an_asset_is_heard_once_in_a_language_and_in_so_many_at_most),
 		WORLD_TEST(nothing_is_written_where_nothing_can_be_made_anew),
 		WORLD_TEST(a_job_that_was_replaced_does_not_start_again),
 		WORLD_TEST(every_analysis_of_a_film_runs_again_alone),

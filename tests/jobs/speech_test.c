@@ -691,8 +691,8 @@ what_people_have_changed_or_thrown_away_is_not_copied(void **state)
 		"UPDATE transcripts SET source = 'human' WHERE media_id = ?",
 		"UPDATE transcripts SET source = 'machine', version = 2 WHERE media_id = ?",
 		"UPDATE transcripts SET version = 1, status = 'failed' WHERE media_id = ?",
-		"UPDATE media m JOIN transcripts t ON t.media_id = m.id SET t.status = 'completed', m.deleted_at = 7 "
-		"WHERE m.id = ?",
+		("UPDATE media m JOIN transcripts t ON t.media_id = m.id SET t.status = 'completed', m.deleted_at = 7 "
+		    "WHERE m.id = ?"),
 	};
 	struct world *w = *state;
 	const char *graph = VOICE(SECOND, "slt");
