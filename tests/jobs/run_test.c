@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The runner: nothing that happens to a job, a runner or the database loses a job. */
-#include <sys/stat.h>
-
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/asset.h"
 #include "core/scratch.h"
-#include "core/store.h"
 #include "tests/jobs/runners.h"
 
 static const struct job_place anywhere;
@@ -702,193 +696,6 @@ a_runner_takes_only_the_kinds_it_is_told(void **state)
 }
 
 static void
-of_all_runners_one_adds_the_sweep_of_the_minute(void **state)
-{
-	struct runners *t = *state;
-	int i;
-
-	t->conf.job_kinds = NULL;
-	for (i = 0; i < 4; i++)
-		runner_start(t);
-	sleep(2);
-	assert_in_range(db_number(t->db, "SELECT COUNT(*) FROM jobs WHERE kind = 'sweep'", NO_ARGS, 0), 1, 2);
-	assert_int_equal(db_number(t->db, "SELECT COUNT(DISTINCT created_at) - COUNT(*) FROM jobs", NO_ARGS, 1), 0);
-}
-
-static void
-purging_deletes_the_files_and_nothing_else(void **state)
-{
-	struct runners *t = *state;
-	const char *keys[] = { "play/a/g1", "originals/a", "play/never" }, *top[] = { "play" };
-	struct purge_args args = { { keys, 3 } };
-	struct uuid id, bad;
-
-	assert_true(store_write(t->mem, "x", 1, "play/a/g1/deep/file"));
-	assert_true(store_write(t->mem, "x", 1, "play/a/g2/file"));
-	assert_true(store_write(t->mem, "x", 1, "originals/a"));
-	db_begin(t->db);
-	id = job_insert(t->db, "purge", &purge_args_record, &args, anywhere);
-	args = (struct purge_args){ { top, 1 } };
-	bad = job_insert(t->db, "purge", &purge_args_record, &args, anywhere);
-	db_commit(t->db);
-	runner_drain(t);
-	assert_string_equal(column(t, id, "state"), "succeeded");
-	assert_string_equal(column(t, bad, "state"), "failed");
-	assert_int_equal(store_size(t->mem, "originals/a"), -1);
-	assert_int_equal(store_size(t->mem, "play/a/g1/deep/file"), -1);
-	assert_int_equal(store_size(t->mem, "play/a/g2/file"), 1);
-}
-
-static void
-purging_a_deleted_asset_first_ends_the_steps_that_might_write_again(void **state)
-{
-	struct runners *t = *state;
-	const char *keys[] = { "play/gone" };
-	struct purge_args args = { { keys, 1 } };
-	struct job_place place = { .tenant_id = t->world->tenant_id, .media_id = uuid_new() };
-	struct uuid running, queued, purge;
-
-	t->conf.job_slots = 2;
-	running = add(t, "slow", "20000", place);
-	runner_start(t);
-	number_in(t, "pid-20000");
-	queued = add(t, "quick", "q", PLACE(.media_id = place.media_id, .delay_ms = 60000));
-	assert_true(store_write(t->mem, "x", 1, "play/gone/file"));
-	db_begin(t->db);
-	purge = job_insert(t->db, "purge", &purge_args_record, &args, place);
-	db_commit(t->db);
-	wait_for(t, purge, "succeeded");
-	assert_string_equal(column(t, running, "state"), "cancelled");
-	assert_string_equal(column(t, queued, "state"), "cancelled");
-	assert_int_equal(store_size(t->mem, "play/gone/file"), -1);
-	assert_true(atoi(column(t, purge, "attempt")) > 1);
-}
-
-static struct uuid
-add_upload(struct runners *t, const char *status, int64_t expires_in)
-{
-	struct uuid id = uuid_new();
-
-	db_run(t->db,
-	    "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, expires_at, "
-	    "created_at, updated_at) VALUES (?, ?, ?, 'Admin', 'f', 'put', ?, " SQL_NOW " + ?, 1, " SQL_NOW ")",
-	    ARGS(ID(id), ID(t->world->tenant_id), ID(t->world->client_id), STR(status), INT(expires_in)));
-	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))));
-	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "originals/%s", uuid_text(t->mem, id))));
-	return id;
-}
-
-static bool
-has_files(struct runners *t, struct uuid id)
-{
-	bool upload = store_size(t->mem, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))) == 1;
-	bool original = store_size(t->mem, arena_printf(t->mem, "originals/%s", uuid_text(t->mem, id))) == 1;
-
-	assert_true(upload == original);
-	return upload;
-}
-
-static const char *
-upload_status(struct runners *t, struct uuid id)
-{
-	return db_text(t->db, "SELECT status FROM uploads WHERE id = ?", ARGS(ID(id)));
-}
-
-static void
-the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset(void **state)
-{
-	struct runners *t = *state;
-	struct uuid old, young, cancelled, asset;
-
-	old = add_upload(t, "uploading", -1000);
-	young = add_upload(t, "uploading", 60000);
-	cancelled = add_upload(t, "cancelled", 60000);
-	asset = add_upload(t, "completed", -1000);
-	db_run(t->db, "UPDATE uploads SET media_id = id WHERE id = ?", ARGS(ID(asset)));
-	add(t, "sweep", NULL, anywhere);
-	t->conf.job_kinds = "sweep";
-	runner_drain(t);
-	assert_string_equal(upload_status(t, old), "timedOut");
-	assert_false(has_files(t, old));
-	assert_string_equal(upload_status(t, young), "uploading");
-	assert_true(has_files(t, young));
-	assert_false(has_files(t, cancelled));
-	assert_string_equal(upload_status(t, asset), "completed");
-	assert_int_equal(store_size(t->mem, store_key_original(t->mem, asset)), 1);
-	assert_int_equal(store_size(t->mem, store_key_upload(t->mem, asset)), -1);
-}
-
-static void
-the_sweep_clears_more_uploads_than_it_reads_at_once(void **state)
-{
-	struct runners *t = *state;
-	struct uuid ids[1100];
-
-	for (size_t i = 0; i < 1100; i++)
-		ids[i] = add_upload(t, i % 10 == 0 ? "errored" : "cancelled", i % 3 == 0 ? 60000 : (int64_t)i);
-	add(t, "sweep", NULL, anywhere);
-	t->conf.job_kinds = "sweep";
-	runner_drain(t);
-	for (size_t i = 0; i < 1100; i++)
-		assert_false(has_files(t, ids[i]));
-}
-
-static void
-make_aged(const char *path, int days)
-{
-	const struct timespec then = { .tv_sec = time(NULL) - days * 86400 - 60 }, times[2] = { then, then };
-
-	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-}
-
-/* Of another machine that shares the directory. */
-static void
-make_scratch_of(struct runners *t, const char *machine, const char *run, int days)
-{
-	const char *path = arena_printf(t->mem, "%s/%s", machine, run);
-
-	assert_true(mkdir(machine, 0700) == 0 || errno == EEXIST);
-	assert_int_equal(mkdir(path, 0700), 0);
-	make_aged(path, days);
-	make_aged(machine, days);
-}
-
-static void
-the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset(void **state)
-{
-	struct runners *t = *state;
-	static const char *const run = "0190a000-0000-7000-8000-000000000001.3";
-	const char *mine = scratch_path(t->mem, run), *other = arena_printf(t->mem, "%s/other.1",
-	    scratch_root(&t->conf)), *gone_machine = arena_printf(t->mem, "%s/gone.1", scratch_root(&t->conf));
-	struct uuid kept, old, of_asset = uuid_new(), gone = uuid_new();
-
-	assert_true(scratch_make(t->mem, run));
-	assert_true(scratch_make(t->mem, "new"));
-	/* A machine that shares the directory may know more than the database; one that is gone says nothing. */
-	make_scratch_of(t, other, "0190a000-0000-7000-8000-000000000002.1", 0);
-	make_scratch_of(t, other, "0190a000-0000-7000-8000-000000000003.1", 1);
-	make_scratch_of(t, gone_machine, run, 1);
-	old = add(t, "quick", "old", anywhere);
-	kept = add(t, "quick", "kept", anywhere);
-	of_asset = add(t, "quick", "asset",
-	    PLACE(.tenant_id = t->world->tenant_id, .media_id = world_media(t->world, "video", "x")));
-	gone = add(t, "quick", "gone", PLACE(.tenant_id = t->world->tenant_id, .media_id = uuid_new()));
-	db_run(t->db, "UPDATE jobs SET state = 'succeeded', finished_at = IF(id = ?, " SQL_NOW ", 1)", ARGS(ID(kept)));
-	add(t, "sweep", NULL, anywhere);
-	t->conf.job_kinds = "sweep";
-	runner_drain(t);
-	assert_int_equal(access(mine, F_OK), -1);
-	assert_int_equal(access(scratch_path(t->mem, "new"), F_OK), 0);
-	assert_int_equal(access(arena_printf(t->mem, "%s/0190a000-0000-7000-8000-000000000002.1", other), F_OK), 0);
-	assert_int_equal(access(arena_printf(t->mem, "%s/0190a000-0000-7000-8000-000000000003.1", other), F_OK), -1);
-	assert_int_equal(access(gone_machine, F_OK), -1);
-	assert_string_equal(column(t, old, "state"), "");
-	assert_string_equal(column(t, kept, "state"), "succeeded");
-	assert_string_equal(column(t, of_asset, "state"), "succeeded");
-	(void)gone; /* goes in one of the next sixty sweeps */
-}
-
-static void
 clients_see_the_steps_of_an_ingest_move(void **state)
 {
 	struct runners *t = *state;
@@ -1115,12 +922,6 @@ main(void)
 		TEST(without_room_on_the_disk_a_job_waits_and_its_attempts_do_not_count),
 		TEST(an_attempt_that_found_room_and_took_it_all_counts),
 		TEST(a_runner_takes_only_the_kinds_it_is_told),
-		TEST(of_all_runners_one_adds_the_sweep_of_the_minute),
-		TEST(purging_deletes_the_files_and_nothing_else),
-		TEST(purging_a_deleted_asset_first_ends_the_steps_that_might_write_again),
-		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
-		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
-		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 		TEST(clients_see_the_steps_of_an_ingest_move),
 		TEST(mere_progress_reaches_the_asset_every_two_seconds_at_most),
 		TEST(an_optional_step_that_failed_is_a_warning_until_it_is_tried_again),
