@@ -175,8 +175,10 @@ said(struct arena *mem, const struct jail *jail, const char *err)
 /* An asset that is soft-deleted or recovered takes its files with it: a program that opens one a moment later finds
  * none. */
 static bool
-has_moved(const struct jail *jail)
+has_moved(const struct jail *jail, const char *err)
 {
+	if (strstr(err, strerror(ENOENT)) == NULL)
+		return false;
 	for (size_t i = 0; jail->read != NULL && jail->read[i] != NULL; i++)
 		if (access(jail->read[i], F_OK) != 0 && errno == ENOENT)
 			return true;
@@ -222,7 +224,7 @@ reason_of(struct arena *mem, const struct jail *jail, const struct jail_result *
 {
 	switch (r->end) {
 	case JAIL_EXITED:
-		if (r->status != 0 && has_moved(jail))
+		if (r->status != 0 && has_moved(jail, r->err))
 			return REASON_INTERRUPTED;
 		return reason_of_exit(r->status, said(mem, jail, r->err));
 	case JAIL_SIGNALLED:

@@ -114,6 +114,8 @@ a_file_that_has_moved_away_is_no_fault_of_the_file(void **state)
 
 	assert_int_equal(of((struct jail){ .in = -1, .read = gone }, JAIL_EXITED, 1, said).reason, REASON_INTERRUPTED);
 	assert_int_equal(of((struct jail){ .in = -1, .read = there }, JAIL_EXITED, 1, said).reason, REASON_CRASHED);
+	/* Not all that it may read need be there. */
+	assert_int_equal(of((struct jail){ .in = -1, .read = gone }, JAIL_EXITED, 1, "bad").reason, REASON_CRASHED);
 }
 
 static void
