@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/jail_confine.h"
+#include "core/machine.h"
 
 #define GROUPS "/sys/fs/cgroup"
 #define GROUP_PREFIX "jail-"
@@ -229,14 +230,9 @@ process_holds(const char *pid, bool exactly)
 static pid_t
 session_of(const char *pid)
 {
-	char path[64], text[512];
-	const char *end;
-	int session;
+	struct machine_process p;
 
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	peek(AT_FDCWD, path, text, sizeof(text));
-	end = strrchr(text, ')');	/* of its name, which may hold anything */
-	return end != NULL && sscanf(end + 1, " %*c %*d %*d %d", &session) == 1 ? (pid_t)session : -1;
+	return machine_process((pid_t)atoi(pid), &p) ? p.session : -1;
 }
 
 static int64_t

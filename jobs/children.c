@@ -14,6 +14,7 @@
 
 #include "core/fault.h"
 #include "core/log.h"
+#include "core/machine.h"
 #include "core/scratch.h"
 #include "jobs/runner.h"
 
@@ -22,18 +23,9 @@ enum { RESTARTS = 20, LOST_FOR_MS = 5 * 60 * 1000, PROCESSES = 32768 };
 static pid_t
 parent_of(pid_t pid)
 {
-	char path[64], line[512], *p;
-	int parent = 0;
-	FILE *f;
+	struct machine_process p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	p = fgets(line, sizeof(line), f);
-	fclose(f);
-	p = p == NULL ? NULL : strrchr(line, ')');
-	return p != NULL && sscanf(p, ") %*c %d", &parent) == 1 ? parent : 0;
+	return machine_process(pid, &p) ? p.parent : 0;
 }
 
 struct process {

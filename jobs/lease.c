@@ -11,29 +11,13 @@
 
 enum { LEASE_GRACE = 5000, FREE_DEATHS = 5 };
 
-/* Start time of a process in ticks after boot, which tells it from a later one of the same number; 0: gone, or a
- * zombie. */
+/* Start time of a process; 0: gone, or a zombie. */
 static unsigned long long
 started(pid_t pid)
 {
-	char path[64], line[1024], *p;
-	unsigned long long ticks = 0;
-	FILE *f;
-	char state = 'Z';
+	struct machine_process p;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	if (f == NULL)
-		return 0;
-	p = fgets(line, sizeof(line), f);
-	fclose(f);
-	p = p == NULL ? NULL : strrchr(line, ')');
-	if (p == NULL ||
-	    sscanf(p, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &state,
-		&ticks) != 2 ||
-	    state == 'Z' || state == 'X')
-		return 0;
-	return ticks;
+	return machine_process(pid, &p) && p.state != 'Z' && p.state != 'X' ? p.started : 0;
 }
 
 /* {machine}/{pid}/{start}: processes of one machine may share their numbers, one after the other. */
