@@ -44,10 +44,8 @@ step_fetch(struct job *j, const char *key, struct fault *fault)
 {
 	const char *path = store_fetch(j->mem, key, j->work_dir);
 
-	if (path == NULL) {
-		job_log(j, "%s: %s", key, strerror(errno));
+	if (path == NULL)
 		fault_of_errno(j->mem, errno, fault, "A file of the asset could not be read.");
-	}
 	return path;
 }
 
