@@ -31,6 +31,10 @@ int cli_fail(const struct cli *, int status, const char *format, ...) __attribut
 /* What helps against the failure of the database; NULL: nothing that is known. */
 const char *cli_db_remedy(const struct cli *);
 
+/* Root becomes the account that db.user names, where this machine has one: so it may come in by a socket that asks who
+ * it is, and meets what the services meet.  Returns 0, or the status. */
+int cli_become(struct cli *);
+
 /* The same as cli_fail() for the database, with what helps against it. */
 int cli_fail_db(const struct cli *);
 

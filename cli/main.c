@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek: administration from the command line.  See kinothek(1). */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "core/log.h"
@@ -12,7 +16,10 @@
 #define VERSION "dev"
 #endif
 
-enum { MAX_OPTIONS = 16, MAX_COLUMNS = 12, SETTINGS_ONLY = 1 };
+enum { MAX_OPTIONS = 16, MAX_COLUMNS = 12 };
+
+/* No settings are read; root stays root, at least at first. */
+enum { NO_SETTINGS = 1, AS_ROOT = 2 };
 
 struct command {
 	const char *name;
@@ -25,7 +32,7 @@ struct command {
 };
 
 static const struct command commands[] = {
-	{ "init", "", 0, "json schema=", init_run, 0, "Make keys, bring the database up to date, check the rest" },
+	{ "init", "", 0, "json schema=", init_run, AS_ROOT, "Make keys, bring the database up to date, check the rest" },
 	{ "migrate", "[--schema DIR] [--check]", 0, "json schema= check", migrate_command, 0,
 	    "Bring the database to the schema of this version" },
 	{ "tenant create", "SHORTCODE --name NAME [--token-lifetime S] [--quota BYTES]", 1, "json name= token-lifetime= quota=",
@@ -44,7 +51,7 @@ static const struct command commands[] = {
 	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
 	{ "job rerun", "MEDIA-ID [--only WHAT,…] [--languages CODE,…]", 1, "json only= languages=", job_rerun, 0,
 	    "Make storyboard, thumbnail, waveform, transcripts or documentContent anew" },
-	{ "settings", "", 0, "", settings_run, SETTINGS_ONLY, "Print the reference of the settings as Markdown" },
+	{ "settings", "", 0, "", settings_run, NO_SETTINGS, "Print the reference of the settings as Markdown" },
 	{ "doctor", "", 0, "json schema=", doctor_run, 0, "Check this machine, and say what to do about what is wrong" },
 };
 
@@ -73,6 +80,19 @@ cli_fail(const struct cli *c, int status, const char *format, ...)
 	va_end(args);
 	fputc('\n', stderr);
 	return status;
+}
+
+int
+cli_become(struct cli *c)
+{
+	const struct passwd *user = geteuid() == 0 ? getpwnam(c->conf->db_user) : NULL;
+
+	if (user == NULL || user->pw_uid == 0)
+		return 0;
+	if (initgroups(user->pw_name, user->pw_gid) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)
+		return cli_fail(c, EX_OSERR, "cannot become %s: %s", user->pw_name, strerror(errno));
+	c->conf = conf_load_setup();
+	return 0;
 }
 
 const char *
@@ -318,13 +338,15 @@ run(const struct command *k, int argc, char **argv)
 	status = parse(&c, k, argc, argv);
 	if (status == 0) {
 		c.json = cli_option(&c, "json") != NULL;
-		if ((k->flags & SETTINGS_ONLY) == 0) {
+		log_threshold(LOG_LEVEL_ERROR + 1);	/* commands tell faults themselves */
+		if ((k->flags & NO_SETTINGS) == 0) {
 			c.conf = conf_load_setup();
+			status = (k->flags & AS_ROOT) == 0 ? cli_become(&c) : 0;
 			c.db = db_open(c.conf, DB_ADMIN);
 			db_use(c.db, c.mem);
 		}
-		log_threshold(LOG_LEVEL_ERROR + 1);	/* commands tell faults themselves */
-		status = k->run(&c);
+		if (status == 0)
+			status = k->run(&c);
 		db_close(c.db);
 	}
 	arena_free(c.mem);

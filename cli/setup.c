@@ -19,8 +19,9 @@
 #define KINOTHEK_SCHEMA_DIR "/usr/local/share/kinothek/schema"
 #endif
 
-/* The programs run as this user when packages or the units of httpd-conf/ start them. */
-static const char account[] = "kinothek";
+/* The programs run as this user when packages or the units of httpd-conf/ start them, and Debian's web servers as that
+ * group. */
+static const char account[] = "kinothek", web_group[] = "www-data";
 
 const char *
 schema_dir(const struct cli *c)
@@ -43,13 +44,25 @@ make_parents(struct arena *mem, const char *file)
 	return true;
 }
 
+/* For the programs and the web server, so that this one needs to be in no group of theirs.  What is not root's doing
+ * stays as it is. */
+static bool
+share_key(int fd)
+{
+	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
+	const struct group *web = user == NULL ? NULL : getgrnam(web_group);
+
+	if (user == NULL)
+		return fchmod(fd, 0640) == 0;
+	return fchown(fd, user->pw_uid, web == NULL ? user->pw_gid : web->gr_gid) == 0 && fchmod(fd, 0440) == 0;
+}
+
 /* Written under another name first, so that a key that is there is a whole one. */
 static bool
 write_key(struct arena *mem, const char *file)
 {
 	unsigned char key[32];
 	const char *line, *draft = arena_printf(mem, "%s.%d", file, (int)getpid());
-	const struct group *group = getgrnam(account);
 	bool fine;
 	int fd;
 
@@ -58,9 +71,7 @@ write_key(struct arena *mem, const char *file)
 	fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return false;
-	fine = write(fd, line, strlen(line)) == (ssize_t)strlen(line) && fchmod(fd, 0640) == 0 && fsync(fd) == 0;
-	if (fine && geteuid() == 0 && group != NULL)
-		fine = fchown(fd, (uid_t)-1, group->gr_gid) == 0;
+	fine = write(fd, line, strlen(line)) == (ssize_t)strlen(line) && share_key(fd) && fsync(fd) == 0;
 	close(fd);
 	fine = fine && link(draft, file) == 0;
 	unlink(draft);
@@ -195,7 +206,7 @@ init_run(struct cli *c)
 	int status;
 
 	if ((status = init_play_key(c, &play_key)) != 0 || (status = init_store(c)) != 0 ||
-	    (status = init_scratch(c)) != 0 || (status = migrate(c, &all)) != 0 ||
+	    (status = init_scratch(c)) != 0 || (status = cli_become(c)) != 0 || (status = migrate(c, &all)) != 0 ||
 	    (status = cli_transaction(c, first_key, &signing_key)) != 0)
 		return status;
 	if (c->json) {

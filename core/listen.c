@@ -2,6 +2,7 @@
 /* Listening socket, prefork master, signals. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,13 +79,15 @@ listen_option(struct listen *l, int argc, char **argv, int *i)
 {
 	const char *name = argv[*i], *value;
 
-	if (strcmp(name, "--socket") && strcmp(name, "--mode") && strcmp(name, "--workers"))
+	if (strcmp(name, "--socket") && strcmp(name, "--mode") && strcmp(name, "--group") && strcmp(name, "--workers"))
 		return false;
 	if (*i + 1 >= argc)
 		stop_program(64, "%s needs a value", name);
 	value = argv[++*i];
 	if (!strcmp(name, "--socket"))
 		l->path = value;
+	else if (!strcmp(name, "--group"))
+		l->group = value;
 	else if (!strcmp(name, "--mode"))
 		l->mode = option_number(name, value, 8, 0777);
 	else
@@ -148,12 +151,24 @@ wait_for_quiet(const struct sockaddr_un *a)
 	return !heard;
 }
 
+/* -1: as it is. */
+static gid_t
+group_of(const struct listen *l)
+{
+	const struct group *g = l->group ? getgrnam(l->group) : NULL;
+
+	if (l->group && !g)
+		stop_program(71, "%s: there is no group %s", l->path, l->group);
+	return g ? g->gr_gid : (gid_t)-1;
+}
+
 /* Made under another name and moved into place, so that the path always leads to a socket that listens. */
 static void
 make_socket(const struct listen *l)
 {
 	struct sockaddr_un a, made;
 	char name[sizeof a.sun_path + 16];
+	gid_t group = group_of(l);
 	int fd;
 
 	fill_address(&a, l->path);
@@ -164,8 +179,8 @@ make_socket(const struct listen *l)
 	fill_address(&made, name);
 	unlink(name);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&made, sizeof made) || chmod(name, l->mode ? l->mode : 0660) ||
-	    listen(fd, BACKLOG) || rename(name, l->path)) {
+	if (fd < 0 || bind(fd, (struct sockaddr *)&made, sizeof made) || chown(name, (uid_t)-1, group) ||
+	    chmod(name, l->mode ? l->mode : 0660) || listen(fd, BACKLOG) || rename(name, l->path)) {
 		int e = errno;
 
 		unlink(name);

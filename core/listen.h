@@ -3,6 +3,7 @@
  * The listening unix socket of a FastCGI program and the processes that share it.
  *
  *	--socket PATH	makes the socket and becomes the master of --workers processes
+ *			(--mode and --group say who may connect)
  *	socket of systemd (LISTEN_FDS), or on fd 0 with --workers: the same without making one
  *	socket on fd 0 alone (mod_fcgid, spawn-fcgi): this process serves, no master
  *
@@ -18,6 +19,7 @@
 struct listen {
 	const char *path;	/* --socket */
 	int mode;		/* --mode; 0: 0660 */
+	const char *group;	/* --group; NULL: that of this process */
 	int workers;		/* --workers */
 	int otherwise;		/* workers of a master that was not told; 0: four per core */
 	int grace;		/* s for requests in flight after SIGTERM; 0: as long as they take */
@@ -26,6 +28,7 @@ struct listen {
 #define LISTEN_USAGE \
 	"  --socket PATH   make a unix socket there and serve it with several processes\n" \
 	"  --mode MODE     its permissions (0660)\n" \
+	"  --group NAME    its group, that of the web server\n" \
 	"  --workers N     processes (four per core)\n"
 
 /* Takes argv[*i], and its value, if it is one of the options above.  A bad value ends the program with 64. */

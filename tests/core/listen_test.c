@@ -2,6 +2,7 @@
 /* The prefork master, with a server of one line: this program itself, called with --serve. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -176,6 +177,36 @@ a_worker_that_dies_is_replaced(void **state)
 	assert_int_not_equal(first, second);
 	kill(master, SIGTERM);
 	assert_int_equal(ended(master), 0);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
+/* One that this process may give away, and not the one that a new file has anyway where there is another. */
+static const struct group *
+some_group(void)
+{
+	gid_t mine[64];
+	int i, n = getgroups(64, mine);
+
+	for (i = 0; geteuid() != 0 && i < n; i++)
+		if (mine[i] != getegid() && getgrgid(mine[i]))
+			return getgrgid(mine[i]);
+	return geteuid() == 0 ? getgrnam("daemon") : getgrgid(getegid());
+}
+
+static void
+the_socket_is_of_the_group_that_was_named(void **state)
+{
+	const struct group *g = some_group();
+	pid_t master = start(0, OPTIONS(O("--socket"), path, O("--workers"), O("1"), O("--group"), g->gr_name));
+	struct stat st;
+
+	assert_true(answer(ask("0")) > 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_gid, g->gr_gid);
+	assert_int_equal(st.st_mode & 0777, 0660);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+	assert_int_equal(ended(start(0, OPTIONS(O("--socket"), path, O("--group"), O("no-such-group")))), 71);
 	assert_int_equal(access(path, F_OK), -1);
 }
 
@@ -380,6 +411,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_worker_that_dies_is_replaced),
+		cmocka_unit_test(the_socket_is_of_the_group_that_was_named),
 		cmocka_unit_test(sigterm_lets_the_request_in_hand_finish),
 		cmocka_unit_test(sighup_starts_anew_and_loses_no_request),
 		cmocka_unit_test(a_request_waits_in_an_inherited_socket_while_the_servers_change),

@@ -163,6 +163,7 @@ stack_no_server() {
 
 stack_lighttpd() {
 	stack_fill play.lua >"$stack/conf/play.lua"
+	stack_fill lighttpd-site.conf >"$stack/conf/lighttpd-site.conf"
 	stack_fill lighttpd.conf | sed '/^server\.\(username\|groupname\) /d' >"$stack/conf/lighttpd.conf"
 	[ $# -eq 0 ] || printf '%s\n' "$@" >>"$stack/conf/lighttpd.conf"
 	stack_start web lighttpd -D -f "$stack/conf/lighttpd.conf"
@@ -191,6 +192,7 @@ stack_apache() {
 		stack_fill "apache-$1.conf"
 	} >"$stack/conf/apache.conf"
 	stack_fill play-apache.lua >"$stack/conf/play-apache.lua"
+	stack_fill apache-site.conf >"$stack/conf/apache-site.conf"
 	chmod 644 "$stack"/conf/* "$stack/play.key" "$stack/kinothek.conf"
 	apache2 -f "$stack/conf/apache.conf" -k start >>"$stack/log/apache-main.log" 2>&1 ||
 		stack_fail "Apache" "$stack/log/apache-main.log"
