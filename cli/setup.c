@@ -19,10 +19,6 @@
 #define KINOTHEK_SCHEMA_DIR "/usr/local/share/kinothek/schema"
 #endif
 
-/* The programs run as this user when packages or the units of httpd-conf/ start them, and Debian's web servers as that
- * group. */
-static const char account[] = "kinothek", web_group[] = "www-data";
-
 const char *
 schema_dir(const struct cli *c)
 {
@@ -49,8 +45,8 @@ make_parents(struct arena *mem, const char *file)
 static bool
 share_key(int fd)
 {
-	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
-	const struct group *web = user == NULL ? NULL : getgrnam(web_group);
+	const struct passwd *user = geteuid() == 0 ? getpwnam(ACCOUNT) : NULL;
+	const struct group *web = user == NULL ? NULL : getgrnam(WEB_GROUP);
 
 	if (user == NULL)
 		return fchmod(fd, 0640) == 0;
@@ -106,7 +102,7 @@ give_away(const char *path, const struct passwd *user)
 static int
 init_store(struct cli *c)
 {
-	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
+	const struct passwd *user = geteuid() == 0 ? getpwnam(ACCOUNT) : NULL;
 	const char *path = c->conf->data_dir;
 	size_t i;
 
@@ -116,7 +112,7 @@ init_store(struct cli *c)
 	for (i = 0; user != NULL && path != NULL; i++) {
 		if (!give_away(path, user))
 			return cli_fail(
-			    c, EX_CANTCREAT, "%s cannot be given to %s: %s", path, account, strerror(errno));
+			    c, EX_CANTCREAT, "%s cannot be given to %s: %s", path, ACCOUNT, strerror(errno));
 		path = store_tops[i];
 		if (path != NULL)
 			path = arena_printf(c->mem, "%s/%s", c->conf->data_dir, path);
@@ -127,14 +123,14 @@ init_store(struct cli *c)
 static int
 init_scratch(struct cli *c)
 {
-	const struct passwd *user = geteuid() == 0 ? getpwnam(account) : NULL;
+	const struct passwd *user = geteuid() == 0 ? getpwnam(ACCOUNT) : NULL;
 	const char *root = scratch_root(c->conf);
 
 	if (!make_parents(c->mem, root) || !scratch_open(c->conf))
 		return cli_fail(c, errno == EACCES ? EX_NOPERM : EX_CANTCREAT, "scratch_dir %s cannot be made: %s",
 		    root, strerror(errno));
 	if (user != NULL && (!give_away(root, user) || !give_away(scratch_here(c->mem), user)))
-		return cli_fail(c, EX_CANTCREAT, "%s cannot be given to %s: %s", root, account, strerror(errno));
+		return cli_fail(c, EX_CANTCREAT, "%s cannot be given to %s: %s", root, ACCOUNT, strerror(errno));
 	return 0;
 }
 
