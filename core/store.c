@@ -82,6 +82,12 @@ store_key_original(struct arena *mem, struct uuid media_id)
 }
 
 const char *
+store_key_thumbnail(struct arena *mem, struct uuid media_id, const char *file)
+{
+	return arena_printf(mem, "originals/%s.%s", uuid_text(mem, media_id), strrchr(file, '/') + 1);
+}
+
+const char *
 store_key_play(struct arena *mem, struct uuid media_id, const char *file)
 {
 	return arena_printf(mem, "play/%s%s%s", uuid_text(mem, media_id), file != NULL ? "/" : "",

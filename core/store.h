@@ -5,6 +5,7 @@
  *
  *	uploads/{uploadId}/…		bytes being received
  *	originals/{mediaId}		the file as uploaded
+ *	originals/{mediaId}.{name}	a thumbnail that a client has set: no ingest makes it again
  *	play/{mediaId}/…		renditions, posters, captions: their addresses come from core/play.h
  *
  * The words are those that an object store has too.  A key is the name of an object or, as "{key}/…", of all that lies
@@ -36,6 +37,8 @@ bool store_open(const struct conf *);
 
 const char *store_key_upload(struct arena *, struct uuid upload_id);
 const char *store_key_original(struct arena *, struct uuid media_id);
+/* file as the row holds it, "custom/{name}". */
+const char *store_key_thumbnail(struct arena *, struct uuid media_id, const char *file);
 /* file is what rows hold, "{generation}/{run}/{name}", "captions/…", "custom/…", or a beginning of it up to a slash;
  * NULL: all of the asset. */
 const char *store_key_play(struct arena *, struct uuid media_id, const char *file);

@@ -25,13 +25,16 @@ static void
 delete_for_good(struct req *r, struct uuid media_id)
 {
 	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
-	const char **keys = arena_array(r->mem, 2, sizeof(*keys));
+	const char *picture = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?",
+	    ARGS(ID(media_id)));
+	const char **keys = arena_array(r->mem, 3, sizeof(*keys));
 	const struct running *jobs;
 	struct job_wait *waits;
 	size_t n, i;
 
 	keys[0] = store_key_original(r->mem, media_id);
 	keys[1] = store_key_play(r->mem, media_id, NULL);
+	keys[2] = picture == NULL ? NULL : store_key_thumbnail(r->mem, media_id, picture);
 	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
 	    ARGS(ID(media_id)), &n);
 	waits = arena_array(r->mem, n, sizeof(*waits));
@@ -42,7 +45,7 @@ delete_for_good(struct req *r, struct uuid media_id)
 	    ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(media_id), ID(r->who->tenant_id)));
-	job_add(r->db, purge, place, .keys = { keys, 2 });
+	job_add(r->db, purge, place, .keys = { keys, picture == NULL ? 2 : 3 });
 }
 
 static void

@@ -232,7 +232,7 @@ static int64_t
 replace(struct req *r, const struct custom *old, const char *name, const struct image_clean *c)
 {
 	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
-	const char *key;
+	const char **keys = arena_array(r->mem, 2, sizeof(*keys));
 
 	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, "
 	    "custom_thumbnail_width = ?, custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + "
@@ -241,10 +241,19 @@ replace(struct req *r, const struct custom *old, const char *name, const struct 
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
 	if (old->custom_thumbnail_file != NULL) {
-		key = store_key_play(r->mem, r->id[0], old->custom_thumbnail_file);
-		job_add(r->db, purge, place, .keys = { &key, 1 });
+		keys[0] = store_key_play(r->mem, r->id[0], old->custom_thumbnail_file);
+		keys[1] = store_key_thumbnail(r->mem, r->id[0], old->custom_thumbnail_file);
+		job_add(r->db, purge, place, .keys = { keys, 2 });
 	}
 	return (int64_t)c->n - old->custom_thumbnail_size;
+}
+
+/* Kept with the original, which is what is backed up, and served from beside the renditions. */
+static bool
+write_both(struct req *r, const struct image_clean *c, const char *name)
+{
+	return store_write(r->mem, c->bytes, c->n, store_key_thumbnail(r->mem, r->id[0], name)) &&
+	    store_write(r->mem, c->bytes, c->n, store_key_play(r->mem, r->id[0], name));
 }
 
 /* Written under the name of the request before the row names it: one that fails leaves no half file, and one that runs
@@ -263,7 +272,7 @@ thumbnail_put(struct req *r)
 		return refuse(r, ERR_NO_SPACE, NULL);
 	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" :
 	    "jpg");
-	if (!store_write(r->mem, c->bytes, c->n, store_key_play(r->mem, r->id[0], name))) {
+	if (!write_both(r, c, name)) {
 		enum error e = error_of_errno(errno);
 
 		log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
@@ -275,6 +284,7 @@ thumbnail_put(struct req *r)
 	usage_add(r->db, r->who->tenant_id, 0, more);
 	if (more > 0 && quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, 0) < 0) {
 		store_delete(r->mem, store_key_play(r->mem, r->id[0], name));
+		store_delete(r->mem, store_key_thumbnail(r->mem, r->id[0], name));
 		return refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this picture.");
 	}
 	return status;

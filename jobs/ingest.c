@@ -16,6 +16,7 @@
 #include "media/sniff.h"
 #include "core/scratch.h"
 #include "core/store.h"
+#include "jobs/kept.h"
 #include "jobs/step.h"
 
 #define LONGEST_MS (INT64_C(12) * 3600 * 1000)
@@ -139,9 +140,11 @@ ingest_run(struct job *j)
 	const struct asset_args *in = j->in;
 	const struct asset *a = db_row(j->db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(in->media_id)));
 	struct finding f = { 0 };
+	struct kept kept;
 
 	if (a == NULL)
 		return job_give_up(j, REASON_ASSET_GONE, "The asset was deleted meanwhile.");
+	kept_find(j, &kept);
 	job_pause(j);
 	/* Renditions, the download and scratch files together take up to two and a half times the original. */
 	errno = 0;
@@ -154,8 +157,11 @@ ingest_run(struct job *j)
 	look(j, &f);
 	if (f.fault.reason != REASON_NONE)
 		return job_fault(j, &f.fault);
+	if (!kept_write(j, &kept, &f.fault))
+		return job_fault(j, &f.fault);
 	if (!job_resume(j))
 		return RETRY;
+	kept_name(j, &kept);
 	write_finding(j, &f, a);
 	plan_ingest(j->db, in->media_id, j->ingest_id, in->generation);
 	asset_summarise(j->db, in->media_id, SUM_INGEST);

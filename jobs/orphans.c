@@ -8,6 +8,7 @@
 
 #include "core/play.h"
 #include "core/store.h"
+#include "jobs/kept.h"
 #include "jobs/orphans.h"
 
 enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
@@ -111,6 +112,8 @@ look_into(struct search *s, const char *folder, bool together, const char *run)
 			}
 			if (is_draft(after) || !(together ? needed : names_file(s, file)))
 				drop(s, after);
+			else if (strcmp(folder, "custom") == 0)
+				kept_thumbnail(s->mem, s->media_id, file);
 		}
 	} while (n == PAGE);
 }
@@ -171,17 +174,31 @@ look_at_asset(struct search *s, const char *key)
 }
 
 /* Of an asset, or of an upload that may become one. */
+static bool
+is_original(struct search *s, struct uuid id)
+{
+	return db_number(s->j->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ?) + (SELECT COUNT(*) FROM uploads "
+	    "WHERE id = ? AND status NOT IN ('completed', 'cancelled', 'errored', 'timedOut'))",
+	    ARGS(ID(id), ID(id)), 1) > 0;
+}
+
+/* An original, or a thumbnail that lies beside it under a longer name. */
 static void
 look_at_original(struct search *s, const struct store_entry *e)
 {
-	const char *name = strrchr(e->key, '/') + 1;
+	const char *name = strrchr(e->key, '/') + 1, *dot = strchr(name, '.');
 	struct uuid id;
 
 	if (e->put_at.ms > s->old)
 		return;
-	if (is_draft(e->key) || (uuid_parse(name, &id) && db_number(s->j->db, "SELECT (SELECT COUNT(*) FROM media "
-	    "WHERE id = ?) + (SELECT COUNT(*) FROM uploads WHERE id = ? AND status NOT IN ('completed', "
-	    "'cancelled', 'errored', 'timedOut'))", ARGS(ID(id), ID(id)), 1) == 0))
+	if (is_draft(e->key)) {
+		drop(s, e->key);
+		return;
+	}
+	if (!uuid_parse(dot == NULL ? name : arena_copy_n(s->mem, name, (size_t)(dot - name)), &id))
+		return;
+	s->media_id = id;
+	if (!(dot == NULL ? is_original(s, id) : names_file(s, arena_printf(s->mem, "custom/%s", dot + 1))))
 		drop(s, e->key);
 }
 

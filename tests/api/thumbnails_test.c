@@ -105,6 +105,34 @@ files(struct world *w, struct uuid id)
 	return (int)n;
 }
 
+/* What is backed up is below originals/; both go with the asset. */
+static void
+a_thumbnail_is_kept_with_the_original(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *file, *kept;
+	char *bytes;
+	size_t n;
+
+	assert_int_equal(put(w, id, made(w, "/usr/bin/convert -size 2x3 xc:red png:-"))->status, 200);
+	file = db_text(w->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?", ARGS(ID(id)));
+	kept = store_key_thumbnail(w->mem, id, file);
+	bytes = store_get(w->mem, kept, 10000, &n);
+	assert_non_null(bytes);
+	assert_int_equal(n, stored(w, id).n);
+	assert_memory_equal(bytes, stored(w, id).bytes, n);
+	assert_int_equal(put(w, id, made(w, "/usr/bin/convert -size 3x3 xc:red png:-"))->status, 200);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND args LIKE CONCAT('%', ?, '%')",
+	    ARGS(STR(kept))), 1);
+	kept = store_key_thumbnail(w->mem, id, db_text(w->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?",
+	    ARGS(ID(id))));
+	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem, id)),
+	    NULL)->status, 200);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND args LIKE CONCAT('%', ?, '%')",
+	    ARGS(STR(kept))), 1);
+}
+
 static void
 a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one(void **state)
 {
@@ -405,6 +433,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_thumbnail_is_kept_with_the_original),
 		WORLD_TEST(a_thumbnail_is_typed_by_content_and_gives_way_to_the_generated_one),
 		WORLD_TEST(nothing_but_the_picture_is_kept_and_it_stands_upright),
 		WORLD_TEST(a_large_picture_is_scaled_and_the_answer_says_how_large_it_is),

@@ -246,6 +246,44 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_null(store_fetch(w->mem, store_key_play(w->mem, id, uuid_text(w->mem, job)), NULL));
 }
 
+/* As after a restore, which brings rows and originals alone. */
+static void
+an_asset_whose_files_are_lost_is_whole_again_after_an_ingest(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert -size 60x60 xc:red \"png:$f\"")), said = uuid_new();
+	const char *old = arena_printf(w->mem, "captions/%s.1.vtt", uuid_text(w->mem, said)), *captions, *vtt;
+	const char *thumbnail = store_key_play(w->mem, id, "custom/a.jpg");
+	size_t n;
+
+	drain(w, w->conf);
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'de', 'human', '', 'completed', ?, 1, 1)", ARGS(ID(said), ID(id),
+	    STR("[{\"id\":\"01900000-0000-7000-8000-000000000001\",\"start\":0,\"end\":1.5,\"text\":\"Guten Tag.\","
+	    "\"words\":[{\"text\":\"Guten\",\"start\":0,\"end\":0.5},{\"text\":\"Tag.\",\"start\":0.5,\"end\":1.5}]}]")));
+	db_run(w->db, "UPDATE media SET custom_thumbnail_file = 'custom/a.jpg', captions = ? WHERE id = ?",
+	    ARGS(STR(arena_printf(w->mem, "[{\"languageCode\":\"de\",\"label\":\"Deutsch\",\"file\":\"%s\"}]",
+	    old)), ID(id)));
+	assert_true(store_write(w->mem, "jpeg", 4, store_key_thumbnail(w->mem, id, "custom/a.jpg")));
+	assert_true(store_delete(w->mem, store_key_play(w->mem, id, NULL)));
+
+	ingest_start(w->db, w->tenant_id, id);
+	drain(w, w->conf);
+	succeeded(w, id);
+	assert_true(published(w, id, "60.jpg"));
+	assert_string_equal(store_get(w->mem, thumbnail, 10, &n), "jpeg");
+	captions = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(id)));
+	assert_string_not_equal(captions, old);
+	vtt = store_get(w->mem, store_key_play(w->mem, id, captions), 1000, &n);
+	assert_non_null(vtt);
+	assert_non_null(strstr(vtt, "Guten Tag."));
+	assert_string_equal(db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].label') FROM media WHERE id = ?",
+	    ARGS(ID(id))), "Deutsch");
+	/* Who has the old address may use it until it expires. */
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed' AND args "
+	    "LIKE CONCAT('%', ?, '%')", ARGS(ID(id), STR(old))), 1);
+}
+
 static void
 a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go(void **state)
 {
@@ -296,6 +334,7 @@ main(void)
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
+		WORLD_TEST(an_asset_whose_files_are_lost_is_whole_again_after_an_ingest),
 		WORLD_TEST(scratch_on_another_file_system_serves_as_well),
 		WORLD_TEST(a_full_disk_is_waited_for_and_a_deleted_asset_is_let_go),
 	};

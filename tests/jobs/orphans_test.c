@@ -153,6 +153,32 @@ captions_and_thumbnails_of_failed_commits_go(void **state)
 	assert_false(is_there(t, lost) || is_there(t, unsaid));
 }
 
+/* Set before thumbnails were kept with the originals, and backed up with them. */
+static void
+a_thumbnail_is_kept_with_the_original_and_goes_with_it(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat"), gone = uuid_new();
+	const char *kept = store_key_thumbnail(t->mem, id, "custom/a.jpg"), *replaced, *nobodys;
+	char *bytes;
+	size_t n;
+
+	begin(t);
+	of_asset(t, id, "custom/a.jpg", 3);
+	replaced = stored(t, store_key_thumbnail(t->mem, id, "custom/b.jpg"), 2);
+	nobodys = stored(t, store_key_thumbnail(t->mem, gone, "custom/a.jpg"), 2);
+	db_run(t->db, "UPDATE media SET custom_thumbnail_file = 'custom/a.jpg' WHERE id = ?", ARGS(ID(id)));
+	assert_false(is_there(t, kept));
+	clear(t, 100);
+	bytes = store_get(t->mem, kept, 10, &n);
+	assert_true(bytes != NULL && n == 1 && bytes[0] == 'x');
+	assert_false(is_there(t, replaced) || is_there(t, nobodys));
+	begin(t);
+	stored(t, kept, 2);
+	clear(t, 100);
+	assert_true(is_there(t, kept));
+}
+
 static void
 files_of_nobody_go_but_not_those_that_a_purge_will_have(void **state)
 {
@@ -254,6 +280,7 @@ main(void)
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
+		TEST(a_thumbnail_is_kept_with_the_original_and_goes_with_it),
 		TEST(files_of_nobody_go_but_not_those_that_a_purge_will_have),
 		TEST(bytes_of_an_upload_that_is_complete_go_at_once),
 		TEST(a_sweep_goes_on_where_the_one_before_has_stopped),
