@@ -56,9 +56,13 @@ const char *cli_time(struct arena *, struct moment);
 /* "1.5 GiB" */
 const char *cli_bytes(struct arena *, int64_t);
 
+/* Does somebody listen on that socket (SOCK_STREAM, SOCK_DGRAM)?  Does a job runner of this machine? */
+bool sockets_listen(const char *path, int type);
+bool sockets_runner(const struct cli *);
+
 #define CLI_COMMANDS(C) C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(client_create) C(client_list) \
 	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_retry) C(job_cancel_command) \
-	C(job_rerun) C(settings_run) C(doctor_run)
+	C(job_rerun) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(verify_run)
 #define CLI_COMMAND(name) int name(struct cli *);
 CLI_COMMANDS(CLI_COMMAND)
 #undef CLI_COMMAND

@@ -266,41 +266,16 @@ check_scratch(struct cli *c)
 	return room_in(c, dir);
 }
 
-/* Does somebody listen there? */
-static bool
-listens(const char *path, int type)
-{
-	struct sockaddr_un to = { .sun_family = AF_UNIX };
-	bool fine;
-	int fd;
-
-	if (strlen(path) >= sizeof(to.sun_path))
-		return false;
-	strcpy(to.sun_path, path);
-	fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	fine = fd >= 0 && (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 || errno == EAGAIN);
-	if (fd >= 0)
-		close(fd);
-	return fine;
-}
-
 static struct finding
 check_programs(struct cli *c)
 {
 	struct buf missing = BUF(c->mem);
-	glob_t g;
-	bool runner = false;
-	size_t i;
 
-	if (!listens(arena_printf(c->mem, "%s/api.sock", c->conf->run_dir), SOCK_STREAM))
+	if (!sockets_listen(arena_printf(c->mem, "%s/api.sock", c->conf->run_dir), SOCK_STREAM))
 		buf_text(&missing, "kinothek-api ");
-	if (!listens(arena_printf(c->mem, "%s/upload.sock", c->conf->run_dir), SOCK_STREAM))
+	if (!sockets_listen(arena_printf(c->mem, "%s/upload.sock", c->conf->run_dir), SOCK_STREAM))
 		buf_text(&missing, "kinothek-upload ");
-	if (glob(arena_printf(c->mem, "%s/runner-*.sock", c->conf->run_dir), 0, NULL, &g) == 0)
-		for (i = 0; i < g.gl_pathc; i++)
-			runner |= listens(g.gl_pathv[i], SOCK_DGRAM);
-	globfree(&g);
-	if (!runner)
+	if (!sockets_runner(c))
 		buf_text(&missing, "kinothek-jobs ");
 	if (missing.len == 0)
 		return FOUND(OK, "api, upload and jobs listen", NULL);

@@ -56,6 +56,10 @@ static const struct command commands[] = {
 	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
 	{ "job rerun", "MEDIA-ID [--only WHAT,…] [--languages CODE,…]", 1, "json only= languages=", job_rerun, 0,
 	    "Make storyboard, thumbnail, waveform, transcripts or documentContent anew" },
+	{ "backup", "DIR", 1, "json", backup_run, 0, "Copy database, originals and settings into a directory, while all runs" },
+	{ "restore", "DIR", 1, "json schema=", restore_run, 0, "Bring a backup into an installation that has nothing yet" },
+	{ "rebuild", "[--all]", 0, "json all", rebuild_run, 0, "Ingest anew the assets whose files are missing, or all" },
+	{ "verify", "[--hashes]", 0, "json hashes", verify_run, 0, "Compare assets with their files, originals with their sums too" },
 	{ "settings", "", 0, "", settings_run, NO_SETTINGS, "Print the reference of the settings as Markdown" },
 	{ "doctor", "", 0, "json schema=", doctor_run, 0, "Check this machine, and say what to do about what is wrong" },
 };

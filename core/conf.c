@@ -406,6 +406,17 @@ is_play_key(const char *text)
 	return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
 }
 
+static void
+note_file(struct conf *conf, const char *file)
+{
+	size_t n = 0;
+
+	while (conf->files[n] != NULL)
+		n++;
+	if (n + 1 < CONF_FILES)
+		conf->files[n] = arena_copy(conf_mem(), file);
+}
+
 static bool
 set_secret(struct reading *in, const struct setting *s, const char *file)
 {
@@ -415,6 +426,7 @@ set_secret(struct reading *in, const struct setting *s, const char *file)
 		return fail(in, s, "must be an absolute path");
 	if (s->type == AS_PLAY_KEY)
 		in->conf->play_key_file = arena_copy(conf_mem(), file);
+	note_file(in->conf, file);
 	secret = first_line(file);
 	if (secret == NULL && errno == ENOENT && s->type == AS_PLAY_KEY)
 		return true;
@@ -630,6 +642,7 @@ conf_parse(const char *text, const char *name, const char **fault)
 	struct reading in = { .name = name };
 
 	in.conf = NEW(conf_mem(), struct conf);
+	note_file(in.conf, name);
 	if (read_all(&in, arena_copy(conf_mem(), text)))
 		return in.conf;
 	*fault = in.fault;

@@ -17,6 +17,7 @@
 #define SPEECH_MODEL "/usr/share/pocketsphinx/model/en-us"
 
 enum { CONF_HEIGHTS = 7 };		/* that video.rungs may hold */
+enum { CONF_FILES = 16 };
 
 struct conf {
 	const char *public_url;			/* without a slash at its end */
@@ -46,6 +47,7 @@ struct conf {
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
 	const char *log_level;
 	const char *play_key_file;		/* where play_key is kept */
+	const char *files[CONF_FILES];		/* of settings, then of secrets that they name; ends with NULL */
 };
 
 /* Lists come comma-separated and without blanks, whatever the file has; an empty one is NULL. */

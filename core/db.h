@@ -133,6 +133,9 @@ const char *db_error(const struct db *);
 /* Many statements, no binds: migrations only.  NULL, or the server's text. */
 const char *db_script(struct db *, const char *sql);
 
+/* Where the connection goes, for the tools of the database; "" is the socket.  NULL: nothing answers. */
+const char *db_host(struct db *, unsigned *port);
+
 /* Nothing is asked for a while: the server gets its connection back, and the next statement dials. */
 void db_rest(struct db *);
 

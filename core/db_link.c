@@ -331,6 +331,15 @@ db_dial(struct db *db)
 	return true;
 }
 
+const char *
+db_host(struct db *db, unsigned *port)
+{
+	if (!db_dial(db))
+		return NULL;
+	*port = db->hosts[db->host].port;
+	return db->hosts[db->host].name;
+}
+
 static bool
 plain(struct db *db, const char *sql)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Directories, trees and what makes them last. */
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -110,6 +111,51 @@ disk_move(const char *from, const char *to, bool replace)
 	if (S_ISDIR(st.st_mode))
 		return move_entries(from, to, replace);
 	return replace ? rename(from, to) == 0 : unlink(from) == 0;
+}
+
+static bool
+copy_bytes(int from, const char *to, mode_t mode)
+{
+	int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), saved;
+	ssize_t n = 0;
+	bool fine;
+
+	if (fd < 0)
+		return false;
+	do
+		n = sendfile(fd, from, NULL, 1 << 30);
+	while (n > 0 || (n < 0 && errno == EINTR));
+	fine = n == 0 && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return fine;
+}
+
+bool
+disk_copy(const char *from, const char *to, mode_t mode)
+{
+	int fd = open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), saved;
+	char draft[PATH_MAX];
+	struct stat st;
+	bool fine;
+
+	if (fd < 0)
+		return false;
+	snprintf(draft, sizeof(draft), "%s.draft", to);
+	fine = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (!fine)
+		errno = EINVAL;
+	else if (unlink(draft) != 0 && errno != ENOENT)
+		fine = false;
+	else if (st.st_uid != geteuid() || (st.st_mode & 07777) != mode || link(from, draft) != 0)
+		fine = copy_bytes(fd, draft, mode);
+	fine = fine && rename(draft, to) == 0 && disk_sync_parent(to);
+	saved = errno;
+	unlink(draft);			/* rename() leaves two names of one file as they are */
+	close(fd);
+	errno = saved;
+	return fine;
 }
 
 int64_t

@@ -25,6 +25,10 @@ bool disk_remove(const char *path);
  * that moves stays, or goes.  True when nothing is left to move, also when there was nothing. */
 bool disk_move(const char *from, const char *to, bool replace);
 
+/* The same file under another name where that is possible and it is ours, for what is never written to again; else a
+ * copy that is on the disk.  `to` is there as a whole or not at all, and in the place of what was there. */
+bool disk_copy(const char *from, const char *to, mode_t mode);
+
 /* Bytes that the account may still write there; 0 when nobody can tell. */
 int64_t disk_free(const char *path);
 

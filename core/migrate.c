@@ -162,13 +162,18 @@ compare(struct db *db, struct arena *mem, struct migrations *all)
 }
 
 const char *
+migrate_read(struct arena *mem, const char *dir, struct migrations *all)
+{
+	memset(all, 0, sizeof(*all));
+	return read_dir(mem, dir, all);
+}
+
+const char *
 migrate_look(struct db *db, struct arena *mem, const char *dir, struct migrations *all)
 {
-	const char *fault;
+	const char *fault = migrate_read(mem, dir, all);
 
-	memset(all, 0, sizeof(*all));
 	db_use(db, mem);
-	fault = read_dir(mem, dir, all);
 	return fault != NULL ? fault : compare(db, mem, all);
 }
 

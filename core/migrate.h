@@ -32,6 +32,9 @@ struct migrations {
  * them. */
 const char *migrate_look(struct db *, struct arena *, const char *dir, struct migrations *);
 
+/* The same of the files alone, without a database. */
+const char *migrate_read(struct arena *, const char *dir, struct migrations *);
+
 /* Applies what is missing.  Only one at a time runs on a server.  said() is called before each file.  NULL or a
  * sentence. */
 const char *migrate_run(struct db *, struct arena *, const char *dir, void (*said)(const struct migration *),

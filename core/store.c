@@ -24,6 +24,7 @@
 enum { LIST_MAX = 1000, TRIES = 5 };
 
 const char *const store_tops[] = { "uploads", "originals", "play", "deleted", NULL };
+const char store_lasting[] = "originals/";
 
 static char root[PATH_MAX / 2];
 static int64_t kept_free;

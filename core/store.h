@@ -32,6 +32,9 @@
 /* Names of the directories that the local store makes in data_dir; ends with NULL. */
 extern const char *const store_tops[];
 
+/* All that no job can make again lies below this prefix: what a backup holds beside the database. */
+extern const char store_lasting[];
+
 /* Makes them.  False with errno when they cannot be made. */
 bool store_open(const struct conf *);
 

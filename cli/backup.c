@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * kinothek backup: the database as one moment of it, originals with the thumbnails that clients have set, settings and
+ * keys, while everything runs.  A further backup into the same directory reads only what is new; until its manifest is
+ * there, the one before is whole.
+ */
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/backup.h"
+#include "cli/dump.h"
+#include "cli/manifest.h"
+#include "cli/setup.h"
+#include "core/disk.h"
+#include "core/machine.h"
+#include "core/migrate.h"
+#include "core/store.h"
+
+enum { PAGE = 500, SAY_MS = 2000, SETTING_MAX = 1 << 20, PAGE_MEMORY = 16 << 20 };
+
+struct backup {
+	struct cli *c;
+	const char *dir;
+	struct arena *lasting, *page;	/* of the manifests, which may be long; of a page of files */
+	const struct manifest *before;	/* what the directory held; empty: nothing */
+	struct manifest new;
+	struct progress progress;
+};
+
+struct tenant_row { struct uuid id; const char *shortcode; };
+static const struct field tenant_fields[] = {
+	FIELD(struct tenant_row, id, .doc = "Unique id"),
+	FIELD(struct tenant_row, shortcode, .doc = "Name in addresses"),
+};
+static const struct record tenant_record = RECORD("BackedUpTenant", struct tenant_row, tenant_fields);
+
+void
+backup_progress(const struct cli *c, struct progress *p, int64_t bytes)
+{
+	p->n++;
+	p->bytes += bytes;
+	if (c->json || (clock_ms() - p->said_at < SAY_MS && p->n != p->all))
+		return;
+	p->said_at = clock_ms();
+	if (p->all > 0)
+		fprintf(stderr, "%s: %zu of %zu files, %s\n", p->what, p->n, p->all, cli_bytes(c->mem, p->bytes));
+	else
+		fprintf(stderr, "%s: %zu files, %s\n", p->what, p->n, cli_bytes(c->mem, p->bytes));
+}
+
+bool
+backup_is_stored(const char *path)
+{
+	return strncmp(path, store_lasting, strlen(store_lasting)) == 0;
+}
+
+int
+backup_lock(const struct cli *c, const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0) {
+		cli_fail(c, EX_NOINPUT, "%s: %s", dir, strerror(errno));
+		return -1;
+	}
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return fd;
+	cli_fail(c, EX_TEMPFAIL, "%s is being written or read by another command", dir);
+	close(fd);
+	return -1;
+}
+
+static const char *
+in_dir(const struct backup *b, struct arena *mem, const char *path)
+{
+	return arena_printf(mem, "%s/%s", b->dir, path);
+}
+
+static int
+cannot(const struct backup *b, const char *path)
+{
+	return cli_fail(b->c, errno == ENOSPC || errno == EDQUOT ? EX_CANTCREAT : EX_IOERR, "%s: %s", path,
+	    strerror(errno));
+}
+
+/* One object of the store, unless the directory has it: a key is written once. */
+static int
+copy_object(struct backup *b, const struct store_entry *e)
+{
+	const char *from = store_fetch(b->page, e->key, NULL), *to = in_dir(b, b->page, e->key);
+	struct manifest_file file = { .path = arena_copy(b->lasting, e->key), .size = e->size };
+	struct stat st;
+
+	if (lstat(to, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->size) {
+		if (from == NULL || !disk_copy(from, to, 0600))
+			return errno == ENOENT && from == NULL ? 0 : cannot(b, to);	/* purged meanwhile */
+	}
+	manifest_add(b->lasting, &b->new, &file);
+	backup_progress(b->c, &b->progress, e->size);
+	return 0;
+}
+
+/* What lies in the store now.  Where `known`, files that were there the first time are passed over. */
+static int
+copy_store(struct backup *b, const struct manifest *known)
+{
+	const char *after = NULL;
+	struct store_entry *e;
+	int status = 0;
+	size_t i, n;
+
+	do {
+		e = store_list(b->page, store_lasting, after, PAGE, &n);
+		for (i = 0; i < n && status == 0; i++)
+			if (e[i].size >= 0 && e[i].key[strlen(store_lasting)] != '.' &&
+			    (known == NULL || manifest_find(known, e[i].key) == NULL))
+				status = copy_object(b, &e[i]);
+		after = n == 0 ? NULL : arena_copy(b->lasting, e[n - 1].key);
+		arena_reset(b->page);
+	} while (status == 0 && n == PAGE);
+	return status;
+}
+
+static int
+copy_setting(struct backup *b, const char *from)
+{
+	const char *path = arena_printf(b->lasting, "settings-%s/%s", uuid_text(b->lasting, b->new.id),
+	    strrchr(from, '/') + 1);
+	const char *to = in_dir(b, b->lasting, path);
+	struct stat st;
+
+	if (lstat(from, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > SETTING_MAX || strrchr(from, '/')[1] == '.')
+		return 0;
+	if (lstat(to, &st) == 0)
+		return 0;
+	if (!disk_copy(from, to, 0600)) {
+		if (errno != EACCES)
+			return cannot(b, to);
+		cli_fail(b->c, 0, "warning: %s cannot be read by this account, and is not in the backup", from);
+		return 0;
+	}
+	if (lstat(to, &st) != 0)
+		return cannot(b, to);
+	manifest_add(b->lasting, &b->new, &(struct manifest_file){ .path = path, .size = st.st_size });
+	return 0;
+}
+
+static int
+copy_settings_in(struct backup *b, const char *place)
+{
+	DIR *dir = opendir(place);
+	struct dirent *e;
+	int status = 0;
+
+	while (dir != NULL && status == 0 && (e = readdir(dir)) != NULL)
+		status = copy_setting(b, arena_printf(b->lasting, "%s/%s", place, e->d_name));
+	if (dir != NULL)
+		closedir(dir);
+	return status;
+}
+
+/* The file of settings with what lies beside it, certificates, and secrets that lie elsewhere. */
+static int
+copy_settings(struct backup *b)
+{
+	const char *const *file = b->c->conf->files;
+	const char *place = arena_copy_n(b->lasting, file[0], (size_t)(strrchr(file[0], '/') - file[0]));
+	const char *to = arena_printf(b->lasting, "%s/settings-%s", b->dir, uuid_text(b->lasting, b->new.id));
+	int status;
+
+	if (!disk_make_dir(to, 0700))
+		return cannot(b, to);
+	status = copy_settings_in(b, place);
+	if (status == 0)
+		status = copy_settings_in(b, arena_printf(b->lasting, "%s/tls", place));
+	for (; status == 0 && *file != NULL; file++)
+		status = copy_setting(b, *file);
+	return status;
+}
+
+static int
+dump(struct backup *b)
+{
+	const char *path = arena_printf(b->lasting, "database-%s.sql", uuid_text(b->lasting, b->new.id));
+	const char *to = in_dir(b, b->lasting, path);
+	struct stat st;
+	int status;
+
+	if (!b->c->json)
+		fputs("dumping the database\n", stderr);
+	b->new.made_at = moment_now();
+	status = dump_write(b->c, to);
+	if (status != 0)
+		return status;
+	if (lstat(to, &st) != 0)
+		return cannot(b, to);
+	manifest_add(b->lasting, &b->new, &(struct manifest_file){ .path = path, .size = st.st_size });
+	return 0;
+}
+
+/* What the manifest before has of a file that is still as long as then is not read again. */
+static int
+hash_all(struct backup *b)
+{
+	const struct manifest_file *known;
+	struct manifest_file *f;
+	size_t i;
+
+	b->progress = (struct progress){ .what = "checking", .all = b->new.n_files, .said_at = clock_ms() };
+	for (i = 0; i < b->new.n_files; i++) {
+		f = &b->new.files[i];
+		known = backup_is_stored(f->path) ? manifest_find(b->before, f->path) : NULL;
+		if (known != NULL && known->size == f->size)
+			f->sha256 = known->sha256;
+		else
+			f->sha256 = manifest_hash(b->lasting, in_dir(b, b->lasting, f->path));
+		if (f->sha256 == NULL)
+			return cannot(b, f->path);
+		backup_progress(b->c, &b->progress, f->size);
+	}
+	return 0;
+}
+
+/* Files of this directory that no manifest names: of the backup before, or of one that was cut off. */
+static void
+remove_old_in(const struct backup *b, const char *below)
+{
+	const char *place = arena_printf(b->lasting, "%s/%s", b->dir, below), *path;
+	DIR *dir = opendir(place);
+	struct dirent *e;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL) {
+		path = arena_printf(b->lasting, "%s%s", below, e->d_name);
+		if (manifest_find(&b->new, path) != NULL || strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0)
+			continue;
+		if (below[0] != '\0' || strncmp(path, "database-", 9) == 0 ||
+		    (strncmp(path, "settings-", 9) == 0 && strstr(path, uuid_text(b->lasting, b->new.id)) == NULL))
+			disk_remove(in_dir(b, b->lasting, path));
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+static int
+finish(struct backup *b)
+{
+	char host[256] = "";
+	int64_t bytes = 0;
+	size_t i;
+
+	manifest_sort(&b->new);
+	if (!manifest_write(b->lasting, &b->new, b->dir))
+		return cannot(b, "manifest");
+	remove_old_in(b, "");
+	remove_old_in(b, store_lasting);
+	for (i = 0; i < b->new.n_files; i++)
+		bytes += b->new.files[i].size;
+	gethostname(host, sizeof(host) - 1);
+	db_run(b->c->db, "INSERT INTO backups (id, made_at, files, bytes, place) VALUES (?, ?, ?, ?, LEFT(?, 1024))",
+	    ARGS(ID(b->new.id), TIME(b->new.made_at), INT((int64_t)b->new.n_files), INT(bytes),
+	    STR(arena_printf(b->c->mem, "%s:%s", host, b->dir))));
+	if (db_failure(b->c->db) != DB_FINE)
+		return cli_fail_db(b->c);
+	printf(b->c->json ? "{\"id\":\"%s\",\"files\":%zu,\"bytes\":%lld,\"schema\":%lld}\n" :
+	    "backup %s: %zu files, %lld bytes, schema %lld\n", uuid_text(b->c->mem, b->new.id), b->new.n_files,
+	    (long long)bytes, (long long)b->new.schema);
+	return 0;
+}
+
+/* What the database is of, for the manifest. */
+static int
+describe(struct backup *b)
+{
+	const struct tenant_row *rows;
+	size_t i, n;
+
+	b->new.id = uuid_new();
+	b->new.schema = db_number(b->c->db, "SELECT MAX(number) FROM schema_migrations", NO_ARGS, 0);
+	rows = db_rows(b->c->db, &tenant_record, "FROM tenants t ORDER BY t.id", NO_ARGS, &n);
+	if (db_failure(b->c->db) != DB_FINE)
+		return cli_fail_db(b->c);
+	b->new.tenants = arena_array(b->lasting, n, sizeof(*b->new.tenants));
+	b->new.n_tenants = n;
+	for (i = 0; i < n; i++)
+		b->new.tenants[i] = (struct manifest_tenant){ rows[i].id, arena_copy(b->lasting, rows[i].shortcode) };
+	return 0;
+}
+
+/* A directory with the backup of another installation is not for ours. */
+static int
+look_before(struct backup *b)
+{
+	const struct manifest *found;
+	const char *fault, *file = in_dir(b, b->lasting, "manifest");
+	size_t i, k;
+
+	b->before = NEW(b->lasting, struct manifest);
+	if (access(file, F_OK) != 0)
+		return 0;
+	found = manifest_read(b->lasting, b->dir, &fault);
+	if (found == NULL)
+		return cli_fail(b->c, 0, "warning: %s: all is read anew", fault);
+	for (i = 0; i < found->n_tenants; i++)
+		for (k = 0; k < b->new.n_tenants; k++)
+			if (uuid_equal(found->tenants[i].id, b->new.tenants[k].id))
+				b->before = found;
+	if (b->before == found || found->n_tenants == 0)
+		return 0;
+	return cli_fail(b->c, EX_DATAERR, "%s holds a backup of another installation (tenant %s): name another "
+	    "directory", b->dir, found->tenants[0].shortcode);
+}
+
+/* Originals are copied before the dump too: what is purged while it is made is in it, and so in the backup. */
+static int
+work(struct backup *b)
+{
+	const char *store = arena_printf(b->lasting, "%s/%.*s", b->dir, (int)strlen(store_lasting) - 1, store_lasting);
+	struct manifest first;
+	int status;
+
+	if (!disk_make_dir(store, 0700))
+		return cannot(b, store);
+	b->progress = (struct progress){ .what = "copying", .said_at = clock_ms() };
+	if ((status = copy_store(b, NULL)) != 0)
+		return status;
+	manifest_sort(&b->new);
+	first = b->new;
+	first.files = arena_array(b->lasting, first.n_files, sizeof(*first.files));
+	if (first.n_files > 0)
+		memcpy(first.files, b->new.files, first.n_files * sizeof(*first.files));
+	if ((status = dump(b)) != 0 || (status = copy_store(b, &first)) != 0 || (status = copy_settings(b)) != 0 ||
+	    (status = hash_all(b)) != 0)
+		return status;
+	return finish(b);
+}
+
+int
+backup_run(struct cli *c)
+{
+	struct backup b = { .c = c, .dir = c->arg[0], .lasting = arena_new((size_t)8 << 30),
+	    .page = arena_new(PAGE_MEMORY) };
+	int lock, status;
+
+	if (!disk_make_dir(b.dir, 0700))
+		status = cannot(&b, b.dir);
+	else if (!store_open(c->conf))
+		status = cannot(&b, c->conf->data_dir);
+	else if ((lock = backup_lock(c, b.dir)) < 0)
+		status = EX_TEMPFAIL;
+	else {
+		if ((status = describe(&b)) == 0 && (status = look_before(&b)) == 0)
+			status = work(&b);
+		close(lock);
+	}
+	arena_free(b.page);
+	arena_free(b.lasting);
+	return status;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * kinothek rebuild and verify: do assets have the files that their rows name, and ingests for those that have not, as
+ * after a restore.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/manifest.h"
+#include "core/asset.h"
+#include "core/job.h"
+#include "core/store.h"
+
+enum { PAGE = 200, PAGE_MEMORY = 256 << 20 };
+
+struct asset {
+	struct uuid id, tenant_id, ingest_job_id;
+	const char *name, *status, *sha256, *custom_thumbnail_file;
+	int64_t file_size;
+	struct json captions;
+	bool at_work;
+};
+static const struct field asset_fields[] = {
+	FIELD(struct asset, id, .doc = "Unique id"),
+	FIELD(struct asset, tenant_id, .doc = "Whose it is"),
+	FIELD(struct asset, ingest_job_id, .doc = "Root of its latest ingest"),
+	FIELD(struct asset, name, .doc = "Shown to people"),
+	FIELD(struct asset, status, .doc = "State"),
+	FIELD(struct asset, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of the original"),
+	FIELD(struct asset, custom_thumbnail_file, .doc = "File"),
+	FIELD(struct asset, file_size, .doc = "Bytes of the original"),
+	FIELD(struct asset, captions, .doc = "Files"),
+	FIELD(struct asset, at_work, .sql = "t.ingest_status IN ('queued', 'running')", .doc = "Its ingest is not over"),
+};
+static const struct record asset_record = RECORD("RebuiltAsset", struct asset, asset_fields);
+
+struct named { const char *file; };
+static const struct field named_fields[] = {
+	FIELD(struct named, file, .doc = "Below play/{mediaId}/"),
+};
+static const struct record named_record = RECORD("NamedFile", struct named, named_fields);
+
+/* What is found of one asset. */
+enum state { WHOLE, NOT_PLAYABLE, NOT_COMPLETE, ORIGINAL_GONE, ORIGINAL_CHANGED };
+
+struct look {
+	struct cli *c;
+	struct arena *mem;		/* of a page */
+	struct buf json;
+	bool all, hashes, mends;
+	size_t n, count[ORIGINAL_CHANGED + 1], added, busy;
+};
+
+static bool
+has(struct look *l, const struct asset *a, const char *file)
+{
+	return store_size(l->mem, store_key_play(l->mem, a->id, file)) >= 0;
+}
+
+/* Those that are shown, and those that the latest ingest has made so far. */
+static bool
+has_renditions(struct look *l, const struct asset *a)
+{
+	const struct named *f;
+	size_t i, n;
+
+	f = db_rows(l->c->db, &named_record, "FROM renditions t JOIN media m ON m.id = t.media_id WHERE m.id = ? AND "
+	    "t.generation IN (m.generation, ?)", ARGS(ID(a->id), STR(uuid_text(l->mem, a->ingest_job_id))), &n);
+	for (i = 0; i < n; i++)
+		if (!has(l, a, f[i].file))
+			return false;
+	return true;
+}
+
+/* As far as an ingest could bring it back. */
+static bool
+has_more(struct look *l, const struct asset *a)
+{
+	struct list captions = record_parse_list(l->mem, &named_record, a->captions.text);
+	const struct named *f = captions.rows;
+	size_t i;
+
+	for (i = 0; i < captions.n; i++)
+		if (f[i].file != NULL && !has(l, a, f[i].file))
+			return false;
+	return a->custom_thumbnail_file == NULL || has(l, a, a->custom_thumbnail_file) ||
+	    store_size(l->mem, store_key_thumbnail(l->mem, a->id, a->custom_thumbnail_file)) < 0;
+}
+
+static enum state
+judge(struct look *l, const struct asset *a)
+{
+	const char *key = store_key_original(l->mem, a->id), *sha256;
+
+	if (store_size(l->mem, key) < 0)
+		return ORIGINAL_GONE;
+	if (store_size(l->mem, key) != a->file_size)
+		return ORIGINAL_CHANGED;
+	if (l->hashes) {
+		sha256 = manifest_hash(l->mem, store_fetch(l->mem, key, NULL));
+		if (sha256 == NULL || strcmp(sha256, a->sha256) != 0)
+			return ORIGINAL_CHANGED;
+	}
+	if (!has_renditions(l, a))
+		return NOT_PLAYABLE;
+	return has_more(l, a) ? WHOLE : NOT_COMPLETE;
+}
+
+struct mending { const struct asset *asset; bool playable, busy; };
+
+/*
+ * A new ingest.  What nobody can play is taken back until there is something to play again, so that clients see that it
+ * is being made.  Steps of an ingest that has lost its files would fail one by one: they end here.
+ */
+static int
+ingest_anew(struct cli *c, void *arg)
+{
+	struct mending *m = arg;
+	const struct asset *a = m->asset;
+
+	db_number(c->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(a->id)), 0);
+	m->busy = db_number(c->db, "SELECT COUNT(*) FROM jobs WHERE ingest_id = ? AND kind = 'ingest' AND state IN "
+	    "('waiting', 'delayed', 'ready', 'running')", ARGS(ID(a->ingest_job_id)), 0) > 0 ||
+	    (m->playable && a->at_work);
+	if (m->busy)
+		return 0;
+	db_run(c->db, "UPDATE jobs SET cancel_requested = 1 WHERE ingest_id = ? AND state = 'running'",
+	    ARGS(ID(a->ingest_job_id)));
+	db_run(c->db, "UPDATE jobs SET state = 'cancelled', error = ?, finished_at = " SQL_NOW ", fence = fence + 1 "
+	    "WHERE ingest_id = ? AND state IN ('waiting', 'delayed', 'ready')", ARGS(STR(job_error(c->mem,
+	    REASON_CANCELLED, NULL)), ID(a->ingest_job_id)));
+	if (!m->playable)
+		db_run(c->db, "UPDATE media SET status = 'failed' WHERE id = ?", ARGS(ID(a->id)));
+	ingest_start(c->db, a->tenant_id, a->id);
+	if (!m->playable)
+		asset_summarise(c->db, a->id, SUM_RENDITIONS);
+	return 0;
+}
+
+static void
+tell(struct look *l, const struct asset *a, enum state state)
+{
+	static const char *const states[] = { "whole", "not playable", "not complete", "original gone",
+		"original changed" };
+
+	if (state == WHOLE)
+		return;
+	if (!l->c->json) {
+		printf("%s  %-16s  %s\n", uuid_text(l->mem, a->id), states[state], a->name);
+		return;
+	}
+	buf_printf(&l->json, "%s{\"mediaId\":\"%s\",\"state\":\"%s\",\"name\":", l->json.len == 0 ? "" : ",",
+	    uuid_text(l->mem, a->id), states[state]);
+	buf_json(&l->json, a->name);
+	buf_char(&l->json, '}');
+}
+
+static int
+look_at(struct look *l, const struct asset *a)
+{
+	enum state state = judge(l, a);
+	struct mending m = { .asset = a, .playable = state != NOT_PLAYABLE };
+	int status;
+
+	l->n++;
+	l->count[state]++;
+	if (!l->mends || state == ORIGINAL_GONE || state == ORIGINAL_CHANGED || !l->all)
+		tell(l, a, state);
+	if (!l->mends || state >= ORIGINAL_GONE || (state == WHOLE && !l->all))
+		return 0;
+	status = cli_transaction(l->c, ingest_anew, &m);
+	l->added += status == 0 && !m.busy;
+	l->busy += status == 0 && m.busy;
+	return status;
+}
+
+/* All assets in the order of their ids, which nobody changes. */
+static int
+look_at_all(struct look *l)
+{
+	const struct asset *a;
+	struct uuid after = { { 0 } };
+	int status = 0;
+	size_t i, n;
+
+	do {
+		db_use(l->c->db, l->mem);
+		a = db_rows(l->c->db, &asset_record, "FROM media t WHERE t.id > ? ORDER BY t.id LIMIT ?",
+		    ARGS(BYTES(after.b, sizeof(after.b)), INT(PAGE)), &n);
+		if (db_failure(l->c->db) != DB_FINE)
+			return cli_fail_db(l->c);
+		for (i = 0; i < n && status == 0; i++)
+			status = look_at(l, &a[i]);
+		if (n > 0)
+			after = a[n - 1].id;
+		db_use(l->c->db, l->c->mem);
+		arena_reset(l->mem);
+	} while (status == 0 && n == PAGE);
+	return status;
+}
+
+static int
+run(struct look *l)
+{
+	struct cli *c = l->c;
+	size_t lost;
+	int status;
+
+	if (!store_open(c->conf))
+		return cli_fail(c, EX_NOINPUT, "data_dir %s: %s", c->conf->data_dir, strerror(errno));
+	l->mem = arena_new(PAGE_MEMORY);
+	l->json = BUF(c->mem);
+	status = look_at_all(l);
+	arena_free(l->mem);
+	if (status != 0)
+		return status;
+	if (l->added > 0)
+		job_wake(c->conf->run_dir);
+	lost = l->count[ORIGINAL_GONE] + l->count[ORIGINAL_CHANGED];
+	if (c->json)
+		printf("{\"assets\":%zu,\"notPlayable\":%zu,\"notComplete\":%zu,\"originalsGone\":%zu,"
+		    "\"originalsChanged\":%zu,\"ingests\":%zu,\"atWork\":%zu,\"found\":[%s]}\n", l->n,
+		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], l->count[ORIGINAL_GONE],
+		    l->count[ORIGINAL_CHANGED], l->added, l->busy, buf_string(&l->json));
+	else if (l->mends)
+		printf("%zu assets: %zu are ingested anew, %zu are at work already, %zu have no good original\n", l->n,
+		    l->added, l->busy, lost);
+	else
+		printf("%zu assets: %zu not playable, %zu not complete, %zu without a good original\n", l->n,
+		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], lost);
+	return lost > 0 || (!l->mends && l->count[WHOLE] < l->n) ? 1 : 0;
+}
+
+int
+rebuild_run(struct cli *c)
+{
+	struct look l = { .c = c, .mends = true, .all = cli_option(c, "all") != NULL };
+
+	return run(&l);
+}
+
+int
+verify_run(struct cli *c)
+{
+	struct look l = { .c = c, .hashes = cli_option(c, "hashes") != NULL };
+
+	return run(&l);
+}
