@@ -373,6 +373,11 @@ set_limits(CURL *c, struct transfer *t)
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(c, CURLOPT_XFERINFODATA, call);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "Kinothek");
+	if (call->any_certificate) {
+		curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
+		curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
+		curl_easy_setopt(c, CURLOPT_CERTINFO, 1L);
+	}
 }
 
 static enum web_end
@@ -391,6 +396,21 @@ end_of(CURLcode code, const struct transfer *t)
 	case CURLE_SSL_CIPHER: return WEB_TLS;
 	default: return WEB_BROKEN;
 	}
+}
+
+/* Of the server itself, which comes first. */
+static const char *
+certificate_of(struct arena *mem, CURL *c)
+{
+	struct curl_certinfo *info = NULL;
+	const struct curl_slist *line;
+
+	if (curl_easy_getinfo(c, CURLINFO_CERTINFO, &info) != CURLE_OK || info == NULL || info->num_of_certs < 1)
+		return NULL;
+	for (line = info->certinfo[0]; line != NULL; line = line->next)
+		if (strncmp(line->data, "Cert:", 5) == 0)
+			return arena_copy(mem, line->data + 5);
+	return NULL;
 }
 
 static void
@@ -430,6 +450,8 @@ transfer(struct arena *mem, struct web_call *call, struct target *target, struct
 	a->end = end_of(curl_easy_perform(c), &t);
 	if (a->end == WEB_ANSWERED)
 		read_answer(mem, c, a, location);
+	if (call->any_certificate)
+		a->certificate = certificate_of(mem, c);
 	a->body = buf_string(&t.body);
 	a->size = t.body.len;
 	curl_easy_cleanup(c);

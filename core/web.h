@@ -37,6 +37,7 @@ struct web_call {
 	int redirects;				/* how many are followed; only for calls without body */
 	void (*alive)(void *user);		/* called about once a second meanwhile */
 	void *user;
+	bool any_certificate;			/* also one that is not valid: the caller looks at it */
 };
 
 enum web_end {
@@ -53,6 +54,7 @@ struct web_answer {
 	const char *body;			/* ends in NUL */
 	size_t size;
 	int retry_after;			/* s; 0 = not said */
+	const char *certificate;		/* of the server, PEM, for any_certificate; NULL: none */
 };
 
 /* Blocks.  True when the server answered with 2xx. */

@@ -124,6 +124,12 @@ claims_kinds(const struct claims *c)
 	return c->names.len > 0 ? c->names.text : "-";
 }
 
+const char *
+claims_no_sandbox(const struct claims *c)
+{
+	return c->no_sandbox;
+}
+
 static int
 kind_number(const struct claims *c, const char *name)
 {

@@ -165,6 +165,7 @@ keep_house(struct loop *l)
 	lease_reap(&l->r);
 	settle_waiting(l->r.db);
 	claims_refuse(l->claims);
+	presence_tell(&l->r, l->claims);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
 }
@@ -466,6 +467,7 @@ run_jobs(const struct conf *conf, const struct run_kind *kinds, size_t n, const 
 	listen_notify("READY=1");
 	status = loop(l);
 	unlink(l->socket);
+	presence_end(&l->r);
 	db_close(l->r.db);
 	arena_free(l->r.mem);
 	claims_close(l->claims);

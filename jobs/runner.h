@@ -154,6 +154,7 @@ struct claims;
 struct claims *claims_open(struct runner *);
 void claims_close(struct claims *);
 const char *claims_kinds(const struct claims *); /* comma-separated */
+const char *claims_no_sandbox(const struct claims *); /* why it cannot isolate decoders; NULL: it can, or need not */
 /* Starts jobs as long as there is room for them.  anew: somebody may have added some since the last time. */
 void claims_take(struct claims *, bool anew);
 /* A machine that cannot isolate decoders leaves their jobs to others; those that nobody takes for long fail. */
@@ -164,6 +165,10 @@ void lease_contact(struct runner *, int64_t now); /* called at each look at the 
 void lease_beat(struct runner *); /* renews those of our children */
 void lease_cancelled(struct runner *); /* ends the children whose end was asked for */
 void lease_reap(struct runner *); /* settles what the dead left running */
+
+/* presence.c: the row that says what this runner takes; again now and then, and gone with it. */
+void presence_tell(struct runner *, const struct claims *);
+void presence_end(struct runner *);
 
 /* progress.c: an asset shows that a job of it has begun at once, and how far it is now and then. */
 void progress_begun(struct runner *, struct child *);

@@ -601,8 +601,13 @@ without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reaso
 	sleep(1);
 	assert_string_equal(column(t, id, "state"), "ready");
 	assert_string_equal(code(t, id), "sandbox_unavailable");
+	/* Its row says so, as long as it runs. */
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM runners WHERE no_sandbox = 'a program could read "
+	    "/etc/passwd' AND FIND_IN_SET('quick', kinds) > 0 AND FIND_IN_SET('decode', kinds) = 0", NO_ARGS, 0), 1);
 	kill(t->pids[n], SIGTERM);
 	runner_wait(t, n);
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM runners WHERE no_sandbox IS NOT NULL", NO_ARGS,
+	    1), 0);
 	t->options.sandbox_ms = 100;
 	runner_start(t);
 	wait_for(t, id, "failed");

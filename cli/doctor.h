@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The checks of `kinothek doctor`.  One is a function that returns a finding, and its line here: the name that people
+ * see, the function, and whether it asks the database, without which it is left out.  They run in this order.
+ */
+#ifndef CLI_DOCTOR_H
+#define CLI_DOCTOR_H
+
+#include "cli/cli.h"
+
+#define DOCTOR_CHECKS(C) \
+	C("settings",		check_settings,		false) \
+	C("address",		check_address,		false) \
+	C("site",		check_site,		false) \
+	C("certificate",	check_certificate,	false) \
+	C("pages",		check_pages,		false) \
+	C("port",		check_port,		false) \
+	C("web server",		check_web_server,	false) \
+	C("web account",	check_web_account,	false) \
+	C("play key",		check_play_key,		false) \
+	C("database",		check_database,		false) \
+	C("schema",		check_schema,		true) \
+	C("durability",		check_durability,	true) \
+	C("connections",	check_connections,	true) \
+	C("clock",		check_clock,		true) \
+	C("signing keys",	check_keys,		true) \
+	C("tenants",		check_tenants,		true) \
+	C("programs",		check_programs,		false) \
+	C("units",		check_units,		false) \
+	C("runners",		check_runners,		true) \
+	C("sandbox",		check_sandbox,		false) \
+	C("queue",		check_queue,		true) \
+	C("assets",		check_assets,		true) \
+	C("backup",		check_backup,		true) \
+	C("store",		check_store,		false) \
+	C("scratch",		check_scratch,		false) \
+	C("spool",		check_spool,		false) \
+	C("video",		check_ffmpeg,		false) \
+	C("documents",		check_documents,	false) \
+	C("speech",		check_speech,		false) \
+	C("limits",		check_limits,		false)
+
+enum level { OK, WARN, FAIL };
+
+/* remedy: what to do about it; NULL: nothing. */
+struct finding { enum level level; const char *text, *remedy; };
+#define FOUND(level, text, remedy) ((struct finding){ (level), (text), (remedy) })
+
+#define DOCTOR_CHECK(name, function, database) struct finding function(struct cli *);
+DOCTOR_CHECKS(DOCTOR_CHECK)
+#undef DOCTOR_CHECK
+
+/* Did the database answer?  What it did not say is no finding of its own: its own check tells it. */
+extern bool doctor_has_database;
+
+/* What only root sees, before it becomes the account of the programs: what the web server's account may read, and who
+ * holds the port. */
+void doctor_look_as_web(struct cli *);
+void doctor_look_at_port(struct cli *);
+/* Does somebody listen there? */
+bool doctor_port_is_open(void);
+
+/* Host and port of public_url. */
+const char *doctor_host(struct cli *, int *port);
+
+#endif

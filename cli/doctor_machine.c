@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checks of this machine: room, limits, programs that jobs start. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "cli/doctor.h"
+#include "core/jail.h"
+#include "core/scratch.h"
+#include "media/document.h"
+
+static const int64_t GIB = INT64_C(1) << 30;
+
+static bool
+can_write(const char *dir)
+{
+	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno == EOPNOTSUPP || errno == EISDIR;
+}
+
+static struct finding
+room_in(struct cli *c, const char *dir)
+{
+	struct statvfs fs;
+	int64_t room;
+
+	if (statvfs(dir, &fs) != 0)
+		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", dir, strerror(errno)), "Run `kinothek init`.");
+	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - c->conf->free_space;
+	if (room <= 0)
+		return FOUND(FAIL,
+		    arena_printf(
+			c->mem, "%s is full (free_space = %s stays free)", dir, cli_bytes(c->mem, c->conf->free_space)),
+		    "Make room, or uploads are refused and jobs wait.");
+	return FOUND(room < 10 * GIB ? WARN : OK, arena_printf(c->mem, "%s, room for %s", dir, cli_bytes(c->mem, room)),
+	    room < 10 * GIB ? "Make room soon: one long video can need this much." : NULL);
+}
+
+struct finding
+check_store(struct cli *c)
+{
+	const char *dir = c->conf->data_dir;
+
+	if (!can_write(arena_printf(c->mem, "%s/originals", dir)))
+		return FOUND(FAIL, arena_printf(c->mem, "%s/originals cannot be written: %s", dir, strerror(errno)),
+		    errno == ENOENT ? "Run `kinothek init`."
+				    : "Give data_dir to the account of the programs, and run this as that account.");
+	return room_in(c, dir);
+}
+
+struct finding
+check_scratch(struct cli *c)
+{
+	const char *dir = scratch_root(c->conf);
+
+	if (!can_write(dir))
+		return FOUND(FAIL, arena_printf(c->mem, "%s cannot be written: %s", dir, strerror(errno)),
+		    errno == ENOENT ? "Make the directory that scratch_dir names, then run `kinothek init`."
+				    : "Give scratch_dir to the account of the programs, and run this as that account.");
+	return room_in(c, dir);
+}
+
+/* Web servers may keep uploads there until they are whole. */
+struct finding
+check_spool(struct cli *c)
+{
+	struct statvfs fs;
+	int64_t room;
+
+	if (statvfs("/var/tmp", &fs) != 0)
+		return FOUND(WARN, arena_printf(c->mem, "/var/tmp: %s", strerror(errno)), "Make it, with mode 1777.");
+	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
+	return FOUND(room < GIB ? WARN : OK, arena_printf(c->mem, "/var/tmp has room for %s", cli_bytes(c->mem, room)),
+	    room < GIB ? "Make room: web servers may keep uploads there until they are whole." : NULL);
+}
+
+static bool
+installed(struct cli *c, const char *program)
+{
+	static const char *const dirs[] = { "/usr/bin", "/bin", "/usr/local/bin" }; /* those of core/jail.h */
+	size_t i;
+
+	for (i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		if (access(arena_printf(c->mem, "%s/%s", dirs[i], program), X_OK) == 0)
+			return true;
+	return false;
+}
+
+struct finding
+check_ffmpeg(struct cli *c)
+{
+	static const char *const argv[] = { "ffmpeg", "-hide_banner", "-encoders", NULL };
+	const struct jail jail = { .argv = argv, .in = -1, .wall_seconds = 20 };
+	struct jail_result r;
+
+	if (!installed(c, "ffmpeg") || !installed(c, "ffprobe"))
+		return FOUND(FAIL, "ffmpeg or ffprobe is not installed", "Install the package ffmpeg.");
+	if (!jail_run(c->mem, &jail, &r))
+		return FOUND(FAIL,
+		    arena_printf(c->mem, "ffmpeg does not run in the sandbox: %s", r.err == NULL ? "" : r.err),
+		    "See the line about the sandbox.");
+	if (strstr(r.out, " libx264 ") == NULL || strstr(r.out, " aac ") == NULL)
+		return FOUND(FAIL, "ffmpeg has no encoder libx264 or aac",
+		    "Install an ffmpeg with both, as distributions ship it.");
+	return FOUND(OK, "ffmpeg with libx264 and aac, ffprobe", NULL);
+}
+
+struct finding
+check_documents(struct cli *c)
+{
+	if (!installed(c, "pdftoppm") || !installed(c, "pdftotext") || !installed(c, "pdfinfo"))
+		return FOUND(
+		    FAIL, "pdftoppm, pdftotext or pdfinfo is not installed", "Install the package poppler-utils.");
+	if (document_libreoffice() == NULL)
+		return FOUND(OK, "PDF; office files without preview (no LibreOffice)", NULL);
+	return FOUND(OK, "PDF, and office files by LibreOffice", NULL);
+}
+
+struct finding
+check_limits(struct cli *c)
+{
+	FILE *f = fopen("/proc/sys/net/core/somaxconn", "re");
+	struct rlimit files;
+	int backlog = 1024;
+
+	if (f != NULL && fscanf(f, "%d", &backlog) != 1)
+		backlog = 1024;
+	if (f != NULL)
+		fclose(f);
+	if (backlog < 1024)
+		return FOUND(WARN, arena_printf(c->mem, "net.core.somaxconn is %d", backlog),
+		    "sysctl net.core.somaxconn=4096: bursts of connections are refused below 1024.");
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max < 4096)
+		return FOUND(WARN, "this account may have fewer than 4096 open files",
+		    "Raise the limit (LimitNOFILE= of the unit).");
+	return FOUND(OK, "enough connections may wait, and enough files be open", NULL);
+}
