@@ -211,7 +211,8 @@ static const char *
 ask_systemd(struct cli *c)
 {
 	static const char *const argv[] = { "systemctl", "show", "-p",
-		"Id,LoadState,ActiveState,UnitFileState,NRestarts", "kinothek-api.service", "kinothek-api.socket", "kinothek-upload.service", "kinothek-upload.socket",
+		"Id,LoadState,ActiveState,UnitFileState,NRestarts",
+		"kinothek-api.service", "kinothek-api.socket", "kinothek-upload.service", "kinothek-upload.socket",
 		"kinothek-jobs.service", NULL };
 	struct buf out = BUF(c->mem);
 	char piece[4096];

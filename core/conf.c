@@ -75,6 +75,8 @@ static const struct setting settings[] = {
 	    "the limits it has. `kinothek doctor` tells what this machine can do." },
 	{ "log_level", AS_CHOICE, AT(log_level), "info", 0, 0, "debug info warn error", NULL,
 	    "Lines below this level are not written." },
+	{ "log.format", AS_CHOICE, AT(log_format), "text", 0, 0, "text json", NULL,
+	    "Lines of the log as key=value, or each as an object of JSON." },
 
 	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_server,
 	    "Database servers, at most 16, tried in this order; one that has just failed comes last. Nothing: the "

@@ -45,7 +45,7 @@ struct conf {
 	const char *sandbox;			/* "strict" or "degraded" */
 	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
-	const char *log_level;
+	const char *log_level, *log_format;
 	const char *play_key_file;		/* where play_key is kept */
 	const char *files[CONF_FILES];		/* of settings, then of secrets that they name; ends with NULL */
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One logfmt line on standard error: level=info route="GET /v2/media" status=200 ms=1
- * Pairs are (key, kind, value); values are quoted where logfmt needs it, so that no value can forge a line.
- * Never a body, a token, a secret or a signed URL.
+ * One logfmt line on standard error: time=2026-11-20T10:26:53.123Z level=info what=request route="GET /v2/media" ms=1
+ * or, by the setting log.format, the same as an object of JSON.  Pairs are (key, kind, value); values are quoted where
+ * that is needed, so that no value can forge a line.  Never a body, a token, a secret or a signed URL.
  */
 #ifndef CORE_LOG_H
 #define CORE_LOG_H
@@ -21,6 +21,9 @@ struct log_pair { const char *key; const char *text; int64_t number; };
 void log_threshold(enum log_level);
 /* The same by a name of the setting log_level: debug, info, warn, error. */
 void log_threshold_named(const char *);
+
+/* Lines as the setting log.format has them: text or json. */
+void log_format_named(const char *);
 
 /* Would a line of this level be written?  Asked where its values cost something. */
 bool log_wanted(enum log_level);

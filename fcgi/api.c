@@ -662,6 +662,22 @@ run(struct req *r)
 		job_wake(r->conf->run_dir);
 }
 
+/* The i-th id of the path, under the name of its object: mediaId is media. */
+static struct log_pair
+id_pair(struct req *r, int i)
+{
+	const char *p = r->route != NULL ? r->route->path : "", *end;
+	int at = 0;
+
+	for (; (p = strchr(p, '{')) != NULL; p = end) {
+		end = strchr(p, '}');
+		if (strncmp(end - 2, "Id", 2) == 0 && at++ == i && !uuid_is_none(r->id[i]))
+			return (struct log_pair)LOG_TEXT(arena_copy_n(r->mem, p + 1, (size_t)(end - p) - 3),
+			    uuid_text(r->mem, r->id[i]));
+	}
+	return (struct log_pair)LOG_TEXT("id", NULL);
+}
+
 static void
 log_request(struct req *r)
 {
@@ -670,7 +686,9 @@ log_request(struct req *r)
 	if (!log_wanted(LOG_LEVEL_INFO))
 		return;
 	route = r->route != NULL ? arena_printf(r->mem, "%s %s", method_name(r->method), r->route->path) : "none";
-	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route),
+	log_line(LOG_LEVEL_INFO, "request", LOG_TEXT("req", r->request_id), LOG_TEXT("route", route), id_pair(r, 0),
+	    id_pair(r, 1), id_pair(r, 2), id_pair(r, 3),
+	    LOG_TEXT("tenant", r->who != NULL ? uuid_text(r->mem, r->who->tenant_id) : NULL),
 	    LOG_TEXT("user", r->who != NULL ? uuid_text(r->mem, r->who->id) : NULL), LOG_TEXT("client", r->client),
 	    LOG_INT("status", r->status), LOG_INT("bytes", (int64_t)r->out.len), LOG_INT("ms",
 	    moment_now().ms - r->now.ms), LOG_INT("since", r->came > 0 ? clock_ms() - r->came : 0));

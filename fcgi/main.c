@@ -315,6 +315,7 @@ main(int argc, char **argv)
 	api_check();
 	a.conf = conf_load();
 	log_threshold_named(a.conf->log_level);
+	log_format_named(a.conf->log_format);
 	if (!store_open(a.conf)) {
 		perror(a.conf->data_dir);
 		return 71;

@@ -126,6 +126,7 @@ main(int argc, char **argv)
 	conf = conf_load();
 	if (conf->log_level != NULL)
 		log_threshold_named(conf->log_level);
+	log_format_named(conf->log_format);
 	if (unknown_kind(conf) != NULL) {
 		fprintf(stderr, "kinothek-jobs: job.kinds names %s, which is no kind of job\n", unknown_kind(conf));
 		return 78;

@@ -206,6 +206,7 @@ main(int argc, char **argv)
 	}
 	in.conf = conf_load();
 	log_threshold_named(in.conf->log_level);
+	log_format_named(in.conf->log_format);
 	if (!store_open(in.conf)) {
 		fprintf(stderr, "kinothek-upload: %s: cannot be used as data_dir: %m\n", in.conf->data_dir);
 		return 71;
