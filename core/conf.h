@@ -37,6 +37,7 @@ struct conf {
 	int64_t free_space;			/* bytes kept free on data_dir */
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */
+	bool video_fields;			/* each field of interlaced video becomes a frame */
 	int64_t segment_seconds;
 	int64_t image_max_pixels;
 	int64_t document_max_pages;

@@ -124,7 +124,7 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	const char *language = f->av != NULL && f->av->audio != NULL ? f->av->audio->language : NULL;
 	int64_t width = v != NULL ? v->width : f->image != NULL ? f->image->width : 0;
 	int64_t height = v != NULL ? v->height : f->image != NULL ? f->image->height : 0;
-	double rate = v != NULL && v->rate.num > 0 && v->rate.den > 0 ? (double)v->rate.num / (double)v->rate.den : 0;
+	double rate = v != NULL ? av_frame_rate(v->rate) : 0;
 
 	db_run(j->db, "UPDATE media SET type = ?, mime_type = ?, duration = ?, width = ?, height = ?, frame_rate = ?, "
 	    "page_count = ?, recorded_at = ?, language_code = COALESCE(language_code, ?), revision = revision + 1 "

@@ -56,7 +56,7 @@ add_rendition(struct made *m, const struct av_rendition *r)
 	if (!sound) {
 		row->width = (struct number){ r->width, true };
 		row->height = (struct number){ r->height, true };
-		row->frame_rate = r->rate.num > 0 ? (double)r->rate.num / (double)r->rate.den : 0;
+		row->frame_rate = av_frame_rate(r->rate);
 	}
 	row->bitrate = (struct number){ r->bit_rate, true };
 	row->peak_bitrate = (struct number){ r->peak_rate, true };
@@ -147,7 +147,7 @@ first_rendition_run(struct job *j)
 		return job_fault(j, &fault);
 	work = work_of(j, f);
 	if (f->video != NULL)
-		n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
+		n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
 	k = av_encode(j->mem, &work, n > 0 ? &rungs[n - 1] : NULL, n > 0, true, made, &fault);
 	if (k == 0)
 		return job_fault(j, &fault);
@@ -249,7 +249,7 @@ renditions_run(struct job *j)
 	if (f->video == NULL)
 		return DONE;
 	work = work_of(j, f);
-	n = av_rungs(j->mem, f->video, j->conf->video_rungs, rungs);
+	n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
 	if (n > 1 && (k = av_encode(j->mem, &work, rungs, n - 1, false, made, &fault)) == 0)
 		return job_fault(j, &fault);
 	for (size_t i = 0; i < k; i++)

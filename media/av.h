@@ -28,8 +28,11 @@ struct av_video {
 	int width, height;				/* as seen: upright, square pixels */
 	int rotation;					/* clockwise turn that makes it upright: 0, 90, 180, 270 */
 	bool mirrored, interlaced, hdr, full_range;
-	struct av_ratio rate;				/* what the file claims on average */
+	struct av_ratio rate;				/* on average, as the file claims unless it is absurd */
+	struct av_ratio lowest_rate;			/* that fits all time stamps, as the file claims */
 	struct av_ratio out_rate;			/* constant rate of what we make of it */
+	const char *parity;				/* of interlaced pictures: "tff", "bff", "auto" */
+	double white, peak;				/* of HDR: cd/m² that become white; the brightest, in whites */
 	int64_t start_ms, duration_ms;			/* duration 0 = unknown */
 	const char *transfer, *primaries, *matrix;	/* as ffprobe names them; NULL: not said */
 };
@@ -62,16 +65,21 @@ void av_on_life(void (*call)(void *user), void *user);
 /* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
 const struct av_file *av_probe(struct arena *, const char *path, struct fault *);
 
+/* Frames per second for people: 29.97, 23.976.  0 = unknown. */
+double av_frame_rate(struct av_ratio);
+
 /* The facts as JSON, for metadata and tests. */
 const char *av_json(struct arena *, const struct av_file *);
 
-/* One size to be made.  The number in the label is the short side: "360p". */
-struct av_rung { int width, height; const char *label; int64_t max_rate; };
+/* One size to be made.  The number in the label is the short side: "360p", also of an upright picture. */
+struct av_rung { int width, height; const char *label; int64_t max_rate; struct av_ratio rate; };
 enum { AV_RUNGS = CONF_HEIGHTS + 1 };	/* the size of the original may come on top */
 
 /* The sizes for this picture, largest first: those of `heights` ("1080,720,360") that are not above the source, the
- * source's own size when it lies well between two of them or below all. */
-size_t av_rungs(struct arena *, const struct av_video *, const char *heights, struct av_rung out[AV_RUNGS]);
+ * source's own size when it lies well between two of them or below all.  fields: of interlaced video, each field
+ * becomes a frame, but in the lowest of several sizes. */
+size_t av_rungs(struct arena *, const struct av_video *, const char *heights, bool fields,
+    struct av_rung out[AV_RUNGS]);
 
 struct av_work {
 	const struct av_file *file;

@@ -33,6 +33,13 @@ bool av_run(struct av_tool *, struct fault *);
 /* Is the decoder of this codec on the list? */
 bool av_decodes(const char *codec);
 
+/* Looks at frames here and there for what headers leave out or lie about: fields, and the light of HDR.  False only for
+ * a fault of the machine. */
+bool av_look(struct arena *, struct av_file *, struct fault *);
+
+/* Filters that make whole frames of fields: one of two, or (doubled) one of each. */
+const char *av_field_filters(struct arena *, const struct av_video *, bool doubled);
+
 /* Filters that bring a picture to a size: upright is done by ffmpeg; tone-mapping, square pixels, range and tags by
  * these. */
 const char *av_tone_filters(struct arena *, const struct av_video *, int width, int height);

@@ -46,7 +46,7 @@ even(double x, int source)
 
 /* The picture shrunk so that its short side is `side` and its long one not absurd; both even. */
 static struct av_rung
-rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit)
+rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit, bool doubled)
 {
 	double small = v->width < v->height ? v->width : v->height, large = v->width < v->height ? v->height : v->width;
 	double scale = side / small;
@@ -59,9 +59,12 @@ rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit)
 	r.width = even(v->width * scale, v->width);
 	r.height = even(v->height * scale, v->height);
 	r.label = arena_printf(mem, "%dp", r.width < r.height ? r.width : r.height);
+	r.rate = v->out_rate;
+	if (doubled)
+		r.rate.num *= 2;
 	/* 5 Mbit/s for 1080p30; less than in proportion for smaller pictures, which have more detail per pixel. */
 	r.max_rate = (int64_t)(5e6 * pow((double)r.width * r.height / (1920.0 * 1080.0), 0.85));
-	if ((double)v->out_rate.num / (double)v->out_rate.den > 35)
+	if (r.rate.num > 35 * r.rate.den)
 		r.max_rate = r.max_rate * 14 / 10;
 	if (r.max_rate < 100000)
 		r.max_rate = 100000;
@@ -75,8 +78,11 @@ descending(const void *a, const void *b)
 }
 
 size_t
-av_rungs(struct arena *mem, const struct av_video *v, const char *heights, struct av_rung out[AV_RUNGS])
+av_rungs(struct arena *mem, const struct av_video *v, const char *heights, bool fields, struct av_rung out[AV_RUNGS])
 {
+	/* Rates at which interlaced cameras run: something slower is no motion that doubling would smooth. */
+	const bool doubled = fields && v->interlaced && v->out_rate.num >= 20 * v->out_rate.den &&
+	    v->out_rate.num <= 31 * v->out_rate.den;
 	const int small = v->width < v->height ? v->width : v->height;
 	int sides[AV_RUNGS], n_sides = 0, top = 0, bottom = 0;
 	size_t n = 0;
@@ -98,79 +104,29 @@ av_rungs(struct arena *mem, const struct av_video *v, const char *heights, struc
 	}
 	/* Well between two sizes, or below all: its own size, or much of the picture would be lost. */
 	if (bottom == 0 || (top > 0 && small * 10 > bottom * 11))
-		out[n++] = rung_make(mem, v, small, FRAMES_SIDE);
+		out[n++] = rung_make(mem, v, small, FRAMES_SIDE, doubled);
 	for (int i = 0; i < n_sides; i++) {
 		struct av_rung r;
 
 		if (sides[i] > small)
 			continue;
-		r = rung_make(mem, v, sides[i], sides[i] * 5 / 2);
+		r = rung_make(mem, v, sides[i], sides[i] * 5 / 2, doubled);
 		if (n == 0 || strcmp(out[n - 1].label, r.label) != 0)
 			out[n++] = r;
+	}
+	/* The lowest is for slow lines and comes first: no time is spent on its motion if a better one follows. */
+	if (doubled && n > 1) {
+		const struct av_rung *low = &out[n - 1];
+
+		out[n - 1] = rung_make(mem, v, low->width < low->height ? low->width : low->height, FRAMES_SIDE, false);
 	}
 	return n;
 }
 
-/* The matrix of what we make: that of the source where it is known, else what players assume for its size. */
-static const char *
-matrix_of(const struct av_video *v)
+static bool
+faster(struct av_ratio a, struct av_ratio b)
 {
-	static const char *const kept[] = { "bt709", "smpte170m", "bt470bg" };
-	const int small = v->width < v->height ? v->width : v->height;
-
-	for (size_t i = 0; i < 3; i++)
-		if (v->matrix != NULL && strcmp(v->matrix, kept[i]) == 0 && !v->hdr)
-			return kept[i];
-	return v->hdr || small >= 720 || (v->matrix != NULL && strncmp(v->matrix, "bt2020", 6) == 0) ? "bt709" :
-	    "smpte170m";
-}
-
-/* Wide gamut to BT.709.  The peak is fixed: what files claim ranges from 0 to absurd.  Works on the size needed at
- * most. */
-const char *
-av_tone_filters(struct arena *mem, const struct av_video *v, int width, int height)
-{
-	const bool wide = v->primaries != NULL && strcmp(v->primaries, "bt2020") == 0;
-	const char *transfer = v->hdr ? v->transfer : "bt709";
-
-	if (!v->hdr && !wide)
-		return "";
-	if (!v->hdr)
-		return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=bt709:m=bt709:p=bt709:"
-		    "r=tv,format=yuv420p,", width,
-		    height, transfer);
-	return arena_printf(mem, "scale=%d:%d,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=linear:npl=100,format=gbrpf32le,"
-	    "zscale=p=bt709,tonemap=hable:desat=0:peak=10,zscale=t=bt709:m=bt709:r=tv,format=yuv420p,", width, height,
-	    transfer);
-}
-
-/* Conversions that are needed in no usual file cost a pass over each frame in all of them, so they are asked for
- * singly. */
-static const char *
-scale_filter(struct arena *mem, const struct av_video *v, int width, int height, const char *matrix)
-{
-	const bool plain = strcmp(v->pixel_format, "yuv420p") == 0 && !v->full_range;
-	/* Averaging is as good as a sharper filter once two pixels and more go into one, and cheaper. */
-	const char *how = v->width >= 2 * width ? "area" : "bicubic";
-
-	if (plain && v->rotation % 180 == 0 && v->coded_width == width && v->coded_height == height)
-		return "";
-	if (plain || v->hdr)
-		return arena_printf(mem, "scale=%d:%d:flags=%s,", width, height, how);
-	return arena_printf(mem, "scale=%d:%d:flags=%s:in_color_matrix=%s:out_color_matrix=%s:out_range=tv,", width,
-	    height, how, matrix, matrix);
-}
-
-const char *
-av_size_filters(struct arena *mem, const struct av_video *v, int width, int height)
-{
-	const char *matrix = matrix_of(v);
-	const bool bt709 = strcmp(matrix, "bt709") == 0;
-
-	return arena_printf(mem, "%ssetsar=1,format=yuv420p,"
-	    "setparams=range=tv:colorspace=%s:color_primaries=%s:color_trc=%s",
-	    scale_filter(mem, v, width, height, bt709 ? "bt709" : "smpte170m"), matrix,
-	    matrix, bt709 ? "bt709" : "smpte170m");
+	return a.num * b.den > b.num * a.den;
 }
 
 /* The picture: deinterlaced, brought to a constant rate from 0 on, tone-mapped, and split into the sizes. */
@@ -179,12 +135,12 @@ video_graph(struct order *o, struct buf *out)
 {
 	const struct av_file *f = o->work->file;
 	const struct av_video *v = f->video;
+	const struct av_ratio top = o->rungs[0].rate;
 	int64_t end = v->duration_ms > 0 ? v->start_ms - f->start_ms + v->duration_ms : 0;
 
 	buf_printf(out, "[0:%d]", v->index);
-	if (v->interlaced)
-		buf_text(out, "bwdif=mode=send_frame:parity=auto:deint=all,");
-	buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", v->out_rate.num, v->out_rate.den);
+	buf_text(out, av_field_filters(o->mem, v, faster(top, v->out_rate)));
+	buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", top.num, top.den);
 	/* The last picture stands while the sound goes on. */
 	if (f->audio != NULL && end > 0 && f->duration_ms - end > 500)
 		buf_printf(out, "tpad=stop_mode=clone:stop_duration=%.3f,", (double)(f->duration_ms - end) / 1000);
@@ -192,9 +148,14 @@ video_graph(struct order *o, struct buf *out)
 	buf_printf(out, "split=%zu", o->n);
 	for (size_t i = 0; i < o->n; i++)
 		buf_printf(out, "[s%zu]", i);
-	for (size_t i = 0; i < o->n; i++)
-		buf_printf(out, ";[s%zu]%s[v%zu]", i, av_size_filters(o->mem, v, o->rungs[i].width, o->rungs[i].height),
-		    i);
+	for (size_t i = 0; i < o->n; i++) {
+		const struct av_rung *r = &o->rungs[i];
+
+		buf_printf(out, ";[s%zu]", i);
+		if (faster(top, r->rate))
+			buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", r->rate.num, r->rate.den);
+		buf_printf(out, "%s[v%zu]", av_size_filters(o->mem, v, r->width, r->height), i);
+	}
 }
 
 /* The sound: gaps filled, from 0 on, stereo, as long as the picture. */
@@ -240,7 +201,6 @@ static void
 video_output(struct order *o, struct av_tool *t, size_t i)
 {
 	const struct av_rung *r = &o->rungs[i];
-	const struct av_ratio rate = o->work->file->video->out_rate;
 	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
 	const char *limit = arena_printf(o->mem, "%" PRId64, r->max_rate);
 
@@ -248,7 +208,7 @@ video_output(struct order *o, struct av_tool *t, size_t i)
 	    o->work->preset != NULL ? o->work->preset : "veryfast", "-profile:v", "high", "-crf", "23", "-maxrate",
 	    limit, "-bufsize", arena_printf(o->mem, "%" PRId64, 2 * r->max_rate), "-sc_threshold", "0",
 	    "-force_key_frames", arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
-	    arena_printf(o->mem, "%" PRId64, 2 * seconds * (rate.num / rate.den + 1)));
+	    arena_printf(o->mem, "%" PRId64, 2 * seconds * (r->rate.num / r->rate.den + 1)));
 	output_common(o, t);
 	av_add(t, "-f", "mp4", "-movflags", "+frag_keyframe+default_base_moof+delay_moov+skip_trailer",
 	    path_of(o, r->label, "mp4"));
@@ -492,7 +452,7 @@ report_fits(struct order *o, const char *report, size_t i, struct av_rendition *
 	if (rung != NULL) {
 		r->width = rung->width;
 		r->height = rung->height;
-		r->rate = o->work->file->video->out_rate;
+		r->rate = rung->rate;
 	}
 	return (rung != NULL) == (strncmp(r->codecs, "avc1.", 5) == 0);
 }

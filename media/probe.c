@@ -13,7 +13,7 @@
 #include "media/sniff.h"
 
 enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
-enum { REPEATS_MAX = 4, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */
+enum { REPEATS_MAX = 4, CREDIBLE_RATE = 300, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */
 
 /* The members of ffprobe's output that are read; it prints numbers that may be unknown as strings. */
 struct side_data { int64_t rotation, dv_profile; const char *displaymatrix; };
@@ -196,6 +196,10 @@ value(struct av_ratio r)
 	return (double)r.num / (double)r.den;
 }
 
+static const struct av_ratio usual_rates[] = { { 10, 1 }, { 12, 1 }, { 15, 1 }, { 24000, 1001 }, { 24, 1 }, { 25, 1 },
+    { 30000, 1001 }, { 30, 1 }, { 48, 1 }, { 50, 1 }, { 60000, 1001 }, { 60, 1 } };
+#define N_USUAL (sizeof(usual_rates) / sizeof(usual_rates[0]))
+
 /*
  * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a
  * constant clock; for truly variable ones (phones, screens) it is some huge number, or most frames would be
@@ -204,8 +208,6 @@ value(struct av_ratio r)
 static struct av_ratio
 out_rate(struct av_ratio lowest, struct av_ratio average)
 {
-	static const struct av_ratio usual[] = { { 10, 1 }, { 12, 1 }, { 15, 1 }, { 24000, 1001 }, { 24, 1 }, { 25, 1 },
-	    { 30000, 1001 }, { 30, 1 }, { 48, 1 }, { 50, 1 }, { 60000, 1001 }, { 60, 1 } };
 	double want = average.num > 0 ? value(average) : value(lowest);
 
 	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1 &&
@@ -217,10 +219,28 @@ out_rate(struct av_ratio lowest, struct av_ratio average)
 		    (struct av_ratio){ lowest.num, lowest.den * 2 };
 	if (want <= 0)
 		want = 25;
-	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		if (value(usual[i]) >= want * 0.995)
-			return usual[i];
-	return usual[sizeof(usual) / sizeof(usual[0]) - 1];
+	for (size_t i = 0; i < N_USUAL; i++)
+		if (value(usual_rates[i]) >= want * 0.995)
+			return usual_rates[i];
+	return usual_rates[N_USUAL - 1];
+}
+
+/* What the file claims on average, cleared of the rounding of coarse clocks, and what we make of it. */
+static void
+settle_rates(struct av_video *v)
+{
+	v->out_rate = out_rate(v->lowest_rate, v->rate);
+	if (v->rate.num == 0)
+		v->rate = v->out_rate;
+	for (size_t i = 0; i < N_USUAL; i++)
+		if (fabs(value(v->rate) / value(usual_rates[i]) - 1) < 0.0004)
+			v->rate = usual_rates[i];
+}
+
+double
+av_frame_rate(struct av_ratio r)
+{
+	return r.num > 0 && r.den > 0 ? round(value(r) * 1000) / 1000 : 0;
 }
 
 /* Turn and mirror from the display matrix: a b / c d, rows as ffprobe prints them. */
@@ -287,10 +307,12 @@ video_of(struct arena *mem, const struct stream *s)
 	v->full_range = s->color_range != NULL && strcmp(s->color_range, "pc") == 0;
 	v->hdr = is_one_of(s->color_transfer, "smpte2084 arib-std-b67");
 	v->interlaced = is_one_of(s->field_order, "tt bb tb bt");
+	v->parity = "auto";
+	v->lowest_rate = ratio_of(s->r_frame_rate, '/');
 	v->rate = ratio_of(s->avg_frame_rate, '/');
-	v->out_rate = out_rate(ratio_of(s->r_frame_rate, '/'), v->rate);
 	if (v->rate.num == 0)
-		v->rate = v->out_rate;
+		v->rate = v->lowest_rate;
+	settle_rates(v);
 	v->start_ms = ms_of(s->start_time);
 	v->duration_ms = stream_ms(s);
 	orientation(s, v);
@@ -479,7 +501,7 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 }
 
 /* The frames that are there, found by reading all of the file. */
-struct census { int64_t frames; double last; char line[32]; size_t n; };
+struct census { int64_t frames; double first, last; char line[32]; size_t n; };
 
 static bool
 take_moments(void *user, const char *bytes, size_t n)
@@ -494,7 +516,8 @@ take_moments(void *user, const char *bytes, size_t n)
 		}
 		c->line[c->n] = '\0';
 		c->n = 0;
-		c->frames++;
+		if (c->frames++ == 0)
+			c->first = seconds_of(c->line);
 		c->last = fmax(c->last, seconds_of(c->line));
 	}
 	return true;
@@ -563,6 +586,29 @@ bound_rate(struct arena *mem, struct av_file *f, const struct probe *p, struct f
 	return true;
 }
 
+/* More than cameras make is the unit of some clock: the frames are counted. */
+static bool
+check_rate(struct arena *mem, struct av_file *f, struct fault *fault)
+{
+	struct av_video *v;
+	struct census c;
+	double seconds;
+
+	if (value(f->video->rate) <= CREDIBLE_RATE)
+		return true;
+	if (!count_frames(mem, f, &c, fault))
+		return false;
+	seconds = c.last - c.first;
+	v = arena_raw(mem, sizeof(*v));
+	*v = *f->video;
+	v->rate = (struct av_ratio){ 0, 1 };
+	if (c.frames > 1 && seconds > 0)
+		v->rate = (struct av_ratio){ llround((double)(c.frames - 1) / seconds * 1000), 1000 };
+	f->video = v;
+	settle_rates(v);
+	return true;
+}
+
 const struct av_file *
 av_probe(struct arena *mem, const char *path, struct fault *fault)
 {
@@ -593,7 +639,8 @@ av_probe(struct arena *mem, const char *path, struct fault *fault)
 	f = file_of(mem, path, p);
 	if (!acceptable(mem, p, f, fault))
 		return NULL;
-	return f->video == NULL || bound_rate(mem, f, p, fault) ? f : NULL;
+	return f->video == NULL || (check_rate(mem, f, fault) && bound_rate(mem, f, p, fault) &&
+	    av_look(mem, f, fault)) ? f : NULL;
 }
 
 static void

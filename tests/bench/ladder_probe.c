@@ -83,7 +83,7 @@ by_us(struct arena *mem, const char *dir, double *first)
 	mkdir(out, 0700);
 	work.file = av_probe(mem, clip, &fault);
 	must(work.file != NULL && work.file->video != NULL, "the clip was refused");
-	n = av_rungs(mem, work.file->video, "1080,720,360", rungs);
+	n = av_rungs(mem, work.file->video, "1080,720,360", true, rungs);
 	must(n == 3 && av_encode(mem, &work, &rungs[2], 1, true, low, &fault) == 2, "the first rendition failed");
 	*first = now() - start;
 	work.file = av_probe(mem, clip, &fault);
