@@ -20,6 +20,7 @@ static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, bitrate,      .on = SERVER, .doc = "bit/s on average"),
 	FIELD(struct rendition_row, peak_bitrate, .on = SERVER, .doc = "bit/s of the largest segment"),
 	FIELD(struct rendition_row, frame_rate,   .on = SERVER, .doc = "Frames per second"),
+	FIELD(struct rendition_row, channels,     .on = SERVER, .doc = "Of sound"),
 	FIELD(struct rendition_row, codecs,       .on = SERVER, .doc = "RFC 6381"),
 	FIELD(struct rendition_row, mime_type,    .on = SERVER, .doc = "As served"),
 	FIELD(struct rendition_row, file_size,    .on = SERVER, .doc = "Bytes"),
@@ -138,8 +139,8 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 	buf_char(json, '[');
 	for (i = 0; i < n; i++) {
 		const struct rendition_row *r = &rows[i];
-		struct rendition out = { r->id, r->kind, r->label, r->width, r->height, r->bitrate, r->codecs,
-		    r->mime_type, r->file_size, marked(json->mem, r->file), "ready" };
+		struct rendition out = { r->id, is(r->kind, "low") ? "hls" : r->kind, r->label, r->width,
+		    r->height, r->bitrate, r->codecs, r->mime_type, r->file_size, marked(json->mem, r->file), "ready" };
 
 		parts->playable |= is(r->kind, "playlist") || is(r->kind, "image") || is(r->kind, "pdf");
 		if (is(r->kind, "playlist")) {

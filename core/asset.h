@@ -7,7 +7,8 @@
 #include "core/record.h"
 
 /*
- * One file that an ingest has made.  Kinds hls, mp4, audio, image and pdf are renditions that clients see; playlist,
+ * One file that an ingest has made.  Kinds hls, mp4, audio, image and pdf are renditions that clients see, and so is
+ * low, the sound alone for slow lines, which they see as hls: a stream to choose from the playlist; playlist,
  * poster, storyboard and waveform fill members of their own (playlistUrl, thumbnail, storyboard, waveformUrl).
  * Rows of the generation named in media.generation are what clients get; a re-ingest writes rows of a new generation,
  * which `publish` swaps in at once.
@@ -17,6 +18,7 @@ struct rendition_row {
 	const char *generation, *kind, *label;
 	struct number width, height, bitrate, peak_bitrate;	/* pixels; bit/s */
 	double frame_rate;
+	struct number channels;		/* of sound */
 	const char *codecs, *mime_type;
 	int64_t file_size;
 	const char *file;		/* "{generation}/{run}/{name}", see store_key_play() */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What players get.  first_rendition makes the lowest size and the sound, with a playlist of that one, so that an asset
- * is playable soon; renditions makes the other sizes in one decode, a playlist of all of them and the download.  Both
- * are safe to run twice: each run has files of its own, and rows are replaced.
+ * is playable soon; renditions makes the other sizes in one decode, the sound for slow lines, a playlist of all of them
+ * and the download.  Both are safe to run twice: each run has files of its own, and rows are replaced.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -49,11 +49,13 @@ add_rendition(struct made *m, const struct av_rendition *r)
 
 	add_name(m, arena_printf(m->j->mem, "%s.mp4", r->name));
 	add_name(m, playlist);
-	row = add_row(m, sound ? "audio" : "hls",
+	row = add_row(m, !sound ? "hls" : strcmp(r->name, "audio") == 0 ? "audio" : "low",
 	    sound ? arena_printf(m->j->mem, "%" PRId64 " kbit/s", (r->bit_rate + 500) / 1000) : r->name, playlist,
 	    PLAYLIST_TYPE);
 	row->width = row->height = (struct number){ 0, false };
-	if (!sound) {
+	if (sound) {
+		row->channels = (struct number){ r->channels, true };
+	} else {
 		row->width = (struct number){ r->width, true };
 		row->height = (struct number){ r->height, true };
 		row->frame_rate = av_frame_rate(r->rate);
@@ -71,6 +73,24 @@ make_download(struct made *m, const char *video, const char *audio, const char *
 	if (!av_download(m->j->mem, video, audio, arena_printf(m->j->mem, "%s/%s", m->j->work_dir, name), fault))
 		return false;
 	add_name(m, name);
+	return true;
+}
+
+/* The sound for slow lines, from that which is there, unless that one is slow enough. */
+static bool
+add_low_sound(struct made *m, const struct av_work *work, const char *sound, struct fault *fault)
+{
+	struct av_work low = { .dir = work->dir, .segment_seconds = work->segment_seconds, .low_sound = true };
+	struct av_rendition made;
+
+	low.file = av_probe(m->j->mem, sound, fault);
+	if (low.file == NULL)
+		return false;
+	if (low.file->audio == NULL || low.file->audio->channels == 1)
+		return true;
+	if (av_encode(m->j->mem, &low, NULL, 0, true, &made, fault) == 0)
+		return false;
+	add_rendition(m, &made);
 	return true;
 }
 
@@ -154,7 +174,8 @@ first_rendition_run(struct job *j)
 	for (size_t i = 0; i < k; i++)
 		add_rendition(&m, &made[i]);
 	/* Sound alone has no further step that would make its download. */
-	if (n == 0 && !make_download(&m, NULL, made[0].file, "sound.m4a", &fault))
+	if (n == 0 && (!make_download(&m, NULL, made[0].file, "sound.m4a", &fault) ||
+	    !add_low_sound(&m, &work, made[0].file, &fault)))
 		return job_fault(j, &fault);
 	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
 		return step_not_stored(j, "The renditions");
@@ -192,18 +213,24 @@ best_for_download(const struct made *m)
 	return best;
 }
 
-/* The video just made, or stored by an earlier step, with the sound that one has stored. */
+/* The sound that the earlier step has stored; *sound is NULL where there is none. */
 static bool
-download(struct made *m, const struct rendition_row *video, bool fresh, struct fault *fault)
+find_sound(struct made *m, const struct rendition_row *rows, size_t n, const char **sound, struct fault *fault)
+{
+	*sound = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].kind, "audio") == 0 && strcmp(rows[i].mime_type, PLAYLIST_TYPE) == 0)
+			return (*sound = step_media(m->j, m->in, rows[i].file, fault)) != NULL;
+	return true;
+}
+
+/* The video just made, or stored by an earlier step, with the sound. */
+static bool
+download(struct made *m, const struct rendition_row *video, bool fresh, const char *sound, struct fault *fault)
 {
 	const char *picture = fresh ? arena_printf(m->j->mem, "%s/%s.mp4", m->j->work_dir, video->label) :
-	    step_media(m->j, m->in, video->file, fault), *sound = NULL;
-	size_t i;
+	    step_media(m->j, m->in, video->file, fault);
 
-	for (i = 0; picture != NULL && i < m->n_rows; i++)
-		if (strcmp(m->rows[i].kind, "audio") == 0 &&
-		    (sound = step_media(m->j, m->in, m->rows[i].file, fault)) == NULL)
-			return false;
 	return picture != NULL && make_download(m, picture, sound, "download.mp4", fault);
 }
 
@@ -235,6 +262,7 @@ renditions_run(struct job *j)
 	struct av_rung rungs[AV_RUNGS];
 	const struct rendition_row *earlier, *found;
 	struct rendition_row best, *row;
+	const char *sound;
 	const struct av_file *f;
 	struct fault fault;
 	struct av_work work;
@@ -254,13 +282,16 @@ renditions_run(struct job *j)
 		return job_fault(j, &fault);
 	for (size_t i = 0; i < k; i++)
 		add_rendition(&m, &made[i]);
+	if (!find_sound(&m, earlier, n_earlier, &sound, &fault) ||
+	    (sound != NULL && !add_low_sound(&m, &work, sound, &fault)))
+		return job_fault(j, &fault);
 	fresh = m.n_rows;
 	add_earlier(&m, earlier, n_earlier);
 	found = best_for_download(&m);
 	if (found == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	best = *found;
-	if (!download(&m, found, found < m.rows + fresh, &fault))
+	if (!download(&m, found, found < m.rows + fresh, sound, &fault))
 		return job_fault(j, &fault);
 	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
 		return step_not_stored(j, "The renditions");

@@ -86,15 +86,17 @@ struct av_work {
 	const char *dir;				/* where results are written; names are ours */
 	const char *preset;				/* of x264; NULL: veryfast */
 	int segment_seconds;				/* 0: 4 */
+	bool low_sound;					/* sound for slow lines: one channel, at most 64 kbit/s */
 	void (*progress)(void *user, int percent);	/* may be NULL */
 	void *user;
 };
 
 /* A checked HLS rendition: {name}.mp4 (CMAF) and {name}.m3u8 (byte ranges of it). */
 struct av_rendition {
-	const char *name;				/* "360p", "audio" */
+	const char *name;				/* "360p", "audio", "audio-low" */
 	const char *file, *playlist;			/* full paths */
 	int width, height;				/* 0 for sound */
+	int channels;					/* 0 for pictures */
 	struct av_ratio rate;
 	const char *codecs;				/* RFC 6381, read from the file */
 	int64_t duration_ms, size;

@@ -37,6 +37,9 @@ bool av_decodes(const char *codec);
  * a fault of the machine. */
 bool av_look(struct arena *, struct av_file *, struct fault *);
 
+/* Is what has two channels the same on both, as far as a few moments tell?  False where they are silent. */
+bool av_is_one_channel(struct arena *, const struct av_file *, const struct av_audio *);
+
 /* Filters that make whole frames of fields: one of two, or (doubled) one of each. */
 const char *av_field_filters(struct arena *, const struct av_video *, bool doubled);
 

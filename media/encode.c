@@ -20,8 +20,13 @@
 #include "core/scratch.h"
 #include "core/text.h"
 
-enum { SOUND_RATE = 48000, SOUND_BITS = 128000, FRAMES_SIDE = 4096, DAY = 24 * 3600, PROCESSORS_MAX = 8 };
+enum { FRAMES_SIDE = 4096, DAY = 24 * 3600, PROCESSORS_MAX = 8 };
 #define FILE_MAX (INT64_C(64) << 30)
+
+/* How sound is encoded.  Bits are such that with its container no form takes more than 64 kbit/s on one channel. */
+struct form { int channels, rate, bits; };
+static const struct form full = { 2, 48000, 128000 }, single = { 1, 48000, 56000 }, narrow = { 1, 24000, 32000 };
+enum { NARROW_RATE = 16000 };		/* of the source: no more than speech */
 
 /* What a run is asked to make. */
 struct order {
@@ -30,6 +35,7 @@ struct order {
 	const struct av_rung *rungs;
 	size_t n;
 	bool sound;
+	struct form form;
 	int reported;
 };
 
@@ -158,7 +164,33 @@ video_graph(struct order *o, struct buf *out)
 	}
 }
 
-/* The sound: gaps filled, from 0 on, stereo, as long as the picture. */
+static struct form
+form_of(struct order *o)
+{
+	const struct av_audio *a = o->work->file->audio;
+
+	if (a->sample_rate > 0 && a->sample_rate <= NARROW_RATE)
+		return narrow;
+	return a->channels == 1 || o->work->low_sound || av_is_one_channel(o->mem, o->work->file, a) ? single : full;
+}
+
+/* The channels that are wanted of those that are there: more than 8 are tracks of a recorder, not a layout. */
+static const char *
+mix(int from, int to)
+{
+	if (to == 1)
+		return from == 2 ? "pan=mono|c0=0.5*c0+0.5*c1" : from > 8 ? "pan=mono|c0=c0" :
+		    "aformat=channel_layouts=mono";
+	return from > 8 ? "pan=stereo|c0=c0|c1=c1" : "aformat=channel_layouts=stereo";
+}
+
+static const char *
+sound_name(const struct order *o)
+{
+	return o->work->low_sound ? "audio-low" : "audio";
+}
+
+/* The sound: gaps filled, from 0 on, as long as the picture. */
 static void
 sound_graph(struct order *o, struct buf *out)
 {
@@ -166,13 +198,8 @@ sound_graph(struct order *o, struct buf *out)
 
 	if (out->len > 0)
 		buf_char(out, ';');
-	buf_printf(out, "[0:%d]aresample=%d:async=1000:first_pts=0,", f->audio->index, SOUND_RATE);
-	if (f->audio->channels == 1)
-		buf_text(out, "pan=stereo|c0=c0|c1=c0");	/* at full level */
-	else if (f->audio->channels > 8)
-		buf_text(out, "pan=stereo|c0=c0|c1=c1");	/* tracks of a recorder, not a layout */
-	else
-		buf_text(out, "aformat=channel_layouts=stereo");
+	buf_printf(out, "[0:%d]aresample=%d:async=1000:first_pts=0,%s", f->audio->index, o->form.rate,
+	    mix(f->audio->channels, o->form.channels));
 	if (f->video != NULL && f->duration_exact && f->video->duration_ms > 0)
 		buf_printf(out, ",apad=whole_dur=%.3f", (double)f->duration_ms / 1000);
 	buf_text(out, "[a]");
@@ -219,10 +246,10 @@ sound_output(struct order *o, struct av_tool *t)
 {
 	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
 
-	av_add(t, "-map", "[a]", "-c:a", "aac", "-b:a", arena_printf(o->mem, "%d", SOUND_BITS));
+	av_add(t, "-map", "[a]", "-c:a", "aac", "-b:a", arena_printf(o->mem, "%d", o->form.bits));
 	output_common(o, t);
 	av_add(t, "-f", "mp4", "-movflags", "+default_base_moof+delay_moov+skip_trailer", "-frag_duration",
-	    arena_printf(o->mem, "%d", seconds * 1000000), path_of(o, "audio", "mp4"));
+	    arena_printf(o->mem, "%d", seconds * 1000000), path_of(o, sound_name(o), "mp4"));
 }
 
 static void
@@ -453,6 +480,8 @@ report_fits(struct order *o, const char *report, size_t i, struct av_rendition *
 		r->width = rung->width;
 		r->height = rung->height;
 		r->rate = rung->rate;
+	} else {
+		r->channels = o->form.channels;
 	}
 	return (rung != NULL) == (strncmp(r->codecs, "avc1.", 5) == 0);
 }
@@ -465,8 +494,8 @@ finish(struct order *o, struct av_rendition *made, size_t n, struct fault *fault
 	bool fine;
 
 	for (size_t i = 0; i < n; i++)
-		if (describe(o->mem, o->work->dir, i < o->n ? o->rungs[i].label : "audio", &made[i]) == NULL)
-			return broken(o->mem, fault, i < o->n ? o->rungs[i].label : "audio", "no segments");
+		if (describe(o->mem, o->work->dir, i < o->n ? o->rungs[i].label : sound_name(o), &made[i]) == NULL)
+			return broken(o->mem, fault, i < o->n ? o->rungs[i].label : sound_name(o), "no segments");
 	fine = decode_samples(o, made, n, &report, fault);
 	for (size_t i = 0; i < 2 * n; i++)
 		unlink(sample_path(o, i / 2, i % 2));
@@ -516,6 +545,8 @@ av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *r
 		fault_set(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
 		return 0;
 	}
+	if (o.sound)
+		o.form = form_of(&o);
 	return encode(&o, fault) && finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
 }
 

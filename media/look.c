@@ -11,11 +11,17 @@
 /* Frames that are looked at, and to what size they are averaged: a lone spark is no light, and the half line that lies
  * between two fields is no motion. */
 enum { LIGHT_PLACES = 8, LIGHT_W = 64, LIGHT_H = 36, FIELD_PLACES = 3, FIELD_FRAMES = 40, FIELD_W = 160, FIELD_H = 18 };
-enum { VOTES_ENOUGH = 10 };
+enum { VOTES_ENOUGH = 10, SOUND_PLACES = 8 };
 static const double motion_least = 0.4;	/* in steps of brightness */
 
 /* In cd/m²: white of a picture that was SDR before, and that of BT.2408, above which highlights begin. */
 static const double white_least = 100, white_most = 203;
+
+static const char *
+place_of(struct arena *mem, const struct av_file *f, int i, int n)
+{
+	return arena_printf(mem, "%.3f", (double)f->duration_ms * (2 * i + 1) / (2000.0 * n));
+}
 
 /* Adds inputs at so many places, evenly spread; one where the length is not known or too short to spread. */
 static int
@@ -25,8 +31,7 @@ add_places(struct av_tool *t, const struct av_file *f, int most, const char *ski
 
 	for (int i = 0; i < n; i++) {
 		if (n > 1)
-			av_add(t, "-noaccurate_seek", "-ss",
-			    arena_printf(t->mem, "%.3f", (double)f->duration_ms * (2 * i + 1) / (2000.0 * n)));
+			av_add(t, "-noaccurate_seek", "-ss", place_of(t->mem, f, i, n));
 		if (skip != NULL)
 			av_add(t, "-skip_frame", skip);
 		av_input(t, f->path, f->container);
@@ -178,6 +183,45 @@ look_at_fields(struct arena *mem, const struct av_file *f, struct av_video *v, s
 		return false;
 	judge_fields((const unsigned char *)t->result.out, t->result.out_size / (2 * FIELD_W * FIELD_H), v);
 	return true;
+}
+
+/* The sum and the difference of both channels, by turns. */
+static bool
+no_difference(const char *bytes, size_t n)
+{
+	int sum = 0, difference = 0;
+
+	for (size_t i = 0; i + 4 <= n; i += 4) {
+		int16_t pair[2];
+
+		memcpy(pair, bytes + i, 4);
+		sum = abs(pair[0]) > sum ? abs(pair[0]) : sum;
+		difference = abs(pair[1]) > difference ? abs(pair[1]) : difference;
+	}
+	return difference * 256 < sum;
+}
+
+bool
+av_is_one_channel(struct arena *mem, const struct av_file *f, const struct av_audio *a)
+{
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+	const int n = f->duration_ms >= 2000 * SOUND_PLACES ? SOUND_PLACES : 1;
+	struct buf graph = BUF(mem);
+	struct fault fault;
+
+	if (a->channels != 2)
+		return false;
+	for (int i = 0; i < n; i++) {
+		if (n > 1)
+			av_add(t, "-ss", place_of(mem, f, i, n));
+		av_add(t, "-t", n > 1 ? "1" : "16", "-vn");
+		av_input(t, f->path, f->container);
+		buf_printf(&graph, "[%d:%d]", i, a->index);
+	}
+	buf_printf(&graph, "concat=n=%d:v=0:a=1,pan=stereo|c0=0.5*c0+0.5*c1|c1=0.5*c0-0.5*c1,aresample=8000", n);
+	av_add(t, "-filter_complex", buf_string(&graph), "-f", "s16le", "pipe:1");
+	t->jail.wall_seconds = 120;
+	return av_run(t, &fault) && no_difference(t->result.out, t->result.out_size);
 }
 
 bool

@@ -153,7 +153,8 @@ const char *
 playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *language,
     const char *file)
 {
-	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *sound = NULL;
+	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *sound = NULL,
+	    *low = NULL;
 	struct buf out = BUF(mem);
 	size_t k = 0;
 
@@ -162,20 +163,27 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 			sizes[k++] = &rows[i];
 		else if (is_sound(&rows[i]) && (sound == NULL || peak_of(&rows[i]) > peak_of(sound)))
 			sound = &rows[i];
+		else if (strcmp(rows[i].kind, "low") == 0)
+			low = &rows[i];
 	}
 	qsort(sizes, k, sizeof(*sizes), by_rate);
+	/* One channel is slow enough; what has no size of picture is for lines that carry none, and never the first. */
+	if (low == NULL && k > 0 && sound != NULL && sound->channels.n == 1)
+		low = sound;
 	buf_text(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n");
 	if (k > 0 && sound != NULL) {
 		buf_printf(&out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"%s\"",
 		    language != NULL ? attribute(mem, language) : "Audio");
 		if (language != NULL)
 			buf_printf(&out, ",LANGUAGE=\"%s\"", attribute(mem, language));
-		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"%s\"\n", relative(mem, file,
-		    sound->file));
+		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%" PRId64 "\",URI=\"%s\"\n",
+		    sound->channels.set ? sound->channels.n : 2, relative(mem, file, sound->file));
 	}
 	for (size_t i = 0; i < k; i++)
 		stream_line(&out, sizes[i], sound, file);
 	if (k == 0 && sound != NULL)
 		stream_line(&out, sound, NULL, file);
+	if (low != NULL)
+		stream_line(&out, low, NULL, file);
 	return buf_string(&out);
 }

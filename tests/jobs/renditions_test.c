@@ -15,7 +15,9 @@
 #include "jobs/step.h"
 #include "tests/world.h"
 
-#define VIDEO "-f lavfi -i testsrc2=s=640x400:r=25:d=9 -f lavfi -i sine=440:r=48000:d=9 -c:v libx264 -preset ultrafast -c:a aac -f mp4"
+/* A tone, louder on the left. */
+#define TONE "-f lavfi -i 'aevalsrc=0.15*sin(2764*t)|0.1*sin(2764*t):s=48000:d=9'"
+#define VIDEO "-f lavfi -i testsrc2=s=640x400:r=25:d=9 " TONE " -c:v libx264 -preset ultrafast -c:a aac -f mp4"
 #define SOUND "-f lavfi -i sine=440:r=44100:d=3 -f lavfi -i color=blue:s=64x64:r=1:d=1 -map 0 -map 1 -frames:v 1 -c:v mjpeg " \
 	"-disposition:v attached_pic -c:a libmp3lame -f mp3"
 
@@ -135,7 +137,9 @@ assert_streams(const char *master, const char *video)
 		assert_int_equal(sscanf(p, "#EXT-X-STREAM-INF:BANDWIDTH=%ld,AVERAGE-BANDWIDTH=%ld,CODECS=\"%79[^\"]\"",
 		    &peak, &average, codecs), 3);
 		assert_true(average > 0 && peak >= average);
-		assert_int_equal(strncmp(codecs, video, strlen(video)), 0);
+		/* Sound alone for slow lines has no size. */
+		if (memmem(p, (size_t)(strchr(p, '\n') - p), "RESOLUTION", 10) != NULL)
+			assert_int_equal(strncmp(codecs, video, strlen(video)), 0);
 		assert_string_equal(codecs + strlen(codecs) - strlen("mp4a.40.2"), "mp4a.40.2");
 	}
 	assert_true(n > 0);
@@ -185,7 +189,11 @@ a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest(void *
 	    90);
 
 	MUST(&j, renditions);
-	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 2);
+	assert_int_equal(count(content(w, &j, "master.m3u8"), "#EXT-X-STREAM-INF"), 3);
+	assert_non_null(strstr(content(w, &j, "master.m3u8"), "CODECS=\"mp4a.40.2\"\naudio-low.m3u8\n"));
+	assert_non_null(strstr(content(w, &j, "master.m3u8"), "CHANNELS=\"2\""));
+	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.kind = 'low' AND t.channels = 1 AND "
+	    "t.peak_bitrate BETWEEN 1 AND 64000", ARGS(ID(j.media_id))), 1);
 	assert_non_null(strstr(content(w, &j, "master.m3u8"),
 	    "RESOLUTION=640x400,FRAME-RATE=25.000,AUDIO=\"audio\"\n400p.m3u8\n"));
 	/* What the step before has made is in a folder beside. */
@@ -196,8 +204,8 @@ a_video_plays_after_the_first_rendition_and_gets_all_sizes_after_the_rest(void *
 	assert_int_equal(rows(w, &j, "playlist"), 1);
 	assert_int_equal(count(content(w, &j, "400p.m3u8"), "#EXTINF"), 3);
 	assert_int_equal(count(content(w, &j, "360p.m3u8"), "#EXTINF"), 3);
-	/* Three renditions' files, the download, and a master of each run, and nothing else. */
-	assert_int_equal(files(w, &j), 9);
+	/* Four renditions' files, the download, and a master of each run, and nothing else. */
+	assert_int_equal(files(w, &j), 11);
 	assert_int_equal(number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size <= 0", ARGS(ID(j.media_id))),
 	    0);
 }
@@ -252,7 +260,7 @@ steps_of_a_soft_deleted_asset_go_on(void **state)
 	assert_int_equal(files(w, &j), 0);
 	MUST(&j, thumbnail);
 	set_deleted(w, &j, 0);
-	assert_int_equal(files(w, &j), 13);
+	assert_int_equal(files(w, &j), 15);
 	whole = number(w, "FROM renditions t WHERE t.media_id = ? AND t.file_size > 0", ARGS(ID(j.media_id)));
 	assert_int_equal(whole, number(w, "FROM renditions t WHERE t.media_id = ?", ARGS(ID(j.media_id))));
 }

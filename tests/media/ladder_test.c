@@ -220,6 +220,72 @@ rates_are_numbers_that_people_know(void **state)
 	}
 }
 
+struct level { double most; };
+
+static bool
+take_level(void *user, const char *bytes, size_t n)
+{
+	struct level *l = user;
+
+	for (size_t i = 0; i + 1 < n; i += 2)
+		l->most = fmax(l->most, abs((int16_t)((unsigned char)bytes[i] | (unsigned char)bytes[i + 1] << 8)));
+	return true;
+}
+
+#define NOISE(left, right, rate) "$FF -f lavfi -i \"anoisesrc=d=20:a=0.5:r=" rate ",pan=stereo|c0=" left "|c1=" right "\" "
+
+static void
+speech_takes_one_channel_and_no_more_than_64_kbit(void **state)
+{
+	static const struct { const char *name, *command; int channels; int64_t most; } files[] = {
+		{ "one.wav", "$FF -f lavfi -i anoisesrc=d=20:a=0.5:r=48000 $O", 1, 64000 },
+		{ "telephone.wav", "$FF -f lavfi -i anoisesrc=d=20:a=0.5:r=8000 -c:a pcm_mulaw $O", 1, 40000 },
+		{ "parties.wav", NOISE("c0", "0.2*c0", "16000") "$O", 1, 40000 },
+		{ "same.wav", NOISE("c0", "c0", "48000") "$O", 1, 64000 },
+		{ "same.mp3", NOISE("c0", "c0", "44100") "-b:a 128k $O", 1, 64000 },
+		{ "two.wav", NOISE("c0", "0.9*c0", "48000") "$O", 2, 140000 },
+		/* All but the end is silent: nothing is known of its channels. */
+		{ "late.wav", "$FF -f lavfi -i aevalsrc=\"if(gt(t\\,19.5)\\,sin(3000*t)\\,0)|0:d=20:s=48000\" $O", 2, 140000 },
+		{ "six.wav", "$FF -f lavfi -i 'anoisesrc=d=20:a=0.5:r=48000,pan=5.1|c0=c0|c1=c0|c2=c0|c3=c0|c4=c0|c5=c0' $O", 2, 140000 },
+	};
+	struct place *p = *state;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct ingest *in = ingest(p, make(p, files[i].name, files[i].command), "1080");
+		struct level level = { 0 };
+		const struct av_pcm pcm = { .rate = 8000, .take = take_level, .user = &level };
+		const struct av_file *made;
+
+		if (in->n_made != 1)
+			fail_msg("%s: %s", files[i].name, in->fault.detail);
+		made = av_probe(p->mem, in->made[0].file, &in->fault);
+		if (in->made[0].channels != files[i].channels || made->audio->channels != files[i].channels ||
+		    in->made[0].peak_rate > files[i].most)
+			fail_msg("%s: %d channels, %lld bit/s", files[i].name, made->audio->channels,
+			    (long long)in->made[0].peak_rate);
+		/* As loud as it was. */
+		assert_true(av_pcm(p->mem, made, &pcm, &in->fault) && level.most > 4000);
+	}
+}
+
+static void
+sound_for_slow_lines_is_as_long_as_the_other(void **state)
+{
+	struct place *p = *state;
+	struct ingest *in = ingest(p, make(p, "two.wav", NOISE("c0", "0.5*c0", "48000") "$O"), "1080");
+	struct av_work work = { .dir = p->dir, .low_sound = true };
+	struct av_rendition low;
+
+	assert_int_equal(in->n_made, 1);
+	work.file = av_probe(p->mem, in->made[0].file, &in->fault);
+	assert_int_equal(av_encode(p->mem, &work, NULL, 0, true, &low, &in->fault), 1);
+	assert_string_equal(low.name, "audio-low");
+	assert_int_equal(low.channels, 1);
+	assert_in_range(low.peak_rate, 48000, 64000);
+	assert_in_range(low.duration_ms, in->made[0].duration_ms - 50, in->made[0].duration_ms + 50);
+	assert_int_equal(low.segments, in->made[0].segments);
+}
+
 int
 main(void)
 {
@@ -233,6 +299,8 @@ main(void)
 		TEST(sizes_of_both_rates_come_from_one_decode),
 		TEST(upright_films_are_named_by_their_short_side),
 		TEST(rates_are_numbers_that_people_know),
+		TEST(speech_takes_one_channel_and_no_more_than_64_kbit),
+		TEST(sound_for_slow_lines_is_as_long_as_the_other),
 	};
 #undef TEST
 

@@ -82,6 +82,30 @@ a_master_of_sound_alone_offers_the_sound_itself(void **state)
 	    "#EXT-X-STREAM-INF:BANDWIDTH=131000,AVERAGE-BANDWIDTH=128000,CODECS=\"mp4a.40.2\"\naudio.m3u8\n");
 }
 
+/* Apple's rule: for lines that carry no picture, but never where players begin. */
+static void
+sound_for_slow_lines_is_the_last_stream_of_a_master(void **state)
+{
+	struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 900000), sound(), { .kind = "low",
+	    .mime_type = PLAYLIST_TYPE, .file = "g/audio-low.m3u8", .bitrate = { 61000, true },
+	    .peak_bitrate = { 62000, true }, .codecs = "mp4a.40.2" } };
+	const char *low = "\n#EXT-X-STREAM-INF:BANDWIDTH=62000,AVERAGE-BANDWIDTH=61000,CODECS=\"mp4a.40.2\"\n"
+	    "audio-low.m3u8\n", *text = playlist_master(*state, rows, 3, NULL, "g/master.m3u8");
+
+	assert_string_equal(text + strlen(text) - strlen(low), low);
+	assert_non_null(strstr(text, "AUDIO=\"audio\"\n360p.m3u8"));
+	text = playlist_master(*state, &rows[1], 2, NULL, "g/master.m3u8");
+	assert_string_equal(text + strlen(text) - strlen(low), low);
+	assert_non_null(strstr(text, "\naudio.m3u8\n"));
+	/* One channel has that rate itself. */
+	rows[1].channels = (struct number){ 1, true };
+	text = playlist_master(*state, rows, 2, NULL, "g/master.m3u8");
+	assert_non_null(strstr(text, "CHANNELS=\"1\""));
+	assert_string_equal(text + strlen(text) - strlen("\"mp4a.40.2\"\naudio.m3u8\n"), "\"mp4a.40.2\"\naudio.m3u8\n");
+	text = playlist_master(*state, &rows[1], 1, NULL, "g/master.m3u8");
+	assert_null(strstr(strstr(text, "STREAM-INF") + 1, "STREAM-INF"));
+}
+
 static void
 a_master_leads_to_what_other_runs_have_stored(void **state)
 {
@@ -182,6 +206,7 @@ main(void)
 		TEST(a_master_names_each_size_with_its_sound_smallest_first),
 		TEST(a_master_without_sound_has_no_audio_group),
 		TEST(a_master_of_sound_alone_offers_the_sound_itself),
+		TEST(sound_for_slow_lines_is_the_last_stream_of_a_master),
 		TEST(a_master_leads_to_what_other_runs_have_stored),
 		TEST(no_language_can_break_out_of_its_quotes),
 		TEST(a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up),
