@@ -79,10 +79,14 @@ static const struct field step_fields[] = {
 const struct record ingest_step_record = RECORD("IngestStep", struct ingest_step, step_fields);
 
 static const struct field warning_fields[] = {
-	FIELD(struct ingest_warning, step,   .on = SERVER, .required = true, .doc = "The step that failed, as in steps"),
+	FIELD(struct ingest_warning, step,   .on = SERVER, .required = true, .doc = "The step that failed or found it, as in steps"),
 	FIELD(struct ingest_warning, code,   .on = SERVER, .required = true, .doc = "Reason code, from a closed list"),
 	FIELD(struct ingest_warning, detail, .on = SERVER, .doc = "What happened, in one sentence"),
 	FIELD(struct ingest_warning, remedy, .on = SERVER, .required = true, .doc = "What to do about it"),
+	FIELD(struct ingest_warning, from,   .on = SERVER | OMIT_NULL,
+	    .doc = "Seconds: where the part of the file begins that it is about; absent: it is about the whole"),
+	FIELD(struct ingest_warning, to,     .on = SERVER | OMIT_NULL,
+	    .doc = "Seconds: where that part ends; absent beside from: nobody knows, as the file is cut off there"),
 };
 static const struct record warning_record = RECORD("IngestWarning", struct ingest_warning, warning_fields);
 
@@ -96,7 +100,8 @@ static const struct field ingest_fields[] = {
 	FIELD(struct ingest_summary, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
 	FIELD(struct ingest_summary, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the ingest failed"),
 	FIELD(struct ingest_summary, warnings,    .on = SERVER, .of = &warning_record,
-	    .doc = "Optional steps that failed; the ingest succeeds without them. A retry of the step takes it away"),
+	    .doc = "What is not whole though the ingest succeeds: optional steps that failed (a retry of the step takes "
+	    "it away), and parts of the file that could not be read (code damaged)"),
 	FIELD(struct ingest_summary, steps,       .on = SERVER | DETAIL, .of = &ingest_step_record, .doc = "Its steps in order; not in lists"),
 };
 const struct record ingest_record = RECORD("IngestJob", struct ingest_summary, ingest_fields);
@@ -231,6 +236,7 @@ struct ingest_job {
 	const char *kind, *state, *language;
 	int64_t progress, attempt;
 	struct json error;
+	struct list warnings;
 	struct moment started_at, finished_at;
 };
 static const struct field ingest_job_fields[] = {
@@ -242,6 +248,7 @@ static const struct field ingest_job_fields[] = {
 	FIELD(struct ingest_job, progress, .doc = "Percent"),
 	FIELD(struct ingest_job, attempt, .doc = "Claims"),
 	FIELD(struct ingest_job, error, .doc = "Last error"),
+	FIELD(struct ingest_job, warnings, .of = &job_warning_record, .doc = "What it has to tell though it succeeded"),
 	FIELD(struct ingest_job, started_at, .doc = "Start"),
 	FIELD(struct ingest_job, finished_at, .doc = "End"),
 };
@@ -326,23 +333,40 @@ put_steps(struct buf *b, const struct ingest_job *jobs, size_t n)
 	buf_char(b, ']');
 }
 
+static void
+add_warnings(struct ingest_summary *s, const char *step, const struct list *told)
+{
+	struct ingest_warning *w = s->warnings.rows;
+	const struct job_warning *t = told->rows;
+	size_t i;
+
+	for (i = 0; i < told->n; i++)
+		w[s->warnings.n++] = (struct ingest_warning){ step, t[i].code, t[i].detail,
+		    reason_info(reason_find(t[i].code))->remedy, t[i].from, t[i].to };
+}
+
 /* Of an ingest that failed, what only depended on the step that did says nothing of its own. */
 static void
 list_warnings(struct arena *mem, const struct ingest_job *jobs, size_t n, struct ingest_summary *s)
 {
-	struct ingest_warning *w = arena_array(mem, n, sizeof(*w));
-	size_t i;
+	struct ingest_warning *w;
+	size_t i, most = n;
 
-	s->warnings.rows = w;
+	for (i = 0; i < n; i++)
+		most += jobs[i].warnings.n;
+	s->warnings.rows = w = arena_array(mem, most, sizeof(*w));
 	for (i = 0; i < n; i++) {
 		const struct job_kind *k = job_kind(jobs[i].kind);
 		const struct job_error *e;
 
+		if (k != NULL && is(jobs[i].state, "succeeded"))
+			add_warnings(s, k->step, &jobs[i].warnings);
 		if (k == NULL || k->needed || !is(jobs[i].state, "failed") || jobs[i].error.text == NULL)
 			continue;
 		e = record_parse(mem, &job_error_record, jobs[i].error.text);
 		if (e != NULL && !is(e->code, "dependency_failed"))
-			w[s->warnings.n++] = (struct ingest_warning){ k->step, e->code, e->detail, e->remedy };
+			w[s->warnings.n++] = (struct ingest_warning){ .step = k->step, .code = e->code,
+			    .detail = e->detail, .remedy = e->remedy };
 	}
 }
 

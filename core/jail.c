@@ -44,6 +44,8 @@ struct watch {
 	size_t tail_len;
 	char line[LINE_MAX_BYTES];
 	size_t line_len;
+	char err_line[1024];		/* for on_err */
+	size_t err_len;
 	char seen[3][64];		/* last frame=, total_size= and out_time_us= */
 	bool stopped;
 };
@@ -163,8 +165,25 @@ take_out(struct watch *w, const char *bytes, size_t n)
 }
 
 static void
+tell_lines(struct watch *w, const char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] != '\n') {
+			if (w->err_len < sizeof(w->err_line) - 1)
+				w->err_line[w->err_len++] = bytes[i];
+			continue;
+		}
+		w->err_line[w->err_len] = '\0';
+		w->err_len = 0;
+		w->jail->on_err(w->jail->user, w->err_line);
+	}
+}
+
+static void
 take_err(struct watch *w, const char *bytes, size_t n)
 {
+	if (w->jail->on_err != NULL)
+		tell_lines(w, bytes, n);
 	while (n > 0) {
 		size_t part = n < ERR_MAX ? n : ERR_MAX;
 

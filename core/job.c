@@ -53,6 +53,14 @@ static const struct field job_error_fields[] = {
 };
 const struct record job_error_record = RECORD("JobError", struct job_error, job_error_fields);
 
+static const struct field job_warning_fields[] = {
+	FIELD(struct job_warning, code, .on = SERVER, .required = true, .doc = "Reason code, from a closed list"),
+	FIELD(struct job_warning, detail, .on = SERVER, .doc = "What happened, in one sentence"),
+	FIELD(struct job_warning, from, .on = SERVER | OMIT_NULL, .doc = "Seconds: where it begins"),
+	FIELD(struct job_warning, to, .on = SERVER | OMIT_NULL, .doc = "Seconds: where it ends"),
+};
+const struct record job_warning_record = RECORD("JobWarning", struct job_warning, job_warning_fields);
+
 /* The error of the last attempt stays on the row while it waits for the next one: a client then sees why. */
 static const struct field job_fields[] = {
 	FIELD(struct job_row, id, .on = SERVER, .required = true, .doc = "Unique id"),

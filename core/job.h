@@ -135,6 +135,10 @@ const char *job_error(struct arena *, enum reason, const char *detail);
 struct job_error { const char *code, *detail, *remedy; bool retryable; };
 extern const struct record job_error_record;
 
+/* What a step that succeeded has to tell, as it is kept on its row. */
+struct job_warning { const char *code, *detail; struct position from, to; };
+extern const struct record job_warning_record;
+
 /* A job as clients see it (GET /v2/media/{mediaId}/jobs). */
 extern const struct record job_record;
 struct job_row {

@@ -351,6 +351,18 @@ job_fault(struct job *j, const struct fault *fault)
 	return fault_is_final(fault) ? GIVE_UP : RETRY;
 }
 
+void
+job_warn(struct job *j, const struct warning *w)
+{
+	const struct reason_info *info = reason_info(w->reason);
+	const struct job_warning told = { info->code, w->detail != NULL ? w->detail : info->remedy, w->from, w->to };
+	struct buf one = BUF(j->mem);
+
+	record_store(&one, &job_warning_record, &told);
+	j->warnings = j->warnings == NULL ? arena_printf(j->mem, "[%s]", buf_string(&one)) :
+	    arena_printf(j->mem, "%.*s,%s]", (int)strlen(j->warnings) - 1, j->warnings, buf_string(&one));
+}
+
 bool
 job_may_mend(struct job *j, const struct fault *fault)
 {
@@ -370,9 +382,9 @@ succeed(struct job *j)
 	if (!self.open && !job_resume(j))
 		_exit(EXIT_GONE);
 	if (db_run(j->db,
-		"UPDATE jobs SET state = 'succeeded', progress = 100, error = NULL, log_tail = ?, cpu_ms = ?, "
-		"lease_until = 0, finished_at = " SQL_NOW " WHERE id = ? AND fence = ? AND state = 'running'",
-		ARGS(STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
+		"UPDATE jobs SET state = 'succeeded', progress = 100, error = NULL, warnings = ?, log_tail = ?, "
+		"cpu_ms = ?, lease_until = 0, finished_at = " SQL_NOW " WHERE id = ? AND fence = ? AND state = 'running'",
+		ARGS(STR(j->warnings), STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
 		_exit(EXIT_GONE);
 	job_settled(j->db, j->id);
 	settle_files(j->db, j->tenant_id, j->media_id);

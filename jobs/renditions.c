@@ -148,6 +148,17 @@ longest(const struct av_rendition *made, size_t n)
 	return ms;
 }
 
+static void
+warn_of(struct job *j, const struct av_damage *damage)
+{
+	for (size_t i = 0; i < damage->n; i++) {
+		const struct av_gap *g = &damage->gaps[i];
+
+		job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = av_gap_text(j->mem, g),
+		    .from = { g->from_ms, true }, .to = { g->to_ms, g->to_ms >= 0 } });
+	}
+}
+
 enum outcome
 first_rendition_run(struct job *j)
 {
@@ -156,6 +167,7 @@ first_rendition_run(struct job *j)
 	struct made m = { .j = j, .in = in };
 	struct av_rendition made[2];
 	struct av_rung rungs[AV_RUNGS];
+	struct av_damage damage;
 	const struct av_file *f;
 	struct fault fault;
 	struct av_work work;
@@ -166,6 +178,7 @@ first_rendition_run(struct job *j)
 	if (f == NULL)
 		return job_fault(j, &fault);
 	work = work_of(j, f);
+	work.damage = &damage;
 	if (f->video != NULL)
 		n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
 	k = av_encode(j->mem, &work, n > 0 ? &rungs[n - 1] : NULL, n > 0, true, made, &fault);
@@ -185,6 +198,7 @@ first_rendition_run(struct job *j)
 		row->bitrate = (struct number){ made[0].bit_rate, true };
 		row->codecs = made[0].codecs;
 	}
+	warn_of(j, &damage);
 	return write_rows(&m, longest(made, k));
 }
 
@@ -252,11 +266,27 @@ add_earlier(struct made *m, const struct rendition_row *rows, size_t n)
 	}
 }
 
+/* The original, no longer than what its first rendition has shown of it. */
+static const struct av_file *
+as_shown(struct job *j, const struct asset_args *in, int64_t shown_ms, struct fault *fault)
+{
+	const struct av_file *f = step_original(j, in, fault);
+	struct av_file *shorter;
+
+	if (f == NULL || shown_ms == 0 || shown_ms >= f->duration_ms)
+		return f;
+	shorter = NEW(j->mem, struct av_file);
+	*shorter = *f;
+	shorter->duration_ms = shown_ms;
+	return shorter;
+}
+
 enum outcome
 renditions_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
 	const char *language = language_of(j, in);
+	const int64_t shown_ms = db_number(j->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(in->media_id)), 0);
 	struct made m = { .j = j, .in = in };
 	struct av_rendition made[AV_RUNGS + 1];
 	struct av_rung rungs[AV_RUNGS];
@@ -271,7 +301,7 @@ renditions_run(struct job *j)
 	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
 	    "ORDER BY t.height DESC, t.file", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
 	step_begin(j);
-	f = step_original(j, in, &fault);
+	f = as_shown(j, in, shown_ms, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
 	if (f->video == NULL)

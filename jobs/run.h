@@ -23,6 +23,7 @@ struct job {
 	const char *work_dir;		/* scratch of this run; removed afterwards */
 	enum reason reason;		/* set by job_give_up() and job_retry() */
 	const char *detail;
+	const char *warnings;		/* see job_warn(); JSON, NULL: none */
 };
 
 /* Ends the transaction before slow work; commits what was written so far. */
@@ -38,6 +39,16 @@ void job_log(struct job *, const char *format, ...) __attribute__((format(printf
 /* Both note reason and detail (one sentence for the user: no paths, no internals) and return the outcome. */
 enum outcome job_give_up(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 enum outcome job_retry(struct job *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * Something to tell of a step that succeeds: it stands in ingestJob.warnings with the remedy of its reason, once the
+ * job has ended with DONE.  detail: one sentence for the user; NULL: the remedy says it.  from, to: the part of the file,
+ * where it is about one.
+ *
+ *	job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = "…", .from = { 1000, true } });
+ */
+struct warning { enum reason reason; const char *detail; struct position from, to; };
+void job_warn(struct job *, const struct warning *);
 
 /* Ends with a fault, its lines in the log: retry or give up, by the class of its reason. */
 enum outcome job_fault(struct job *, const struct fault *);

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/store.h"
+#include "media/mend.h"
+#include "media/sniff.h"
 #include "jobs/step.h"
 
 static int done;		/* percent; a process runs one job */
@@ -35,8 +37,17 @@ const struct av_file *
 step_original(struct job *j, const struct asset_args *in, struct fault *fault)
 {
 	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
+	const char *copy = arena_printf(j->mem, "%s/mended", j->work_dir);
+	struct sniff s = { 0 };
+	bool mended = false;
 
-	return path != NULL ? av_probe(j->mem, path, fault) : NULL;
+	if (path != NULL)
+		s = sniff_file(path);
+	if (s.format != NULL && strcmp(s.format, "mov") == 0 && !mend_fragments(j->mem, path, copy, &mended)) {
+		fault_of_errno(j->mem, errno, fault, "The file could not be copied to mend it.");
+		return NULL;
+	}
+	return path != NULL ? av_probe(j->mem, mended ? copy : path, fault) : NULL;
 }
 
 const char *

@@ -13,7 +13,8 @@ void step_begin(struct job *);
 /* Reports progress of the step: what av_work calls. */
 void step_progress(void *job, int percent);
 
-/* Looks at the original of the asset.  NULL with the fault. */
+/* Looks at the original of the asset, or at a copy in the work directory that has been mended, see media/mend.h.  NULL
+ * with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct fault *);
 
 /* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */

@@ -86,6 +86,9 @@ av_input(struct av_tool *t, const char *path, const char *container)
 {
 	av_add(t, "-protocol_whitelist", "file,pipe", "-format_whitelist", formats, "-codec_whitelist",
 	    t->probing ? arena_printf(t->mem, "%s" SUBTITLES, decoders) : decoders);
+	/* A hole in a broadcast stays a hole, up to ten minutes: by itself ffmpeg takes ten seconds for a new clock. */
+	if (container != NULL && strncmp(container, "mpeg", 4) == 0 && strcmp(t->argv[0], "ffmpeg") == 0)
+		av_add(t, "-dts_delta_threshold", "600");
 	if (container != NULL)
 		av_add(t, "-f", container);
 	av_add(t, "-i", arena_printf(t->mem, "file:%s", path));

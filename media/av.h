@@ -81,6 +81,15 @@ enum { AV_RUNGS = CONF_HEIGHTS + 1 };	/* the size of the original may come on to
 size_t av_rungs(struct arena *, const struct av_video *, const char *heights, bool fields,
     struct av_rung out[AV_RUNGS]);
 
+/*
+ * What of a file cannot be read, in its own time.  Found while it is decoded, by one rule for all containers: where
+ * moments are missing and the reader or a decoder complains, and where it ends before what it promised.  Gaps closer
+ * than a second are one; of more than AV_GAPS, neighbours are joined.
+ */
+enum { AV_GAPS = 8 };
+struct av_gap { int64_t from_ms, to_ms; bool picture, sound; };	/* to_ms -1: to an end that nobody knows */
+struct av_damage { struct av_gap gaps[AV_GAPS]; size_t n; int64_t end_ms; };	/* end_ms: of what was decoded */
+
 struct av_work {
 	const struct av_file *file;
 	const char *dir;				/* where results are written; names are ours */
@@ -89,6 +98,9 @@ struct av_work {
 	bool low_sound;					/* sound for slow lines: one channel, at most 64 kbit/s */
 	void (*progress)(void *user, int percent);	/* may be NULL */
 	void *user;
+	/* Filled in: what can be read is made, and it fails only when that is less than a second.  NULL: what is made
+	 * must be as long as the file says. */
+	struct av_damage *damage;
 };
 
 /* A checked HLS rendition: {name}.mp4 (CMAF) and {name}.m3u8 (byte ranges of it). */
@@ -103,6 +115,9 @@ struct av_rendition {
 	int64_t bit_rate, peak_rate;			/* on average; of the largest segment */
 	int segments;
 };
+
+/* "Picture and sound are missing from 1:02 to 1:10." */
+const char *av_gap_text(struct arena *, const struct av_gap *);
 
 /* Encodes the rungs in one decode, and the sound as a rendition of its own.  made has room for n + 1 (sound last).
  * Each result has been probed and its first and last second decoded.  Returns how many were made, 0 = failed. */

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "media/av_run.h"
+#include "media/damage.h"
 #include "media/fragments.h"
 #include "media/playlist.h"
 #include "core/scratch.h"
@@ -37,6 +37,7 @@ struct order {
 	bool sound;
 	struct form form;
 	int reported;
+	struct damage *damage;		/* NULL: nobody asked for it */
 };
 
 /* To the nearest even number that is not above the source. */
@@ -144,7 +145,7 @@ video_graph(struct order *o, struct buf *out)
 	const struct av_ratio top = o->rungs[0].rate;
 	int64_t end = v->duration_ms > 0 ? v->start_ms - f->start_ms + v->duration_ms : 0;
 
-	buf_printf(out, "[0:%d]", v->index);
+	buf_printf(out, "[0:%d]%s", v->index, o->damage != NULL ? DAMAGE_SEE : "");
 	buf_text(out, av_field_filters(o->mem, v, faster(top, v->out_rate)));
 	buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", top.num, top.den);
 	/* The last picture stands while the sound goes on. */
@@ -198,8 +199,8 @@ sound_graph(struct order *o, struct buf *out)
 
 	if (out->len > 0)
 		buf_char(out, ';');
-	buf_printf(out, "[0:%d]aresample=%d:async=1000:first_pts=0,%s", f->audio->index, o->form.rate,
-	    mix(f->audio->channels, o->form.channels));
+	buf_printf(out, "[0:%d]%saresample=%d:async=1000:first_pts=0,%s", f->audio->index,
+	    o->damage != NULL ? DAMAGE_HEAR : "", o->form.rate, mix(f->audio->channels, o->form.channels));
 	if (f->video != NULL && f->duration_exact && f->video->duration_ms > 0)
 		buf_printf(out, ",apad=whole_dur=%.3f", (double)f->duration_ms / 1000);
 	buf_text(out, "[a]");
@@ -270,6 +271,23 @@ on_progress(void *user, const char *line)
 	}
 }
 
+static bool
+on_moments(void *user, const char *bytes, size_t n)
+{
+	struct order *o = user;
+
+	damage_read(o->damage, bytes, n);
+	return true;
+}
+
+static void
+on_complaint(void *user, const char *line)
+{
+	struct order *o = user;
+
+	damage_complaint(o->damage, line);
+}
+
 /* No file may take more than the room there is; 0 where no scratch is open: the limit of the jail. */
 static int64_t
 file_limit(void)
@@ -299,7 +317,8 @@ encode(struct order *o, struct fault *fault)
 		video_graph(o, &graph);
 	if (o->sound)
 		sound_graph(o, &graph);
-	av_add(t, "-progress", "pipe:3", "-stats_period", "0.5");
+	/* However much of it is damaged: what becomes of that is decided at the end. */
+	av_add(t, "-progress", "pipe:3", "-stats_period", "0.5", "-max_error_rate", "1");
 	/* Much shrunk, nobody sees the block edges of frames that no other frame builds on. */
 	if (o->n == 1 && f->video->height >= 2 * o->rungs[0].height)
 		av_add(t, "-skip_loop_filter", "noref");
@@ -309,6 +328,13 @@ encode(struct order *o, struct fault *fault)
 		video_output(o, t, i);
 	if (o->sound)
 		sound_output(o, t);
+	if (o->damage != NULL) {
+		damage_watch(o->damage, t);
+		output_common(o, t);
+		av_add(t, "-f", "framecrc", "pipe:1");
+		t->jail.on_out = on_moments;
+		t->jail.on_err = on_complaint;
+	}
 	t->jail.write_dir = o->work->dir;
 	t->jail.on_progress = on_progress;
 	t->jail.user = o;
@@ -512,6 +538,22 @@ finish(struct order *o, struct av_rendition *made, size_t n, struct fault *fault
 	return fine;
 }
 
+/* Sound is filled up to the length that the file promises.  Where it ends before that, the sound is made anew, no
+ * longer than what there is. */
+static bool
+shorten(struct order *o, const struct av_damage *damage, struct fault *fault)
+{
+	struct av_file shorter = *o->work->file;
+	struct av_work work = *o->work;
+	struct order again = { .mem = o->mem, .work = &work, .sound = true, .reported = 100 };
+
+	if (o->n == 0 || !o->sound || shorter.duration_ms - damage->end_ms < 500)
+		return true;
+	shorter.duration_ms = damage->end_ms;
+	work.file = &shorter;
+	return encode(&again, fault);
+}
+
 /* What was made must be as long as what the file promised, or the file ends early. */
 static bool
 whole(struct order *o, const struct av_rendition *made, size_t n, struct fault *fault)
@@ -525,7 +567,7 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct fault *
 		if (made[i].duration_ms > longest && (made[i].width > 0 || f->video == NULL ||
 		    f->video->duration_ms == 0))
 			longest = made[i].duration_ms;
-	if (f->duration_exact && f->duration_ms - longest > slack)
+	if (o->damage == NULL && f->duration_exact && f->duration_ms - longest > slack)
 		return fault_set(o->mem, fault, REASON_TRUNCATED, "Of %.1f s only %.1f s could be decoded.",
 		    (double)f->duration_ms / 1000, (double)longest / 1000);
 	if (f->duration_exact && longest - f->duration_ms > slack + 2000)
@@ -547,7 +589,13 @@ av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *r
 	}
 	if (o.sound)
 		o.form = form_of(&o);
-	return encode(&o, fault) && finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
+	if (work->damage != NULL)
+		o.damage = damage_begin(mem, work->file, o.n > 0, o.sound);
+	if (!encode(&o, fault))
+		return 0;
+	if (o.damage != NULL && (!damage_judge(o.damage, work->damage, fault) || !shorten(&o, work->damage, fault)))
+		return 0;
+	return finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
 }
 
 bool

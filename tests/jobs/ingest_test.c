@@ -2,6 +2,7 @@
 /* From the original to the published asset: real files, a real runner, ffmpeg, poppler and kinothek-image in the
  * jail.  Transcripts have a test of their own. */
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -151,6 +152,38 @@ a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 	succeeded(w, audio);
 	/* Nobody asked for a transcript. */
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe'", ARGS(ID(audio))), 0);
+}
+
+/* Two sizes, so that the further one is made of the damaged file, too. */
+static void
+of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing(void **state)
+{
+	struct world *w = *state;
+	struct uuid cut = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=640x480:r=25:d=8 "
+	    "-f lavfi -i sine=d=8 -c:v libx264 -preset ultrafast -g 25 -f matroska \"$f.x\" && "
+	    "head -c $(($(stat -c %s \"$f.x\") / 2)) \"$f.x\" >\"$f\"")), whole = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i "
+	    "testsrc2=s=160x120:r=25:d=2 -c:v libx264 -preset ultrafast -f matroska \"$f\""));
+	struct req *r;
+	double from;
+
+	db_run(w->db, "UPDATE media SET transcript_language_codes = '[]' WHERE id = ?", ARGS(ID(cut)));
+	drain(w, w->conf);
+	succeeded(w, cut);
+	r = call(w, "GET", path_of(w, cut), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "firstRendition");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "damaged");
+	assert_non_null(strstr(text(w, r, "data.ingestJob.warnings.0.detail"), "Picture and sound are damaged or "
+	    "missing from"));
+	assert_non_null(text(w, r, "data.ingestJob.warnings.0.remedy"));
+	from = strtod(text(w, r, "data.ingestJob.warnings.0.from"), NULL);
+	assert_true(from > 3 && from < 5);
+	assert_true(fabs(strtod(text(w, r, "data.duration"), NULL) - from) < 0.2);
+	assert_true(fabs(strtod(text(w, r, "data.ingestJob.warnings.0.to"), NULL) - 8) < 0.2);
+	assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
+	assert_int_equal(published_rows(w, cut, "hls"), 2);
+	assert_int_equal(published_rows(w, cut, "mp4"), 1);
+	succeeded(w, whole);
+	assert_null(text(w, call(w, "GET", path_of(w, whole), NULL), "data.ingestJob.warnings.0.step"));
 }
 
 static void
@@ -331,6 +364,7 @@ main(void)
 		WORLD_TEST(the_time_of_the_recording_is_taken_from_the_file),
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
+		WORLD_TEST(of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing),
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
