@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The summing columns of an asset, its events, and the start of an ingest. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -501,6 +502,33 @@ int64_t
 asset_bytes(struct db *db, struct uuid media_id)
 {
 	return db_number(db, "SELECT file_size + custom_thumbnail_size FROM media WHERE id = ?", ARGS(ID(media_id)), 0);
+}
+
+/* ".mp4": a dot that is not the first character, and one to five letters or digits. */
+static bool
+is_ending(const char *file_name, const char *dot)
+{
+	size_t n;
+
+	if (dot == NULL || dot == file_name)
+		return false;
+	for (n = 0; isalnum((unsigned char)dot[1 + n]); n++)
+		;
+	return dot[1 + n] == '\0' && n >= 1 && n <= 5;
+}
+
+const char *
+asset_name_from(struct arena *mem, const char *file_name)
+{
+	const char *dot = strrchr(file_name, '.'), *end = file_name + strlen(file_name), *p;
+	int characters = 0;
+
+	if (is_ending(file_name, dot) && !utf8_blank(arena_copy_n(mem, file_name, (size_t)(dot - file_name))))
+		end = dot;
+	for (p = file_name; p < end; p++)
+		if ((*p & 0xc0) != 0x80 && ++characters > 255)
+			break;
+	return arena_copy_n(mem, file_name, (size_t)(p - file_name));
 }
 
 struct uuid

@@ -89,6 +89,9 @@ void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id)
 /* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnail that a client has set. */
 int64_t asset_bytes(struct db *, struct uuid media_id);
 
+/* The name of an asset whose uploader gave none: that of its file without the ending, cut to what a name may have. */
+const char *asset_name_from(struct arena *, const char *file_name);
+
 /* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the
  * job. */
 struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);

@@ -266,6 +266,14 @@ moment_parse(const char *text, struct moment *out)
 }
 
 bool
+moment_is_past(struct moment m)
+{
+	const int64_t day = 86400000;
+
+	return m.ms >= 366 * day && m.ms <= moment_now().ms + day;
+}
+
+bool
 position_parse(const char *text, int64_t *ms)
 {
 	const char *p = text;

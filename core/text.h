@@ -41,6 +41,8 @@ int64_t clock_ms(void);
 char *moment_format(struct moment, char out[MOMENT_TEXT]);
 /* RFC 3339 with Z or an offset, seconds or fractions of a second. */
 bool moment_parse(const char *text, struct moment *out);
+/* Can a recording be of that time?  Clocks that were never set say 1904 or 1970, and wrong ones a time to come. */
+bool moment_is_past(struct moment);
 
 /* "12.345" as milliseconds, rounded; refuses negative numbers, exponents and anything after the number. */
 bool position_parse(const char *text, int64_t *ms);

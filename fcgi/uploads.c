@@ -238,34 +238,6 @@ refuse_by_status(struct req *r, const struct upload *u)
 	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, NULL);
 }
 
-/* ".mp4": a dot that is not the first character, and one to five letters or digits. */
-static bool
-is_ending(const char *file_name, const char *dot)
-{
-	size_t n;
-
-	if (dot == NULL || dot == file_name)
-		return false;
-	for (n = 0; isalnum((unsigned char)dot[1 + n]); n++)
-		;
-	return dot[1 + n] == '\0' && n >= 1 && n <= 5;
-}
-
-/* The file name without its ending, cut to what a name may have. */
-static const char *
-name_from(struct arena *mem, const char *file_name)
-{
-	const char *dot = strrchr(file_name, '.'), *end = file_name + strlen(file_name), *p;
-	int characters = 0;
-
-	if (is_ending(file_name, dot) && !utf8_blank(arena_copy_n(mem, file_name, (size_t)(dot - file_name))))
-		end = dot;
-	for (p = file_name; p < end; p++)
-		if ((*p & 0xc0) != 0x80 && ++characters > 255)
-			break;
-	return arena_copy_n(mem, file_name, (size_t)(p - file_name));
-}
-
 /* The one language the asset is in, as far as its uploader said so. */
 static const char *
 spoken(const struct upload *u)
@@ -320,7 +292,7 @@ make_asset(struct req *r, const struct upload *u, struct uuid channel_id)
 	    "original_file_name, mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) "
 	    "SELECT u.id, u.tenant_id, u.media_type, ?, ?, u.transcript_language_codes, u.file_name, u.mime_type, "
 	    "u.received_bytes, u.sha256, u.principal_id, u.principal_name, ?, ? FROM uploads u WHERE u.id = ?",
-	    ARGS(STR(in->name != NULL ? in->name : name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now),
+	    ARGS(STR(in->name != NULL ? in->name : asset_name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now),
 	    TIME(r->now), ID(u->id)));
 	db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
 	    ARGS(ID(u->id), ID(channel_id), TIME(r->now)));

@@ -31,6 +31,13 @@ static const struct field asset_fields[] = {
 };
 static const struct record asset_record = RECORD("IngestAsset", struct asset, asset_fields);
 
+struct names { const char *name, *original_file_name; };
+static const struct field names_fields[] = {
+	FIELD(struct names, name, .doc = "Of the asset"),
+	FIELD(struct names, original_file_name, .doc = "Of its file"),
+};
+static const struct record names_record = RECORD("IngestNames", struct names, names_fields);
+
 /* What was found out, before any of it is written. */
 struct finding {
 	struct sniff sniff;
@@ -114,7 +121,21 @@ recorded(struct job *j, const struct finding *f)
 		return 0;
 	text = arena_printf(j->mem, "%sZ", f->image->taken_at);
 	text[4] = text[7] = '-';
-	return moment_parse(text, &at) && at.ms <= moment_now().ms + INT64_C(86400000) ? at.ms : 0;
+	return moment_parse(text, &at) && moment_is_past(at) ? at.ms : 0;
+}
+
+/* The title that the file itself has is better than the name of the file, and than nothing; never than what people have
+ * written. */
+static void
+name_by_title(struct job *j, const struct finding *f, struct uuid media_id)
+{
+	const struct names *n;
+
+	if (f->av == NULL || f->av->title == NULL)
+		return;
+	n = db_row(j->db, &names_record, "FROM media t WHERE t.id = ? FOR UPDATE", ARGS(ID(media_id)));
+	if (n != NULL && (utf8_blank(n->name) || strcmp(n->name, asset_name_from(j->mem, n->original_file_name)) == 0))
+		db_run(j->db, "UPDATE media SET name = ? WHERE id = ?", ARGS(STR(f->av->title), ID(media_id)));
 }
 
 static void
@@ -131,6 +152,7 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	    "WHERE id = ?", ARGS(STR(f->type), STR(f->mime_type), or_null(f->av != NULL ? f->av->duration_ms : 0),
 	    or_null(width), or_null(height), rate > 0 ? REAL(rate) : STR(NULL), or_null(f->pages), INT(recorded(j, f)),
 	    STR(language), ID(a->id)));
+	name_by_title(j, f, a->id);
 	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "media/av_run.h"
+#include "core/text.h"
 
 /* Containers of media only: nothing that names other files (hls, concat, dash, sdp, image2) or is a script. */
 static const char formats[] =
@@ -55,6 +56,12 @@ av_decodes(const char *codec)
 		if ((at == decoders || at[-1] == ',') && (at[n] == ',' || at[n] == '\0'))
 			return true;
 	return false;
+}
+
+bool
+av_is_text(const char *codec)
+{
+	return codec != NULL && word_in("subrip srt ass ssa mov_text webvtt text", codec, strlen(codec));
 }
 
 void

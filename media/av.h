@@ -37,13 +37,30 @@ struct av_video {
 	const char *transfer, *primaries, *matrix;	/* as ffprobe names them; NULL: not said */
 };
 
+/* What a track is for, by the words of av_roles(). */
+enum { AV_COMMENTARY = 1, AV_DESCRIBES = 2, AV_CLEAR = 4, AV_DUB = 8, AV_ORIGINAL = 16, AV_FORCED = 32 };
+
 struct av_audio {
 	int index;
 	const char *codec, *language, *title;		/* language as BCP 47 where it is known, else NULL */
-	int channels, sample_rate;
+	int channels, sample_rate, roles;
 	bool is_default;
+	bool used;					/* it becomes a rendition: AV_SOUNDS of them at most */
+	const char *label;				/* of one that is used: in menus, no two alike */
 	int64_t start_ms, duration_ms;
 };
+
+struct av_subtitle {
+	int index;
+	const char *codec, *language, *title;
+	int roles;
+	bool is_default;
+	bool used;					/* text: AV_SUBTITLES of them at most */
+	const char *label;
+};
+enum { AV_SOUNDS = 8, AV_SUBTITLES = 32, AV_LABEL = 40, AV_CHAPTERS = 10000 };
+
+struct av_chapter { int64_t start_ms, end_ms; const char *title; };	/* title may be NULL */
 
 struct av_file {
 	const char *path;
@@ -52,8 +69,12 @@ struct av_file {
 	int64_t recorded_ms;				/* since 1970 UTC, as its maker wrote into it; 0: not said */
 	bool duration_exact;				/* from an index or header, not guessed from the bit rate */
 	const struct av_video *video;			/* NULL: none.  Cover art never is video */
+	const char *title;				/* as its maker wrote into it; NULL: none */
 	const struct av_audio *audio;			/* the chosen track, NULL: none */
 	const struct av_audio *tracks;			/* all tracks of sound */
+	const struct av_subtitle *subtitles;
+	const struct av_chapter *chapters;		/* by their beginnings, not past the end; they may overlap */
+	size_t n_chapters;
 	int n_tracks, n_video, n_subtitles, n_data;
 	int cover;					/* stream of the cover art, or -1 */
 };
@@ -70,6 +91,9 @@ double av_frame_rate(struct av_ratio);
 
 /* The facts as JSON, for metadata and tests. */
 const char *av_json(struct arena *, const struct av_file *);
+
+/* Names of the roles, with blanks between: "commentary dub"; NULL for none. */
+const char *av_roles(struct arena *, int roles);
 
 /* One size to be made.  The number in the label is the short side: "360p", also of an upright picture. */
 struct av_rung { int width, height; const char *label; int64_t max_rate; struct av_ratio rate; };

@@ -4,6 +4,7 @@
 #define MEDIA_AV_RUN_H
 
 #include "media/av.h"
+#include "core/buf.h"
 #include "core/jail.h"
 
 struct av_tool {
@@ -32,6 +33,21 @@ bool av_run(struct av_tool *, struct fault *);
 
 /* Is the decoder of this codec on the list? */
 bool av_decodes(const char *codec);
+/* Is it one of subtitles that are text? */
+bool av_is_text(const char *codec);
+
+/* A text of a file as one line of `most` characters at most, without what controls a terminal or a menu; NULL when
+ * there is nothing to be seen in it. */
+const char *av_line(struct arena *, const char *text, size_t most);
+
+/* Decides which tracks are used and how they are called, `main` first. */
+void av_choose_sounds(struct arena *, struct av_audio *, int n, const struct av_audio *main);
+void av_choose_subtitles(struct arena *, struct av_subtitle *, int n);
+/* Brings chapters into order and into 0 to length_ms (0: no end); returns how many are left. */
+size_t av_order_chapters(struct av_chapter *, size_t n, int64_t length_ms);
+
+/* Members "audio", "subtitles" and "chapters" of av_json(), with their commas. */
+void av_tracks_json(struct buf *, const struct av_file *);
 
 /* Looks at frames here and there for what headers leave out or lie about: fields, and the light of HDR.  False only for
  * a fault of the machine. */

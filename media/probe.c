@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 
 #include "media/av_run.h"
+#include "media/language.h"
 #include "core/record.h"
 #include "media/sniff.h"
 
-enum { TRACKS_MAX = 64, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
+enum { TRACKS_MAX = 64, TITLE_MAX = 255, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
 enum { REPEATS_MAX = 4, CREDIBLE_RATE = 300, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */
 
 /* The members of ffprobe's output that are read; it prints numbers that may be unknown as strings. */
@@ -24,20 +25,26 @@ static const struct field side_data_fields[] = {
 };
 static const struct record side_data_record = RECORD("SideData", struct side_data, side_data_fields);
 
-struct disposition { int64_t is_default, attached_pic, timed_thumbnails, comment, visual_impaired; };
+struct disposition { int64_t is_default, attached_pic, timed_thumbnails, comment, visual_impaired, hearing_impaired,
+    dub, original, forced; };
 static const struct field disposition_fields[] = {
 	FIELD(struct disposition, is_default, .json = "default", .doc = "Chosen by the author"),
 	FIELD(struct disposition, attached_pic, .json = "attached_pic", .doc = "Cover art"),
 	FIELD(struct disposition, timed_thumbnails, .json = "timed_thumbnails", .doc = "Pictures of a seek bar"),
 	FIELD(struct disposition, comment, .doc = "Commentary"),
 	FIELD(struct disposition, visual_impaired, .json = "visual_impaired", .doc = "Describes the picture"),
+	FIELD(struct disposition, hearing_impaired, .json = "hearing_impaired", .doc = "For who hears badly"),
+	FIELD(struct disposition, dub, .doc = "In another language than the original"),
+	FIELD(struct disposition, original, .doc = "In the language of the original"),
+	FIELD(struct disposition, forced, .doc = "For what is said in another language than all the rest"),
 };
 static const struct record disposition_record = RECORD("Disposition", struct disposition, disposition_fields);
 
-struct tags { const char *language, *title, *duration; };
+struct tags { const char *language, *title, *upper_title, *duration; };
 static const struct field tags_fields[] = {
 	FIELD(struct tags, language, .doc = "ISO 639-2"),
 	FIELD(struct tags, title, .doc = "For people"),
+	FIELD(struct tags, upper_title, .json = "TITLE", .doc = "The same, as Ogg has it: there, of the file"),
 	FIELD(struct tags, duration, .json = "DURATION", .doc = "HH:MM:SS, of Matroska"),
 };
 static const struct record tags_record = RECORD("Tags", struct tags, tags_fields);
@@ -78,9 +85,13 @@ static const struct field stream_fields[] = {
 };
 static const struct record stream_record = RECORD("Stream", struct stream, stream_fields);
 
-struct format_tags { const char *creation_time; };
+struct format_tags { const char *creation_time, *quicktime_date, *date, *title, *upper_title; };
 static const struct field format_tags_fields[] = {
-	FIELD(struct format_tags, creation_time, .json = "creation_time", .doc = "RFC 3339"),
+	FIELD(struct format_tags, creation_time, .json = "creation_time", .doc = "RFC 3339; of a wave file, the time alone"),
+	FIELD(struct format_tags, quicktime_date, .json = "com.apple.quicktime.creationdate", .doc = "ISO 8601, where it was"),
+	FIELD(struct format_tags, date, .doc = "A year, a date, or all of it"),
+	FIELD(struct format_tags, title, .doc = "For people"),
+	FIELD(struct format_tags, upper_title, .json = "TITLE", .doc = "The same, as FLAC has it"),
 };
 static const struct record format_tags_record = RECORD("FormatTags", struct format_tags, format_tags_fields);
 
@@ -94,45 +105,35 @@ static const struct field format_fields[] = {
 };
 static const struct record format_record = RECORD("Format", struct format, format_fields);
 
-struct probe { struct list streams; struct nested format; };
+struct chapter_tags { const char *title; };
+static const struct field chapter_tags_fields[] = {
+	FIELD(struct chapter_tags, title, .doc = "For people"),
+};
+static const struct record chapter_tags_record = RECORD("ChapterTags", struct chapter_tags, chapter_tags_fields);
+
+struct chapter { const char *start_time, *end_time; struct nested tags; };
+static const struct field chapter_fields[] = {
+	FIELD(struct chapter, start_time, .json = "start_time", .doc = "Seconds"),
+	FIELD(struct chapter, end_time, .json = "end_time", .doc = "Seconds"),
+	FIELD(struct chapter, tags, .of = &chapter_tags_record, .doc = "Labels"),
+};
+static const struct record chapter_record = RECORD("Chapter", struct chapter, chapter_fields);
+
+struct probe { struct list streams, chapters; struct nested format; };
 static const struct field probe_fields[] = {
 	FIELD(struct probe, streams, .of = &stream_record, .doc = "All streams"),
+	FIELD(struct probe, chapters, .of = &chapter_record, .doc = "Parts that have names"),
 	FIELD(struct probe, format, .of = &format_record, .doc = "The container"),
 };
 static const struct record probe_record = RECORD("Probe", struct probe, probe_fields);
 
 static const char entries[] =
-    "format=format_name,duration,start_time,bit_rate:format_tags=creation_time:stream=index,width,height,channels,"
+    "format=format_name,duration,start_time,bit_rate:format_tags=creation_time,com.apple.quicktime.creationdate,date,title:"
+    "chapter=start_time,end_time:chapter_tags=title:stream=index,width,height,channels,"
     "codec_name,codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,"
     "color_space,color_range,r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,"
     "nb_frames:stream_tags=language,title,DURATION:stream_disposition=default,attached_pic,timed_thumbnails,comment,"
-    "visual_impaired:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
-
-/* ISO 639-2 to the shorter codes of BCP 47, which prefers them. */
-static const struct { char iso[4], bcp[3]; } languages[] = {
-	{ "ara", "ar" }, { "baq", "eu" }, { "bul", "bg" }, { "cat", "ca" }, { "ces", "cs" }, { "chi", "zh" }, { "cym", "cy" },
-	{ "cze", "cs" }, { "dan", "da" }, { "deu", "de" }, { "dut", "nl" }, { "ell", "el" }, { "eng", "en" }, { "est", "et" },
-	{ "eus", "eu" }, { "fas", "fa" }, { "fin", "fi" }, { "fra", "fr" }, { "fre", "fr" }, { "ger", "de" }, { "gle", "ga" },
-	{ "gre", "el" }, { "heb", "he" }, { "hin", "hi" }, { "hrv", "hr" }, { "hun", "hu" }, { "ind", "id" }, { "ita", "it" },
-	{ "jpn", "ja" }, { "kor", "ko" }, { "lat", "la" }, { "lav", "lv" }, { "lit", "lt" }, { "nld", "nl" }, { "nob", "nb" },
-	{ "nor", "no" }, { "per", "fa" }, { "pol", "pl" }, { "por", "pt" }, { "ron", "ro" }, { "rum", "ro" }, { "rus", "ru" },
-	{ "slk", "sk" }, { "slo", "sk" }, { "slv", "sl" }, { "spa", "es" }, { "srp", "sr" }, { "swe", "sv" }, { "tha", "th" },
-	{ "tur", "tr" }, { "ukr", "uk" }, { "vie", "vi" }, { "wel", "cy" }, { "zho", "zh" },
-};
-
-static const char *
-language_of(struct arena *mem, const struct tags *tags)
-{
-	const char *code = tags != NULL ? tags->language : NULL;
-	size_t n = code != NULL ? strlen(code) : 0;
-
-	if (n < 2 || n > 35 || strspn(code, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != n)
-		return NULL;
-	for (size_t i = 0; n == 3 && i < sizeof(languages) / sizeof(languages[0]); i++)
-		if (strcmp(code, languages[i].iso) == 0)
-			return languages[i].bcp;
-	return n == 3 && strstr("und mis mul zxx", code) != NULL ? NULL : arena_copy(mem, code);
-}
+    "visual_impaired,hearing_impaired,dub,original,forced:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
 
 /* What is absurd counts as unknown. */
 static double
@@ -320,6 +321,28 @@ video_of(struct arena *mem, const struct stream *s)
 	return v;
 }
 
+static int
+roles_of(const struct disposition *d)
+{
+	if (d == NULL)
+		return 0;
+	return (d->comment ? AV_COMMENTARY : 0) | (d->visual_impaired ? AV_DESCRIBES : 0) |
+	    (d->hearing_impaired ? AV_CLEAR : 0) | (d->dub ? AV_DUB : 0) | (d->original ? AV_ORIGINAL : 0) |
+	    (d->forced ? AV_FORCED : 0);
+}
+
+static const char *
+language_of(struct arena *mem, const struct tags *tags)
+{
+	return tags != NULL ? language_tag(mem, tags->language) : NULL;
+}
+
+static const char *
+title_of(struct arena *mem, const struct tags *tags)
+{
+	return tags != NULL ? av_line(mem, tags->title, TITLE_MAX) : NULL;
+}
+
 static struct av_audio
 audio_of(struct arena *mem, const struct stream *s)
 {
@@ -327,10 +350,21 @@ audio_of(struct arena *mem, const struct stream *s)
 	const struct tags *tags = s->tags.row;
 
 	return (struct av_audio){ .index = count_of(s->index), .codec = s->codec_name,
-	    .language = language_of(mem, tags), .title = tags != NULL ? tags->title : NULL,
-	    .channels = count_of(s->channels),
+	    .language = language_of(mem, tags), .title = title_of(mem, tags), .channels = count_of(s->channels),
+	    .roles = roles_of(d), .used = av_decodes(s->codec_name) && s->channels > 0,
 	    .sample_rate = s->sample_rate != NULL ? atoi(s->sample_rate) : 0, .is_default = d != NULL && d->is_default,
 	    .start_ms = ms_of(s->start_time), .duration_ms = stream_ms(s) };
+}
+
+static struct av_subtitle
+subtitle_of(struct arena *mem, const struct stream *s)
+{
+	const struct disposition *d = s->disposition.row;
+	const struct tags *tags = s->tags.row;
+
+	return (struct av_subtitle){ .index = count_of(s->index), .codec = s->codec_name,
+	    .language = language_of(mem, tags), .title = title_of(mem, tags), .roles = roles_of(d),
+	    .is_default = d != NULL && d->is_default, .used = av_is_text(s->codec_name) };
 }
 
 /* How good a choice a stream is; below 0: none at all. */
@@ -360,9 +394,11 @@ choose(struct arena *mem, const struct probe *p, struct av_file *f)
 {
 	const struct stream *s = p->streams.rows, *video = NULL;
 	struct av_audio *tracks = arena_array(mem, TRACKS_MAX, sizeof(*tracks));
+	struct av_subtitle *subtitles = arena_array(mem, p->streams.n, sizeof(*subtitles));
 	int best = 0;
 
 	f->tracks = tracks;
+	f->subtitles = subtitles;
 	for (size_t i = 0; i < p->streams.n; i++) {
 		const char *type = s[i].codec_type != NULL ? s[i].codec_type : "";
 		const struct disposition *d = s[i].disposition.row;
@@ -381,13 +417,49 @@ choose(struct arena *mem, const struct probe *p, struct av_file *f)
 			}
 			f->n_tracks++;
 		} else if (strcmp(type, "subtitle") == 0) {
-			f->n_subtitles++;
+			subtitles[f->n_subtitles++] = subtitle_of(mem, &s[i]);
 		} else if (strcmp(type, "video") != 0) {
 			f->n_data++;
 		}
 	}
 	if (video != NULL)
 		f->video = video_of(mem, video);
+	av_choose_sounds(mem, tracks, f->n_tracks, f->audio);
+	av_choose_subtitles(mem, subtitles, f->n_subtitles);
+}
+
+/* Their clock is that of the pictures. */
+static void
+take_chapters(struct arena *mem, const struct probe *p, struct av_file *f)
+{
+	const struct chapter *c = p->chapters.rows;
+	const size_t n = p->chapters.n < AV_CHAPTERS ? p->chapters.n : AV_CHAPTERS;
+	struct av_chapter *out = arena_array(mem, n, sizeof(*out));
+
+	for (size_t i = 0; i < n; i++) {
+		const struct chapter_tags *tags = c[i].tags.row;
+
+		out[i] = (struct av_chapter){ ms_of(c[i].start_time) - f->start_ms,
+		    ms_of(c[i].end_time) - f->start_ms, tags != NULL ? av_line(mem, tags->title, TITLE_MAX) : NULL };
+	}
+	f->chapters = out;
+	f->n_chapters = av_order_chapters(out, n, f->duration_ms);
+}
+
+/* The title of the file.  Ogg has no other place for it than its streams. */
+static const char *
+file_title(struct arena *mem, const struct probe *p, const struct av_file *f)
+{
+	const struct format *format = p->format.row;
+	const struct format_tags *tags = format != NULL ? format->tags.row : NULL;
+	const struct stream *s = p->streams.rows;
+	const struct tags *own;
+
+	if (tags != NULL && (tags->title != NULL || tags->upper_title != NULL))
+		return av_line(mem, tags->title != NULL ? tags->title : tags->upper_title, TITLE_MAX);
+	if (!is_one_of(f->container, "ogg") || p->streams.n == 0 || (own = s[0].tags.row) == NULL)
+		return NULL;
+	return av_line(mem, own->title != NULL ? own->title : own->upper_title, TITLE_MAX);
 }
 
 /* A stream is protected when its code in the container says so. */
@@ -452,15 +524,31 @@ tells_length(const char *container, const struct av_file *f)
 	return is_one_of(container, "mov matroska avi wav w64 flac aiff caf mxf asf ogg flv") && f->duration_ms > 0;
 }
 
-/* Clocks that were never set say 1904 or 1970. */
+/* QuickTime leaves the colon out of the zone: "2024-05-01T12:00:00+0200". */
 static int64_t
-recorded(const struct format *f)
+moment_of(struct arena *mem, const char *text)
 {
-	const struct format_tags *tags = f->tags.row;
+	const size_t n = text != NULL ? strlen(text) : 0;
 	struct moment at;
 
-	return tags != NULL && tags->creation_time != NULL && moment_parse(tags->creation_time, &at) &&
-	    at.ms >= INT64_C(86400000) * 366 && at.ms <= moment_now().ms + INT64_C(86400000) ? at.ms : 0;
+	if (n > 5 && (text[n - 5] == '+' || text[n - 5] == '-') && strspn(text + n - 4, "0123456789") == 4)
+		text = arena_printf(mem, "%.*s:%s", (int)n - 2, text, text + n - 2);
+	return n > 0 && moment_parse(text, &at) && moment_is_past(at) ? at.ms : 0;
+}
+
+/* When it was recorded, by the first that can be true: what a camera says of the place where it was, the creation of
+ * the file, a date that is whole.  A wave file keeps day and time apart. */
+static int64_t
+recorded(struct arena *mem, const struct format_tags *t)
+{
+	int64_t ms;
+
+	if (t == NULL)
+		return 0;
+	if ((ms = moment_of(mem, t->quicktime_date)) == 0 && (ms = moment_of(mem, t->creation_time)) == 0 &&
+	    (ms = moment_of(mem, t->date)) == 0 && t->date != NULL && t->creation_time != NULL)
+		ms = moment_of(mem, arena_printf(mem, "%.10sT%.8sZ", t->date, t->creation_time));
+	return ms;
 }
 
 static struct av_file *
@@ -478,7 +566,7 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 		f->container = arena_copy_n(mem, name, strcspn(name, ","));
 		f->duration_ms = ms_of(format->duration);
 		f->start_ms = ms_of(format->start_time);
-		f->recorded_ms = recorded(format);
+		f->recorded_ms = recorded(mem, format->tags.row);
 		f->bit_rate = format->bit_rate != NULL ? strtoll(format->bit_rate, NULL, 10) : 0;
 	}
 	f->size = stat(path, &st) == 0 ? st.st_size : 0;
@@ -496,6 +584,8 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 	}
 	if (f->duration_ms < 0)
 		f->duration_ms = 0;
+	take_chapters(mem, p, f);
+	f->title = file_title(mem, p, f);
 	f->duration_exact = f->container != NULL && tells_length(f->container, f);
 	return f;
 }
@@ -673,20 +763,10 @@ av_json(struct arena *mem, const struct av_file *f)
 		json_video(&out, f->video);
 	else
 		buf_text(&out, "null");
-	buf_text(&out, ",\"audio\":[");
-	for (int i = 0; i < f->n_tracks; i++) {
-		const struct av_audio *a = &f->tracks[i];
-
-		buf_printf(&out, "%s{\"codec\":", i > 0 ? "," : "");
-		buf_json(&out, a->codec);
-		buf_printf(&out, ",\"channels\":%d,\"sampleRate\":%d,\"used\":%s,\"languageCode\":", a->channels,
-		    a->sample_rate, a == f->audio ? "true" : "false");
-		buf_json(&out, a->language);
-		buf_text(&out, ",\"title\":");
-		buf_json(&out, a->title);
-		buf_char(&out, '}');
-	}
-	buf_printf(&out, "],\"videoTracks\":%d,\"subtitleTracks\":%d,\"otherTracks\":%d,\"coverArt\":%s}", f->n_video,
+	buf_text(&out, ",\"title\":");
+	buf_json(&out, f->title);
+	av_tracks_json(&out, f);
+	buf_printf(&out, ",\"videoTracks\":%d,\"subtitleTracks\":%d,\"otherTracks\":%d,\"coverArt\":%s}", f->n_video,
 	    f->n_subtitles, f->n_data, f->cover >= 0 ? "true" : "false");
 	return buf_string(&out);
 }

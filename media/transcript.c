@@ -2,10 +2,9 @@
 /* Transcripts: words on the text they belong to, paragraphs, and their stored form.  The files are in captions.c. */
 #include <ctype.h>
 #include <string.h>
-#include <unicode/uloc.h>
-#include <unicode/ustring.h>
 
 #include "core/asset.h"
+#include "media/language.h"
 #include "media/transcript.h"
 
 /* A paragraph ends at a long pause; from ENOUGH characters on at a short pause or the end of a sentence; at FULL
@@ -367,12 +366,5 @@ transcript_language(const char *code)
 const char *
 transcript_label(struct arena *mem, const char *code)
 {
-	UErrorCode error = U_ZERO_ERROR;
-	UChar name[100];
-	char out[300];
-	const char *tag = transcript_language(code);
-	int32_t n = uloc_getDisplayName(tag, tag, name, 100, &error);
-
-	u_strToUTF8(out, sizeof(out), NULL, name, n, &error);
-	return arena_copy(mem, U_FAILURE(error) || n <= 0 ? tag : out);
+	return language_label(mem, transcript_language(code));
 }

@@ -93,6 +93,33 @@ the_time_of_the_recording_is_taken_from_the_file(void **state)
 	    "2026-05-01T10:20:30.000Z");
 }
 
+/* Named by its file, by its uploader, and not at all. */
+static void
+the_title_in_the_file_is_the_name_where_nobody_gave_a_better_one(void **state)
+{
+	static const char *const before[] = { "DSC 0042", "Council meeting", " " }, *const after[] = { "Ein "
+	    "\u00e4lterer Titel",
+	    "Council meeting", "Ein \u00e4lterer Titel" };
+	struct world *w = *state;
+	struct uuid ids[3];
+	int64_t revision;
+
+	for (size_t i = 0; i < 3; i++) {
+		ids[i] = take_in(w, make(w, arena_copy(w->mem, "ffmpeg -v error -nostdin -y -f lavfi -i "
+		    "testsrc2=s=64x64:d=1 "
+		    "-metadata title='Ein \u00e4lterer\tTitel' -f mp4 \"$f\"")));
+		db_run(w->db, "UPDATE media SET name = ?, original_file_name = 'DSC 0042.MOV' WHERE id = ?",
+		    ARGS(STR(before[i]), ID(ids[i])));
+	}
+	revision = db_number(w->db, "SELECT revision FROM media WHERE id = ?", ARGS(ID(ids[0])), 0);
+	drain(w, w->conf);
+	for (size_t i = 0; i < 3; i++) {
+		assert_string_equal(text(w, call(w, "GET", path_of(w, ids[i]), NULL), "data.name"), after[i]);
+		assert_non_null(strstr(metadata(w, ids[i], "file"), "\"title\":\"Ein \u00e4lterer Titel\""));
+	}
+	assert_true(db_number(w->db, "SELECT revision FROM media WHERE id = ?", ARGS(ID(ids[0])), 0) > revision);
+}
+
 static void
 a_document_gives_pages_text_and_a_pdf(void **state)
 {
@@ -362,6 +389,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_picture_becomes_ready_upright_and_in_smaller_forms),
 		WORLD_TEST(the_time_of_the_recording_is_taken_from_the_file),
+		WORLD_TEST(the_title_in_the_file_is_the_name_where_nobody_gave_a_better_one),
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
 		WORLD_TEST(of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing),
