@@ -24,6 +24,9 @@ static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, channels,     .on = SERVER, .doc = "Of sound"),
 	FIELD(struct rendition_row, codecs,       .on = SERVER, .doc = "RFC 6381"),
 	FIELD(struct rendition_row, mime_type,    .on = SERVER, .doc = "As served"),
+	FIELD(struct rendition_row, language_code, .on = SERVER, .doc = "Of a track"),
+	FIELD(struct rendition_row, track_name,   .on = SERVER, .doc = "Of a track, in menus"),
+	FIELD(struct rendition_row, roles,        .on = SERVER, .doc = "Of a track, with blanks between"),
 	FIELD(struct rendition_row, file_size,    .on = SERVER, .doc = "Bytes"),
 	FIELD(struct rendition_row, file,         .on = SERVER, .doc = "As store_key_play() takes it"),
 	FIELD(struct rendition_row, created_at,   .on = SERVER, .doc = "When"),
@@ -36,6 +39,7 @@ struct rendition {
 	const char *kind, *label;
 	struct number width, height, bitrate;
 	const char *codecs, *mime_type;
+	const char *language_code;
 	int64_t file_size;
 	const char *url, *status;
 };
@@ -48,6 +52,7 @@ static const struct field rendition_fields[] = {
 	FIELD(struct rendition, bitrate,   .on = SERVER | OMIT_NULL, .doc = "bit/s on average"),
 	FIELD(struct rendition, codecs,    .on = SERVER | OMIT_NULL, .doc = "RFC 6381 codecs parameter"),
 	FIELD(struct rendition, mime_type, .on = SERVER, .required = true, .doc = "Content type as served"),
+	FIELD(struct rendition, language_code, .on = SERVER | OMIT_NULL, .doc = "BCP 47 tag of the sound, where it is known"),
 	FIELD(struct rendition, file_size, .on = SERVER, .doc = "Bytes"),
 	FIELD(struct rendition, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Signed address, valid for some hours"),
 	FIELD(struct rendition, status,    .on = SERVER, .required = true, .one_of = "ready", .doc = "Only finished ones are listed"),
@@ -145,8 +150,9 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 	buf_char(json, '[');
 	for (i = 0; i < n; i++) {
 		const struct rendition_row *r = &rows[i];
-		struct rendition out = { r->id, is(r->kind, "low") ? "hls" : r->kind, r->label, r->width,
-		    r->height, r->bitrate, r->codecs, r->mime_type, r->file_size, marked(json->mem, r->file), "ready" };
+		const char *kind = is(r->kind, "low") ? "hls" : is(r->kind, "track") ? "audio" : r->kind;
+		struct rendition out = { r->id, kind, r->label, r->width, r->height, r->bitrate, r->codecs, r->mime_type,
+		    r->language_code, r->file_size, marked(json->mem, r->file), "ready" };
 
 		parts->playable |= is(r->kind, "playlist") || is(r->kind, "image") || is(r->kind, "pdf");
 		if (is(r->kind, "playlist")) {

@@ -8,8 +8,9 @@
 
 /*
  * One file that an ingest has made.  Kinds hls, mp4, audio, image and pdf are renditions that clients see, and so is
- * low, the sound alone for slow lines, which they see as hls: a stream to choose from the playlist; playlist,
- * poster, storyboard and waveform fill members of their own (playlistUrl, thumbnail, storyboard, waveformUrl).
+ * low, the sound alone for slow lines, which they see as hls: a stream to choose from the playlist, and track, sound
+ * beside the one that plays by itself; playlist, poster, storyboard, waveform and subtitles fill members of their own
+ * (playlistUrl, thumbnail, storyboard, waveformUrl, captions of the player).
  * Rows of the generation named in media.generation are what clients get; a re-ingest writes rows of a new generation,
  * which `publish` swaps in at once.
  */
@@ -20,6 +21,7 @@ struct rendition_row {
 	double frame_rate;
 	struct number channels;		/* of sound */
 	const char *codecs, *mime_type;
+	const char *language_code, *track_name, *roles;		/* of tracks, may be NULL; roles by av_roles() */
 	int64_t file_size;
 	const char *file;		/* "{generation}/{run}/{name}", see store_key_play() */
 	struct moment created_at;

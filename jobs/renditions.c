@@ -7,9 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "media/language.h"
 #include "media/playlist.h"
 #include "core/store.h"
-#include "jobs/step.h"
+#include "jobs/master.h"
 
 enum { ROWS = 2 * AV_RUNGS + 4, DOWNLOAD_SIDE = 1080 };
 
@@ -94,47 +95,46 @@ add_low_sound(struct made *m, const struct av_work *work, const char *sound, str
 	return true;
 }
 
-/* Stores the files, then the master playlist that names them: a player never sees one without the other. */
 static bool
-store_all(struct made *m, const char *language)
+store_all(struct made *m)
 {
 	m->names[m->n_names] = NULL;
-	return step_store(m->j, m->in, m->names) &&
-	    step_write(m->j, "master.m3u8", playlist_master(m->j->mem, m->rows, m->n_rows, language,
-	    step_file(m->j, m->in, "master.m3u8"))) &&
-	    step_store(m->j, m->in, (const char *const[]){ "master.m3u8", NULL });
+	return step_store(m->j, m->in, m->names);
 }
 
 static enum outcome
 write_rows(struct made *m, int64_t duration_ms)
 {
-	struct rendition_row playlist;
-
 	if (!job_resume(m->j))
 		return RETRY;
+	master_lock(m->j, m->in);
 	for (size_t i = 0; i < m->n_rows; i++)
 		rendition_put(m->j->db, &m->rows[i]);
-	playlist = step_row(m->j, m->in, "playlist", "master.m3u8", PLAYLIST_TYPE);
-	rendition_put(m->j->db, &playlist);
 	/* What has been decoded is the truth where the container only guessed. */
 	if (duration_ms > 0)
 		db_run(m->j->db, "UPDATE media SET duration = ? WHERE id = ? AND (duration IS NULL OR ABS(duration "
 		    "- ?) > 500)", ARGS(INT(duration_ms), ID(m->in->media_id), INT(duration_ms)));
-	asset_summarise(m->j->db, m->in->media_id, SUM_RENDITIONS);
-	return DONE;
-}
-
-static struct av_work
-work_of(struct job *j, const struct av_file *f)
-{
-	return (struct av_work){ .file = f, .dir = j->work_dir, .preset = j->conf->video_preset,
-	    .segment_seconds = (int)j->conf->segment_seconds, .progress = step_progress, .user = j };
+	return master_write(m->j, m->in);
 }
 
 static const char *
 language_of(struct job *j, const struct asset_args *in)
 {
 	return db_text(j->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(in->media_id)));
+}
+
+/* Where the file does not tell the language, its uploader may; beside other tracks the file's own names stay, which are
+ * distinct. */
+static void
+name_sound(struct made *m, const struct av_file *f, const char *language)
+{
+	struct rendition_row *row = &m->rows[m->n_rows - 1];
+	const struct av_audio *a = f->audio;
+
+	row->language_code = a->language != NULL ? a->language : language;
+	row->track_name = a->language == NULL && language != NULL && f->n_tracks == 1 ?
+	    language_label(m->j->mem, language) : a->label;
+	row->roles = av_roles(m->j->mem, a->roles);
 }
 
 static int64_t
@@ -177,7 +177,7 @@ first_rendition_run(struct job *j)
 	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
-	work = work_of(j, f);
+	work = step_work(j, f);
 	work.damage = &damage;
 	if (f->video != NULL)
 		n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
@@ -186,11 +186,13 @@ first_rendition_run(struct job *j)
 		return job_fault(j, &fault);
 	for (size_t i = 0; i < k; i++)
 		add_rendition(&m, &made[i]);
+	if (f->audio != NULL)
+		name_sound(&m, f, language);
 	/* Sound alone has no further step that would make its download. */
 	if (n == 0 && (!make_download(&m, NULL, made[0].file, "sound.m4a", &fault) ||
 	    !add_low_sound(&m, &work, made[0].file, &fault)))
 		return job_fault(j, &fault);
-	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
+	if (!store_all(&m))
 		return step_not_stored(j, "The renditions");
 	if (n == 0) {
 		struct rendition_row *row = add_row(&m, "audio", "M4A", "sound.m4a", "audio/mp4");
@@ -266,26 +268,10 @@ add_earlier(struct made *m, const struct rendition_row *rows, size_t n)
 	}
 }
 
-/* The original, no longer than what its first rendition has shown of it. */
-static const struct av_file *
-as_shown(struct job *j, const struct asset_args *in, int64_t shown_ms, struct fault *fault)
-{
-	const struct av_file *f = step_original(j, in, fault);
-	struct av_file *shorter;
-
-	if (f == NULL || shown_ms == 0 || shown_ms >= f->duration_ms)
-		return f;
-	shorter = NEW(j->mem, struct av_file);
-	*shorter = *f;
-	shorter->duration_ms = shown_ms;
-	return shorter;
-}
-
 enum outcome
 renditions_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const char *language = language_of(j, in);
 	const int64_t shown_ms = db_number(j->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(in->media_id)), 0);
 	struct made m = { .j = j, .in = in };
 	struct av_rendition made[AV_RUNGS + 1];
@@ -301,12 +287,12 @@ renditions_run(struct job *j)
 	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
 	    "ORDER BY t.height DESC, t.file", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
 	step_begin(j);
-	f = as_shown(j, in, shown_ms, &fault);
+	f = step_shown(j, in, shown_ms, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
 	if (f->video == NULL)
 		return DONE;
-	work = work_of(j, f);
+	work = step_work(j, f);
 	n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
 	if (n > 1 && (k = av_encode(j->mem, &work, rungs, n - 1, false, made, &fault)) == 0)
 		return job_fault(j, &fault);
@@ -323,7 +309,7 @@ renditions_run(struct job *j)
 	best = *found;
 	if (!download(&m, found, found < m.rows + fresh, sound, &fault))
 		return job_fault(j, &fault);
-	if (!store_all(&m, f->audio != NULL && f->audio->language != NULL ? f->audio->language : language))
+	if (!store_all(&m))
 		return step_not_stored(j, "The renditions");
 	m.n_rows = fresh;		/* the others are in the table already */
 	row = add_row(&m, "mp4", best.label, "download.mp4", "video/mp4");

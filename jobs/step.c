@@ -50,6 +50,27 @@ step_original(struct job *j, const struct asset_args *in, struct fault *fault)
 	return path != NULL ? av_probe(j->mem, mended ? copy : path, fault) : NULL;
 }
 
+const struct av_file *
+step_shown(struct job *j, const struct asset_args *in, int64_t shown_ms, struct fault *fault)
+{
+	const struct av_file *f = step_original(j, in, fault);
+	struct av_file *shorter;
+
+	if (f == NULL || shown_ms == 0 || shown_ms >= f->duration_ms)
+		return f;
+	shorter = NEW(j->mem, struct av_file);
+	*shorter = *f;
+	shorter->duration_ms = shown_ms;
+	return shorter;
+}
+
+struct av_work
+step_work(struct job *j, const struct av_file *f)
+{
+	return (struct av_work){ .file = f, .dir = j->work_dir, .preset = j->conf->video_preset,
+	    .segment_seconds = (int)j->conf->segment_seconds, .progress = step_progress, .user = j };
+}
+
 const char *
 step_fetch(struct job *j, const char *key, struct fault *fault)
 {

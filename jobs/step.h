@@ -17,6 +17,12 @@ void step_progress(void *job, int percent);
  * with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct fault *);
 
+/* The same, no longer than what the first rendition has shown of it, in ms; 0: as it is. */
+const struct av_file *step_shown(struct job *, const struct asset_args *, int64_t shown_ms, struct fault *);
+
+/* What encoders need to know, for results in the work directory of the job. */
+struct av_work step_work(struct job *, const struct av_file *);
+
 /* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */
 const char *step_fetch(struct job *, const char *key, struct fault *);
 

@@ -148,6 +148,11 @@ const char *av_gap_text(struct arena *, const struct av_gap *);
 size_t av_encode(struct arena *, const struct av_work *, const struct av_rung *, size_t n, bool sound,
     struct av_rendition *made, struct fault *);
 
+/* Encodes all other tracks of sound that are used, in one run: made[i] is what became of of[i].  Checked like those.
+ * Returns how many were made, 0 = failed. */
+size_t av_encode_tracks(struct arena *, const struct av_work *, struct av_rendition *made,
+    const struct av_audio *of[AV_SOUNDS], struct fault *);
+
 /* Puts a video and a sound rendition (either may be NULL) into one MP4 whose index is at its beginning. */
 bool av_download(struct arena *, const char *video, const char *audio, const char *out, struct fault *);
 

@@ -34,8 +34,9 @@ struct order {
 	const struct av_work *work;
 	const struct av_rung *rungs;
 	size_t n;
-	bool sound;
-	struct form form;
+	const struct av_audio *const *sounds;
+	size_t n_sounds;
+	struct form forms[AV_SOUNDS];
 	int reported;
 	struct damage *damage;		/* NULL: nobody asked for it */
 };
@@ -166,10 +167,8 @@ video_graph(struct order *o, struct buf *out)
 }
 
 static struct form
-form_of(struct order *o)
+form_of(struct order *o, const struct av_audio *a)
 {
-	const struct av_audio *a = o->work->file->audio;
-
 	if (a->sample_rate > 0 && a->sample_rate <= NARROW_RATE)
 		return narrow;
 	return a->channels == 1 || o->work->low_sound || av_is_one_channel(o->mem, o->work->file, a) ? single : full;
@@ -185,25 +184,33 @@ mix(int from, int to)
 	return from > 8 ? "pan=stereo|c0=c0|c1=c1" : "aformat=channel_layouts=stereo";
 }
 
-static const char *
-sound_name(const struct order *o)
-{
-	return o->work->low_sound ? "audio-low" : "audio";
-}
-
-/* The sound: gaps filled, from 0 on, as long as the picture. */
+/* A track of sound: gaps filled, from 0 on, as long as the picture; beside the main track, as long as all. */
 static void
-sound_graph(struct order *o, struct buf *out)
+sound_graph(struct order *o, struct buf *out, size_t i)
 {
 	const struct av_file *f = o->work->file;
+	const struct av_audio *a = o->sounds[i];
 
 	if (out->len > 0)
 		buf_char(out, ';');
-	buf_printf(out, "[0:%d]%saresample=%d:async=1000:first_pts=0,%s", f->audio->index,
-	    o->damage != NULL ? DAMAGE_HEAR : "", o->form.rate, mix(f->audio->channels, o->form.channels));
-	if (f->video != NULL && f->duration_exact && f->video->duration_ms > 0)
+	buf_printf(out, "[0:%d]%saresample=%d:async=1000:first_pts=0,%s", a->index,
+	    o->damage != NULL ? DAMAGE_HEAR : "", o->forms[i].rate, mix(a->channels, o->forms[i].channels));
+	if (f->duration_exact && (a != f->audio || (f->video != NULL && f->video->duration_ms > 0)))
 		buf_printf(out, ",apad=whole_dur=%.3f", (double)f->duration_ms / 1000);
-	buf_text(out, "[a]");
+	buf_printf(out, "[a%zu]", i);
+}
+
+/* What the i-th result is called: first the sizes, then the sounds. */
+static const char *
+result_name(struct order *o, size_t i)
+{
+	const struct av_audio *a = i >= o->n ? o->sounds[i - o->n] : NULL;
+
+	if (a == NULL)
+		return o->rungs[i].label;
+	if (a != o->work->file->audio)
+		return arena_printf(o->mem, "track-%d", a->index);
+	return o->work->low_sound ? "audio-low" : "audio";
 }
 
 static const char *
@@ -243,14 +250,15 @@ video_output(struct order *o, struct av_tool *t, size_t i)
 }
 
 static void
-sound_output(struct order *o, struct av_tool *t)
+sound_output(struct order *o, struct av_tool *t, size_t i)
 {
 	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
 
-	av_add(t, "-map", "[a]", "-c:a", "aac", "-b:a", arena_printf(o->mem, "%d", o->form.bits));
+	av_add(t, "-map", arena_printf(o->mem, "[a%zu]", i), "-c:a", "aac", "-b:a", arena_printf(o->mem, "%d",
+	    o->forms[i].bits));
 	output_common(o, t);
 	av_add(t, "-f", "mp4", "-movflags", "+default_base_moof+delay_moov+skip_trailer", "-frag_duration",
-	    arena_printf(o->mem, "%d", seconds * 1000000), path_of(o, sound_name(o), "mp4"));
+	    arena_printf(o->mem, "%d", seconds * 1000000), path_of(o, result_name(o, o->n + i), "mp4"));
 }
 
 static void
@@ -315,8 +323,8 @@ encode(struct order *o, struct fault *fault)
 
 	if (o->n > 0)
 		video_graph(o, &graph);
-	if (o->sound)
-		sound_graph(o, &graph);
+	for (size_t i = 0; i < o->n_sounds; i++)
+		sound_graph(o, &graph, i);
 	/* However much of it is damaged: what becomes of that is decided at the end. */
 	av_add(t, "-progress", "pipe:3", "-stats_period", "0.5", "-max_error_rate", "1");
 	/* Much shrunk, nobody sees the block edges of frames that no other frame builds on. */
@@ -326,8 +334,8 @@ encode(struct order *o, struct fault *fault)
 	av_add(t, "-filter_complex", buf_string(&graph));
 	for (size_t i = 0; i < o->n; i++)
 		video_output(o, t, i);
-	if (o->sound)
-		sound_output(o, t);
+	for (size_t i = 0; i < o->n_sounds; i++)
+		sound_output(o, t, i);
 	if (o->damage != NULL) {
 		damage_watch(o->damage, t);
 		output_common(o, t);
@@ -507,7 +515,7 @@ report_fits(struct order *o, const char *report, size_t i, struct av_rendition *
 		r->height = rung->height;
 		r->rate = rung->rate;
 	} else {
-		r->channels = o->form.channels;
+		r->channels = o->forms[i - o->n].channels;
 	}
 	return (rung != NULL) == (strncmp(r->codecs, "avc1.", 5) == 0);
 }
@@ -520,8 +528,8 @@ finish(struct order *o, struct av_rendition *made, size_t n, struct fault *fault
 	bool fine;
 
 	for (size_t i = 0; i < n; i++)
-		if (describe(o->mem, o->work->dir, i < o->n ? o->rungs[i].label : sound_name(o), &made[i]) == NULL)
-			return broken(o->mem, fault, i < o->n ? o->rungs[i].label : sound_name(o), "no segments");
+		if (describe(o->mem, o->work->dir, result_name(o, i), &made[i]) == NULL)
+			return broken(o->mem, fault, result_name(o, i), "no segments");
 	fine = decode_samples(o, made, n, &report, fault);
 	for (size_t i = 0; i < 2 * n; i++)
 		unlink(sample_path(o, i / 2, i % 2));
@@ -545,9 +553,10 @@ shorten(struct order *o, const struct av_damage *damage, struct fault *fault)
 {
 	struct av_file shorter = *o->work->file;
 	struct av_work work = *o->work;
-	struct order again = { .mem = o->mem, .work = &work, .sound = true, .reported = 100 };
+	struct order again = { .mem = o->mem, .work = &work, .sounds = o->sounds, .n_sounds = 1,
+	    .forms = { o->forms[0] }, .reported = 100 };
 
-	if (o->n == 0 || !o->sound || shorter.duration_ms - damage->end_ms < 500)
+	if (o->n == 0 || o->n_sounds == 0 || shorter.duration_ms - damage->end_ms < 500)
 		return true;
 	shorter.duration_ms = damage->end_ms;
 	work.file = &shorter;
@@ -575,27 +584,48 @@ whole(struct order *o, const struct av_rendition *made, size_t n, struct fault *
 	return true;
 }
 
+static size_t
+fulfil(struct order *o, struct av_rendition *made, struct fault *fault)
+{
+	const size_t k = o->n + o->n_sounds;
+
+	if (k == 0) {
+		fault_set(o->mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
+		return 0;
+	}
+	for (size_t i = 0; i < o->n_sounds; i++)
+		o->forms[i] = form_of(o, o->sounds[i]);
+	if (o->work->damage != NULL)
+		o->damage = damage_begin(o->mem, o->work->file, o->n > 0, o->n_sounds > 0);
+	if (!encode(o, fault))
+		return 0;
+	if (o->damage != NULL && (!damage_judge(o->damage, o->work->damage, fault) || !shorten(o, o->work->damage, fault)))
+		return 0;
+	return finish(o, made, k, fault) ? k : 0;
+}
+
 size_t
 av_encode(struct arena *mem, const struct av_work *work, const struct av_rung *rungs, size_t n, bool sound,
     struct av_rendition *made, struct fault *fault)
 {
 	struct order o = { .mem = mem, .work = work, .rungs = rungs, .n = work->file->video != NULL ? n : 0,
-	    .sound = sound && work->file->audio != NULL, .reported = -1 };
-	const size_t k = o.n + o.sound;
+	    .sounds = &work->file->audio, .n_sounds = sound && work->file->audio != NULL, .reported = -1 };
+	const size_t k = fulfil(&o, made, fault);
 
-	if (k == 0) {
-		fault_set(mem, fault, REASON_NO_STREAMS, "The file holds neither picture nor sound.");
-		return 0;
-	}
-	if (o.sound)
-		o.form = form_of(&o);
-	if (work->damage != NULL)
-		o.damage = damage_begin(mem, work->file, o.n > 0, o.sound);
-	if (!encode(&o, fault))
-		return 0;
-	if (o.damage != NULL && (!damage_judge(o.damage, work->damage, fault) || !shorten(&o, work->damage, fault)))
-		return 0;
-	return finish(&o, made, k, fault) && whole(&o, made, k, fault) ? k : 0;
+	return k > 0 && whole(&o, made, k, fault) ? k : 0;
+}
+
+/* They are filled up to the length of the file, which has proved it by its picture and main track. */
+size_t
+av_encode_tracks(struct arena *mem, const struct av_work *work, struct av_rendition *made,
+    const struct av_audio *of[AV_SOUNDS], struct fault *fault)
+{
+	struct order o = { .mem = mem, .work = work, .sounds = of, .reported = -1 };
+
+	for (int i = 0; i < work->file->n_tracks; i++)
+		if (work->file->tracks[i].used && &work->file->tracks[i] != work->file->audio)
+			of[o.n_sounds++] = &work->file->tracks[i];
+	return fulfil(&o, made, fault);
 }
 
 bool

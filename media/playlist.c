@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "media/playlist.h"
+#include "core/text.h"
 
 /* Length of a segment as presented: priming that players drop belongs to no segment. */
 static int64_t
@@ -133,12 +134,46 @@ peak_of(const struct rendition_row *r)
 	return r->peak_bitrate.n > r->bitrate.n ? r->peak_bitrate.n : r->bitrate.n;
 }
 
+static bool
+has_role(const struct rendition_row *r, const char *role)
+{
+	return r->roles != NULL && word_in(r->roles, role, strlen(role));
+}
+
+static void
+text_attribute(struct buf *out, const char *name, const char *text)
+{
+	if (text != NULL)
+		buf_printf(out, ",%s=\"%s\"", name, attribute(out->mem, text));
+}
+
+/* A commentary is never chosen for who just understands its language. */
+static void
+sound_line(struct buf *out, const struct rendition_row *r, bool is_default, const char *file)
+{
+	buf_text(out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\"");
+	text_attribute(out, "NAME", r->track_name != NULL ? r->track_name : "Audio");
+	text_attribute(out, "LANGUAGE", r->language_code);
+	buf_printf(out, ",DEFAULT=%s,AUTOSELECT=%s", is_default ? "YES" : "NO",
+	    is_default || !has_role(r, "commentary") ? "YES" : "NO");
+	text_attribute(out, "CHARACTERISTICS", has_role(r, "describesVideo") ? "public.accessibility.describes-video" :
+	    has_role(r, "hearingImpaired") ? "public.accessibility.enhances-speech-intelligibility" : NULL);
+	buf_printf(out, ",CHANNELS=\"%" PRId64 "\",URI=\"%s\"\n", r->channels.set ? r->channels.n : 2,
+	    relative(out->mem, file, r->file));
+}
+
+/* What of it the streams have to tell. */
+struct master { const struct rendition_row *sound; int64_t sound_rate, sound_peak; bool group; const char *file; };
+
 /* The codecs of all that a player needs for it (RFC 8216 section 4.3.4.2), or nothing: half of them would be a lie. */
 static void
-stream_line(struct buf *out, const struct rendition_row *r, const struct rendition_row *sound, const char *file)
+stream_line(struct buf *out, const struct rendition_row *r, const struct master *m)
 {
+	const struct rendition_row *sound = r != m->sound ? m->sound : NULL;
+
 	buf_printf(out, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",AVERAGE-BANDWIDTH=%" PRId64,
-	    peak_of(r) + (sound != NULL ? peak_of(sound) : 0), r->bitrate.n + (sound != NULL ? sound->bitrate.n : 0));
+	    sound != NULL ? peak_of(r) + m->sound_peak : peak_of(r) > m->sound_peak ? peak_of(r) : m->sound_peak,
+	    r->bitrate.n + (sound != NULL ? m->sound_rate : 0));
 	if (r->codecs != NULL && (sound == NULL || sound->codecs != NULL))
 		buf_printf(out, ",CODECS=\"%s%s%s\"", r->codecs, sound != NULL ? "," : "",
 		    sound != NULL ? sound->codecs : "");
@@ -146,44 +181,59 @@ stream_line(struct buf *out, const struct rendition_row *r, const struct renditi
 		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
 	if (r->frame_rate > 0)
 		buf_printf(out, ",FRAME-RATE=%.3f", r->frame_rate);
-	buf_printf(out, "%s\n%s\n", sound != NULL ? ",AUDIO=\"audio\"" : "", relative(out->mem, file, r->file));
+	buf_printf(out, "%s\n%s\n", m->group ? ",AUDIO=\"audio\"" : "", relative(out->mem, m->file, r->file));
+}
+
+/* The main sound stands first, then its tracks as the file has them; whichever plays, the rates told are enough. */
+static void
+sound_group(struct buf *out, const struct rendition_row *rows, size_t n, struct master *m)
+{
+	sound_line(out, m->sound, true, m->file);
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(rows[i].kind, "track") != 0)
+			continue;
+		sound_line(out, &rows[i], false, m->file);
+		if (rows[i].bitrate.n > m->sound_rate)
+			m->sound_rate = rows[i].bitrate.n;
+		if (peak_of(&rows[i]) > m->sound_peak)
+			m->sound_peak = peak_of(&rows[i]);
+	}
 }
 
 const char *
-playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *language,
-    const char *file)
+playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, const char *file)
 {
-	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *sound = NULL,
-	    *low = NULL;
+	const struct rendition_row **sizes = arena_array(mem, n, sizeof(*sizes)), *low = NULL;
+	struct master m = { .file = file };
 	struct buf out = BUF(mem);
-	size_t k = 0;
+	size_t k = 0, tracks = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		tracks += strcmp(rows[i].kind, "track") == 0;
 		if (strcmp(rows[i].kind, "hls") == 0)
 			sizes[k++] = &rows[i];
-		else if (is_sound(&rows[i]) && (sound == NULL || peak_of(&rows[i]) > peak_of(sound)))
-			sound = &rows[i];
+		else if (is_sound(&rows[i]) && (m.sound == NULL || peak_of(&rows[i]) > peak_of(m.sound)))
+			m.sound = &rows[i];
 		else if (strcmp(rows[i].kind, "low") == 0)
 			low = &rows[i];
 	}
 	qsort(sizes, k, sizeof(*sizes), by_rate);
 	/* One channel is slow enough; what has no size of picture is for lines that carry none, and never the first. */
-	if (low == NULL && k > 0 && sound != NULL && sound->channels.n == 1)
-		low = sound;
+	if (low == NULL && k > 0 && m.sound != NULL && m.sound->channels.n == 1)
+		low = m.sound;
 	buf_text(&out, "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n");
-	if (k > 0 && sound != NULL) {
-		buf_printf(&out, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"%s\"",
-		    language != NULL ? attribute(mem, language) : "Audio");
-		if (language != NULL)
-			buf_printf(&out, ",LANGUAGE=\"%s\"", attribute(mem, language));
-		buf_printf(&out, ",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"%" PRId64 "\",URI=\"%s\"\n",
-		    sound->channels.set ? sound->channels.n : 2, relative(mem, file, sound->file));
+	if (m.sound != NULL) {
+		m.sound_rate = m.sound->bitrate.n;
+		m.sound_peak = peak_of(m.sound);
+		m.group = k + tracks > 0;
 	}
+	if (m.group)
+		sound_group(&out, rows, n, &m);
 	for (size_t i = 0; i < k; i++)
-		stream_line(&out, sizes[i], sound, file);
-	if (k == 0 && sound != NULL)
-		stream_line(&out, sound, NULL, file);
+		stream_line(&out, sizes[i], &m);
+	if (k == 0 && m.sound != NULL)
+		stream_line(&out, m.sound, &m);
 	if (low != NULL)
-		stream_line(&out, low, NULL, file);
+		stream_line(&out, low, &(const struct master){ .sound = low, .file = file });
 	return buf_string(&out);
 }

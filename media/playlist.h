@@ -17,12 +17,11 @@ int64_t playlist_bit_rate(const struct fragments *);
 int64_t playlist_peak_rate(const struct fragments *);
 
 /*
- * The master playlist from rows of kinds hls, audio and low (others are passed over).  A row of kind audio with the
- * type of a playlist is the sound of all sizes, or, without any, the programme itself.  Addresses are relative: they
- * lead from `file`, which is that of the playlist, to row.file.  language (may be NULL) is that of the sound.
+ * The master playlist from rows of kinds hls, audio, low and track (others are passed over).  A row of kind audio with the
+ * type of a playlist is the sound of all sizes, or, without any, the programme itself; tracks stand beside it.
+ * Addresses are relative: they lead from `file`, which is that of the playlist, to row.file.
  */
-const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *language,
-    const char *file);
+const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *file);
 
 #define PLAYLIST_TYPE "application/vnd.apple.mpegurl"
 

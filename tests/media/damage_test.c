@@ -89,7 +89,7 @@ ingest(struct place *p, const char *how, const char *name)
 	if (in->file == NULL)
 		return in;
 	if (in->file->video != NULL)
-		n = av_rungs(p->mem, in->file->video, "120", rungs);
+		n = av_rungs(p->mem, in->file->video, "120", false, rungs);
 	in->n = av_encode(p->mem, &work, rungs, n, true, in->made, &in->fault);
 	return in;
 }

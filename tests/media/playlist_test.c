@@ -44,15 +44,18 @@ sound(void)
 static void
 a_master_names_each_size_with_its_sound_smallest_first(void **state)
 {
-	const struct rendition_row rows[] = { size("g/720p.m3u8", 1280, 720, 2000000, 2500000), sound(),
+	struct rendition_row rows[] = { size("g/720p.m3u8", 1280, 720, 2000000, 2500000), sound(),
 	    size("g/360p.m3u8", 640, 360, 700000, 900000), { .kind = "mp4", .mime_type = "video/mp4",
 	    .file = "g/download.mp4" } };
 
-	assert_string_equal(playlist_master(*state, rows, 4, "de", "g/master.m3u8"),
+	rows[1].track_name = "Deutsch";
+	rows[1].language_code = "de";
+
+	assert_string_equal(playlist_master(*state, rows, 4, "g/master.m3u8"),
 	    "#EXTM3U\n"
 	    "#EXT-X-VERSION:7\n"
 	    "#EXT-X-INDEPENDENT-SEGMENTS\n"
-	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"de\",LANGUAGE=\"de\",DEFAULT=YES,AUTOSELECT=YES,"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Deutsch\",LANGUAGE=\"de\",DEFAULT=YES,AUTOSELECT=YES,"
 	    "CHANNELS=\"2\",URI=\"audio.m3u8\"\n#EXT-X-STREAM-INF:BANDWIDTH=1031000,AVERAGE-BANDWIDTH=828000,"
 	    "CODECS=\"avc1.64001f,mp4a.40.2\",RESOLUTION=640x360,FRAME-RATE=29.970,AUDIO=\"audio\"\n"
 	    "360p.m3u8\n"
@@ -65,7 +68,7 @@ static void
 a_master_without_sound_has_no_audio_group(void **state)
 {
 	const struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 900000) };
-	const char *text = playlist_master(*state, rows, 1, "de", "g/master.m3u8");
+	const char *text = playlist_master(*state, rows, 1, "g/master.m3u8");
 
 	assert_null(strstr(text, "AUDIO"));
 	assert_non_null(strstr(text, "CODECS=\"avc1.64001f\","));
@@ -77,7 +80,7 @@ a_master_of_sound_alone_offers_the_sound_itself(void **state)
 	const struct rendition_row rows[] = { sound(), { .kind = "audio", .mime_type = "audio/mp4",
 	    .file = "g/sound.m4a" } };
 
-	assert_string_equal(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"),
+	assert_string_equal(playlist_master(*state, rows, 2, "g/master.m3u8"),
 	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
 	    "#EXT-X-STREAM-INF:BANDWIDTH=131000,AVERAGE-BANDWIDTH=128000,CODECS=\"mp4a.40.2\"\naudio.m3u8\n");
 }
@@ -90,20 +93,63 @@ sound_for_slow_lines_is_the_last_stream_of_a_master(void **state)
 	    .mime_type = PLAYLIST_TYPE, .file = "g/audio-low.m3u8", .bitrate = { 61000, true },
 	    .peak_bitrate = { 62000, true }, .codecs = "mp4a.40.2" } };
 	const char *low = "\n#EXT-X-STREAM-INF:BANDWIDTH=62000,AVERAGE-BANDWIDTH=61000,CODECS=\"mp4a.40.2\"\n"
-	    "audio-low.m3u8\n", *text = playlist_master(*state, rows, 3, NULL, "g/master.m3u8");
+	    "audio-low.m3u8\n", *text = playlist_master(*state, rows, 3, "g/master.m3u8");
 
 	assert_string_equal(text + strlen(text) - strlen(low), low);
 	assert_non_null(strstr(text, "AUDIO=\"audio\"\n360p.m3u8"));
-	text = playlist_master(*state, &rows[1], 2, NULL, "g/master.m3u8");
+	text = playlist_master(*state, &rows[1], 2, "g/master.m3u8");
 	assert_string_equal(text + strlen(text) - strlen(low), low);
 	assert_non_null(strstr(text, "\naudio.m3u8\n"));
 	/* One channel has that rate itself. */
 	rows[1].channels = (struct number){ 1, true };
-	text = playlist_master(*state, rows, 2, NULL, "g/master.m3u8");
+	text = playlist_master(*state, rows, 2, "g/master.m3u8");
 	assert_non_null(strstr(text, "CHANNELS=\"1\""));
 	assert_string_equal(text + strlen(text) - strlen("\"mp4a.40.2\"\naudio.m3u8\n"), "\"mp4a.40.2\"\naudio.m3u8\n");
-	text = playlist_master(*state, &rows[1], 1, NULL, "g/master.m3u8");
+	text = playlist_master(*state, &rows[1], 1, "g/master.m3u8");
 	assert_null(strstr(strstr(text, "STREAM-INF") + 1, "STREAM-INF"));
+}
+
+static struct rendition_row
+track(const char *file, const char *name, const char *language, const char *roles)
+{
+	return (struct rendition_row){ .kind = "track", .mime_type = PLAYLIST_TYPE, .file = file, .track_name = name,
+	    .language_code = language, .roles = roles, .bitrate = { 128000, true }, .peak_bitrate = { 140000, true },
+	    .codecs = "mp4a.40.2" };
+}
+
+static void
+a_master_offers_each_track_of_sound_by_name_and_role(void **state)
+{
+	const struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 900000), sound(),
+	    track("g/t.2/track-2.m3u8", "English", "en", NULL),
+	    track("g/t.2/track-3.m3u8", "English (commentary)", "en", "commentary"),
+	    track("g/t.2/track-4.m3u8", "Audio 2", NULL, "describesVideo") };
+
+	assert_string_equal(playlist_master(*state, rows, 5, "g/t.2/master.m3u8"),
+	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-INDEPENDENT-SEGMENTS\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Audio\",DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\","
+	    "URI=\"../audio.m3u8\"\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"English\",LANGUAGE=\"en\",DEFAULT=NO,AUTOSELECT=YES,"
+	    "CHANNELS=\"2\",URI=\"track-2.m3u8\"\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"English (commentary)\",LANGUAGE=\"en\",DEFAULT=NO,"
+	    "AUTOSELECT=NO,CHANNELS=\"2\",URI=\"track-3.m3u8\"\n"
+	    "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"Audio 2\",DEFAULT=NO,AUTOSELECT=YES,"
+	    "CHARACTERISTICS=\"public.accessibility.describes-video\",CHANNELS=\"2\",URI=\"track-4.m3u8\"\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=1040000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\","
+	    "RESOLUTION=640x360,FRAME-RATE=29.970,AUDIO=\"audio\"\n../360p.m3u8\n");
+}
+
+/* RFC 8216 section 4.3.4.2.1: the stream is one of its renditions, so its address stands twice. */
+static void
+a_master_of_sound_alone_offers_its_tracks_too(void **state)
+{
+	const struct rendition_row rows[] = { sound(), track("g/track-2.m3u8", "English", "en", NULL) };
+	const char *text = playlist_master(*state, rows, 2, "g/master.m3u8");
+
+	assert_non_null(strstr(text, "DEFAULT=YES,AUTOSELECT=YES,CHANNELS=\"2\",URI=\"audio.m3u8\"\n"));
+	assert_non_null(strstr(text, "URI=\"track-2.m3u8\"\n"));
+	assert_non_null(strstr(text, "#EXT-X-STREAM-INF:BANDWIDTH=140000,AVERAGE-BANDWIDTH=128000,CODECS=\"mp4a.40.2\","
+	    "AUDIO=\"audio\"\naudio.m3u8\n"));
 }
 
 static void
@@ -111,7 +157,7 @@ a_master_leads_to_what_other_runs_have_stored(void **state)
 {
 	const struct rendition_row rows[] = { size("g/b.1/720p.m3u8", 1280, 720, 1, 2), size("g/a.12/360p.m3u8", 640,
 	    360, 1, 1), size("g/240p.m3u8", 426, 240, 1, 1), size("h/1.m3u8", 1, 1, 1, 1), sound() };
-	const char *text = playlist_master(*state, rows, 5, NULL, "g/b.1/master.m3u8");
+	const char *text = playlist_master(*state, rows, 5, "g/b.1/master.m3u8");
 
 	assert_non_null(strstr(text, "\n720p.m3u8\n"));
 	assert_non_null(strstr(text, "\n../a.12/360p.m3u8\n"));
@@ -121,11 +167,13 @@ a_master_leads_to_what_other_runs_have_stored(void **state)
 }
 
 static void
-no_language_can_break_out_of_its_quotes(void **state)
+no_language_and_no_name_can_break_out_of_its_quotes(void **state)
 {
-	const struct rendition_row rows[] = { sound(), size("g/360p.m3u8", 640, 360, 700000, 900000) };
-	const char *text = playlist_master(*state, rows, 2, "x\",URI=\"evil\n#EXT", "g/master.m3u8");
+	struct rendition_row rows[] = { sound(), size("g/360p.m3u8", 640, 360, 700000, 900000) };
+	const char *text;
 
+	rows[0].language_code = rows[0].track_name = "x\",URI=\"evil\n#EXT";
+	text = playlist_master(*state, rows, 2, "g/master.m3u8");
 	assert_null(strstr(text, "URI=\"evil"));
 	assert_null(strstr(text, "\n#EXT\""));
 }
@@ -192,10 +240,10 @@ a_master_repairs_what_a_row_says_and_leaves_out_what_it_does_not_know(void **sta
 	struct rendition_row rows[] = { size("g/360p.m3u8", 640, 360, 700000, 600000), sound() };
 
 	rows[1].peak_bitrate = (struct number){ 0, false };
-	assert_non_null(strstr(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"),
+	assert_non_null(strstr(playlist_master(*state, rows, 2, "g/master.m3u8"),
 	    "#EXT-X-STREAM-INF:BANDWIDTH=828000,AVERAGE-BANDWIDTH=828000,CODECS=\"avc1.64001f,mp4a.40.2\","));
 	rows[1].codecs = NULL;
-	assert_null(strstr(playlist_master(*state, rows, 2, NULL, "g/master.m3u8"), "CODECS"));
+	assert_null(strstr(playlist_master(*state, rows, 2, "g/master.m3u8"), "CODECS"));
 }
 
 int
@@ -207,8 +255,10 @@ main(void)
 		TEST(a_master_without_sound_has_no_audio_group),
 		TEST(a_master_of_sound_alone_offers_the_sound_itself),
 		TEST(sound_for_slow_lines_is_the_last_stream_of_a_master),
+		TEST(a_master_offers_each_track_of_sound_by_name_and_role),
+		TEST(a_master_of_sound_alone_offers_its_tracks_too),
 		TEST(a_master_leads_to_what_other_runs_have_stored),
-		TEST(no_language_can_break_out_of_its_quotes),
+		TEST(no_language_and_no_name_can_break_out_of_its_quotes),
 		TEST(a_media_playlist_lists_byte_ranges_and_rounding_never_adds_up),
 		TEST(bit_rates_are_those_of_the_segments),
 		TEST(the_peak_is_never_below_the_average),

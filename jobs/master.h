@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The playlist that names all that a player can choose from. */
+#ifndef JOBS_MASTER_H
+#define JOBS_MASTER_H
+
+#include "jobs/step.h"
+
+/* Locks the asset, for whoever adds rows that the playlist names: the first word of its transaction after job_resume(),
+ * so that of two steps that end at once the later one waits, instead of a deadlock, and sees what the other has added. */
+void master_lock(struct job *, const struct asset_args *);
+
+/* Makes the playlist of all rows of the generation, stores it and sums the renditions up, in the transaction that has
+ * added rows and before its end: a player never sees one without the other. */
+enum outcome master_write(struct job *, const struct asset_args *);
+
+#endif
