@@ -155,6 +155,9 @@ static const struct setting settings[] = {
 	    "Model that is asked for. With the built-in engine: directory of its model." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
+	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
+	    "Directory of the library sherpa-onnx and of its model silero_vad_v6.onnx, which find where somebody speaks. Nothing: "
+	    "where the installation has put them." },
 	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
 };

@@ -45,6 +45,7 @@ struct conf {
 	const char *job_kinds;			/* NULL: all */
 	const char *sandbox;			/* "strict" or "degraded" */
 	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
+	const char *engine_library;		/* NULL: see sherpa_dir() */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
 	const char *log_level, *log_format;
 	const char *play_key_file;		/* where play_key is kept */

@@ -47,6 +47,12 @@
 	R(SANDBOX,		"sandbox_unavailable",	FINAL,   "This machine cannot isolate decoders. The operator finds the cause with `kinothek doctor`.") \
 	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The speech engine cannot be reached. It is tried again.") \
 	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The speech engine refused the request. Check its settings.") \
+	R(MODEL_MISSING,	"model_missing",	FINAL, \
+		"The speech model, or the library for it, is not where the settings say. The operator finds out what is missing with "\
+		"`kinothek doctor`.") \
+	R(MODEL_UNUSABLE,	"model_unusable",	FINAL, \
+		"The speech model cannot be used: it is damaged, or of another kind than the settings say. The operator tries it with "\
+		"`kinothek doctor`.") \
 	R(NOT_INTELLIGIBLE,	"not_intelligible",	FINAL, \
 		"The built-in engine understands clean English only. Configure a transcription server for this recording.") \
 	R(LANGUAGE_UNAVAILABLE,	"language_unavailable",	FINAL, \

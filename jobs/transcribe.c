@@ -414,8 +414,10 @@ transcribe_run(struct job *j)
 		return outcome;
 	h.pcm = n.pcm;
 	h.length = n.length = n.bytes / PCM_BYTES_PER_MS;
-	outcome = engine->run.transcribe(&h);
+	outcome = engine_hear(engine, &h);
 	close(n.pcm);
+	if (h.note != NULL)
+		job_log(j, "%s", h.note);
 	if (outcome == DONE)
 		return conclude(j, engine, &h, &n);
 	return job_fault(j, &h.fault);

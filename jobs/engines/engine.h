@@ -26,11 +26,17 @@ struct hearing {
 	int64_t length;			/* ms */
 	const char *language;		/* BCP 47, or translate-en */
 
+	/* Where somebody speaks, in order, none longer than 25 s: nothing else is decoded or sent.  At least one. */
+	const struct span *spans;
+	size_t n_spans;
+
 	/* Called in the order of time.  The segment is gone afterwards: copy it. */
 	void (*heard)(void *user, const struct segment *);
 	void (*progress)(void *user, int percent);
 	void *user;
 
+	int patience;			/* s that looking for speech may be silent; 0: 60 */
+	const char *note;		/* out: for the log; NULL: nothing out of the ordinary */
 	struct fault fault;		/* out: for failures */
 };
 
@@ -54,8 +60,7 @@ struct engine {
 	const char *(*version)(struct arena *, const struct conf *);
 	/* Can it do it in this language? */
 	bool (*knows)(const char *language);
-	/* By family.  Blocks until all is done.  `transcribe` looks for voices by vad_find() first: what nobody says is
-	 * never decoded or sent. */
+	/* By family.  Blocks until all is done. */
 	union {
 #define ENGINE_RUN(family, task, doc) enum outcome (*family)(struct task *);
 		ENGINE_FAMILIES(ENGINE_RUN)
@@ -69,6 +74,10 @@ ENGINES(ENGINE_DECLARE)
 
 /* The engine that the settings choose. */
 const struct engine *engine_chosen(const struct conf *, enum engine_family);
+
+/* Looks for speech, by Silero VAD where it is installed and by loudness elsewhere and where that fails, and hands to
+ * the engine what it found: spans and note are set here.  Where nobody speaks, the engine is not asked at all. */
+enum outcome engine_hear(const struct engine *, struct hearing *);
 
 /* A copy of a segment and its words. */
 struct segment engine_copy(struct arena *, const struct segment *);

@@ -47,8 +47,6 @@ struct session {
 	const char *url, *model;
 	const char *headers[2];
 	bool translate_field, plain;		/* plain: the server knows only text */
-	const struct span *spans;
-	size_t n_spans;
 	int percent;
 };
 
@@ -109,13 +107,29 @@ put_text(unsigned char *at, const char *text)
 		*at++ = (unsigned char)*text++;
 }
 
-/* The samples as a WAV file in memory, or NULL when they cannot be read. */
+/* The samples of a span, to their place in a chunk that begins at `start`. */
+static bool
+read_span(struct session *s, struct span span, int64_t start, unsigned char *out)
+{
+	size_t bytes = (size_t)(span.end - span.start) * PCM_BYTES_PER_MS, got = 0;
+	ssize_t r = 1;
+
+	out += (span.start - start) * PCM_BYTES_PER_MS;
+	while (got < bytes && r > 0) {
+		r = pread(s->hearing->pcm, out + got, bytes - got, span.start * PCM_BYTES_PER_MS + (off_t)got);
+		got += r > 0 ? (size_t)r : 0;
+	}
+	return got == bytes;
+}
+
+/* The spans as a WAV file in memory, or NULL when they cannot be read.  What lies between them goes as silence: times
+ * stay right, and what is no speech is not sent. */
 static const void *
 wav(struct session *s, struct span chunk, size_t *n)
 {
-	size_t bytes = (size_t)(chunk.end - chunk.start) * PCM_BYTES_PER_MS, got = 0;
+	size_t bytes = (size_t)(chunk.end - chunk.start) * PCM_BYTES_PER_MS, i;
 	unsigned char *out = arena_alloc(s->scratch, 44 + bytes);
-	ssize_t r = 1;
+	const struct span *span = s->hearing->spans;
 
 	put_text(out, "RIFF");
 	put_text(out + 8, "WAVEfmt ");
@@ -129,12 +143,12 @@ wav(struct session *s, struct span chunk, size_t *n)
 	put_number(out + 34, 16, 2);
 	put_text(out + 36, "data");
 	put_number(out + 40, (uint32_t)bytes, 4);
-	while (got < bytes && r > 0) {
-		r = pread(s->hearing->pcm, out + 44 + got, bytes - got, chunk.start * PCM_BYTES_PER_MS + (off_t)got);
-		got += r > 0 ? (size_t)r : 0;
-	}
 	*n = 44 + bytes;
-	return got == bytes ? out : NULL;
+	for (i = 0; i < s->hearing->n_spans; i++)
+		if (span[i].start >= chunk.start && span[i].end <= chunk.end &&
+		    !read_span(s, span[i], chunk.start, out + 44))
+			return NULL;
+	return out;
 }
 
 /* The language as such servers want it: ISO 639-1, without region. */
@@ -241,8 +255,8 @@ anybody_speaks(const struct session *s, int64_t start, int64_t end)
 {
 	size_t i;
 
-	for (i = 0; i < s->n_spans; i++)
-		if (s->spans[i].start < end && s->spans[i].end > start)
+	for (i = 0; i < s->hearing->n_spans; i++)
+		if (s->hearing->spans[i].start < end && s->hearing->spans[i].end > start)
 			return true;
 	return false;
 }
@@ -282,7 +296,8 @@ take_reply(struct session *s, const struct reply *r, struct span chunk)
 		n = 1;
 	}
 	for (i = 0; i < n; i++) {
-		if (p[i].text == NULL)
+		/* Behind the end of what was sent nothing was heard. */
+		if (p[i].text == NULL || (p[i].start.set && p[i].start.ms > length))
 			continue;
 		p[i].start.ms = p[i].start.set && p[i].start.ms >= at && p[i].start.ms <= length ? p[i].start.ms : at;
 		p[i].end.ms = p[i].end.set && p[i].end.ms >= p[i].start.ms && p[i].end.ms <= length ? p[i].end.ms :
@@ -297,11 +312,13 @@ take_reply(struct session *s, const struct reply *r, struct span chunk)
 static size_t
 next_chunk(const struct session *s, size_t i, struct span *chunk)
 {
-	*chunk = s->spans[i++];
+	const struct hearing *h = s->hearing;
+
+	*chunk = h->spans[i++];
 	/* A server that gives no times gets short stretches, so that ours are near. */
-	while (!s->plain && i < s->n_spans && s->spans[i].end - chunk->start <= engine_transcribe_http.limits.request &&
-	    s->spans[i].start - chunk->end <= GAP_MAX)
-		chunk->end = s->spans[i++].end;
+	while (!s->plain && i < h->n_spans && h->spans[i].end - chunk->start <= engine_transcribe_http.limits.request &&
+	    h->spans[i].start - chunk->end <= GAP_MAX)
+		chunk->end = h->spans[i++].end;
 	return i;
 }
 
@@ -313,7 +330,7 @@ hear_all(struct session *s)
 	struct span chunk;
 	size_t i = 0, next;
 
-	while (i < s->n_spans) {
+	while (i < s->hearing->n_spans) {
 		next = next_chunk(s, i, &chunk);
 		reply = ask_for(s, chunk, &a);
 		if (reply != NULL) {
@@ -338,13 +355,9 @@ http_run(struct hearing *h)
 	const struct engine_settings *set = &h->conf->engine[ENGINE_transcribe];
 	struct session s = { .hearing = h, .model = model_of(h->conf) };
 	enum outcome outcome;
-	int64_t length;
 
 	if (set->url == NULL)
 		return engine_fail(h, REASON_ENGINE_REFUSED, "No transcription server is configured.");
-	s.spans = vad_find(h->mem, h->pcm, &s.n_spans, &length);
-	if (length < 0)
-		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
 	s.url = endpoint(&s, set->url);
 	if (set->key != NULL)
 		s.headers[0] = arena_printf(h->mem, "Authorization: Bearer %s", set->key);

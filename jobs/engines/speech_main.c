@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-speech: English speech on standard input (a file of 16 kHz mono s16le) to JSON lines on standard output, one
- * per utterance.  A program of its own, so that the decoder runs in the sandbox and a crash costs one job only.
+ * kinothek-speech: what is said on standard input (a file of 16 kHz mono s16le), and where, as JSON lines on standard
+ * output.  A program of its own, so that decoders and libraries run in the sandbox and a crash costs one job only.
  *
  *	{"at":1.2,"length":60}				before each utterance, and once at the end: progress
+ *	{"start":0.5,"end":2.1}				of find
  *	{"start":0.5,"end":2.1,"text":"…","words":[{"text":"hello","start":0.52,"end":0.9,"confidence":0.93},…]}
  */
 #include <pocketsphinx.h>
 #include <sphinxbase/err.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
 #include <unistd.h>
 
-#include "core/buf.h"
-#include "jobs/engines/vad.h"
+#include "jobs/engines/speech.h"
 
 /* Words are timed in frames from the start of their utterance; that holds only as long as no silence is removed. */
 static ps_decoder_t *
@@ -42,8 +43,8 @@ spoken(struct arena *mem, const char *word)
 	return bracket == NULL || bracket == word ? word : arena_copy_n(mem, word, (size_t)(bracket - word));
 }
 
-static void
-add_seconds(struct buf *out, const char *name, int64_t ms)
+void
+speech_add_seconds(struct buf *out, const char *name, int64_t ms)
 {
 	buf_printf(out, "\"%s\":%lld.%03d", name, (long long)(ms / 1000), (int)(ms % 1000));
 }
@@ -71,9 +72,9 @@ add_words(struct arena *mem, struct buf *out, ps_decoder_t *ps, struct span span
 		buf_text(&words, "{\"text\":");
 		buf_json(&words, word);
 		buf_char(&words, ',');
-		add_seconds(&words, "start", span.start + from * 1000 / rate);
+		speech_add_seconds(&words, "start", span.start + from * 1000 / rate);
 		buf_char(&words, ',');
-		add_seconds(&words, "end", span.start + (to + 1) * 1000 / rate);
+		speech_add_seconds(&words, "end", span.start + (to + 1) * 1000 / rate);
 		/* 0 would read as "none given". */
 		buf_printf(&words, ",\"confidence\":%.3f}", confidence < 0.001 ? 0.001 : confidence > 1 ? 1 :
 		    confidence);
@@ -81,31 +82,31 @@ add_words(struct arena *mem, struct buf *out, ps_decoder_t *ps, struct span span
 	if (text.len == 0)
 		return;
 	buf_char(out, '{');
-	add_seconds(out, "start", span.start);
+	speech_add_seconds(out, "start", span.start);
 	buf_char(out, ',');
-	add_seconds(out, "end", span.end);
+	speech_add_seconds(out, "end", span.end);
 	buf_text(out, ",\"text\":");
 	buf_json(out, buf_string(&text));
 	buf_printf(out, ",\"words\":[%s]}\n", buf_string(&words));
 }
 
-static bool
-say(const struct buf *out)
+bool
+speech_say(const struct buf *out)
 {
 	return fwrite(buf_string(out), 1, out->len, stdout) == out->len && fflush(stdout) == 0;
 }
 
-static bool
-say_progress(struct arena *mem, int64_t at, int64_t length)
+bool
+speech_say_progress(struct arena *mem, int64_t at, int64_t length)
 {
 	struct buf out = BUF(mem);
 
 	buf_char(&out, '{');
-	add_seconds(&out, "at", at);
+	speech_add_seconds(&out, "at", at);
 	buf_char(&out, ',');
-	add_seconds(&out, "length", length);
+	speech_add_seconds(&out, "length", length);
 	buf_text(&out, "}\n");
-	return say(&out);
+	return speech_say(&out);
 }
 
 /* False when the sound cannot be read or nobody listens any more. */
@@ -121,35 +122,76 @@ hear(struct arena *mem, ps_decoder_t *ps, struct span span, int64_t length)
 	if (ps_start_utt(ps) < 0 || ps_process_raw(ps, pcm, bytes / 2, FALSE, TRUE) < 0 || ps_end_utt(ps) < 0)
 		return false;
 	add_words(mem, &out, ps, span);
-	return say(&out) && say_progress(mem, span.end, length);
+	return speech_say(&out) && speech_say_progress(mem, span.end, length);
 }
 
-int
-main(int argc, char **argv)
+int64_t
+speech_length(void)
 {
-	struct arena *mem, *scratch;
-	ps_decoder_t *ps;
+	off_t size = lseek(0, 0, SEEK_END);
+
+	if (size < 0)
+		fprintf(stderr, "standard input is no readable file\n");
+	return size < 0 ? -1 : size / PCM_BYTES_PER_MS;
+}
+
+float *
+speech_samples(struct arena *mem, struct span span, size_t *n)
+{
+	size_t bytes = (size_t)(span.end - span.start) * PCM_BYTES_PER_MS, i;
+	int16_t *pcm = arena_raw(mem, bytes);
+	float *x;
+
+	*n = bytes / 2;
+	x = arena_array(mem, *n + SPEECH_PADDING, sizeof(*x));
+	if (pread(0, pcm, bytes, span.start * PCM_BYTES_PER_MS) != (ssize_t)bytes)
+		return NULL;
+	for (i = 0; i < *n; i++)
+		x[i] = (float)pcm[i] / 32768;
+	return x;
+}
+
+bool
+speech_spans(struct arena *mem, char **argv, int64_t length, struct span **spans, size_t *n)
+{
+	char *end;
+
+	for (*n = 0; argv[*n] != NULL;)
+		(*n)++;
+	*spans = arena_array(mem, *n, sizeof(**spans));
+	for (size_t i = 0; i < *n; i++) {
+		struct span *s = &(*spans)[i];
+
+		s->start = strtoll(argv[i], &end, 10);
+		s->end = *end == '-' ? strtoll(end + 1, &end, 10) : -1;
+		if (*end != '\0' || s->start < 0 || s->end <= s->start || s->end > length)
+			return false;
+	}
+	return true;
+}
+
+/* Without spans it looks for them itself, by loudness. */
+static int
+pocketsphinx_main(const char *model, char **argv)
+{
+	struct arena *mem = arena_new(512 << 20), *scratch = arena_new(64 << 20);
+	int64_t length = speech_length();
 	struct span *spans;
-	int64_t length;
+	ps_decoder_t *ps;
 	size_t n, i;
 
-	if (argc != 2 || argv[1][0] == '-') {
-		fprintf(stderr, "usage: kinothek-speech MODEL_DIRECTORY < FILE.s16le\n");
-		return EX_USAGE;
-	}
-	err_set_logfp(NULL);
-	mem = arena_new(512 << 20);
-	scratch = arena_new(64 << 20);
-	spans = vad_find(mem, 0, &n, &length);
-	if (length < 0) {
-		fprintf(stderr, "standard input is no readable file\n");
+	if (length < 0)
 		return EX_NOINPUT;
-	}
-	if (!say_progress(mem, 0, length))
+	if (!speech_spans(mem, argv, length, &spans, &n))
+		return EX_USAGE;
+	if (n == 0)
+		spans = vad_find(mem, 0, &n, &length);
+	err_set_logfp(NULL);
+	if (!speech_say_progress(mem, n > 0 ? spans[0].start : 0, length))
 		return EX_IOERR;
-	ps = n > 0 ? decoder_new(mem, argv[1]) : NULL;
+	ps = n > 0 ? decoder_new(mem, model) : NULL;
 	if (n > 0 && ps == NULL) {
-		fprintf(stderr, "no speech model in %s\n", argv[1]);
+		fprintf(stderr, "no speech model in %s\n", model);
 		return EX_CONFIG;
 	}
 	for (i = 0; i < n; i++) {
@@ -157,9 +199,29 @@ main(int argc, char **argv)
 			return EX_IOERR;
 		arena_reset(scratch);
 	}
-	if (ps != NULL)
-		ps_free(ps);
-	if (fflush(stdout) != 0)
-		return EX_IOERR;
-	_exit(0);		/* everything goes at once with the process */
+	return EX_OK;
+}
+
+static int
+usage(void)
+{
+	fprintf(stderr, "usage: kinothek-speech find LIBRARY_DIRECTORY < FILE.s16le\n"
+	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [START-END…] < FILE.s16le\n");
+	return EX_USAGE;
+}
+
+int
+main(int argc, char **argv)
+{
+	int status;
+
+	if (argc == 3 && strcmp(argv[1], "find") == 0)
+		status = speech_find_main(argv[2]);
+	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
+		status = pocketsphinx_main(argv[2], argv + 3);
+	else
+		status = usage();
+	if (fflush(stdout) != 0 && status == EX_OK)
+		status = EX_IOERR;
+	_exit(status);		/* everything goes at once with the process */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Energy voice activity detection with a noise floor that follows the recording. */
+/* Energy voice activity detection with a noise floor that follows the recording, and how stretches are cut. */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -15,6 +15,9 @@ enum {
 	LOUD_MIN = 10,				/* fewer loud frames than this are a click */
 	CUT_FROM = 1500, CUT_TO = 2500,
 };
+
+/* Of stretches that others have found, in ms. */
+enum { BEFORE = 200, AFTER = 400, CLIP = 10 * 1000 };
 
 /* In tenths of a decibel below full scale. */
 enum {
@@ -115,25 +118,34 @@ quietest(const struct levels *l, size_t from)
 	return best;
 }
 
+/* Frames from … to, in pieces when they are many.  Returns how many pieces. */
+static size_t
+cut_up(const struct levels *l, size_t from, size_t to, struct span *out)
+{
+	size_t n = 0, cut;
+
+	if (to <= from)
+		return 0;
+	while (to - from > CUT_TO) {
+		cut = quietest(l, from);
+		out[n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)cut * FRAME_MS };
+		from = cut;
+	}
+	out[n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)to * FRAME_MS };
+	return n;
+}
+
 struct finder { struct span *spans; size_t n, start, last, loud; bool open; };
 
 /* Ends the open stretch: into the result, in pieces when it is long. */
 static void
 close_span(struct finder *f, const struct levels *l)
 {
-	size_t from = f->start, to = f->last + 1 + HANGOVER, cut;
+	size_t to = f->last + 1 + HANGOVER;
 
 	f->open = false;
-	if (f->loud < LOUD_MIN)
-		return;
-	if (to > l->n)
-		to = l->n;
-	while (to - from > CUT_TO) {
-		cut = quietest(l, from);
-		f->spans[f->n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)cut * FRAME_MS };
-		from = cut;
-	}
-	f->spans[f->n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)to * FRAME_MS };
+	if (f->loud >= LOUD_MIN)
+		f->n += cut_up(l, f->start, to < l->n ? to : l->n, f->spans + f->n);
 }
 
 struct span *
@@ -170,4 +182,41 @@ vad_find(struct arena *mem, int pcm, size_t *n, int64_t *length)
 		close_span(&f, &l);
 	*n = f.n;
 	return f.spans;
+}
+
+/* Widens and joins.  Returns how many are left. */
+static size_t
+widen(struct span *out, const struct span *found, size_t n, int64_t length)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct span s = { found[i].start - BEFORE, found[i].end + AFTER };
+
+		s.start = s.start < 0 ? 0 : s.start;
+		s.end = s.end > length ? length : s.end;
+		if (kept > 0 && s.start <= out[kept - 1].end)
+			out[kept - 1].end = s.end;
+		else
+			out[kept++] = s;
+	}
+	return kept;
+}
+
+struct span *
+vad_arrange(struct arena *mem, int pcm, const struct span *found, size_t *n, int64_t length)
+{
+	struct span *wide = arena_array(mem, *n, sizeof(*wide)), *out;
+	struct levels l = { 0 };
+	size_t kept = widen(wide, found, *n, length), i;
+
+	*n = 0;
+	if (!read_levels(mem, pcm, &l))
+		return NULL;
+	if (kept > 0 && length < CLIP)
+		wide[0] = (struct span){ 0, length }, kept = 1;
+	out = arena_array(mem, kept + l.n / CUT_FROM, sizeof(*out));
+	for (i = 0; i < kept; i++)
+		*n += cut_up(&l, (size_t)(wide[i].start / FRAME_MS), (size_t)(wide[i].end / FRAME_MS), out + *n);
+	return out;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where somebody speaks, by energy alone: keeps silence and steady noise away from every engine. */
+/*
+ * Stretches of speech: found by energy alone, which keeps silence and steady noise away, or found by others and cut to
+ * what engines like.
+ */
 #ifndef JOBS_ENGINES_VAD_H
 #define JOBS_ENGINES_VAD_H
 
@@ -18,5 +21,15 @@ struct span { int64_t start, end; };			/* ms in the recording */
  * the file cannot be read.
  */
 struct span *vad_find(struct arena *, int pcm, size_t *n, int64_t *length);
+
+/* The model of Silero VAD, beside the library. */
+#define VAD_MODEL "silero_vad_v6.onnx"
+
+/*
+ * What Silero VAD has found, as vad_find() would give it: widened, since it is late at the beginning and early at the
+ * end of what is said, joined where that makes them meet, and cut.  A clip of less than 10 s is one stretch if anything
+ * was found in it.  NULL when the file cannot be read.
+ */
+struct span *vad_arrange(struct arena *, int pcm, const struct span *found, size_t *n, int64_t length);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What the programs say that have read a stranger's file: kinothek-image its facts and the files it made,
- * kinothek-speech its segments; and what the child of a job tells the runner.  The files under test are included, since
- * they start those programs themselves.
+ * kinothek-speech its segments and spans; and what the child of a job tells the runner.  The files under test are
+ * included, since they start those programs themselves.
  */
 #include "media/image_jail.c"
-#include "jobs/engines/pocketsphinx.c"
+#include "jobs/engines/worker.c"
 #include "jobs/runner.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -65,7 +65,7 @@ listen_to(struct arena *mem, struct arena *scratch, const uint8_t *data, size_t 
 	struct said said = { .mem = mem };
 	struct hearing hearing = { .mem = mem, .length = LENGTH, .heard = on_heard, .progress = on_percent,
 	    .user = &said };
-	struct listener l = { &hearing, scratch, BUF(mem), false };
+	struct listener l = { .hearing = &hearing, .scratch = scratch, .line = BUF(mem), .take = take_segment };
 	size_t i;
 
 	for (i = 0; i < n && take_bytes(&l, (const char *)data + i, step < n - i ? step : n - i); i += step)
@@ -91,6 +91,27 @@ speech(struct arena *mem, struct arena *scratch, const uint8_t *data, size_t n)
 			abort();
 	if (!json_valid(mem, transcript_json(mem, &paragraphs), strlen(transcript_json(mem, &paragraphs))))
 		abort();
+}
+
+/* In order, without overlap, within the recording. */
+static void
+spans(struct arena *mem, struct arena *scratch, const uint8_t *data, size_t n)
+{
+	struct said said = { .mem = mem };
+	struct hearing hearing = { .mem = mem, .length = LENGTH, .heard = on_heard, .progress = on_percent,
+	    .user = &said };
+	struct listener l = { .hearing = &hearing, .scratch = scratch, .line = BUF(mem), .found = BUF(mem),
+	    .take = take_span };
+	const struct span *s;
+	int64_t end = 0;
+
+	take_bytes(&l, (const char *)data, n);
+	if (said.heard != 0 || said.percent != 0)
+		abort();
+	for (s = (const void *)l.found.text; s != NULL && s < (const struct span *)(const void *)(l.found.text +
+	    l.found.len); end = s++->end)
+		if (s->start < end || s->end <= s->start || s->end > LENGTH)
+			abort();
 }
 
 /* Each message in one write, as a child does it. */
@@ -136,6 +157,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	}
 	image_answers(mem, arena_copy_n(mem, data, n));
 	speech(mem, scratch, data, n);
+	spans(mem, scratch, data, n);
 	messages(data, n);
 	arena_reset(scratch);
 	arena_reset(mem);

@@ -18,147 +18,11 @@
 #include "core/store.h"
 #include "core/web.h"
 #include "jobs/engines/engine.h"
+#include "jobs/engines/sherpa_model.h"
+#include "tests/jobs/ears.h"
 #include "tests/world.h"
 
-#define LECTURE "Today we will see how the immune system protects the body against infections and diseases. " \
-	"The human body has several lines of defense. The first line is the skin which keeps most of the bacteria outside. " \
-	"When a virus enters the body special cells in the blood recognize the intruder and begin to attack it."
-#define SECOND "Thank you very much for your attention. Please come back again next week."
-#define VOICE(text, name) "flite=text='" text "':voice=" name ",aresample=16000"
-#define MUSIC "aevalsrc='0.25*exp(-3*mod(t,0.5))*(sin(2*PI*t*220*pow(2,floor(mod(t*2,8))/12))+" \
-	"sin(2*PI*t*277*pow(2,floor(mod(t*2,5))/12))+sin(2*PI*t*330))+0.1*exp(-20*mod(t,0.25))*(random(0)-0.5)':d=12"
-
-enum { MAX_HEARD = 64 };
-
-/* What an engine gave. */
-struct ear {
-	struct hearing h;
-	struct segment heard[MAX_HEARD];
-	size_t n;
-	int percent;
-};
-
 static struct { pid_t pid; int port; const char *dir; } peer;
-
-static void
-run(const char *const *argv)
-{
-	pid_t pid = fork();
-	int status;
-
-	if (pid == 0) {
-		execvp(argv[0], (char *const *)(uintptr_t)argv);
-		_exit(127);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-/* The sound of an ffmpeg graph as a file; its extension decides the format. */
-static const char *
-make_sound(struct arena *mem, const char *graph, const char *name)
-{
-	const char *file = arena_printf(mem, "%s/%s", peer.dir, name);
-	const char *argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", graph, "-ar", "16000",
-	    "-ac", "1", strstr(name, ".s16le") != NULL ? "-f" : "-map_metadata", strstr(name,
-	    ".s16le") != NULL ? "s16le" : "-1", file, NULL };
-
-	run(argv);
-	return file;
-}
-
-static int
-samples(struct arena *mem, const char *graph)
-{
-	int fd = open(make_sound(mem, graph, "x.s16le"), O_RDONLY | O_CLOEXEC);
-
-	assert_true(fd >= 0);
-	return fd;
-}
-
-static void
-on_segment(void *user, const struct segment *s)
-{
-	struct ear *e = user;
-
-	assert_true(e->n < MAX_HEARD);
-	e->heard[e->n++] = engine_copy(e->h.mem, s);
-}
-
-static void
-on_percent(void *user, int percent)
-{
-	struct ear *e = user;
-
-	assert_in_range(percent, 0, 100);
-	assert_true(percent >= e->percent);
-	e->percent = percent;
-}
-
-static enum outcome
-hear(struct world *w, const struct engine *engine, const struct conf *conf, struct ear *e, int pcm)
-{
-	const char *language = e->h.language != NULL ? e->h.language : "en";
-	enum outcome outcome;
-
-	*e = (struct ear){ .h = { .mem = w->mem, .conf = conf, .pcm = pcm, .length = lseek(pcm, 0,
-	    SEEK_END) / PCM_BYTES_PER_MS, .language = language, .heard = on_segment, .progress = on_percent,
-	    .user = e } };
-	outcome = engine->run.transcribe(&e->h);
-	close(pcm);
-	return outcome;
-}
-
-static const char *
-all_text(struct arena *mem, const struct ear *e)
-{
-	struct buf b = BUF(mem);
-	size_t i;
-
-	for (i = 0; i < e->n; i++)
-		buf_printf(&b, "%s%s", i > 0 ? " " : "", e->heard[i].text);
-	return buf_string(&b);
-}
-
-/* Words in lower case without punctuation. */
-static size_t
-split(struct arena *mem, const char *text, const char **out)
-{
-	char *copy = arena_copy(mem, text), *p, *to;
-	size_t n = 0;
-
-	for (p = to = copy; *p != '\0'; p++)
-		if (isalnum((unsigned char)*p) || *p == '\'' || *p == ' ')
-			*to++ = (char)tolower((unsigned char)*p);
-	*to = '\0';
-	for (p = strtok_r(copy, " ", &to); p != NULL; p = strtok_r(NULL, " ", &to))
-		out[n++] = p;
-	return n;
-}
-
-/* Percent of wrong words: the edit distance over the length of the truth. */
-static int
-word_error_rate(struct arena *mem, const char *truth, const char *heard)
-{
-	const char **a = arena_array(mem, strlen(truth) + 1, sizeof(*a)), **b = arena_array(mem, strlen(heard) + 1,
-	    sizeof(*b));
-	size_t n = split(mem, truth, a), m = split(mem, heard, b), i, k, diagonal, above;
-	size_t *d = arena_array(mem, m + 1, sizeof(*d));
-
-	for (k = 0; k <= m; k++)
-		d[k] = k;
-	for (i = 1; i <= n; i++)
-		for (diagonal = d[0], d[0] = i, k = 1; k <= m; k++) {
-			above = d[k];
-			d[k] = diagonal + (strcmp(a[i - 1], b[k - 1]) != 0);
-			if (above + 1 < d[k])
-				d[k] = above + 1;
-			if (d[k - 1] + 1 < d[k])
-				d[k] = d[k - 1] + 1;
-			diagonal = above;
-		}
-	return (int)(d[m] * 100 / n);
-}
 
 static void
 clear_voices_are_understood(void **state)
@@ -546,15 +410,53 @@ a_recording_without_speech_is_a_success_that_says_so(void **state)
 	}
 }
 
+static struct transcript *
+transcript_of(struct world *w, struct uuid media)
+{
+	return db_row(w->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(media)));
+}
+
 static void
-music_becomes_no_text(void **state)
+music_becomes_no_text_and_is_never_sent(void **state)
 {
 	struct world *w = *state;
-	struct job j = job_for(w, MUSIC);
+	static const char *const graphs[] = { MUSIC, "aevalsrc='0.4*sin(2*PI*t*600)*gt(mod(t,2),1)':d=20",
+		"aevalsrc='0.5*(random(0)-0.5)*gt(mod(t,1.1),0.6)':d=20" };
+	struct transcript *t;
+	struct job j;
+	size_t i;
 
-	assert_int_equal(run_job(&j), GIVE_UP);
-	assert_int_equal(j.reason, REASON_NOT_INTELLIGIBLE);
-	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 0);
+	if (sherpa_dir(w->mem, w->conf) == NULL)
+		skip();
+	for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
+		j = job_for(w, graphs[i]);
+		j.conf = with_peer(w, "/invents/v1");
+		peer_log(w, "DELETE");
+		assert_int_equal(run_job(&j), DONE);
+		assert_string_equal(peer_log(w, "GET"), "[]");
+		t = transcript_of(w, j.media_id);
+		assert_true(t->no_speech);
+		assert_string_equal(t->paragraphs.text, "[]");
+	}
+}
+
+static void
+music_between_sentences_is_sent_as_silence(void **state)
+{
+	struct world *w = *state;
+	struct ear e = { .n = 0 };
+	const char *graph = arena_printf(w->mem, "%s[a];%s[b];%s[c];[a][b][c]concat=n=3:v=0:a=1", VOICE(SECOND, "slt"),
+	    "aevalsrc='0.4*sin(2*PI*t*600)*gt(mod(t,2),1)':d=7:s=16000", VOICE(SECOND, "rms"));
+	const char *silence;
+
+	if (sherpa_dir(w->mem, w->conf) == NULL)
+		skip();
+	peer_log(w, "DELETE");
+	assert_int_equal(hear(w, &engine_transcribe_http, with_peer(w, "/v1"), &e, samples(w->mem, graph)), DONE);
+	silence = strstr(peer_log(w, "GET"), "\"silence\":");
+	assert_non_null(silence);
+	assert_in_range(atoi(silence + 10), 5, 8);
+	assert_true(word_error_rate(w->mem, SECOND " " SECOND, all_text(w->mem, &e)) < 15);
 }
 
 static void
@@ -603,12 +505,6 @@ what_people_wrote_is_never_replaced(void **state)
 	assert_int_equal(run_job(&j), DONE);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'",
 	    ARGS(ID(j.media_id))), 1);
-}
-
-static struct transcript *
-transcript_of(struct world *w, struct uuid media)
-{
-	return db_row(w->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(media)));
 }
 
 /* How often the server was asked in a job of that recording. */
@@ -754,7 +650,7 @@ open_all(void **state)
 
 	if (world_open(state) != 0 || mkdtemp(dir) == NULL || pipe(out) != 0)
 		return -1;
-	peer.dir = dir;
+	peer.dir = ears_dir = dir;
 	peer.pid = fork();
 	if (peer.pid == 0) {
 		dup2(out[1], 1);
@@ -802,7 +698,8 @@ main(void)
 		WORLD_TEST(a_server_that_fails_is_asked_again_or_explained),
 		WORLD_TEST(a_recording_gets_a_transcript_and_captions),
 		WORLD_TEST(a_recording_without_speech_is_a_success_that_says_so),
-		WORLD_TEST(music_becomes_no_text),
+		WORLD_TEST(music_becomes_no_text_and_is_never_sent),
+		WORLD_TEST(music_between_sentences_is_sent_as_silence),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(what_people_wrote_is_never_replaced),

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Before any engine: where does somebody speak at all? */
+#include <string.h>
+#include <unistd.h>
+
+#include "jobs/engines/sherpa_model.h"
+#include "jobs/engines/worker.h"
+
+#define BY_LOUDNESS "Speech was looked for by loudness alone, which takes music for it: "
+
+/* True when Silero VAD has looked. */
+static bool
+find_voices(struct hearing *h, struct span **spans, size_t *n)
+{
+	const char *dir = sherpa_dir(h->mem, h->conf);
+	bool found;
+
+	if (dir == NULL) {
+		h->note = BY_LOUDNESS "the library of the neural detection is not installed.";
+		return false;
+	}
+	found = worker_find(h, dir, spans, n);
+	if (!found)
+		h->note = arena_printf(h->mem, BY_LOUDNESS "the neural detection failed (%s).\n%s",
+		    reason_info(h->fault.reason)->code, h->fault.log != NULL ? h->fault.log : "");
+	h->fault = (struct fault){ .reason = REASON_NONE };
+	return found;
+}
+
+enum outcome
+engine_hear(const struct engine *engine, struct hearing *h)
+{
+	int64_t length = h->length;
+	struct span *spans;
+
+	if (find_voices(h, &spans, &h->n_spans)) {
+		spans = vad_arrange(h->mem, h->pcm, spans, &h->n_spans, length);
+		length = spans == NULL ? -1 : length;
+	} else {
+		spans = vad_find(h->mem, h->pcm, &h->n_spans, &length);
+	}
+	if (length < 0)
+		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
+	h->spans = spans;
+	return h->n_spans == 0 ? DONE : engine->run.transcribe(h);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The parts of kinothek-speech: what each finds or hears in the samples on standard input, it says as JSON lines on
+ * standard output.  All return the status to exit with: 0, or one of <sysexits.h>, EX_UNAVAILABLE for the library and
+ * EX_CONFIG for the model, after a sentence on standard error.
+ */
+#ifndef JOBS_ENGINES_SPEECH_H
+#define JOBS_ENGINES_SPEECH_H
+
+#include <stdbool.h>
+
+#include "core/buf.h"
+#include "jobs/engines/vad.h"
+
+enum { SPEECH_PADDING = 512 };		/* samples of silence behind those of speech_samples() */
+
+/* One line, at once.  False when nobody listens any more. */
+bool speech_say(const struct buf *);
+/* {"at":1.2,"length":60}: how far it is, in seconds. */
+bool speech_say_progress(struct arena *, int64_t at, int64_t length);
+/* "name":12.345, a position in seconds. */
+void speech_add_seconds(struct buf *, const char *name, int64_t ms);
+
+/* ms of sound on standard input; -1 when it is no file. */
+int64_t speech_length(void);
+/* Samples of a span, from -1 to 1, in the arena, and SPEECH_PADDING of silence; NULL when they cannot be read. */
+float *speech_samples(struct arena *, struct span, size_t *n);
+/* Spans as arguments, "500-2100" in ms, up to a NULL.  False when one is none, or not within the length. */
+bool speech_spans(struct arena *, char **argv, int64_t length, struct span **, size_t *n);
+
+/* Where somebody speaks, by Silero VAD: a line {"start":0.5,"end":2.1} for each stretch. */
+int speech_find_main(const char *dir);
+
+#endif
