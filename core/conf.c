@@ -56,6 +56,7 @@ static bool item_network(const char *);
 
 #define AT(member) offsetof(struct conf, member)
 #define CHOICE(family, name) " " #name
+#define TYPE_CHOICE(name) " " #name
 
 static const struct setting settings[] = {
 	{ "public_url", AS_ORIGIN, AT(public_url), "http://localhost", 0, 200, NULL, NULL,
@@ -145,14 +146,20 @@ static const struct setting settings[] = {
 
 	{ "engine.transcribe", AS_CHOICE, AT(engine[ENGINE_transcribe].name), "pocketsphinx", 0, 0,
 	    &TRANSCRIBE_ENGINES(CHOICE)[1], NULL,
-	    "What turns speech into words: the built-in engine (clean English only), or a server that speaks the "
-	    "transcription interface of OpenAI." },
+	    "What turns speech into words: the built-in engine (clean English only), a server that speaks the "
+	    "transcription interface of OpenAI, or sherpa-onnx with a neural model on this machine." },
 	{ "engine.transcribe.url", AS_URL, AT(engine[ENGINE_transcribe].url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
 	{ "engine.transcribe.key_file", AS_SECRET, AT(engine[ENGINE_transcribe].key), NULL, 0, 0, NULL, NULL,
 	    "File whose first line is the key that is sent to it." },
 	{ "engine.transcribe.model", AS_TEXT, AT(engine[ENGINE_transcribe].model), NULL, 0, 200, NULL, NULL,
-	    "Model that is asked for. With the built-in engine: directory of its model." },
+	    "Model that is asked for. With the built-in engine and with sherpa: directory of the model." },
+	{ "engine.transcribe.type", AS_CHOICE, AT(engine[ENGINE_transcribe].type), "whisper", 0, 0,
+	    &SHERPA_TYPES(TYPE_CHOICE)[1], NULL,
+	    "What kind of model it is, for sherpa. `kinothek doctor` names the files that it consists of, and tries it." },
+	{ "engine.transcribe.languages", AS_LIST, AT(engine[ENGINE_transcribe].languages), NULL, 0, 1000,
+	    "languages as in BCP 47, comma-separated", item_any,
+	    "Languages that the model for sherpa knows; others are refused instead of heard as nonsense. Nothing: any." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
@@ -641,6 +648,9 @@ read_all(struct reading *in, char *text)
 	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "http") == 0 &&
 	    in->conf->engine[ENGINE_transcribe].url == NULL)
 		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
+	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "sherpa") == 0 &&
+	    (in->conf->engine[ENGINE_transcribe].model == NULL || in->conf->engine[ENGINE_transcribe].model[0] != '/'))
+		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
 	return true;
 }
 

@@ -22,9 +22,13 @@
 
 #define TRANSCRIBE_ENGINES(E) \
 	E(transcribe, pocketsphinx) \
-	E(transcribe, http)
+	E(transcribe, http) \
+	E(transcribe, sherpa)
 
 #define ENGINES(E) TRANSCRIBE_ENGINES(E)
+
+/* Kinds of models that sherpa-onnx takes, and that are known here. */
+#define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)
 
 enum engine_family {
 #define ENGINE_FAMILY(family, task, doc) ENGINE_##family,
@@ -37,6 +41,8 @@ enum engine_family {
 struct engine_settings {
 	const char *name;		/* of the engine */
 	const char *url, *key, *model;	/* NULL: not set */
+	const char *type;		/* one of SHERPA_TYPES */
+	const char *languages;		/* comma-separated; NULL: any */
 	int64_t timeout;		/* s per request */
 };
 

@@ -284,6 +284,7 @@ is_null(const struct field *f, const void *at)
 	switch (f->kind) {
 	case KIND_STRING: return *(const char *const *)at == NULL;
 	case KIND_REAL: return f->on & OMIT_NULL && *(const double *)at == 0;
+	case KIND_BOOL: return f->on & OMIT_NULL && !*(const bool *)at;
 	case KIND_NUMBER: return !((const struct number *)at)->set;
 	case KIND_UUID: return uuid_is_none(*(const struct uuid *)at);
 	case KIND_MOMENT: return ((const struct moment *)at)->ms == 0;

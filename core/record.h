@@ -38,7 +38,7 @@ struct list { void *rows; size_t n; };			/* an array of records (.of), contiguou
 enum kind {
 	KIND_STRING = 1,	/* const char *: UTF-8, NULL is null */
 	KIND_INT,		/* int64_t, within ±2^53 */
-	KIND_BOOL,		/* bool */
+	KIND_BOOL,		/* bool; with OMIT_NULL, false is null */
 	KIND_REAL,		/* double, finite; with OMIT_NULL, 0 is null */
 	KIND_NUMBER,		/* struct number */
 	KIND_UUID,		/* struct uuid: BINARY(16) */

@@ -402,7 +402,7 @@ transcribe_run(struct job *j)
 	/* People's words are never replaced, and a machine's only when that is asked for. */
 	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 || !in->anew))
 		return DONE;
-	if (!engine->knows(h.language))
+	if (!engine->knows(j->conf, h.language))
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",
 		    h.language);
 	before = in->anew ? NULL : heard_before(j, engine, h.language);

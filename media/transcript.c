@@ -20,6 +20,8 @@ static const struct field word_fields[] = {
 	FIELD(struct word, end, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct word, confidence, .on = OMIT_NULL, .doc = "0 to 1, where the engine gives one"),
 	FIELD(struct word, source, .required = true, .one_of = "machine human import", .doc = "Where the word comes from"),
+	FIELD(struct word, estimated, .on = OMIT_NULL,
+	    .doc = "The times were not heard, but follow from the place of the word in what was said"),
 };
 const struct record word_record = RECORD("Word", struct word, word_fields);
 
@@ -166,6 +168,7 @@ spread(struct word *words, size_t from, size_t to, int64_t start, int64_t end)
 		words[i].start = (struct position){ start + (end - start) * (int64_t)done / (int64_t)total, true };
 		done += utf8_length(words[i].text) + 1;
 		words[i].end = (struct position){ start + (end - start) * (int64_t)done / (int64_t)total, true };
+		words[i].estimated = true;
 	}
 }
 

@@ -20,6 +20,7 @@ struct word {
 	struct position start, end;
 	double confidence;			/* 0 to 1; 0 = the engine gives none */
 	const char *source;			/* machine, human, import */
+	bool estimated;				/* the engine gave no times: they are those of its place in the text */
 };
 
 /* An utterance as an engine gave it.  Positions are in the recording. */
@@ -51,11 +52,11 @@ struct transcript {
 
 extern const struct record word_record, segment_record, paragraph_record, transcript_record;
 
-/* Words for a text whose engine gave no times: spread over start to end by their length. */
+/* Words for a text whose engine gave no times: spread over start to end by their length, and marked. */
 struct list transcript_spread(struct arena *, const char *text, int64_t start, int64_t end);
 
 /* Words of the text itself with the times of the heard words that match them: engines give words without the
- * punctuation, with other numerals, or leave some out.  Those between two matches are spread. */
+ * punctuation, with other numerals, or leave some out.  Those between two matches are spread, and marked. */
 struct list transcript_align(struct arena *, const char *text, int64_t start, int64_t end, const struct list *heard);
 
 /* Paragraphs by pauses, sentence ends and length, with new ids.  Positions come out in order and without overlap. */

@@ -59,7 +59,7 @@ struct engine {
 	/* Name and version of what will do the work.  What has the same, of the same file, is the same result. */
 	const char *(*version)(struct arena *, const struct conf *);
 	/* Can it do it in this language? */
-	bool (*knows)(const char *language);
+	bool (*knows)(const struct conf *, const char *language);
 	/* By family.  Blocks until all is done. */
 	union {
 #define ENGINE_RUN(family, task, doc) enum outcome (*family)(struct task *);

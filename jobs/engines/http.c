@@ -65,7 +65,7 @@ http_version(struct arena *mem, const struct conf *conf)
 }
 
 static bool
-http_knows(const char *language)
+http_knows(const struct conf *conf, const char *language)
 {
 	return true;
 }

@@ -4,11 +4,11 @@
 #include <strings.h>
 #include <sysexits.h>
 
+#include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
 
 /* Decoding takes 0.2 of real time on one core; a machine four times slower than real time still gets through. */
 enum { CPU_FACTOR = 4 };
-static const int64_t memory = INT64_C(1) << 30;
 
 static const char *
 model_of(const struct conf *conf)
@@ -27,7 +27,7 @@ pocketsphinx_version(struct arena *mem, const struct conf *conf)
 }
 
 static bool
-pocketsphinx_knows(const char *language)
+pocketsphinx_knows(const struct conf *conf, const char *language)
 {
 	return strcasecmp(language, "en") == 0 || strncasecmp(language, "en-", 3) == 0;
 }
@@ -46,7 +46,7 @@ pocketsphinx_run(struct hearing *h)
 {
 	const char *model = model_of(h->conf);
 	const char *args[] = { "pocketsphinx", model, NULL }, *read[] = { model, NULL };
-	const struct worker w = { .args = args, .read = read, .memory = memory, .cpu_factor = CPU_FACTOR,
+	const struct worker w = { .args = args, .read = read, .memory = speech_memory(0), .cpu_factor = CPU_FACTOR,
 	    .explain = explain };
 
 	return worker_hear(h, &w);

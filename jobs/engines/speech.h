@@ -31,4 +31,7 @@ bool speech_spans(struct arena *, char **argv, int64_t length, struct span **, s
 /* Where somebody speaks, by Silero VAD: a line {"start":0.5,"end":2.1} for each stretch. */
 int speech_find_main(const char *dir);
 
+/* What is said, by sherpa-onnx.  Arguments: directory of the library, type, directory of the model, language, spans. */
+int speech_sherpa_main(char **argv);
+
 #endif

@@ -206,7 +206,8 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: kinothek-speech find LIBRARY_DIRECTORY < FILE.s16le\n"
-	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [START-END…] < FILE.s16le\n");
+	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [START-END…] < FILE.s16le\n"
+	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n");
 	return EX_USAGE;
 }
 
@@ -219,6 +220,8 @@ main(int argc, char **argv)
 		status = speech_find_main(argv[2]);
 	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
 		status = pocketsphinx_main(argv[2], argv + 3);
+	else if (argc >= 6 && strcmp(argv[1], "sherpa") == 0)
+		status = speech_sherpa_main(argv + 2);
 	else
 		status = usage();
 	if (fflush(stdout) != 0 && status == EX_OK)

@@ -2,18 +2,11 @@
 /* kinothek-speech in the jail: its lines into segments and spans. */
 #include <string.h>
 
+#include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
 
 /* Seconds; bytes; spans of one run, which go over as arguments. */
 enum { IDLE_SECONDS = 300, FIND_IDLE_SECONDS = 60, SCRATCH = 64 << 20, LINE_MAX = 1 << 20, SPANS_MAX = 4000 };
-
-/* Address space that AddressSanitizer reserves is not memory that is used. */
-#ifdef KINOTHEK_ARENA_MALLOC
-static const int64_t memory_extra = INT64_C(1) << 46;
-#else
-static const int64_t memory_extra;
-#endif
-static const int64_t find_memory = INT64_C(1) << 30;
 
 struct report { struct position at, length; };
 static const struct field report_fields[] = {
@@ -35,18 +28,19 @@ struct listener {
 	struct buf line;
 	struct buf found;				/* struct span, one after the other */
 	int64_t end;					/* of the last one */
+	bool align;
 	bool (*take)(struct listener *, const char *line);
 	bool confused;
 };
 
 static bool
-segment_is_sound(const struct segment *s, int64_t length)
+segment_is_sound(const struct segment *s, int64_t length, bool may_lack_words)
 {
 	const struct word *w = s->words.rows;
 	size_t i;
 
-	if (s->text == NULL || s->words.n == 0 || !s->start.set || !s->end.set || s->start.ms > s->end.ms ||
-	    s->end.ms > length)
+	if (s->text == NULL || (s->words.n == 0 && !may_lack_words) || !s->start.set || !s->end.set ||
+	    s->start.ms > s->end.ms || s->end.ms > length)
 		return false;
 	for (i = 0; i < s->words.n; i++)
 		if (w[i].text == NULL || w[i].text[0] == '\0' || w[i].start.ms > w[i].end.ms || w[i].end.ms > length +
@@ -60,9 +54,12 @@ take_segment(struct listener *l, const char *line)
 {
 	struct segment *s = record_parse(l->scratch, &segment_record, line);
 
-	if (s == NULL || !segment_is_sound(s, l->hearing->length))
+	if (s == NULL || !segment_is_sound(s, l->hearing->length, l->align))
 		return false;
-	l->hearing->heard(l->hearing->user, s);
+	if (l->align)
+		s->words = transcript_align(l->scratch, s->text, s->start.ms, s->end.ms, &s->words);
+	if (s->words.n > 0)
+		l->hearing->heard(l->hearing->user, s);
 	return true;
 }
 
@@ -127,7 +124,7 @@ work(struct listener *l, const struct worker *w, const char *const *argv)
 	struct hearing *h = l->hearing;
 	const int seconds = (int)(h->length / 1000) * w->cpu_factor + 120;
 	const int idle = w->idle_seconds > 0 ? w->idle_seconds : IDLE_SECONDS;
-	const struct jail jail = { .argv = argv, .read = w->read, .in = h->pcm, .memory = w->memory + memory_extra,
+	const struct jail jail = { .argv = argv, .read = w->read, .in = h->pcm, .memory = w->memory,
 	    .cpu_seconds = seconds, .wall_seconds = seconds * 4, .idle_seconds = idle, .on_out = take_bytes, .user = l,
 	    .threads_only = true };
 	struct jail_result r;
@@ -151,7 +148,7 @@ work(struct listener *l, const struct worker *w, const char *const *argv)
 enum outcome
 worker_hear(struct hearing *h, const struct worker *w)
 {
-	struct listener l = { .hearing = h, .take = take_segment };
+	struct listener l = { .hearing = h, .take = take_segment, .align = w->align };
 	size_t given = 0, from, i;
 	const char **argv;
 
@@ -176,7 +173,7 @@ bool
 worker_find(struct hearing *h, const char *dir, struct span **spans, size_t *n)
 {
 	const char *argv[] = { jail_helper(h->mem, "kinothek-speech"), "find", dir, NULL }, *read[] = { dir, NULL };
-	const struct worker w = { .read = read, .memory = find_memory, .cpu_factor = 1,
+	const struct worker w = { .read = read, .memory = speech_memory(0), .cpu_factor = 1,
 	    .idle_seconds = h->patience > 0 ? h->patience : FIND_IDLE_SECONDS };
 	struct listener l = { .hearing = h, .take = take_span };
 

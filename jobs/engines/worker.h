@@ -10,9 +10,10 @@
 struct worker {
 	const char *const *args;	/* before the spans; ends in NULL */
 	const char *const *read;	/* see struct jail */
-	int64_t memory;			/* bytes */
+	int64_t memory;			/* see speech_memory() */
 	int cpu_factor;			/* seconds that a second of sound may take */
 	int idle_seconds;		/* without a word, until it is ended; 0: 300 */
+	bool align;			/* its words are not those of the text, or none: see transcript_align() */
 	/* Says more, in the hearing's fault, about an end that is the program's own; or NULL. */
 	void (*explain)(struct hearing *, const struct jail_result *);
 };

@@ -474,8 +474,8 @@ languages_the_engine_does_not_know_are_refused(void **state)
 		assert_int_equal(run_job(&j), GIVE_UP);
 		assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
 	}
-	assert_true(engine_transcribe_pocketsphinx.knows("en") && engine_transcribe_pocketsphinx.knows("en-GB") &&
-	    engine_transcribe_http.knows("de"));
+	assert_true(engine_transcribe_pocketsphinx.knows(w->conf, "en") &&
+	    engine_transcribe_pocketsphinx.knows(w->conf, "en-GB") && engine_transcribe_http.knows(w->conf, "de"));
 }
 
 static void
