@@ -37,6 +37,7 @@
 	C("spool",		check_spool,		false) \
 	C("video",		check_ffmpeg,		false) \
 	C("documents",		check_documents,	false) \
+	C("voices",		check_voices,		false) \
 	C("speech",		check_speech,		false) \
 	C("limits",		check_limits,		false)
 
