@@ -30,6 +30,12 @@ static const struct field transcribe_args_fields[] = {
 };
 const struct record transcribe_args_record = RECORD("TranscribeArgs", struct transcribe_args, transcribe_args_fields);
 
+static const struct field captions_args_fields[] = {
+	FIELD(struct captions_args, media_id, .required = true, .doc = "The asset"),
+	FIELD(struct captions_args, transcript_id, .required = true, .doc = "Whose captions"),
+};
+const struct record captions_args_record = RECORD("CaptionsArgs", struct captions_args, captions_args_fields);
+
 static const struct field serve_args_fields[] = {
 	FIELD(struct serve_args, media_id, .required = true, .doc = "The asset"),
 };

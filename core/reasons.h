@@ -53,8 +53,6 @@
 	R(MODEL_UNUSABLE,	"model_unusable",	FINAL, \
 		"The speech model cannot be used: it is damaged, or of another kind than the settings say. The operator tries it with "\
 		"`kinothek doctor`.") \
-	R(NOT_INTELLIGIBLE,	"not_intelligible",	FINAL, \
-		"The built-in engine understands clean English only. Configure a transcription server for this recording.") \
 	R(LANGUAGE_UNAVAILABLE,	"language_unavailable",	FINAL, \
 		"The engine does not know this language. Choose another, or configure a transcription server.") \
 	R(DEPENDENCY_FAILED,	"dependency_failed",	FINAL,   "A step this one needs has failed. See its reason.") \

@@ -2,7 +2,9 @@
 /* /v2/media/{mediaId}/metadata/transcripts: what is said, and files of it */
 #include <string.h>
 
-#include "media/transcript.h"
+#include "core/caption.h"
+#include "core/job.h"
+#include "media/quality.h"
 #include "fcgi/req.h"
 
 const struct object transcript_object = {
@@ -45,6 +47,35 @@ static int
 transcript_get(struct req *r)
 {
 	return reply(r, 200, &transcript_record, r->object);
+}
+
+/* Captions that are to be seen no more go at once; those that are wanted are written by a job. */
+static void
+follow_decision(struct req *r, const struct transcript *t)
+{
+	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = t->media_id,
+	    .priority = PRIORITY_FIRST };
+
+	if (quality_shows(t) == caption_is_listed(r->db, t->media_id, t->id))
+		return;
+	if (quality_shows(t))
+		job_add(r->db, captions, place, .media_id = t->media_id, .transcript_id = t->id);
+	else
+		caption_replace(r->db, r->who->tenant_id, t->media_id, t->id, NULL);
+}
+
+static int
+transcript_patch(struct req *r)
+{
+	const struct transcript *t = patched(r);
+
+	if (record_differs(r->mem, &transcript_record, r->object, t, r->given) != 0) {
+		db_update(r->db, "transcripts", &transcript_record, t, r->given, t->id);
+		follow_decision(r, t);
+		event(r, t->media_id, "metadata.updated", arena_printf(r->mem,
+		    "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", uuid_text(r->mem, t->media_id)));
+	}
+	return reply(r, 200, &transcript_record, object_again(r));
 }
 
 /* Names of assets are free text; names of files are not, and neither are headers (RFC 6266, RFC 8187). */
@@ -130,6 +161,12 @@ const struct route transcripts_routes[] = {
 		NULL,
 		&transcript_record, "Get a transcript",
 		.flags = CONDITIONAL, .fails = "403 404",
+	},
+	{
+		METHOD_PATCH, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_CREATE_CONTENT,
+		transcript_patch, &transcript_record, &transcript_record,
+		"Decide whether players show a transcript as captions; that can be taken back",
+		.flags = CONDITIONAL, .fails = "403 404 412 422",
 	},
 	{
 		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA,

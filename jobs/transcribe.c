@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Speech to text: the sound as samples, the engine, what is believable of its words, a transcript with captions.
+ * Speech to text: the sound as samples, the engine, how far it can be believed, a transcript, and captions if it can.
  * Safe to run twice: the transcript of the same language is replaced in one transaction, files have names of their own.
  */
 #include <errno.h>
@@ -12,45 +12,33 @@
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/caption.h"
 #include "media/av.h"
+#include "media/quality.h"
 #include "core/store.h"
+#include "jobs/captions.h"
 #include "jobs/engines/engine.h"
 #include "jobs/step.h"
-
-/*
- * Mean confidences of the built-in engine.  Clean English has 0.5 to 0.9; noise, music and other languages 0.2 to 0.3.
- * Below UTTERANCE a stretch is a guess and left out; below GATE all of it is.
- */
-#define UTTERANCE 0.25
-#define GATE 0.40
-#define POOR 0.55
 
 enum { PCM_SHARE = 10 };		/* percent of the progress */
 
 /* A phrase of up to so many words, so often in a row, was never said. */
 enum { PHRASE_MAX = 6, REPEATS_MAX = 4 };
 
-/* What the job needs to know of the asset, and what it changes. */
-struct subject { const char *language_code; struct json captions; };
+/* What the job needs to know of the asset, and of the transcript that is there. */
+struct subject { const char *language_code; };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, language_code, .doc = "Tag of what is said"),
-	FIELD(struct subject, captions, .doc = "List of struct caption"),
 };
 static const struct record subject_record = RECORD("subject", struct subject, subject_fields);
 
-struct caption { const char *language_code, *label, *file; };
-static const struct field caption_fields[] = {
-	FIELD(struct caption, language_code, .doc = "BCP 47"),
-	FIELD(struct caption, label, .doc = "In the menu of the player"),
-	FIELD(struct caption, file, .doc = "Below play/{mediaId}/"),
-};
-static const struct record caption_record = RECORD("caption", struct caption, caption_fields);
-
-struct older { struct uuid id; const char *source, *status; };
+struct older { struct uuid id; const char *source, *status, *captions; struct json paragraphs; };
 static const struct field older_fields[] = {
 	FIELD(struct older, id, .doc = "Of the transcript"),
 	FIELD(struct older, source, .doc = "Who made it"),
 	FIELD(struct older, status, .doc = "State"),
+	FIELD(struct older, captions, .doc = "Whether players show it"),
+	FIELD(struct older, paragraphs, .doc = "Its text"),
 };
 static const struct record older_record = RECORD("older", struct older, older_fields);
 
@@ -62,7 +50,6 @@ struct notes {
 	int pcm;
 	int64_t length, bytes;			/* ms of the recording; bytes of samples so far */
 	int error;				/* errno of the first failed write */
-	bool guesses;				/* something was left out because it was a guess */
 };
 
 enum outcome
@@ -91,23 +78,6 @@ engine_copy(struct arena *mem, const struct segment *from)
 	to.text = arena_copy(mem, from->text);
 	to.words.rows = w;
 	return to;
-}
-
-/* Of the words that have one; 0 when none has. */
-static double
-mean_confidence(const struct segment *s, size_t n)
-{
-	double sum = 0;
-	size_t count = 0, i, k;
-
-	for (i = 0; i < n; i++)
-		for (k = 0; k < s[i].words.n; k++) {
-			const struct word *w = (const struct word *)s[i].words.rows + k;
-
-			sum += w->confidence;
-			count += w->confidence > 0;
-		}
-	return count == 0 ? 0 : sum / (double)count;
 }
 
 /* How many times the phrase of `size` words at `at` is said in a row. */
@@ -161,16 +131,10 @@ note_segment(void *user, const struct segment *heard)
 {
 	struct notes *n = user;
 	struct segment s = engine_copy(n->job->mem, heard), *more;
-	double confidence;
 
 	drop_repetition(&s);
-	confidence = mean_confidence(&s, 1);
 	if (s.words.n == 0 || said_before(n, s.text))
 		return;
-	if (confidence > 0 && confidence < UTTERANCE) {
-		n->guesses = true;
-		return;
-	}
 	if (n->n == n->room) {
 		n->room = n->room == 0 ? 64 : n->room * 2;
 		more = arena_array(n->job->mem, n->room, sizeof(*more));
@@ -240,90 +204,73 @@ make_samples(struct job *j, struct notes *n)
 	return job_fault(j, &fault);
 }
 
-/* Captions are called {transcriptId}.{fence}.vtt. */
-static bool
-is_caption_of(struct job *j, const char *file, const struct uuid *transcript_id)
+/*
+ * What a person has decided about the captions of the transcript that goes.  That there be none holds for whatever
+ * comes; that they be shown holds for the words that the person has read.
+ */
+static const char *
+decision(struct job *j, const struct older *old, const struct list *paragraphs)
 {
-	const char *start = transcript_id == NULL ? NULL : arena_printf(j->mem, "captions/%s.", uuid_text(j->mem,
-	    *transcript_id));
-
-	return start != NULL && strncmp(file, start, strlen(start)) == 0;
-}
-
-static void
-delete_later(struct job *j, const char *file)
-{
-	const char *key = store_key_play(j->mem, j->media_id, file);
-
-	job_add(j->db, purge, ((struct job_place){ .tenant_id = j->tenant_id, .media_id = j->media_id,
-	    .priority = PRIORITY_BULK }), .keys = { &key, 1 });
-}
-
-/* Puts the captions of the transcript into the list of the asset, in the place of its predecessor's, whose file
- * goes. */
-static void
-update_media(struct job *j, const struct transcript *t, const char *file, const struct uuid *old)
-{
-	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ? FOR UPDATE",
-	    ARGS(ID(j->media_id)));
-	struct list list = record_parse_list(j->mem, &caption_record, media == NULL ? NULL : media->captions.text);
-	const struct caption *c = list.rows;
-	const char *spoken;
-	struct caption new = { transcript_language(t->language_code), transcript_label(j->mem, t->language_code),
-	    file };
-	struct buf json = BUF(j->mem);
+	struct list before;
+	const struct paragraph *a, *b = paragraphs->rows;
 	size_t i;
 
-	buf_char(&json, '[');
-	for (i = 0; i < list.n; i++) {
-		if (c[i].file == NULL)
-			continue;
-		if (is_caption_of(j, c[i].file, old)) {
-			delete_later(j, c[i].file);
-			continue;
-		}
-		buf_text(&json, json.len > 1 ? "," : "");
-		record_store(&json, &caption_record, &c[i]);
-	}
-	if (file != NULL) {
-		buf_text(&json, json.len > 1 ? "," : "");
-		record_store(&json, &caption_record, &new);
-	}
-	buf_char(&json, ']');
-	/* A translation says nothing of the language that is spoken, and silence neither. */
-	spoken = t->no_speech || strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
-	db_run(j->db, "UPDATE media SET captions = ?, language_code = COALESCE(language_code, ?), revision = revision "
-	    "+ 1 WHERE id = ?", ARGS(STR(buf_string(&json)), STR(spoken), ID(j->media_id)));
+	if (old == NULL || strcmp(old->captions, "published") != 0)
+		return old == NULL ? "automatic" : old->captions;
+	before = record_parse_list(j->mem, &paragraph_record, old->paragraphs.text);
+	a = before.rows;
+	if (before.n != paragraphs->n)
+		return "automatic";
+	for (i = 0; i < before.n; i++)
+		if (strcmp(a[i].text, b[i].text) != 0)
+			return "automatic";
+	return "published";
 }
 
-/* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old file. */
+/* Of a transcript whose row is there.  Those that only a person can have wanted have no file yet. */
+static void
+list_captions(struct job *j, const struct transcript *t, struct uuid old, const struct caption *written)
+{
+	struct job_place place = { .tenant_id = j->tenant_id, .media_id = j->media_id };
+	bool shown = quality_shows(t);
+
+	caption_replace(j->db, j->tenant_id, j->media_id, old, shown && written->file != NULL ? written : NULL);
+	if (shown && written->file == NULL)
+		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
+}
+
+/* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old
+ * file. */
 static enum outcome
 store_transcript(struct job *j, struct transcript *t, const struct list *paragraphs)
 {
-	struct buf vtt = BUF(j->mem);
-	const char *file = NULL;
 	const struct older *old;
+	struct caption c = { .file = NULL };
+	const char *spoken;
 
-	if (!t->no_speech) {
-		file = arena_printf(j->mem, "captions/%s.%" PRId64 ".vtt", uuid_text(j->mem, t->id), j->fence);
-		transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
-		if (!store_write(j->mem, vtt.text, vtt.len, store_key_play(j->mem, j->media_id, file)))
-			return step_not_stored(j, "The captions");
-	}
+	t->captions = "automatic";
+	if (quality_shows(t) && !captions_write(j, t, paragraphs, &c))
+		return step_not_stored(j, "The captions");
 	if (!job_resume(j))
 		return RETRY;
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ? FOR UPDATE",
 	    ARGS(ID(j->media_id), STR(t->language_code)));
+	t->captions = decision(j, old, paragraphs);
 	if (old != NULL)
 		db_run(j->db, "DELETE FROM transcripts WHERE id = ?", ARGS(ID(old->id)));
 	db_insert(j->db, "transcripts", &transcript_record, t);
-	update_media(j, t, file, old == NULL ? NULL : &old->id);
+	list_captions(j, t, old == NULL ? (struct uuid){ { 0 } } : old->id, &c);
+	/* A translation says nothing of the language that is spoken; silence and what may be nonsense neither. */
+	spoken = t->no_speech || (t->quality != NULL && strcmp(t->quality, "unreliable") == 0) ||
+	    strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
+	db_run(j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(STR(spoken),
+	    ID(j->media_id)));
 	event_add(j->db, j->tenant_id, j->media_id, "metadata.updated", (struct uuid){ { 0 } },
 	    arena_printf(j->mem, "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", uuid_text(j->mem, j->media_id)));
 	return DONE;
 }
 
-/* From what was heard to the row, or the reason why there is none. */
+/* From what was heard to the row.  What may be nonsense is kept too, and says so. */
 static enum outcome
 conclude(struct job *j, const struct engine *engine, const struct hearing *h, const struct notes *n)
 {
@@ -331,16 +278,15 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 	    .source = "machine", .engine = engine->version(j->mem, j->conf), .status = "completed", .version = 1,
 	    .created_at = moment_now() };
 	struct list paragraphs = transcript_paragraphs(j->mem, n->segments, n->n);
+	struct quality q = quality_of(j->mem, &paragraphs);
 
-	t.confidence = mean_confidence(n->segments, n->n);
-	t.no_speech = paragraphs.n == 0 && !n->guesses;
-	if (engine->confidences && !t.no_speech && t.confidence < GATE)
-		return job_give_up(j, REASON_NOT_INTELLIGIBLE, "The built-in engine did not understand what is said.");
-	if (t.confidence > 0)
-		t.quality = t.confidence < POOR ? "poor" : "good";
+	t.confidence = q.confidence;
+	t.quality = q.grade;
+	t.no_speech = paragraphs.n == 0;
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	t.updated_at = t.created_at;
-	job_log(j, "%s: %zu utterances, mean confidence %.2f", t.engine, n->n, t.confidence);
+	job_log(j, "%s: %zu utterances, mean confidence %.2f, %s", t.engine, n->n, t.confidence,
+	    t.no_speech ? "no speech" : t.quality != NULL ? t.quality : "not graded");
 	return store_transcript(j, &t, &paragraphs);
 }
 

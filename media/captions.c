@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "media/transcript.h"
+#include "media/quality.h"
 
 /* Characters and milliseconds. */
 enum {
@@ -13,7 +13,7 @@ enum {
 	PER_CHARACTER = 1000 / 21,		/* slower readers get the time until the next cue */
 };
 
-struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined; };
+struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined, hidden; };
 struct pieces { struct piece *at; size_t n; };
 struct cue { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; };
 struct cues { struct cue *at; size_t n; };
@@ -54,6 +54,20 @@ add_pieces(struct piece *out, const struct word *w)
 	return n;
 }
 
+/* The mark of what is hidden; one that follows another is the same. */
+static size_t
+add_mark(struct piece *out, size_t n, const struct word *w)
+{
+	static const char mark[] = "\u2026";
+
+	if (n > 0 && out[-1].hidden && w->start.ms - out[-1].end < PAUSE) {
+		out[-1].end = w->end.ms;
+		return 0;
+	}
+	*out = (struct piece){ mark, sizeof(mark) - 1, 1, w->start.ms, w->end.ms, false, true };
+	return 1;
+}
+
 static struct pieces
 pieces_of(struct arena *mem, const struct paragraph *p)
 {
@@ -66,7 +80,9 @@ pieces_of(struct arena *mem, const struct paragraph *p)
 		room += utf8_length(w[i].text) / LINE + 1;
 	out.at = arena_array(mem, room, sizeof(struct piece));
 	for (i = 0; i < words.n; i++)
-		if (w[i].text[0] != '\0')
+		if (quality_hides(&w[i]))
+			out.n += add_mark(out.at + out.n, out.n, &w[i]);
+		else if (w[i].text[0] != '\0')
 			out.n += add_pieces(out.at + out.n, &w[i]);
 	return out;
 }
@@ -207,7 +223,10 @@ add_line(struct buf *b, enum transcript_form form, const struct piece *p, size_t
 	for (i = 0; i < n; i++) {
 		if (i > 0 && !p[i].joined)
 			buf_char(b, ' ');
-		add_text(b, form, p[i].text, p[i].bytes);
+		if (p[i].hidden && form == TRANSCRIPT_VTT)
+			buf_printf(b, "<c.unsure>%s</c>", p[i].text);
+		else
+			add_text(b, form, p[i].text, p[i].bytes);
 	}
 	buf_char(b, '\n');
 }

@@ -41,7 +41,7 @@ struct paragraph {
 /* A row of the table transcripts. */
 struct transcript {
 	struct uuid id, media_id;
-	const char *language_code, *source, *engine, *status, *quality;
+	const char *language_code, *source, *engine, *status, *quality, *captions;
 	struct json error;			/* of a failed one: code, detail, remedy, retryable */
 	bool no_speech;
 	double confidence;
@@ -72,7 +72,9 @@ bool transcript_ends_sentence(const char *word);
 
 enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT };
 
-/* Appends the whole file.  `speakers`: with their names where they are known. */
+/* Appends the whole file.  `speakers`: with their names where they are known.  Captions have a mark in the place of
+ * what is more probably wrong than right (quality_hides): one for any number of words, in WebVTT of the class
+ * `unsure`. */
 void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, bool speakers);
 
 /* The language of the text: "en" for "translate-en". */

@@ -410,7 +410,7 @@ static const struct maker {
 	const char *deletable;		/* an UPDATE of the row with this id; NULL: it is */
 } makers[] = {
 	{ &media_object, make_media, .patch = "{\"name\":\"Dog\"}" },
-	{ &transcript_object, make_transcript },
+	{ &transcript_object, make_transcript, .patch = "{\"captions\":\"withheld\"}" },
 	{
 		&upload_object, make_upload, .create = "{\"fileName\":\"a.mp4\"}",
 		.deletable = "UPDATE uploads SET status = 'completed', media_id = id WHERE id = ?",

@@ -54,7 +54,6 @@ ENGINE_FAMILIES(ENGINE_TASK)
 struct engine {
 	enum engine_family family;
 	const char *name;
-	bool confidences;		/* each word has one, so that guesses can be told from speech */
 	struct engine_limits limits;
 	/* Name and version of what will do the work.  What has the same, of the same file, is the same result. */
 	const char *(*version)(struct arena *, const struct conf *);

@@ -53,6 +53,6 @@ pocketsphinx_run(struct hearing *h)
 }
 
 const struct engine engine_transcribe_pocketsphinx = {
-	.family = ENGINE_transcribe, .name = "pocketsphinx", .confidences = true, .version = pocketsphinx_version,
+	.family = ENGINE_transcribe, .name = "pocketsphinx", .version = pocketsphinx_version,
 	.knows = pocketsphinx_knows, .run.transcribe = pocketsphinx_run,
 };

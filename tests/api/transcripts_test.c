@@ -21,7 +21,8 @@ add_transcript(struct world *w, struct uuid media, const char *language)
 	};
 	struct list list = { p, 2 };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = language, .source = "machine",
-	    .engine = "test 1", .status = "completed", .quality = "good", .confidence = 0.85,
+	    .engine = "test 1", .status = "completed", .quality = "good", .captions = "automatic",
+	    .confidence = 0.85,
 	    .paragraphs = { transcript_json(w->mem, &list) }, .version = 1, .created_at = moment_now(),
 	    .updated_at = moment_now() };
 
@@ -172,7 +173,8 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	struct word *words = arena_array(mem, WORDS, sizeof(*words));
 	struct segment s = { { 0, true }, { WORDS * 400, true }, "", { words, WORDS } };
 	struct transcript t = { .id = uuid_new(), .media_id = media, .language_code = "en", .source = "machine",
-	    .engine = "test 1", .status = "completed", .version = 1, .created_at = moment_now(),
+	    .engine = "test 1", .status = "completed", .captions = "automatic", .version = 1,
+	    .created_at = moment_now(),
 	    .updated_at = moment_now() };
 	const char *paths[4];
 	struct list list;
@@ -302,6 +304,41 @@ what_cannot_be_made_anew_is_refused_and_changes_nothing(void **state)
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ?", ARGS(ID(media))), before);
 }
 
+static void
+a_decision_about_captions_is_taken_by_who_may_change_the_asset(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id)));
+	const char *viewer = world_member(w, "ViewMetadata CreateContent", "Viewer", NULL);
+	struct req *r;
+
+	assert_int_equal(call_as(w, viewer, "PATCH", path, "{\"captions\":\"withheld\"}")->status, 403);
+	r = call(w, "PATCH", path, "{\"quality\":\"good\",\"captions\":\"always\"}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/quality", "read_only") && has_fault(r, "/captions", "not_allowed"));
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.captions"), "automatic");
+	/* There is no file yet, as of a transcript that came before its captions. */
+	r = call(w, "PATCH", path, "{\"captions\":\"published\"}");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.version"), "2");
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'captions'", ARGS(ID(media))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
+	    ARGS(ID(media))), 1);
+	/* The same once more changes nothing. */
+	r = call(w, "PATCH", path, "{\"captions\":\"published\"}");
+	assert_string_equal(text(w, r, "data.version"), "2");
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'captions'", ARGS(ID(media))), 1);
+	db_run(w->db, "UPDATE media SET captions = ? WHERE id = ?", ARGS(STR(arena_printf(w->mem, "[{\"languageCode\":"
+	    "\"de\",\"label\":\"Deutsch\",\"file\":\"captions/other.1.vtt\"},{\"languageCode\":\"en\",\"label\":"
+	    "\"English\",\"file\":\"captions/%s.1.vtt\"}]", uuid_text(w->mem, id))), ID(media)));
+	r = call(w, "PATCH", path, "{\"captions\":\"withheld\"}");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(db_text(w->db, "SELECT captions FROM media WHERE id = ?", ARGS(ID(media))),
+	    "[{\"languageCode\":\"de\",\"label\":\"Deutsch\",\"file\":\"captions/other.1.vtt\"}]");
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge'", ARGS(ID(media))), 1);
+}
+
 int
 main(void)
 {
@@ -312,6 +349,7 @@ main(void)
 		WORLD_TEST(file_names_are_safe_whatever_the_asset_is_called),
 		WORLD_TEST(transcripts_belong_to_their_asset_and_tenant),
 		WORLD_TEST(the_longest_transcripts_fit_into_a_request),
+		WORLD_TEST(a_decision_about_captions_is_taken_by_who_may_change_the_asset),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
 		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),
 		WORLD_TEST(what_cannot_be_made_anew_is_refused_and_changes_nothing),

@@ -803,7 +803,7 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	speech = job_add(t->db, transcribe, place, .media_id = media, .generation = "g1", .language_code = "en");
 	db_run(t->db, "UPDATE jobs SET state = IF(kind = 'publish', 'succeeded', 'failed'), started_at = 1, "
 	    "finished_at = 2, error = IF(kind = 'publish', NULL, ?) WHERE media_id = ?", ARGS(STR(job_error(t->mem,
-	    REASON_NOT_INTELLIGIBLE, "Not understood.")), ID(media)));
+	    REASON_LANGUAGE_UNAVAILABLE, "Not known.")), ID(media)));
 	db_run(t->db, "UPDATE media SET ingest_job_id = ?, generation = ? WHERE id = ?", ARGS(ID(root),
 	    STR(uuid_text(t->mem, root)), ID(media)));
 	asset_summarise(t->db, media, SUM_INGEST);
@@ -814,8 +814,8 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.status"), "succeeded");
 	assert_null(text(w, r, "data.ingestJob.error"));
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "transcript");
-	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "not_intelligible");
-	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Not understood.");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "language_unavailable");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Not known.");
 	assert_non_null(text(w, r, "data.ingestJob.warnings.0.remedy"));
 	assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
 	assert_string_equal(text(w, call(w, "GET", arena_printf(t->mem, "%s/metadata", path), NULL), "data.status"),
@@ -823,7 +823,7 @@ an_optional_step_that_failed_is_a_warning_until_it_is_tried_again(void **state)
 	r = call(w, "GET", list, NULL);
 	assert_string_equal(text(w, r, "data.0.status"), "failed");
 	assert_string_equal(text(w, r, "data.0.languageCode"), "en");
-	assert_string_equal(text(w, r, "data.0.error.code"), "not_intelligible");
+	assert_string_equal(text(w, r, "data.0.error.code"), "language_unavailable");
 	assert_null(text(w, r, "data.1.status"));
 
 	r = call(w, "PUT", arena_printf(t->mem, "/v2/jobs/%s/retry", uuid_text(t->mem, speech)), NULL);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The captions of a transcript as a file: those that come by themselves are written with the transcript, these because
+ * a person wants them.  Safe to run twice, and in any order with others of its kind: it looks at the row, not at what
+ * was asked for, and its files are named by its run.
+ */
+#include "core/asset.h"
+#include "core/store.h"
+#include "media/quality.h"
+#include "jobs/captions.h"
+#include "jobs/step.h"
+
+#define WHOSE "FROM transcripts t WHERE t.id = ? AND t.media_id = ?"
+
+bool
+captions_write(struct job *j, const struct transcript *t, const struct list *paragraphs, struct caption *c)
+{
+	struct buf vtt = BUF(j->mem);
+
+	*c = (struct caption){ transcript_language(t->language_code), transcript_label(j->mem, t->language_code),
+	    caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
+	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
+	return store_write(j->mem, vtt.text, vtt.len, store_key_play(j->mem, j->media_id, c->file));
+}
+
+enum outcome
+captions_run(struct job *j)
+{
+	const struct captions_args *in = j->in;
+	const struct transcript *t = db_row(j->db, &transcript_record, WHOSE, ARGS(ID(in->transcript_id),
+	    ID(in->media_id)));
+	struct list paragraphs;
+	struct caption c;
+
+	if (t == NULL || !quality_shows(t))
+		return DONE;
+	job_pause(j);
+	paragraphs = record_parse_list(j->mem, &paragraph_record, t->paragraphs.text);
+	if (!captions_write(j, t, &paragraphs, &c))
+		return step_not_stored(j, "The captions");
+	if (!job_resume(j))
+		return RETRY;
+	t = db_row_suffix(j->db, &transcript_record, WHOSE, " FOR UPDATE", ARGS(ID(in->transcript_id),
+	    ID(in->media_id)));
+	if (t != NULL && quality_shows(t))
+		caption_replace(j->db, j->tenant_id, in->media_id, in->transcript_id, &c);
+	return DONE;
+}

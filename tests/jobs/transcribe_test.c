@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From recordings to transcripts and captions: what is kept, what is shown, what is copied, what people decide. */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/caption.h"
+#include "core/store.h"
+#include "jobs/engines/engine.h"
+#include "jobs/engines/sherpa_model.h"
+#include "tests/jobs/sounds.h"
+
+
+static void
+a_recording_gets_a_transcript_and_captions(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "rms"));
+	const char *media = uuid_text(w->mem, j.media_id), *list, *file, *first;
+	struct req *r;
+
+	if (run_job(&j) != DONE)
+		fail_msg("%s", j.detail);
+	list = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", media);
+	r = call(w, "GET", list, NULL);
+	assert_string_equal(text(w, r, "data.0.languageCode"), "en");
+	assert_string_equal(text(w, r, "data.0.status"), "completed");
+	assert_string_equal(text(w, r, "data.0.quality"), "good");
+	assert_string_equal(text(w, r, "data.0.noSpeech"), "false");
+	assert_non_null(strstr(text(w, r, "data.0.engine"), "pocketsphinx"));
+	first = text(w, r, "data.0.id");
+	r = call(w, "GET", arena_printf(w->mem, "%s/%s", list, first), NULL);
+	assert_true(word_error_rate(w->mem, LECTURE, text(w, r, "data.paragraphs.0.text")) < 15);
+	assert_non_null(text(w, r, "data.paragraphs.0.words.0.confidence"));
+	file = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(j.media_id)));
+	assert_true(strncmp(file, arena_printf(w->mem, "captions/%s.", first), 46) == 0);
+	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", media, file)) > 100);
+	assert_string_equal(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))), "en");
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
+	    ARGS(ID(j.media_id))), 1);
+
+	/* Nobody asked for it anew: it stays. */
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(text(w, call(w, "GET", list, NULL), "data.0.id"), first);
+	/* Anew: one transcript, one caption track, and the old file goes. */
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
+	assert_int_equal(run_job(&j), DONE);
+	r = call(w, "GET", list, NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	assert_string_not_equal(text(w, r, "data.0.id"), first);
+	assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(j.media_id)),
+	    0), 1);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge' AND t.args LIKE "
+	    "CONCAT('%', ?, '%')", ARGS(ID(j.media_id), STR(first))), 1);
+}
+
+static void
+a_recording_without_speech_is_a_success_that_says_so(void **state)
+{
+	struct world *w = *state;
+	static const char *const graphs[] = { "anullsrc=r=16000:cl=mono:d=4", "anoisesrc=color=pink:a=0.3:d=5:seed=2",
+		"aevalsrc='0.5*(random(0)-0.5)*gt(mod(t,1.1),0.6)':d=8" };
+	struct job j;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
+		j = job_for(w, graphs[i]);
+		if (run_job(&j) != DONE)
+			fail_msg("%s: %s", graphs[i], j.detail);
+		r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts",
+		    uuid_text(w->mem, j.media_id)), NULL);
+		assert_string_equal(text(w, r, "data.0.noSpeech"), "true");
+		assert_string_equal(text(w, r, "data.0.status"), "completed");
+		assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?",
+		    ARGS(ID(j.media_id)), -1), 0);
+	}
+}
+
+static struct transcript *
+transcript_of(struct world *w, struct uuid media)
+{
+	return db_row(w->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(media)));
+}
+
+static int64_t
+caption_count(struct world *w, struct uuid media)
+{
+	return db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?", ARGS(ID(media)), -1);
+}
+
+static void
+music_becomes_no_text_and_is_never_sent(void **state)
+{
+	struct world *w = *state;
+	static const char *const graphs[] = { MUSIC, "aevalsrc='0.4*sin(2*PI*t*600)*gt(mod(t,2),1)':d=20",
+		"aevalsrc='0.5*(random(0)-0.5)*gt(mod(t,1.1),0.6)':d=20" };
+	struct transcript *t;
+	struct job j;
+	size_t i;
+
+	if (sherpa_dir(w->mem, w->conf) == NULL)
+		skip();
+	for (i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
+		j = job_for(w, graphs[i]);
+		j.conf = with_peer(w, "/invents/v1");
+		peer_log(w, "DELETE");
+		assert_int_equal(run_job(&j), DONE);
+		assert_string_equal(peer_log(w, "GET"), "[]");
+		t = transcript_of(w, j.media_id);
+		assert_true(t->no_speech);
+		assert_string_equal(t->paragraphs.text, "[]");
+	}
+}
+
+/* What passes every detector of voices because it is made of them, and what may. */
+static void
+nonsense_is_kept_but_not_shown(void **state)
+{
+	struct world *w = *state;
+	static const struct { const char *graph; bool voice; } sounds[] = {
+		{ VOICE(LECTURE, "slt") ",areverse", true }, { VOICE(SECOND, "kal16") ",areverse", true },
+		{ MUSIC, false }, { "anoisesrc=color=white:a=0.5:d=8:seed=3,tremolo=f=3:d=0.95", false },
+		{ "aevalsrc='0.5*(random(0)-0.5)*gt(mod(t,1.1),0.6)':d=8", false },
+	};
+	const struct transcript *t;
+	struct job j;
+	size_t i;
+
+	for (i = 0; i < sizeof(sounds) / sizeof(sounds[0]); i++) {
+		j = job_for(w, sounds[i].graph);
+		if (run_job(&j) != DONE)
+			fail_msg("%s: %s", sounds[i].graph, j.detail);
+		t = transcript_of(w, j.media_id);
+		assert_string_equal(t->status, "completed");
+		if (sounds[i].voice)
+			assert_string_equal(t->quality, "unreliable");
+		else
+			assert_true(t->no_speech || strcmp(t->quality, "unreliable") == 0);
+		assert_true(t->no_speech || strlen(t->paragraphs.text) > 2);
+		assert_int_equal(caption_count(w, j.media_id), 0);
+		assert_null(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))));
+	}
+}
+
+static struct req *
+decide(struct world *w, const struct transcript *t, const char *captions)
+{
+	struct req *r = call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s",
+	    uuid_text(w->mem, t->media_id), uuid_text(w->mem, t->id)), arena_printf(w->mem, "{\"captions\":\"%s\"}",
+	    captions));
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.captions"), captions);
+	return r;
+}
+
+/* Runs the job that a decision has added, as often as there are such jobs. */
+static int
+write_captions(struct world *w, struct uuid media)
+{
+	struct captions_args in = { .media_id = media };
+	struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .in = &in, .id = uuid_new(),
+	    .tenant_id = w->tenant_id, .media_id = media };
+	const char *id;
+	int n = 0;
+
+	while ((id = db_text(w->db, "SELECT JSON_VALUE(args, '$.transcriptId') FROM jobs WHERE media_id = ? AND kind = "
+	    "'captions' LIMIT 1", ARGS(ID(media)))) != NULL) {
+		assert_true(uuid_parse(id, &in.transcript_id));
+		db_run(w->db, "DELETE FROM jobs WHERE media_id = ? AND kind = 'captions' LIMIT 1", ARGS(ID(media)));
+		db_begin(w->db);
+		assert_int_equal(captions_run(&j), DONE);
+		assert_true(db_commit(w->db));
+		j.fence++;
+		n++;
+	}
+	return n;
+}
+
+static void
+what_is_unreliable_is_shown_only_because_a_person_wants_it(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "slt") ",areverse");
+	const struct transcript *t;
+	const char *file;
+
+	assert_int_equal(run_job(&j), DONE);
+	t = transcript_of(w, j.media_id);
+	decide(w, t, "published");
+	assert_int_equal(write_captions(w, j.media_id), 1);
+	assert_int_equal(caption_count(w, j.media_id), 1);
+	file = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(j.media_id)));
+	assert_true(caption_is_of(w->mem, file, t->id));
+	assert_true(store_size(w->mem, store_key_play(w->mem, j.media_id, file)) > 20);
+	/* Again: nothing to do. */
+	decide(w, t, "published");
+	assert_int_equal(write_captions(w, j.media_id), 0);
+	decide(w, t, "automatic");
+	assert_int_equal(caption_count(w, j.media_id), 0);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge' AND t.args LIKE CONCAT('%', "
+	    "?, '%')", ARGS(ID(j.media_id), STR(file))), 1);
+	/* Taken back before the job came to it. */
+	decide(w, t, "published");
+	decide(w, t, "withheld");
+	assert_int_equal(write_captions(w, j.media_id), 1);
+	assert_int_equal(caption_count(w, j.media_id), 0);
+}
+
+static void
+what_is_good_is_not_shown_when_a_person_does_not_want_it(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "rms"));
+	struct transcribe_args anew = { .media_id = j.media_id, .anew = true };
+
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(caption_count(w, j.media_id), 1);
+	decide(w, transcript_of(w, j.media_id), "withheld");
+	assert_int_equal(caption_count(w, j.media_id), 0);
+	j.in = &anew;
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(transcript_of(w, j.media_id)->captions, "withheld");
+	assert_int_equal(caption_count(w, j.media_id), 0);
+	decide(w, transcript_of(w, j.media_id), "automatic");
+	assert_int_equal(write_captions(w, j.media_id), 1);
+	assert_int_equal(caption_count(w, j.media_id), 1);
+}
+
+static void
+a_decision_to_show_holds_for_the_words_that_were_read(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "slt") ",areverse");
+	struct transcribe_args anew = { .media_id = j.media_id, .anew = true };
+
+	assert_int_equal(run_job(&j), DONE);
+	decide(w, transcript_of(w, j.media_id), "published");
+	write_captions(w, j.media_id);
+	j.in = &anew;
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(transcript_of(w, j.media_id)->captions, "published");
+	assert_int_equal(write_captions(w, j.media_id), 1);
+	assert_int_equal(caption_count(w, j.media_id), 1);
+	/* Other words: nobody has read those. */
+	db_run(w->db, "UPDATE transcripts SET paragraphs = REPLACE(paragraphs, '\"text\":\"', '\"text\":\"x') WHERE "
+	    "media_id = ?", ARGS(ID(j.media_id)));
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(transcript_of(w, j.media_id)->captions, "automatic");
+	assert_int_equal(write_captions(w, j.media_id), 0);
+	assert_int_equal(caption_count(w, j.media_id), 0);
+}
+
+static void
+languages_the_engine_does_not_know_are_refused(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE("hello", "rms"));
+	static const char *const unknown[] = { "de", "translate-en", "eng", "e" };
+	struct transcribe_args in = { .media_id = j.media_id };
+	size_t i;
+
+	j.in = &in;
+	for (i = 0; i < 4; i++) {
+		in.language_code = unknown[i];
+		assert_int_equal(run_job(&j), GIVE_UP);
+		assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
+	}
+	assert_true(engine_transcribe_pocketsphinx.knows(w->conf, "en") &&
+	    engine_transcribe_pocketsphinx.knows(w->conf, "en-GB") && engine_transcribe_http.knows(w->conf, "de"));
+}
+
+static void
+repetitions_are_cut_and_the_rest_is_kept(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(SECOND, "slt"));
+	struct req *r;
+
+	j.conf = with_peer(w, "/loop/v1");
+	assert_int_equal(run_job(&j), DONE);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id)),
+	    NULL);
+	assert_string_equal(text(w, r, "data.0.noSpeech"), "true");
+}
+
+static void
+what_people_wrote_is_never_replaced(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(SECOND, "slt"));
+
+	assert_int_equal(run_job(&j), DONE);
+	db_run(w->db, "UPDATE transcripts SET source = 'human', engine = 'Ada' WHERE media_id = ?",
+	    ARGS(ID(j.media_id)));
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'",
+	    ARGS(ID(j.media_id))), 1);
+}
+
+/* How often the server was asked in a job of that recording. */
+static int
+asked(struct world *w, struct job *j)
+{
+	peer_log(w, "DELETE");
+	if (run_job(j) != DONE)
+		fail_msg("%s", j->detail);
+	return occurrences(peer_log(w, "GET"), "\"url\"");
+}
+
+static void
+the_same_file_of_the_same_tenant_is_heard_once(void **state)
+{
+	struct world *w = *state;
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second;
+	struct transcript *a, *b;
+	const char *captions;
+	struct list p, q;
+
+	first.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	second = job_for(w, graph);
+	second.conf = first.conf;
+	assert_int_equal(asked(w, &second), 0);
+	a = transcript_of(w, first.media_id);
+	b = transcript_of(w, second.media_id);
+	assert_string_equal(a->engine, "test-model by HTTP");
+	assert_string_equal(a->engine, b->engine);
+	p = record_parse_list(w->mem, &paragraph_record, a->paragraphs.text);
+	q = record_parse_list(w->mem, &paragraph_record, b->paragraphs.text);
+	assert_string_equal(((struct paragraph *)p.rows)->text, ((struct paragraph *)q.rows)->text);
+	assert_int_equal(((struct paragraph *)p.rows)->words.n, ((struct paragraph *)q.rows)->words.n);
+	/* Its own transcript, paragraphs and captions. */
+	assert_false(uuid_equal(a->id, b->id));
+	assert_false(uuid_equal(((struct paragraph *)p.rows)->id, ((struct paragraph *)q.rows)->id));
+	captions = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?",
+	    ARGS(ID(second.media_id)));
+	assert_non_null(strstr(captions, uuid_text(w->mem, b->id)));
+	assert_true(store_size(w->mem, store_key_play(w->mem, second.media_id, captions)) > 0);
+	assert_int_equal(db_number(w->db, "SELECT JSON_LENGTH(captions) FROM media WHERE id = ?",
+	    ARGS(ID(second.media_id)), 0), 1);
+}
+
+static void
+another_file_tenant_engine_or_language_is_heard_itself(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second = job_for(w, graph), theirs = job_for(other, graph);
+	struct transcribe_args anew = { .media_id = second.media_id, .anew = true }, german = { .media_id =
+	    second.media_id, .language_code = "de" };
+	struct conf larger = *with_peer(w, "/v1");
+
+	larger.engine[ENGINE_transcribe].model = "larger";
+	first.conf = second.conf = theirs.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	assert_int_equal(asked(w, &theirs), 1);
+	/* Another engine, another language, another file, another file of the same sum. */
+	second.conf = &larger;
+	assert_int_equal(asked(w, &second), 1);
+	second.conf = first.conf;
+	second.in = &german;
+	assert_int_equal(asked(w, &second), 1);
+	db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	second.in = &anew;
+	assert_int_equal(asked(w, &second), 1);
+	anew.anew = false;
+	db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	db_run(w->db, "UPDATE media SET sha256 = REPEAT('x', 32) WHERE id = ?", ARGS(ID(second.media_id)));
+	assert_int_equal(asked(w, &second), 1);
+}
+
+static void
+what_people_have_changed_or_thrown_away_is_not_copied(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE transcripts SET source = 'human' WHERE media_id = ?",
+		"UPDATE transcripts SET source = 'machine', version = 2 WHERE media_id = ?",
+		"UPDATE transcripts SET version = 1, status = 'failed' WHERE media_id = ?",
+		("UPDATE media m JOIN transcripts t ON t.media_id = m.id SET t.status = 'completed', m.deleted_at = 7 "
+		    "WHERE m.id = ?"),
+	};
+	struct world *w = *state;
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second = job_for(w, graph);
+	size_t i;
+
+	first.conf = second.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		assert_true(db_run(w->db, changes[i], ARGS(ID(first.media_id))) > 0);
+		assert_int_equal(asked(w, &second), 1);
+		db_run(w->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(second.media_id)));
+	}
+	db_run(w->db, "UPDATE media SET deleted_at = 0 WHERE id = ?", ARGS(ID(first.media_id)));
+	assert_int_equal(asked(w, &second), 0);
+}
+
+static void
+what_cannot_be_heard_is_explained(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE("hello", "rms"));
+	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
+
+	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64",
+	    "-f", "matroska", original, NULL });
+	assert_int_equal(run_job(&j), GIVE_UP);
+	assert_int_equal(j.reason, REASON_NO_STREAMS);
+	assert_true(truncate(original, 100) == 0);
+	assert_int_equal(run_job(&j), GIVE_UP);
+	j.media_id = uuid_new();
+	assert_int_equal(run_job(&j), GIVE_UP);
+	assert_int_equal(j.reason, REASON_ASSET_GONE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_recording_gets_a_transcript_and_captions),
+		WORLD_TEST(a_recording_without_speech_is_a_success_that_says_so),
+		WORLD_TEST(music_becomes_no_text_and_is_never_sent),
+		WORLD_TEST(nonsense_is_kept_but_not_shown),
+		WORLD_TEST(what_is_unreliable_is_shown_only_because_a_person_wants_it),
+		WORLD_TEST(what_is_good_is_not_shown_when_a_person_does_not_want_it),
+		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
+		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
+		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
+		WORLD_TEST(what_people_wrote_is_never_replaced),
+		WORLD_TEST(the_same_file_of_the_same_tenant_is_heard_once),
+		WORLD_TEST(another_file_tenant_engine_or_language_is_heard_itself),
+		WORLD_TEST(what_people_have_changed_or_thrown_away_is_not_copied),
+		WORLD_TEST(what_cannot_be_heard_is_explained),
+	};
+
+	return cmocka_run_group_tests(tests, sounds_open, sounds_close);
+}
