@@ -43,6 +43,8 @@ static const struct command commands[] = {
 	{ "tenant create", "SHORTCODE --name NAME [--token-lifetime S] [--quota BYTES]", 1, "json name= token-lifetime= quota=",
 	    tenant_create, 0, "Make a tenant, its default channel and its first client; print the secret once" },
 	{ "tenant list", "", 0, "json", tenant_list, 0, "Show all tenants" },
+	{ "tenant glossary", "SHORTCODE [--set FILE | --clear]", 1, "json set= clear", tenant_glossary, 0,
+	    "Show or replace the words that speech engines shall expect, one term a line" },
 	{ "client create", "SHORTCODE --name NAME [--super-admin | --role ROLE [--channel ID]] [--scopes LIST]", 1,
 	    "json name= super-admin role= channel= scopes=", client_create, 0, "Make a client; print its secret once" },
 	{ "client list", "SHORTCODE", 1, "json", client_list, 0, "Show the clients of a tenant" },

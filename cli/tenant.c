@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kinothek tenant: make and show tenants. */
+/* kinothek tenant: make and show tenants, and the words that their engines expect. */
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "core/glossary.h"
 #include "core/token.h"
 
 struct tenant {
@@ -152,4 +155,87 @@ tenant_list(struct cli *c)
 		    (long long)rows[i].token_lifetime, cli_time(c->mem, rows[i].created_at));
 	cli_table(c->mem, buf_string(&b));
 	return 0;
+}
+
+enum { GLOSSARY_FILE_MAX = 4 << 20 };
+
+/* The whole of a file, "-" for standard input; NULL: it is told why not. */
+static const char *
+read_terms(const struct cli *c, const char *name, size_t *n)
+{
+	FILE *f = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+	char *text = arena_alloc(c->mem, GLOSSARY_FILE_MAX + 1);
+
+	if (f != NULL)
+		*n = fread(text, 1, GLOSSARY_FILE_MAX + 1, f);
+	if (f == NULL || ferror(f)) {
+		cli_fail(c, EX_NOINPUT, "%s: %s", name, strerror(errno));
+		return NULL;
+	}
+	if (f != stdin)
+		fclose(f);
+	if (*n <= GLOSSARY_FILE_MAX)
+		return text;
+	cli_fail(c, EX_DATAERR, "%s is larger than %d MiB", name, GLOSSARY_FILE_MAX >> 20);
+	return NULL;
+}
+
+struct renewal { struct uuid tenant_id; struct strings terms; };
+
+static int
+write_glossary(struct cli *c, void *arg)
+{
+	const struct renewal *r = arg;
+
+	glossary_write(c->db, r->tenant_id, &r->terms);
+	return 0;
+}
+
+static int
+print_glossary(struct cli *c, const struct strings *terms)
+{
+	struct buf b = BUF(c->mem);
+	size_t i;
+
+	for (i = 0; i < terms->n && !c->json; i++)
+		puts(terms->at[i]);
+	if (!c->json)
+		return 0;
+	for (i = 0; i < terms->n; i++) {
+		buf_text(&b, i > 0 ? "," : "");
+		buf_json(&b, terms->at[i]);
+	}
+	printf("{\"terms\":[%s]}\n", buf_string(&b));
+	return 0;
+}
+
+int
+tenant_glossary(struct cli *c)
+{
+	const char *file = cli_option(c, "set"), *text = "", *fault;
+	const struct tenant *t = db_row(c->db, &tenant_record, "FROM tenants t WHERE t.shortcode = ?",
+	    ARGS(STR(c->arg[0])));
+	struct renewal r;
+	int status;
+	size_t n = 0;
+
+	if (db_failure(c->db) != DB_FINE)
+		return cli_fail_db(c);
+	if (t == NULL)
+		return cli_fail(c, EX_DATAERR, "there is no tenant %s", c->arg[0]);
+	r.tenant_id = t->id;
+	if (file == NULL && cli_option(c, "clear") == NULL) {
+		r.terms = glossary_read(c->db, t->id);
+		return db_failure(c->db) != DB_FINE ? cli_fail_db(c) : print_glossary(c, &r.terms);
+	}
+	if (file != NULL && cli_option(c, "clear") != NULL)
+		return cli_fail(c, EX_USAGE, "--set and --clear exclude each other");
+	if (file != NULL && (text = read_terms(c, file, &n)) == NULL)
+		return EX_NOINPUT;
+	if (!glossary_parse(c->mem, text, n, &r.terms, &fault))
+		return cli_fail(c, EX_DATAERR, "%s: %s", file, fault);
+	status = cli_transaction(c, write_glossary, &r);
+	if (status == 0)
+		printf(c->json ? "{\"count\":%zu}\n" : "%zu terms\n", r.terms.n);
+	return status;
 }

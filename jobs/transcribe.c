@@ -18,6 +18,7 @@
 #include "core/store.h"
 #include "jobs/captions.h"
 #include "jobs/engines/engine.h"
+#include "jobs/hints.h"
 #include "jobs/step.h"
 
 enum { PCM_SHARE = 10 };		/* percent of the progress */
@@ -352,6 +353,8 @@ transcribe_run(struct job *j)
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",
 		    h.language);
 	before = in->anew ? NULL : heard_before(j, engine, h.language);
+	h.hints = hints_read(j);
+	h.work_dir = j->work_dir;
 	job_pause(j);
 	if (before != NULL)
 		return copy(j, before);

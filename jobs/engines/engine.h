@@ -15,6 +15,7 @@
 #include "core/fault.h"
 #include "core/web.h"
 #include "media/transcript.h"
+#include "jobs/engines/hints.h"
 #include "jobs/engines/vad.h"
 #include "jobs/run.h"
 
@@ -25,6 +26,8 @@ struct hearing {
 	int pcm;			/* file of 16 kHz mono s16le, read by pread() */
 	int64_t length;			/* ms */
 	const char *language;		/* BCP 47, or translate-en */
+	const struct hints *hints;	/* NULL: none */
+	const char *work_dir;		/* for files of this run; NULL: there may be none */
 
 	/* Where somebody speaks, in order, none longer than 25 s: nothing else is decoded or sent.  At least one. */
 	const struct span *spans;

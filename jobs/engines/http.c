@@ -9,7 +9,8 @@
 
 #include "jobs/engines/engine.h"
 
-enum { GAP_MAX = 8 * 1000, SCRATCH = 128 << 20 };	/* ms; bytes */
+/* Models take 224 tokens of a text to go on from, some of them a character each. */
+enum { GAP_MAX = 8 * 1000, SCRATCH = 128 << 20, PROMPT_MAX = 600 };	/* ms; bytes; bytes */
 
 struct said { const char *word, *text; struct position start, end; double probability; };
 static const struct field said_fields[] = {
@@ -44,7 +45,7 @@ static const struct record reply_record = RECORD("reply", struct reply, reply_fi
 struct session {
 	struct hearing *hearing;
 	struct arena *scratch;			/* of one chunk */
-	const char *url, *model;
+	const char *url, *model, *prompt;	/* prompt: NULL, there are no hints */
 	const char *headers[2];
 	bool translate_field, plain;		/* plain: the server knows only text */
 	int percent;
@@ -171,7 +172,7 @@ static void
 ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 {
 	bool translate = strcmp(s->hearing->language, "translate-en") == 0;
-	struct web_part parts[10] = {
+	struct web_part parts[11] = {
 		{ .name = "file", .bytes = file, .n = n, .file_name = "audio.wav", .type = "audio/wav" },
 		{ .name = "model", .text = s->model },
 		{ .name = "temperature", .text = "0" },
@@ -186,6 +187,8 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		*p++ = (struct web_part){ .name = "translate", .text = "true" };
 		*p++ = (struct web_part){ .name = "language", .text = "auto" };
 	}
+	if (s->prompt != NULL)
+		*p++ = (struct web_part){ .name = "prompt", .text = s->prompt };
 	if (!s->plain) {
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
@@ -361,6 +364,7 @@ http_run(struct hearing *h)
 	s.url = endpoint(&s, set->url);
 	if (set->key != NULL)
 		s.headers[0] = arena_printf(h->mem, "Authorization: Bearer %s", set->key);
+	s.prompt = hints_prompt(h->mem, h->hints, PROMPT_MAX);
 	s.scratch = arena_new(SCRATCH);
 	outcome = hear_all(&s);
 	arena_free(s.scratch);

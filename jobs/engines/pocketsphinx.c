@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine that is always there: kinothek-speech in the jail.  Clean English only, without case and punctuation. */
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sysexits.h>
+#include <unistd.h>
 
+#include "jobs/engines/arpa.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
 
@@ -41,11 +44,40 @@ explain(struct hearing *h, const struct jail_result *r)
 	h->fault.detail = "There is no speech model where the settings name one.";
 }
 
+/* The hints as a language model for the worker; NULL: there are none, or they cannot be handed over, which is no reason
+ * not to listen. */
+static const char *
+write_hints(struct hearing *h)
+{
+	const char *path = arena_printf(h->mem, "%s/hints.arpa", h->work_dir);
+	struct buf arpa = BUF(h->mem);
+	struct strings all;
+	size_t n;
+	int fd;
+
+	if (h->hints == NULL || h->work_dir == NULL)
+		return NULL;
+	n = h->hints->texts.n + h->hints->terms.n;
+	all = (struct strings){ arena_array(h->mem, n, sizeof(const char *)), 0 };
+	for (n = 0; n < h->hints->terms.n; n++)
+		all.at[all.n++] = h->hints->terms.at[n];
+	for (n = 0; n < h->hints->texts.n; n++)
+		all.at[all.n++] = h->hints->texts.at[n];
+	if (!arpa_write(&arpa, &all))
+		return NULL;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, arpa.text, arpa.len) != (ssize_t)arpa.len)
+		path = NULL;
+	if (fd >= 0)
+		close(fd);
+	return path;
+}
+
 static enum outcome
 pocketsphinx_run(struct hearing *h)
 {
-	const char *model = model_of(h->conf);
-	const char *args[] = { "pocketsphinx", model, NULL }, *read[] = { model, NULL };
+	const char *model = model_of(h->conf), *hints = write_hints(h);
+	const char *args[] = { "pocketsphinx", model, hints, NULL }, *read[] = { model, hints, NULL };
 	const struct worker w = { .args = args, .read = read, .memory = speech_memory(0), .cpu_factor = CPU_FACTOR,
 	    .explain = explain };
 

@@ -16,19 +16,66 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "jobs/engines/pronounce.h"
 #include "jobs/engines/speech.h"
+
+/* Of ten words, one is taken to be as the hints say. */
+static const float32 weights[] = { 0.9f, 0.1f };
+
+/* Words of the hints that the dictionary does not have get the pronunciation that their letters suggest. */
+static void
+add_words_of(struct arena *mem, ps_decoder_t *ps, ngram_model_t *hints)
+{
+	int32 n = ngram_model_get_counts(hints)[0], i;
+	const char *word, *phones;
+	char *known;
+
+	for (i = 0; i < n; i++) {
+		word = ngram_word(hints, i);
+		if (word == NULL || word[0] == '<')
+			continue;
+		known = ps_lookup_word(ps, word);
+		if (known == NULL && (phones = pronounce(mem, word)) != NULL)
+			ps_add_word(ps, word, phones, FALSE);
+		ckd_free(known);
+	}
+}
+
+/* The model's own language model, the hints mixed in.  Hints that cannot be read are none. */
+static ngram_model_t *
+language_new(struct arena *mem, ps_decoder_t *ps, const char *model, const char *hints)
+{
+	ngram_model_t *both[2], *mixed;
+	char own[] = "own", theirs[] = "hints", *names[] = { own, theirs };
+
+	both[0] = ngram_model_read(ps_get_config(ps), arena_printf(mem, "%s/en-us.lm.bin", model), NGRAM_AUTO,
+	    ps_get_logmath(ps));
+	if (both[0] == NULL || hints == NULL)
+		return both[0];
+	both[1] = ngram_model_read(ps_get_config(ps), hints, NGRAM_ARPA, ps_get_logmath(ps));
+	if (both[1] == NULL) {
+		fprintf(stderr, "the hints cannot be read\n");
+		return both[0];
+	}
+	add_words_of(mem, ps, both[1]);
+	mixed = ngram_model_set_init(ps_get_config(ps), both, names, weights, 2);
+	return mixed != NULL ? mixed : both[0];
+}
 
 /* Words are timed in frames from the start of their utterance; that holds only as long as no silence is removed. */
 static ps_decoder_t *
-decoder_new(struct arena *mem, const char *model)
+decoder_new(struct arena *mem, const char *model, const char *hints)
 {
 	cmd_ln_t *config = cmd_ln_init(NULL, ps_args(), TRUE,
 	    "-hmm", arena_printf(mem, "%s/en-us", model),
-	    "-lm", arena_printf(mem, "%s/en-us.lm.bin", model),
 	    "-dict", arena_printf(mem, "%s/cmudict-en-us.dict", model),
 	    "-remove_silence", "no", NULL);
+	ps_decoder_t *ps = config == NULL ? NULL : ps_init(config);
+	ngram_model_t *language = ps == NULL ? NULL : language_new(mem, ps, model, hints);
 
-	return config == NULL ? NULL : ps_init(config);
+	if (language == NULL || ps_set_lm(ps, "words", language) < 0 || ps_set_search(ps, "words") < 0)
+		return NULL;
+	return ps;
 }
 
 /* "read(2)" is the second way to say "read"; "<sil>" and "[NOISE]" are no words. */
@@ -170,10 +217,11 @@ speech_spans(struct arena *mem, char **argv, int64_t length, struct span **spans
 	return true;
 }
 
-/* Without spans it looks for them itself, by loudness. */
+/* Hints are an absolute path, spans begin with a digit.  Without spans it looks for them itself, by loudness. */
 static int
 pocketsphinx_main(const char *model, char **argv)
 {
+	const char *hints = argv[0] != NULL && argv[0][0] == '/' ? *argv++ : NULL;
 	struct arena *mem = arena_new(512 << 20), *scratch = arena_new(64 << 20);
 	int64_t length = speech_length();
 	struct span *spans;
@@ -189,7 +237,7 @@ pocketsphinx_main(const char *model, char **argv)
 	err_set_logfp(NULL);
 	if (!speech_say_progress(mem, n > 0 ? spans[0].start : 0, length))
 		return EX_IOERR;
-	ps = n > 0 ? decoder_new(mem, model) : NULL;
+	ps = n > 0 ? decoder_new(mem, model, hints) : NULL;
 	if (n > 0 && ps == NULL) {
 		fprintf(stderr, "no speech model in %s\n", model);
 		return EX_CONFIG;
@@ -206,7 +254,7 @@ static int
 usage(void)
 {
 	fprintf(stderr, "usage: kinothek-speech find LIBRARY_DIRECTORY < FILE.s16le\n"
-	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [START-END…] < FILE.s16le\n"
+	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [HINTS.arpa] [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n");
 	return EX_USAGE;
 }
