@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/caption.h"
 #include "core/play.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -13,14 +14,26 @@ static const struct field player_query_fields[] = {
 };
 static const struct record player_query_record = RECORD("PlayerQuery", struct player_query, player_query_fields);
 
-struct caption { const char *language_code, *label, *file, *url; };
-static const struct field caption_fields[] = {
-	FIELD(struct caption, language_code, .on = SERVER, .required = true, .doc = "BCP 47 tag"),
-	FIELD(struct caption, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
-	FIELD(struct caption, file,          .on = SERVER | HIDDEN, .doc = "File"),
-	FIELD(struct caption, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
+struct track { const char *language_code, *label, *url, *source, *quality, *engine; };
+static const struct field track_fields[] = {
+	FIELD(struct track, language_code, .on = SERVER, .required = true, .doc = "BCP 47 tag"),
+	FIELD(struct track, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
+	FIELD(struct track, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
+	FIELD(struct track, source,        .on = SERVER | OMIT_NULL, .one_of = "machine human import", .doc = "Where the transcript comes from"),
+	FIELD(struct track, quality,       .on = SERVER | OMIT_NULL, .one_of = "good draft unreliable", .doc = "Of the transcript"),
+	FIELD(struct track, engine,        .on = SERVER | OMIT_NULL, .doc = "Name and version of what made the transcript"),
 };
-static const struct record caption_record = RECORD("Caption", struct caption, caption_fields);
+static const struct record track_record = RECORD("Caption", struct track, track_fields);
+
+/* Of a transcript: who answers for its words. */
+struct origin { struct uuid id; const char *source, *quality, *engine; };
+static const struct field origin_fields[] = {
+	FIELD(struct origin, id, .doc = "Of the transcript"),
+	FIELD(struct origin, source, .doc = "Where it comes from"),
+	FIELD(struct origin, quality, .doc = "How far it can be believed"),
+	FIELD(struct origin, engine, .doc = "What made it"),
+};
+static const struct record origin_record = RECORD("origin", struct origin, origin_fields);
 
 struct player {
 	struct uuid id;
@@ -46,7 +59,7 @@ static const struct field player_fields[] = {
 	FIELD(struct player, storyboard_url,     .format = "uri", .doc = "Signed sprite"),
 	FIELD(struct player, storyboard_vtt_url, .format = "uri", .doc = "Signed WebVTT of the sprite"),
 	FIELD(struct player, waveform_url,       .format = "uri", .doc = "Signed peaks"),
-	FIELD(struct player, captions,   .on = SERVER, .of = &caption_record, .doc = "Subtitles"),
+	FIELD(struct player, captions,   .on = SERVER, .of = &track_record, .doc = "Subtitles"),
 	FIELD(struct player, renditions, .on = SERVER, .required = true, .of = &rendition_record, .format = "array", .doc = "Other forms"),
 };
 static const struct record player_record = RECORD("Player", struct player, player_fields);
@@ -55,14 +68,25 @@ static struct list
 captions_of(struct req *r, const struct media *m)
 {
 	struct list list = record_parse_list(r->mem, &caption_record, m->captions.text);
-	struct caption *c = list.rows;
+	const struct caption *c = list.rows;
+	struct track *t = arena_array(r->mem, list.n, sizeof(*t));
+	const struct origin *o;
 	char prefix[PLAY_PREFIX_MAX];
-	size_t i;
+	size_t n, i, k;
 
 	play_prefix(r->conf, m->id, r->now, prefix);
-	for (i = 0; i < list.n; i++)
-		c[i].url = arena_printf(r->mem, "%s%s", prefix, c[i].file);
-	return list;
+	o = db_rows(r->db, &origin_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(m->id)), &n);
+	for (i = 0; i < list.n; i++) {
+		t[i] = (struct track){ .language_code = c[i].language_code, .label = c[i].label,
+		    .url = arena_printf(r->mem, "%s%s", prefix, c[i].file) };
+		for (k = 0; k < n; k++)
+			if (caption_is_of(r->mem, c[i].file, o[k].id)) {
+				t[i].source = o[k].source;
+				t[i].quality = o[k].quality;
+				t[i].engine = o[k].engine;
+			}
+	}
+	return (struct list){ t, list.n };
 }
 
 /* What the watch and embed pages need.  Without a token only for assets in a public or shared channel. */

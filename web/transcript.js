@@ -4,7 +4,22 @@ import { captionTracks, formatTime, make, play } from './player.js';
 
 const REST_MS = 6000;		/* after the reader has scrolled, the list stays where it is for so long */
 
-const plain = text => text.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ').trim();
+const UNSURE = '\uE000';		/* stands for what the engine did not understand */
+const plain = text => text.replace(/<c\.unsure>[^<]*<\/c>/g, UNSURE).replace(/<[^>]*>/g, '').replace(/\s+/g, ' ').trim();
+
+/* Text for people: where words are hidden there is a mark that says so, to the ear too. */
+function shown(text) {
+	return text.split(UNSURE).flatMap((part, i) => i === 0 ? [part] : [make('span', { className: 'unsure', textContent: '…',
+		title: 'Not understood', attributes: { role: 'img', 'aria-label': 'not understood' } }), part]);
+}
+
+/* Who answers for the words. */
+function origin(caption) {
+	if (caption?.source !== 'machine')
+		return '';
+	const draft = ['draft', 'unreliable'].includes(caption.quality);
+	return `${draft ? 'Automatic draft' : 'Automatic'}, made by ${caption.engine}`;
+}
 
 /* The cues of a track, loaded if need be. */
 function load(video, track) {
@@ -21,7 +36,7 @@ function load(video, track) {
 }
 
 function lineOf(cue, video) {
-	const text = make('span', { className: 'cue-text', textContent: plain(cue.text) });
+	const text = make('span', { className: 'cue-text' }, ...shown(plain(cue.text)));
 	const line = make('button', { type: 'button', className: 'cue' },
 		make('time', { textContent: formatTime(cue.startTime) }), text);
 
@@ -54,16 +69,18 @@ function mark(line, needle) {
 
 	if (needle)
 		while ((found = low.indexOf(needle, at)) >= 0) {
-			parts.push(text.slice(at, found), make('mark', { textContent: text.slice(found, found + needle.length) }));
+			parts.push(...shown(text.slice(at, found)), make('mark', { textContent: text.slice(found, found + needle.length) }));
 			at = found + needle.length;
 		}
-	line.text.replaceChildren(...parts, text.slice(at));
+	line.text.replaceChildren(...parts, ...shown(text.slice(at)));
 	return parts.length > 0;
 }
 
 class Transcript {
-	constructor(panel, video) {
+	constructor(panel, video, captions) {
 		this.panel = panel;
+		this.captions = captions;
+		this.origin = panel.querySelector('#transcript-origin');
 		this.video = video;
 		this.list = panel.querySelector('#cues');
 		this.follow = panel.querySelector('#follow');
@@ -101,6 +118,8 @@ class Transcript {
 		this.list.lang = track.language;
 		this.now = -1;
 		this.panel.hidden = cues.length === 0;
+		this.origin.textContent = origin(this.captions[captionTracks(this.video).indexOf(track)]);
+		this.origin.hidden = !this.origin.textContent;
 		this.search();
 		this.update();
 	}
@@ -172,10 +191,10 @@ class Transcript {
 }
 
 /* Fills the panel from the captions of the video; it stays hidden when there are none. */
-export function openTranscript(panel, video) {
+export function openTranscript(panel, video, captions) {
 	const tracks = captionTracks(video);
 	const select = panel.querySelector('select');
-	const transcript = new Transcript(panel, video);
+	const transcript = new Transcript(panel, video, captions);
 
 	if (!tracks.length)
 		return;

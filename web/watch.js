@@ -109,7 +109,7 @@ openPlayer(by('stage'), {
 		offerDownloads(media);
 		sharing(video);
 		if (video)
-			openTranscript(by('transcript'), video);
+			openTranscript(by('transcript'), video, media.captions);
 	},
 }).finally(() => {
 	if (by('title').textContent === '…')

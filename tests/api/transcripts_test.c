@@ -162,6 +162,26 @@ transcripts_belong_to_their_asset_and_tenant(void **state)
 	assert_int_equal(call(w, "GET", download_path(w, media, uuid_new(), ""), NULL)->status, 404);
 }
 
+static void
+players_learn_who_answers_for_the_captions(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	struct req *r;
+
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
+	db_run(w->db, "UPDATE media SET captions = ? WHERE id = ?", ARGS(STR(arena_printf(w->mem, "[{\"languageCode\":"
+	    "\"de\",\"label\":\"Deutsch\",\"file\":\"captions/other.1.vtt\"},{\"languageCode\":\"en\",\"label\":"
+	    "\"English\",\"file\":\"captions/%s.1.vtt\"}]", uuid_text(w->mem, id))), ID(media)));
+	r = call_as(w, NULL, "GET", arena_printf(w->mem, "/v2/media/%s/player", uuid_text(w->mem, media)), NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(text(w, r, "data.captions.0.engine"));
+	assert_string_equal(text(w, r, "data.captions.1.engine"), "test 1");
+	assert_string_equal(text(w, r, "data.captions.1.quality"), "good");
+	assert_string_equal(text(w, r, "data.captions.1.source"), "machine");
+	assert_non_null(strstr(text(w, r, "data.captions.1.url"), uuid_text(w->mem, id)));
+}
+
 /* Twelve hours of speech without a pause. */
 static void
 the_longest_transcripts_fit_into_a_request(void **state)
@@ -348,6 +368,7 @@ main(void)
 		WORLD_TEST(forms_that_are_not_there_are_refused_by_name),
 		WORLD_TEST(file_names_are_safe_whatever_the_asset_is_called),
 		WORLD_TEST(transcripts_belong_to_their_asset_and_tenant),
+		WORLD_TEST(players_learn_who_answers_for_the_captions),
 		WORLD_TEST(the_longest_transcripts_fit_into_a_request),
 		WORLD_TEST(a_decision_about_captions_is_taken_by_who_may_change_the_asset),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),

@@ -120,6 +120,32 @@ await test('a line of the transcript seeks', async () => {
 	that(time >= start && time < start + 8, `at ${time}, not ${start}`);
 });
 
+await test('the transcript says who answers for it', async () => {
+	const said = await page.textContent('#transcript-origin');
+	that(/^Automatic( draft)?, made by \w/.test(said), said);
+});
+
+await test('the transcript of a draft says so, and where words are missing', async () => {
+	const body = 'WEBVTT\n\n00:00.000 --> 00:02.000\nfirst <c.unsure>…</c> then <b>more…</b>\n';
+	const p = await visit(env.WATCH_talk, { before: async page => {
+		await page.route('**/captions/*.vtt', route => route.fulfill({ contentType: 'text/vtt', body }));
+		await page.route('**/player?*', async route => {
+			const answer = await route.fetch();
+			const json = await answer.json();
+			Object.assign(json.data.captions[0], { quality: 'draft', engine: 'test 1', source: 'machine' });
+			return route.fulfill({ json });
+		});
+	} });
+	await p.waitForSelector('.cue .unsure');
+	that(await p.textContent('#transcript-origin') === 'Automatic draft, made by test 1', 'not told');
+	that(await p.locator('.cue .unsure').count() === 1, 'a mark in what was said');
+	that(await p.getByRole('button', { name: 'first not understood then more…' }).count() === 1, 'not told to the ear');
+	await p.fill('#transcript-search input', 'then');
+	that(await p.locator('.cue mark').count() === 1 && await p.locator('.cue .unsure').count() === 1, 'lost in the search');
+	await shot(p, 'watch-draft');
+	await p.close();
+});
+
 await test('the transcript is searched', async () => {
 	await page.keyboard.press('/');
 	await page.keyboard.type('the');
