@@ -106,8 +106,8 @@ static const struct field ingest_fields[] = {
 	FIELD(struct ingest_summary, finished_at, .on = SERVER | OMIT_NULL, .doc = "End"),
 	FIELD(struct ingest_summary, error,       .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why the ingest failed"),
 	FIELD(struct ingest_summary, warnings,    .on = SERVER, .of = &warning_record,
-	    .doc = "What is not whole though the ingest succeeds: optional steps that failed (a retry of the step takes "
-	    "it away), and parts of the file that could not be read (code damaged)"),
+	    .doc = "What is not whole though the ingest succeeds: optional steps that failed (a retry of the step "
+	    "takes it away), and parts of the file that could not be read (code damaged)"),
 	FIELD(struct ingest_summary, steps,       .on = SERVER | DETAIL, .of = &ingest_step_record, .doc = "Its steps in order; not in lists"),
 };
 const struct record ingest_record = RECORD("IngestJob", struct ingest_summary, ingest_fields);

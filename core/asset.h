@@ -57,10 +57,10 @@ enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8 };
 
 /* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon
  * as its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
- * progress from the jobs alone, names as warnings the optional steps that failed, also in the place of what they should
- * have made, and what steps that succeeded have to tell, and makes an asset failed whose first ingest failed.  By a job:
- * revision grows; by a client, version does (db_update has done that).  Call it in the transaction that changed the rows
- * it sums up. */
+ * progress from the jobs alone, names as warnings the optional steps that failed, also in the place of what they
+ * should have made, and what steps that succeeded have to tell, and makes an asset failed whose first ingest failed.
+ * By a job: revision grows; by a client, version does (db_update has done that).  Call it in the transaction that
+ * changed the rows it sums up. */
 void asset_summarise(struct db *, struct uuid media_id, unsigned what);
 
 /* As SUM_INGEST, for mere progress: nothing when the asset was summed up less than two seconds ago, by whomever.  For a

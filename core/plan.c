@@ -16,7 +16,7 @@ static const struct plan_step steps[] = {
 	{ "thumbnail",		HAS_VIDEO | HAS_COVER,	"first_rendition",	PRIORITY_FIRST,  true,  "thumbnail" },
 	{ "waveform",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, true,  "waveform" },
 	{ "transcribe",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, false, "transcripts" },
-	{ "variants",		HAS_PICTURE,		"",			PRIORITY_NORMAL, true,  NULL },
+	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
 	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true,  "documentContent" },
 	{ "publish",		HAS_ANY,		"*",			PRIORITY_FIRST,  false, NULL },
 };
@@ -30,7 +30,7 @@ struct subject {
 	struct uuid id, tenant_id, ingest_job_id;
 	const char *type, *status, *generation, *language_code;
 	struct strings transcript_language_codes;	/* as the upload asked; at == NULL: it did not say */
-	bool has_sound, has_cover, has_tracks;
+	bool has_sound, has_cover, has_tracks, is_picture;
 };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, id, .doc = "Asset"),
@@ -47,6 +47,7 @@ static const struct field subject_fields[] = {
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.audio[*].alternate'), 'true'), 0)"),
 	FIELD(struct subject, has_cover, .doc = "Picture of its cover",
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.coverArt'), 'true'), 0)"),
+	FIELD(struct subject, is_picture, .doc = "Also when it moves", .sql = "t.mime_type LIKE 'image/%'"),
 };
 static const struct record subject_record = RECORD("PlanSubject", struct subject, subject_fields);
 #define SUBJECT "FROM media t LEFT JOIN metadata f ON f.media_id = t.id AND f.kind = 'file' WHERE t.id = ?"
@@ -117,7 +118,7 @@ found(const struct subject *a)
 	    (a->has_tracks ? HAS_TRACKS : 0);
 
 	if (strcmp(a->type, "video") == 0)
-		return HAS_VIDEO | sound;
+		return HAS_VIDEO | sound | (a->is_picture ? HAS_PICTURE : 0);
 	if (strcmp(a->type, "audio") == 0)
 		return sound;
 	return strcmp(a->type, "image") == 0 ? HAS_PICTURE : HAS_PAGES;

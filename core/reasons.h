@@ -20,6 +20,8 @@
 	R(TRUNCATED,		"truncated",		FINAL,   "The file is cut off or damaged. Export or copy it again and create a new upload.") \
 	R(DAMAGED,		"damaged",		FINAL, \
 		"What could be read plays. Copy or export the file again and create a new upload to have the whole.") \
+	R(SHORTENED,		"shortened",		FINAL, \
+		"Of an animation the first minute is shown. Convert it to MP4 and create a new upload to have all of it.") \
 	R(NO_STREAMS,		"no_streams",		FINAL,   "The file holds neither picture nor sound.") \
 	R(TOO_MANY_PIXELS,	"too_many_pixels",	FINAL,   "The picture is larger than the limit. Scale it down and create a new upload.") \
 	R(TOO_LONG,		"too_long",		FINAL,   "The recording is longer than the limit.") \

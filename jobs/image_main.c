@@ -19,7 +19,7 @@
 #define TEXT_MAX (7u << 20)
 
 static const char usage[] =
-    "usage: kinothek-image probe|variants|clean MAX-PIXELS CODER <picture\n"
+    "usage: kinothek-image probe|variants|frames|pages|clean MAX-PIXELS CODER <picture\n"
     "       kinothek-image text MAX-PIXELS <text\n"
     "       kinothek-image office FORMAT <file\n"
     "       kinothek-image pdf PLACE-OF-LIBREOFFICE FORMAT <file\n";
@@ -36,7 +36,7 @@ office(const void *bytes, size_t n, const char *format)
 }
 
 static enum reason
-picture(const void *bytes, size_t n, int argc, char **argv)
+picture(void *bytes, size_t n, int argc, char **argv)
 {
 	int64_t max_pixels;
 	enum reason reason;
@@ -48,6 +48,10 @@ picture(const void *bytes, size_t n, int argc, char **argv)
 		return reason;
 	if (strcmp(argv[1], "text") == 0)
 		return image_draw_text(bytes, n);
+	if (strcmp(argv[1], "frames") == 0)
+		return image_make_frames(bytes, n);
+	if (strcmp(argv[1], "pages") == 0)
+		return image_make_pdf(bytes, n, argv[3], max_pixels);
 	if (strcmp(argv[1], "clean") == 0)
 		return image_print_clean(bytes, n, argv[3]);
 	return strcmp(argv[1], "probe") == 0 ? image_print_facts(bytes, n, argv[3]) : image_make_variants(bytes, n,
@@ -64,7 +68,7 @@ work(int argc, char **argv)
 		return REASON_INTERNAL;
 	if (st.st_size == 0)
 		return REASON_EMPTY_FILE;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, 0, 0);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0, 0);
 	if (bytes == MAP_FAILED)
 		return REASON_MEMORY_LIMIT;
 	if (strcmp(argv[1], "office") == 0)

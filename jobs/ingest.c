@@ -51,7 +51,9 @@ struct finding {
 static void
 probe_av(struct job *j, struct finding *f)
 {
-	f->av = av_probe(j->mem, f->path, &f->fault);
+	const char *path = step_readable(j, f->path, &f->sniff, &f->fault);
+
+	f->av = path != NULL ? av_probe(j->mem, path, &f->fault) : NULL;
 	if (f->av == NULL)
 		return;
 	f->fault.reason = REASON_NONE;
@@ -59,6 +61,17 @@ probe_av(struct job *j, struct finding *f)
 		fault_set(j->mem, &f->fault, REASON_TOO_LONG, "It is longer than 12 hours.");
 	f->type = f->av->video != NULL ? "video" : "audio";
 	f->mime_type = sniff_mime_type(&f->sniff, f->av->video != NULL);
+}
+
+/* A picture that moves plays, so it is a video.  One whose frames cannot be read is a picture still. */
+static void
+probe_animation(struct job *j, struct finding *f)
+{
+	probe_av(j, f);
+	if (f->av == NULL && fault_is_final(&f->fault))
+		f->fault = (struct fault){ .reason = REASON_NONE };
+	else if (f->av != NULL && f->av->shortened)
+		job_warn(j, &(struct warning){ .reason = REASON_SHORTENED, .from = { IMAGE_MOVES_MS, true } });
 }
 
 static void
@@ -71,12 +84,16 @@ look(struct job *j, struct finding *f)
 	}
 	f->type = f->sniff.type;
 	f->mime_type = f->sniff.mime_type;
-	if (strcmp(f->type, "image") == 0)
-		f->fault = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
-	else if (strcmp(f->type, "document") == 0)
+	if (document_is(&f->sniff, f->path)) {
+		f->type = "document";
 		f->fault = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
-	else
+	} else if (strcmp(f->type, "image") == 0) {
+		f->fault = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
+		if (f->fault.reason == REASON_NONE && image_moves_file(f->path))
+			probe_animation(j, f);
+	} else {
 		probe_av(j, f);
+	}
 }
 
 /* Technical facts, for metadata "file". */

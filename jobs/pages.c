@@ -56,7 +56,7 @@ pages_run(struct job *j)
 		sniff_fault(j->mem, &s, &fault);
 		return job_fault(j, &fault);
 	}
-	if (strcmp(s.type, "document") != 0)
+	if (!document_is(&s, path))
 		return job_give_up(j, REASON_UNKNOWN_FORMAT, "The original is no document.");
 	d = document_read(j->mem, path, s.format, j->conf->document_max_pages, j->work_dir);
 	/* A document without a picture of its first page is still worth having, but only when it cannot be had. */

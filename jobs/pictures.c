@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pictures of an asset: into the store, then into the table. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "jobs/pictures.h"
 #include "jobs/step.h"
+
+void
+pictures_drop(struct image_files *files, const char *kind)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < files->n; i++)
+		if (strcmp(files->at[i].kind, kind) != 0)
+			files->at[n++] = files->at[i];
+	files->n = n;
+}
 
 bool
 pictures_store(struct job *j, const struct asset_args *in, const struct image_files *files)

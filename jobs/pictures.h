@@ -6,6 +6,9 @@
 #include "media/image.h"
 #include "jobs/run.h"
 
+/* Takes those of a kind out of the list. */
+void pictures_drop(struct image_files *, const char *kind);
+
 /* Moves the files from the work directory into the store.  False with errno. */
 bool pictures_store(struct job *, const struct asset_args *, const struct image_files *);
 

@@ -42,8 +42,8 @@ enum outcome job_retry(struct job *, enum reason, const char *format, ...) __att
 
 /*
  * Something to tell of a step that succeeds: it stands in ingestJob.warnings with the remedy of its reason, once the
- * job has ended with DONE.  detail: one sentence for the user; NULL: the remedy says it.  from, to: the part of the file,
- * where it is about one.
+ * job has ended with DONE.  detail: one sentence for the user; NULL: the remedy says it.  from, to: the part of the
+ * file, where it is about one.
  *
  *	job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = "…", .from = { 1000, true } });
  */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/store.h"
+#include "media/image.h"
 #include "media/mend.h"
-#include "media/sniff.h"
 #include "jobs/step.h"
 
 static int done;		/* percent; a process runs one job */
@@ -33,21 +33,38 @@ step_progress(void *job, int percent)
 	job_progress(job, done);
 }
 
+const char *
+step_readable(struct job *j, const char *path, const struct sniff *s, struct fault *fault)
+{
+	const char *copy = arena_printf(j->mem, "%s/mended", j->work_dir);
+	bool mended = false;
+
+	if (strcmp(s->format, "WEBP") == 0 && image_moves_file(path)) {
+		*fault = image_frames(j->mem, path, j->conf->image_max_pixels, j->work_dir);
+		return fault->reason == REASON_NONE ? arena_printf(j->mem, "%s/frames.png", j->work_dir) : NULL;
+	}
+	if (strcmp(s->format, "mov") == 0 && !mend_fragments(j->mem, path, copy, &mended)) {
+		fault_of_errno(j->mem, errno, fault, "The file could not be copied to mend it.");
+		return NULL;
+	}
+	return mended ? copy : path;
+}
+
 const struct av_file *
 step_original(struct job *j, const struct asset_args *in, struct fault *fault)
 {
 	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
-	const char *copy = arena_printf(j->mem, "%s/mended", j->work_dir);
-	struct sniff s = { 0 };
-	bool mended = false;
+	struct sniff s;
 
-	if (path != NULL)
-		s = sniff_file(path);
-	if (s.format != NULL && strcmp(s.format, "mov") == 0 && !mend_fragments(j->mem, path, copy, &mended)) {
-		fault_of_errno(j->mem, errno, fault, "The file could not be copied to mend it.");
+	if (path == NULL)
+		return NULL;
+	s = sniff_file(path);
+	if (s.reason != REASON_NONE) {
+		sniff_fault(j->mem, &s, fault);
 		return NULL;
 	}
-	return path != NULL ? av_probe(j->mem, mended ? copy : path, fault) : NULL;
+	path = step_readable(j, path, &s, fault);
+	return path != NULL ? av_probe(j->mem, path, fault) : NULL;
 }
 
 const struct av_file *

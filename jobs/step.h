@@ -5,6 +5,7 @@
 
 #include "core/asset.h"
 #include "media/av.h"
+#include "media/sniff.h"
 #include "jobs/run.h"
 
 /* Ends the transaction before the slow work; from then on ffmpeg's progress tells the runner that the step is alive. */
@@ -13,8 +14,11 @@ void step_begin(struct job *);
 /* Reports progress of the step: what av_work calls. */
 void step_progress(void *job, int percent);
 
-/* Looks at the original of the asset, or at a copy in the work directory that has been mended, see media/mend.h.  NULL
- * with the fault. */
+/* The file as av_probe() can read it: itself, or what has been made of it in the work directory, mended (media/mend.h)
+ * or as frames (media/image.h).  NULL with the fault. */
+const char *step_readable(struct job *, const char *path, const struct sniff *, struct fault *);
+
+/* Looks at the original of the asset, made readable.  NULL with the fault. */
 const struct av_file *step_original(struct job *, const struct asset_args *, struct fault *);
 
 /* The same, no longer than what the first rendition has shown of it, in ms; 0: as it is. */

@@ -31,6 +31,9 @@ variants_run(struct job *j)
 	fault = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
 	if (fault.reason != REASON_NONE)
 		return job_fault(j, &fault);
+	/* Of what moves, a frame is chosen for the poster; its first one is often empty. */
+	if (image_moves_file(path))
+		pictures_drop(&files, "poster");
 	job_progress(j, 80);
 	if (!pictures_store(j, in, &files))
 		return step_not_stored(j, "The pictures");

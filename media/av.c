@@ -5,16 +5,17 @@
 
 #include "media/av_run.h"
 #include "core/text.h"
+#include "media/image.h"
 
 /* Containers of media only: nothing that names other files (hls, concat, dash, sdp, image2) or is a script. */
 static const char formats[] =
-    "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,caf,dv,ape,wv,tta";
+    "mov,matroska,webm,mpegts,mpeg,avi,flv,ogg,wav,w64,flac,mp3,aac,ac3,eac3,asf,mxf,aiff,amr,au,caf,dv,ape,wv,tta,gif,apng";
 
 /* Decoders by their names in ffmpeg, which for most are those of the codecs. */
 static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpeg1video,mpeg2video,mpegvideo,mpeg4,"
     "msmpeg4v1,msmpeg4v2,msmpeg4,msmpeg4v3,h261,h263,h263i,h263p,flv,flv1,wmv1,wmv2,wmv3,vc1,theora,mjpeg,mjpegb,"
     "prores,dnxhd,ffv1,huffyuv,ffvhuff,utvideo,rawvideo,v210,v308,v408,v410,qtrle,rpza,svq1,svq3,cinepak,dvvideo,cfhd,"
-    "png,bmp,aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,mp1float,ac3,eac3,dca,dts,truehd,mlp,flac,alac,vorbis,opus,"
+    "png,gif,apng,bmp,aac,aac_latm,mp3,mp3float,mp2,mp2float,mp1,mp1float,ac3,eac3,dca,dts,truehd,mlp,flac,alac,vorbis,opus,"
     "wmav1,wmav2,wmapro,wmalossless,wmavoice,amrnb,amrwb,amr_nb,amr_wb,gsm,gsm_ms,speex,libspeex,nellymoser,ape,"
     "wavpack,tta,adpcm_ima_wav,adpcm_ima_qt,adpcm_ms,adpcm_swf,adpcm_yamaha,g722,adpcm_g722,g726,adpcm_g726,dvaudio,"
     "s302m,pcm_alaw,pcm_mulaw,pcm_bluray,pcm_dvd,pcm_s8,pcm_u8,pcm_s16le,pcm_s16be,pcm_u16le,pcm_u16be,pcm_s24le,"
@@ -64,6 +65,12 @@ av_is_text(const char *codec)
 	return codec != NULL && word_in("subrip srt ass ssa mov_text webvtt text", codec, strlen(codec));
 }
 
+bool
+av_is_animation(const char *container)
+{
+	return container != NULL && (strcmp(container, "gif") == 0 || strcmp(container, "apng") == 0);
+}
+
 void
 av_add_all(struct av_tool *t, const char *const *args)
 {
@@ -96,6 +103,8 @@ av_input(struct av_tool *t, const char *path, const char *container)
 	/* A hole in a broadcast stays a hole, up to ten minutes: by itself ffmpeg takes ten seconds for a new clock. */
 	if (container != NULL && strncmp(container, "mpeg", 4) == 0 && strcmp(t->argv[0], "ffmpeg") == 0)
 		av_add(t, "-dts_delta_threshold", "600");
+	if (av_is_animation(container) && strcmp(t->argv[0], "ffmpeg") == 0)
+		av_add(t, "-t", arena_printf(t->mem, "%d", IMAGE_MOVES_MS / 1000));
 	if (container != NULL)
 		av_add(t, "-f", container);
 	av_add(t, "-i", arena_printf(t->mem, "file:%s", path));
@@ -143,6 +152,19 @@ av_run(struct av_tool *t, struct fault *fault)
 	fault->reason = sayings[i].reason;
 	fault->detail = sayings[i].detail;
 	return false;
+}
+
+const char *
+av_flat_filters(const struct av_video *v)
+{
+	static const char *const clear[] = { "bgra", "rgba", "argb", "abgr", "rgba64", "bgra64", "gbrap", "pal8", "ya8",
+	    "ya16", "yuva" };
+
+	for (size_t i = 0; i < sizeof(clear) / sizeof(clear[0]); i++)
+		if (strncmp(v->pixel_format, clear[i], strlen(clear[i])) == 0)
+			return "format=gbrap,split[clear][below];[below]lutrgb=r=255:g=255:b=255:a=255[white];"
+			    "[white][clear]overlay=format=gbrp,";
+	return "";
 }
 
 bool

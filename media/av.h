@@ -68,6 +68,7 @@ struct av_file {
 	int64_t duration_ms, start_ms, bit_rate, size;
 	int64_t recorded_ms;				/* since 1970 UTC, as its maker wrote into it; 0: not said */
 	bool duration_exact;				/* from an index or header, not guessed from the bit rate */
+	bool shortened;					/* an animation that is longer than what is shown of it */
 	const struct av_video *video;			/* NULL: none.  Cover art never is video */
 	const char *title;				/* as its maker wrote into it; NULL: none */
 	const struct av_audio *audio;			/* the chosen track, NULL: none */
@@ -83,7 +84,8 @@ struct av_file {
  * NULL: none. */
 void av_on_life(void (*call)(void *user), void *user);
 
-/* Looks at a file.  NULL when it holds neither picture nor sound that we decode. */
+/* Looks at a file: video, sound, or a GIF, PNG or AVIF that moves.  NULL when it holds neither picture nor sound that
+ * we decode. */
 const struct av_file *av_probe(struct arena *, const char *path, struct fault *);
 
 /* Frames per second for people: 29.97, 23.976.  0 = unknown. */

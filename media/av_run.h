@@ -59,6 +59,12 @@ bool av_is_one_channel(struct arena *, const struct av_file *, const struct av_a
 /* Filters that make whole frames of fields: one of two, or (doubled) one of each. */
 const char *av_field_filters(struct arena *, const struct av_video *, bool doubled);
 
+/* Of a demuxer that reads pictures which move; no more than IMAGE_MOVES_MS of them is read. */
+bool av_is_animation(const char *container);
+
+/* Lays a picture with transparent parts on white; "" for all others.  At a constant rate, then no frame is lost. */
+const char *av_flat_filters(const struct av_video *);
+
 /* Filters that bring a picture to a size: upright is done by ffmpeg; tone-mapping, square pixels, range and tags by
  * these. */
 const char *av_tone_filters(struct arena *, const struct av_video *, int width, int height);

@@ -237,12 +237,16 @@ bool
 damage_judge(struct damage *d, struct av_damage *out, struct fault *fault)
 {
 	int64_t most = 0, end = 0;
+	bool any = false;
 	size_t n;
 
 	for (int k = 0; k < 2; k++) {
+		any |= d->tracks[k].begin >= 0;
 		end = d->tracks[k].end > end ? d->tracks[k].end : end;
 		most = d->tracks[k].length > most ? d->tracks[k].length : most;
 	}
+	if (!any)
+		return fault_set(d->mem, fault, REASON_DECODE_FAILED, "Nothing of it could be decoded.");
 	judge_ends(d, end);
 	*out = (struct av_damage){ .end_ms = end };
 	qsort(d->raw, d->n_raw, sizeof(d->raw[0]), by_begin);

@@ -303,6 +303,53 @@ text_read(struct arena *mem, const char *path, const char *dir)
 	return d;
 }
 
+static bool
+is_tiff(const char *format)
+{
+	return strncmp(format, "TIFF", 4) == 0;
+}
+
+bool
+document_is(const struct sniff *s, const char *path)
+{
+	struct image_page pages[2];
+
+	return strcmp(s->type, "document") == 0 || (is_tiff(s->format) && image_pages_file(path, pages, 2) == 2);
+}
+
+static struct fault
+tiff_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages)
+{
+	const size_t most = max_pages < IMAGE_PAGES_MAX ? (size_t)max_pages : IMAGE_PAGES_MAX;
+	struct image_page *at = arena_array(mem, most + 1, sizeof(*at));
+	struct fault fault = { REASON_NONE, NULL, NULL };
+
+	*pages = (int64_t)image_pages_file(path, at, most + 1);
+	if (*pages > (int64_t)most)
+		fault.reason = REASON_TOO_MANY_PAGES;
+	for (int64_t i = 0; i < *pages; i++)
+		if (at[i].width > IMAGE_SIDE_MAX || at[i].height > IMAGE_SIDE_MAX ||
+		    at[i].width * at[i].height > DOCUMENT_PIXELS)
+			fault.reason = REASON_TOO_MANY_PIXELS;
+	return fault;
+}
+
+/* Pictures of pages become a PDF. */
+static struct document
+tiff_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
+{
+	struct document d = { 0 };
+
+	d.fault = tiff_pages(mem, path, max_pages, &d.pages);
+	if (d.fault.reason == REASON_NONE)
+		d.fault = image_pdf(mem, path, format, DOCUMENT_PIXELS, dir);
+	if (d.fault.reason != REASON_NONE)
+		return d;
+	d = pdf_read(mem, arena_printf(mem, "%s/document.pdf", dir), max_pages, dir);
+	d.engine = "kinothek";
+	return d;
+}
+
 struct document
 document_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
 {
@@ -310,6 +357,8 @@ document_read(struct arena *mem, const char *path, const char *format, int64_t m
 		return pdf_read(mem, path, max_pages, dir);
 	if (strcmp(format, "txt") == 0)
 		return text_read(mem, path, dir);
+	if (is_tiff(format))
+		return tiff_read(mem, path, format, max_pages, dir);
 	return office_read(mem, path, format, max_pages, dir);
 }
 
@@ -321,6 +370,8 @@ document_probe(struct arena *mem, const char *path, const char *format, int64_t 
 	*pages = 0;
 	if (strcmp(format, "pdf") == 0)
 		return pdf_pages(mem, path, max_pages, pages);
+	if (is_tiff(format))
+		return tiff_pages(mem, path, max_pages, pages);
 	if (strcmp(format, "txt") != 0 && !reads_directly(format) && !opens(mem, document_libreoffice(), format))
 		fault.reason = REASON_CONVERTER_MISSING;
 	return fault;

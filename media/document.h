@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/fault.h"
+#include "media/sniff.h"
 
 /* Bytes of text of one document that are kept; what follows is left out. */
 #define DOCUMENT_TEXT_MAX (7 << 20)
@@ -26,6 +27,12 @@ struct document {
 	const char *pdf;
 	const char *engine;		/* "poppler", "libreoffice", "kinothek" */
 };
+
+/* Is it a document?  A TIFF of several pages is one, too. */
+bool document_is(const struct sniff *, const char *path);
+
+/* Pictures of pages with more than so many pixels are refused. */
+#define DOCUMENT_PIXELS 100000000
 
 /* Reads the file of the format that sniff.h told.  `dir` takes what is made. */
 struct document document_read(struct arena *, const char *path, const char *format, int64_t max_pages, const char *dir);

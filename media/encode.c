@@ -152,6 +152,7 @@ video_graph(struct order *o, struct buf *out)
 	/* The last picture stands while the sound goes on. */
 	if (f->audio != NULL && end > 0 && f->duration_ms - end > 500)
 		buf_printf(out, "tpad=stop_mode=clone:stop_duration=%.3f,", (double)(f->duration_ms - end) / 1000);
+	buf_text(out, av_flat_filters(v));
 	buf_text(out, av_tone_filters(o->mem, v, o->rungs[0].width, o->rungs[0].height));
 	buf_printf(out, "split=%zu", o->n);
 	for (size_t i = 0; i < o->n; i++)

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wstrict-prototypes"	/* its header for OpenCL */
-#include <wand/MagickWand.h>
-#pragma GCC diagnostic pop
 
 #include "core/buf.h"
-#include "media/image.h"
+#include "media/image_wand.h"
 
 /*
  * Ours, not the system's: it is in the program, so that no missing file can open what it closes.  Coders are allowed by
@@ -308,7 +304,33 @@ ask_for(MagickWand *w, const void *bytes, size_t n, int64_t side)
 	MagickSetOption(w, "jpeg:size", size);
 }
 
-/* Reads one picture: upright, sRGB, without metadata.  More than `side` is not needed, `exactly`: not wanted. */
+/* Upright, sRGB, without metadata.  More than `side` is not needed, `exactly`: not wanted. */
+static enum reason
+to_upright(MagickWand *w, const char *coder, size_t side, bool exactly)
+{
+	if (orientation(w, coder) != 1 && !MagickAutoOrientImage(w))
+		return fault(w);
+	if (exactly && !scale(w, side, false))
+		return fault(w) == REASON_NONE ? REASON_DECODE_FAILED : fault(w);
+	to_srgb(w);		/* of fewer pixels, then */
+	MagickStripImage(w);
+	return REASON_NONE;
+}
+
+enum reason
+image_read_page(MagickWand *w, const void *bytes, size_t n, const char *coder)
+{
+	enum reason reason;
+
+	set_source(w, coder, "0");
+	MagickReadImageBlob(w, bytes, n);
+	reason = fault(w);
+	if (reason == REASON_NONE && MagickGetNumberImages(w) == 0)
+		reason = REASON_DECODE_FAILED;
+	return reason == REASON_NONE ? to_upright(w, coder, IMAGE_PAGE_SIDE, true) : reason;
+}
+
+/* Reads one picture. */
 static enum reason
 read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder, size_t side, bool exactly)
 {
@@ -332,13 +354,7 @@ read_upright(MagickWand *w, const void *bytes, size_t n, const char *coder, size
 			MagickSetImage(w, whole);
 	}
 	MagickResetImagePage(w, "0x0+0+0");
-	if (orientation(w, coder) != 1 && !MagickAutoOrientImage(w))
-		return fault(w);
-	if (exactly && !scale(w, side, false))
-		return fault(w) == REASON_NONE ? REASON_DECODE_FAILED : fault(w);
-	to_srgb(w);		/* of fewer pixels, then */
-	MagickStripImage(w);
-	return REASON_NONE;
+	return to_upright(w, coder, side, exactly);
 }
 
 /* Writes one form and reads its header back: what is printed is what the file says. */
@@ -359,17 +375,25 @@ write_form(MagickWand *w, const char *kind, const char *name, const char *mime_t
 	return REASON_NONE;
 }
 
+void
+image_lay_on_white(MagickWand *w)
+{
+	PixelWand *white = NewPixelWand();
+
+	PixelSetColor(white, "white");
+	MagickSetImageBackgroundColor(w, white);
+	if (MagickGetImageAlphaChannel(w))
+		MagickSetImageAlphaChannel(w, RemoveAlphaChannel);
+	DestroyPixelWand(white);
+}
+
 static enum reason
 write_jpeg(MagickWand *w, const char *kind, const char *name)
 {
-	PixelWand *white = NewPixelWand();
 	MagickWand *flat = CloneMagickWand(w);
 	enum reason reason;
 
-	PixelSetColor(white, "white");
-	MagickSetImageBackgroundColor(flat, white);
-	if (MagickGetImageAlphaChannel(flat))
-		MagickSetImageAlphaChannel(flat, RemoveAlphaChannel);
+	image_lay_on_white(flat);
 	MagickSetImageInterlaceScheme(flat, PlaneInterlace);
 	MagickSetSamplingFactors(flat, 2, (double[]){ 2, 1 });
 	reason = write_form(flat, kind, name, "image/jpeg", 84);

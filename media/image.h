@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Pictures, in three parts:
- * image_header.c reads sizes from headers, decodes nothing and needs no library: for every program.
+ * image_header.c, image_moves.c and image_tiff.c read headers, decode nothing and need no library: for every program.
  * image_jail.c starts kinothek-image in the jail and reads its answers: for the jobs, and for thumbnails in the API.
- * image.c decodes and draws with ImageMagick: linked into kinothek-image alone.
+ * image.c decodes and draws with ImageMagick, image_frames.c with libwebp: linked into kinothek-image alone.
  */
 #ifndef MEDIA_IMAGE_H
 #define MEDIA_IMAGE_H
@@ -26,6 +26,27 @@ bool image_header(const void *bytes, size_t n, int64_t *width, int64_t *height, 
 /* The PNG without chunks that say nothing of how it looks: packed text may be a thousand times as long as the file. */
 const void *image_bare_png(struct arena *, const void *bytes, size_t *n);
 bool image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type);
+
+/* Has it more than one frame, to be shown one after the other?  GIF, PNG, WebP, AVIF. */
+bool image_moves(const void *bytes, size_t n);
+bool image_moves_file(const char *path);
+
+/* Of an animation, so much is shown: ms, frames. */
+enum { IMAGE_MOVES_MS = 60000, IMAGE_FRAMES_MAX = 3000 };
+
+/* An animated WebP as animated PNG, {dir}/frames.png; of what is longer, a little more than is shown. */
+struct fault image_frames(struct arena *, const char *path, int64_t max_pixels, const char *dir);
+
+/* Pages of a TIFF, at most `max` of them: reduced pictures and masks are none.  Returns how many; 0: no TIFF. */
+struct image_page { uint64_t directory; int64_t width, height; };	/* directory: where it lies in the file */
+size_t image_pages(const void *bytes, size_t n, struct image_page *, size_t max);
+size_t image_pages_file(const char *path, struct image_page *, size_t max);
+/* Makes it the first page of the file in memory: readers would walk through all others to get there. */
+void image_page_first(void *bytes, size_t n, const struct image_page *);
+
+/* All pages of a TIFF as dir/document.pdf, the long side of each at most IMAGE_PAGE_SIDE. */
+enum { IMAGE_PAGE_SIDE = 2400, IMAGE_PAGES_MAX = 10000 };
+struct fault image_pdf(struct arena *, const char *path, const char *coder, int64_t max_pixels, const char *dir);
 
 /* What is known of a picture without decoding it; the record is the JSON of metadata "file". */
 struct image_facts {
@@ -77,6 +98,8 @@ enum { IMAGE_EXIT = 90 };
  * output. */
 enum reason image_start(int64_t max_pixels);
 enum reason image_print_facts(const void *bytes, size_t n, const char *coder);
+enum reason image_make_frames(const void *bytes, size_t n);
+enum reason image_make_pdf(void *bytes, size_t n, const char *coder, int64_t max_pixels);
 enum reason image_make_variants(const void *bytes, size_t n, const char *coder);
 enum reason image_draw_text(const char *text, size_t n);
 enum reason image_print_clean(const void *bytes, size_t n, const char *coder);

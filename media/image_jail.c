@@ -176,6 +176,24 @@ image_variants(struct arena *mem, const char *path, const char *coder, int64_t m
 	return fault.reason == REASON_NONE ? read_files(mem, out, dir, files) : fault;
 }
 
+struct fault
+image_frames(struct arena *mem, const char *path, int64_t max_pixels, const char *dir)
+{
+	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
+	struct fault fault = fault_by(check_size(path, max_pixels));
+
+	return fault.reason != REASON_NONE ? fault :
+	    image_helper(mem, (const char *const[]){ "frames", pixels, "WEBP", NULL }, path, dir, &out);
+}
+
+struct fault
+image_pdf(struct arena *mem, const char *path, const char *coder, int64_t max_pixels, const char *dir)
+{
+	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
+
+	return image_helper(mem, (const char *const[]){ "pages", pixels, coder, NULL }, path, dir, &out);
+}
+
 /* The bytes as a file that has no name. */
 static int
 file_of(const void *bytes, size_t n)

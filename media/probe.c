@@ -11,6 +11,7 @@
 #include "media/av_run.h"
 #include "media/language.h"
 #include "core/record.h"
+#include "media/image.h"
 #include "media/sniff.h"
 
 enum { TRACKS_MAX = 64, TITLE_MAX = 255, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
@@ -582,8 +583,8 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 		if (known && (v > a ? v : a) < f->duration_ms)
 			f->duration_ms = v > a ? v : a;
 	}
-	if (f->duration_ms < 0)
-		f->duration_ms = 0;
+	if (f->duration_ms <= 0)	/* sequences of pictures have a length as a stream alone */
+		f->duration_ms = f->video != NULL && f->video->duration_ms > 0 ? f->video->duration_ms : 0;
 	take_chapters(mem, p, f);
 	f->title = file_title(mem, p, f);
 	f->duration_exact = f->container != NULL && tells_length(f->container, f);
@@ -591,7 +592,13 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 }
 
 /* The frames that are there, found by reading all of the file. */
-struct census { int64_t frames; double first, last; char line[32]; size_t n; };
+struct census { int64_t frames, step; double first, last; char line[32]; size_t n; };	/* step: of all times, 1/100 s */
+
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+	return b == 0 ? llabs(a) : common_divisor(b, a % b);
+}
 
 static bool
 take_moments(void *user, const char *bytes, size_t n)
@@ -609,6 +616,7 @@ take_moments(void *user, const char *bytes, size_t n)
 		if (c->frames++ == 0)
 			c->first = seconds_of(c->line);
 		c->last = fmax(c->last, seconds_of(c->line));
+		c->step = common_divisor(c->step, llround(seconds_of(c->line) * 100));
 	}
 	return true;
 }
@@ -699,25 +707,63 @@ check_rate(struct arena *mem, struct av_file *f, struct fault *fault)
 	return true;
 }
 
+/* The constant rate at which each frame of an animation has its own delay, between 10 and 50. */
+static bool
+animate(struct arena *mem, struct av_file *f, struct fault *fault)
+{
+	struct av_video *v = arena_raw(mem, sizeof(*v));
+	struct census c;
+	int64_t step = 10;
+
+	if (!count_frames(mem, f, &c, fault))
+		return false;
+	while (c.step % step != 0)
+		step--;
+	*v = *f->video;
+	v->out_rate = step > 2 ? (struct av_ratio){ 100, step } : (struct av_ratio){ 50, 1 };
+	f->duration_ms = f->duration_ms > 0 ? f->duration_ms : llround(c.last * 1000);
+	f->shortened = f->duration_ms > IMAGE_MOVES_MS;
+	if (f->shortened)
+		f->duration_ms = v->duration_ms = IMAGE_MOVES_MS;
+	f->video = v;
+	return true;
+}
+
+/* The demuxer to force, or NULL. */
+static const char *
+reader_of(const struct sniff *what, const char *path)
+{
+	static const char *const moving[][2] = { { "GIF", "gif" }, { "PNG", "apng" }, { "AVIF", "mov" } };
+
+	if (strcmp(what->type, "video") == 0 || strcmp(what->type, "audio") == 0)
+		return what->format;
+	for (size_t i = 0; i < sizeof(moving) / sizeof(moving[0]); i++)
+		if (strcmp(what->format, moving[i][0]) == 0 && image_moves_file(path))
+			return moving[i][1];
+	return NULL;
+}
+
 const struct av_file *
 av_probe(struct arena *mem, const char *path, struct fault *fault)
 {
 	struct sniff what = sniff_file(path);
 	struct av_tool *t = av_tool(mem, "ffprobe");
 	const struct probe *p;
+	const char *reader;
 	struct av_file *f;
 
 	if (what.reason != REASON_NONE) {
 		sniff_fault(mem, &what, fault);
 		return NULL;
 	}
-	if (strcmp(what.type, "video") != 0 && strcmp(what.type, "audio") != 0) {
+	reader = reader_of(&what, path);
+	if (reader == NULL) {
 		fault_set(mem, fault, REASON_UNKNOWN_FORMAT, "The content is neither video nor sound.");
 		return NULL;
 	}
 	av_add(t, "-of", "json", "-show_entries", entries, "-probesize", "50M", "-analyzeduration", "20M");
 	t->probing = true;
-	av_input(t, path, what.format);
+	av_input(t, path, reader);
 	t->jail.wall_seconds = 120;
 	if (!av_run(t, fault))
 		return NULL;
@@ -729,8 +775,11 @@ av_probe(struct arena *mem, const char *path, struct fault *fault)
 	f = file_of(mem, path, p);
 	if (!acceptable(mem, p, f, fault))
 		return NULL;
-	return f->video == NULL || (check_rate(mem, f, fault) && bound_rate(mem, f, p, fault) &&
-	    av_look(mem, f, fault)) ? f : NULL;
+	if (f->video == NULL)
+		return f;
+	if (av_is_animation(f->container))
+		return animate(mem, f, fault) ? f : NULL;
+	return check_rate(mem, f, fault) && bound_rate(mem, f, p, fault) && av_look(mem, f, fault) ? f : NULL;
 }
 
 static void

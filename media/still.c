@@ -31,8 +31,8 @@ jpeg_filters(struct arena *mem, const struct av_video *v, int limit, struct av_p
 
 	p->width = fit_even(v->width, scale);
 	p->height = fit_even(v->height, scale);
-	return arena_printf(mem, "%s%s%s,scale=out_color_matrix=smpte170m:out_range=pc,format=yuvj420p",
-	    av_field_filters(mem, v, false), av_tone_filters(mem, v, p->width, p->height),
+	return arena_printf(mem, "%s%s%s%s,scale=out_color_matrix=smpte170m:out_range=pc,format=yuvj420p",
+	    av_field_filters(mem, v, false), av_flat_filters(v), av_tone_filters(mem, v, p->width, p->height),
 	    av_size_filters(mem, v, p->width, p->height));
 }
 

@@ -243,6 +243,8 @@ function buildStage(media) {
 		make('media-time-display', { attributes: { showduration: '' } }),
 		make('span', { className: 'spring' }));
 
+	if (media.mimeType.startsWith('image/'))	/* an animation: as people know it, but it can be stopped */
+		Object.assign(video, { loop: true, muted: true, autoplay: !matchMedia('(prefers-reduced-motion: reduce)').matches });
 	if (media.posterUrl)
 		video.poster = media.posterUrl;
 	if (media.captions.length)

@@ -35,6 +35,21 @@ picture(struct arena *mem, const uint8_t *data, size_t n)
 		abort();
 }
 
+/* Frames and pages are looked for in whatever is called a picture. */
+static void
+frames_and_pages(const uint8_t *data, size_t n)
+{
+	struct image_page pages[20];
+	size_t found = image_pages(data, n, pages, 20);
+
+	if (found > 20)
+		abort();
+	for (size_t i = 0; i < found; i++)
+		if (pages[i].directory >= n || pages[i].width < 0 || pages[i].height < 0)
+			abort();
+	image_moves(data, n);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -46,6 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	sniff_mime_type(&sniff, true);
 	sniff_mime_type(&sniff, false);
 	picture(mem, data, n);
+	frames_and_pages(data, n);
 	arena_reset(mem);
 	return 0;
 }

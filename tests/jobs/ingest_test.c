@@ -3,6 +3,7 @@
  * jail.  Transcripts have a test of their own. */
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -213,6 +214,105 @@ of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing(void
 	assert_null(text(w, call(w, "GET", path_of(w, whole), NULL), "data.ingestJob.warnings.0.step"));
 }
 
+/* The colour of the quarter of a film at a moment, R, G, B (255 or 0 of each) or '?'; x is 1 or 3. */
+static char
+color(struct world *w, struct uuid id, double at, int x)
+{
+	const char *file = db_text(w->db, "SELECT file FROM renditions WHERE media_id = ? AND kind = 'mp4'",
+	    ARGS(ID(id)));
+	const char *path = store_fetch(w->mem, store_key_play(w->mem, id, file), NULL);
+	FILE *f = popen(arena_printf(w->mem, "ffmpeg -v error -nostdin -ss %.2f -i %s -frames:v 1 -vf "
+	    "crop=4:4:iw*%d/4:ih/2,scale=1:1,format=rgb24 -f rawvideo -", at, path, x), "r");
+	int rgb[3], bits = 0;
+
+	assert_non_null(f);
+	for (int i = 0; i < 3; i++) {
+		rgb[i] = fgetc(f);
+		bits |= (rgb[i] > 200) << i;
+		if (rgb[i] > 60 && rgb[i] < 200)
+			bits = 8;
+	}
+	assert_int_equal(pclose(f), 0);
+	return ".RGYBMCW?"[bits];
+}
+
+/* Red for 0.2 s, then half blue, half clear, in frames as long as their makers say.  In the GIF, what is clear leaves
+ * the frame before it as it is. */
+static void
+an_animation_plays_with_its_delays_on_white(void **state)
+{
+	static const struct { const char *how, *mime_type; double seconds; char clear; } kinds[] = {
+		{ "format=rgba,split[a][b];[a]palettegen=reserve_transparent=1[p];[b][p]paletteuse\" -f gif", "image/gif", 2,
+		    'R' },
+		{ "format=rgba\" -plays 0 -f apng", "image/png", 2, 'W' },
+		{ "format=bgra\" -c:v libwebp_anim -lossless 1 -f webp", "image/webp", 1.65, 'W' },
+	};
+	struct world *w = *state;
+	struct uuid ids[3];
+	struct req *r;
+
+	for (size_t i = 0; i < 3; i++)
+		ids[i] = take_in(w, make(w, arena_printf(w->mem, "ffmpeg -v error -nostdin -y -f lavfi -i "
+		    "\"color=black:s=64x48:r=10:d=1.2,format=gbrap,geq=r='255*lt(T,0.15)':g=0:b='255*gt(T,0.15)':"
+		    "a='255*max(lt(T,0.15),lt(X,32))',select='eq(n,0)+eq(n,2)+eq(n,11)',%s -fps_mode vfr \"$f\"",
+		    kinds[i].how)));
+	drain(w, w->conf);
+	for (size_t i = 0; i < 3; i++) {
+		succeeded(w, ids[i]);
+		r = call(w, "GET", path_of(w, ids[i]), NULL);
+		assert_string_equal(text(w, r, "data.type"), "video");
+		assert_string_equal(text(w, r, "data.mimeType"), kinds[i].mime_type);
+		assert_non_null(text(w, r, "data.playlistUrl"));
+		assert_true(fabs(strtod(text(w, r, "data.duration"), NULL) - kinds[i].seconds) < 0.06);
+		assert_int_equal(published_rows(w, ids[i], "image"), 2);
+		assert_int_equal(published_rows(w, ids[i], "poster"), 1);
+		assert_int_equal(published_rows(w, ids[i], "audio"), 0);
+		assert_int_equal(color(w, ids[i], 0.1, 1), 'R');
+		assert_int_equal(color(w, ids[i], 0.6, 1), 'B');
+		assert_int_equal(color(w, ids[i], 0.6, 3), kinds[i].clear);
+	}
+}
+
+static void
+a_picture_of_one_frame_stays_one_and_endless_animations_are_shortened(void **state)
+{
+	struct world *w = *state;
+	struct uuid still = take_in(w, make(w, "/usr/bin/convert -size 60x40 xc:red \"gif:$f\"")), endless = take_in(w,
+	    make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=32x32:r=10:d=100 -f gif \"$f\""));
+	struct req *r;
+
+	drain(w, w->conf);
+	succeeded(w, still);
+	assert_string_equal(media_column(w, still, "type"), "image");
+	succeeded(w, endless);
+	r = call(w, "GET", path_of(w, endless), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "shortened");
+	assert_true(fabs(strtod(text(w, r, "data.duration"), NULL) - 60) < 0.5);
+}
+
+static void
+a_tiff_of_several_pages_is_a_document_and_one_with_smaller_copies_a_picture(void **state)
+{
+	struct world *w = *state;
+	struct uuid pages = take_in(w, make(w, "/usr/bin/convert -size 300x200 xc:red \\( -size 200x300 xc:gray \\) "
+	    "xc:blue \"tiff:$f\"")), copies = take_in(w, make(w, "/usr/bin/convert -size 600x400 xc:red \"ptif:$f\"")),
+	    many = take_in(w, make(w, "/usr/bin/convert $(yes xc:red | head -n 30) -resize 8x8 \"tiff:$f\""));
+	struct conf few = *w->conf;
+
+	few.document_max_pages = 20;
+	drain(w, &few);
+	succeeded(w, pages);
+	assert_string_equal(media_column(w, pages, "type"), "document");
+	assert_string_equal(media_column(w, pages, "mime_type"), "image/tiff");
+	assert_string_equal(media_column(w, pages, "page_count"), "3");
+	assert_true(published(w, pages, "document.pdf") && published(w, pages, "poster.jpg"));
+	assert_string_equal(metadata(w, pages, "documentContent"), "{\"pages\":[]}");
+	succeeded(w, copies);
+	assert_string_equal(media_column(w, copies, "type"), "image");
+	assert_string_equal(text(w, call(w, "GET", path_of(w, many), NULL), "data.ingestJob.error.code"),
+	    "too_many_pages");
+}
+
 static void
 all_languages_that_were_asked_for_are_transcribed_also_without_the_upload(void **state)
 {
@@ -393,6 +493,9 @@ main(void)
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
 		WORLD_TEST(of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing),
+		WORLD_TEST(an_animation_plays_with_its_delays_on_white),
+		WORLD_TEST(a_picture_of_one_frame_stays_one_and_endless_animations_are_shortened),
+		WORLD_TEST(a_tiff_of_several_pages_is_a_document_and_one_with_smaller_copies_a_picture),
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),
