@@ -106,6 +106,26 @@ step_media(struct job *j, const struct asset_args *in, const char *playlist, str
 	return step_fetch(j, store_key_play(j->mem, in->media_id, file), fault);
 }
 
+const char *
+step_lowest(struct job *j, const struct asset_args *in)
+{
+	return db_text(j->db, "SELECT file FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'hls' "
+	    "ORDER BY width * height LIMIT 1", ARGS(ID(in->media_id), STR(in->generation)));
+}
+
+bool
+step_rendition(struct job *j, const struct asset_args *in, const char *playlist, struct av_rendition *r,
+    struct fault *fault)
+{
+	const char *path = step_media(j, in, playlist, fault), *name;
+
+	if (path == NULL)
+		return false;
+	name = strrchr(path, '/') + 1;
+	return av_rendition_read(j->mem, arena_copy_n(j->mem, path, (size_t)(name - 1 - path)),
+	    arena_copy_n(j->mem, name, strcspn(name, ".")), r, fault);
+}
+
 /* The run is in it: of two that do the same, one for nothing, each has files of its own. */
 const char *
 step_file(struct job *j, const struct asset_args *in, const char *name)

@@ -33,6 +33,11 @@ const char *step_fetch(struct job *, const char *key, struct fault *);
 /* The same for the media file of an HLS rendition, by the file that its row holds: the playlist beside it. */
 const char *step_media(struct job *, const struct asset_args *, const char *playlist, struct fault *);
 
+/* The playlist of the lowest video rendition, as its row names it, or NULL; and what such a rendition is. */
+const char *step_lowest(struct job *, const struct asset_args *);
+bool step_rendition(struct job *, const struct asset_args *, const char *playlist, struct av_rendition *,
+    struct fault *);
+
 /* What rows call a file of this run: "{generation}/{run}/{name}". */
 const char *step_file(struct job *, const struct asset_args *, const char *name);
 

@@ -4,7 +4,6 @@
  * shows which time.  Safe to run twice: each run has files of its own, and the row is replaced.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "core/buf.h"
 #include "core/store.h"
@@ -34,15 +33,6 @@ write_vtt(struct job *j, const struct av_storyboard *b)
 	return step_write(j, "storyboard.vtt", buf_string(&out));
 }
 
-static bool
-read_rendition(struct job *j, const char *path, struct av_rendition *r, struct fault *fault)
-{
-	const char *name = strrchr(path, '/') + 1;
-
-	return av_rendition_read(j->mem, arena_copy_n(j->mem, path, (size_t)(name - 1 - path)),
-	    arena_copy_n(j->mem, name, strcspn(name, ".")), r, fault);
-}
-
 enum outcome
 storyboard_run(struct job *j)
 {
@@ -51,15 +41,13 @@ storyboard_run(struct job *j)
 	struct av_storyboard b;
 	struct fault fault;
 	struct rendition_row row;
-	const char *file, *path;
+	const char *file;
 
-	file = db_text(j->db, "SELECT file FROM renditions WHERE media_id = ? AND generation = ? AND kind = 'hls' "
-	    "ORDER BY width * height LIMIT 1", ARGS(ID(in->media_id), STR(in->generation)));
+	file = step_lowest(j, in);
 	if (file == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);
-	path = step_media(j, in, file, &fault);
-	if (path == NULL || !read_rendition(j, path, &r, &fault) ||
+	if (!step_rendition(j, in, file, &r, &fault) ||
 	    !av_storyboard(j->mem, &r, arena_printf(j->mem, "%s/storyboard.jpg", j->work_dir), &b, &fault))
 		return job_fault(j, &fault);
 	if (!write_vtt(j, &b) || !step_store(j, in, (const char *const[]){ "storyboard.vtt", "storyboard.jpg", NULL }))

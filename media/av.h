@@ -169,8 +169,9 @@ bool av_frame(struct arena *, const struct av_file *, int64_t at_ms, int limit, 
 bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *,
     struct fault *);
 
-/* The position of a frame that is neither black nor flat. */
-int64_t av_telling_moment(struct arena *, const struct av_file *, struct fault *);
+/* The position of a frame that is neither black nor flat, by the lowest rendition: the original costs many times that.
+ * -1 with the fault. */
+int64_t av_telling_moment(struct arena *, const struct av_rendition *, struct fault *);
 
 /* Tiles of every nth keyframe in one JPEG, at most 100; `times` gets the position of each tile. */
 struct av_storyboard { int tile_width, tile_height, columns, rows, tiles; const int64_t *times; int64_t end, size; };

@@ -12,7 +12,7 @@
 #include "media/av_run.h"
 #include "media/fragments.h"
 
-enum { TILE_SIDE = 160, TILES_MAX = 100, COLUMNS_MAX = 10, LOOK_W = 64, LOOK_H = 36 };
+enum { TILE_SIDE = 160, TILES_MAX = 100, COLUMNS_MAX = 10, LOOK_W = 64, LOOK_H = 36, LOOKS_MAX = 100 };
 
 static int
 fit_even(int x, double scale)
@@ -136,25 +136,15 @@ av_cover(struct arena *mem, const struct av_file *f, int limit, const char *out,
 	return run_jpeg(t, out, &p->size, fault) && jpeg_size(out, p);
 }
 
-/* Standard deviation of the brightness of the frame there, 0 for black and blown-out ones, -1 for none. */
+/* Standard deviation of the brightness, 0 for black and blown-out pictures. */
 static double
-contrast_at(struct arena *mem, const struct av_file *f, int64_t at_ms)
+contrast(const unsigned char *picture)
 {
-	struct av_tool *t = av_tool(mem, "ffmpeg");
 	const int n = LOOK_W * LOOK_H;
 	double sum = 0, squares = 0, mean;
-	struct fault fault;
 
-	if (at_ms > 0)
-		av_add(t, "-ss", seconds(mem, at_ms));
-	av_input(t, f->path, f->container);
-	av_add(t, "-map", arena_printf(mem, "0:%d", f->video->index), "-frames:v", "1", "-vf",
-	    arena_printf(mem, "scale=%d:%d:out_range=pc,format=gray", LOOK_W, LOOK_H), "-f", "rawvideo", "pipe:1");
-	t->jail.wall_seconds = 120;
-	if (!av_run(t, &fault) || t->result.out_size < (size_t)n)
-		return -1;
 	for (int i = 0; i < n; i++) {
-		double y = (unsigned char)t->result.out[i];
+		double y = picture[i];
 
 		sum += y;
 		squares += y * y;
@@ -163,25 +153,60 @@ contrast_at(struct arena *mem, const struct av_file *f, int64_t at_ms)
 	return mean < 24 || mean > 240 ? 0 : sqrt(fmax(squares / n - mean * mean, 0));
 }
 
-int64_t
-av_telling_moment(struct arena *mem, const struct av_file *f, struct fault *fault)
+/* The first that is good enough, some way into the film before its beginning and end, else the best. */
+static size_t
+choose(const unsigned char *pictures, size_t n)
 {
-	static const int percents[] = { 10, 25, 40, 5, 60, 80, 1, 0 };
+	static const size_t percents[] = { 10, 25, 40, 5, 60, 80, 1, 0 };
 	double best = -1;
-	int64_t at = 0;
+	size_t at = 0;
 
-	if (f->video == NULL)
-		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
 	for (size_t i = 0; i < sizeof(percents) / sizeof(percents[0]) && best < 20; i++) {
-		const int64_t there = f->duration_ms * percents[i] / 100;
-		double contrast = contrast_at(mem, f, there);
+		const size_t there = n * percents[i] / 100;
+		const double c = contrast(pictures + there * LOOK_W * LOOK_H);
 
-		if (contrast > best) {
-			best = contrast;
+		if (c > best) {
+			best = c;
 			at = there;
 		}
 	}
 	return at;
+}
+
+/* Of a long film its key frames are looked at, which cost little, of a short one all that fit. */
+int64_t
+av_telling_moment(struct arena *mem, const struct av_rendition *r, struct fault *fault)
+{
+	const struct fragments *f = fragments_read(mem, r->file);
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+	int64_t frames, every, position = 0;
+	size_t n;
+
+	if (f == NULL || r->rate.num <= 0) {
+		fault_set(mem, fault, REASON_INTERNAL, "The rendition cannot be read.");
+		return -1;
+	}
+	frames = f->n > LOOKS_MAX / 4 ? (int64_t)f->n : r->duration_ms * r->rate.num / r->rate.den / 1000;
+	every = frames / LOOKS_MAX + 1;
+	if (f->n > LOOKS_MAX / 4)
+		av_add(t, "-skip_frame", "nokey");
+	av_input(t, r->file, "mov");
+	av_add(t, "-map", "0:v", "-fps_mode", "passthrough", "-vf", arena_printf(mem, "select='not(mod(n,%" PRId64
+	    "))',scale=%d:%d:out_range=pc,format=gray", every, LOOK_W, LOOK_H), "-f", "rawvideo", "pipe:1");
+	t->jail.wall_seconds = 600;
+	if (!av_run(t, fault))
+		return -1;
+	n = t->result.out_size / (LOOK_W * LOOK_H);
+	if (n == 0) {
+		fault_set(mem, fault, REASON_DECODE_FAILED, "No picture could be decoded.");
+		return -1;
+	}
+	n = choose((const unsigned char *)t->result.out, n) * (size_t)every;
+	if (f->n <= LOOKS_MAX / 4)
+		return (int64_t)n * 1000 * r->rate.den / r->rate.num;
+	for (size_t i = 0; i < n && i < f->n; i++)
+		position += f->at[i].duration;
+	return position * 1000 / f->timescale;
 }
 
 bool

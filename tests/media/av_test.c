@@ -442,19 +442,24 @@ a_poster_is_neither_black_nor_flat(void **state)
 	    MOVING("320x180", "25", "2") " -filter_complex '[0][1]concat=n=2' " FAST "$O");
 	const char *out = arena_printf(p->mem, "%s/poster.jpg", p->dir);
 	struct av_picture picture;
-	struct fault fault;
-	const struct av_file *f = av_probe(p->mem, path, &fault);
+	struct ingest *in = ingest(p, path, "1080");
 	int64_t at;
 
-	assert_non_null(f);
-	at = av_telling_moment(p->mem, f, &fault);
-	assert_true(at >= 2000);
-	assert_true(av_frame(p->mem, f, at, 100, out, &picture, &fault));
+	assert_int_equal(in->n_made, 1);
+	at = av_telling_moment(p->mem, &in->made[0], &in->fault);
+	assert_in_range(at, 2000, 4000);
+	assert_true(av_frame(p->mem, in->file, at, 100, out, &picture, &in->fault));
 	assert_int_equal(picture.width, 100);
 	assert_int_equal(picture.height, 56);
 	assert_true(picture.size > 500);
 	/* The last frame and beyond. */
-	assert_false(av_frame(p->mem, f, 60000, 100, out, &picture, &fault) && picture.size == 0);
+	assert_false(av_frame(p->mem, in->file, 60000, 100, out, &picture, &in->fault) && picture.size == 0);
+	/* Of a long film, by its key frames. */
+	in = ingest(p, make(p, "long-dark.mp4", "$FF -f lavfi -i color=black:s=64x36:r=2:d=70 "
+	    MOVING("64x36", "2", "70") " -filter_complex '[0][1]concat=n=2' " FAST "$O"), "1080");
+	at = av_telling_moment(p->mem, &in->made[0], &in->fault);
+	assert_in_range(at, 70000, 140000);
+	assert_int_equal(at % 4000, 0);
 }
 
 static void
