@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/caption.h"
 #include "core/job.h"
 #include "core/plan.h"
 #include "core/store.h"
@@ -134,12 +135,23 @@ struct parts {
 	const char *playlist, *storyboard, *waveform;
 	const struct rendition_row *poster;
 	bool playable;
+	struct buf subtitles;			/* JSON */
 };
 
 static const char *
 marked(struct arena *mem, const char *file)
 {
 	return arena_printf(mem, PLAY_MARK "%s", file);
+}
+
+static void
+add_subtitles(struct buf *json, const struct rendition_row *r)
+{
+	const bool all = r->roles != NULL && word_in(r->roles, "hearingImpaired", strlen("hearingImpaired"));
+	const struct caption s = { r->language_code, r->track_name, all ? "captions" : "subtitles", r->file };
+
+	buf_char(json, json->len == 0 ? '[' : ',');
+	record_store(json, &caption_record, &s);
 }
 
 static void
@@ -161,6 +173,8 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 			parts->storyboard = r->file;
 		} else if (is(r->kind, "waveform")) {
 			parts->waveform = r->file;
+		} else if (is(r->kind, "subtitles")) {
+			add_subtitles(&parts->subtitles, r);
 		} else if (is(r->kind, "poster")) {
 			parts->poster = r;
 		} else {
@@ -223,7 +237,7 @@ static void
 sum_renditions(struct db *db, struct uuid media_id)
 {
 	struct arena *mem = db_arena(db);
-	struct parts p = { 0 };
+	struct parts p = { .subtitles = BUF(mem) };
 	struct buf json = BUF(mem);
 	const struct rendition_row *rows;
 	size_t n;
@@ -232,10 +246,13 @@ sum_renditions(struct db *db, struct uuid media_id)
 	    "m.generation = t.generation WHERE t.media_id = ? ORDER BY t.kind, t.height DESC, t.file",
 	    ARGS(ID(media_id)), &n);
 	sort_out(rows, n, &p, &json);
+	if (p.subtitles.len > 0)
+		buf_char(&p.subtitles, ']');
 	db_run(db, "UPDATE media SET renditions = ?, playlist_file = ?, thumbnail = ?, storyboard = ?, "
-	    "waveform_file = ?, status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
+	    "waveform_file = ?, subtitles = ?, status = IF(?, 'ready', status), revision = revision + 1 WHERE id = ?",
 	    ARGS(STR(buf_string(&json)), STR(p.playlist), STR(thumbnail_json(db, media_id, p.poster)),
-	    STR(storyboard_json(mem, p.storyboard)), STR(p.waveform), INT(p.playable), ID(media_id)));
+	    STR(storyboard_json(mem, p.storyboard)), STR(p.waveform), STR(p.subtitles.len > 0 ?
+	    buf_string(&p.subtitles) : NULL), INT(p.playable), ID(media_id)));
 }
 
 struct ingest_job {

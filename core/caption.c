@@ -9,6 +9,7 @@
 static const struct field caption_fields[] = {
 	FIELD(struct caption, language_code, .doc = "BCP 47"),
 	FIELD(struct caption, label, .doc = "In the menu of the player"),
+	FIELD(struct caption, kind, .on = OMIT_NULL, .doc = "captions or subtitles"),
 	FIELD(struct caption, file, .doc = "Below play/{mediaId}/"),
 };
 const struct record caption_record = RECORD("caption", struct caption, caption_fields);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The captions of an asset that players get: the list in its row, and the files below play/{mediaId}/.  Those of a
- * transcript are called captions/{transcriptId}.{run}.vtt, so that the name tells whose they are.
+ * The captions of an asset that players get: two lists in its row, of transcripts (captions) and of what its file brought
+ * along (subtitles), and the files below play/{mediaId}/.  Those of a transcript are called captions/{transcriptId}.{run}.vtt, so that the name tells whose they are.
  */
 #ifndef CORE_CAPTION_H
 #define CORE_CAPTION_H
@@ -9,7 +9,8 @@
 #include "core/db.h"
 #include "core/record.h"
 
-struct caption { const char *language_code, *label, *file; };
+/* kind: captions, for who hears badly, too, or subtitles; NULL: captions. */
+struct caption { const char *language_code, *label, *kind, *file; };
 extern const struct record caption_record;
 
 /* `run` is a text that no other run has. */

@@ -25,6 +25,7 @@
 	K(first_rendition,	ENCODE,  3, 120, "firstRendition",	15, true,  true,  "Encode the lowest rung and the sound, so that it plays early") \
 	K(renditions,		ENCODE,  3, 120, "renditions",		60, true,  true,  "Encode the other rungs in one decode, and the download") \
 	K(tracks,		ENCODE,  3, 120, "audioTracks",		5,  false, true,  "Encode the other tracks of sound, in one decode") \
+	K(subtitles,		ANALYSE, 3, 120, "subtitles",		1,  false, true,  "Take the subtitles out of the file") \
 	K(thumbnail,		QUICK,   3, 120, "thumbnail",		3,  false, true,  "Choose and render the poster") \
 	K(storyboard,		ANALYSE, 2, 120, "storyboard",		3,  false, true,  "Render the preview sprite of the seek bar") \
 	K(waveform,		ANALYSE, 2, 120, "waveform",		1,  false, true,  "Measure the peaks of the sound") \
@@ -51,6 +52,7 @@ struct no_args { const char *note; };
 #define first_rendition_args asset_args
 #define renditions_args asset_args
 #define tracks_args asset_args
+#define subtitles_args asset_args
 #define thumbnail_args asset_args
 #define storyboard_args asset_args
 #define waveform_args asset_args
@@ -103,6 +105,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define first_rendition_args_record asset_args_record
 #define renditions_args_record asset_args_record
 #define tracks_args_record asset_args_record
+#define subtitles_args_record asset_args_record
 #define thumbnail_args_record asset_args_record
 #define storyboard_args_record asset_args_record
 #define waveform_args_record asset_args_record

@@ -12,6 +12,7 @@ static const struct plan_step steps[] = {
 	{ "first_rendition",	HAS_VIDEO | HAS_SOUND,	"",			PRIORITY_FIRST,  true,  NULL },
 	{ "renditions",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
 	{ "tracks",		HAS_TRACKS,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
+	{ "subtitles",		HAS_SUBTITLES,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
 	{ "storyboard",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true,  "storyboard" },
 	{ "thumbnail",		HAS_VIDEO | HAS_COVER,	"first_rendition",	PRIORITY_FIRST,  true,  "thumbnail" },
 	{ "waveform",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, true,  "waveform" },
@@ -30,7 +31,7 @@ struct subject {
 	struct uuid id, tenant_id, ingest_job_id;
 	const char *type, *status, *generation, *language_code;
 	struct strings transcript_language_codes;	/* as the upload asked; at == NULL: it did not say */
-	bool has_sound, has_cover, has_tracks, is_picture;
+	bool has_sound, has_cover, has_tracks, has_subtitles, is_picture;
 };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, id, .doc = "Asset"),
@@ -45,6 +46,8 @@ static const struct field subject_fields[] = {
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.audio[*].used'), 'true'), 0)"),
 	FIELD(struct subject, has_tracks, .doc = "Further sound to choose from",
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.audio[*].alternate'), 'true'), 0)"),
+	FIELD(struct subject, has_subtitles, .doc = "Subtitles that are text",
+	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.subtitles[*].used'), 'true'), 0)"),
 	FIELD(struct subject, has_cover, .doc = "Picture of its cover",
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.coverArt'), 'true'), 0)"),
 	FIELD(struct subject, is_picture, .doc = "Also when it moves", .sql = "t.mime_type LIKE 'image/%'"),
@@ -115,7 +118,7 @@ static unsigned
 found(const struct subject *a)
 {
 	unsigned sound = (a->has_sound ? HAS_SOUND : 0) | (a->has_cover ? HAS_COVER : 0) |
-	    (a->has_tracks ? HAS_TRACKS : 0);
+	    (a->has_tracks ? HAS_TRACKS : 0) | (a->has_subtitles ? HAS_SUBTITLES : 0);
 
 	if (strcmp(a->type, "video") == 0)
 		return HAS_VIDEO | sound | (a->is_picture ? HAS_PICTURE : 0);

@@ -10,7 +10,8 @@
 #include "core/text.h"
 
 /* What a file has, as far as steps ask for it. */
-enum { HAS_VIDEO = 1, HAS_SOUND = 2, HAS_COVER = 4, HAS_PICTURE = 8, HAS_PAGES = 16, HAS_TRACKS = 32, HAS_ANY = 63 };
+enum { HAS_VIDEO = 1, HAS_SOUND = 2, HAS_COVER = 4, HAS_PICTURE = 8, HAS_PAGES = 16, HAS_TRACKS = 32,
+    HAS_SUBTITLES = 64, HAS_ANY = 127 };
 
 struct plan_step {
 	const char *kind;		/* of JOB_KINDS, with asset_args, or, one job per language, transcribe_args */

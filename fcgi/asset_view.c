@@ -74,6 +74,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, waveform_file,   .on = SERVER | HIDDEN, .doc = "File"),
 	FIELD(struct media, ingest_steps,    .on = SERVER | HIDDEN | DETAIL, .doc = "ingestJob.steps"),
 	FIELD(struct media, captions,        .on = SERVER | HIDDEN | DETAIL, .doc = "Caption files"),
+	FIELD(struct media, subtitles,       .on = SERVER | HIDDEN | DETAIL, .doc = "Caption files that the file had"),
 	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),

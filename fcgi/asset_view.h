@@ -27,7 +27,7 @@ struct media {
 	/* Columns that the members above are made of. */
 	struct ids channel_ids;
 	const char *playlist_file, *waveform_file;
-	struct json ingest_steps, captions;
+	struct json ingest_steps, captions, subtitles;
 	struct uuid created_by_id;
 	const char *created_by_name;
 	int64_t revision;

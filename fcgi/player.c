@@ -14,10 +14,12 @@ static const struct field player_query_fields[] = {
 };
 static const struct record player_query_record = RECORD("PlayerQuery", struct player_query, player_query_fields);
 
-struct track { const char *language_code, *label, *url, *source, *quality, *engine; };
+struct track { const char *language_code, *label, *kind, *url, *source, *quality, *engine; };
 static const struct field track_fields[] = {
-	FIELD(struct track, language_code, .on = SERVER, .required = true, .doc = "BCP 47 tag"),
+	FIELD(struct track, language_code, .on = SERVER | OMIT_NULL, .doc = "BCP 47 tag, where it is known"),
 	FIELD(struct track, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
+	FIELD(struct track, kind,          .on = SERVER, .required = true, .one_of = "captions subtitles",
+	    .doc = "captions: of all that is to be heard; subtitles: of what is said"),
 	FIELD(struct track, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
 	FIELD(struct track, source,        .on = SERVER | OMIT_NULL, .one_of = "machine human import", .doc = "Where the transcript comes from"),
 	FIELD(struct track, quality,       .on = SERVER | OMIT_NULL, .one_of = "good draft unreliable", .doc = "Of the transcript"),
@@ -64,29 +66,54 @@ static const struct field player_fields[] = {
 };
 static const struct record player_record = RECORD("Player", struct player, player_fields);
 
+/* Who answers for the words of captions; those of a file say nothing of it. */
+static void
+add_origin(struct arena *mem, struct track *t, const char *file, const struct origin *o, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (caption_is_of(mem, file, o[i].id)) {
+			t->source = o[i].source;
+			t->quality = o[i].quality;
+			t->engine = o[i].engine;
+		}
+}
+
+/* What a transcript has made says so beside one of the file of the same name. */
+static const char *
+distinct_label(struct arena *mem, const struct list *own, const char *label)
+{
+	const struct caption *c = own->rows;
+
+	for (size_t i = 0; i < own->n; i++)
+		if (strcmp(c[i].label, label) == 0)
+			return arena_printf(mem, "%s (transcript)", label);
+	return label;
+}
+
+/* Those of the file come first. */
 static struct list
 captions_of(struct req *r, const struct media *m)
 {
-	struct list list = record_parse_list(r->mem, &caption_record, m->captions.text);
-	const struct caption *c = list.rows;
-	struct track *t = arena_array(r->mem, list.n, sizeof(*t));
+	const struct list own = record_parse_list(r->mem, &caption_record, m->subtitles.text),
+	    heard = record_parse_list(r->mem, &caption_record, m->captions.text);
+	struct track *t = arena_array(r->mem, own.n + heard.n, sizeof(*t));
 	const struct origin *o;
 	char prefix[PLAY_PREFIX_MAX];
-	size_t n, i, k;
+	size_t n, i;
 
 	play_prefix(r->conf, m->id, r->now, prefix);
 	o = db_rows(r->db, &origin_record, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(m->id)), &n);
-	for (i = 0; i < list.n; i++) {
-		t[i] = (struct track){ .language_code = c[i].language_code, .label = c[i].label,
-		    .url = arena_printf(r->mem, "%s%s", prefix, c[i].file) };
-		for (k = 0; k < n; k++)
-			if (caption_is_of(r->mem, c[i].file, o[k].id)) {
-				t[i].source = o[k].source;
-				t[i].quality = o[k].quality;
-				t[i].engine = o[k].engine;
-			}
+	for (i = 0; i < own.n + heard.n; i++) {
+		const struct caption *c = i < own.n ? (const struct caption *)own.rows + i :
+		    (const struct caption *)heard.rows + (i - own.n);
+
+		t[i] = (struct track){ .language_code = c->language_code, .kind = i < own.n ? c->kind : "captions",
+		    .label = i < own.n ? c->label : distinct_label(r->mem, &own, c->label),
+		    .url = arena_printf(r->mem, "%s%s", prefix, c->file) };
+		if (i >= own.n)
+			add_origin(r->mem, &t[i], c->file, o, n);
 	}
-	return (struct list){ t, list.n };
+	return (struct list){ t, own.n + heard.n };
 }
 
 /* What the watch and embed pages need.  Without a token only for assets in a public or shared channel. */

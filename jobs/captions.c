@@ -17,8 +17,9 @@ captions_write(struct job *j, const struct transcript *t, const struct list *par
 {
 	struct buf vtt = BUF(j->mem);
 
-	*c = (struct caption){ transcript_language(t->language_code), transcript_label(j->mem, t->language_code),
-	    caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
+	*c = (struct caption){ .language_code = transcript_language(t->language_code),
+	    .label = transcript_label(j->mem, t->language_code),
+	    .file = caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
 	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
 	return store_write(j->mem, vtt.text, vtt.len, store_key_play(j->mem, j->media_id, c->file));
 }

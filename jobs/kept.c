@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/caption.h"
 #include "core/play.h"
 #include "core/store.h"
 #include "jobs/kept.h"
@@ -20,12 +21,6 @@ static const struct field subject_fields[] = {
 	FIELD(struct subject, custom_thumbnail_file, .doc = "File"),
 };
 static const struct record subject_record = RECORD("KeptSubject", struct subject, subject_fields);
-
-struct caption { const char *file; };
-static const struct field caption_fields[] = {
-	FIELD(struct caption, file, .doc = "Below play/{mediaId}/"),
-};
-static const struct record caption_record = RECORD("KeptCaption", struct caption, caption_fields);
 
 struct spoken { struct uuid id; struct json paragraphs; };
 static const struct field spoken_fields[] = {
@@ -67,8 +62,7 @@ kept_find(struct job *j, struct kept *k)
 		paragraphs = record_parse_list(j->mem, &paragraph_record, t->paragraphs.text);
 		transcript_write(&vtt, TRANSCRIPT_VTT, &paragraphs, true);
 		k->captions[k->n++] = (struct kept_caption){ c[i].file, buf_string(&vtt),
-		    arena_printf(j->mem, "captions/%s.%s.vtt", uuid_text(j->mem, t->id), job_run_name(j->mem, j->id,
-		    j->fence)) };
+		    caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
 	}
 }
 

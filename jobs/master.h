@@ -6,7 +6,7 @@
 #include "jobs/step.h"
 
 /* Locks the asset, for whoever adds rows that the playlist names: the first word of its transaction after job_resume(),
- * so that of two steps that end at once the later one waits, instead of a deadlock, and sees what the other has added. */
+ * so that of two steps that end at once the later one waits, instead of a deadlock, and sees what the other added. */
 void master_lock(struct job *, const struct asset_args *);
 
 /* Makes the playlist of all rows of the generation, stores it and sums the renditions up, in the transaction that has

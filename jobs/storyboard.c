@@ -4,17 +4,12 @@
  * shows which time.  Safe to run twice: each run has files of its own, and the row is replaced.
  */
 #include <inttypes.h>
+#include <string.h>
 
 #include "core/buf.h"
 #include "core/store.h"
+#include "media/subtitles.h"
 #include "jobs/step.h"
-
-static void
-vtt_time(struct buf *out, int64_t ms)
-{
-	buf_printf(out, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 ".%03" PRId64, ms / 3600000, ms / 60000 % 60,
-	    ms / 1000 % 60, ms % 1000);
-}
 
 static bool
 write_vtt(struct job *j, const struct av_storyboard *b)
@@ -24,9 +19,9 @@ write_vtt(struct job *j, const struct av_storyboard *b)
 	buf_text(&out, "WEBVTT\n");
 	for (int i = 0; i < b->tiles; i++) {
 		buf_char(&out, '\n');
-		vtt_time(&out, b->times[i]);
+		subtitles_time(&out, b->times[i]);
 		buf_text(&out, " --> ");
-		vtt_time(&out, i + 1 < b->tiles ? b->times[i + 1] : b->end);
+		subtitles_time(&out, i + 1 < b->tiles ? b->times[i + 1] : b->end);
 		buf_printf(&out, "\nstoryboard.jpg#xywh=%d,%d,%d,%d\n", i % b->columns * b->tile_width,
 		    i / b->columns * b->tile_height, b->tile_width, b->tile_height);
 	}

@@ -22,7 +22,8 @@ static const char decoders[] = "h264,hevc,av1,libdav1d,vp8,vp9,vp6,vp6f,vp6a,mpe
     "pcm_s24be,pcm_u24le,pcm_u24be,pcm_s32le,pcm_s32be,pcm_u32le,pcm_u32be,pcm_s64le,pcm_s64be,pcm_f32le,pcm_f32be,"
     "pcm_f64le,pcm_f64be,pcm_s16le_planar,pcm_s16be_planar,pcm_s24le_planar,pcm_s32le_planar,pcm_s8_planar";
 
-/* Subtitles are described, never decoded: ffprobe opens the decoder of each track all the same. */
+/* Subtitles are described and copied, and hardly ever decoded: ffprobe opens the decoder of each track all the same. */
+enum { SUBTITLES_BYTES = 64 << 20 };
 #define SUBTITLES ",subrip,srt,ass,ssa,mov_text,webvtt,text,dvbsub,dvdsub,pgssub,xsub,cc_dec,libzvbi_teletextdec"
 
 static struct { void (*call)(void *user); void *user; } life;
@@ -59,10 +60,16 @@ av_decodes(const char *codec)
 	return false;
 }
 
+static bool
+is_one_of(const char *text, const char *list)
+{
+	return text != NULL && word_in(list, text, strlen(text));
+}
+
 bool
 av_is_text(const char *codec)
 {
-	return codec != NULL && word_in("subrip srt ass ssa mov_text webvtt text", codec, strlen(codec));
+	return is_one_of(codec, "subrip srt ass ssa mov_text webvtt text");
 }
 
 bool
@@ -187,4 +194,38 @@ av_pcm(struct arena *mem, const struct av_file *file, const struct av_pcm *pcm, 
 	t->jail.user = pcm->user;
 	t->jail.wall_seconds = 3600 + (int)(file->duration_ms / 1000);
 	return av_run(t, fault) || (t->result.end == JAIL_STOPPED);
+}
+
+const char *
+av_subtitle_path(struct arena *mem, const char *dir, const struct av_subtitle *s)
+{
+	return arena_printf(mem, "%s/subtitles-%d.txt", dir, s->index);
+}
+
+/* Copied, so that no decoder trips over an encoding; that of MP4 has its texts in boxes, which are always UTF-8.  Of a
+ * film with few words, the picture shows that there is progress. */
+bool
+av_subtitles(struct arena *mem, const struct av_file *file, const char *dir, const struct av_subtitle *const *of,
+    size_t n,
+    struct fault *fault)
+{
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+	const int main = file->video != NULL ? file->video->index : file->audio->index;
+
+	av_add(t, "-progress", "pipe:3");
+	t->probing = true;
+	av_input(t, file->path, file->container);
+	av_add(t, "-map", arena_printf(mem, "0:%d", main), "-c", "copy", "-f", "null", "pipe:1");
+	for (size_t i = 0; i < n; i++) {
+		const char *codec = of[i]->codec, *form = is_one_of(codec, "ass ssa") ? "ass" :
+		    is_one_of(codec, "webvtt") ? "webvtt" : "srt";
+
+		av_add(t, "-map", arena_printf(mem, "0:%d", of[i]->index), "-c:s", is_one_of(codec, "mov_text") ?
+		    "srt" :
+		    "copy", "-f", form, av_subtitle_path(mem, dir, of[i]));
+	}
+	t->jail.write_dir = dir;
+	t->jail.file_size = SUBTITLES_BYTES;
+	t->jail.wall_seconds = 7200;
+	return av_run(t, fault);
 }

@@ -155,6 +155,12 @@ size_t av_encode(struct arena *, const struct av_work *, const struct av_rung *,
 size_t av_encode_tracks(struct arena *, const struct av_work *, struct av_rendition *made,
     const struct av_audio *of[AV_SOUNDS], struct fault *);
 
+/* Takes subtitles out of the file as they are, in whatever encoding: SRT, ASS or WebVTT by their codec, in one run. */
+bool av_subtitles(struct arena *, const struct av_file *, const char *dir, const struct av_subtitle *const *of,
+    size_t n, struct fault *);
+/* Where it has put one of them. */
+const char *av_subtitle_path(struct arena *, const char *dir, const struct av_subtitle *);
+
 /* Puts a video and a sound rendition (either may be NULL) into one MP4 whose index is at its beginning. */
 bool av_download(struct arena *, const char *video, const char *audio, const char *out, struct fault *);
 

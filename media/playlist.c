@@ -53,6 +53,17 @@ playlist_media(struct arena *mem, const struct fragments *f, const char *file)
 	return buf_string(&out);
 }
 
+const char *
+playlist_text(struct arena *mem, const char *file, int64_t duration_ms)
+{
+	const int64_t ms = duration_ms > 0 ? duration_ms : 1;
+
+	return arena_printf(mem,
+	    "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:%" PRId64 "\n#EXT-X-MEDIA-SEQUENCE:0\n"
+	    "#EXT-X-PLAYLIST-TYPE:VOD\n#EXTINF:%" PRId64 ".%03" PRId64 ",\n%s\n#EXT-X-ENDLIST\n", (ms + 999) / 1000,
+	    ms / 1000, ms % 1000, file);
+}
+
 int64_t
 playlist_bit_rate(const struct fragments *f)
 {
@@ -162,8 +173,24 @@ sound_line(struct buf *out, const struct rendition_row *r, bool is_default, cons
 	    relative(out->mem, file, r->file));
 }
 
+/* They are shown when somebody wants them; by themselves only those of what else nobody would understand. */
+static void
+subtitles_line(struct buf *out, const struct rendition_row *r, const char *file)
+{
+	const char *address = relative(out->mem, file, r->file);
+
+	buf_text(out, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"subtitles\"");
+	text_attribute(out, "NAME", r->track_name);
+	text_attribute(out, "LANGUAGE", r->language_code);
+	buf_printf(out, ",DEFAULT=NO,AUTOSELECT=YES,FORCED=%s", has_role(r, "forced") ? "YES" : "NO");
+	text_attribute(out, "CHARACTERISTICS", has_role(r, "hearingImpaired") ?
+	    "public.accessibility.transcribes-spoken-dialog,public.accessibility.describes-music-and-sound" : NULL);
+	buf_printf(out, ",URI=\"%.*s.m3u8\"\n", (int)(strrchr(address, '.') - address), address);
+}
+
 /* What of it the streams have to tell. */
-struct master { const struct rendition_row *sound; int64_t sound_rate, sound_peak; bool group; const char *file; };
+struct master { const struct rendition_row *sound; int64_t sound_rate, sound_peak; bool group, subtitles;
+    const char *file; };
 
 /* The codecs of all that a player needs for it (RFC 8216 section 4.3.4.2), or nothing: half of them would be a lie. */
 static void
@@ -181,7 +208,9 @@ stream_line(struct buf *out, const struct rendition_row *r, const struct master 
 		buf_printf(out, ",RESOLUTION=%" PRId64 "x%" PRId64, r->width.n, r->height.n);
 	if (r->frame_rate > 0)
 		buf_printf(out, ",FRAME-RATE=%.3f", r->frame_rate);
-	buf_printf(out, "%s\n%s\n", m->group ? ",AUDIO=\"audio\"" : "", relative(out->mem, m->file, r->file));
+	buf_printf(out, "%s%s\n%s\n", m->group ? ",AUDIO=\"audio\"" : "", m->subtitles ? ",SUBTITLES=\"subtitles\"" :
+	    "",
+	    relative(out->mem, m->file, r->file));
 }
 
 /* The main sound stands first, then its tracks as the file has them; whichever plays, the rates told are enough. */
@@ -210,6 +239,7 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 
 	for (size_t i = 0; i < n; i++) {
 		tracks += strcmp(rows[i].kind, "track") == 0;
+		m.subtitles |= strcmp(rows[i].kind, "subtitles") == 0;
 		if (strcmp(rows[i].kind, "hls") == 0)
 			sizes[k++] = &rows[i];
 		else if (is_sound(&rows[i]) && (m.sound == NULL || peak_of(&rows[i]) > peak_of(m.sound)))
@@ -229,6 +259,9 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 	}
 	if (m.group)
 		sound_group(&out, rows, n, &m);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].kind, "subtitles") == 0)
+			subtitles_line(&out, &rows[i], file);
 	for (size_t i = 0; i < k; i++)
 		stream_line(&out, sizes[i], &m);
 	if (k == 0 && m.sound != NULL)

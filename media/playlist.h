@@ -12,13 +12,17 @@
 /* The media playlist of one file with byte ranges.  The sum of EXTINF is the duration, however the segments round. */
 const char *playlist_media(struct arena *, const struct fragments *, const char *file);
 
+/* The media playlist of a file of subtitles, which is one segment as long as the recording. */
+const char *playlist_text(struct arena *, const char *file, int64_t duration_ms);
+
 /* Bits per second on average, and of the largest stretch of about one segment: never less than that. */
 int64_t playlist_bit_rate(const struct fragments *);
 int64_t playlist_peak_rate(const struct fragments *);
 
 /*
- * The master playlist from rows of kinds hls, audio, low and track (others are passed over).  A row of kind audio with the
- * type of a playlist is the sound of all sizes, or, without any, the programme itself; tracks stand beside it.
+ * The master playlist from rows of kinds hls, audio, low, track and subtitles (others are passed over).  A row of kind
+ * audio with the type of a playlist is the sound of all sizes, or, without any, the programme itself; tracks stand beside
+ * it.  The playlist of subtitles has the name of their file but for the suffix.
  * Addresses are relative: they lead from `file`, which is that of the playlist, to row.file.
  */
 const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *file);

@@ -195,6 +195,89 @@ of_two_steps_that_end_at_once_the_later_one_names_what_both_have_made(void **sta
 	assert_non_null(strstr(master_of(w, id), "NAME=\"Slow\""));
 }
 
+#define SRT "printf '1\\n00:00:00,500 --> 00:00:01,500\\nGr\\374\\337e aus M\\374nchen\\n\\n2\\n00:00:02,000 --> 00:00:02,500\\n" \
+	"<i>sch\\366n</i> & <script>x\\n' >\"$f.l\" && iconv -f cp1252 -t utf-8 \"$f.l\" >\"$f.u\" && "
+
+static const char *
+subtitles_of(struct world *w, struct uuid id, const char *label)
+{
+	const char *file = db_text(w->db, "SELECT r.file FROM renditions r JOIN media m ON m.id = r.media_id AND "
+	    "m.generation = "
+	    "r.generation WHERE m.id = ? AND r.kind = 'subtitles' AND r.label = ?", ARGS(ID(id), STR(label)));
+
+	if (file == NULL)
+		fail_msg("there are no subtitles %s", label);
+	return output_of(w, arena_printf(w->mem, "cat '%s'", store_fetch(w->mem, store_key_play(w->mem, id, file),
+	    NULL)));
+}
+
+/* As close as the clock of the container keeps them. */
+static void
+assert_subtitles(const char *vtt)
+{
+	int from, to;
+	char text[100];
+
+	assert_int_equal(sscanf(vtt, "WEBVTT\n\n00:00:00.%d --> 00:00:01.%d\n%99[^\n]", &from, &to, text), 3);
+	assert_in_range(from, 470, 530);
+	assert_in_range(to, 470, 530);
+	assert_string_equal(text, "Gr\u00fc\u00dfe aus M\u00fcnchen");
+	assert_non_null(strstr(vtt, "\n<i>sch\u00f6n</i> &amp; "));
+	assert_null(strstr(vtt, "script"));
+}
+
+/* Of each form, of the hard of hearing, forced, of no language, and in an encoding of old. */
+static void
+subtitles_of_the_file_become_tracks_of_the_asset(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, SRT FFMPEG PICTURE TONE("700") "-i \"$f.u\" -sub_charenc_mode do_nothing "
+	    "-i \"$f.l\" "
+	    "-map 0 -map 1 -map 2 -map 2 -map 2 -map 3 " CODE "-c:s:0 srt -c:s:1 ass -c:s:2 webvtt -c:s:3 copy "
+	    "-metadata:s:s:0 language=ger -metadata:s:s:1 language=ger -metadata:s:s:2 language=fre "
+	    "-disposition:s:1 hearing_impaired -disposition:s:2 forced -f matroska \"$f\"")), mp4;
+	const char *master, *seen;
+	struct req *r;
+
+	mp4 = take_in(w, make(w, SRT FFMPEG PICTURE TONE("710") "-i \"$f.u\" -map 0 -map 1 -map 2 " CODE "-c:s "
+	    "mov_text "
+	    "-metadata:s:s:0 language=deu -f mp4 \"$f\""));
+	drain(w, w->conf);
+	assert_int_equal(published_rows(w, id, "subtitles"), 4);
+	assert_subtitles(subtitles_of(w, id, "Deutsch"));
+	assert_subtitles(subtitles_of(w, id, "Deutsch (for the hard of hearing)"));
+	assert_subtitles(subtitles_of(w, id, "Fran\u00e7ais (forced)"));
+	assert_subtitles(subtitles_of(w, id, "Subtitles"));
+	assert_subtitles(subtitles_of(w, mp4, "Deutsch"));
+	master = master_of(w, id);
+	assert_int_equal(count(master, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"subtitles\""), 4);
+	assert_int_equal(count(master, ",SUBTITLES=\"subtitles\"\n"), count(master, "#EXT-X-STREAM-INF"));
+	assert_non_null(strstr(master, "NAME=\"Fran\u00e7ais "
+	    "(forced)\",LANGUAGE=\"fr\",DEFAULT=NO,AUTOSELECT=YES,FORCED=YES"));
+	assert_non_null(strstr(master, "FORCED=NO,CHARACTERISTICS=\"public.accessibility.transcribes-spoken-dialog,"));
+	/* Another program reads the words of the playlist that it names. */
+	seen = strstr(strstr(master, "(forced)"), "URI=\"") + strlen("URI=\"");
+	seen = output_of(w, arena_printf(w->mem, "cd \"$(dirname '%s')\" && ffprobe -v error -allowed_extensions ALL "
+	    "-show_entries stream=codec_name:packet=pts_time -of compact=p=0 %.*s",
+	    path_of(w, id, "playlist_file"), (int)strcspn(seen, "\""), seen));
+	assert_non_null(strstr(seen, "codec_name=webvtt"));
+	assert_non_null(strstr(seen, "pts_time=0."));
+
+	/* The player has them beside what transcripts make, under names that differ. */
+	db_run(w->db, "UPDATE media SET captions = "
+	    "'[{\"languageCode\":\"de\",\"label\":\"Deutsch\",\"file\":\"captions/x.vtt\"},"
+	    "{\"languageCode\":\"en\",\"label\":\"English\",\"file\":\"captions/y.vtt\"}]' WHERE id = ?", ARGS(ID(id)));
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
+	r = call_as(w, NULL, "GET", arena_printf(w->mem, "/v2/media/%s/player", uuid_text(w->mem, id)), NULL);
+	assert_string_equal(text(w, r, "data.captions.0.label"), "Deutsch");
+	assert_string_equal(text(w, r, "data.captions.0.kind"), "subtitles");
+	assert_string_equal(text(w, r, "data.captions.1.kind"), "captions");
+	assert_null(text(w, r, "data.captions.3.languageCode"));
+	assert_string_equal(text(w, r, "data.captions.4.label"), "Deutsch (transcript)");
+	assert_string_equal(text(w, r, "data.captions.5.label"), "English");
+	assert_non_null(strstr(text(w, r, "data.captions.3.url"), "/subtitles-5.vtt"));
+}
+
 int
 main(void)
 {
@@ -202,6 +285,7 @@ main(void)
 		WORLD_TEST(every_track_of_sound_can_be_chosen),
 		WORLD_TEST(sound_alone_keeps_its_tracks),
 		WORLD_TEST(one_track_needs_no_further_step),
+		WORLD_TEST(subtitles_of_the_file_become_tracks_of_the_asset),
 		WORLD_TEST(of_two_steps_that_end_at_once_the_later_one_names_what_both_have_made),
 	};
 
