@@ -252,7 +252,7 @@ function buildStage(media) {
 	bar.append(gear);
 	if (!audio)
 		bar.append(make('media-pip-button', { className: 'wide' }), make('media-fullscreen-button'));
-	media.captions.forEach(c => video.append(make('track', { kind: 'captions', src: c.url, srclang: c.languageCode ?? '',
+	media.captions.forEach(c => video.append(make('track', { kind: c.kind, src: c.url, srclang: c.languageCode ?? '',
 		label: c.label || c.languageCode || 'Captions' })));
 	if (media.storyboardVttUrl)
 		video.append(make('track', { kind: 'metadata', label: 'thumbnails', default: true, src: media.storyboardVttUrl }));
@@ -329,6 +329,11 @@ async function attach(root, player, start) {
 			recover(root, player, new Failure(e.type === Hls.ErrorTypes.MEDIA_ERROR ? -1 : e.response?.code ?? 0));
 		}
 	});
+	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, (_, e) => {
+		const wanted = e.audioTracks.find(t => t.name === memory.get('sound'));
+		if (wanted)
+			hls.audioTrack = wanted.id;
+	});
 	hls.loadSource(media.playlistUrl);
 	hls.attachMedia(video);
 }
@@ -400,6 +405,11 @@ function fillMenu(player, menu) {
 		menu.append(choices('Quality', [[-1, hls.autoLevelEnabled && now ? `Auto (${now}p)` : 'Auto'], ...qualities],
 			hls.autoLevelEnabled ? -1 : hls.loadLevel, i => hls.nextLevel = i));
 	}
+	if (hls?.audioTracks.length > 1)
+		menu.append(choices('Sound', hls.audioTracks.map(t => [t.id, t.name]), hls.audioTrack, i => {
+			hls.audioTrack = i;
+			memory.set('sound', hls.audioTracks[i].name);
+		}));
 	menu.append(choices('Speed', SPEEDS.map(s => [s, s === 1 ? 'Normal' : `${s}×`]), video.playbackRate, s => video.playbackRate = s));
 	const tracks = captionTracks(video);
 	if (tracks.length)

@@ -340,6 +340,37 @@ await test('the page of the interface lists every operation and finds one', asyn
 	await p.close();
 });
 
+await test('a viewer chooses the language of the sound and of the subtitles, and it is kept', async () => {
+	const asked = [];
+	const p = await visit(env.WATCH_languages, { before: page => page.on('request', r => asked.push(r.url())) });
+	const choose = async (group, label) => {
+		await p.click('.gear');
+		const all = p.locator('fieldset', { has: p.locator('legend', { hasText: group }) }).locator('label');
+		const names = await all.allTextContents();
+		const taken = await all.locator('input:checked').evaluate(input => input.parentElement.textContent);
+		await all.filter({ hasText: label }).locator('input').check({ force: true });
+		await p.keyboard.press('Escape');
+		return `${names.join()} ${taken}`;
+	};
+	await until(p, () => document.querySelector('video')?.readyState >= 2);
+	that(await choose('Sound', 'English') === 'Deutsch,English Deutsch', 'not the sounds of the file');
+	await p.evaluate(() => document.querySelector('video').play());
+	await until(p, () => document.querySelector('video').currentTime > 1);
+	that(asked.some(a => /\/track-2\.mp4/.test(a)), 'the other sound was not asked for');
+	that((await state(p)).sound > 0, 'no sound was decoded');
+	that(await choose('Captions', 'Fran\u00e7ais') === 'Off,Deutsch,Fran\u00e7ais Off', 'not the subtitles of the file');
+	await at(p, 1);
+	await until(p, () => [...document.querySelector('video').textTracks].some(t => t.language === 'fr' && t.mode === 'showing' &&
+		t.kind === 'subtitles' && t.activeCues[0]?.text === 'Ein Satz'));
+	await shot(p, 'watch-languages');
+	asked.length = 0;
+	await p.reload();
+	await until(p, () => document.querySelector('video')?.readyState >= 2);
+	await p.waitForTimeout(500);
+	that(asked.some(a => /\/track-2\.mp4/.test(a)), 'the sound chosen before was not taken');
+	await p.close();
+});
+
 await test('an asset that is being prepared shows how far it is, then plays', async () => {
 	let asked = 0;
 	const p = await visit(env.WATCH_talk, { before: page => page.route('**/player?*', async route => {
