@@ -22,6 +22,7 @@
 		"What could be read plays. Copy or export the file again and create a new upload to have the whole.") \
 	R(SHORTENED,		"shortened",		FINAL, \
 		"Of an animation the first minute is shown. Convert it to MP4 and create a new upload to have all of it.") \
+	R(LEFT_OUT,		"left_out",		FINAL,   "All else is there. Put what is missing into a file of its own.") \
 	R(NO_STREAMS,		"no_streams",		FINAL,   "The file holds neither picture nor sound.") \
 	R(TOO_MANY_PIXELS,	"too_many_pixels",	FINAL,   "The picture is larger than the limit. Scale it down and create a new upload.") \
 	R(TOO_LONG,		"too_long",		FINAL,   "The recording is longer than the limit.") \

@@ -173,6 +173,17 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
 }
 
+/* Of what the file has, what the asset will not have. */
+static void
+tell_left_out(struct job *j, const struct av_file *f)
+{
+	const char *sentences[AV_LEFT_OUT];
+	size_t n = f != NULL ? av_left_out(j->mem, f, sentences) : 0, i;
+
+	for (i = 0; i < n; i++)
+		job_log(j, "%s: %s", reason_info(REASON_LEFT_OUT)->code, sentences[i]);
+}
+
 enum outcome
 ingest_run(struct job *j)
 {
@@ -202,6 +213,7 @@ ingest_run(struct job *j)
 		return RETRY;
 	kept_name(j, &kept);
 	write_finding(j, &f, a);
+	tell_left_out(j, f.av);
 	plan_ingest(j->db, in->media_id, j->ingest_id, in->generation);
 	asset_summarise(j->db, in->media_id, SUM_INGEST);
 	return DONE;

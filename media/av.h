@@ -94,6 +94,10 @@ double av_frame_rate(struct av_ratio);
 /* The facts as JSON, for metadata and tests. */
 const char *av_json(struct arena *, const struct av_file *);
 
+/* Tracks that the file has and nobody will hear or read, in sentences for people; returns how many there are. */
+enum { AV_LEFT_OUT = 4 };
+size_t av_left_out(struct arena *, const struct av_file *, const char *sentences[AV_LEFT_OUT]);
+
 /* Names of the roles, with blanks between: "commentary dub"; NULL for none. */
 const char *av_roles(struct arena *, int roles);
 

@@ -135,6 +135,51 @@ av_choose_subtitles(struct arena *mem, struct av_subtitle *s, int n)
 	}
 }
 
+/* Tracks of one kind that are not used: those beyond what an asset has, and those that are not read, with the codec of
+ * the first. */
+struct unused { int all, many, unread; const char *codec; };
+
+static void
+count_unused(struct unused *u, bool used, bool readable, const char *codec)
+{
+	u->all++;
+	if (used)
+		return;
+	if (readable)
+		u->many++;
+	else if (u->unread++ == 0)
+		u->codec = codec != NULL ? codec : "unknown";
+}
+
+static size_t
+tell_unused(struct arena *mem, const struct unused *u, const char *what, int most, const char **sentences)
+{
+	size_t n = 0;
+
+	if (u->many > 0)
+		sentences[n++] = arena_printf(mem, "Tracks of %s that are left out: %d of %d, as an asset has %d at "
+		    "most.", what, u->many, u->all, most);
+	if (u->unread > 0)
+		sentences[n++] = arena_printf(mem, "Tracks of %s that cannot be read: %d of %d, for example %s.", what,
+		    u->unread, u->all, u->codec);
+	return n;
+}
+
+size_t
+av_left_out(struct arena *mem, const struct av_file *f, const char *sentences[AV_LEFT_OUT])
+{
+	struct unused sound = { 0 }, text = { 0 };
+	size_t n;
+
+	for (int i = 0; i < f->n_tracks; i++)
+		count_unused(&sound, f->tracks[i].used, av_decodes(f->tracks[i].codec) && f->tracks[i].channels > 0,
+		    f->tracks[i].codec);
+	for (int i = 0; i < f->n_subtitles; i++)
+		count_unused(&text, f->subtitles[i].used, av_is_text(f->subtitles[i].codec), f->subtitles[i].codec);
+	n = tell_unused(mem, &sound, "sound", AV_SOUNDS, sentences);
+	return n + tell_unused(mem, &text, "subtitles", AV_SUBTITLES, sentences + n);
+}
+
 static int
 by_start(const void *a, const void *b)
 {

@@ -134,6 +134,23 @@ sound_alone_keeps_its_tracks(void **state)
 	assert_int_equal(published_rows(w, id, "waveform"), 1);
 }
 
+/* What is not there is told in the log of the step that has found it. */
+static void
+of_too_many_tracks_eight_can_be_chosen_and_the_rest_is_told(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, FFMPEG PICTURE TONE("800") "-map 0 $(for i in $(seq 12); do printf ' -map "
+	    "1'; done) "
+	    CODE "-f matroska \"$f\""));
+
+	drain(w, w->conf);
+	assert_int_equal(published_rows(w, id, "audio") + published_rows(w, id, "track"), 8);
+	assert_int_equal(count(master_of(w, id), "#EXT-X-MEDIA:TYPE=AUDIO"), 8);
+	assert_non_null(strstr(db_text(w->db, "SELECT log_tail FROM jobs WHERE media_id = ? AND kind = 'ingest'",
+	    ARGS(ID(id))),
+	    "Tracks of sound that are left out: 4 of 12"));
+}
+
 static void
 one_track_needs_no_further_step(void **state)
 {
@@ -284,6 +301,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(every_track_of_sound_can_be_chosen),
 		WORLD_TEST(sound_alone_keeps_its_tracks),
+		WORLD_TEST(of_too_many_tracks_eight_can_be_chosen_and_the_rest_is_told),
 		WORLD_TEST(one_track_needs_no_further_step),
 		WORLD_TEST(subtitles_of_the_file_become_tracks_of_the_asset),
 		WORLD_TEST(of_two_steps_that_end_at_once_the_later_one_names_what_both_have_made),

@@ -101,6 +101,7 @@ of_forty_tracks_eight_are_used_the_default_among_them(void **state)
 	const struct av_file *f = probe(p, "forty.mkv", VIDEO TONE "-map 0 $(for i in $(seq 40); do printf ' -map 1'; "
 	    "done)" CODE
 	    "-disposition:a 0 -disposition:a:30 default $O");
+	const char *told[AV_LEFT_OUT];
 	int used = 0;
 
 	assert_int_equal(f->n_tracks, 40);
@@ -113,6 +114,8 @@ of_forty_tracks_eight_are_used_the_default_among_them(void **state)
 	}
 	assert_int_equal(used, AV_SOUNDS);
 	assert_true(f->tracks[30].used && f->tracks[6].used && !f->tracks[7].used);
+	assert_int_equal(av_left_out(p->mem, f, told), 1);
+	assert_string_equal(told[0], "Tracks of sound that are left out: 32 of 40, as an asset has 8 at most.");
 	assert_string_equal(f->tracks[30].label, "Audio");
 	assert_string_equal(f->tracks[6].label, "Audio 8");
 }
@@ -126,7 +129,10 @@ subtitles_that_are_text_are_used_and_pictures_are_not(void **state)
 	    "testsrc2=s=720x576:r=5:d=2 -i s.srt -map 0 -map 1 -map 1 -map 1 -map 1" CODE "-c:s:0 srt -c:s:1 ass -c:s:2 "
 	    "webvtt -c:s:3 srt -metadata:s:s:0 language=ger -metadata:s:s:1 language=ger -metadata:s:s:2 language=fre "
 	    "-disposition:s:1 hearing_impaired -disposition:s:2 forced $O");
-	struct av_subtitle pictures[] = { { .codec = "hdmv_pgs_subtitle", .used = av_is_text("hdmv_pgs_subtitle") } };
+	struct av_subtitle many[40] = { { .codec = "hdmv_pgs_subtitle" }, { .codec = "dvb_teletext" } };
+	struct av_audio strange = { .codec = "atrac3", .channels = 2 };
+	const struct av_file odd = { .tracks = &strange, .n_tracks = 1, .subtitles = many, .n_subtitles = 40 };
+	const char *told[AV_LEFT_OUT];
 
 	assert_int_equal(f->n_subtitles, 4);
 	assert_string_equal(f->subtitles[0].label, "Deutsch");
@@ -135,8 +141,16 @@ subtitles_that_are_text_are_used_and_pictures_are_not(void **state)
 	assert_string_equal(f->subtitles[3].label, "Subtitles");
 	assert_int_equal(f->subtitles[1].roles, AV_CLEAR);
 	assert_int_equal(f->subtitles[2].roles, AV_FORCED);
-	av_choose_subtitles(p->mem, pictures, 1);
-	assert_false(pictures[0].used);
+	assert_int_equal(av_left_out(p->mem, f, told), 0);
+	for (size_t i = 2; i < 40; i++)
+		many[i] = (struct av_subtitle){ .codec = "subrip", .used = true };
+	av_choose_subtitles(p->mem, many, 40);
+	assert_true(!many[0].used && many[33].used && !many[34].used);
+	assert_int_equal(av_left_out(p->mem, &odd, told), 3);
+	assert_string_equal(told[0], "Tracks of sound that cannot be read: 1 of 1, for example atrac3.");
+	assert_string_equal(told[1], "Tracks of subtitles that are left out: 6 of 40, as an asset has 32 at most.");
+	assert_string_equal(told[2], "Tracks of subtitles that cannot be read: 2 of 40, for example "
+	    "hdmv_pgs_subtitle.");
 	assert_false(av_is_text("dvb_subtitle") || av_is_text("eia_608") || av_is_text(NULL));
 }
 
