@@ -219,8 +219,9 @@ models_that_are_damaged_or_of_another_kind_are_refused(void **state)
 	expect(w, "whisper", "transducer", REASON_MODEL_UNUSABLE);
 	expect(w, "sense_voice", "ctc", REASON_MODEL_UNUSABLE);
 	expect(w, "zipformer_ctc", "moonshine", REASON_MODEL_UNUSABLE);
-	/* One that would take all memory. */
+#ifndef KINOTHEK_ARENA_MALLOC			/* AddressSanitizer needs the limit that this one is to meet */
 	expect(w, "zipformer_ctc", "huge", REASON_MEMORY_LIMIT);
+#endif
 	/* And the engine is none the worse. */
 	expect(w, "zipformer_ctc", "ctc", REASON_NONE);
 }
