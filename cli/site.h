@@ -29,6 +29,7 @@ struct site {
 	const struct passwd *user;	/* of the programs; NULL in a dry run that would make it */
 	gid_t web_group;
 
+	bool changed;			/* something that the web server reads, since the certificate was looked at */
 	const char *step;		/* its name */
 	const char *said;		/* what the last program that was run said last */
 };

@@ -81,6 +81,7 @@ site_put(struct site *s, const struct site_file *f)
 	fine = write(fd, f->bytes, f->n) == (ssize_t)f->n && fchown(fd, f->uid, f->gid) == 0 &&
 	    fchmod(fd, f->mode) == 0 && fsync(fd) == 0;
 	close(fd);
+	s->changed = true;
 	return fine && rename(draft, f->path) == 0 && disk_sync_parent(f->path);
 }
 

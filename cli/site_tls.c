@@ -64,7 +64,7 @@ bare(struct site *s)
 	return s->host[0] == '[' && n > 2 ? arena_copy_n(s->mem, s->host + 1, n - 2) : s->host;
 }
 
-/* NULL, or what is wrong with this certificate and this key for our host.  *works: a web server takes them nevertheless. */
+/* NULL, or what is wrong with this certificate and this key for our host.  *works: a web server takes them anyway. */
 static const char *
 fault_of(struct site *s, const char *cert_text, const char *key_text, bool *works)
 {
@@ -214,6 +214,7 @@ step_certificate(struct site *s)
 	const char *fault = NULL;
 	int status = 0;
 
+	s->changed = false;
 	if (strcmp(s->tls, "none") == 0) {
 		site_say(s, s->https ? "none: a proxy in front has it; name it in http.trusted_proxies" : "none");
 		return 0;

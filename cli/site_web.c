@@ -212,6 +212,8 @@ enable(struct site *s, const struct web *w, const char *old)
 	    "%s refuses the site, which is as before again: %s", w->name, said);
 }
 
+/* At each reload lighttpd ends transfers that last longer than its server.graceful-shutdown-timeout, and takes nobody in
+ * until then: so it is told to only when there is something new for it. */
 int
 site_write(struct site *s, bool tls)
 {
@@ -230,7 +232,9 @@ site_write(struct site *s, bool tls)
 		site_say(s, "%s was edited and stays; ours is beside it, with .setup at its end", w->file);
 	if ((status = enable(s, w, edited ? NULL : old)) != 0)
 		return status;
-	if (site_has_systemd(s) && SITE_RUN(s, "systemctl", "reload-or-restart", w->service) != 0)
+	if (!site_has_systemd(s) || (!s->changed && SITE_ASK(s, "systemctl", "-q", "is-active", w->service) == 0))
+		return 0;
+	if (SITE_RUN(s, "systemctl", "reload-or-restart", w->service) != 0)
 		return site_fail(s, EX_UNAVAILABLE, arena_printf(s->mem, "journalctl -n 20 -u %s", w->service),
 		    "%s does not start: %s", w->service, s->said);
 	return 0;
