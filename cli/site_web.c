@@ -212,8 +212,8 @@ enable(struct site *s, const struct web *w, const char *old)
 	    "%s refuses the site, which is as before again: %s", w->name, said);
 }
 
-/* At each reload lighttpd ends transfers that last longer than its server.graceful-shutdown-timeout, and takes nobody in
- * until then: so it is told to only when there is something new for it. */
+/* At each reload lighttpd ends transfers that last longer than its server.graceful-shutdown-timeout, and takes nobody
+ * in until then: so it is told to only when there is something new for it. */
 int
 site_write(struct site *s, bool tls)
 {
