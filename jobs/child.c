@@ -27,6 +27,7 @@ static struct {
 	int pipe;
 	pid_t runner;
 	const char *kind;
+	struct db *db; /* once it is ours */
 	struct tail log;
 	int64_t cpu_ms; /* of the processes before this one */
 	int percent;
@@ -119,6 +120,14 @@ cpu_so_far(void)
 	return self.cpu_ms + rusage_ms(RUSAGE_SELF) + rusage_ms(RUSAGE_CHILDREN);
 }
 
+/* The end of the process.  Its connection ends with a word: a server takes note of those that end without. */
+static _Noreturn void
+leave(int status)
+{
+	db_close(self.db);
+	_exit(status);
+}
+
 /* Dies with the process that made it: a runner that is killed leaves nobody behind. */
 static void
 die_with(pid_t parent)
@@ -134,12 +143,12 @@ leave_if_failed(struct job *j)
 {
 	switch (db_failure(j->db)) {
 	case DB_FINE: return;
-	case DB_AGAIN: case DB_LIMIT: _exit(EXIT_AGAIN);
-	case DB_LOST: _exit(EXIT_LOST);
+	case DB_AGAIN: case DB_LIMIT: leave(EXIT_AGAIN);
+	case DB_LOST: leave(EXIT_LOST);
 	case DB_BROKEN: break;
 	}
 	say(SAY_OUTCOME, RETRY, REASON_INTERNAL, NULL, true);
-	_exit(0);
+	leave(0);
 }
 
 /* Ends this process as the one below it ended. */
@@ -166,12 +175,13 @@ checkpoint(struct job *j)
 	pid_t here = getpid(), pid;
 	int status, tries = 0;
 
+	db_rest(j->db); /* the copy has one of its own */
 	for (;;) {
 		cpu = cpu_so_far();
 		pid = fork();
 		if (pid < 0) {
 			say(SAY_OUTCOME, RETRY, fault_reason(errno, REASON_BUSY), NULL, true);
-			_exit(0);
+			leave(0);
 		}
 		if (pid == 0) {
 			die_with(here);
@@ -189,7 +199,7 @@ checkpoint(struct job *j)
 		}
 		if (++tries > RETRIES_AGAIN) {
 			say(SAY_OUTCOME, RETRY, REASON_INTERNAL, NULL, true);
-			_exit(0);
+			leave(0);
 		}
 		say(SAY_ALIVE, 0, REASON_NONE, NULL, false);
 		usleep((useconds_t)(10000 + random() % 50000));
@@ -207,7 +217,7 @@ lease_is_ours(struct job *j)
 	leave_if_failed(j);
 	if (state != NULL && strcmp(state, "succeeded") == 0) {
 		say(SAY_SUCCEEDED, 0, REASON_NONE, NULL, true); /* a COMMIT whose answer was lost */
-		_exit(0);
+		leave(0);
 	}
 	return state != NULL && strcmp(state, "running") == 0;
 }
@@ -217,7 +227,7 @@ commit(struct job *j)
 {
 	if (!db_commit(j->db)) {
 		leave_if_failed(j);
-		_exit(EXIT_LOST);
+		leave(EXIT_LOST);
 	}
 	self.open = false;
 	if (self.pipe != 0 && job_added())
@@ -235,9 +245,10 @@ job_pause(struct job *j)
 		return;
 	leave_if_failed(j);
 	if (!lease_is_ours(j))
-		_exit(EXIT_GONE);
+		leave(EXIT_GONE);
 	crash_point("pausing");
 	commit(j);
+	db_rest(j->db); /* nobody holds a connection for an hour of encoding, or is killed with one */
 	say(SAY_WORKING, 0, REASON_NONE, NULL, false);
 	crash_point("paused");
 }
@@ -380,12 +391,12 @@ static void
 succeed(struct job *j)
 {
 	if (!self.open && !job_resume(j))
-		_exit(EXIT_GONE);
+		leave(EXIT_GONE);
 	if (db_run(j->db,
 		"UPDATE jobs SET state = 'succeeded', progress = 100, error = NULL, warnings = ?, log_tail = ?, "
 		"cpu_ms = ?, lease_until = 0, finished_at = " SQL_NOW " WHERE id = ? AND fence = ? AND state = 'running'",
 		ARGS(STR(j->warnings), STR(self.log.n > 0 ? self.log.text : NULL), INT(cpu_so_far()), ID(j->id), INT(j->fence))) == 0)
-		_exit(EXIT_GONE);
+		leave(EXIT_GONE);
 	job_settled(j->db, j->id);
 	settle_files(j->db, j->tenant_id, j->media_id);
 	if (!uuid_is_none(j->media_id) && !uuid_is_none(j->ingest_id))
@@ -451,7 +462,7 @@ job_make(const struct start *s)
 	j->work_dir = scratch_path(mem, s->run);
 	j->in = record_parse(mem, s->kind->kind->args, s->row->args.text);
 	db_abandon(s->db);
-	j->db = s->db;
+	j->db = self.db = s->db;
 	db_use(j->db, mem);
 	return j;
 }
@@ -483,24 +494,24 @@ child_run(const struct start *s)
 	j = job_make(s);
 	if (j->in == NULL) {
 		say(SAY_OUTCOME, GIVE_UP, REASON_INTERNAL, NULL, true);
-		_exit(0);
+		leave(0);
 	}
 	reason = make_room(j->mem, s);
 	if (reason != REASON_NONE) {
 		say(SAY_OUTCOME, RETRY, reason, NULL, true);
-		_exit(0);
+		leave(0);
 	}
 	db_begin(j->db);
 	self.open = true;
 	outcome = s->kind->run(j);
 	leave_if_failed(j);
 	if (self.gone)
-		_exit(EXIT_GONE);
+		leave(EXIT_GONE);
 	if (outcome == DONE) {
 		succeed(j);
 	} else {
 		db_rollback(j->db);
 		say(SAY_OUTCOME, outcome == GIVE_UP ? GIVE_UP : RETRY, j->reason, j->detail, true);
 	}
-	_exit(0);
+	leave(0);
 }
