@@ -60,8 +60,9 @@ const char *cli_bytes(struct arena *, int64_t);
 bool sockets_listen(const char *path, int type);
 bool sockets_runner(const struct cli *);
 
-#define CLI_COMMANDS(C) C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) \
-	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_retry) C(job_cancel_command) \
+#define CLI_COMMANDS(C) \
+	C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) \
+	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \
 	C(job_rerun) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(verify_run)
 #define CLI_COMMAND(name) int name(struct cli *);
 CLI_COMMANDS(CLI_COMMAND)

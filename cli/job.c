@@ -1,64 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kinothek job: see, restart and cancel the work of the runners, and have it done anew. */
+/* kinothek job: restart and cancel the work of the runners, and have it done anew. */
 #include <string.h>
 
 #include "cli/cli.h"
 #include "core/asset.h"
 #include "core/job.h"
 #include "core/plan.h"
-
-static const char states[] = "waiting delayed queued running succeeded failed cancelled";
-
-/* One line of the list. */
-static void
-print_job(const struct cli *c, struct buf *b, const struct job_row *j)
-{
-	const struct job_error *error = j->error.row;
-	char id[UUID_TEXT];
-
-	buf_printf(b, "%s\t%s\t%s\t%lld %%\t%lld/%lld\t%s\t%s\n", uuid_format(j->id, id), j->kind, j->status,
-	    (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts, cli_time(c->mem, j->created_at),
-	    error == NULL || error->code == NULL ? "" : error->code);
-}
-
-static bool
-is_state(const char *word)
-{
-	const char *p = strstr(states, word);
-	size_t n = strlen(word);
-
-	return p != NULL && n > 3 && (p == states || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0');
-}
-
-int
-job_list(struct cli *c)
-{
-	const char *state = cli_option(c, "state"), *tenant = cli_option(c, "tenant"), *limit = cli_option(c, "limit");
-	const struct job_row *rows;
-	struct buf b = BUF(c->mem);
-	int64_t most = 20;
-	size_t n, i;
-
-	if (limit != NULL && (!int_parse(limit, &most) || most < 1 || most > 10000))
-		return cli_fail(c, EX_USAGE, "--limit must be a whole number from 1 to 10000");
-	if (state != NULL && !is_state(state))
-		return cli_fail(c, EX_USAGE, "there is no state %s; there are: %s", state, states);
-	if (state != NULL && strcmp(state, "queued") == 0)
-		state = "ready";
-	rows = db_rows(c->db, &job_record,
-	    "FROM jobs t WHERE (? IS NULL OR t.state = ?) AND (? IS NULL OR t.tenant_id = "
-	    "(SELECT id FROM tenants WHERE shortcode = ?)) ORDER BY t.id DESC LIMIT ?",
-	    ARGS(STR(state), STR(state), STR(tenant), STR(tenant), INT(most)), &n);
-	if (db_failure(c->db) != DB_FINE)
-		return cli_fail_db(c);
-	if (c->json)
-		return cli_json_rows(c, &job_record, rows, n);
-	buf_text(&b, "JOB\tKIND\tSTATE\tDONE\tATTEMPT\tCREATED\tREASON\n");
-	for (i = 0; i < n; i++)
-		print_job(c, &b, &rows[i]);
-	cli_table(c->mem, buf_string(&b));
-	return 0;
-}
 
 /* A retry or a cancellation: what it does, and how it is told. */
 struct change {
