@@ -107,8 +107,8 @@ print_row(const struct cli *c, struct buf *b, const struct listed *j)
 	const struct job_error *error = j->error.row;
 
 	buf_printf(b, "%s\t%s\t%s\t%lld %%\t%lld/%lld\t%s\t%s\t%s\t%s\t%s", uuid_text(c->mem, j->id), j->kind,
-	    j->status, (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts, cli_time(c->mem, j->created_at),
-	    cell(c->mem, j->tenant_shortcode, FILE_CHARACTERS),
+	    j->status, (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts,
+	    cli_time(c->mem, j->created_at), cell(c->mem, j->tenant_shortcode, FILE_CHARACTERS),
 	    uuid_is_none(j->media_id) ? "-" : uuid_text(c->mem, j->media_id), cell(c->mem, j->file_name,
 	    FILE_CHARACTERS), error == NULL || error->code == NULL ? "-" : error->code);
 	if (j->dependants > 0)
