@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Appending text, and the escapes of JSON and HTML. */
+/* Appending text, and the escapes of JSON. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
