@@ -67,6 +67,8 @@ static const struct setting settings[] = {
 	{ "scratch_dir", AS_PATH, AT(scratch_dir), NULL, 0, 512, NULL, NULL,
 	    "Where jobs keep files that only they need, each machine below a name of its own, of this installation alone; it must be there. Results "
 	    "are moved from here to data_dir, which is fastest on the same file system. Nothing: work below data_dir." },
+	{ "web_dir", AS_PATH, AT(web_dir), NULL, 0, 512, NULL, NULL,
+	    "The pages' scripts and styles, which the web server sends. Nothing: where they were installed." },
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
 	    "Sockets of the programs of this machine. Short, because socket addresses are." },
 	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,

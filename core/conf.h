@@ -23,6 +23,7 @@ struct conf {
 	const char *public_url;			/* without a slash at its end */
 	const char *data_dir, *run_dir;
 	const char *scratch_dir;		/* NULL: work below data_dir */
+	const char *web_dir;			/* NULL: where they were installed */
 	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;
 	int64_t db_port;
 	const char *db_sync_wait;				/* off, reads or all */

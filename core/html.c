@@ -203,6 +203,16 @@ html_text(struct html *h, const char *text)
 	put_escaped(&h->out, text);
 }
 
+void
+html_text_el_(struct html *h, const char *name, const char *class, const char *text)
+{
+	html_el_(h, name);
+	if (class != NULL)
+		put_attribute(h, "class", class);
+	html_text(h, text);
+	html_end(h);
+}
+
 /* What could end the script, or be taken for the end of a line, stands in strings alone: an escape says the same. */
 void
 html_json(struct html *h, const char *type, const char *id, const char *json)

@@ -40,6 +40,7 @@ struct buf html_done(struct html *);
 #define html_leaf(h, name) html_leaf_((h), "" name)
 #define html_attr(h, name, value) html_attr_((h), "" name, (value))
 #define html_flag(h, name) html_flag_((h), "" name)
+#define html_text_el(h, name, class, text) html_text_el_((h), "" name, (class), (text))
 #define html_url(h, name, address) html_url_((h), "" name, (address))
 
 /* Opens an element; html_end() closes the last one. */
@@ -58,6 +59,8 @@ void html_url_(struct html *, const char *name, const char *address);
 
 /* Not in a script or style. */
 void html_text(struct html *, const char *text);
+/* An element that holds a text alone, with a class unless that is NULL. */
+void html_text_el_(struct html *, const char *name, const char *class, const char *text);
 /* A <script> of data, with an id unless that is NULL.  `json` is well-formed JSON. */
 void html_json(struct html *, const char *type, const char *id, const char *json);
 

@@ -65,6 +65,8 @@ check_route(const struct route *route)
 		broken_route(route, "not below /v2");
 	if (route->flags & AT_ROOT && route->scope != SCOPE_PUBLIC)
 		broken_route(route, "AT_ROOT looks at no token: SCOPE_PUBLIC alone fits");
+	if (route->flags & PAGE && ((route->flags & AT_ROOT) == 0 || route->method != GET))
+		broken_route(route, "PAGE is for GET, AT_ROOT");
 	if (route->flags & READS_ONLY && route->method != POST)
 		broken_route(route, "READS_ONLY is for POST");
 	if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) && route->in == NULL &&
@@ -345,12 +347,12 @@ read_pairs(struct req *r, struct pair *pairs)
 }
 
 static bool
-is_page_name(const char *name)
+has_parameter(const struct record *record, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < page_record.n; i++)
-		if (strcasecmp(record_json_name(&page_record, &page_fields[i]), name) == 0)
+	for (i = 0; i < record->n; i++)
+		if (strcasecmp(record_json_name(record, &record->fields[i]), name) == 0)
 			return true;
 	return false;
 }
@@ -403,9 +405,9 @@ decode_query(struct req *r)
 	void *row = NULL;
 
 	for (i = 0; i < n; i++) {
-		if (r->route->flags & LIST && is_page_name(pairs[i].name))
+		if (r->route->flags & LIST && has_parameter(&page_record, pairs[i].name))
 			page[n_page++] = pairs[i];
-		else
+		else if ((r->route->flags & PAGE) == 0 || has_parameter(record, pairs[i].name))
 			own[n_own++] = pairs[i];
 	}
 	if (r->route->flags & LIST)
@@ -735,11 +737,11 @@ begin(struct req *r)
 		refuse(r, ERR_HEAD_TOO_LARGE, NULL);
 		return false;
 	}
-	if (r->conf->require_https && !r->https && !r->loopback) {
+	r->route = find(r);
+	if (r->route != NULL && r->conf->require_https && !r->https && !r->loopback) {
 		refuse(r, ERR_HTTPS_REQUIRED, NULL);
 		return false;
 	}
-	r->route = find(r);
 	return r->route != NULL && acceptable(r) && authenticate(r) && is_whole(r);
 }
 

@@ -465,7 +465,7 @@ put_paths(struct document *d)
 
 		for (k = 0; k < i; k++)
 			seen |= strcmp(api_route(k)->path, route->path) == 0;
-		if (seen)
+		if (seen || route->flags & PAGE)
 			continue;
 		separate(d);
 		buf_printf(&d->b, "\"%s\":{", route->path);

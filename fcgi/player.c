@@ -5,8 +5,8 @@
 #include "core/asset.h"
 #include "core/caption.h"
 #include "core/play.h"
-#include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "fcgi/player.h"
 
 struct player_query { const char *t; };
 static const struct field player_query_fields[] = {
@@ -14,18 +14,17 @@ static const struct field player_query_fields[] = {
 };
 static const struct record player_query_record = RECORD("PlayerQuery", struct player_query, player_query_fields);
 
-struct track { const char *language_code, *label, *kind, *url, *source, *quality, *engine; };
-static const struct field track_fields[] = {
-	FIELD(struct track, language_code, .on = SERVER | OMIT_NULL, .doc = "BCP 47 tag, where it is known"),
-	FIELD(struct track, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
-	FIELD(struct track, kind,          .on = SERVER, .required = true, .one_of = "captions subtitles",
+static const struct field player_caption_fields[] = {
+	FIELD(struct player_caption, language_code, .on = SERVER | OMIT_NULL, .doc = "BCP 47 tag, where it is known"),
+	FIELD(struct player_caption, label,         .on = SERVER, .required = true, .doc = "Shown in the player's menu"),
+	FIELD(struct player_caption, kind,          .on = SERVER, .required = true, .one_of = "captions subtitles",
 	    .doc = "captions: of all that is to be heard; subtitles: of what is said"),
-	FIELD(struct track, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
-	FIELD(struct track, source,        .on = SERVER | OMIT_NULL, .one_of = "machine human import", .doc = "Where the transcript comes from"),
-	FIELD(struct track, quality,       .on = SERVER | OMIT_NULL, .one_of = "good draft unreliable", .doc = "Of the transcript"),
-	FIELD(struct track, engine,        .on = SERVER | OMIT_NULL, .doc = "Name and version of what made the transcript"),
+	FIELD(struct player_caption, url,           .on = SERVER, .required = true, .format = "uri", .doc = "Signed WebVTT"),
+	FIELD(struct player_caption, source,        .on = SERVER | OMIT_NULL, .one_of = "machine human import", .doc = "Where the transcript comes from"),
+	FIELD(struct player_caption, quality,       .on = SERVER | OMIT_NULL, .one_of = "good draft unreliable", .doc = "Of the transcript"),
+	FIELD(struct player_caption, engine,        .on = SERVER | OMIT_NULL, .doc = "Name and version of what made the transcript"),
 };
-static const struct record track_record = RECORD("Caption", struct track, track_fields);
+const struct record player_caption_record = RECORD("Caption", struct player_caption, player_caption_fields);
 
 /* Of a transcript: who answers for its words. */
 struct origin { struct uuid id; const char *source, *quality, *engine; };
@@ -37,38 +36,32 @@ static const struct field origin_fields[] = {
 };
 static const struct record origin_record = RECORD("origin", struct origin, origin_fields);
 
-struct player {
-	struct uuid id;
-	const char *name, *type, *status, *mime_type;
-	int64_t progress;
-	struct position duration;
-	struct number page_count;
-	const char *playlist_url, *poster_url, *storyboard_url, *storyboard_vtt_url, *waveform_url;
-	struct list captions;
-	struct json renditions;
-};
 static const struct field player_fields[] = {
 	FIELD(struct player, id,          .on = SERVER, .required = true, .doc = "Asset"),
 	FIELD(struct player, name,        .on = SERVER, .required = true, .doc = "Its name"),
+	FIELD(struct player, description, .on = SERVER | OMIT_NULL, .doc = "Shown to people"),
 	FIELD(struct player, type,        .on = SERVER, .required = true, .one_of = "video audio image document", .doc = "What it is"),
 	FIELD(struct player, status,      .on = SERVER, .required = true, .one_of = "processing ready failed", .doc = "Whether it can be played"),
 	FIELD(struct player, mime_type,   .on = SERVER, .required = true, .doc = "Of the original"),
 	FIELD(struct player, progress,    .on = SERVER, .max = 100, .doc = "Percent of the ingest"),
+	FIELD(struct player, is_complete, .on = SERVER, .required = true, .doc = "No ingest is adding to it any more?"),
 	FIELD(struct player, duration,    .doc = "Seconds"),
 	FIELD(struct player, page_count,  .on = OMIT_NULL, .doc = "Of a document"),
 	FIELD(struct player, playlist_url,       .format = "uri", .doc = "Signed HLS playlist"),
 	FIELD(struct player, poster_url,         .format = "uri", .doc = "Signed picture"),
+	FIELD(struct player, poster_width,  .on = OMIT_NULL, .doc = "Pixels"),
+	FIELD(struct player, poster_height, .on = OMIT_NULL, .doc = "Pixels"),
 	FIELD(struct player, storyboard_url,     .format = "uri", .doc = "Signed sprite"),
 	FIELD(struct player, storyboard_vtt_url, .format = "uri", .doc = "Signed WebVTT of the sprite"),
 	FIELD(struct player, waveform_url,       .format = "uri", .doc = "Signed peaks"),
-	FIELD(struct player, captions,   .on = SERVER, .of = &track_record, .doc = "Subtitles"),
+	FIELD(struct player, captions,   .on = SERVER, .of = &player_caption_record, .doc = "Subtitles"),
 	FIELD(struct player, renditions, .on = SERVER, .required = true, .of = &rendition_record, .format = "array", .doc = "Other forms"),
 };
-static const struct record player_record = RECORD("Player", struct player, player_fields);
+const struct record player_record = RECORD("Player", struct player, player_fields);
 
 /* Who answers for the words of captions; those of a file say nothing of it. */
 static void
-add_origin(struct arena *mem, struct track *t, const char *file, const struct origin *o, size_t n)
+add_origin(struct arena *mem, struct player_caption *t, const char *file, const struct origin *o, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (caption_is_of(mem, file, o[i].id)) {
@@ -96,7 +89,7 @@ captions_of(struct req *r, const struct media *m)
 {
 	const struct list own = record_parse_list(r->mem, &caption_record, m->subtitles.text),
 	    heard = record_parse_list(r->mem, &caption_record, m->captions.text);
-	struct track *t = arena_array(r->mem, own.n + heard.n, sizeof(*t));
+	struct player_caption *t = arena_array(r->mem, own.n + heard.n, sizeof(*t));
 	const struct origin *o;
 	char prefix[PLAY_PREFIX_MAX];
 	size_t n, i;
@@ -107,7 +100,7 @@ captions_of(struct req *r, const struct media *m)
 		const struct caption *c = i < own.n ? (const struct caption *)own.rows + i :
 		    (const struct caption *)heard.rows + (i - own.n);
 
-		t[i] = (struct track){ .language_code = c->language_code, .kind = i < own.n ? c->kind : "captions",
+		t[i] = (struct player_caption){ .language_code = c->language_code, .kind = i < own.n ? c->kind : "captions",
 		    .label = i < own.n ? c->label : distinct_label(r->mem, &own, c->label),
 		    .url = arena_printf(r->mem, "%s%s", prefix, c->file) };
 		if (i >= own.n)
@@ -116,44 +109,77 @@ captions_of(struct req *r, const struct media *m)
 	return (struct list){ t, own.n + heard.n };
 }
 
-/* What the watch and embed pages need.  Without a token only for assets in a public or shared channel. */
+/* An asset that is playing gets further forms for a while. */
+static bool
+is_complete(const struct ingest_summary *ingest)
+{
+	return ingest == NULL || (strcmp(ingest->status, "queued") != 0 && strcmp(ingest->status, "running") != 0);
+}
+
+static struct player *
+view(struct req *r, struct media *m)
+{
+	const struct storyboard *storyboard;
+	const struct ingest_summary *ingest;
+	const struct thumbnail *poster;
+	struct player *out = NEW(r->mem, struct player);
+
+	asset_view(r, m, false);
+	r->etag = NULL;
+	storyboard = record_parse(r->mem, &storyboard_record, m->storyboard.text);
+	ingest = record_parse(r->mem, &ingest_record, m->ingest_job.text);
+	poster = record_parse(r->mem, &thumbnail_record, m->thumbnail.text);
+	*out = (struct player){ .id = m->id, .name = m->name, .description = m->description, .type = m->type,
+	    .status = m->status, .mime_type = m->mime_type, .progress = ingest != NULL ? ingest->progress : 0,
+	    .is_complete = is_complete(ingest), .duration = m->duration, .page_count = m->page_count,
+	    .playlist_url = m->playlist_url, .waveform_url = m->waveform_url, .captions = captions_of(r, m),
+	    .renditions = m->renditions };
+	if (poster != NULL) {
+		out->poster_url = poster->url;
+		out->poster_width = (struct number){ poster->width, true };
+		out->poster_height = (struct number){ poster->height, true };
+	}
+	if (storyboard != NULL) {
+		out->storyboard_url = storyboard->image_url;
+		out->storyboard_vtt_url = storyboard->vtt_url;
+	}
+	return out;
+}
+
+struct player *
+player_find(struct req *r, const char *token)
+{
+	bool opened = token != NULL && page_opens(r->conf, token, r->id[0], r->now);
+	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.deleted_at = 0 AND (? OR "
+	    "EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id "
+	    "AND c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
+
+	if (m != NULL)
+		return view(r, m);
+	refuse(r, token != NULL && !opened ? ERR_FORBIDDEN : ERR_NOT_FOUND,
+	    token != NULL && !opened ? "This address is not valid, or not any more." : NULL);
+	return NULL;
+}
+
 static int
 media_player(struct req *r)
 {
 	const struct player_query *in = r->in;
-	bool opened = in->t != NULL && page_opens(r->conf, in->t, r->id[0], r->now);
-	struct media *m = db_row(r->db, &media_record, "FROM media t WHERE t.id = ? AND t.deleted_at = 0 AND (? OR "
-	    "EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id WHERE mc.media_id = t.id "
-	    "AND c.visibility <> 'private'))", ARGS(ID(r->id[0]), INT(opened)));
-	const struct thumbnail *poster;
-	const struct storyboard *storyboard;
-	const struct ingest_summary *ingest;
-	struct player out;
+	const struct player *p = player_find(r, in->t);
+	struct buf b = BUF(r->mem);
 
-	if (m == NULL)
-		return refuse(r, in->t != NULL && !opened ? ERR_FORBIDDEN : ERR_NOT_FOUND,
-		    in->t != NULL && !opened ? "This address is not valid, or not any more." : NULL);
-	asset_view(r, m, false);
-	r->etag = NULL;
-	poster = record_parse(r->mem, &thumbnail_record, m->thumbnail.text);
-	storyboard = record_parse(r->mem, &storyboard_record, m->storyboard.text);
-	ingest = record_parse(r->mem, &ingest_record, m->ingest_job.text);
-	out = (struct player){ .id = m->id, .name = m->name, .type = m->type, .status = m->status,
-	    .mime_type = m->mime_type, .progress = ingest != NULL ? ingest->progress : 0, .duration = m->duration,
-	    .page_count = m->page_count, .playlist_url = m->playlist_url, .poster_url = poster != NULL ? poster->url :
-	    NULL, .waveform_url = m->waveform_url, .captions = captions_of(r, m), .renditions = m->renditions };
-	if (storyboard != NULL) {
-		out.storyboard_url = storyboard->image_url;
-		out.storyboard_vtt_url = storyboard->vtt_url;
-	}
-	return reply(r, 200, &player_record, &out);
+	if (p == NULL)
+		return r->status;
+	record_render(&b, &player_record, p, false);
+	r->etag = entity_tag(r->mem, b.text, b.len);
+	return reply_json(r, 200, b.text);
 }
 
 const struct route player_routes[] = {
 	{
 		GET, "/v2/media/{mediaId}/player", SCOPE_PUBLIC, media_player, &player_query_record, &player_record,
 		"Get what a player page needs",
-		.flags = NO_OBJECT, .fails = "403 404",
+		.flags = NO_OBJECT | CONDITIONAL, .fails = "403 404",
 	},
 	{ 0 }
 };

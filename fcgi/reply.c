@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The envelope of answers, refusals, ETags and conditions. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -84,6 +85,18 @@ precondition(struct req *r, int64_t version)
 	refuse(r, ERR_CHANGED, quoted ? NULL : "If-Match wants an entity tag in double quotes, as the ETag of an "
 	    "answer has it.");
 	return false;
+}
+
+/* FNV-1a. */
+const char *
+entity_tag(struct arena *mem, const void *bytes, size_t n)
+{
+	const unsigned char *p = bytes;
+	uint64_t h = 0xcbf29ce484222325;
+
+	for (; n > 0; n--, p++)
+		h = (h ^ *p) * 0x100000001b3;
+	return arena_printf(mem, "\"%016" PRIx64 "\"", h);
 }
 
 bool
@@ -408,6 +421,8 @@ refuse(struct req *r, enum error error, const char *format, ...)
 	add_challenge(r, error);
 	if (r->route != NULL && r->route->flags & OAUTH)
 		return refuse_oauth(r, e->status, oauth_word(e->status), message);
+	if (r->route != NULL && r->route->flags & PAGE)
+		return refuse_page(r, error);
 	r->answer_type = failure_render(&r->out, error, message, &r->faults, r->request_id, r->accept);
 	return e->status;
 }

@@ -21,7 +21,7 @@
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
 #define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) \
-	R(jobs) R(realms) R(service)
+	R(jobs) R(realms) R(service) R(pages)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(upload) O(job)
@@ -43,6 +43,9 @@ enum {
 	NO_OBJECT = 1 << 9,	/* the path holds an id, and the handler decides by itself who may do what */
 	BELOW = 1 << 10,	/* the route is to what lies below the object: its head is enough */
 	OWN_AUDIENCE = 1 << 11,	/* the handler compares r->audience with the version that its rows bring */
+	/* a page for people, AT_ROOT: refusals are pages too, parameters that are unknown are nobody's fault, and the
+	 * document of the interface is silent about it */
+	PAGE = 1 << 12,
 };
 
 /*
@@ -161,11 +164,15 @@ int reply_json(struct req *, int status, const char *json);
 /* No envelope: any bytes of any type (r->answer_type); see also location and disposition. */
 int reply_raw(struct req *, int status, const char *type, const void *bytes, size_t n);
 int reply_none(struct req *);			/* 204 */
+/* An ETag that follows from the bytes and says nothing of them. */
+const char *entity_tag(struct arena *, const void *bytes, size_t n);
 /* Answers with 304 when the client names r->etag. */
 bool reply_not_modified(struct req *);
 
 /* Refuses with a code of errors.h.  NULL format: its own sentence. */
 int refuse(struct req *, enum error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The same as a page, for routes with PAGE: pages.c. */
+int refuse_page(struct req *, enum error);
 /* The same in the shape of RFC 6749 section 5.2, which clients of OAuth parse. */
 int refuse_oauth(struct req *, int status, const char *error, const char *description);
 extern const struct record oauth_error_record;

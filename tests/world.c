@@ -36,6 +36,14 @@ schema_dir(void)
 	return dir != NULL ? dir : KINOTHEK_TEST_SCHEMA;
 }
 
+static const char *
+web_dir(void)
+{
+	const char *dir = getenv("KINOTHEK_TEST_WEB");
+
+	return dir != NULL ? dir : "/nowhere";
+}
+
 static void
 quiet(const struct migration *m)
 {
@@ -54,7 +62,8 @@ make_conf(const char *socket, const char *name)
 	fclose(f);
 	conf = conf_parse(arena_printf(ground.mem, "public_url = http://127.0.0.1:8080\ndata_dir = %s/data\nrun_dir = "
 	    "%s/run\ndb.socket = %s\ndb.user = root\ndb.name = %s\nplay.key_file = %s\nhttp.require_https = "
-	    "no\nfree_space = 1048576\n", ground.dir, ground.dir, socket, name, key), "test", &fault);
+	    "no\nfree_space = 1048576\nweb_dir = %s\n", ground.dir, ground.dir, socket, name, key, web_dir()), "test",
+	    &fault);
 	if (conf == NULL)
 		fail_msg("%s", fault);
 	return conf;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API document, /v2/openapi.json, as a page for people. */
-import { make } from './player.js';
-import { openTheme } from './theme.js';
+import { by, make } from './dom.js';
+import './theme.js';
 
-const by = id => document.getElementById(id);
 const code = textContent => make('code', { textContent });
 const nameOf = ref => ref.split('/').pop();
 
@@ -62,7 +61,7 @@ function row(name, required, schema, text = schema.description ?? '') {
 }
 
 function members(schema) {
-	return table(['Member', 'Type', ''], Object.entries(schema.properties ?? {}).map(([name, s]) =>
+	return table(['Member', 'Type', 'Meaning'], Object.entries(schema.properties ?? {}).map(([name, s]) =>
 		row(name, schema.required?.includes(name), s)));
 }
 
@@ -102,7 +101,7 @@ function operation(path, method, op, components) {
 
 	inside.append(...prose(op.description ?? op.summary));
 	if (op.parameters?.length)
-		inside.append(make('h3', { textContent: 'Parameters' }), table(['Name', 'Type', ''], op.parameters.map(p =>
+		inside.append(make('h3', { textContent: 'Parameters' }), table(['Name', 'Type', 'Meaning'], op.parameters.map(p =>
 			row(p.name, p.required && p.in !== 'path', p.schema, `${p.in === 'path' ? 'In the path: ' : p.in === 'header' ? 'A header: ' : ''}${p.description ?? p.name}`))));
 	if (op.requestBody)
 		inside.append(make('h3', { textContent: 'Body' }), ...body(op.requestBody.content, components.schemas));
@@ -184,7 +183,6 @@ function show(api) {
 	go();
 }
 
-openTheme(by('theme'));
 fetch('/v2/openapi.json').then(answer => answer.ok ? answer.json() : Promise.reject(new Error(`HTTP ${answer.status}`))).then(show).catch(error => {
 	by('problem').textContent = `The API document cannot be read (${error.message}).`;
 	by('problem').hidden = false;

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The player alone, for other pages' frames. */
-import { openPlayer } from './player.js';
+import { openAsset } from './asset.js';
+import { by } from './dom.js';
 
-openPlayer(document.getElementById('stage'), {
-	onReady(media) {
-		document.title = media.name;
-	},
-});
+openAsset(by('stage'));

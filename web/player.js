@@ -1,211 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The player of the watch page and of embeds: asks for the asset, shows it, and says clearly why it cannot. */
+/* Puts our controls and hls.js around the video of a page.  What the asset gets later is added while it plays. */
+import { ask, Failure, fileOf, read } from './asset.js';
+import { formatTime, make, memory, parseTime, wait } from './dom.js';
+import { captionTracks, play, showCaptions, shownCaptions } from './tracks.js';
+import Hls from './vendor/hls.js/hls.min.mjs';
+import './vendor/media-chrome/media-control-bar.js';
+import './vendor/media-chrome/media-controller.js';
+import './vendor/media-chrome/media-fullscreen-button.js';
+import './vendor/media-chrome/media-loading-indicator.js';
+import './vendor/media-chrome/media-mute-button.js';
+import './vendor/media-chrome/media-pip-button.js';
+import './vendor/media-chrome/media-play-button.js';
+import './vendor/media-chrome/media-seek-backward-button.js';
+import './vendor/media-chrome/media-seek-forward-button.js';
+import './vendor/media-chrome/media-time-range.js';
+import './vendor/media-chrome/media-volume-range.js';
 
 const TRIES = 5;		/* after a lost connection */
-const POLL_MS = 3000;		/* while the asset is being made */
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
-const page = new URL(location.href);
-export const mediaId = page.pathname.split('/')[2] ?? '';
-export const token = page.searchParams.get('t');
-
-/* "83", "1:23", "1m23s" as seconds. */
-export function parseTime(text) {
-	if (!text)
-		return 0;
-	const units = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?$/.exec(text);
-	if (units)
-		return (+units[1] || 0) * 3600 + (+units[2] || 0) * 60 + (+units[3] || 0);
-	if (/^\d+(:\d+){1,2}$/.test(text))
-		return text.split(':').reduce((sum, part) => sum * 60 + +part, 0);
-	return 0;
-}
-
-export function formatTime(seconds) {
-	const s = Math.max(0, Math.floor(seconds || 0));
-	const two = n => String(n).padStart(2, '0');
-	const h = Math.floor(s / 3600);
-	return h ? `${h}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}` : `${Math.floor(s / 60)}:${two(s % 60)}`;
-}
-
-/* Makes an element: make('p', { className: 'x' }, 'text', child). */
-export function make(name, properties = {}, ...children) {
-	const { data, attributes, ...rest } = properties;
-	const e = Object.assign(document.createElement(name), rest);
-	for (const [key, value] of Object.entries(attributes ?? {}))
-		e.setAttribute(key, value);
-	Object.assign(e.dataset, data ?? {});
-	e.append(...children);
-	return e;
-}
-
-/* Settings that stay in this browser; a browser that keeps nothing is fine too. */
-export const memory = {
-	get(key) {
-		try {
-			return localStorage.getItem(`kinothek.${key}`);
-		} catch {
-			return null;
-		}
-	},
-	set(key, value) {
-		try {
-			localStorage.setItem(`kinothek.${key}`, value);
-		} catch { /* private window */ }
-	},
-};
-
-/* Addresses of files work under whatever host name this page was reached by. */
-function local(url) {
-	if (!url)
-		return null;
-	const u = new URL(url, location.href);
-	return u.pathname.startsWith('/play/') ? u.pathname + u.search : u.href;
-}
-
-class Failure extends Error {
-	constructor(status, code) {
-		super(`${status} ${code ?? ''}`);
-		this.status = status;
-		this.code = code;
-	}
-}
-
-async function fetchMedia() {
-	const query = token ? `?t=${encodeURIComponent(token)}` : '';
-	let answer;
-	try {
-		answer = await fetch(`/v2/media/${encodeURIComponent(mediaId)}/player${query}`, { cache: 'no-store' });
-	} catch {
-		throw new Failure(0);
-	}
-	const json = await answer.json().catch(() => null);
-	if (!answer.ok || !json?.data)
-		throw new Failure(answer.status, json?.data?.code);
-	const media = json.data;
-	for (const key of ['playlistUrl', 'posterUrl', 'storyboardUrl', 'storyboardVttUrl', 'waveformUrl'])
-		media[key] = local(media[key]);
-	for (const list of [media.captions ??= [], media.renditions ??= []])
-		list.forEach(item => item.url = local(item.url));
-	return media;
-}
-
-function explain(failure) {
-	if (failure.status === 0)
-		return ['No connection', 'The server cannot be reached. Check your connection and try again.', true];
-	const expired = token && parseInt(token, 10) * 1000 < Date.now();
-	if (failure.status === 410 || (expired && [401, 403].includes(failure.status)))
-		return ['This link has expired', 'Ask whoever sent it to you for a new one.', false];
-	if (failure.status === 401 || failure.status === 403)
-		return ['You need a valid link', 'This page opens only with a link made for it, and this one does not fit.', false];
-	if (failure.status === 404)
-		return ['Nothing is here', 'It was deleted, or the address is wrong.', false];
-	return ['Something went wrong', 'The server could not answer. Try again in a moment.', true];
-}
-
-/* A sentence in place of the picture. */
-function showState(root, { title, text, kind = 'error', progress, retry }) {
-	const box = make('div', { className: `state ${kind}`, attributes: { role: kind === 'error' ? 'alert' : 'status' } });
-	box.append(make('span', { className: 'state-sign', attributes: { 'aria-hidden': 'true' } }));
-	box.append(make('p', { className: 'state-title', textContent: title }));
-	if (text)
-		box.append(make('p', { className: 'state-text', textContent: text }));
-	if (progress !== undefined) {
-		const bar = make('progress', { max: 100, attributes: { 'aria-label': 'Progress' } });
-		if (progress !== null)
-			bar.value = progress;
-		box.append(bar);
-	}
-	if (retry)
-		box.append(make('button', { type: 'button', textContent: 'Try again', onclick: retry }));
-	root.replaceChildren(box);
-}
-
-const wait = ms => new Promise(done => setTimeout(done, ms));
-
-/* "Playable" is decided by what is there, so that a first rendition plays while others are still being made. */
-function isThere(media) {
-	if (media.type === 'video' || media.type === 'audio')
-		return Boolean(media.playlistUrl || playableFile(media));
-	return media.renditions.length > 0 || Boolean(media.posterUrl);
-}
-
-function playableFile(media) {
-	return media.renditions.find(r => ['mp4', 'audio'].includes(r.kind) && r.url)?.url ?? null;
-}
-
-/*
- * Shows the asset of this page in root.  onReady(media, player) is called when it is there; player is { video } for video
- * and sound, else {}.
- */
-export async function openPlayer(root, { onReady, onWaiting } = {}) {
-	showState(root, { kind: 'loading', title: 'Loading …' });
-	for (;;) {
-		let media;
-		try {
-			media = await fetchMedia();
-		} catch (failure) {
-			const [title, text, again] = explain(failure);
-			showState(root, { title, text, retry: again && (() => openPlayer(root, { onReady, onWaiting })) });
-			return;
-		}
-		if (isThere(media)) {
-			const player = await show(root, media);
-			onReady?.(media, player);
-			return;
-		}
-		onWaiting?.(media);
-		if (media.status === 'failed') {
-			showState(root, { title: 'This could not be prepared', text: 'Whoever put it here finds the reason in its list of jobs.' });
-			return;
-		}
-		showState(root, { kind: 'waiting', title: 'Still being prepared',
-			text: 'It starts here as soon as it can be played.', progress: media.progress || null });
-		await wait(POLL_MS);
-	}
-}
-
-async function show(root, media) {
-	if (media.type === 'image')
-		return showImage(root, media);
-	if (media.type === 'document')
-		return showDocument(root, media);
-	return showMedia(root, media);
-}
-
-function showImage(root, media) {
-	const pictures = media.renditions.filter(r => r.kind === 'image' && r.url).sort((a, b) => a.width - b.width);
-	const image = make('img', { alt: media.name, className: 'picture' });
-	const largest = pictures.at(-1)?.url ?? media.posterUrl;
-	image.sizes = '(min-width: 64rem) 70vw, 100vw';
-	image.srcset = pictures.filter(p => p.width).map(p => `${p.url} ${p.width}w`).join(', ');
-	image.src = largest;
-	image.onerror = () => showState(root, { title: 'The picture cannot be shown', text: 'The link may have expired. Load the page again.' });
-	root.replaceChildren(make('figure', { className: 'stage still' },
-		make('a', { href: largest, target: '_blank', rel: 'noopener', title: 'Open in full size' }, image)));
-	return {};
-}
-
-function showDocument(root, media) {
-	const pdf = media.renditions.find(r => r.kind === 'pdf' && r.url);
-	const pages = media.renditions.filter(r => r.kind === 'image' && r.url);
-	const box = make('div', { className: 'stage document' });
-
-	if (pdf && navigator.pdfViewerEnabled && matchMedia('(min-width: 48rem)').matches) {
-		box.append(make('iframe', { src: pdf.url, title: media.name, className: 'pdf' }));
-	} else {
-		const preview = media.posterUrl ?? pages[0]?.url;
-		if (preview)
-			box.append(make('img', { src: preview, alt: `First page of ${media.name}`, className: 'picture' }));
-	}
-	if (pdf)
-		box.append(make('a', { href: pdf.url, target: '_blank', rel: 'noopener', className: 'button', textContent: 'Open the document' }));
-	root.replaceChildren(box);
-	return {};
-}
-
 const ICONS = {
-	settings: 'M19.4 13a7.5 7.5 0 0 0 0-2l2-1.6-2-3.4-2.4 1a7.6 7.6 0 0 0-1.7-1L15 3.5h-4L10.6 6a7.6 7.6 0 0 0-1.7 1l-2.4-1-2 3.4 2 1.6a7.5 7.5 0 0 0 0 2l-2 1.6 2 3.4 2.4-1a7.6 7.6 0 0 0 1.7 1l.4 2.5h4l.4-2.5a7.6 7.6 0 0 0 1.7-1l2.4 1 2-3.4-2.1-1.6zM13 15.2a3.2 3.2 0 1 1 0-6.4 3.2 3.2 0 0 1 0 6.4z',
+	gear: 'M19.4 13a7.5 7.5 0 0 0 0-2l2-1.6-2-3.4-2.4 1a7.6 7.6 0 0 0-1.7-1L15 3.5h-4L10.6 6a7.6 7.6 0 0 0-1.7 1l-2.4-1-2 3.4 2 1.6a7.5 7.5 0 0 0 0 2l-2 1.6 2 3.4 2.4-1a7.6 7.6 0 0 0 1.7 1l.4 2.5h4l.4-2.5a7.6 7.6 0 0 0 1.7-1l2.4 1 2-3.4-2.1-1.6zM13 15.2a3.2 3.2 0 1 1 0-6.4 3.2 3.2 0 0 1 0 6.4z',
+	captions: 'M4 5h16a2 2 0 0 1 2 2v10a2 2 0 0 1-2 2H4a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2zm1 6v2h6v-2zm8 0v2h6v-2zm-8 3v2h3v-2zm5 0v2h9v-2z',
 	play: 'M8 5.5v13a1 1 0 0 0 1.5.9l10.6-6.5a1 1 0 0 0 0-1.8L9.5 4.6A1 1 0 0 0 8 5.500z',
 };
 
@@ -215,76 +31,78 @@ function icon(name) {
 	svg.setAttribute('viewBox', '0 0 24 24');
 	svg.setAttribute('aria-hidden', 'true');
 	path.setAttribute('d', ICONS[name]);
+	path.setAttribute('fill-rule', 'evenodd');
 	svg.append(path);
 	return svg;
 }
 
-const CONTROLS = ['media-controller', 'media-control-bar', 'media-play-button', 'media-time-range', 'media-time-display',
-	'media-mute-button', 'media-volume-range', 'media-captions-button', 'media-pip-button', 'media-fullscreen-button',
-	'media-loading-indicator', 'media-seek-backward-button', 'media-seek-forward-button'];
+/* A button that media-chrome has not. */
+function control(name, label, attributes = {}) {
+	return make('button', { type: 'button', className: `control ${name}`, ariaLabel: label, attributes }, icon(name));
+}
 
-function buildStage(media) {
+function buildStage(video, media) {
 	const audio = media.type === 'audio';
-	const video = make('video', { playsInline: true, preload: 'metadata', slot: 'media',
-		attributes: { 'aria-label': media.name } });
-	const stage = make('media-controller', { className: `stage ${audio ? 'sound' : 'film'}`,
+	const stage = make('media-controller', { className: video.className,
 		attributes: { nohotkeys: '', autohide: audio ? '-1' : '3' } });
-	const big = make('button', { type: 'button', className: 'big-play', ariaLabel: 'Play' }, icon('play'));
-	const gear = make('button', { type: 'button', className: 'gear', ariaLabel: 'Settings', ariaExpanded: 'false',
-		attributes: { 'aria-haspopup': 'true', 'aria-controls': 'settings' } }, icon('settings'));
+	const begin = make('button', { type: 'button', className: 'begin' }, icon('play'), 'Play');
+	const cc = control('captions', 'Captions', { 'aria-pressed': 'false' });
+	const gear = control('gear', 'Settings', { 'aria-haspopup': 'true', 'aria-controls': 'settings', 'aria-expanded': 'false' });
 	const menu = make('div', { className: 'menu', id: 'settings', hidden: true, attributes: { role: 'group', 'aria-label': 'Settings' } });
 	const flash = make('div', { className: 'flash', attributes: { role: 'status' } });
+	const time = make('span', { className: 'time' });
 	const bar = make('media-control-bar', {},
+		begin,
 		make('media-play-button'),
 		make('media-seek-backward-button', { className: 'wide', attributes: { seekoffset: '10' } }),
 		make('media-seek-forward-button', { className: 'wide', attributes: { seekoffset: '10' } }),
 		make('media-mute-button'),
 		make('media-volume-range', { className: 'wide' }),
-		make('media-time-display', { attributes: { showduration: '' } }),
-		make('span', { className: 'spring' }));
+		time, make('span', { className: 'spring' }), cc, gear);
 
-	if (media.mimeType.startsWith('image/'))	/* an animation: as people know it, but it can be stopped */
-		Object.assign(video, { loop: true, muted: true, autoplay: !matchMedia('(prefers-reduced-motion: reduce)').matches });
-	if (media.posterUrl)
-		video.poster = media.posterUrl;
-	if (media.captions.length)
-		bar.append(make('media-captions-button'));
-	bar.append(gear);
 	if (!audio)
 		bar.append(make('media-pip-button', { className: 'wide' }), make('media-fullscreen-button'));
-	media.captions.forEach(c => video.append(make('track', { kind: c.kind, src: c.url, srclang: c.languageCode ?? '',
-		label: c.label || c.languageCode || 'Captions' })));
-	if (media.storyboardVttUrl)
-		video.append(make('track', { kind: 'metadata', label: 'thumbnails', default: true, src: media.storyboardVttUrl }));
-	stage.append(video, make('media-loading-indicator', { slot: 'centered-chrome', attributes: { noautohide: '' } }),
-		make('div', { className: 'middle', slot: 'centered-chrome' }, big, flash),
-		make('div', { className: 'controls' }, menu, make('media-time-range'), bar));
-	return { stage, video, big, gear, menu, flash };
+	video.className = '';
+	video.slot = 'media';
+	video.controls = false;
+	video.replaceChildren();
+	stage.append(make('media-loading-indicator', { slot: 'centered-chrome', attributes: { noautohide: '' } }),
+		make('div', { className: 'middle', slot: 'centered-chrome' }, flash),
+		make('div', { className: 'controls', attributes: audio ? { noautohide: '' } : {} }, menu, make('media-time-range'), bar));
+	return { stage, begin, cc, gear, menu, flash, time };
 }
 
-/* A promise that another load or a strict browser breaks; the controls show what is the case. */
-export function play(video) {
-	video.play().catch(() => {});
-}
+/* The video as it stands in the page becomes a player; onto it comes what update(media) brings. */
+export async function openPlayer(place, video, media) {
+	const start = parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
+	const parts = buildStage(video, media);
+	const player = { place, video, media, hls: null, height: null, sound: memory.get('sound'), renewed: false, ...parts,
+		say: text => flashText(parts.flash, text), update: next => update(player, next) };
 
-async function showMedia(root, media) {
-	await Promise.all(CONTROLS.map(name => import(`./vendor/media-chrome/${name}.js`)));
-	const parts = buildStage(media);
-	const { video, big, stage } = parts;
-	const player = { video, media, stage, quality: null, say: text => flashText(parts.flash, text) };
-
-	root.replaceChildren(stage);
-	big.onclick = () => play(video);
-	for (const event of ['play', 'pause', 'ended'])
-		video.addEventListener(event, () => big.hidden = !video.paused || video.currentTime > 0.5);
+	place.replaceChildren(parts.stage);
+	parts.stage.append(video);
+	parts.begin.onclick = () => play(video);
+	for (const event of ['play', 'pause', 'ended', 'seeked'])
+		video.addEventListener(event, () => parts.stage.classList.toggle('begun', !video.paused || video.currentTime > 0.5));
+	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
+	tellTime(player);
 	rememberVolume(video);
-	await attach(root, player, parseTime(page.searchParams.get('start')));
-	settings(player, parts);
+	attach(player, start);
+	extras(player);
+	settings(player);
 	captions(player);
 	keyboard(player);
-	if (media.type === 'audio' && media.waveformUrl)
-		waveform(player, parts).catch(() => {});
+	if (playing)
+		play(video);
 	return player;
+}
+
+function tellTime({ video, time }) {
+	const tell = () => time.textContent = `${formatTime(video.currentTime)} / ${formatTime(video.duration)}`;
+
+	for (const event of ['timeupdate', 'seeking', 'durationchange'])
+		video.addEventListener(event, tell);
+	tell();
 }
 
 function rememberVolume(video) {
@@ -295,30 +113,32 @@ function rememberVolume(video) {
 	video.addEventListener('volumechange', () => memory.set('volume', String(video.volume)));
 }
 
+const playableFile = media => media.renditions.find(r => ['mp4', 'audio'].includes(r.kind) && r.url)?.url ?? null;
+
 /* Starts loading at `start` seconds: by hls.js wherever it works, else by the browser. */
-async function attach(root, player, start) {
+function attach(player, start) {
 	const { video, media } = player;
 
-	if (!media.playlistUrl) {
-		video.src = playableFile(media);
-		seekOnceLoaded(video, start);
-		video.onerror = () => recover(root, player, new Failure(0));
-		return;
-	}
-	const { default: Hls } = await import('./vendor/hls.js/hls.min.mjs');
-	if (!Hls.isSupported()) {
-		video.src = media.playlistUrl;
-		seekOnceLoaded(video, start);
-		video.onerror = () => recover(root, player, new Failure(0));
-		return;
-	}
+	if (media.playlistUrl && Hls.isSupported())
+		return load(player, video, start);
+	video.preload = 'metadata';
+	video.src = media.playlistUrl ?? playableFile(media);
+	if (start)
+		video.addEventListener('loadedmetadata', () => video.currentTime = start, { once: true });
+}
+
+/* `media`: the video, or what another instance leaves of it. */
+function load(player, media, start) {
 	const hls = new Hls({ enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
 		renderTextTracksNatively: false });
 	let tries = 0;
+
 	player.hls = hls;
+	hls.on(Hls.Events.MANIFEST_PARSED, () => choose(player));
+	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, () => choose(player));
 	hls.on(Hls.Events.FRAG_LOADED, () => tries = 0);
 	hls.on(Hls.Events.ERROR, async (_, e) => {
-		if (!e.fatal)
+		if (!e.fatal || hls !== player.hls)
 			return;
 		if (e.type === Hls.ErrorTypes.MEDIA_ERROR && tries++ < 2) {
 			hls.recoverMediaError();
@@ -326,48 +146,93 @@ async function attach(root, player, start) {
 			await wait(500 * 2 ** tries);
 			hls.startLoad();
 		} else {
-			recover(root, player, new Failure(e.type === Hls.ErrorTypes.MEDIA_ERROR ? -1 : e.response?.code ?? 0));
+			recover(player, new Failure(e.type === Hls.ErrorTypes.MEDIA_ERROR ? -1 : e.response?.code ?? 0));
 		}
 	});
-	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, (_, e) => {
-		const wanted = e.audioTracks.find(t => t.name === memory.get('sound'));
-		if (wanted)
-			hls.audioTrack = wanted.id;
-	});
-	hls.loadSource(media.playlistUrl);
-	hls.attachMedia(video);
+	hls.loadSource(player.media.playlistUrl);
+	hls.attachMedia(media);
 }
 
-function seekOnceLoaded(video, start) {
-	if (start)
-		video.addEventListener('loadedmetadata', () => video.currentTime = start, { once: true });
+/* What was chosen in the menu holds for the next instance, too. */
+function choose({ hls, height, sound }) {
+	const level = hls.levels.findIndex(l => l.height === height), track = hls.audioTracks.findIndex(t => t.name === sound);
+
+	if (height && level >= 0 && hls.autoLevelEnabled)
+		hls.nextLevel = level;
+	if (sound && track >= 0 && track !== hls.audioTrack)
+		hls.audioTrack = track;
+}
+
+/* There are more renditions than before.  Another instance takes over what is buffered, and what plays goes on. */
+function changePlaylist(player) {
+	const { hls, video } = player;
+
+	if (hls) {
+		player.hls = null;
+		const kept = hls.transferMedia();
+		hls.destroy();
+		load(player, kept ?? video, video.currentTime);
+	} else if (video.paused && video.currentTime === 0) {
+		attach(player, 0);
+	}
 }
 
 /* Signed addresses run out while a page stays open: ask once more, and go on where it stopped. */
-async function recover(root, player, failure) {
+async function recover(player, failure) {
 	const { video } = player;
 	const at = video.currentTime, playing = !video.paused;
 
 	player.hls?.destroy();
+	player.hls = null;
 	if (!player.renewed && failure.status !== -1) {
+		player.renewed = true;
+		setTimeout(() => player.renewed = false, 60000);
 		try {
-			const media = await fetchMedia();
-			player.renewed = true;
-			setTimeout(() => player.renewed = false, 60000);
-			Object.assign(player.media, media);
-			await attach(root, player, at);
+			player.media = read(await ask({ anyway: true }));
+			attach(player, at);
 			if (playing)
 				play(video);
 			return;
 		} catch (again) {
-			failure = again;
+			failure = again instanceof Failure ? again : new Failure(-1);
 		}
 	}
-	const [title, text] = failure.status === -1 ?
-		['This cannot be played here', 'The browser cannot decode it. Another browser may.'] : explain(failure);
-	const resume = new URL(location.href);
-	resume.searchParams.set('start', Math.floor(at));
-	showState(root, { title, text, retry: () => location.replace(resume) });
+	const again = new URL(location.href);
+	again.searchParams.set('start', Math.floor(at));
+	failure.state.append(make('button', { type: 'button', textContent: 'Try again', onclick: () => location.replace(again) }));
+	player.place.replaceChildren(failure.state);
+}
+
+/* The asset has changed; addresses that are merely signed anew change nothing. */
+function update(player, media) {
+	const changed = key => fileOf(media[key]) !== fileOf(player.media[key]);
+	const more = changed('playlistUrl');
+
+	player.media = media;
+	if (more && media.playlistUrl)
+		changePlaylist(player);
+	extras(player);
+}
+
+/* What comes with the video, and may come late: poster, captions, previews, waveform. */
+function extras(player) {
+	const { video, media, stage, cc } = player;
+	const tracks = [...media.captions.map(c => ({ kind: c.kind, src: c.url, srclang: c.languageCode ?? '',
+		label: c.label || c.languageCode || 'Captions' })),
+	...media.storyboardVttUrl ? [{ kind: 'metadata', label: 'thumbnails', default: true, src: media.storyboardVttUrl }] : []];
+	const wanted = new Map(tracks.map(t => [fileOf(t.src), t]));
+
+	video.ariaLabel = media.name;
+	if (media.posterUrl && fileOf(media.posterUrl) !== fileOf(video.getAttribute('poster')))
+		video.poster = media.posterUrl;
+	for (const track of video.querySelectorAll('track'))
+		if (!wanted.delete(track.dataset.file))
+			track.remove();
+	for (const [file, track] of wanted)
+		video.append(make('track', { ...track, data: { file } }));
+	cc.hidden = !media.captions.length;
+	if (media.type === 'audio' && media.waveformUrl && !stage.classList.contains('with-wave'))
+		waveform(player).catch(() => {});
 }
 
 let flashTimer;
@@ -403,21 +268,26 @@ function fillMenu(player, menu) {
 	if (qualities.length > 1) {
 		const now = hls.levels[hls.currentLevel]?.height;
 		menu.append(choices('Quality', [[-1, hls.autoLevelEnabled && now ? `Auto (${now}p)` : 'Auto'], ...qualities],
-			hls.autoLevelEnabled ? -1 : hls.loadLevel, i => hls.nextLevel = i));
+			hls.autoLevelEnabled ? -1 : hls.loadLevel, i => {
+				hls.nextLevel = i;
+				player.height = hls.levels[i]?.height ?? null;
+			}));
 	}
 	if (hls?.audioTracks.length > 1)
-		menu.append(choices('Sound', hls.audioTracks.map(t => [t.id, t.name]), hls.audioTrack, i => {
+		menu.append(choices('Sound', hls.audioTracks.map((t, i) => [i, t.name || t.lang || `${i + 1}`]), hls.audioTrack, i => {
 			hls.audioTrack = i;
-			memory.set('sound', hls.audioTracks[i].name);
+			player.sound = hls.audioTracks[i].name;
+			memory.set('sound', player.sound);
 		}));
 	menu.append(choices('Speed', SPEEDS.map(s => [s, s === 1 ? 'Normal' : `${s}×`]), video.playbackRate, s => video.playbackRate = s));
 	const tracks = captionTracks(video);
 	if (tracks.length)
-		menu.append(choices('Captions', [[null, 'Off'], ...tracks.map(t => [t, t.label])],
-			tracks.find(t => t.mode === 'showing') ?? null, track => showCaptions(video, track)));
+		menu.append(choices('Captions', [[null, 'Off'], ...tracks.map(t => [t, t.label])], shownCaptions(video),
+			track => showCaptions(video, track)));
 }
 
-function settings(player, { gear, menu, stage }) {
+function settings(player) {
+	const { gear, menu, stage } = player;
 	const close = focus => {
 		if (menu.hidden)
 			return;
@@ -453,34 +323,30 @@ function settings(player, { gear, menu, stage }) {
 	});
 }
 
-export function captionTracks(video) {
-	return [...video.textTracks].filter(t => ['captions', 'subtitles'].includes(t.kind));
-}
-
-/* Hidden, not disabled: the transcript reads the cues of hidden tracks. */
-function showCaptions(video, track) {
-	captionTracks(video).forEach(t => t.mode = t === track ? 'showing' : t.mode === 'disabled' ? 'disabled' : 'hidden');
-	memory.set('captions', track ? track.language || 'on' : 'off');
-}
-
+/* What was wanted last time shows as soon as it is there. */
 function captions(player) {
-	const { video } = player;
-	const tracks = captionTracks(video);
-	const wanted = memory.get('captions');
+	const { video, cc } = player;
+	const tell = () => cc.ariaPressed = String(Boolean(shownCaptions(video)));
+	const begin = () => {
+		const wanted = memory.get('captions'), tracks = captionTracks(video);
+		if (wanted && wanted !== 'off' && tracks.length && !shownCaptions(video))
+			showCaptions(video, tracks.find(t => t.language === wanted) ?? tracks[0]);
+	};
 
-	if (!tracks.length)
-		return;
-	if (wanted && wanted !== 'off')
-		showCaptions(video, tracks.find(t => t.language === wanted) ?? tracks[0]);
+	begin();
+	tell();
+	cc.onclick = () => toggleCaptions(player);
+	video.textTracks.addEventListener('addtrack', begin);
 	video.textTracks.addEventListener('change', () => {
-		const shown = captionTracks(video).find(t => t.mode === 'showing');
-		memory.set('captions', shown ? shown.language || 'on' : 'off');
+		if (captionTracks(video).length)
+			memory.set('captions', shownCaptions(video)?.language ?? (shownCaptions(video) ? 'on' : 'off'));
+		tell();
 	});
 }
 
 function toggleCaptions(player) {
 	const tracks = captionTracks(player.video);
-	const shown = tracks.find(t => t.mode === 'showing');
+	const shown = shownCaptions(player.video);
 
 	if (!tracks.length)
 		return player.say('No captions');
@@ -553,7 +419,7 @@ function keyIsTaken(e) {
 		return true;
 	if (e.key === ' ' || e.key === 'Enter')
 		return Boolean(target.closest('button, a, summary, input, [role=button], media-play-button, media-mute-button, ' +
-			'media-captions-button, media-pip-button, media-fullscreen-button, media-seek-backward-button, media-seek-forward-button'));
+			'media-pip-button, media-fullscreen-button, media-seek-backward-button, media-seek-forward-button'));
 	if (e.key.startsWith('Arrow'))
 		return Boolean(target.closest('input, [role=slider], .cues'));
 	return false;
@@ -575,14 +441,14 @@ function keyboard(player) {
 }
 
 /* The loudness of the recording, as a picture that seeks. */
-async function waveform(player, { stage }) {
+async function waveform(player) {
 	const json = await (await fetch(player.media.waveformUrl)).json();
 	const data = json.peaks ?? json.data ?? [];
 	const pairs = !json.peaks && data.some(v => v < 0);
 	const loud = pairs ? data.filter((_, i) => i % 2) : data;
 	const top = Math.max(...loud, 1e-6);
 	const canvas = make('canvas', { className: 'waveform', attributes: { 'aria-hidden': 'true' } });
-	const { video } = player;
+	const { video, stage } = player;
 
 	const draw = () => {
 		const scale = devicePixelRatio || 1, w = canvas.clientWidth * scale, h = canvas.clientHeight * scale;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said, beside the player: click to go there, search, the current line stands out. */
-import { captionTracks, formatTime, make, play } from './player.js';
+import { fileOf } from './asset.js';
+import { formatTime, make } from './dom.js';
+import { captionTracks, play } from './tracks.js';
 
 const REST_MS = 6000;		/* after the reader has scrolled, the list stays where it is for so long */
 
@@ -21,9 +23,11 @@ function origin(caption) {
 	return `${draft ? 'Automatic draft' : 'Automatic'}, made by ${caption.engine}`;
 }
 
+const elementOf = (video, track) => [...video.querySelectorAll('track')].find(e => e.track === track);
+
 /* The cues of a track, loaded if need be. */
 function load(video, track) {
-	const element = [...video.querySelectorAll('track')].find(e => e.track === track);
+	const element = elementOf(video, track);
 
 	if (track.mode === 'disabled')
 		track.mode = 'hidden';
@@ -77,9 +81,11 @@ function mark(line, needle) {
 }
 
 class Transcript {
-	constructor(panel, video, captions) {
+	constructor(panel, player) {
+		const { video } = player;
+
 		this.panel = panel;
-		this.captions = captions;
+		this.player = player;
 		this.origin = panel.querySelector('#transcript-origin');
 		this.video = video;
 		this.list = panel.querySelector('#cues');
@@ -118,7 +124,7 @@ class Transcript {
 		this.list.lang = track.language;
 		this.now = -1;
 		this.panel.hidden = cues.length === 0;
-		this.origin.textContent = origin(this.captions[captionTracks(this.video).indexOf(track)]);
+		this.origin.textContent = origin(this.player.media.captions.find(c => fileOf(c.url) === elementOf(this.video, track)?.dataset.file));
 		this.origin.hidden = !this.origin.textContent;
 		this.search();
 		this.update();
@@ -190,18 +196,30 @@ class Transcript {
 	}
 }
 
-/* Fills the panel from the captions of the video; it stays hidden when there are none. */
-export function openTranscript(panel, video, captions) {
-	const tracks = captionTracks(video);
+/* Fills the panel from the captions of the video, those that come later too; it stays hidden while there are none. */
+export function openTranscript(panel, player) {
+	const { video } = player;
 	const select = panel.querySelector('select');
-	const transcript = new Transcript(panel, video, captions);
+	const transcript = new Transcript(panel, player);
+	let shown = null;
+	const fill = () => {
+		const tracks = captionTracks(video);
 
-	if (!tracks.length)
-		return;
-	tracks.forEach((t, i) => select.append(make('option', { value: String(i), textContent: t.label })));
-	select.hidden = tracks.length < 2;
-	select.onchange = () => transcript.open(tracks[+select.value]);
-	transcript.open(tracks.find(t => t.mode === 'showing') ?? tracks[0]);
+		select.replaceChildren(...tracks.map((t, i) => make('option', { value: String(i), textContent: t.label, selected: t === shown })));
+		select.hidden = tracks.length < 2;
+		if (tracks.includes(shown))
+			return;
+		shown = tracks.find(t => t.mode === 'showing') ?? tracks[0] ?? null;
+		if (shown)
+			transcript.open(shown);
+		else
+			panel.hidden = true;
+	};
+
+	select.onchange = () => transcript.open(shown = captionTracks(video)[+select.value]);
+	video.textTracks.addEventListener('addtrack', fill);
+	video.textTracks.addEventListener('removetrack', fill);
+	fill();
 	addEventListener('keydown', e => {
 		if (e.key === '/' && !panel.hidden && !e.composedPath()[0].closest?.('input, textarea, select')) {
 			e.preventDefault();

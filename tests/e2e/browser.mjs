@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Looks at the pages that tests/e2e/browser has prepared, with Chromium; prints TAP. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const env = process.env;
@@ -72,7 +76,7 @@ await test('the watch page names the asset', async () => {
 });
 
 await test('pressing play plays: frames and sound advance', async () => {
-	await page.click('.big-play');
+	await page.click('.begin');
 	await until(page, () => document.querySelector('video').currentTime > 2);
 	const s = await state(page);
 	that(s.frames > 10, `${s.frames} frames`);
@@ -123,27 +127,6 @@ await test('a line of the transcript seeks', async () => {
 await test('the transcript says who answers for it', async () => {
 	const said = await page.textContent('#transcript-origin');
 	that(/^Automatic( draft)?, made by \w/.test(said), said);
-});
-
-await test('the transcript of a draft says so, and where words are missing', async () => {
-	const body = 'WEBVTT\n\n00:00.000 --> 00:02.000\nfirst <c.unsure>…</c> then <b>more…</b>\n';
-	const p = await visit(env.WATCH_talk, { before: async page => {
-		await page.route('**/captions/*.vtt', route => route.fulfill({ contentType: 'text/vtt', body }));
-		await page.route('**/player?*', async route => {
-			const answer = await route.fetch();
-			const json = await answer.json();
-			Object.assign(json.data.captions[0], { quality: 'draft', engine: 'test 1', source: 'machine' });
-			return route.fulfill({ json });
-		});
-	} });
-	await p.waitForSelector('.cue .unsure');
-	that(await p.textContent('#transcript-origin') === 'Automatic draft, made by test 1', 'not told');
-	that(await p.locator('.cue .unsure').count() === 1, 'a mark in what was said');
-	that(await p.getByRole('button', { name: 'first not understood then more…' }).count() === 1, 'not told to the ear');
-	await p.fill('#transcript-search input', 'then');
-	that(await p.locator('.cue mark').count() === 1 && await p.locator('.cue .unsure').count() === 1, 'lost in the search');
-	await shot(p, 'watch-draft');
-	await p.close();
 });
 
 await test('the transcript is searched', async () => {
@@ -249,7 +232,7 @@ await test('light colours are used where they are wanted', async () => {
 await test('another site may embed the player, and it plays there', async () => {
 	const p = await elsewhere(`<h1>A page elsewhere</h1><iframe src="${env.EMBED_talk}" width="640" height="360" allow="autoplay; fullscreen"></iframe>`);
 	const frame = p.frameLocator('iframe');
-	await frame.locator('.big-play').click();
+	await frame.locator('.begin').click();
 	await p.waitForTimeout(300);
 	const video = frame.locator('video');
 	await video.evaluate(v => new Promise((done, fail) => {
@@ -277,7 +260,7 @@ await test('a recording shows its waveform and plays', async () => {
 		const c = document.querySelector('canvas.waveform');
 		return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v);
 	}), 'nothing is drawn');
-	await p.click('.big-play');
+	await p.click('.begin');
 	await until(p, () => document.querySelector('video').currentTime > 1);
 	await p.waitForTimeout(300);
 	await shot(p, 'sound');
@@ -352,9 +335,9 @@ await test('a viewer chooses the language of the sound and of the subtitles, and
 		await p.keyboard.press('Escape');
 		return `${names.join()} ${taken}`;
 	};
+	await p.click('.begin');
 	await until(p, () => document.querySelector('video')?.readyState >= 2);
 	that(await choose('Sound', 'English') === 'Deutsch,English Deutsch', 'not the sounds of the file');
-	await p.evaluate(() => document.querySelector('video').play());
 	await until(p, () => document.querySelector('video').currentTime > 1);
 	that(asked.some(a => /\/track-2\.mp4/.test(a)), 'the other sound was not asked for');
 	that((await state(p)).sound > 0, 'no sound was decoded');
@@ -365,50 +348,305 @@ await test('a viewer chooses the language of the sound and of the subtitles, and
 	await shot(p, 'watch-languages');
 	asked.length = 0;
 	await p.reload();
+	await p.click('.begin');
 	await until(p, () => document.querySelector('video')?.readyState >= 2);
 	await p.waitForTimeout(500);
 	that(asked.some(a => /\/track-2\.mp4/.test(a)), 'the sound chosen before was not taken');
 	await p.close();
 });
 
-await test('an asset that is being prepared shows how far it is, then plays', async () => {
-	let asked = 0;
-	const p = await visit(env.WATCH_talk, { before: page => page.route('**/player?*', async route => {
-		if (asked++ > 0)
-			return route.continue();
-		const answer = await route.fetch();
-		const json = await answer.json();
-		Object.assign(json.data, { status: 'processing', progress: 40, playlistUrl: null, renditions: [], captions: [] });
-		return route.fulfill({ json });
-	}) });
+/* ---- pages that follow their asset ---- */
+
+const sql = text => execFileSync('mariadb', ['--no-defaults', '-uroot', '-S', `${env.STACK}/run/db.sock`, '-N', '-B', 'kinothek', '-e', text],
+	{ encoding: 'utf8' }).trim();
+const idOf = url => new URL(url).pathname.split('/')[2];
+const talk = idOf(env.WATCH_talk), key = `id = UNHEX('${talk.replaceAll('-', '')}')`;
+const COLUMNS = ['status', 'name', 'ingest', 'playlist_file', 'captions', 'renditions', 'thumbnail', 'storyboard'];
+const change = assignments => sql(`UPDATE media SET ${assignments} WHERE ${key}`);
+const asItWas = (columns = COLUMNS) => sql(`UPDATE media m JOIN kept k ON k.id = m.id SET ${columns.map(c => `m.${c} = k.${c}`)}`);
+const ingest = (status, progress) => `ingest = '{"status":"${status}","progress":${progress}}'`;
+/* Requests of the page for itself, which are how it follows. */
+const isQuestion = request => request.resourceType() === 'fetch' && request.url().includes('/watch/');
+const countQuestions = page => {
+	const asked = { n: 0 };
+	page.on('request', r => asked.n += isQuestion(r));
+	return asked;
+};
+const answered = (page, status) => page.waitForResponse(r => r.status() === status && isQuestion(r.request()), { timeout: 60000 });
+
+sql(`CREATE TABLE kept AS SELECT * FROM media WHERE ${key}`);
+const master = sql(`SELECT playlist_file FROM media WHERE ${key}`), folder = `${env.STACK}/data/play/${talk}`;
+const lines = readFileSync(`${folder}/${master}`, 'utf8').split('\n');
+const first = master.replace('master.m3u8', 'first.m3u8');
+const lowest = lines.findLastIndex(l => l.startsWith('#EXT-X-STREAM-INF') && l.includes('x360'));
+writeFileSync(`${folder}/${first}`, lines.filter((l, i) => i === lowest || i === lowest + 1 || (l.startsWith('#') && !l.startsWith('#EXT-X-STREAM-INF'))).join('\n'));
+
+await test('the transcript of a draft says so, and where words are missing', async () => {
+	const body = 'WEBVTT\n\n00:00.000 --> 00:02.000\nfirst <c.unsure>…</c> then <b>more…</b>\n';
+	const was = sql(`SELECT CONCAT_WS('|', quality, engine) FROM transcripts WHERE ${key.replace('id', 'media_id')}`).split('|');
+	const set = (quality, engine) => sql(`UPDATE transcripts SET quality = '${quality}', engine = '${engine}' WHERE ${key.replace('id', 'media_id')}`);
+	set('draft', 'test 1');
+	const p = await visit(env.WATCH_talk, { before: page =>
+		page.route('**/captions/*.vtt', route => route.fulfill({ contentType: 'text/vtt', body })) });
+	await p.waitForSelector('.cue .unsure');
+	that(await p.textContent('#transcript-origin') === 'Automatic draft, made by test 1', 'not told');
+	that(await p.locator('.cue .unsure').count() === 1, 'a mark in what was said');
+	that(await p.getByRole('button', { name: 'first not understood then more…' }).count() === 1, 'not told to the ear');
+	await p.fill('#transcript-search input', 'then');
+	that(await p.locator('.cue mark').count() === 1 && await p.locator('.cue .unsure').count() === 1, 'lost in the search');
+	await shot(p, 'watch-draft');
+	await p.close();
+	set(...was);
+});
+
+await test('an open page follows its asset: what plays goes on, what is added appears', async () => {
+	change(`status = 'processing', name = 'Being made', playlist_file = NULL, captions = NULL, renditions = '[]', thumbnail = NULL, storyboard = NULL, ${ingest('running', 40)}`);
+	const p = await visit(env.WATCH_talk);
 	await p.waitForSelector('.state.waiting progress');
 	that(await p.evaluate(() => document.querySelector('progress').value) === 40, 'no progress');
 	await shot(p, 'waiting');
-	await p.waitForSelector('video');
+	change(ingest('running', 55));
+	await p.waitForFunction(() => document.querySelector('progress')?.value === 55, null, { timeout: 30000 });
+
+	change(`status = 'ready', playlist_file = '${first}', ${ingest('running', 60)}`);
+	await p.waitForSelector('.begin', { timeout: 30000 });
+	that(await p.locator('.control.captions').isHidden() && await p.locator('#transcript').isHidden(), 'captions that are not there');
+	await p.click('.begin');
+	await until(p, () => document.querySelector('video').currentTime > 1);
+	await p.click('.gear');
+	that(await p.locator('.menu fieldset').first().locator('label').count() === 7, 'qualities of one rendition');
+	await p.keyboard.press('Escape');
+	await p.evaluate(() => {
+		const v = document.querySelector('video');
+		window.breaks = [];
+		for (const event of ['pause', 'emptied', 'seeking', 'loadstart', 'ended'])
+			v.addEventListener(event, () => window.breaks.push(event));
+		window.same = v;
+	});
+
+	const before = (await state(p)).time;
+	asItWas(COLUMNS.filter(c => c !== 'ingest'));
+	await p.waitForSelector('.cue', { timeout: 30000 });
+	await p.waitForSelector('.control.captions:not([hidden])');
+	await until(p, () => document.querySelector('h1').textContent.includes('lighthouse') && document.title.includes('lighthouse'));
+	that((await p.textContent('#facts')).includes('1080') && await p.locator('#downloads li').count() > 0, 'facts or downloads of before');
+	await p.click('.gear');
+	that(await p.locator('.menu fieldset').first().locator('label').count() > 3, 'no further qualities');
+	await p.keyboard.press('Escape');
+	await until(p, before => document.querySelector('video').currentTime > before + 1.5, before);
+	that(await p.evaluate(() => window.same === document.querySelector('video') && window.breaks.join() === ''), `disturbed: ${await p.evaluate(() => window.breaks.join())}`);
+	await p.evaluate(() => document.querySelector('video').pause());
+
+	asItWas();
+	await p.close();
+});
+
+await test('it asks no more when all is there, and not while nobody looks', async () => {
+	change(ingest('running', 90));
+	const p = await visit(env.WATCH_talk, { before: page => page.addInitScript(() => {
+		Object.defineProperty(Document.prototype, 'visibilityState', { get: () => window.hiddenNow ? 'hidden' : 'visible' });
+	}) });
+	const asked = countQuestions(p);
+	await p.waitForSelector('.begin');
+	await p.evaluate(() => window.hiddenNow = true);
+	await p.waitForTimeout(4000);
+	that(asked.n <= 1, `asked ${asked.n} times in a hidden tab`);
+	await p.evaluate(() => {
+		window.hiddenNow = false;
+		document.dispatchEvent(new Event('visibilitychange'));
+	});
+	await answered(p, 304);
+	asItWas();
+	await answered(p, 200);
+	const { n } = asked;
+	await p.waitForTimeout(5000);
+	that(asked.n === n, 'it goes on asking');
 	await p.close();
 });
 
 await test('a signed address that runs out while playing is renewed', async () => {
-	// The player reads ahead as fast as it can: it is refused after the first pieces, wherever it is by then.
+	/* Each piece but the first six is refused until the page has asked for itself: so it is, wherever the player is by then. */
 	let asked = 0, pieces = 0;
 	const p = await visit(env.WATCH_talk, { before: async page => {
-		await page.route('**/player?*', route => {
-			asked++;
+		await page.route('**/watch/**', route => {
+			asked += isQuestion(route.request());
 			return route.continue();
 		});
-		await page.route('**/play/**/*.mp4', route => asked < 2 && ++pieces > 6 ?
-			route.fulfill({ status: 410, body: '' }) : route.continue());
+		await page.route('**/play/**/*.mp4', route => !asked && ++pieces > 6 ? route.fulfill({ status: 410, body: '' }) : route.continue());
 	} });
-	await until(p, () => document.querySelector('video')?.readyState >= 2);
+	await p.waitForSelector('.begin');
+	await p.waitForFunction(() => document.querySelector('video').readyState >= 2, null, { timeout: 60000 });
 	await p.evaluate(() => {
 		const v = document.querySelector('video');
 		v.currentTime = v.duration - 3;
 		v.play().catch(() => {});
 	});
-	await p.waitForFunction(() => { const v = document.querySelector('video'); return v && !v.paused && v.currentTime > v.duration - 2.5; }, null, { timeout: 20000 });
-	that(asked === 2, `asked ${asked} times`);
+	await p.waitForFunction(() => { const v = document.querySelector('video'); return v?.currentTime > v?.duration - 2.5; }, null, { timeout: 60000 });
+	that(asked === 1, `asked ${asked} times`);
 	await p.close();
 });
+
+await test('of several sound tracks one is chosen, and it is played', async () => {
+	const tracks = master.replace('master.m3u8', 'tracks/master.m3u8');
+	mkdirSync(dirname(`${folder}/${tracks}`), { recursive: true });
+	execFileSync('ffmpeg', ['-nostdin', '-v', 'error', '-f', 'lavfi', '-i', 'testsrc2=s=320x180:r=25:d=12', '-f', 'lavfi', '-i', 'sine=440:d=12',
+		'-f', 'lavfi', '-i', 'sine=880:d=12', '-map', '0:v', '-map', '1:a', '-map', '2:a', '-c:v', 'libx264', '-preset', 'ultrafast', '-g', '50',
+		'-c:a', 'aac', '-f', 'hls', '-hls_time', '2', '-hls_playlist_type', 'vod', '-hls_segment_type', 'fmp4', '-master_pl_name', 'master.m3u8',
+		'-hls_fmp4_init_filename', 'init_%v.mp4', '-hls_segment_filename', `${folder}/${tracks.replace('master.m3u8', 'v%v_%d.m4s')}`,
+		'-var_stream_map', 'a:0,agroup:s,name:deutsch,default:yes,language:de a:1,agroup:s,name:english,language:en v:0,agroup:s,name:video',
+		`${folder}/${tracks.replace('master.m3u8', '%v.m3u8')}`]);
+	change(`playlist_file = '${tracks}'`);
+	const p = await visit(env.WATCH_talk);
+	const english = [];
+	p.on('request', r => /english_\d+\.m4s/.test(r.url()) && english.push(r.url()));
+	await p.click('.begin');
+	await until(p, () => document.querySelector('video').currentTime > 0.5);
+	that(english.length === 0, 'both are fetched');
+	await p.click('.gear');
+	const group = p.locator('.menu fieldset', { hasText: 'Sound' });
+	that(await group.locator('label').count() === 2, await p.textContent('.menu'));
+	await group.locator('label').last().click();
+	await p.keyboard.press('Escape');
+	const { time } = await state(p);
+	await until(p, time => document.querySelector('video').currentTime > time + 1, time);
+	that(english.length > 0, 'the other is not fetched');
+	await p.close();
+	asItWas();
+});
+
+/* ---- what everybody needs ---- */
+
+await test('without a script title, poster, files and the browser\'s own player are there', async () => {
+	const p = await visit(env.WATCH_talk, { javaScriptEnabled: false });
+	that((await p.textContent('h1')).includes('lighthouse'), 'no title');
+	const box = await p.locator('video[controls][poster]').boundingBox();
+	that(box.width > 600 && box.height > 300, JSON.stringify(box));
+	for (const [selector, name] of [['video', 'poster'], ['video source', 'src'], ['video track', 'src'], ['#downloads a', 'href']]) {
+		const answer = await p.request.get(new URL(await p.locator(selector).first().getAttribute(name), base).href);
+		that(answer.ok(), `${selector}: ${answer.status()}`);
+	}
+	await p.locator('#downloads summary').click();
+	that(await p.locator('#downloads a').first().isVisible(), 'no download');
+	that(await p.locator('button:visible').count() === 0, 'buttons that do nothing');
+	await shot(p, 'no-script');
+	await p.close();
+});
+
+await test('sound that is started by the keyboard keeps its controls', async () => {
+	const p = await visit(env.WATCH_sound);
+	await p.waitForSelector('.begin');
+	await p.keyboard.press('k');
+	await until(p, () => document.querySelector('video').currentTime > 4);
+	that(await p.evaluate(() => {
+		const box = document.querySelector('media-play-button').getBoundingClientRect();
+		return document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2)?.localName === 'media-play-button' &&
+			getComputedStyle(document.querySelector('.controls')).opacity === '1';
+	}), 'they are hidden');
+	await p.close();
+});
+
+await test('nothing hides the picture before it plays but the bar', async () => {
+	const p = await visit(env.WATCH_talk);
+	await p.waitForSelector('.begin');
+	that(await p.evaluate(() => {
+		const stage = document.querySelector('media-controller').getBoundingClientRect();
+		const bar = document.querySelector('.controls').getBoundingClientRect(), begin = document.querySelector('.begin').getBoundingClientRect();
+		return bar.height < stage.height / 4 && begin.top > bar.top && begin.bottom <= stage.bottom;
+	}), 'it is in the way');
+	await p.close();
+});
+
+await test('a page that plays loads 350 kB at most beside media', async () => {
+	const p = await visit('about:blank');
+	const session = await p.context().newCDPSession(p), urls = new Map();
+	let bytes = 0;
+	await session.send('Network.enable');
+	session.on('Network.requestWillBeSent', e => urls.set(e.requestId, e.request.url));
+	session.on('Network.loadingFinished', e => bytes += /\/play\//.test(urls.get(e.requestId)) ? 0 : e.encodedDataLength);
+	await p.goto(env.WATCH_talk);
+	await p.click('.begin');
+	await until(p, () => document.querySelector('video').currentTime > 1);
+	console.log(`# ${Math.round(bytes / 1000)} kB`);
+	that(bytes > 50000 && bytes < 350000, `${bytes} bytes`);
+	await p.close();
+});
+
+/* The sheets that elements bring along are let in one by one. */
+await test('the policy names the styles of media-chrome, and no others', async () => {
+	const wanted = new Set();
+	let policy;
+	for (const address of [env.WATCH_talk, env.WATCH_sound]) {
+		const p = await visit(address, { bypassCSP: true });
+		policy = (await p.request.get(address)).headers()['content-security-policy'];
+		await p.waitForSelector('.begin');
+		for (const control of [null, '.begin', 'media-mute-button', 'media-time-range', '.gear']) {
+			await (control && p.locator(control).hover());
+			for (const text of await p.evaluate(() => {
+				const all = root => [...root.querySelectorAll('*')].flatMap(e => [e, ...e.shadowRoot ? all(e.shadowRoot) : []]);
+				return all(document).filter(e => e.localName === 'style').map(e => e.textContent);
+			}))
+				wanted.add(`'sha256-${createHash('sha256').update(text).digest('base64')}'`);
+		}
+		await p.close();
+	}
+	const named = new Set(policy.match(/'sha256-[^']+'/g));
+	const fault = [...[...wanted].filter(h => !named.has(h)).map(h => `lacks ${h}`), ...[...named].filter(h => !wanted.has(h)).map(h => `needs no ${h}`)];
+	that(!fault.length, `fcgi/player_styles.h ${fault.join(', ')}`);
+});
+
+/* Every page in every state, by colours and widths. */
+const press = (...selectors) => async p => {
+	for (const selector of selectors)
+		await p.click(selector);
+};
+const STATES = {
+	watch: [env.WATCH_talk, '.cue'],
+	settings: [env.WATCH_talk, '.cue', press('.gear')],
+	playing: [env.WATCH_talk, '.cue', async p => { await p.click('.begin'); await p.keyboard.press('c'); await p.waitForTimeout(300); await p.keyboard.press('k'); }],
+	share: [env.WATCH_talk, '.cue', press('#share')],
+	keyboard: [env.WATCH_talk, '.cue', press('#help-button')],
+	downloads: [env.WATCH_talk, '.cue', press('#downloads summary')],
+	search: [env.WATCH_talk, '.cue', p => p.fill('#transcript-search input', 'the')],
+	sound: [env.WATCH_sound, '.waveform'],
+	picture: [env.WATCH_picture, '.picture'],
+	document: [env.WATCH_document, '.stage.document'],
+	waiting: [env.WATCH_talk, '.state.waiting', null, () => change(`status = 'processing', playlist_file = NULL, renditions = '[]', ${ingest('succeeded', 40)}`)],
+	failed: [env.WATCH_talk, '.state.error', null, () => change(`status = 'failed', playlist_file = NULL, renditions = '[]', ${ingest('failed', 40)}`)],
+	refused: [env.WATCH_talk.replace(/t=\d+/, 't=1700000000'), '.state.error', null, asItWas],
+	embed: [env.EMBED_talk, '.begin'],
+	interface: [`${base}/docs/#createUpload`, '#createUpload[open]'],
+};
+const axe = readFileSync(`${env.NODE_MODULES}/axe-core/axe.min.js`, 'utf8');
+const violations = [];
+let states = 0;
+
+await test('axe finds nothing in any state of any page', async () => {
+	for (const [name, [address, ready, act, before]] of Object.entries(STATES)) {
+		await before?.();
+		const p = await visit(address, { reducedMotion: 'reduce' });
+		await p.waitForSelector(ready);
+		await act?.(p);
+		await p.evaluate(axe);
+		for (const colorScheme of ['light', 'dark'])
+			for (const width of [320, 400, 1280]) {
+				await p.emulateMedia({ colorScheme });
+				await p.setViewportSize({ width, height: 800 });
+				await p.waitForTimeout(150);
+				const found = await p.evaluate(() => axe.run(document, { iframes: false, resultTypes: ['violations'] }));
+				for (const v of found.violations)
+					violations.push(`${name} ${colorScheme} ${width}: ${v.id} ${v.nodes.map(n => n.target.join(' ')).slice(0, 3)}`);
+				if (await p.evaluate(() => document.documentElement.scrollWidth > innerWidth))
+					violations.push(`${name} ${width}: wider than the screen`);
+				states++;
+				if (width !== 320)
+					await shot(p, `state-${name}-${colorScheme}-${width}`);
+			}
+		await p.close();
+	}
+	console.log(`# ${states} states`);
+	that(states >= 60 && violations.length === 0, violations.join('\n'));
+});
+asItWas();
 
 await test('no page asked for anything outside', async () => that(outside.length === 0, outside.join(' ')));
 await test('no page complained', async () => that(complaints.length === 0, complaints.join(' | ')));

@@ -87,17 +87,6 @@ stack_database() {
 		'CREATE DATABASE kinothek CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
 }
 
-# The pages and their third-party modules in one directory, as installed.
-stack_web() {
-	mkdir -p "$stack/web"
-	cp "$src"/web/*.* "$stack/web/"
-	if [ -d "${NODE_MODULES:-$src/node_modules}/hls.js" ]; then
-		NODE_MODULES=${NODE_MODULES:-$src/node_modules} sh "$src/script/vendor" "$stack/web/vendor"
-	elif [ -d "$build/web/vendor" ]; then
-		cp -r "$build/web/vendor" "$stack/web/"
-	fi
-}
-
 # Lines of settings may follow as arguments.
 stack_settings() {
 	head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$stack/play.key"
@@ -106,6 +95,7 @@ stack_settings() {
 		public_url = http://127.0.0.1:$port
 		data_dir = $stack/data
 		run_dir = $stack/run
+		web_dir = $stack/web
 		play.key_file = $stack/play.key
 		db.socket = $stack/run/db.sock
 		db.user = root
@@ -130,7 +120,7 @@ stack_begin() {
 	port=${port:-$(stack_free_port)}
 	KINOTHEK_URL=http://127.0.0.1:$port
 	mkdir -p "$stack"/{run,run/fcgid,log,data,conf}
-	stack_web
+	cp -r "$build/www" "$stack/web"
 	stack_settings "$@"
 	stack_database
 	"$build/kinothek" init --schema "$src/schema" >"$stack/log/init.log" 2>&1 || stack_fail 'kinothek init' "$stack/log/init.log"
@@ -170,7 +160,7 @@ stack_lighttpd() {
 }
 
 stack_apache() {
-	local module modules='mpm_event authz_core authz_host alias headers mime setenvif reqtimeout dir' user=
+	local module modules='mpm_event authz_core authz_host alias headers mime setenvif reqtimeout dir rewrite' user=
 	case $1 in
 	proxy_fcgi) modules+=' proxy proxy_fcgi lua' ;;
 	fcgid) modules+=' fcgid' ;;

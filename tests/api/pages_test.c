@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /watch and /embed as a browser gets them: what they hold, and what they keep to themselves. */
+#include <libxml/HTMLparser.h>
+#include <libxml/xpath.h>
+
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/play.h"
+#include "core/role.h"
+#include "tests/world.h"
+
+/* What the XPath expression finds in the answer, as text. */
+static const char *
+found(struct world *w, const struct req *r, const char *path)
+{
+	htmlDocPtr doc = htmlReadMemory(r->out.text, (int)r->out.len, NULL, "utf-8", HTML_PARSE_NOERROR |
+	    HTML_PARSE_NOWARNING);
+	xmlXPathContextPtr context = xmlXPathNewContext(doc);
+	xmlChar *text = xmlXPathCastToString(xmlXPathEvalExpression((const xmlChar *)path, context));
+	const char *kept = arena_copy(w->mem, (const char *)text);
+
+	xmlFree(text);
+	xmlXPathFreeContext(context);
+	xmlFreeDoc(doc);
+	return kept;
+}
+
+static struct req *
+open_page(struct world *w, const char *kind, struct uuid id, const char *query)
+{
+	return call_as(w, NULL, "GET", arena_printf(w->mem, "/%s/%s%s", kind, uuid_text(w->mem, id), query), NULL);
+}
+
+/* "?t=…" that opens it. */
+static const char *
+token_for(struct world *w, struct uuid id)
+{
+	char out[PAGE_TOKEN_MAX];
+
+	return arena_printf(w->mem, "?t=%s", page_token(w->conf, id, moment_now(), out));
+}
+
+static void
+make_visible(struct world *w, const char *visibility)
+{
+	db_run(w->db, "UPDATE channels SET visibility = ? WHERE id = ?", ARGS(STR(visibility), ID(w->channel_id)));
+	role_changed(w->db, w->tenant_id);
+}
+
+static void
+add_form(struct world *w, struct uuid id, const char *kind, const char *label, const char *mime_type, const char *file)
+{
+	struct rendition_row row = { .media_id = id, .generation = "g1", .kind = kind, .label = label,
+	    .mime_type = mime_type, .file = file, .width = { 1280, true }, .height = { 720, true },
+	    .file_size = 2500000 };
+
+	rendition_put(w->db, &row);
+	asset_summarise(w->db, id, SUM_RENDITIONS);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+}
+
+/* A film with all that belongs to one. */
+static struct uuid
+make_film(struct world *w, const char *name)
+{
+	struct uuid id = world_media(w, "video", name);
+
+	add_form(w, id, "playlist", "master.m3u8", "application/vnd.apple.mpegurl", "g1/r/master.m3u8");
+	add_form(w, id, "mp4", "720p", "video/mp4", "g1/r/download.mp4");
+	add_form(w, id, "poster", "poster.jpg", "image/jpeg", "g1/r/poster.jpg");
+	db_run(w->db, "UPDATE media SET duration = 83000, captions = '[{\"languageCode\":\"de\",\"label\":\"Deutsch\","
+	    "\"file\":\"captions/a.vtt\"}]' WHERE id = ?", ARGS(ID(id)));
+	return id;
+}
+
+static void
+a_page_shows_its_asset_without_a_script(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const struct req *r = open_page(w, "watch", id, token_for(w, id));
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(found(w, r, "//title"), "Cat \xe2\x80\x93 Kinothek");
+	assert_string_equal(found(w, r, "//h1"), "Cat");
+	assert_string_equal(found(w, r, "count(//video[@controls]//source)"), "2");
+	assert_non_null(strstr(found(w, r, "//video//source[@type='video/mp4']/@src"), "/g1/r/download.mp4"));
+	assert_memory_equal(found(w, r, "//video//source/@src"), "/play/", 6);
+	assert_non_null(strstr(found(w, r, "//video/@poster"), "/g1/r/poster.jpg"));
+	assert_string_equal(found(w, r, "//video//track[@srclang='de']/@label"), "Deutsch");
+	assert_string_equal(found(w, r, "//details[@id='downloads']//a"), "Video \xc2\xb7 720p \xc2\xb7 2.5 MB");
+	assert_string_equal(found(w, r, "//*[@id='facts']"), "Video \xc2\xb7 1:23 \xc2\xb7 1280 \xc3\x97 720 \xc2\xb7 "
+	    "Captions: Deutsch");
+	assert_non_null(strstr(found(w, r, "//meta[@property='og:image']/@content"), "http://127.0.0.1:8080/play/"));
+	assert_string_equal(found(w, r, "//*[@id='media']/@type"), "application/json");
+	r = open_page(w, "embed", id, token_for(w, id));
+	assert_string_equal(found(w, r, "concat(count(//video), count(//h1), count(//details))"), "110");
+}
+
+static void
+pictures_and_documents_are_shown_too(void **state)
+{
+	struct world *w = *state;
+	struct uuid picture = world_media(w, "image", "Cat"), paper = world_media(w, "document", "Minutes");
+	const struct req *r;
+
+	add_form(w, picture, "image", "large", "image/jpeg", "g1/r/large.jpg");
+	add_form(w, paper, "pdf", "PDF", "application/pdf", "g1/r/document.pdf");
+	r = open_page(w, "watch", picture, token_for(w, picture));
+	assert_string_equal(found(w, r, "concat(//a/img/@alt, //a/img/@width)"), "Cat1280");
+	assert_non_null(strstr(found(w, r, "//a/img/@srcset"), "large.jpg 1280w"));
+	r = open_page(w, "watch", paper, token_for(w, paper));
+	assert_non_null(strstr(found(w, r, "//a[.='Open the document']/@href"), "/g1/r/document.pdf"));
+}
+
+static void
+what_is_being_made_says_how_far_it_is_and_asks_again(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *token = token_for(w, id);
+	const struct req *r;
+
+	db_run(w->db, "UPDATE media SET status = 'processing', ingest = '{\"status\":\"running\",\"progress\":40}' "
+	    "WHERE id = ?", ARGS(ID(id)));
+	r = open_page(w, "watch", id, token);
+	assert_string_equal(found(w, r, "//*[@role='status']/progress/@value"), "40");
+	assert_string_equal(found(w, r, "count(//noscript/meta[@http-equiv='refresh'])"), "1");
+	assert_non_null(strstr(found(w, r, "//*[@id='media']"), "\"isComplete\":false"));
+	db_run(w->db, "UPDATE media SET status = 'failed', ingest = '{\"status\":\"failed\",\"progress\":40}' "
+	    "WHERE id = ?", ARGS(ID(id)));
+	r = open_page(w, "watch", id, token);
+	assert_string_equal(found(w, r, "//*[@role='alert']/p"), "This could not be prepared");
+	assert_string_equal(found(w, r, "count(//meta[@http-equiv='refresh'])"), "0");
+	assert_non_null(strstr(found(w, r, "//*[@id='media']"), "\"isComplete\":true"));
+}
+
+static void
+whatever_an_asset_is_called_it_stays_text(void **state)
+{
+	static const char name[] = "</title></script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>&amp;";
+	struct world *w = *state;
+	struct uuid id = make_film(w, name);
+	const char *before = found(w, open_page(w, "watch", make_film(w, "Cat"), ""), "count(//*)");
+	const struct req *r;
+
+	db_run(w->db, "UPDATE media SET description = name WHERE id = ?", ARGS(ID(id)));
+	r = open_page(w, "watch", id, token_for(w, id));
+	assert_string_equal(found(w, r, "//h1"), name);
+	assert_string_equal(found(w, r, "//*[@id='description']"), name);
+	assert_string_equal(found(w, r, "//meta[@name='description']/@content"), name);
+	assert_string_equal(found(w, r, "//meta[@property='og:title']/@content"), name);
+	assert_string_equal(found(w, r, "//video/@aria-label"), name);
+	assert_string_equal(found(w, r, "concat(count(//script), count(//img))"), "21");
+	assert_string_not_equal(before, "");
+}
+
+static void
+a_page_tells_nothing_that_the_interface_refuses(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Secret cat"), other = make_film(w, "Dog");
+	const char *queries[] = { "", "?t=", "?t=x", token_for(w, other),
+	    arena_printf(w->mem, "?t=1700000000.%064d", 0), arena_printf(w->mem, "?t=%0200d", 0) };
+	const char *kinds[] = { "watch", "embed" };
+	size_t i, k;
+
+	for (i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		const struct req *asked = call_as(w, NULL, "GET", arena_printf(w->mem, "/v2/media/%s/player%.100s",
+		    uuid_text(w->mem, id), queries[i]), NULL);
+
+		for (k = 0; k < 2; k++) {
+			const struct req *r = open_page(w, kinds[k], id, queries[i]);
+
+			assert_int_equal(r->status, asked->status);
+			assert_null(strstr(r->out.text, "Secret"));
+			assert_null(strstr(r->out.text, "/play/"));
+			assert_string_equal(r->answer_type, "text/html; charset=utf-8");
+			assert_string_equal(found(w, r, "count(//*[@role='alert']/h1)"), "1");
+			assert_null(r->etag);
+		}
+	}
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(id)));
+	assert_int_equal(open_page(w, "watch", id, token_for(w, id))->status, 404);
+}
+
+static void
+a_link_that_has_expired_says_so(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	char out[PAGE_TOKEN_MAX];
+
+	page_token(w->conf, id, (struct moment){ 1700000000000 }, out);
+	assert_string_equal(found(w, open_page(w, "watch", id, arena_printf(w->mem, "?t=%s", out)), "//h1"),
+	    "This link has expired");
+	assert_string_equal(found(w, open_page(w, "watch", id, "?t=x"), "//h1"), "You need a valid link");
+	assert_string_equal(found(w, open_page(w, "watch", id, "?t=9999999999.x"), "//h1"), "You need a valid link");
+	assert_string_equal(found(w, open_page(w, "watch", uuid_new(), ""), "//h1"), "Nothing is here");
+	assert_int_equal(call_as(w, NULL, "GET", "/watch/x", NULL)->status, 404);
+}
+
+static void
+only_public_assets_are_for_search_engines_and_only_open_ones_name_their_address(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const struct req *r = open_page(w, "watch", id, token_for(w, id));
+
+	assert_string_equal(found(w, r, "//meta[@name='robots']/@content"), "noindex");
+	assert_string_equal(found(w, r, "count(//meta[@property='og:url' or @property='og:video'])"), "0");
+	make_visible(w, "shared");
+	r = open_page(w, "watch", id, "");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(found(w, r, "//meta[@name='robots']/@content"), "noindex");
+	assert_string_equal(found(w, r, "//meta[@property='og:url']/@content"), arena_printf(w->mem,
+	    "http://127.0.0.1:8080/watch/%s", uuid_text(w->mem, id)));
+	make_visible(w, "public");
+	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//meta[@name='robots'])"), "0");
+}
+
+static void
+a_page_is_sent_again_only_when_it_has_changed(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const char *token = token_for(w, id), *uri = arena_printf(w->mem, "/watch/%s%s", uuid_text(w->mem, id), token);
+	struct req *first = call_as(w, NULL, "GET", uri, NULL), *second = NEW(w->mem, struct req);
+
+	second->if_none_match = first->etag;
+	assert_int_equal(call_req(w, second, NULL, "GET", uri, NULL)->status, 304);
+	assert_non_null(header(w, second, "Content-Security-Policy"));
+	db_run(w->db, "UPDATE media SET name = 'Dog' WHERE id = ?", ARGS(ID(id)));
+	second = NEW(w->mem, struct req);
+	second->if_none_match = first->etag;
+	assert_int_equal(call_req(w, second, NULL, "GET", uri, NULL)->status, 200);
+}
+
+static void
+a_page_bears_parameters_that_it_does_not_know(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+
+	make_visible(w, "shared");
+	assert_int_equal(open_page(w, "watch", id, "?start=9&utm_source=x&page=-1")->status, 200);
+}
+
+static void
+without_https_a_page_says_what_to_do_and_nothing_of_its_asset(void **state)
+{
+	struct world *w = *state;
+	struct conf strict = *w->conf;
+	struct uuid id = make_film(w, "Cat");
+	struct req *r = NEW(w->mem, struct req);
+
+	make_visible(w, "public");
+	strict.require_https = true;
+	*r = (struct req){ .method_name = "GET", .uri = arena_printf(w->mem, "/watch/%s", uuid_text(w->mem, id)),
+	    .mem = w->mem, .db = w->db, .conf = &strict, .client = "203.0.113.9", .client_fd = -1 };
+	assert_int_equal(api_run(r), 403);
+	assert_string_equal(found(w, r, "//h1"), "This page needs HTTPS");
+	assert_null(strstr(r->out.text, "Cat"));
+}
+
+static void
+nobody_frames_the_watch_page_and_everybody_the_embed_page(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const char *watch = header(w, open_page(w, "watch", id, token_for(w, id)), "Content-Security-Policy");
+	const char *embed = header(w, open_page(w, "embed", id, token_for(w, id)), "Content-Security-Policy");
+
+	assert_non_null(strstr(watch, "frame-ancestors 'self'"));
+	assert_null(strstr(embed, "frame-ancestors"));
+	assert_memory_equal(embed, watch, strlen(embed));
+	assert_null(strstr(watch, "unsafe"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_page_shows_its_asset_without_a_script),
+		WORLD_TEST(pictures_and_documents_are_shown_too),
+		WORLD_TEST(what_is_being_made_says_how_far_it_is_and_asks_again),
+		WORLD_TEST(whatever_an_asset_is_called_it_stays_text),
+		WORLD_TEST(a_page_tells_nothing_that_the_interface_refuses),
+		WORLD_TEST(a_link_that_has_expired_says_so),
+		WORLD_TEST(only_public_assets_are_for_search_engines_and_only_open_ones_name_their_address),
+		WORLD_TEST(a_page_is_sent_again_only_when_it_has_changed),
+		WORLD_TEST(a_page_bears_parameters_that_it_does_not_know),
+		WORLD_TEST(without_https_a_page_says_what_to_do_and_nothing_of_its_asset),
+		WORLD_TEST(nobody_frames_the_watch_page_and_everybody_the_embed_page),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
