@@ -29,6 +29,8 @@ bool page_is_there(const struct shown *);
 
 /* The address of a file of this release: "/web/r-0123456789ab/watch.js". */
 const char *page_file(struct shown *, const char *name);
+/* The address without a host: files work under whatever name the page was reached by. */
+const char *page_local(struct shown *, const char *url);
 void page_head(struct shown *, const char *title);
 
 /* The player, the picture, the document, or a sentence; the one of `refused` unless that is NULL. */

@@ -12,9 +12,8 @@ is(const char *a, const char *b)
 	return strcmp(a, b) == 0;
 }
 
-/* Addresses of files work under whatever host name the page was reached by. */
-static const char *
-local(struct shown *p, const char *url)
+const char *
+page_local(struct shown *p, const char *url)
 {
 	size_t n = strlen(p->r->conf->public_url);
 
@@ -115,7 +114,7 @@ static void
 put_source(struct shown *p, const char *url, const char *type)
 {
 	html_leaf(&p->h, "source");
-	html_url(&p->h, "src", local(p, url));
+	html_url(&p->h, "src", page_local(p, url));
 	html_attr(&p->h, "type", type);
 }
 
@@ -139,7 +138,7 @@ put_video(struct shown *p)
 	}
 	html_attr(&p->h, "preload", "none");
 	if (p->p->poster_url != NULL)
-		html_url(&p->h, "poster", local(p, p->p->poster_url));
+		html_url(&p->h, "poster", page_local(p, p->p->poster_url));
 	html_attr(&p->h, "aria-label", p->p->name);
 	if (file != NULL)
 		put_source(p, file->url, file->mime_type);
@@ -148,7 +147,7 @@ put_video(struct shown *p)
 	for (i = 0; i < p->p->captions.n; i++) {
 		html_leaf(&p->h, "track");
 		html_attr(&p->h, "kind", c[i].kind);
-		html_url(&p->h, "src", local(p, c[i].url));
+		html_url(&p->h, "src", page_local(p, c[i].url));
 		if (c[i].language_code != NULL)
 			html_attr(&p->h, "srclang", c[i].language_code);
 		html_attr(&p->h, "label", c[i].label != NULL ? c[i].label : c[i].language_code);
@@ -164,10 +163,10 @@ put_picture(struct shown *p, const struct form *f, const char *url, const char *
 
 	html_leaf(&p->h, "img");
 	html_attr(&p->h, "class", "picture");
-	html_url(&p->h, "src", local(p, url));
+	html_url(&p->h, "src", page_local(p, url));
 	for (each = p->forms; f != NULL && each < p->forms + p->n_forms; each++)
 		if (is(each->kind, "image") && each->url != NULL && each->width > 0)
-			buf_printf(&set, "%s%s %" PRId64 "w", set.len > 0 ? ", " : "", local(p, each->url),
+			buf_printf(&set, "%s%s %" PRId64 "w", set.len > 0 ? ", " : "", page_local(p, each->url),
 			    each->width);
 	if (set.len > 0) {
 		html_attr(&p->h, "srcset", set.text);
@@ -184,7 +183,7 @@ static void
 begin_link(struct shown *p, const char *url)
 {
 	html_el(&p->h, "a");
-	html_url(&p->h, "href", local(p, url));
+	html_url(&p->h, "href", page_local(p, url));
 	html_attr(&p->h, "target", "_blank");
 	html_attr(&p->h, "rel", "noopener");
 }
@@ -318,7 +317,7 @@ put_downloads(struct shown *p)
 			continue;
 		html_el(&p->h, "li");
 		html_el(&p->h, "a");
-		html_url(&p->h, "href", local(p, f->url));
+		html_url(&p->h, "href", page_local(p, f->url));
 		html_flag(&p->h, "download");
 		html_text(&p->h, download_label(p, f));
 		html_end(&p->h);

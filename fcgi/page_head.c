@@ -146,6 +146,13 @@ put_asset_head(struct shown *p)
 		html_attr(&p->h, "content", "10");
 		html_end(&p->h);
 	}
+	if (page_is_playable(p) && p->p->poster_url != NULL) {
+		html_leaf(&p->h, "link");
+		html_attr(&p->h, "rel", "preload");
+		html_attr(&p->h, "as", "image");
+		html_attr(&p->h, "fetchpriority", "high");
+		html_url(&p->h, "href", page_local(p, p->p->poster_url));
+	}
 	preload(p, p->embed ? "embed.js" : "watch.js");
 	if (page_is_playable(p))
 		preload(p, "player.js");

@@ -3,7 +3,6 @@
 import { ask, Failure, fileOf, read } from './asset.js';
 import { formatTime, make, memory, parseTime, wait } from './dom.js';
 import { captionTracks, play, showCaptions, shownCaptions } from './tracks.js';
-import Hls from './vendor/hls.js/hls.min.mjs';
 import './vendor/media-chrome/media-control-bar.js';
 import './vendor/media-chrome/media-controller.js';
 import './vendor/media-chrome/media-fullscreen-button.js';
@@ -72,12 +71,14 @@ function buildStage(video, media) {
 	return { stage, begin, cc, gear, menu, flash, time };
 }
 
-/* The video as it stands in the page becomes a player; onto it comes what update(media) brings. */
+/* The video as it stands in the page becomes a player; onto it comes what update(media) brings.  Of the media nothing is
+ * fetched before somebody is about to play. */
 export async function openPlayer(place, video, media) {
 	const start = parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
 	const parts = buildStage(video, media);
-	const player = { place, video, media, hls: null, height: null, sound: memory.get('sound'), renewed: false, ...parts,
-		say: text => flashText(parts.flash, text), update: next => update(player, next) };
+	const player = { place, video, media, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
+		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next) };
+	let begun = null;
 
 	place.replaceChildren(parts.stage);
 	parts.stage.append(video);
@@ -87,18 +88,25 @@ export async function openPlayer(place, video, media) {
 	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
 	tellTime(player);
 	rememberVolume(video);
-	attach(player, start);
 	extras(player);
 	settings(player);
 	captions(player);
 	keyboard(player);
-	if (playing)
-		play(video);
+	player.prepare = () => begun ??= attach(player, start);
+	for (const event of ['pointerenter', 'focusin'])
+		parts.stage.addEventListener(event, player.prepare, { once: true });
+	video.addEventListener('play', () => {
+		player.going ||= !player.attached;
+		player.prepare();
+	});
+	if (start || playing)
+		player.prepare();
 	return player;
 }
 
-function tellTime({ video, time }) {
-	const tell = () => time.textContent = `${formatTime(video.currentTime)} / ${formatTime(video.duration)}`;
+function tellTime(player) {
+	const { video, time } = player;
+	const tell = () => time.textContent = `${formatTime(video.currentTime)} / ${formatTime(video.duration || player.media.duration)}`;
 
 	for (const event of ['timeupdate', 'seeking', 'durationchange'])
 		video.addEventListener(event, tell);
@@ -116,24 +124,38 @@ function rememberVolume(video) {
 const playableFile = media => media.renditions.find(r => ['mp4', 'audio'].includes(r.kind) && r.url)?.url ?? null;
 
 /* Starts loading at `start` seconds: by hls.js wherever it works, else by the browser. */
-function attach(player, start) {
-	const { video, media } = player;
+async function attach(player, start) {
+	const { video } = player;
+	const module = player.media.playlistUrl ? await import('./vendor/hls.js/hls.min.mjs').catch(() => null) : null;
 
-	if (media.playlistUrl && Hls.isSupported())
+	player.Hls = module?.default.isSupported() ? module.default : null;
+	if (player.Hls)
 		return load(player, video, start);
 	video.preload = 'metadata';
-	video.src = media.playlistUrl ?? playableFile(media);
+	video.src = player.media.playlistUrl && video.canPlayType('application/vnd.apple.mpegurl') ? player.media.playlistUrl :
+		playableFile(player.media);
 	if (start)
 		video.addEventListener('loadedmetadata', () => video.currentTime = start, { once: true });
+	goOn(player);
+}
+
+/* A source that is attached stops what was about to play. */
+function goOn(player) {
+	player.attached = true;
+	if (player.going)
+		play(player.video);
+	player.going = false;
 }
 
 /* `media`: the video, or what another instance leaves of it. */
 function load(player, media, start) {
+	const { Hls } = player;
 	const hls = new Hls({ enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
 		renderTextTracksNatively: false });
 	let tries = 0;
 
 	player.hls = hls;
+	hls.once(Hls.Events.MEDIA_ATTACHED, () => goOn(player));
 	hls.on(Hls.Events.MANIFEST_PARSED, () => choose(player));
 	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, () => choose(player));
 	hls.on(Hls.Events.FRAG_LOADED, () => tries = 0);
@@ -172,7 +194,7 @@ function changePlaylist(player) {
 		const kept = hls.transferMedia();
 		hls.destroy();
 		load(player, kept ?? video, video.currentTime);
-	} else if (video.paused && video.currentTime === 0) {
+	} else if (player.attached && video.paused && video.currentTime === 0) {
 		attach(player, 0);
 	}
 }
@@ -180,8 +202,9 @@ function changePlaylist(player) {
 /* Signed addresses run out while a page stays open: ask once more, and go on where it stopped. */
 async function recover(player, failure) {
 	const { video } = player;
-	const at = video.currentTime, playing = !video.paused;
+	const at = video.currentTime;
 
+	player.going = !video.paused;
 	player.hls?.destroy();
 	player.hls = null;
 	if (!player.renewed && failure.status !== -1) {
@@ -189,9 +212,7 @@ async function recover(player, failure) {
 		setTimeout(() => player.renewed = false, 60000);
 		try {
 			player.media = read(await ask({ anyway: true }));
-			attach(player, at);
-			if (playing)
-				play(video);
+			await attach(player, at);
 			return;
 		} catch (again) {
 			failure = again instanceof Failure ? again : new Failure(-1);
@@ -436,6 +457,7 @@ function keyboard(player) {
 			KEYS[key](player);
 		else
 			return;
+		player.prepare();
 		e.preventDefault();
 	});
 }

@@ -88,6 +88,7 @@ a_page_shows_its_asset_without_a_script(void **state)
 	assert_non_null(strstr(found(w, r, "//video//source[@type='video/mp4']/@src"), "/g1/r/download.mp4"));
 	assert_memory_equal(found(w, r, "//video//source/@src"), "/play/", 6);
 	assert_non_null(strstr(found(w, r, "//video/@poster"), "/g1/r/poster.jpg"));
+	assert_string_equal(found(w, r, "//link[@rel='preload']/@href"), found(w, r, "//video/@poster"));
 	assert_string_equal(found(w, r, "//video//track[@srclang='de']/@label"), "Deutsch");
 	assert_string_equal(found(w, r, "//details[@id='downloads']//a"), "Video \xc2\xb7 720p \xc2\xb7 2.5 MB");
 	assert_string_equal(found(w, r, "//*[@id='facts']"), "Video \xc2\xb7 1:23 \xc2\xb7 1280 \xc3\x97 720 \xc2\xb7 "
