@@ -163,8 +163,8 @@ sort_out(const struct rendition_row *rows, size_t n, struct parts *parts, struct
 	for (i = 0; i < n; i++) {
 		const struct rendition_row *r = &rows[i];
 		const char *kind = is(r->kind, "low") ? "hls" : is(r->kind, "track") ? "audio" : r->kind;
-		struct rendition out = { r->id, kind, r->label, r->width, r->height, r->bitrate, r->codecs, r->mime_type,
-		    r->language_code, r->file_size, marked(json->mem, r->file), "ready" };
+		struct rendition out = { r->id, kind, r->label, r->width, r->height, r->bitrate, r->codecs,
+		    r->mime_type, r->language_code, r->file_size, marked(json->mem, r->file), "ready" };
 
 		parts->playable |= is(r->kind, "playlist") || is(r->kind, "image") || is(r->kind, "pdf");
 		if (is(r->kind, "playlist")) {

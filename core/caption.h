@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The captions of an asset that players get: two lists in its row, of transcripts (captions) and of what its file brought
- * along (subtitles), and the files below play/{mediaId}/.  Those of a transcript are called captions/{transcriptId}.{run}.vtt, so that the name tells whose they are.
+ * The captions of an asset that players get: two lists in its row, of transcripts (captions) and of what its file has
+ * brought (subtitles), and the files below play/{mediaId}/.  Those of a transcript are called
+ * captions/{transcriptId}.{run}.vtt, so that the name tells whose they are.
  */
 #ifndef CORE_CAPTION_H
 #define CORE_CAPTION_H

@@ -100,7 +100,8 @@ captions_of(struct req *r, const struct media *m)
 		const struct caption *c = i < own.n ? (const struct caption *)own.rows + i :
 		    (const struct caption *)heard.rows + (i - own.n);
 
-		t[i] = (struct player_caption){ .language_code = c->language_code, .kind = i < own.n ? c->kind : "captions",
+		t[i] = (struct player_caption){ .language_code = c->language_code,
+		    .kind = i < own.n ? c->kind : "captions",
 		    .label = i < own.n ? c->label : distinct_label(r->mem, &own, c->label),
 		    .url = arena_printf(r->mem, "%s%s", prefix, c->file) };
 		if (i >= own.n)

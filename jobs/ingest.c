@@ -181,7 +181,7 @@ tell_left_out(struct job *j, const struct av_file *f)
 	size_t n = f != NULL ? av_left_out(j->mem, f, sentences) : 0, i;
 
 	for (i = 0; i < n; i++)
-		job_log(j, "%s: %s", reason_info(REASON_LEFT_OUT)->code, sentences[i]);
+		job_warn(j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = sentences[i] });
 }
 
 enum outcome

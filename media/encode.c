@@ -600,7 +600,8 @@ fulfil(struct order *o, struct av_rendition *made, struct fault *fault)
 		o->damage = damage_begin(o->mem, o->work->file, o->n > 0, o->n_sounds > 0);
 	if (!encode(o, fault))
 		return 0;
-	if (o->damage != NULL && (!damage_judge(o->damage, o->work->damage, fault) || !shorten(o, o->work->damage, fault)))
+	if (o->damage != NULL && (!damage_judge(o->damage, o->work->damage, fault) ||
+	    !shorten(o, o->work->damage, fault)))
 		return 0;
 	return finish(o, made, k, fault) ? k : 0;
 }

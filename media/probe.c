@@ -592,7 +592,7 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 }
 
 /* The frames that are there, found by reading all of the file. */
-struct census { int64_t frames, step; double first, last; char line[32]; size_t n; };	/* step: of all times, 1/100 s */
+struct census { int64_t frames, step; double first, last; char line[32]; size_t n; };	/* step of all times, 10 ms */
 
 static int64_t
 common_divisor(int64_t a, int64_t b)

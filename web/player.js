@@ -101,6 +101,9 @@ export async function openPlayer(place, video, media) {
 	});
 	if (start || playing)
 		player.prepare();
+	/* An animation, as people know it; but it can be stopped. */
+	if (video.loop && !matchMedia('(prefers-reduced-motion: reduce)').matches)
+		play(video);
 	return player;
 }
 
