@@ -267,6 +267,7 @@ playlist_master(struct arena *mem, const struct rendition_row *rows, size_t n, c
 	if (k == 0 && m.sound != NULL)
 		stream_line(&out, m.sound, &m);
 	if (low != NULL)
-		stream_line(&out, low, &(const struct master){ .sound = low, .file = file });
+		stream_line(&out, low, &(const struct master){ .sound = low, .subtitles = m.subtitles,
+		    .file = file });
 	return buf_string(&out);
 }

@@ -100,7 +100,7 @@ every_track_of_sound_can_be_chosen(void **state)
 	assert_int_equal(count(seen, "codec_type=audio|tag:comment="), 4);
 	assert_int_equal(number(w, "FROM renditions r JOIN media m ON m.id = r.media_id WHERE m.id = ? AND r.kind = "
 	    "'track' "
-	    "AND r.file_size < 10000", ARGS(ID(id))), 0);
+	    "AND r.file_size < 4000", ARGS(ID(id))), 0);
 	for (const char *p = master; (p = strstr(p, "URI=\"")) != NULL; p++)
 		assert_int_equal(system(arena_printf(w->mem, "cd \"$(dirname '%s')\" && ffprobe -v error -show_entries "
 		    "format=duration -of csv=p=0 %.*s | grep -qE '^(3\\.0|2\\.99)'", path_of(w, id, "playlist_file"),
@@ -146,7 +146,7 @@ of_too_many_tracks_eight_can_be_chosen_and_the_rest_is_told(void **state)
 	drain(w, w->conf);
 	assert_int_equal(published_rows(w, id, "audio") + published_rows(w, id, "track"), 8);
 	assert_int_equal(count(master_of(w, id), "#EXT-X-MEDIA:TYPE=AUDIO"), 8);
-	assert_non_null(strstr(db_text(w->db, "SELECT log_tail FROM jobs WHERE media_id = ? AND kind = 'ingest'",
+	assert_non_null(strstr(db_text(w->db, "SELECT warnings FROM jobs WHERE media_id = ? AND kind = 'ingest'",
 	    ARGS(ID(id))),
 	    "Tracks of sound that are left out: 4 of 12"));
 }
