@@ -181,7 +181,7 @@ site_kinothek(struct site *s, int out, const char *const *arg)
 	const char *argv[12] = { "/proc/self/exe" };
 	size_t i;
 
-	for (i = 0; arg[i] != NULL && i < 10; i++)
+	for (i = 0; i < 10 && arg[i] != NULL; i++)
 		argv[i + 1] = arg[i];
 	return run(s, argv, out);
 }

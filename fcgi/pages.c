@@ -95,8 +95,8 @@ send_page(struct shown *p, int status, const struct state *refused)
 	html_el(&p->h, "html");
 	html_attr(&p->h, "lang", "en");
 	html_attr(&p->h, "data-page", p->embed ? "embed" : "watch");
-	page_head(p, p->p == NULL ? refused->title : p->embed ? p->p->name : arena_printf(p->r->mem, "%s \xe2\x80\x93 "
-	    "Kinothek", p->p->name));
+	page_head(p, refused != NULL ? refused->title : p->embed ? p->p->name :
+	    arena_printf(p->r->mem, "%s \xe2\x80\x93 Kinothek", p->p->name));
 	put_body(p, refused);
 	html_end(&p->h);
 	out = html_done(&p->h);

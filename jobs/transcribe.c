@@ -230,12 +230,15 @@ decision(struct job *j, const struct older *old, const struct list *paragraphs)
 
 /* Of a transcript whose row is there.  Those that only a person can have wanted have no file yet. */
 static void
-list_captions(struct job *j, const struct transcript *t, struct uuid old, const struct caption *written)
+list_captions(struct job *j, const struct transcript *t, const struct older *old, const struct caption *written)
 {
 	struct job_place place = { .tenant_id = j->tenant_id, .media_id = j->media_id };
+	struct uuid gone = { { 0 } };
 	bool shown = quality_shows(t);
 
-	caption_replace(j->db, j->tenant_id, j->media_id, old, shown && written->file != NULL ? written : NULL);
+	if (old != NULL)
+		gone = old->id;
+	caption_replace(j->db, j->tenant_id, j->media_id, gone, shown && written->file != NULL ? written : NULL);
 	if (shown && written->file == NULL)
 		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
 }
@@ -260,7 +263,7 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 	if (old != NULL)
 		db_run(j->db, "DELETE FROM transcripts WHERE id = ?", ARGS(ID(old->id)));
 	db_insert(j->db, "transcripts", &transcript_record, t);
-	list_captions(j, t, old == NULL ? (struct uuid){ { 0 } } : old->id, &c);
+	list_captions(j, t, old, &c);
 	/* A translation says nothing of the language that is spoken; silence and what may be nonsense neither. */
 	spoken = t->no_speech || (t->quality != NULL && strcmp(t->quality, "unreliable") == 0) ||
 	    strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;

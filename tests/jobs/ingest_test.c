@@ -98,9 +98,8 @@ the_time_of_the_recording_is_taken_from_the_file(void **state)
 static void
 the_title_in_the_file_is_the_name_where_nobody_gave_a_better_one(void **state)
 {
-	static const char *const before[] = { "DSC 0042", "Council meeting", " " }, *const after[] = { "Ein "
-	    "\u00e4lterer Titel",
-	    "Council meeting", "Ein \u00e4lterer Titel" };
+	static const char *const before[] = { "DSC 0042", "Council meeting", " " };
+	static const char *const after[] = { "Ein \u00e4lterer Titel", "Council meeting", "Ein \u00e4lterer Titel" };
 	struct world *w = *state;
 	struct uuid ids[3];
 	int64_t revision;
