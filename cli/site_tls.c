@@ -16,6 +16,10 @@
 #include "cli/site.h"
 #include "core/text.h"
 
+#ifndef LIBEXEC_DIR
+#define LIBEXEC_DIR "/usr/libexec/kinothek"
+#endif
+
 enum { DAY = 86400, OWN_DAYS = 825, LEFT_DAYS = 14 };
 
 static void
