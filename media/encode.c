@@ -137,6 +137,16 @@ faster(struct av_ratio a, struct av_ratio b)
 	return a.num * b.den > b.num * a.den;
 }
 
+/* For how long the last picture stands while the sound goes on, in ms; less than half a second nobody sees. */
+static int64_t
+standing(const struct av_file *f)
+{
+	const struct av_video *v = f->video;
+	const int64_t rest = v->duration_ms > 0 ? f->duration_ms - (v->start_ms - f->start_ms + v->duration_ms) : 0;
+
+	return f->audio != NULL && rest > 500 ? rest : 0;
+}
+
 /* The picture: deinterlaced, brought to a constant rate from 0 on, tone-mapped, and split into the sizes. */
 static void
 video_graph(struct order *o, struct buf *out)
@@ -144,14 +154,12 @@ video_graph(struct order *o, struct buf *out)
 	const struct av_file *f = o->work->file;
 	const struct av_video *v = f->video;
 	const struct av_ratio top = o->rungs[0].rate;
-	int64_t end = v->duration_ms > 0 ? v->start_ms - f->start_ms + v->duration_ms : 0;
 
 	buf_printf(out, "[0:%d]%s", v->index, o->damage != NULL ? DAMAGE_SEE : "");
 	buf_text(out, av_field_filters(o->mem, v, faster(top, v->out_rate)));
 	buf_printf(out, "fps=%" PRId64 "/%" PRId64 ":start_time=0,", top.num, top.den);
-	/* The last picture stands while the sound goes on. */
-	if (f->audio != NULL && end > 0 && f->duration_ms - end > 500)
-		buf_printf(out, "tpad=stop_mode=clone:stop_duration=%.3f,", (double)(f->duration_ms - end) / 1000);
+	if (standing(f) > 0)
+		buf_printf(out, "tpad=stop_mode=clone:stop_duration=%.3f,", (double)standing(f) / 1000);
 	buf_text(out, av_flat_filters(v));
 	buf_text(out, av_tone_filters(o->mem, v, o->rungs[0].width, o->rungs[0].height));
 	buf_printf(out, "split=%zu", o->n);
@@ -547,17 +555,21 @@ finish(struct order *o, struct av_rendition *made, size_t n, struct fault *fault
 	return fine;
 }
 
-/* Sound is filled up to the length that the file promises.  Where it ends before that, the sound is made anew, no
- * longer than what there is. */
+/* Sound is filled up to the length that the file promises, and so is a picture that is to stand.  Where the file ends
+ * before that, both are made anew, no longer than what there is. */
 static bool
 shorten(struct order *o, const struct av_damage *damage, struct fault *fault)
 {
 	struct av_file shorter = *o->work->file;
 	struct av_work work = *o->work;
-	struct order again = { .mem = o->mem, .work = &work, .sounds = o->sounds, .n_sounds = 1,
+	struct order again = { .mem = o->mem, .work = &work, .rungs = o->rungs, .sounds = o->sounds, .n_sounds = 1,
 	    .forms = { o->forms[0] }, .reported = 100 };
 
 	if (o->n == 0 || o->n_sounds == 0 || shorter.duration_ms - damage->end_ms < 500)
+		return true;
+	if (standing(&shorter) > 0)
+		again.n = o->n;
+	else if (!shorter.duration_exact)
 		return true;
 	shorter.duration_ms = damage->end_ms;
 	work.file = &shorter;

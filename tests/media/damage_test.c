@@ -26,6 +26,7 @@ static const char sources[] =
     "$FF -i a.mkv -c copy -movflags +faststart a.mp4 && $FF -i a.mkv -c copy -f mpegts a.ts && $FF -i a.mkv -c copy a.flv &&\n"
     "$FF -i a.mkv -c copy -movflags frag_keyframe+empty_moov+default_base_moof f.mp4 &&\n"
     "$FF -i a.mkv -c:v mpeg4 -g 25 -c:a libmp3lame a.avi && $FF -i a.mkv -vn -c:a libmp3lame a.mp3 && $FF -i a.mkv -vn a.wav\n"
+    "$FF -i a.mkv -f lavfi -i sine=440:d=26:r=48000 -map 0:v -map 1 -c:v copy -c:a aac l.mkv\n"
     "$FF -f lavfi -i testsrc2=s=160x120:r=25:d=20 -vf \"select='lt(t,1)+gte(t,9)'\" -fps_mode vfr -c:v libx264 -preset ultrafast slow.mkv\n";
 static const char ways[] =
     "size() { stat -c %s \"$1\"; }\n"
@@ -99,6 +100,8 @@ struct damaged { const char *how, *name; enum reason reason; int64_t ms; size_t 
 /* ms: what plays; -1 for any.  to -1: nobody knows, -2: any. */
 static const struct damaged cases[] = {
 	{ "cut a.mkv 50", "cut.mkv", 0, 10000, 1, 10000, 20000 },
+	{ "cut l.mkv 50", "cut-longer-sound.mkv", 0, 10700, 1, 10700, 26000 },
+	{ "cp l.mkv $O", "longer-sound.mkv", 0, 26000, 0, 0, 0 },
 	{ "cut a.mp4 50", "cut.mp4", 0, 10000, 1, 10000, 20000 },
 	{ "cut f.mp4 50", "cut-fragmented.mp4", 0, 10000, 1, 10000, -2 },
 	{ "cut a.flv 50", "cut.flv", 0, 10000, 1, 10000, 20000 },
