@@ -181,13 +181,11 @@ make_samples(struct job *j, struct notes *n)
 {
 	struct av_pcm wanted = { .rate = PCM_RATE, .take = write_samples, .user = n };
 	const char *name = arena_printf(j->mem, "%s/speech.s16le", j->work_dir);
-	const struct av_file *file;
+	const struct asset_args in = { .media_id = j->media_id };
 	struct fault fault;
-	const char *path = step_fetch(j, store_key_original(j->mem, j->media_id), &fault);
+	const struct av_file *file = step_original(j, &in, &fault);
 
-	if (path == NULL)
-		return job_fault(j, &fault);
-	if ((file = av_probe(j->mem, path, &fault)) == NULL)
+	if (file == NULL)
 		return job_fault(j, &fault);
 	if (file->audio == NULL)
 		return job_give_up(j, REASON_NO_STREAMS, "There is no sound in it.");

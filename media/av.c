@@ -181,7 +181,8 @@ av_pcm(struct arena *mem, const struct av_file *file, const struct av_pcm *pcm, 
 
 	if (file->audio == NULL)
 		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no sound.");
-	av_add(t, "-progress", "pipe:3");
+	/* However much of it is damaged: what there is has been published. */
+	av_add(t, "-progress", "pipe:3", "-max_error_rate", "1");
 	if (pcm->from_ms > 0)
 		av_add(t, "-ss", arena_printf(mem, "%.3f", (double)pcm->from_ms / 1000));
 	av_input(t, file->path, file->container);

@@ -398,6 +398,26 @@ what_people_have_changed_or_thrown_away_is_not_copied(void **state)
 	assert_int_equal(asked(w, &second), 0);
 }
 
+/* The same that plays: readers stop at a hole between fragments, and behind it people speak on. */
+static void
+behind_a_hole_of_a_damaged_file_is_heard_what_plays_there(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "slt"));
+	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
+
+	run((const char *[]){ "sh", "-ec", "cd \"$1\"\n"
+	    "ffmpeg -v error -nostdin -y -i \"$0\" -c:a aac -movflags empty_moov+default_base_moof "
+	    "-frag_duration 500000 f.mp4\n"
+	    "size=$(stat -c %s f.mp4)\n"
+	    "dd if=/dev/zero of=f.mp4 bs=1 seek=$((size * 30 / 100)) count=$((size / 10)) conv=notrunc status=none\n"
+	    "cp f.mp4 \"$0\"", original, j.work_dir, NULL });
+	if (run_job(&j) != DONE)
+		fail_msg("%s", j.detail);
+	assert_non_null(strstr(db_text(w->db, "SELECT paragraphs FROM transcripts WHERE media_id = ?",
+	    ARGS(ID(j.media_id))), "attack"));
+}
+
 static void
 what_cannot_be_heard_is_explained(void **state)
 {
@@ -433,6 +453,7 @@ main(void)
 		WORLD_TEST(the_same_file_of_the_same_tenant_is_heard_once),
 		WORLD_TEST(another_file_tenant_engine_or_language_is_heard_itself),
 		WORLD_TEST(what_people_have_changed_or_thrown_away_is_not_copied),
+		WORLD_TEST(behind_a_hole_of_a_damaged_file_is_heard_what_plays_there),
 		WORLD_TEST(what_cannot_be_heard_is_explained),
 	};
 
