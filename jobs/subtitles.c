@@ -13,7 +13,8 @@
 #include "media/playlist.h"
 #include "media/subtitles.h"
 
-enum { FILE_MOST = 32 << 20 };
+/* Bytes of what a track is read from, far above the words of the longest film; and of all that is made of it. */
+enum { FILE_MOST = 8 << 20, WORK_MOST = 400 << 20 };
 
 /* Those that are worked on, and what came of them. */
 struct work {
@@ -41,7 +42,7 @@ extract(struct work *w, struct fault *fault)
 
 /* The whole of what ffmpeg has taken out of the file; NULL when there is none of it. */
 static const char *
-read_text(struct work *w, const struct av_subtitle *s, size_t *size)
+read_text(struct work *w, struct arena *mem, const struct av_subtitle *s, size_t *size)
 {
 	FILE *f = fopen(av_subtitle_path(w->j->mem, w->j->work_dir, s), "re");
 	struct stat st;
@@ -50,7 +51,7 @@ read_text(struct work *w, const struct av_subtitle *s, size_t *size)
 	if (f == NULL)
 		return NULL;
 	if (fstat(fileno(f), &st) == 0 && st.st_size > 0 && st.st_size <= FILE_MOST) {
-		text = arena_alloc(w->j->mem, (size_t)st.st_size);
+		text = arena_alloc(mem, (size_t)st.st_size);
 		*size = fread(text, 1, (size_t)st.st_size, f);
 	}
 	fclose(f);
@@ -71,25 +72,44 @@ name_of(struct work *w, const struct av_subtitle *s, const char *suffix)
 	return arena_printf(w->j->mem, "subtitles-%d.%s", s->index, suffix);
 }
 
-/* Writes the WebVTT and its playlist into the work directory; those without a word are left out.  False with errno. */
+enum result { MADE, EMPTY, FAILED };
+
+/* Writes one as WebVTT, with its playlist; FAILED with errno. */
+static enum result
+make_one(struct work *w, struct arena *mem, const struct av_subtitle *s, const char *vtt, const char *list)
+{
+	size_t size = 0;
+	const char *text = read_text(w, mem, s, &size);
+	struct buf out = BUF(mem);
+
+	if (text == NULL || subtitles_write(&out, form_of(s), text, size) == 0)
+		return EMPTY;
+	return step_write(w->j, vtt, buf_string(&out)) &&
+	    step_write(w->j, list, playlist_text(mem, vtt, w->file->duration_ms)) ? MADE : FAILED;
+}
+
+/* All of them, in the work directory; those without a word are left out.  Each has memory of its own: many large ones
+ * would be more than a job may have.  False with errno. */
 static bool
 make(struct work *w)
 {
-	struct arena *mem = w->j->mem;
-	size_t i, size = 0;
+	size_t i;
 
 	for (i = 0; i < w->n; i++) {
 		const struct av_subtitle *s = w->of[i];
-		const char *text = read_text(w, s, &size), *vtt = name_of(w, s, "vtt"), *list = name_of(w, s, "m3u8");
-		struct buf out = BUF(mem);
+		const char *vtt = name_of(w, s, "vtt"), *list = name_of(w, s, "m3u8");
+		struct arena *mem = arena_new(WORK_MOST);
+		const enum result result = make_one(w, mem, s, vtt, list);
+		const int saved = errno;
 
-		if (text == NULL || subtitles_write(&out, form_of(s), text, size) == 0) {
+		arena_free(mem);
+		errno = saved;
+		if (result == FAILED)
+			return false;
+		if (result == EMPTY) {
 			job_log(w->j, "subtitles %s: nothing to read", s->label);
 			continue;
 		}
-		if (!step_write(w->j, vtt, buf_string(&out)) ||
-		    !step_write(w->j, list, playlist_text(mem, vtt, w->file->duration_ms)))
-			return false;
 		w->names[2 * w->made] = vtt;
 		w->names[2 * w->made + 1] = list;
 		w->of[w->made++] = s;

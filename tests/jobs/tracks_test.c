@@ -295,6 +295,20 @@ subtitles_of_the_file_become_tracks_of_the_asset(void **state)
 	assert_non_null(strstr(text(w, r, "data.captions.3.url"), "/subtitles-5.vtt"));
 }
 
+/* 20 tracks of 7 MB, which together would need far more memory than a job has. */
+static void
+many_large_subtitles_fit_into_the_memory_of_a_job(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "awk 'BEGIN { for (i = 0; i < 70000; i++) printf \"%d\\n00:%02d:%02d,%03d "
+	    "--> 00:%02d:%02d,%03d\\n%060d&&\\n\\n\", i, i / 1200, i / 20 % 60, i % 20 * 50, i / 1200, i / 20 % 60, "
+	    "i % 20 * 50 + 40, i }' >\"$f.s\" && " FFMPEG PICTURE "-i \"$f.s\" -map 0 "
+	    "$(for i in $(seq 20); do printf ' -map 1'; done) " CODE "-c:s srt -f matroska \"$f\""));
+
+	drain(w, w->conf);
+	assert_int_equal(published_rows(w, id, "subtitles"), 20);
+}
+
 int
 main(void)
 {
@@ -304,6 +318,7 @@ main(void)
 		WORLD_TEST(of_too_many_tracks_eight_can_be_chosen_and_the_rest_is_told),
 		WORLD_TEST(one_track_needs_no_further_step),
 		WORLD_TEST(subtitles_of_the_file_become_tracks_of_the_asset),
+		WORLD_TEST(many_large_subtitles_fit_into_the_memory_of_a_job),
 		WORLD_TEST(of_two_steps_that_end_at_once_the_later_one_names_what_both_have_made),
 	};
 
