@@ -27,14 +27,14 @@ function that(condition, text) {
 		throw new Error(text);
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+const launch = (...more) => chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
 	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-	'--autoplay-policy=no-user-gesture-required',
-	'--disable-features=LocalNetworkAccessChecks'] });	/* the page elsewhere is no public one */
+	'--disable-features=LocalNetworkAccessChecks', ...more] });	/* the page elsewhere is no public one */
+const browser = await launch('--autoplay-policy=no-user-gesture-required');
 
 /* A new page in a browser of its own kind; everything it asks for or complains of is written down. */
-async function visit(address, options = {}) {
-	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark', ...options });
+async function visit(address, options = {}, by = browser) {
+	const context = await by.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark', ...options });
 	const page = await context.newPage();
 
 	page.setDefaultTimeout(15000);
@@ -268,6 +268,26 @@ await test('a recording shows its waveform and plays', async () => {
 	await p.mouse.click(box.x + box.width * 0.75, box.y + box.height / 2);
 	await until(p, () => document.querySelector('video').currentTime > 12);
 	await p.close();
+});
+
+await test('an animation plays by itself, silent, over and over, but not for those who want no motion', async () => {
+	const wary = await launch();		/* lets nothing sound by itself */
+	const p = await visit(env.WATCH_animation, {}, wary);
+	await until(p, () => document.querySelector('video')?.currentTime > 1);
+	await shot(p, 'animation');
+	that((await state(p)).muted, 'it may sound');
+	await p.evaluate(() => new Promise((done, fail) => {
+		setTimeout(() => fail(new Error('it stops at its end')), 10000);
+		document.querySelector('video').addEventListener('seeking', done, { once: true });
+	}));
+	that(!(await state(p)).paused, 'it was stopped');
+	await p.keyboard.press('k');
+	await until(p, () => document.querySelector('video').paused);
+	const calm = await visit(env.WATCH_animation, { reducedMotion: 'reduce' }, wary);
+	await calm.waitForSelector('.begin');
+	await calm.waitForTimeout(1500);
+	that((await state(calm)).time === 0 && (await state(calm)).paused, 'it moves');
+	await wary.close();
 });
 
 await test('a picture is shown', async () => {
@@ -609,6 +629,7 @@ const STATES = {
 	search: [env.WATCH_talk, '.cue', p => p.fill('#transcript-search input', 'the')],
 	sound: [env.WATCH_sound, '.waveform'],
 	picture: [env.WATCH_picture, '.picture'],
+	animation: [env.WATCH_animation, '.begin'],
 	document: [env.WATCH_document, '.stage.document'],
 	waiting: [env.WATCH_talk, '.state.waiting', null, () => change(`status = 'processing', playlist_file = NULL, renditions = '[]', ${ingest('succeeded', 40)}`)],
 	failed: [env.WATCH_talk, '.state.error', null, () => change(`status = 'failed', playlist_file = NULL, renditions = '[]', ${ingest('failed', 40)}`)],
