@@ -12,7 +12,7 @@
 #include "cli/doctor.h"
 #include "core/web.h"
 
-enum { SECONDS = 10, FILES_MAX = 60, PAGE_MAX = 4 << 20, LISTENS = 10 };
+enum { SECONDS = 10, FILES_MAX = 200, PAGE_MAX = 4 << 20, LISTENS = 10 };
 
 /* Set by the first check that reaches the server, for those behind it. */
 static bool reached;
