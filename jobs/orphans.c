@@ -110,7 +110,7 @@ look_into(struct search *s, const char *folder, bool together, const char *run)
 				needed = is_needed(s, folder, run);
 				known = true;
 			}
-			if (is_draft(after) || !(together ? needed : names_file(s, file)))
+			if (is_draft(after) || !(together ? needed : names_file(s, file) || is_purged_later(s)))
 				drop(s, after);
 			else if (strcmp(folder, "custom") == 0)
 				kept_thumbnail(s->mem, s->media_id, file);

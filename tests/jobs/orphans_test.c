@@ -153,6 +153,24 @@ captions_and_thumbnails_of_failed_commits_go(void **state)
 	assert_false(is_there(t, lost) || is_there(t, unsaid));
 }
 
+/* As an ingest leaves them that has written them anew. */
+static void
+captions_of_before_stay_as_long_as_addresses_of_them_are_good(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat");
+	const char *before = of_asset(t, id, "captions/a.1.vtt", 3);
+	struct uuid purge = job_in(t, id, "purge", "delayed");
+
+	begin(t);
+	clear(t, 100);
+	assert_true(is_there(t, before));
+	db_run(t->db, "UPDATE jobs SET state = 'failed' WHERE id = ?", ARGS(ID(purge)));
+	begin(t);
+	clear(t, 100);
+	assert_false(is_there(t, before));
+}
+
 /* Set before thumbnails were kept with the originals, and backed up with them. */
 static void
 a_thumbnail_is_kept_with_the_original_and_goes_with_it(void **state)
@@ -280,6 +298,7 @@ main(void)
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
+		TEST(captions_of_before_stay_as_long_as_addresses_of_them_are_good),
 		TEST(a_thumbnail_is_kept_with_the_original_and_goes_with_it),
 		TEST(files_of_nobody_go_but_not_those_that_a_purge_will_have),
 		TEST(bytes_of_an_upload_that_is_complete_go_at_once),
