@@ -15,6 +15,7 @@ struct listed {
 	const char *kind, *status, *tenant_shortcode, *media_name, *file_name, *runner, *log_tail;
 	int64_t progress, attempt, max_attempts, dependants;
 	struct nested error;
+	struct json warnings;
 	struct moment created_at, started_at, finished_at;
 };
 static const struct field listed_fields[] = {
@@ -30,6 +31,7 @@ static const struct field listed_fields[] = {
 	FIELD(struct listed, file_name, .sql = "m.original_file_name", .doc = "As it was uploaded"),
 	FIELD(struct listed, ingest_id, .doc = "First job of the ingest that it is a step of"),
 	FIELD(struct listed, error, .of = &job_error_record, .doc = "Why the last attempt failed"),
+	FIELD(struct listed, warnings, .doc = "What it tells although it has succeeded"),
 	FIELD(struct listed, dependants, .on = COMPUTED, .doc = "How many failed because of it alone"),
 	FIELD(struct listed, runner, .on = OMIT_NULL, .doc = "Who works on it, or did"),
 	FIELD(struct listed, log_tail, .on = OMIT_NULL, .doc = "Last lines of its log"),
@@ -101,16 +103,37 @@ cell(struct arena *mem, const char *text, size_t characters)
 	return copy;
 }
 
+static const struct job_warning *
+warnings_of(const struct cli *c, const struct listed *j, size_t *n)
+{
+	struct list told = record_parse_list(c->mem, &job_warning_record, j->warnings.text);
+
+	*n = told.n;
+	return told.rows;
+}
+
+/* Why it failed, or what it tells although it has not. */
+static const char *
+reason(const struct cli *c, const struct listed *j)
+{
+	const struct job_error *error = j->error.row;
+	const struct job_warning *told;
+	size_t n;
+
+	if (error != NULL && error->code != NULL)
+		return error->code;
+	told = warnings_of(c, j, &n);
+	return n == 0 ? "-" : arena_printf(c->mem, "warning: %s", told[0].code);
+}
+
 static void
 print_row(const struct cli *c, struct buf *b, const struct listed *j)
 {
-	const struct job_error *error = j->error.row;
-
 	buf_printf(b, "%s\t%s\t%s\t%lld %%\t%lld/%lld\t%s\t%s\t%s\t%s\t%s", uuid_text(c->mem, j->id), j->kind,
 	    j->status, (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts,
 	    cli_time(c->mem, j->created_at), cell(c->mem, j->tenant_shortcode, FILE_CHARACTERS),
 	    uuid_is_none(j->media_id) ? "-" : uuid_text(c->mem, j->media_id), cell(c->mem, j->file_name,
-	    FILE_CHARACTERS), error == NULL || error->code == NULL ? "-" : error->code);
+	    FILE_CHARACTERS), reason(c, j));
 	if (j->dependants > 0)
 		buf_printf(b, ", and %lld that needed it", (long long)j->dependants);
 	buf_char(b, '\n');
@@ -196,6 +219,32 @@ print_waits(struct cli *c, const struct listed *j)
 }
 
 static void
+print_warnings(struct cli *c, const struct listed *j)
+{
+	const struct job_warning *told;
+	size_t i, n;
+
+	told = warnings_of(c, j, &n);
+	for (i = 0; i < n; i++) {
+		line("warning", told[i].code);
+		line("", told[i].detail);
+	}
+}
+
+/* How long it took is a matter of seconds. */
+static const char *
+second(struct cli *c, struct moment at)
+{
+	char text[MOMENT_TEXT];
+
+	if (at.ms == 0)
+		return "-";
+	moment_format(at, text);
+	text[10] = ' ';
+	return arena_copy_n(c->mem, text, 19);
+}
+
+static void
 print_log(struct cli *c, const char *log)
 {
 	size_t n;
@@ -223,15 +272,16 @@ print_job(struct cli *c, const struct listed *j)
 	    cell(c->mem, j->media_name, SIZE_MAX)));
 	line("file", cell(c->mem, j->file_name, SIZE_MAX));
 	line("ingest", uuid_is_none(j->ingest_id) ? NULL : uuid_text(c->mem, j->ingest_id));
-	line("created", cli_time(c->mem, j->created_at));
-	line("started", cli_time(c->mem, j->started_at));
-	line("finished", cli_time(c->mem, j->finished_at));
+	line("created", second(c, j->created_at));
+	line("started", second(c, j->started_at));
+	line("finished", second(c, j->finished_at));
 	line("runner", j->runner);
 	if (error != NULL) {
 		line("reason", error->code);
 		line("", error->detail);
 		line("remedy", error->remedy);
 	}
+	print_warnings(c, j);
 	if (j->dependants > 0)
 		line("with it", arena_printf(c->mem, "%lld jobs failed that needed it", (long long)j->dependants));
 	print_waits(c, j);
