@@ -104,7 +104,8 @@ check_sandbox(struct cli *c)
 			return FOUND(WARN, arena_printf(c->mem, "the runner %s is told to decode even where it cannot "
 			    "isolate", r[i].name), "Take sandbox = degraded away where the machine can do it.");
 	if (n > 0)
-		return FOUND(OK, arena_printf(c->mem, "decoders are isolated, as %zu runners say", n), NULL);
+		return FOUND(OK, n == 1 ? "decoders are isolated, as the runner says" :
+		    arena_printf(c->mem, "decoders are isolated, as all %zu runners say", n), NULL);
 	possible = jail_check(c->mem, degraded);
 	if (possible == NULL)
 		return FOUND(OK, "this process can isolate decoders; no runner is there to say so of itself", NULL);
