@@ -182,6 +182,8 @@ class Proof:
         self.find(self.lost, 'sound without a transcript', "SELECT HEX(m.id) FROM media m WHERE m.type IN ('audio', "
             "'video') AND m.ingest_status = 'succeeded' AND NOT EXISTS (SELECT 1 FROM transcripts t "
             "WHERE t.media_id = m.id AND t.status = 'completed')")
+        self.find(self.wrong, 'speech that was not heard', "SELECT HEX(m.id), m.duration FROM transcripts t JOIN media m "
+            "ON m.id = t.media_id WHERE t.no_speech = 1 AND m.duration < 10000")
 
     def belongs(self):
         """Which files the rows name, below play/ and deleted/."""
@@ -194,6 +196,11 @@ class Proof:
                 "COALESCE(m.captions, '[]'), '$[*]' COLUMNS (file VARCHAR(255) PATH '$.file')) j"):
             files[asset_id].add(name)
         return files
+
+    def thumbnails(self):
+        """What clients have set is kept beside the originals."""
+        return {f"{asset_id}.{custom.removeprefix('custom/')}" for asset_id, custom in self.rows(
+            f"SELECT {UUID.format('id')}, custom_thumbnail_file FROM media WHERE custom_thumbnail_file IS NOT NULL")}
 
     def check_files(self):
         files = self.belongs()
@@ -214,8 +221,9 @@ class Proof:
         for asset_id, names in files.items():
             root = f'{self.data}/{"deleted" if asset_id in hidden else "play"}/{asset_id}'
             self.lost += [f'{root}/{name} is missing' for name in sorted(names) if not os.path.exists(f'{root}/{name}')]
-        for asset_id in set(os.listdir(f'{self.data}/originals')) - set(files):
-            self.orphans.append(f'originals/{asset_id}')
+        have, kept = set(os.listdir(f'{self.data}/originals')), self.thumbnails()
+        self.orphans += [f'originals/{name}' for name in sorted(have - set(files) - kept)]
+        self.lost += [f'originals/{name} is missing' for name in sorted(kept - have)]
         self.orphans += [f'uploads/{name}' for name in os.listdir(f'{self.data}/uploads')]
         # What stays there has no number: folders of machines, a file of locks.
         for at, folders, names in os.walk(f'{self.data}/work'):
