@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/site.h"
+#include "core/text.h"
 
 static const struct {
 	const char *name;
@@ -83,16 +84,31 @@ ask(struct site *s, const char *question, const char *proposed)
 	return answer;
 }
 
+/* Each answer becomes a line of a file. */
+static bool
+is_line(const char *answer)
+{
+	for (; answer != NULL && *answer != '\0'; answer++)
+		if ((unsigned char)*answer < ' ' || *answer == 0x7f)
+			return false;
+	return true;
+}
+
+static int
+check_lines(struct site *s)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (!is_line(*ANSWER(s, i)))
+			return site_fail(s, EX_USAGE, NULL, "--%s has a control character", kept[i].name);
+	return 0;
+}
+
 static bool
 one_of(const char *word, const char *words)
 {
-	size_t n = strlen(word);
-	const char *p;
-
-	for (p = words; n > 0 && (p = strstr(p, word)) != NULL; p += n)
-		if ((p == words || p[-1] == ' ') && strchr(" ", p[n]) != NULL)
-			return true;
-	return false;
+	return word_in(words, word, strlen(word));
 }
 
 /* The name of this machine, as long as it knows it. */
@@ -165,6 +181,8 @@ take_answers(struct site *s)
 		s->web = found_web_server();
 	if (s->db == NULL)
 		s->db = "local";
+	if ((status = check_lines(s)) != 0)
+		return status;
 	if (!one_of(s->web, "lighttpd apache none"))
 		return site_fail(s, EX_USAGE, NULL, "--web is lighttpd, apache or none, not \"%s\"", s->web);
 	if (!one_of(s->tls, "none files self-signed certbot"))
