@@ -27,6 +27,7 @@ schema_dir(const struct cli *c)
 	return dir == NULL ? KINOTHEK_SCHEMA_DIR : dir;
 }
 
+/* The programs' account and the web server's go through them, whatever umask root has. */
 static bool
 make_parents(struct arena *mem, const char *file)
 {
@@ -34,7 +35,7 @@ make_parents(struct arena *mem, const char *file)
 
 	for (p = path + 1; (p = strchr(p, '/')) != NULL; *p++ = '/') {
 		*p = '\0';
-		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+		if (mkdir(path, 0755) == 0 ? chmod(path, 0755) != 0 : errno != EEXIST)
 			return false;
 	}
 	return true;
