@@ -80,8 +80,9 @@ fault_of(struct site *s, const char *cert_text, const char *key_text, bool *work
 	if ((cert = PEM_read_bio_X509(memory(s->mem, cert_text), NULL, NULL, NULL)) == NULL)
 		return "holds no certificate";
 	arena_defer(s->mem, free_x509, cert);
-	if ((key = PEM_read_bio_PrivateKey(memory(s->mem, key_text), NULL, NULL, NULL)) == NULL)
-		return "has a key that cannot be read";
+	/* A passphrase would be asked for here, and by the web server at each start: "" is one that does not fit. */
+	if ((key = PEM_read_bio_PrivateKey(memory(s->mem, key_text), NULL, NULL, (void *)(uintptr_t) "")) == NULL)
+		return "has a key that cannot be read without a passphrase, or not at all";
 	arena_defer(s->mem, free_key, key);
 	if (X509_check_private_key(cert, key) != 1)
 		return "does not belong to the key";
