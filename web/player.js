@@ -169,7 +169,8 @@ function load(player, media, start) {
 			hls.recoverMediaError();
 		} else if (e.type === Hls.ErrorTypes.NETWORK_ERROR && ![403, 404, 410].includes(e.response?.code) && tries++ < TRIES) {
 			await wait(500 * 2 ** tries);
-			hls.startLoad();
+			if (hls === player.hls)
+				hls.startLoad();
 		} else {
 			recover(player, new Failure(e.type === Hls.ErrorTypes.MEDIA_ERROR ? -1 : e.response?.code ?? 0));
 		}

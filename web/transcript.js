@@ -117,8 +117,11 @@ class Transcript {
 	}
 
 	async open(track) {
+		this.track = track;
 		const cues = await load(this.video, track);
 
+		if (track !== this.track)	/* another was chosen meanwhile */
+			return;
 		this.lines = cues.map(cue => lineOf(cue, this.video));
 		this.list.replaceChildren(...this.lines.map(l => l.item));
 		this.list.lang = track.language;
