@@ -77,7 +77,7 @@ sherpa_model_files(struct arena *mem, enum sherpa_type type, const char *dir, co
     int64_t *bytes)
 {
 	struct buf missing = BUF(mem);
-	int64_t size;
+	int64_t size = 0;
 
 	*bytes = 0;
 	for (size_t i = 0; i < SHERPA_PARTS && types[type].files[i] != NULL; i++) {
