@@ -60,6 +60,9 @@ const char *cli_bytes(struct arena *, int64_t);
 bool sockets_listen(const char *path, int type);
 bool sockets_runner(const struct cli *);
 
+/* 2 to 63 of a-z, 0-9 and - */
+bool tenant_is_shortcode(const char *);
+
 #define CLI_COMMANDS(C) \
 	C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) \
 	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \

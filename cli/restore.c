@@ -173,37 +173,13 @@ put_files(struct restore *r)
 	return status;
 }
 
-struct table { const char *name; };
-static const struct field table_fields[] = {
-	FIELD(struct table, name, .sql = "t.table_name", .doc = "Table"),
-};
-static const struct record table_record = RECORD("Table", struct table, table_fields);
-
-/* All but the mark: what `kinothek init` made may be of a newer schema, and what was begun is begun anew. */
-static const char *
-drop_tables(struct restore *r)
-{
-	struct buf sql = BUF(r->c->mem);
-	const struct table *t;
-	size_t i, n;
-
-	t = db_rows(r->c->db, &table_record, "FROM information_schema.tables t WHERE t.table_schema = DATABASE() AND "
-	    "t.table_name <> '" MARK "'", NO_ARGS, &n);
-	if (db_failure(r->c->db) != DB_FINE)
-		return db_error(r->c->db);
-	buf_text(&sql, "SET FOREIGN_KEY_CHECKS = 0");
-	for (i = 0; i < n; i++)
-		buf_printf(&sql, "; DROP TABLE `%s`", t[i].name);
-	buf_text(&sql, "; SET FOREIGN_KEY_CHECKS = 1");
-	return db_script(r->c->db, buf_string(&sql));
-}
-
 static void
 pass_over(const struct migration *applied)
 {
 }
 
-/* The mark goes with the last step. */
+/* The dump puts its tables in the place of those that are there, also of a load that was cut off; those of a newer
+ * schema are empty, and found by their migrations.  The mark goes with the last step. */
 static int
 load_database(struct restore *r)
 {
@@ -215,7 +191,7 @@ load_database(struct restore *r)
 	if (!r->c->json)
 		fputs("loading the database\n", stderr);
 	if (db_script(db, arena_printf(r->c->mem, "CREATE TABLE IF NOT EXISTS " MARK " (id INT) COMMENT '%s'",
-	    uuid_text(r->c->mem, r->what->id))) != NULL || drop_tables(r) != NULL)
+	    uuid_text(r->c->mem, r->what->id))) != NULL)
 		return cli_fail_db(r->c);
 	status = dump_load(r->c, r->dump);
 	if (status != 0)

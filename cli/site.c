@@ -172,6 +172,9 @@ take_answers(struct site *s)
 		s->tenant = ask(s, "Short name of the first tenant (a-z, 0-9, -)", "none");
 	if (s->tenant != NULL && strcmp(s->tenant, "none") == 0)
 		s->tenant = NULL;
+	if (s->tenant != NULL && !tenant_is_shortcode(s->tenant))
+		return site_fail(s, EX_USAGE, NULL, "a shortcode has 2 to 63 of a-z, 0-9 and -, not like \"%s\"",
+		    s->tenant);
 	if (s->tls == NULL && s->https && person)
 		s->tls = ask(
 		    s, "Certificate: files, self-signed, certbot, or none (a proxy in front has it)", "self-signed");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Step of kinothek setup: the site, a drop-in of lighttpd or Apache that includes what httpd-conf/ has for one host. */
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ escaped(struct site *s)
 	const char *p;
 
 	for (p = s->host; *p != '\0'; p++)
-		buf_printf(&b, strchr(".[]", *p) != NULL ? "\\%c" : "%c", *p);
+		buf_printf(&b, strchr(".[]", *p) != NULL ? "\\%c" : "%c", tolower((unsigned char)*p));
 	return buf_string(&b);
 }
 

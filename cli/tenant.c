@@ -54,8 +54,8 @@ struct making {
 	struct new_client client;
 };
 
-static bool
-is_shortcode(const char *text)
+bool
+tenant_is_shortcode(const char *text)
 {
 	size_t n = strlen(text);
 
@@ -105,7 +105,7 @@ tenant_create(struct cli *c)
 	struct number lifetime = { 57600, true };
 	int status;
 
-	if (!is_shortcode(c->arg[0]))
+	if (!tenant_is_shortcode(c->arg[0]))
 		return cli_fail(c, EX_USAGE, "a shortcode has 2 to 63 of a-z, 0-9 and -");
 	m->tenant = (struct tenant){ .id = uuid_new(), .shortcode = c->arg[0], .name = cli_option(c, "name") };
 	m->tenant.created_at = m->tenant.updated_at = moment_now();
