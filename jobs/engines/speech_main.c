@@ -7,6 +7,7 @@
  *	{"start":0.5,"end":2.1}				of find
  *	{"start":0.5,"end":2.1,"text":"…","words":[{"text":"hello","start":0.52,"end":0.9,"confidence":0.93},…]}
  */
+#include <math.h>
 #include <pocketsphinx.h>
 #include <sphinxbase/err.h>
 #include <stdbool.h>
@@ -19,8 +20,12 @@
 #include "jobs/engines/pronounce.h"
 #include "jobs/engines/speech.h"
 
-/* Of ten words, one is taken to be as the hints say. */
-static const float32 weights[] = { 0.9f, 0.1f };
+/*
+ * Of ten words, one is taken to be as the hints say, but of five hundred no more than one to be a certain word of
+ * theirs: a few words must not be heard everywhere.
+ */
+#define HINTS_SHARE 0.1f
+#define HINT_SHARE 0.002f
 
 /* Words of the hints that the dictionary does not have get the pronunciation that their letters suggest. */
 static void
@@ -46,6 +51,7 @@ static ngram_model_t *
 language_new(struct arena *mem, ps_decoder_t *ps, const char *model, const char *hints)
 {
 	ngram_model_t *both[2], *mixed;
+	float32 weights[2];
 	char own[] = "own", theirs[] = "hints", *names[] = { own, theirs };
 
 	both[0] = ngram_model_read(ps_get_config(ps), arena_printf(mem, "%s/en-us.lm.bin", model), NGRAM_AUTO,
@@ -58,6 +64,8 @@ language_new(struct arena *mem, ps_decoder_t *ps, const char *model, const char 
 		return both[0];
 	}
 	add_words_of(mem, ps, both[1]);
+	weights[1] = fminf(HINTS_SHARE, HINT_SHARE * (float32)ngram_model_get_counts(both[1])[0]);
+	weights[0] = 1 - weights[1];
 	mixed = ngram_model_set_init(ps_get_config(ps), both, names, weights, 2);
 	return mixed != NULL ? mixed : both[0];
 }
