@@ -22,7 +22,7 @@ struct cli {
 	const struct option_value { const char *name, *value; } *options;
 };
 
-/* The value of --name, "" for one that takes none, or NULL when it was not given. */
+/* The first value of --name, "" for one that takes none, or NULL when it was not given. */
 const char *cli_option(const struct cli *, const char *name);
 
 /* One sentence on standard error.  Returns the status, for the command to return. */
@@ -45,8 +45,14 @@ int cli_transaction(struct cli *, int (*work)(struct cli *, void *), void *arg);
 /* An id given as an argument.  False: the fault is told already. */
 bool cli_id(const struct cli *, const char *text, struct uuid *);
 
+/* Writes to the audit of a tenant: core/audit.h.  In the transaction of the change.  data: JSON; NULL: none. */
+void cli_audit(const struct cli *, struct uuid tenant_id, const char *type, struct uuid object_id, const char *data);
+
 /* Lines of a table, the first one its heads; cells end with a tab, lines with \n: printed in columns. */
 void cli_table(struct arena *, const char *cells);
+
+/* For one cell of a table on a terminal: no controls, and no longer than that; "-" for nothing. */
+const char *cli_cell(struct arena *, const char *text, size_t characters);
 
 /* Rows as a JSON array on standard output.  Returns 0. */
 int cli_json_rows(const struct cli *, const struct record *, const void *rows, size_t n);
@@ -62,11 +68,15 @@ bool sockets_runner(const struct cli *);
 
 /* 2 to 63 of a-z, 0-9 and - */
 bool tenant_is_shortcode(const char *);
+/* The tenant of a shortcode.  Returns 0, or the status, and then the fault is told. */
+int tenant_find(const struct cli *, const char *shortcode, struct uuid *id);
 
 #define CLI_COMMANDS(C) \
-	C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) \
-	C(client_revoke) C(client_rotate) C(key_rotate) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \
-	C(job_rerun) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(verify_run)
+	C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) C(client_update) \
+	C(client_revoke) C(client_rotate) C(user_create) C(user_list) C(user_password) C(user_invite) C(user_disable) \
+	C(user_enable) C(user_unlock_command) C(user_totp_reset) C(key_rotate_command) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \
+	C(provider_command) C(provider_users) C(provider_disable) C(provider_enable) \
+	C(job_rerun) C(audit_run) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(verify_run)
 #define CLI_COMMAND(name) int name(struct cli *);
 CLI_COMMANDS(CLI_COMMAND)
 #undef CLI_COMMAND

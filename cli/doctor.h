@@ -35,6 +35,7 @@
 	C("store",		check_store,		false) \
 	C("scratch",		check_scratch,		false) \
 	C("spool",		check_spool,		false) \
+	C("mail",		check_mail,		false) \
 	C("video",		check_ffmpeg,		false) \
 	C("documents",		check_documents,	false) \
 	C("voices",		check_voices,		false) \
@@ -60,8 +61,5 @@ void doctor_look_as_web(struct cli *);
 void doctor_look_at_port(struct cli *);
 /* Does somebody listen there? */
 bool doctor_port_is_open(void);
-
-/* Host and port of public_url. */
-const char *doctor_host(struct cli *, int *port);
 
 #endif

@@ -11,6 +11,7 @@
 #include "core/jail.h"
 #include "core/job.h"
 #include "core/store.h"
+#include "core/web.h"
 
 #define DAY_MS INT64_C(86400000)
 
@@ -23,10 +24,12 @@ check_programs(struct cli *c)
 		buf_text(&missing, "kinothek-api ");
 	if (!sockets_listen(arena_printf(c->mem, "%s/upload.sock", c->conf->run_dir), SOCK_STREAM))
 		buf_text(&missing, "kinothek-upload ");
+	if (!sockets_listen(arena_printf(c->mem, "%s/events.sock", c->conf->run_dir), SOCK_STREAM))
+		buf_text(&missing, "kinothek-events ");
 	if (!sockets_runner(c))
 		buf_text(&missing, "kinothek-jobs ");
 	if (missing.len == 0)
-		return FOUND(OK, "api, upload and jobs listen", NULL);
+		return FOUND(OK, "api, events, upload and jobs listen", NULL);
 	return FOUND(WARN, arena_printf(c->mem, "not listening in %s: %s", c->conf->run_dir, buf_string(&missing)),
 	    "Start them, unless the web server does (mod_fcgid) or other machines have them.");
 }
@@ -213,8 +216,8 @@ ask_systemd(struct cli *c)
 {
 	static const char *const argv[] = { "systemctl", "show", "-p",
 		"Id,LoadState,ActiveState,UnitFileState,NRestarts",
-		"kinothek-api.service", "kinothek-api.socket", "kinothek-upload.service", "kinothek-upload.socket",
-		"kinothek-jobs.service", NULL };
+		"kinothek-api.service", "kinothek-api.socket", "kinothek-events.service", "kinothek-events.socket",
+		"kinothek-upload.service", "kinothek-upload.socket", "kinothek-jobs.service", NULL };
 	struct buf out = BUF(c->mem);
 	char piece[4096];
 	int ends[2], n;
@@ -279,4 +282,22 @@ check_units(struct cli *c)
 	}
 	return FOUND(most > 3 ? WARN : OK, arena_printf(c->mem, "enabled and active; restarted %lld times at most",
 	    (long long)most), most > 3 ? "Something ends a program again and again: journalctl -u 'kinothek-*'" : NULL);
+}
+
+struct finding
+check_mail(struct cli *c)
+{
+	const struct conf *conf = c->conf;
+	const struct web_letter letter = { .url = conf->smtp_url, .plain = conf->smtp_plain, .user = conf->smtp_user,
+	    .password = conf->smtp_password };
+	struct web_answer a;
+
+	if (conf->smtp_url == NULL)
+		return FOUND(OK, "none is sent: links of invitations are passed on by hand", NULL);
+	if (web_mail(c->mem, &letter, &a))
+		return FOUND(OK, arena_printf(c->mem, "%s answers", conf->smtp_url), NULL);
+	return FOUND(FAIL, arena_printf(c->mem, "%s: %s", conf->smtp_url, a.end != WEB_ANSWERED ? web_sentence(a.end) :
+	    arena_printf(c->mem, "the server refuses us with code %d", a.status)),
+	    "See smtp.url, smtp.user and smtp.password_file; smtp:// needs STARTTLS and a certificate that is valid, unless "
+	    "smtp.plain = yes.");
 }

@@ -21,8 +21,9 @@ static const char *certificate;
 /* Who listens on the port of public_url; NULL: nobody here, "": only root sees who. */
 static const char *holder;
 
-const char *
-doctor_host(struct cli *c, int *port)
+/* Host and port of public_url. */
+static const char *
+site_host(struct cli *c, int *port)
 {
 	const char *url = c->conf->public_url, *host = strstr(url, "://") + 3, *colon;
 	const char *name = arena_copy_n(c->mem, host, strcspn(host, "/"));
@@ -42,7 +43,7 @@ static bool
 get(struct cli *c, const char *path, struct web_answer *a)
 {
 	int port;
-	const char *host = doctor_host(c, &port);
+	const char *host = site_host(c, &port);
 	const struct web_call call = { .url = arena_printf(c->mem, "%s%s", c->conf->public_url, path),
 	    .private_hosts = arena_printf(c->mem, "%s:%d", host, port), .timeout = SECONDS, .max_size = PAGE_MAX,
 	    .any_certificate = true };
@@ -88,7 +89,7 @@ struct finding
 check_certificate(struct cli *c)
 {
 	int port, days = 0, seconds = 0;
-	const char *host = doctor_host(c, &port);
+	const char *host = site_host(c, &port);
 	bool fits, known;
 	X509 *x;
 
@@ -240,7 +241,7 @@ doctor_look_at_port(struct cli *c)
 	DIR *dir;
 	int port;
 
-	doctor_host(c, &port);
+	site_host(c, &port);
 	inode = listening("/proc/net/tcp", port);
 	if (inode == 0)
 		inode = listening("/proc/net/tcp6", port);
@@ -267,7 +268,7 @@ check_port(struct cli *c)
 {
 	int port;
 
-	doctor_host(c, &port);
+	site_host(c, &port);
 	if (holder == NULL)
 		return FOUND(WARN, arena_printf(c->mem, "nobody listens on port %d of this machine", port),
 		    "Start the web server, unless it, or a proxy, is on another machine.");

@@ -82,27 +82,6 @@ add_dependants(struct cli *c, struct listed *rows, size_t n)
 			rows[i].dependants = count_dependants(c, rows[i].id);
 }
 
-/* For one cell of a table on a terminal: no controls, and no longer than that; "-" for nothing. */
-static const char *
-cell(struct arena *mem, const char *text, size_t characters)
-{
-	char *copy, *p;
-	size_t n = 0;
-
-	if (text == NULL || text[0] == '\0')
-		return "-";
-	copy = arena_copy(mem, text);
-	for (p = copy; *p != '\0'; p++) {
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
-		if (((unsigned char)*p & 0xc0) != 0x80 && n++ == characters) {
-			*p = '\0';
-			return arena_printf(mem, "%s…", copy);
-		}
-	}
-	return copy;
-}
-
 static const struct job_warning *
 warnings_of(const struct cli *c, const struct listed *j, size_t *n)
 {
@@ -131,8 +110,8 @@ print_row(const struct cli *c, struct buf *b, const struct listed *j)
 {
 	buf_printf(b, "%s\t%s\t%s\t%lld %%\t%lld/%lld\t%s\t%s\t%s\t%s\t%s", uuid_text(c->mem, j->id), j->kind,
 	    j->status, (long long)j->progress, (long long)j->attempt, (long long)j->max_attempts,
-	    cli_time(c->mem, j->created_at), cell(c->mem, j->tenant_shortcode, FILE_CHARACTERS),
-	    uuid_is_none(j->media_id) ? "-" : uuid_text(c->mem, j->media_id), cell(c->mem, j->file_name,
+	    cli_time(c->mem, j->created_at), cli_cell(c->mem, j->tenant_shortcode, FILE_CHARACTERS),
+	    uuid_is_none(j->media_id) ? "-" : uuid_text(c->mem, j->media_id), cli_cell(c->mem, j->file_name,
 	    FILE_CHARACTERS), reason(c, j));
 	if (j->dependants > 0)
 		buf_printf(b, ", and %lld that needed it", (long long)j->dependants);
@@ -254,7 +233,7 @@ print_log(struct cli *c, const char *log)
 	puts("log");
 	for (; *log != '\0'; log += n + (log[n] == '\n')) {
 		n = strcspn(log, "\n");
-		printf("    %s\n", cell(c->mem, arena_copy_n(c->mem, log, n), n + 1));
+		printf("    %s\n", cli_cell(c->mem, arena_copy_n(c->mem, log, n), n + 1));
 	}
 }
 
@@ -269,8 +248,8 @@ print_job(struct cli *c, const struct listed *j)
 	    (long long)j->attempt, (long long)j->max_attempts));
 	line("tenant", j->tenant_shortcode);
 	line("asset", uuid_is_none(j->media_id) ? NULL : arena_printf(c->mem, "%s  %s", uuid_text(c->mem, j->media_id),
-	    cell(c->mem, j->media_name, SIZE_MAX)));
-	line("file", cell(c->mem, j->file_name, SIZE_MAX));
+	    cli_cell(c->mem, j->media_name, SIZE_MAX)));
+	line("file", cli_cell(c->mem, j->file_name, SIZE_MAX));
 	line("ingest", uuid_is_none(j->ingest_id) ? NULL : uuid_text(c->mem, j->ingest_id));
 	line("created", second(c, j->created_at));
 	line("started", second(c, j->started_at));

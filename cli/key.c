@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek key: the keys that sign tokens. */
+#include <stdlib.h>
+
 #include "cli/cli.h"
+#include "core/key.h"
 #include "core/token.h"
 
 struct key_row {
@@ -14,15 +17,31 @@ static const struct field key_row_fields[] = {
 };
 static const struct record key_row_record = RECORD("KeyRow", struct key_row, key_row_fields);
 
+struct tenant_id { struct uuid id; };
+static const struct field tenant_id_fields[] = {
+	FIELD(struct tenant_id, id, .doc = "The tenant"),
+};
+static const struct record tenant_id_record = RECORD("TenantId", struct tenant_id, tenant_id_fields);
+
+/* The key is everybody's: it stands in the audit of every tenant. */
 static int
-rotate(struct cli *c, void *kid)
+rotate(struct cli *c, void *arg)
 {
-	*(const char **)kid = token_rotate(c->db, c->mem);
+	const char *kid = *(const char **)arg = key_rotate(c->db, c->mem);
+	const struct tenant_id *t;
+	struct uuid id;
+	size_t n, i;
+
+	if (!uuid_parse(kid, &id))
+		abort();
+	t = db_rows(c->db, &tenant_id_record, "FROM tenants t ORDER BY t.id", NO_ARGS, &n);
+	for (i = 0; i < n; i++)
+		cli_audit(c, t[i].id, "key.rotated", id, NULL);
 	return 0;
 }
 
 int
-key_rotate(struct cli *c)
+key_rotate_command(struct cli *c)
 {
 	const char *kid;
 	int status;

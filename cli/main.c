@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "core/audit.h"
 #include "core/log.h"
 
 #ifndef VERSION
 #define VERSION "dev"
 #endif
 
-enum { MAX_OPTIONS = 16, MAX_COLUMNS = 12 };
+enum { MAX_OPTIONS = 48, MAX_COLUMNS = 12 };
 
 /* No settings are read; root stays root, at least at first. */
 enum { NO_SETTINGS = 1, AS_ROOT = 2 };
@@ -45,12 +46,35 @@ static const struct command commands[] = {
 	{ "tenant list", "", 0, "json", tenant_list, 0, "Show all tenants" },
 	{ "tenant glossary", "SHORTCODE [--set FILE | --clear]", 1, "json set= clear", tenant_glossary, 0,
 	    "Show or replace the words that speech engines shall expect, one term a line" },
-	{ "client create", "SHORTCODE --name NAME [--super-admin | --role ROLE [--channel ID]] [--scopes LIST]", 1,
-	    "json name= super-admin role= channel= scopes=", client_create, 0, "Make a client; print its secret once" },
+	{ "tenant provider", "SHORTCODE [--issuer URL [--jwks-uri URL] [--audience A,…] [--azp CLIENT,…]\n"
+	    "           [--roles-claim CLAIM] [--name-claim CLAIM] | --none]", 1,
+	    "json issuer= jwks-uri= audience= azp= roles-claim= name-claim= none", provider_command, 0,
+	    "Show or set the external token server of a tenant, instead of the one that is built in" },
+	{ "provider users", "SHORTCODE", 1, "json", provider_users, 0, "Show the users of external token servers" },
+	{ "provider disable", "PRINCIPAL-ID", 1, "json", provider_disable, 0,
+	    "Refuse a user of an external token server, within a minute" },
+	{ "provider enable", "PRINCIPAL-ID", 1, "json", provider_enable, 0, "Take such a user again" },
+	{ "client create", "SHORTCODE --name NAME [--super-admin | --role ROLE [--channel ID] | --public] [--scopes LIST]\n"
+	    "           [--redirect-uri URI]... [--post-logout-uri URI]...", 1,
+	    "json name= super-admin role= channel= public scopes= redirect-uri= post-logout-uri=", client_create, 0,
+	    "Make a client; print its secret once" },
+	{ "client update", "CLIENT-ID [--name NAME] [--scopes LIST] [--redirect-uri URI]... [--post-logout-uri URI]...", 1,
+	    "json name= scopes= redirect-uri= post-logout-uri=", client_update, 0,
+	    "Change a client; addresses that are given replace all there were" },
 	{ "client list", "SHORTCODE", 1, "json", client_list, 0, "Show the clients of a tenant" },
 	{ "client revoke", "CLIENT-ID", 1, "json", client_revoke, 0, "Refuse a client, and its tokens within a minute" },
 	{ "client rotate", "CLIENT-ID", 1, "json", client_rotate, 0, "Give a client a new secret; print it once" },
-	{ "key rotate", "", 0, "json", key_rotate, 0, "Make a new key that signs tokens; old tokens stay valid" },
+	{ "user create", "SHORTCODE --login NAME --name NAME [--email ADDRESS] [--super-admin | --role ROLE [--channel ID]]\n"
+	    "           [--password]", 1, "json login= name= email= super-admin role= channel= password", user_create, 0,
+	    "Make a user; print the address that sets the password, or read a password" },
+	{ "user list", "SHORTCODE", 1, "json", user_list, 0, "Show the users of a tenant" },
+	{ "user password", "SHORTCODE LOGIN", 2, "json", user_password, 0, "Set the password, read from standard input" },
+	{ "user invite", "SHORTCODE LOGIN", 2, "json", user_invite, 0, "Print a new address that sets the password once" },
+	{ "user disable", "SHORTCODE LOGIN", 2, "json", user_disable, 0, "Let a user in no more, and end all sessions" },
+	{ "user enable", "SHORTCODE LOGIN", 2, "json", user_enable, 0, "Let a disabled user in again" },
+	{ "user unlock", "SHORTCODE LOGIN", 2, "json", user_unlock_command, 0, "Forget wrong tries, so that nobody has to wait" },
+	{ "user totp-reset", "SHORTCODE LOGIN", 2, "json", user_totp_reset, 0, "Ask a user for no codes any more" },
+	{ "key rotate", "", 0, "json", key_rotate_command, 0, "Make a new key that signs tokens; old tokens stay valid" },
 	{ "key list", "", 0, "json", key_list, 0, "Show the keys that sign and check tokens" },
 	{ "job list", "[--state STATE] [--tenant SHORTCODE] [--media ID] [--limit N] [--all]", 0,
 	    "json state= tenant= media= limit= all", job_list, 0, "Show the latest jobs, and why they failed" },
@@ -58,7 +82,9 @@ static const struct command commands[] = {
 	{ "job retry", "JOB-ID", 1, "json", job_retry, 0, "Start a failed or cancelled job again" },
 	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
 	{ "job rerun", "MEDIA-ID [--only WHAT,…] [--languages CODE,…]", 1, "json only= languages=", job_rerun, 0,
-	    "Make storyboard, thumbnail, waveform, transcripts or documentContent anew" },
+	    "Make storyboard, thumbnail, waveform, transcripts, chapters or documentContent anew" },
+	{ "audit", "SHORTCODE [--type TYPE] [--since TIME] [--limit N]", 1, "json type= since= limit=", audit_run, 0,
+	    "Show who changed who may do what in a tenant, newest first" },
 	{ "backup", "DIR", 1, "json", backup_run, 0, "Copy database, originals and settings into a directory, while all runs" },
 	{ "restore", "DIR", 1, "json schema=", restore_run, 0, "Bring a backup into an installation that has nothing yet" },
 	{ "rebuild", "[--all]", 0, "json all", rebuild_run, 0, "Ingest anew the assets whose files are missing, or all" },
@@ -155,6 +181,15 @@ cli_transaction(struct cli *c, int (*work)(struct cli *, void *), void *arg)
 	}
 }
 
+void
+cli_audit(const struct cli *c, struct uuid tenant_id, const char *type, struct uuid object_id, const char *data)
+{
+	struct audited a = { .tenant_id = tenant_id, .object_id = object_id, .address = "console", .type = type,
+	    .data = data };
+
+	audit_add(c->db, &a);
+}
+
 bool
 cli_id(const struct cli *c, const char *text, struct uuid *id)
 {
@@ -185,6 +220,26 @@ cli_table(struct arena *mem, const char *cells)
 			putchar('\n');
 		column = p[n] == '\t' ? column + 1 : 0;
 	}
+}
+
+const char *
+cli_cell(struct arena *mem, const char *text, size_t characters)
+{
+	char *copy, *p;
+	size_t n = 0;
+
+	if (text == NULL || text[0] == '\0')
+		return "-";
+	copy = arena_copy(mem, text);
+	for (p = copy; *p != '\0'; p++) {
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = '?';
+		if (((unsigned char)*p & 0xc0) != 0x80 && n++ == characters) {
+			*p = '\0';
+			return arena_printf(mem, "%s…", copy);
+		}
+	}
+	return copy;
 }
 
 int
@@ -236,7 +291,7 @@ print_help(FILE *out)
 
 	fputs("usage: kinothek COMMAND [ARGUMENTS] [--json]\n\nCommands:\n", out);
 	for (i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-15s %s\n", commands[i].name, commands[i].doc);
+		fprintf(out, "  %-16s  %s\n", commands[i].name, commands[i].doc);
 	fputs("\n`kinothek COMMAND --help` shows the arguments of one. Settings: kinothek.conf(5). More: "
 	    "kinothek(1).\n", out);
 }

@@ -10,6 +10,7 @@
 
 #include "cli/cli.h"
 #include "cli/setup.h"
+#include "core/key.h"
 #include "core/migrate.h"
 #include "core/scratch.h"
 #include "core/store.h"
@@ -191,7 +192,7 @@ first_key(struct cli *c, void *made)
 	db_number(c->db, "SELECT number FROM schema_migrations WHERE number = 1 FOR UPDATE", NO_ARGS, 0);
 	*(bool *)made = db_number(c->db, "SELECT COUNT(*) FROM signing_keys WHERE retired_at = 0", NO_ARGS, 1) == 0;
 	if (*(bool *)made)
-		token_rotate(c->db, c->mem);
+		key_rotate(c->db, c->mem);
 	return 0;
 }
 

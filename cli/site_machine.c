@@ -221,20 +221,22 @@ step_schema(struct site *s)
 int
 step_services(struct site *s)
 {
-	static const char *const units[] = { "kinothek-api.socket", "kinothek-upload.socket", "kinothek-api.service",
-		"kinothek-upload.service", "kinothek-jobs.service" };
+	static const char *const units[] = { "kinothek-api.socket", "kinothek-events.socket",
+		"kinothek-upload.socket", "kinothek-api.service", "kinothek-events.service", "kinothek-upload.service",
+		"kinothek-jobs.service" };
+	const int count = (int)(sizeof(units) / sizeof(units[0]));
 	int i, status = 0;
 
 	if (!site_has_systemd(s)) {
 		site_say(s,
-		    s->start ? "systemd does not run here: start api, upload and jobs by your own means"
+		    s->start ? "systemd does not run here: start api, events, upload and jobs by your own means"
 			     : "not started");
 		return 0;
 	}
 	SITE_RUN(s, "systemctl", "daemon-reload");
 	SITE_RUN(s, "systemctl", "reset-failed", "kinothek-*");
 	SITE_RUN(s, "systemctl", "restart", "kinothek-migrate.service");
-	for (i = 0; status == 0 && i < 5; i++)
+	for (i = 0; status == 0 && i < count; i++)
 		if ((status = SITE_RUN(s, "systemctl", "enable", units[i])) == 0)
 			status = SITE_RUN(s, "systemctl", "start", units[i]);
 	if (status != 0)
@@ -249,7 +251,7 @@ step_services(struct site *s)
 		return site_fail(s, EX_UNAVAILABLE,
 		    arena_printf(s->mem, "systemctl status %s", strcmp(s->web, "apache") == 0 ? "apache2" : s->web),
 		    "the web server does not answer for %s", s->host);
-	site_say(s, "api, upload and jobs run");
+	site_say(s, "api, events, upload and jobs run");
 	return 0;
 }
 

@@ -176,7 +176,7 @@ static int
 load_modules(struct site *s, bool tls)
 {
 	if (SITE_RUN(s, "a2enmod", "-q", "alias", "headers", "mime", "setenvif", "proxy", "proxy_fcgi", "lua",
-		"reqtimeout", "rewrite") != 0)
+		"reqtimeout", "rewrite", "unique_id") != 0)
 		return site_fail(s, EX_CONFIG, "apt install apache2", "a2enmod: %s", s->said);
 	if (tls && SITE_RUN(s, "a2enmod", "-q", "ssl") != 0)
 		return site_fail(s, EX_CONFIG, "apt install apache2", "a2enmod: %s", s->said);

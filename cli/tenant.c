@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/client.h"
+#include "core/client.h"
 #include "core/glossary.h"
 #include "core/token.h"
 
@@ -62,6 +63,20 @@ tenant_is_shortcode(const char *text)
 	return n >= 2 && n <= 63 && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == n;
 }
 
+int
+tenant_find(const struct cli *c, const char *shortcode, struct uuid *id)
+{
+	const struct tenant *t = db_row(c->db, &tenant_record, "FROM tenants t WHERE t.shortcode = ?",
+	    ARGS(STR(shortcode)));
+
+	if (db_failure(c->db) != DB_FINE)
+		return cli_fail_db(c);
+	if (t == NULL)
+		return cli_fail(c, EX_NOINPUT, "there is no tenant %s", shortcode);
+	*id = t->id;
+	return 0;
+}
+
 static int
 insert_tenant(struct cli *c, void *arg)
 {
@@ -80,6 +95,7 @@ insert_tenant(struct cli *c, void *arg)
 	    "VALUES (?, ?, ?, 'group', 'private', ?, ?)",
 	    ARGS(ID(m->channel_id), ID(t->id), STR(t->name), now, now));
 	db_run(c->db, "UPDATE tenants SET default_channel_id = ? WHERE id = ?", ARGS(ID(m->channel_id), ID(t->id)));
+	cli_audit(c, t->id, "tenant.created", t->id, NULL);
 	status = client_insert(c, &m->client);
 	return status;
 }
@@ -188,6 +204,8 @@ write_glossary(struct cli *c, void *arg)
 	const struct renewal *r = arg;
 
 	glossary_write(c->db, r->tenant_id, &r->terms);
+	cli_audit(c, r->tenant_id, "tenant.settings", r->tenant_id, arena_printf(c->mem, "{\"glossary\":%zu}",
+	    r->terms.n));
 	return 0;
 }
 
@@ -213,19 +231,14 @@ int
 tenant_glossary(struct cli *c)
 {
 	const char *file = cli_option(c, "set"), *text = "", *fault;
-	const struct tenant *t = db_row(c->db, &tenant_record, "FROM tenants t WHERE t.shortcode = ?",
-	    ARGS(STR(c->arg[0])));
 	struct renewal r;
-	int status;
+	int status = tenant_find(c, c->arg[0], &r.tenant_id);
 	size_t n = 0;
 
-	if (db_failure(c->db) != DB_FINE)
-		return cli_fail_db(c);
-	if (t == NULL)
-		return cli_fail(c, EX_DATAERR, "there is no tenant %s", c->arg[0]);
-	r.tenant_id = t->id;
+	if (status != 0)
+		return status;
 	if (file == NULL && cli_option(c, "clear") == NULL) {
-		r.terms = glossary_read(c->db, t->id);
+		r.terms = glossary_read(c->db, r.tenant_id);
 		return db_failure(c->db) != DB_FINE ? cli_fail_db(c) : print_glossary(c, &r.terms);
 	}
 	if (file != NULL && cli_option(c, "clear") != NULL)

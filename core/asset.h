@@ -53,26 +53,29 @@ extern const struct record rendition_record, ingest_record, ingest_step_record, 
 void rendition_put(struct db *, struct rendition_row *);
 
 /* What to make anew in the row of the asset, from the tables it sums up. */
-enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8 };
+enum { SUM_INGEST = 1, SUM_RENDITIONS = 2, SUM_CHANNELS = 4, SUM_TAGS = 8, SUM_TOLD = 16 };
 
 /* Rewrites the summing columns, so that one row answers a request.  SUM_RENDITIONS also makes the asset ready as soon
  * as its published generation holds a playlist, image or pdf; SUM_INGEST derives ingest_status, the steps and their
  * progress from the jobs alone, names as warnings the optional steps that failed, also in the place of what they
  * should have made, and what steps that succeeded have to tell, and makes an asset failed whose first ingest failed.
  * By a job: revision grows; by a client, version does (db_update has done that).  Call it in the transaction that
- * changed the rows it sums up. */
+ * changed the rows it sums up.  The first two write the events of what has changed in them (core/event.h), unless
+ * SUM_TOLD: who calls it does; the others never do. */
 void asset_summarise(struct db *, struct uuid media_id, unsigned what);
+/* What SUM_TAGS sets in a row of media, where many are to be set by one statement. */
+#define ASSET_SUM_TAGS_SQL "tags = COALESCE((SELECT CONCAT('[', GROUP_CONCAT(JSON_QUOTE(g.name) ORDER BY g.name, " \
+	"g.name_key SEPARATOR ','), ']') FROM media_tags mt JOIN tags g ON g.id = mt.tag_id AND g.gone_at = 0 WHERE " \
+	"mt.media_id = media.id), '[]')"
 
 /* As SUM_INGEST, for mere progress: nothing when the asset was summed up less than two seconds ago, by whomever.  For a
  * transaction of its own. */
 void asset_progress(struct db *, struct uuid media_id);
 
-/* Sets derived data of one kind ("file", "documentContent", …), JSON, and the engine that made it. */
+/* Sets derived data of one kind ("file", "documentContent", …), JSON, and the engine that made it; and tells. */
 void metadata_put(struct db *, struct uuid media_id, const char *kind, const char *engine, const char *data);
-
-/* Adds an event row.  data is JSON. */
-void event_add(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, struct uuid principal_id,
-    const char *data);
+/* The event alone, of a job: derived data of the kind has changed. */
+void metadata_changed(struct db *, struct uuid media_id, const char *kind);
 
 /* Adds to the tenant's running totals.  The row is one for all of the tenant: only what creates or deletes calls it,
  * last in its transaction, so that it is held for moments. */

@@ -9,6 +9,7 @@
 
 #include "core/arena.h"
 #include "core/conf.h"
+#include "core/mail.h"
 #include "core/text.h"
 
 #ifndef KINOTHEK_CONF_FILE
@@ -24,6 +25,7 @@ enum setting_type {
 	AS_CHOICE,	/* one of .choices */
 	AS_ORIGIN,	/* scheme://host[:port] */
 	AS_URL,		/* the same with a path */
+	AS_SMTP,	/* smtp:// or smtps://, host[:port] */
 	AS_LIST,	/* items that .item takes; kept with commas and without blanks */
 	AS_SECRET,	/* the name of a file whose first line is the value */
 	AS_PLAY_KEY,	/* the same; absent is left to the caller, the name is kept too */
@@ -106,7 +108,23 @@ static const struct setting settings[] = {
 	    "addresses or networks such as 10.0.0.0/8, comma-separated", item_network,
 	    "Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed." },
 	{ "cors.origins", AS_LIST, AT(cors_origins), NULL, 0, 4000, "origins such as https://example.org, or *, comma-separated",
-	    item_origin, "Web pages of other origins that may call the API." },
+	    item_origin,
+	    "Origins whose web pages may call the interface, beside those that a tenant names for itself; * for all." },
+
+	{ "limit.client", AS_INT, AT(limit_client), "60000", 0, 10000000, "requests a minute, 0 for no limit", NULL,
+	    "How many requests of one client are answered, all its users together: as many at once, and then evenly. This and the other "
+	    "limits hold on each machine by itself." },
+	{ "limit.user", AS_INT, AT(limit_user), "12000", 0, 10000000, "requests a minute, 0 for no limit", NULL,
+	    "The same for one user, whichever client it uses." },
+	{ "limit.address", AS_INT, AT(limit_address), "6000", 0, 10000000, "requests a minute, 0 for no limit", NULL,
+	    "The same for one address (of IPv6: a network of 64 bits), for what comes without a good token: pages, and what is refused." },
+	{ "limit.token", AS_INT, AT(limit_token), "600", 0, 10000000, "requests a minute, 0 for no limit", NULL,
+	    "The same for one address that asks for tokens." },
+	{ "limit.signin", AS_INT, AT(limit_signin), "120", 0, 10000000, "requests a minute, 0 for no limit", NULL,
+	    "The same for one address, for forms that people sign in with. How often a password may be wrong is not set here." },
+	{ "limit.local", AS_BOOL, AT(limit_local), "no", 0, 0, NULL, NULL,
+	    "Count requests of this machine itself, too. They come from its own programs, or through a proxy that http.trusted_proxies "
+	    "should name." },
 
 	{ "play.key_file", AS_PLAY_KEY, AT(play_key), "/etc/kinothek/play.key", 0, 0, "a file of 64 hex digits", NULL,
 	    "Key that signs addresses of deliverable files, shared with the web server. `kinothek init` makes it." },
@@ -122,6 +140,9 @@ static const struct setting settings[] = {
 	{ "upload.reserved_max", AS_SIZE, AT(upload_reserved_max), "2T", 2, INT64_C(1) << 50, NULL, NULL,
 	    "Bytes of a tenant's open uploads in all when one more is announced: as declared, or as received where nothing was. "
 	    "One principal may have half of them; the first upload is always taken." },
+
+	{ "events.streams_max", AS_INT, AT(streams_max), "4000", 2, 100000, NULL, NULL,
+	    "Streams of events of a tenant that one `kinothek-events` keeps open. One principal may have half of them." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },
@@ -169,6 +190,23 @@ static const struct setting settings[] = {
 	    "where the installation has put them." },
 	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
+	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Hosts with private addresses that external token servers may be reached at, also by http; all others must have public ones, "
+	    "and https." },
+	{ "webhook.private_hosts", AS_LIST, AT(webhook_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Hosts with private addresses that webhooks may be sent to, also by http; all others must have public ones, and https." },
+	{ "webhook.timeout", AS_INT, AT(webhook_timeout), "15", 1, 60, "seconds", NULL,
+	    "How long a receiver may take, from the question for its address to the end of its answer." },
+
+	{ "smtp.url", AS_SMTP, AT(smtp_url), NULL, 0, 300, NULL, NULL,
+	    "Server that takes mail: invitations of users who have an address are sent to it, too. smtp:// must offer STARTTLS unless it "
+	    "is this machine. Nothing: no mail is sent." },
+	{ "smtp.from", AS_TEXT, AT(smtp_from), NULL, 0, 254, NULL, NULL, "Address that mail comes from; smtp.url needs it." },
+	{ "smtp.user", AS_TEXT, AT(smtp_user), NULL, 0, 254, NULL, NULL, "Name to sign in with at that server. Nothing: none." },
+	{ "smtp.password_file", AS_SECRET, AT(smtp_password), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the password of smtp.user." },
+	{ "smtp.plain", AS_BOOL, AT(smtp_plain), "no", 0, 0, NULL, NULL,
+	    "Speak to smtp:// without TLS also where it is another machine: for networks that nobody else listens to." },
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
@@ -392,6 +430,16 @@ set_origin(struct reading *in, const struct setting *s, const char *value)
 	return keep(in, s, value);
 }
 
+static bool
+set_smtp(struct reading *in, const struct setting *s, const char *value)
+{
+	size_t n = strncmp(value, "smtps://", 8) == 0 ? 8 : strncmp(value, "smtp://", 7) == 0 ? 7 : 0;
+
+	if (n == 0 || value[n] == '\0' || !item_server(value + n))
+		return fail(in, s, "must be smtp:// or smtps://, a host and perhaps a port");
+	return keep(in, s, value);
+}
+
 /* The first line of a file.  NULL: not readable, errno says why. */
 static char *
 first_line(const char *file)
@@ -462,7 +510,8 @@ static bool
 set(struct reading *in, const struct setting *s, const char *value)
 {
 	if (s->type == AS_LIST ? strlen(value) > (size_t)s->max : s->max > 0 && (s->type == AS_TEXT ||
-	    s->type == AS_PATH || s->type == AS_ORIGIN || s->type == AS_URL) && strlen(value) > (size_t)s->max)
+	    s->type == AS_PATH || s->type == AS_ORIGIN || s->type == AS_URL || s->type == AS_SMTP) &&
+	    strlen(value) > (size_t)s->max)
 		return fail(in, s, arena_printf(conf_mem(), "is longer than %lld bytes", (long long)s->max));
 	/* Nothing behind the = takes back a default, where nothing is possible. */
 	if (value[0] == '\0' && s->otherwise != NULL)
@@ -484,6 +533,8 @@ set(struct reading *in, const struct setting *s, const char *value)
 	case AS_ORIGIN:
 	case AS_URL:
 		return value[0] == '\0' ? keep(in, s, value) : set_origin(in, s, value);
+	case AS_SMTP:
+		return value[0] == '\0' ? keep(in, s, value) : set_smtp(in, s, value);
 	case AS_SECRET:
 	case AS_PLAY_KEY:
 		return value[0] == '\0' ? keep(in, s, value) : set_secret(in, s, value);
@@ -653,6 +704,8 @@ read_all(struct reading *in, char *text)
 	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "sherpa") == 0 &&
 	    (in->conf->engine[ENGINE_transcribe].model == NULL || in->conf->engine[ENGINE_transcribe].model[0] != '/'))
 		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
+	if (in->conf->smtp_url != NULL && (in->conf->smtp_from == NULL || !mail_is_address(in->conf->smtp_from)))
+		return fail(in, NULL, "smtp.url needs smtp.from, the address of a mailbox");
 	return true;
 }
 
@@ -760,6 +813,9 @@ print_values(FILE *out, const struct setting *s)
 	case AS_ORIGIN:
 	case AS_URL:
 		fputs("`http://…` or `https://…`", out);
+		return;
+	case AS_SMTP:
+		fputs("`smtp://…` or `smtps://…`", out);
 		return;
 	case AS_TEXT:
 		fprintf(out, "text, up to %lld bytes", (long long)s->max);

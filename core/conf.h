@@ -30,11 +30,14 @@ struct conf {
 	int64_t db_statement_limit, db_job_statement_limit;	/* s */
 	bool require_https;
 	const char *trusted_proxies, *cors_origins;
+	int64_t limit_client, limit_user, limit_address, limit_token, limit_signin;	/* requests a minute; 0: any */
+	bool limit_local;
 	const char *play_key;			/* contents of play_key_file: 64 hex digits */
 	int64_t play_lifetime;			/* s */
 	int64_t upload_lifetime;		/* s without a byte */
 	int64_t upload_max_size;		/* bytes */
 	int64_t upload_open_max, upload_reserved_max;	/* of a tenant; bytes */
+	int64_t streams_max;			/* of events, of a tenant in one process */
 	int64_t free_space;			/* bytes kept free on data_dir */
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */
@@ -48,6 +51,12 @@ struct conf {
 	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
 	const char *engine_library;		/* NULL: see sherpa_dir() */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
+	const char *provider_private_hosts;	/* the same for external token servers */
+	const char *webhook_private_hosts;	/* the same for receivers of webhooks */
+	int64_t webhook_timeout;		/* s */
+	const char *smtp_url;			/* NULL: no mail is sent */
+	const char *smtp_from, *smtp_user, *smtp_password;
+	bool smtp_plain;
 	const char *log_level, *log_format;
 	const char *play_key_file;		/* where play_key is kept */
 	const char *files[CONF_FILES];		/* of settings, then of secrets that they name; ends with NULL */

@@ -551,8 +551,10 @@ db_run(struct db *db, const char *sql, const struct arg *args)
 int64_t
 db_run_last(struct db *db, const char *sql, const struct arg *args)
 {
-	int64_t n = db_run(db, sql, args);
+	int64_t n;
 
+	db->wrote_last = false;
+	n = db_run(db, sql, args);
 	db->wrote_last = db->in_transaction;
 	return n;
 }

@@ -24,7 +24,8 @@ struct conf;
 
 enum db_failure {
 	DB_FINE,
-	/* 1213, 1205, or the connection or the server's place in its cluster went before COMMIT: nothing was done */
+	/* 1213, 1205, in a request's transaction also 1452 and 1062, or the connection or the server's place in its
+	 * cluster went before COMMIT: nothing was done */
 	DB_AGAIN,
 	DB_LOST,	/* no server answers, or has room; outside of a transaction and at COMMIT: outcome unknown */
 	/* 1969, 3024, 1317, or see db_watch(): cut off, and the same would be again.  With DB_API alone */
@@ -101,7 +102,7 @@ const char *db_filter_value(struct arena *, const char *filter, const char *name
 /* INSERT, UPDATE, DELETE.  Rows matched (not: changed), or -1 when failed. */
 int64_t db_run(struct db *, const char *sql, const struct arg *);
 
-/* The last of its transaction, for a row that many wait for: whoever writes once more before the end aborts. */
+/* The last of its transaction, for a row that many wait for: whoever writes otherwise before the end aborts. */
 int64_t db_run_last(struct db *, const char *sql, const struct arg *);
 
 /* Inserts all stored fields of the record.  False: a unique key is taken already (not a failure), or failed. */
@@ -114,7 +115,8 @@ int64_t db_update(struct db *, const char *table, const struct record *, const v
 
 bool db_in_transaction(const struct db *);
 
-/* Only the dispatcher and the job runner call these.  db_commit() is true when the commit is certain. */
+/* Only the dispatcher, the job runner, jobs/deliver*.c, commands and core/provider_claims.c call these.  db_commit() is
+ * true when the commit is certain. */
 void db_begin(struct db *);
 bool db_commit(struct db *);
 void db_rollback(struct db *);

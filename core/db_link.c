@@ -89,8 +89,10 @@ static enum db_failure
 weigh(const struct db *db, int err)
 {
 	switch (err) {
-	case 1213: case 1205: case 1047:
+	case 1213: case 1205: case 3572: case 1047:
 		return DB_AGAIN;
+	case 1452: case 1062:			/* what it belongs to went away, or its like came, in between */
+		return db->limits == DB_API && db->in_transaction ? DB_AGAIN : DB_BROKEN;
 	case 1290: case 1836:					/* takes no writes: a job has nothing else to do */
 		return db->limits == DB_API ? DB_AGAIN : DB_LOST;
 	case 1969: case 3024: case 1317:

@@ -339,8 +339,9 @@ static const char *
 cursor_of(struct query *q, const void *row)
 {
 	const struct field *id = record_field(q->record, "id");
-	const char *text = uuid_text(q->mem, *(const struct uuid *)((const char *)row + id->offset));
-	const void *at;
+	const void *at = (const char *)row + id->offset;
+	const char *text = id->kind == KIND_INT ? arena_printf(q->mem, "%lld", (long long)*(const int64_t *)at) :
+	    uuid_text(q->mem, *(const struct uuid *)at);
 	const char *value;
 
 	if (q->sort == NULL)
@@ -362,7 +363,7 @@ cursor_of(struct query *q, const void *row)
 
 /* What lies behind a row in an order in which null comes first, as ranges of the index.  NULL: the value is null. */
 static void
-behind(struct query *q, struct buf *where, const struct arg *value, struct uuid id)
+behind(struct query *q, struct buf *where, const struct arg *value, struct arg id)
 {
 	const char *c = column(q, q->sort), *less = q->descending ? "<" : ">";
 	bool nulls = q->descending && !q->sort->required && (q->sort->on & SERVER) == 0;
@@ -382,7 +383,7 @@ behind(struct query *q, struct buf *where, const struct arg *value, struct uuid 
 		add_arg(q, *value);
 		add_arg(q, *value);
 	}
-	add_arg(q, ID(id));
+	add_arg(q, id);
 }
 
 /* The value of a cursor as the kind of its column. */
@@ -405,19 +406,32 @@ cursor_value(struct query *q, const char *text, size_t n, struct arg *value)
 	return true;
 }
 
+/* Ids are UUIDs, or numbers. */
+static bool
+cursor_id(struct query *q, const char *text, struct arg *id)
+{
+	struct uuid uuid;
+	int64_t number;
+
+	if (record_field(q->record, "id")->kind == KIND_INT ? int_parse(text, &number) : uuid_parse(text, &uuid)) {
+		*id = record_field(q->record, "id")->kind == KIND_INT ? INT(number) : ID(uuid);
+		return true;
+	}
+	return false;
+}
+
 static void
 add_after(struct query *q, struct buf *where)
 {
 	static const char fault[] = "not a cursor of this list: take it from a next link, with the same sort";
 	const char *after = q->page->after, *dot = strchr(after, '.');
-	struct uuid id;
-	struct arg value;
+	struct arg value, id;
 
-	if (!uuid_parse(dot != NULL ? dot + 1 : after, &id) || (dot != NULL) != (q->sort != NULL)) {
+	if (!cursor_id(q, dot != NULL ? dot + 1 : after, &id) || (dot != NULL) != (q->sort != NULL)) {
 		refuse(q, "after", fault);
 	} else if (q->sort == NULL) {
 		buf_text(where, " AND t.id < ?");
-		add_arg(q, ID(id));
+		add_arg(q, id);
 	} else if (dot == after + 1 && *after == *null_mark) {
 		behind(q, where, NULL, id);
 	} else if (cursor_value(q, after, (size_t)(dot - after), &value)) {

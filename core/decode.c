@@ -340,6 +340,7 @@ struct decode {
 	struct arena *mem;
 	unsigned on;
 	struct faults *faults;
+	bool foreign;			/* members that are unknown are passed over */
 };
 
 static void
@@ -380,6 +381,13 @@ listed(struct arena *mem, const char *words)
 	return buf_string(&b);
 }
 
+/* What a client sets.  What it asks for finds also what is older than this rule. */
+static bool
+is_line(const struct decode *d, const struct field *f)
+{
+	return !d->foreign && (d->on & QUERY) == 0 && (f->on & MULTILINE) == 0;
+}
+
 static void
 take_string(struct decode *d, const struct field *f, const char *pointer, const char *text, const char **out)
 {
@@ -394,6 +402,9 @@ take_string(struct decode *d, const struct field *f, const char *pointer, const 
 		out_of_bounds(d, pointer, "too_long", "at most", max, "character");
 	else if (has_controls(text))
 		bad(d, pointer, "control_characters", "control characters are not allowed");
+	else if (is_line(d, f) && !utf8_line(text))
+		bad(d, pointer, "control_characters", "one line is wanted, without tabs and without controls of the "
+		    "direction of writing");
 	else if (f->min > 0 && utf8_blank(text))
 		bad(d, pointer, "blank", "something that can be seen is wanted, not blanks alone");
 	else if (f->one_of != NULL && !word_in(f->one_of, text, strlen(text)))
@@ -489,7 +500,7 @@ static void *take_object(struct decode *, const struct record *, const char *, j
 static void
 take_list(struct decode *d, const struct field *f, const char *pointer, json_object *v, struct list *out)
 {
-	struct decode inner = { d->mem, CREATE, d->faults };
+	struct decode inner = { d->mem, CREATE, d->faults, d->foreign };
 	size_t i, n = json_object_array_length(v);
 
 	if (d->faults != NULL && (int64_t)n > (f->max ? f->max : 1000)) {
@@ -577,7 +588,7 @@ static void
 take_value(struct decode *d, const struct field *f, const char *pointer, json_object *v, void *at)
 {
 	enum json_type type = json_object_get_type(v);
-	struct decode inner = { d->mem, CREATE, d->faults };
+	struct decode inner = { d->mem, CREATE, d->faults, d->foreign };
 
 	if (f->kind == KIND_JSON)
 		take_json(d, f, pointer, v, at);
@@ -679,6 +690,7 @@ static void *
 take_object(struct decode *d, const struct record *r, const char *pointer, json_object *o, void *row, uint64_t *given)
 {
 	uint64_t seen = 0;
+	size_t i;
 
 	if (!json_object_is_type(o, json_type_object)) {
 		bad(d, pointer, "type", *pointer != '\0' ? "an object is wanted" : "the body is to be a JSON object");
@@ -688,6 +700,8 @@ take_object(struct decode *d, const struct record *r, const char *pointer, json_
 		const struct field *f = by_json_name(r, key);
 		const char *at = d->faults == NULL ? pointer : pointer_to(d, pointer, key);
 
+		if (f == NULL && d->foreign)
+			continue;
 		if (f == NULL || (d->faults != NULL && (f->on & (d->on | HIDDEN)) == HIDDEN))
 			unknown(d, r, at);
 		else if (d->faults != NULL && (f->on & d->on) == 0)
@@ -700,6 +714,9 @@ take_object(struct decode *d, const struct record *r, const char *pointer, json_
 	missing(d, r, pointer, seen);
 	if (given != NULL)
 		*given = seen;
+	for (i = 0; i < r->n; i++)
+		if (r->fields[i].on & GIVEN)
+			*(int64_t *)((char *)row + r->fields[i].offset) = (int64_t)seen;
 	return row;
 }
 
@@ -707,7 +724,7 @@ enum decoded
 record_decode(struct arena *mem, const struct record *r, unsigned on, const char *json, size_t n,
     void **row, uint64_t *given, struct faults *faults)
 {
-	struct decode d = { mem, on, faults };
+	struct decode d = { mem, on, faults, false };
 	json_object *tree;
 	struct scan s;
 
@@ -720,9 +737,35 @@ record_decode(struct arena *mem, const struct record *r, unsigned on, const char
 }
 
 void *
+record_decode_foreign(struct arena *mem, const struct record *r, const char *json, size_t n, uint64_t *given)
+{
+	struct faults faults = { .n = 0 };
+	struct decode d = { mem, CREATE, &faults, true };
+	json_object *tree;
+	void *row;
+
+	if (!parse(mem, json, n, &tree))
+		return NULL;
+	row = take_object(&d, r, "", tree, arena_alloc(mem, r->size), given);
+	return faults.n > 0 ? NULL : row;
+}
+
+const char *
+json_member(struct arena *mem, const char *json, const char *name)
+{
+	json_object *tree, *value;
+
+	if (!parse(mem, json, strlen(json), &tree) || !json_object_is_type(tree, json_type_object) ||
+	    !json_object_object_get_ex(tree, name, &value))
+		return NULL;
+	return arena_copy(mem, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN |
+	    JSON_C_TO_STRING_NOSLASHESCAPE));
+}
+
+void *
 record_parse(struct arena *mem, const struct record *r, const char *json)
 {
-	struct decode d = { mem, 0, NULL };
+	struct decode d = { mem, 0, NULL, false };
 	json_object *tree;
 
 	if (json == NULL || !parse(mem, json, strlen(json), &tree) || !json_object_is_type(tree, json_type_object))
@@ -733,7 +776,7 @@ record_parse(struct arena *mem, const struct record *r, const char *json)
 struct list
 record_parse_list(struct arena *mem, const struct record *r, const char *json)
 {
-	struct decode d = { mem, 0, NULL };
+	struct decode d = { mem, 0, NULL, false };
 	struct field f = { .kind = KIND_LIST, .of = r };
 	struct list out = { NULL, 0 };
 	json_object *tree;
@@ -746,7 +789,7 @@ record_parse_list(struct arena *mem, const struct record *r, const char *json)
 struct strings
 strings_parse(struct arena *mem, const char *json)
 {
-	struct decode d = { mem, 0, NULL };
+	struct decode d = { mem, 0, NULL, false };
 	struct field f = { .kind = KIND_STRINGS };
 	struct strings out = { NULL, 0 };
 	json_object *tree;
@@ -815,7 +858,7 @@ enum decoded
 record_decode_query(struct arena *mem, const struct record *r, const struct pair *pairs, size_t n,
     void **row, uint64_t *given, struct faults *faults)
 {
-	struct decode d = { mem, QUERY, faults };
+	struct decode d = { mem, QUERY, faults, false };
 	uint64_t seen = 0;
 	size_t i, k;
 

@@ -412,3 +412,15 @@ fcgi_answer(struct arena *mem, const struct fcgi *f, const struct iovec *parts, 
 	*vectors = count + 1;
 	return v;
 }
+
+void
+fcgi_piece(unsigned char head[FCGI_HEADER], unsigned id, size_t n)
+{
+	put_header(head, STDOUT, id, n);
+}
+
+void
+fcgi_last(unsigned char tail[3 * FCGI_HEADER], unsigned id)
+{
+	put_end(put_header(tail, STDOUT, id, 0), id, REQUEST_COMPLETE);
+}

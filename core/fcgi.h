@@ -77,4 +77,9 @@ size_t fcgi_size(const struct fcgi *);
  */
 struct iovec *fcgi_answer(struct arena *, const struct fcgi *, const struct iovec *parts, size_t n, size_t *vectors);
 
+/* An answer that comes in pieces: what stands before one of n bytes, at most FCGI_PIECE_MAX; and behind the last. */
+enum { FCGI_HEADER = 8, FCGI_PIECE_MAX = 65528 };
+void fcgi_piece(unsigned char head[FCGI_HEADER], unsigned id, size_t n);
+void fcgi_last(unsigned char tail[3 * FCGI_HEADER], unsigned id);
+
 #endif

@@ -165,25 +165,8 @@ take_out(struct watch *w, const char *bytes, size_t n)
 }
 
 static void
-tell_lines(struct watch *w, const char *bytes, size_t n)
+keep_err(struct watch *w, const char *bytes, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		if (bytes[i] != '\n') {
-			if (w->err_len < sizeof(w->err_line) - 1)
-				w->err_line[w->err_len++] = bytes[i];
-			continue;
-		}
-		w->err_line[w->err_len] = '\0';
-		w->err_len = 0;
-		w->jail->on_err(w->jail->user, w->err_line);
-	}
-}
-
-static void
-take_err(struct watch *w, const char *bytes, size_t n)
-{
-	if (w->jail->on_err != NULL)
-		tell_lines(w, bytes, n);
 	while (n > 0) {
 		size_t part = n < ERR_MAX ? n : ERR_MAX;
 
@@ -195,6 +178,30 @@ take_err(struct watch *w, const char *bytes, size_t n)
 		w->tail_len += part;
 		bytes += part;
 		n -= part;
+	}
+}
+
+static void
+take_err(struct watch *w, const char *bytes, size_t n)
+{
+	if (w->jail->on_err == NULL) {
+		keep_err(w, bytes, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (bytes[i] != '\n') {
+			if (w->err_len < sizeof(w->err_line) - 2)
+				w->err_line[w->err_len++] = bytes[i];
+			continue;
+		}
+		w->err_line[w->err_len] = '\0';
+		if (w->jail->on_err(w->jail->user, w->err_line)) {
+			w->alive = clock_ms();
+		} else {
+			w->err_line[w->err_len++] = '\n';
+			keep_err(w, w->err_line, w->err_len);
+		}
+		w->err_len = 0;
 	}
 }
 
@@ -306,6 +313,7 @@ settle(struct watch *w, bool ended)
 	r->peak_rss = use.ru_maxrss * INT64_C(1024);
 	r->out = buf_string(&w->text);
 	r->out_size = w->text.len;
+	keep_err(w, w->err_line, w->err_len);
 	r->err = arena_copy_n(w->mem, w->tail_len > ERR_MAX ? w->tail + w->tail_len - ERR_MAX : w->tail,
 	    w->tail_len > ERR_MAX ? ERR_MAX : w->tail_len);
 	if (!ended)

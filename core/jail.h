@@ -32,8 +32,9 @@ struct jail {
 	bool (*on_out)(void *user, const char *bytes, size_t n);
 	/* Called for each line on the descriptor the program knows as 3 (ffmpeg -progress pipe:3). */
 	void (*on_progress)(void *user, const char *line);
-	/* Called for each line of standard error, which also stays in result.err; of long lines the beginning. */
-	void (*on_err)(void *user, const char *line);
+	/* Called for each line of standard error; of long lines the beginning.  True: it was meant for the caller, and
+	 * does not stay in result.err. */
+	bool (*on_err)(void *user, const char *line);
 	void *user;
 	bool threads_only;		/* it may start threads but no further process: decoders */
 };

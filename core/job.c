@@ -41,6 +41,23 @@ static const struct field serve_args_fields[] = {
 };
 const struct record serve_args_record = RECORD("ServeArgs", struct serve_args, serve_args_fields);
 
+static const struct field retag_args_fields[] = {
+	FIELD(struct retag_args, tag_id, .required = true, .doc = "The tag"),
+};
+const struct record retag_args_record = RECORD("RetagArgs", struct retag_args, retag_args_fields);
+
+static const struct field closing_args_fields[] = {
+	FIELD(struct closing_args, channel_id, .required = true, .doc = "The channel"),
+	FIELD(struct closing_args, principal_id, .required = true, .doc = "Who deletes it"),
+	FIELD(struct closing_args, address, .required = true, .doc = "From where"),
+};
+const struct record closing_args_record = RECORD("ClosingArgs", struct closing_args, closing_args_fields);
+
+static const struct field mail_args_fields[] = {
+	FIELD(struct mail_args, sealed, .required = true, .doc = "Secret of the invitation, sealed"),
+};
+const struct record mail_args_record = RECORD("MailArgs", struct mail_args, mail_args_fields);
+
 static const struct field purge_args_fields[] = {
 	FIELD(struct purge_args, keys, .required = true, .doc = "Keys of the store to delete"),
 };

@@ -32,10 +32,16 @@
 	K(variants,		ENCODE,  3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
 	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
 	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
+	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
+	K(retag,		QUICK,   9, 120, "retag",		0,  true,  false, "Show the new name of a tag on its assets, or take it from them") \
+	K(closing,		QUICK,   9, 120, "closing",		0,  true,  false, "Empty a channel that is being deleted, and delete it") \
+	K(mail,			NETWORK, 9, 60,  "mail",		0,  true,  false, "Send an invitation to the address of its user") \
+	K(deliver,		NETWORK, 3, 60,  "deliver",		0,  true,  false, "Send events to webhooks, as long as there are any") \
 	K(purge,		QUICK,   9, 120, "purge",		0,  true,  false, "Delete the files of something that is gone, and check") \
+	K(keys,			NETWORK, 1, 60,  "keys",		0,  true,  false, "Ask an external token server for its keys") \
 	K(sweep,		QUICK,   2, 120, "sweep",		0,  true,  false, "Expire uploads and clear what crashes left behind")
 
 /* Most kinds work on one asset: its generation is the folder that the step writes to. */
@@ -44,6 +50,12 @@ struct transcribe_args { struct uuid media_id; const char *generation; const cha
 struct captions_args { struct uuid media_id, transcript_id; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
+struct retag_args { struct uuid tag_id; };
+/* Who deletes the channel, and from where: its events and the audit say so. */
+struct closing_args { struct uuid channel_id, principal_id; const char *address; };
+/* The secret of an invitation, by seal() for MAIL_PURPOSE: whoever reads the table cannot use it. */
+struct mail_args { const char *sealed; };
+#define MAIL_PURPOSE "mail"
 /* Keys of the store to delete, each with all that lies below it. */
 struct purge_args { struct strings keys; };
 struct no_args { const char *note; };
@@ -58,7 +70,10 @@ struct no_args { const char *note; };
 #define waveform_args asset_args
 #define variants_args asset_args
 #define pages_args asset_args
+#define chapters_args asset_args
 #define publish_args asset_args
+#define deliver_args no_args
+#define keys_args no_args
 #define sweep_args no_args
 
 /* A run of a job, "{jobId}.{fence}": no other run has that name, also of the same job.  It names the scratch of the
@@ -100,7 +115,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record, serve_args_record,
-    purge_args_record, no_args_record;
+    retag_args_record, closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
 #define renditions_args_record asset_args_record
@@ -111,7 +126,10 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define waveform_args_record asset_args_record
 #define variants_args_record asset_args_record
 #define pages_args_record asset_args_record
+#define chapters_args_record asset_args_record
 #define publish_args_record asset_args_record
+#define deliver_args_record no_args_record
+#define keys_args_record no_args_record
 #define sweep_args_record no_args_record
 
 /* Wakes the runners of this machine by datagram; called after COMMIT, never inside.  Never blocks, never fails. */

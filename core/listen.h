@@ -49,6 +49,9 @@ int listen_door(void);
 int listen_stop(void);
 bool listen_stopping(void);
 
+/* Raises the limit of open files as far as it may be: for a program that holds a connection for each client. */
+void listen_for_many(void);
+
 /* The web server has started this process itself, and gives it one connection at a time (mod_fcgid). */
 bool listen_is_alone(void);
 

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The shared table of what workers are busy with.  Nothing is locked: a count that is off by one does no harm. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/load.h"
-#include "core/log.h"
+#include "core/shared.h"
 
 enum {
 	SLOTS = 512,
@@ -70,51 +67,6 @@ key(const struct uuid *id)
 	return half[0] ^ half[1];
 }
 
-/* It ends whoever reads what is no longer there: so nobody else may make it shorter. */
-static bool
-is_ours(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || fchmod(fd, 0600)) {
-		errno = EACCES;
-		return false;
-	}
-	return st.st_size >= (off_t)sizeof(struct load) || !ftruncate(fd, sizeof(struct load));
-}
-
-static struct load *
-map(const char *run_dir, const char *name)
-{
-	char path[4096];
-	void *p = MAP_FAILED;
-	int fd, e;
-
-	snprintf(path, sizeof(path), "%s/%s", run_dir, name);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (fd >= 0 && is_ours(fd))
-		p = mmap(NULL, sizeof(struct load), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	e = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = e;
-	return p == MAP_FAILED ? NULL : p;
-}
-
-/* Programs that Apache starts itself may write nowhere but in fcgid/. */
-static struct load *
-map_somewhere(const char *run_dir)
-{
-	struct load *l = map(run_dir, "workers");
-	int e = errno;
-
-	if (l == NULL && (e == EACCES || e == EPERM))
-		l = map(run_dir, "fcgid/workers");
-	if (l == NULL)
-		log_text(LOG_LEVEL_WARN, "load", "%s/workers: %s", run_dir, strerror(e));
-	return l;
-}
-
 static void
 take_slot(int i)
 {
@@ -132,7 +84,7 @@ load_open(const char *run_dir)
 	int i;
 
 	if (load == NULL)
-		load = map_somewhere(run_dir);
+		load = shared_map(run_dir, "workers", sizeof(*load));
 	if (own != NULL && own->pid != (int32_t)getpid())	/* our parent's */
 		own = NULL;
 	for (i = 0; load != NULL && i < SLOTS; i++) {

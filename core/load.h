@@ -12,8 +12,7 @@
  * of what an eighth of the workers does meanwhile.  So quick requests make none, whoever sends nothing but slow ones
  * stays in debt, and seven of eight workers, about half of the machine's cores, are there for the others.
  *
- * All of it stands in run_dir/workers, a small file that all processes of one account map, whoever has started them; in
- * run_dir/fcgid/workers when they may not write the former.  Without it (no room, no right) nobody waits.
+ * All of it stands in run_dir/workers (core/shared.h).  Without it nobody waits.
  */
 #ifndef CORE_LOAD_H
 #define CORE_LOAD_H

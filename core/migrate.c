@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/migrate.h"
 
@@ -37,20 +38,20 @@ is_migration(const char *name)
 static const char *
 read_file(struct arena *mem, const char *path, const char **sql)
 {
-	char *text = arena_alloc(mem, FILE_MAX + 1);
 	FILE *f = fopen(path, "re");
-	size_t n;
+	struct stat st;
+	size_t n = 0;
+	char *text;
 
 	if (f == NULL)
 		return arena_printf(mem, "%s cannot be read: %s", path, strerror(errno));
-	n = fread(text, 1, FILE_MAX, f);
-	if (ferror(f) != 0 || n == FILE_MAX || strlen(text) != n) {
-		fclose(f);
-		return arena_printf(mem, "%s cannot be read as text", path);
-	}
+	if (fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && st.st_size < FILE_MAX)
+		n = (size_t)st.st_size;
+	text = arena_alloc(mem, n + 1);
+	n = fread(text, 1, n, f);
+	*sql = n > 0 && ferror(f) == 0 && strlen(text) == n ? text : NULL;
 	fclose(f);
-	*sql = arena_copy_n(mem, text, n);
-	return NULL;
+	return *sql != NULL ? NULL : arena_printf(mem, "%s cannot be read as text", path);
 }
 
 static int

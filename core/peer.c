@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The caller's address behind trusted proxies. */
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -112,6 +113,22 @@ walk_back(struct arena *mem, const char *trusted, const char *chain, struct peer
 			return;
 		}
 		p->address = arena_copy_n(mem, item, length);
+	}
+}
+
+void
+peer_network(const char *address, char out[PEER_NETWORK])
+{
+	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+	struct address a;
+
+	if (!address_parse(address, strlen(address), &a)) {
+		snprintf(out, PEER_NETWORK, "%.40s", address);
+	} else if (memcmp(a.b, mapped, sizeof(mapped)) == 0) {
+		inet_ntop(AF_INET, a.b + 12, out, PEER_NETWORK);
+	} else {
+		memset(a.b + 8, 0, 8);
+		inet_ntop(AF_INET6, a.b, out, PEER_NETWORK);
 	}
 }
 

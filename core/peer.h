@@ -16,4 +16,10 @@ struct peer {
 struct peer peer_find(struct arena *, const char *trusted, const char *remote_addr, const char *https,
     const char *forwarded_for, const char *forwarded_proto);
 
+enum { PEER_NETWORK = 46 };
+
+/* Whom an address stands for: itself, or of IPv6 the network of 64 bits, all of which is one customer's.  What is no
+ * address stays as it is. */
+void peer_network(const char *address, char out[PEER_NETWORK]);
+
 #endif

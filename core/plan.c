@@ -9,16 +9,18 @@
 
 /* All but the first rendition of what plays read that one: it is smaller than the original and known to decode. */
 static const struct plan_step steps[] = {
-	{ "first_rendition",	HAS_VIDEO | HAS_SOUND,	"",			PRIORITY_FIRST,  true,  NULL },
-	{ "renditions",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
-	{ "tracks",		HAS_TRACKS,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
-	{ "subtitles",		HAS_SUBTITLES,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
-	{ "storyboard",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true,  "storyboard" },
-	{ "thumbnail",		HAS_VIDEO | HAS_COVER,	"first_rendition",	PRIORITY_FIRST,  true,  "thumbnail" },
-	{ "waveform",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, true,  "waveform" },
+	{ "first_rendition",	HAS_VIDEO | HAS_SOUND,	"",			PRIORITY_FIRST,  true, NULL },
+	{ "renditions",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
+	{ "tracks",		HAS_TRACKS,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
+	{ "subtitles",		HAS_SUBTITLES,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
+	{ "storyboard",		HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, true, "storyboard" },
+	{ "thumbnail",		HAS_VIDEO | HAS_COVER,	"first_rendition",	PRIORITY_FIRST,  true, "thumbnail" },
+	{ "waveform",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, true, "waveform" },
 	{ "transcribe",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, false, "transcripts" },
-	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true,  NULL },
-	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true,  "documentContent" },
+	{ "chapters",		HAS_VIDEO | HAS_SOUND,	"first_rendition",	PRIORITY_NORMAL, false, "chapters",
+	    .behind = "transcribe" },
+	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
+	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true, "documentContent" },
 	{ "publish",		HAS_ANY,		"*",			PRIORITY_FIRST,  false, NULL },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };
@@ -132,7 +134,8 @@ static bool
 waits_on(const struct plan_step *s, const struct plan_step *other, bool *needed)
 {
 	*needed = word_in(s->after, other->kind, strlen(other->kind));
-	return *needed || (strcmp(s->after, "*") == 0 && other->shown);
+	return *needed || (strcmp(s->after, "*") == 0 && other->shown) ||
+	    (s->behind != NULL && word_in(s->behind, other->kind, strlen(other->kind)));
 }
 
 static bool
@@ -248,6 +251,13 @@ find_older(const struct plan *p, struct todo *t)
 	return true;
 }
 
+/* What nobody asked for, and takes what it finds, is no reason to refuse: it is done once more, behind the rest. */
+static bool
+may_follow_itself(const struct plan *p, const struct plan_step *s)
+{
+	return s->behind != NULL && !is_wanted(p, s);
+}
+
 static void
 replace(const struct plan *p, const struct todo *t)
 {
@@ -341,7 +351,7 @@ plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct str
 	if (p.n == 0)
 		return RERUN_NOTHING;
 	for (i = 0; i < p.n; i++)
-		if (!find_older(&p, &p.todo[i]))
+		if (!find_older(&p, &p.todo[i]) && !may_follow_itself(&p, p.todo[i].step))
 			return RERUN_RUNNING;
 	if (too_many_languages(&p))
 		return RERUN_LANGUAGES;

@@ -23,10 +23,12 @@ struct plan_step {
 	bool shown;			/* it makes files of the generation, so `publish` waits for it */
 	/* an analysis: the word for what it makes.  NULL: only a whole ingest makes it anew */
 	const char *makes;
+	/* kinds before it that it waits for, whatever becomes of them; left out: none */
+	const char *behind;
 };
 
 /* All that analyses make, for the document of the API. */
-#define PLAN_MAKES "storyboard thumbnail waveform transcripts documentContent"
+#define PLAN_MAKES "storyboard thumbnail waveform transcripts chapters documentContent"
 
 /* Transcripts of an asset, in so many languages at most, those that failed too. */
 enum { PLAN_LANGUAGES = 30 };

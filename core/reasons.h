@@ -58,6 +58,11 @@
 		"`kinothek doctor`.") \
 	R(LANGUAGE_UNAVAILABLE,	"language_unavailable",	FINAL, \
 		"The engine does not know this language. Choose another, or configure a transcription server.") \
+	R(MAIL_UNAVAILABLE,	"mail_unavailable",	PASSING, \
+		"The mail server did not take the letter. It is tried again for a day; the operator finds out more with `kinothek doctor`.") \
+	R(MAIL_REFUSED,		"mail_refused",		FINAL, \
+		"The mail server refuses the letter. Check the address of the user, or pass the link on in another way.") \
+	R(KEYS_UNAVAILABLE,	"keys_unavailable",	FINAL,   "The token server of the tenant gave no keys. It is asked again when a token needs them.") \
 	R(DEPENDENCY_FAILED,	"dependency_failed",	FINAL,   "A step this one needs has failed. See its reason.") \
 	R(ASSET_GONE,		"asset_gone",		FINAL,   "The asset was deleted meanwhile.") \
 	R(CANCELLED,		"cancelled",		FINAL,   "It was cancelled.") \

@@ -446,8 +446,8 @@ record_schema_name(struct arena *mem, const struct record *r, unsigned on)
 	size_t n = strlen(r->name), i;
 	bool whole = on != PATCH || (n > 5 && strcmp(r->name + n - 5, "Patch") == 0);
 
-	for (i = 0; i < r->n; i++)
-		whole &= (r->fields[i].on & on) != 0;
+	for (i = 0; i < r->n; i++)	/* what is omitted when null is sent as well */
+		whole &= (r->fields[i].on & on) != 0 && (r->fields[i].on & OMIT_NULL) == 0;
 	if (on == 0 || (on == DETAIL && !has_details(r)) || whole)
 		return r->name;
 	return arena_printf(mem, "%s%s", r->name, on == DETAIL ? "Brief" : on == PATCH ? "Patch" : "New");
@@ -463,15 +463,15 @@ may_be_null(const struct schema *s, const struct field *f)
 }
 
 static void
-schema_words(struct buf *b, const char *words, bool or_null)
+schema_words(struct buf *b, const char *words, const char *between, bool or_null)
 {
 	buf_text(b, ",\"enum\":[");
 	while (*words != '\0') {
-		size_t n = strcspn(words, " ");
+		size_t n = strcspn(words, between);
 
 		buf_json_n(b, words, n);
 		words += n;
-		words += strspn(words, " ");
+		words += strspn(words, between);
 		if (*words != '\0')
 			buf_char(b, ',');
 	}
@@ -500,7 +500,9 @@ schema_string(const struct schema *s, const struct field *f, bool or_null)
 {
 	schema_type(s->b, "string", or_null, f->format);
 	if (f->one_of != NULL)
-		schema_words(s->b, f->one_of, or_null);
+		schema_words(s->b, f->one_of, " ", or_null);
+	else if (f->known != NULL)
+		schema_words(s->b, f->known, "|", or_null);
 	else
 		schema_limits(s->b, "minLength", f->min, "maxLength", f->max != 0 || !is_taken(s) ? f->max : 65535);
 }
@@ -562,7 +564,8 @@ schema_json(const struct schema *s, const struct field *f, bool or_null)
 		schema_type(s->b, "object", or_null, NULL);
 		buf_text(s->b, ",\"additionalProperties\":{\"type\":\"string\"}");
 	} else {
-		buf_text(s->b, "\"type\":[\"object\",\"array\",\"string\",\"number\",\"boolean\",\"null\"]");
+		buf_text(s->b, "\"type\":[\"object\",\"array\",\"string\",\"number\",\"boolean\",\"null\"],"
+		    "\"items\":{}");
 	}
 }
 

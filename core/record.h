@@ -66,6 +66,10 @@ enum {
 	OMIT_NULL = 1 << 9,	/* left out instead of null */
 	INPUT_ONLY = 1 << 10,	/* taken, never sent, no column */
 	ASCII = 1 << 11,	/* a column of ASCII, which SQL cannot compare with anything else */
+	/* a text as it comes; other strings of a body are one line each, see utf8_line() */
+	MULTILINE = 1 << 13,
+	/* an int64_t of a record inside of a body: which of its members there were, as record_bit()s */
+	GIVEN = 1 << 14,
 	LISTED = 1 << 12,	/* read for lists alone: the opposite of DETAIL */
 };
 
@@ -79,6 +83,7 @@ struct field {
 	int64_t min, max;
 	int64_t item_max;		/* lists of strings: characters of each; 0 = 255 */
 	const char *one_of;		/* allowed words, separated by blanks */
+	const char *known;		/* the same with | between, for the document alone: the handler checks them */
 	const char *json;		/* where the camelCase rule does not reach */
 	const char *sql;		/* an expression instead of t.<name> */
 	/* filter by this condition, each ? of it the value, instead of comparing the column */
@@ -129,12 +134,20 @@ enum decoded { DECODED, NOT_JSON, HAS_FAULTS };
 /*
  * Decodes a JSON object into a new struct of the record: only members whose field is `on` (CREATE or PATCH) are taken;
  * others, unknown ones and duplicates are faults.  Absent required fields are faults for CREATE.  Strings come in NFC
- * as sent, checked for length in characters, for control characters and, where .min is not 0, for blanks alone.  *given
- * has a bit per member that was present (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys,
- * NaN, bytes after the end, not UTF-8; the one fault says in which line and column, and what was wanted there.
+ * as sent, checked for length in characters, for control characters, to be one line unless the field has MULTILINE
+ * (items of lists are always one), and, where .min is not 0, for blanks alone.  *given has a bit per member that was
+ * present (null counts as present).  NOT_JSON: syntax, depth over 32, duplicate keys, NaN, bytes after the end, not
+ * UTF-8; the one fault says in which line and column, and what was wanted there.
  */
 enum decoded record_decode(struct arena *, const struct record *, unsigned on, const char *json, size_t n,
     void **row, uint64_t *given, struct faults *);
+
+/* A JSON object of another program: as strict as record_decode() with CREATE, but members that are unknown are passed
+ * over.  NULL: not JSON, or any fault. */
+void *record_decode_foreign(struct arena *, const struct record *, const char *json, size_t n, uint64_t *given);
+
+/* The member of a JSON object, as JSON.  NULL: it has none, or is no object. */
+const char *json_member(struct arena *, const char *json, const char *name);
 
 /* JSON we wrote ourselves (job arguments, stored columns): every field is taken.  NULL if it does not parse. */
 void *record_parse(struct arena *, const struct record *, const char *json);

@@ -29,6 +29,14 @@ role_permissions(const char *name)
 	return 0;
 }
 
+unsigned
+role_numbered(int64_t number)
+{
+	const struct role *r = number > 0 ? role_at((size_t)number - 1) : NULL;
+
+	return r != NULL ? r->permissions : 0;
+}
+
 const char *
 role_names(struct arena *mem, enum scope scope)
 {

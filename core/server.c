@@ -77,7 +77,8 @@ visit_end(struct server *s, struct visit *v)
 {
 	int i;
 
-	close(v->fd);
+	if (v->fd >= 0)
+		close(v->fd);
 	free(v->rest);
 	v->rest = NULL;
 	if (v->place >= 0) {
@@ -210,10 +211,25 @@ server_send(struct visit *v, struct arena *mem, const struct iovec *parts, size_
 		keep_rest(v, p, n);
 }
 
+int
+server_take(struct server *s, struct visit *v)
+{
+	int fd = v->fd;
+
+	if (v->events != 0)
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, fd, NULL);
+	v->fd = -1;
+	return fd;
+}
+
 /* The answer is given.  What is left of it, or of the request, is waited for. */
 static void
 answered(struct server *s, struct visit *v)
 {
+	if (v->fd < 0) {
+		visit_end(s, v);
+		return;
+	}
 	if (v->rest_at < v->rest_n) {
 		v->stage = VISIT_WRITES;
 		v->deadline = clock_ms() + s->silence_ms;
@@ -494,6 +510,8 @@ patience(struct server *s)
 
 	if (s->look_ms >= 0 && (ms < 0 || s->look_ms < ms))
 		ms = s->look_ms;
+	if (s->beside_ms >= 0 && (ms < 0 || s->beside_ms < ms))
+		ms = s->beside_ms;
 	if (s->idle == NULL || s->idle_at == INT64_MAX)
 		return ms;
 	if (s->idle_at <= now) {
@@ -521,6 +539,8 @@ turn(struct server *s)
 			go_on(s, s->happened[i].data.ptr);
 	s->happened_n = 0;
 	take_turn(s);
+	if (s->beside != NULL)
+		s->beside_ms = s->beside(s->user);
 	if (s->door >= 0 && listen_stopping())
 		stop(s);
 }
@@ -532,7 +552,7 @@ server_run(struct server *s)
 	struct epoll_event happened[EVENTS];
 
 	s->stop_at = s->idle_at = INT64_MAX;
-	s->look_ms = -1;
+	s->look_ms = s->beside_ms = -1;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	epoll_ctl(s->epoll, EPOLL_CTL_ADD, listen_stop(), &stopped);
 	s->door = listen_door();
@@ -542,6 +562,8 @@ server_run(struct server *s)
 		log_text(LOG_LEVEL_ERROR, "server", "epoll: %s", strerror(errno));
 		exit(71);
 	}
+	if (s->beside != NULL)		/* whose turn it is at each turn, so that nothing is to be told */
+		epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->beside_fd, &stopped);
 	s->waiting = need(calloc((size_t)s->waiting_max, sizeof(*s->waiting)));
 	s->happened = happened;
 	listen_last(s);

@@ -32,6 +32,7 @@ struct visit {
 	int fd;
 	enum visit_fault fault;		/* why it is answered before it is whole, or its turn */
 	bool known;			/* set by admit(), besides in.body_max: the sender has shown who it is */
+	bool counted;			/* kept between admit() and each answer() */
 	struct uuid tenant;		/* set by answer() when it is not its turn */
 	int64_t began;			/* ms of clock_ms() */
 
@@ -63,9 +64,14 @@ struct server {
 	/* Answers by server_send().  False: it is not its turn, which it has not to wait for with a fault. */
 	bool (*answer)(struct visit *, void *user);
 	void (*idle)(void *user);	/* or NULL */
+	/* or NULL: looks after what was taken by server_take(), at each turn and when beside_fd can be read.  Returns
+	 * the ms after which it wants to be called at the latest, -1: it need not */
+	int (*beside)(void *user);
+	int beside_fd;
 	void *user;
 
 	/* Its own. */
+	int beside_ms;
 	int epoll, door, n, look_ms;	/* until somebody may have a turn; -1: nobody waits for one */
 	int64_t idle_at;		/* ms; far away once it was called */
 	int64_t stop_at;		/* ms; far away until the worker shall end */
@@ -76,6 +82,9 @@ struct server {
 
 /* Serves the listening socket of core/listen.h.  Returns when the worker shall end and everything is answered. */
 void server_run(struct server *);
+
+/* In answer(): the connection is the caller's from now on, which answers and closes it. */
+int server_take(struct server *, struct visit *);
 
 /* Answers with the parts, one after the other.  They need not outlive the call. */
 void server_send(struct visit *, struct arena *, const struct iovec *parts, size_t n);

@@ -44,6 +44,12 @@ clock_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+int64_t
+clock_s(void)
+{
+	return clock_ms() / 1000 + 1;
+}
+
 /* RFC 9562 section 6.2, method 1: twelve bits of a counter keep ids of one millisecond in order. */
 struct uuid
 uuid_new(void)
@@ -401,22 +407,68 @@ unseen(uint32_t c)
 	return false;
 }
 
+/* The character at *text, which is then behind it; 0 at the end. */
+static uint32_t
+utf8_next(const char **text)
+{
+	const unsigned char *s = (const unsigned char *)*text;
+	size_t n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4, i;
+	uint32_t c = n == 1 ? *s : *s & (0x7fu >> n);
+
+	for (i = 1; i < n && (s[i] & 0xc0) == 0x80; i++)
+		c = c << 6 | (s[i] & 0x3fu);
+	*text += c != 0 ? i : 0;
+	return c;
+}
+
 bool
 utf8_blank(const char *text)
 {
-	const unsigned char *s = (const unsigned char *)text;
+	uint32_t c;
 
-	while (*s != '\0') {
-		size_t n = *s < 0x80 ? 1 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4, i;
-		uint32_t c = n == 1 ? *s : *s & (0x7fu >> n);
-
-		for (i = 1; i < n && (s[i] & 0xc0) == 0x80; i++)
-			c = c << 6 | (s[i] & 0x3fu);
+	while ((c = utf8_next(&text)) != 0)
 		if (!unseen(c))
 			return false;
-		s += i;
-	}
 	return true;
+}
+
+static bool
+breaks_line(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+}
+
+static bool
+turns_line(uint32_t c)
+{
+	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+bool
+utf8_line(const char *text)
+{
+	uint32_t c;
+
+	while ((c = utf8_next(&text)) != 0)
+		if (breaks_line(c) || turns_line(c))
+			return false;
+	return true;
+}
+
+const char *
+utf8_to_line(struct arena *mem, const char *text)
+{
+	char *out = arena_copy(mem, text), *end = out;
+	const char *from = text;
+	uint32_t c;
+
+	for (; (c = utf8_next(&text)) != 0; from = text)
+		if (breaks_line(c))
+			*end++ = ' ';
+		else if (!turns_line(c))
+			end = (char *)memcpy(end, from, (size_t)(text - from)) + (text - from);
+	*end = '\0';
+	return out;
 }
 
 size_t

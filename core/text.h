@@ -37,6 +37,8 @@ bool uuid_parse(const char *text, struct uuid *out);
 struct moment moment_now(void);
 /* Milliseconds on a clock that nobody sets: for how long something takes, not for when it was. */
 int64_t clock_ms(void);
+/* Seconds of that clock, never 0. */
+int64_t clock_s(void);
 /* RFC 3339 in UTC with milliseconds and Z.  Returns out. */
 char *moment_format(struct moment, char out[MOMENT_TEXT]);
 /* RFC 3339 with Z or an offset, seconds or fractions of a second. */
@@ -53,6 +55,11 @@ bool utf8_valid(const char *text, size_t n);
 size_t utf8_prefix(const char *text, size_t n);
 /* Nothing that can be seen: empty, or white space, controls, format characters and fillers alone?  For valid UTF-8. */
 bool utf8_blank(const char *text);
+/* One line, which reads as it is written: no controls, no breaks of lines, and nothing that turns the direction of what
+ * stands beside it (UAX #9: embeddings, overrides, isolates; marks are fine)?  For valid UTF-8. */
+bool utf8_line(const char *text);
+/* What others have named, as such a line: blanks for controls and breaks of lines, the rest that is none left out. */
+const char *utf8_to_line(struct arena *, const char *text);
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_length(const char *text);
 

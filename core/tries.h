@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How often an address tried a name's secret in vain: a leaky bucket per pair of the two, in this process.  It bounds
- * the load of guessing; that nobody guesses right is the work of the secret's 256 bits.
- *
- * Nobody is held up by what another address does.  Pairs are told apart by a keyed hash, so that nobody can choose
- * which ones share a place; where there is no place left, the pair with the fewest tries is forgotten.
+ * How often an address, or a network of IPv6, tried a name's secret in vain: a bucket per pair of the two, which all
+ * processes of this machine share (core/bucket.h).  It bounds the load of guessing; that nobody guesses right is the
+ * work of the secret's 256 bits.  Nobody is held up by what another address does.
  */
 #ifndef CORE_TRIES_H
 #define CORE_TRIES_H

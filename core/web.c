@@ -1,263 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Outgoing HTTP with libcurl, and the check of where it goes. */
-#include <arpa/inet.h>
+/* Outgoing HTTP and mail with libcurl. */
 #include <curl/curl.h>
-#include <ifaddrs.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
-#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/buf.h"
 #include "core/text.h"
-#include "core/web.h"
+#include "core/web_target.h"
 
-enum { MAX_ADDRESSES = 16, MAX_URL = 8192, CONNECT_SECONDS = 10 };
-
-struct address { int family; unsigned char b[16]; };
-
-/* Where a call goes: all parts come from one parser, the one that connects. */
-struct target {
-	const char *url, *host, *scheme;	/* host as it is resolved, without brackets */
-	int port;
-	struct address at[MAX_ADDRESSES];
-	size_t n;
+enum {
+	CONNECT_SECONDS = 10, MAIL_SECONDS = 45,
+	CONNECTIONS = 256,		/* that web_many keeps open, so that those of others do not use up our files */
 };
 
 struct transfer {
 	struct web_call *call;
-	struct target *target;
+	struct web_target *target;
 	struct buf body;
 	size_t max;
 	bool too_large;
+	struct curl_slist *resolve, *headers;
+	curl_mime *mime;
 };
-
-struct network { const char *text; int prefix; };
-
-/* RFC 6890 and its registry: special-purpose blocks, of which none is a host of the internet. */
-static const struct network special4[] = {
-	{ "0.0.0.0", 8 }, { "10.0.0.0", 8 }, { "100.64.0.0", 10 }, { "127.0.0.0", 8 }, { "169.254.0.0", 16 },
-	{ "172.16.0.0", 12 }, { "192.0.0.0", 24 }, { "192.0.2.0", 24 }, { "192.88.99.0", 24 }, { "192.168.0.0", 16 },
-	{ "198.18.0.0", 15 }, { "198.51.100.0", 24 }, { "203.0.113.0", 24 }, { "224.0.0.0", 3 },
-};
-/* Within 2000::/3, the only block that is given out; everything else is refused. */
-static const struct network special6[] = {
-	{ "2001::", 23 }, { "2001:db8::", 32 }, { "2002::", 16 }, { "3fff::", 20 },
-};
-
-static bool
-in_network(const struct address *a, int family, const unsigned char *net, int prefix)
-{
-	int whole = prefix / 8, rest = prefix % 8;
-
-	if (a->family != family || memcmp(a->b, net, (size_t)whole) != 0)
-		return false;
-	return rest == 0 || ((a->b[whole] ^ net[whole]) >> (8 - rest)) == 0;
-}
-
-static bool
-in_any(const struct address *a, const struct network *list, size_t n)
-{
-	unsigned char net[16];
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		if (inet_pton(a->family, list[i].text, net) == 1 && in_network(a, a->family, net, list[i].prefix))
-			return true;
-	return false;
-}
-
-static bool
-is_global(const struct address *a)
-{
-	static const unsigned char nat64[16] = { 0, 0x64, 0xff, 0x9b };
-	struct address inner = { .family = AF_INET };
-
-	if (a->family == AF_INET)
-		return !in_any(a, special4, sizeof(special4) / sizeof(special4[0]));
-	if (in_network(a, AF_INET6, nat64, 96)) {
-		memcpy(inner.b, a->b + 12, 4);
-		return is_global(&inner);
-	}
-	return a->family == AF_INET6 && (a->b[0] & 0xe0) == 0x20 &&
-	    !in_any(a, special6, sizeof(special6) / sizeof(special6[0]));
-}
-
-static bool
-address_of(const struct sockaddr *from, struct address *out)
-{
-	*out = (struct address){ .family = from->sa_family };
-	if (from->sa_family == AF_INET)
-		memcpy(out->b, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
-	else if (from->sa_family == AF_INET6)
-		memcpy(out->b, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
-	else
-		return false;
-	return true;
-}
-
-static bool
-same(const struct address *a, const struct address *b)
-{
-	return a->family == b->family && memcmp(a->b, b->b, sizeof(a->b)) == 0;
-}
-
-/* A public address of this very machine leads back to us as much as 127.0.0.1 does. */
-static bool
-is_own(const struct address *a)
-{
-	struct ifaddrs *all, *i;
-	struct address own;
-	bool found = false;
-
-	if (getifaddrs(&all) != 0)
-		return true;			/* what cannot be ruled out is refused */
-	for (i = all; i != NULL && !found; i = i->ifa_next)
-		found = i->ifa_addr != NULL && address_of(i->ifa_addr, &own) && same(a, &own);
-	freeifaddrs(all);
-	return found;
-}
-
-/* Does one entry of the allow-list ("host", "host:port", "address", "address/prefix", "[v6]:port") cover the target? */
-static bool
-entry_allows(struct arena *mem, const char *entry, const struct target *t, const struct address *a)
-{
-	char *host = arena_copy(mem, entry), *slash, *colon;
-	struct address net = { .family = a->family };
-	int64_t number;
-	int prefix = a->family == AF_INET ? 32 : 128;
-
-	colon = strrchr(host, ':');
-	if (host[0] == '[' && (slash = strchr(host, ']')) != NULL) {
-		colon = slash[1] == ':' ? slash + 1 : NULL;
-		*slash = '\0';
-		host++;
-	} else if (colon != NULL && strchr(host, ':') != colon) {
-		colon = NULL;				/* IPv6 without brackets */
-	}
-	if (colon != NULL) {
-		if (!int_parse(colon + 1, &number) || number != t->port)
-			return false;
-		*colon = '\0';
-	}
-	if (strcasecmp(host, t->host) == 0)
-		return true;
-	if ((slash = strchr(host, '/')) != NULL) {
-		if (!int_parse(slash + 1, &number) || number < 0 || number > prefix)
-			return false;
-		prefix = (int)number;
-		*slash = '\0';
-	}
-	return inet_pton(a->family, host, net.b) == 1 && in_network(a, a->family, net.b, prefix);
-}
-
-static bool
-is_allowed(struct arena *mem, const char *list, const struct target *t, const struct address *a)
-{
-	size_t n;
-
-	if (list == NULL)
-		return false;
-	for (list += strspn(list, ", \t"); *list != '\0'; list += n + strspn(list + n, ", \t")) {
-		n = strcspn(list, ", \t");
-		if (entry_allows(mem, arena_copy_n(mem, list, n), t, a))
-			return true;
-	}
-	return false;
-}
-
-/* Services that a request could be made to speak to by accident or malice. */
-static bool
-port_is_for_web(int port)
-{
-	static const int other[] = { 1433, 1521, 2049, 2375, 2379, 3306, 3389, 5432, 5900, 6000, 6379, 9042, 9200,
-	    9300, 11211, 27017 };
-	size_t i;
-
-	if (port < 1024)
-		return port == 80 || port == 443;
-	for (i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-		if (port == other[i])
-			return false;
-	return true;
-}
-
-static const char *
-url_part(struct arena *mem, CURLU *u, CURLUPart part, unsigned flags)
-{
-	char *text = NULL;
-	const char *copy;
-
-	if (curl_url_get(u, part, &text, flags) != CURLUE_OK)
-		return NULL;
-	copy = arena_copy(mem, text);
-	curl_free(text);
-	return copy;
-}
-
-/* ASCII alone, as RFC 3986 has it: names that only look like others must come in their xn-- form. */
-static bool
-url_is_clean(const char *url)
-{
-	size_t n = strlen(url), i;
-
-	for (i = 0; i < n; i++)
-		if (url[i] <= ' ' || url[i] >= 0x7f || url[i] == '\\')
-			return false;
-	return n > 0 && n <= MAX_URL;
-}
-
-/* Takes the URL apart. */
-static bool
-target_parse(struct arena *mem, const char *url, struct target *t)
-{
-	CURLU *u = curl_url();
-	const char *port;
-	char *host;
-	bool fine = u != NULL && url_is_clean(url) && curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK;
-
-	*t = (struct target){ .url = url };
-	if (fine) {
-		t->scheme = url_part(mem, u, CURLUPART_SCHEME, 0);
-		port = url_part(mem, u, CURLUPART_PORT, CURLU_DEFAULT_PORT);
-		t->port = port == NULL ? 0 : atoi(port);
-		t->host = host = arena_copy(mem, url_part(mem, u, CURLUPART_HOST, 0));
-		fine = t->scheme != NULL && host != NULL && host[0] != '\0' && t->port > 0 && t->port < 65536 &&
-		    (strcmp(t->scheme, "http") == 0 || strcmp(t->scheme, "https") == 0) &&
-		    url_part(mem, u, CURLUPART_USER, 0) == NULL && url_part(mem, u, CURLUPART_PASSWORD, 0) == NULL &&
-		    strchr(host, '%') == NULL;
-		if (fine && host[0] == '[') {
-			host[strlen(host) - 1] = '\0';
-			t->host = host + 1;
-		}
-	}
-	curl_url_cleanup(u);
-	return fine;
-}
-
-/* Finds and judges the addresses.  One that is not global spoils all: names with two faces are a trick. */
-static enum web_end
-target_resolve(struct arena *mem, struct target *t, const char *private_hosts)
-{
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *all, *i;
-	enum web_end end = WEB_ANSWERED;
-	struct address a;
-
-	if (getaddrinfo(t->host, NULL, &hints, &all) != 0)
-		return WEB_UNRESOLVED;
-	for (i = all; i != NULL && t->n < MAX_ADDRESSES; i = i->ai_next) {
-		if (!address_of(i->ai_addr, &a))
-			continue;
-		if (!is_allowed(mem, private_hosts, t, &a) &&
-		    (!is_global(&a) || is_own(&a) || !port_is_for_web(t->port)))
-			end = WEB_FORBIDDEN;
-		t->at[t->n++] = a;
-	}
-	freeaddrinfo(all);
-	return t->n == 0 ? WEB_UNRESOLVED : end;
-}
 
 static size_t
 on_body(char *bytes, size_t size, size_t n, void *user)
@@ -265,26 +38,12 @@ on_body(char *bytes, size_t size, size_t n, void *user)
 	struct transfer *t = user;
 
 	t->too_large = t->body.len + size * n > t->max;
+	if (t->too_large && t->call->cut)
+		buf_add(&t->body, bytes, t->max - t->body.len);
 	if (t->too_large)
 		return 0;
 	buf_add(&t->body, bytes, size * n);
 	return size * n;
-}
-
-/* The last word: whatever name service or library did in between, only a checked address is connected to. */
-static curl_socket_t
-on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *to)
-{
-	const struct target *t = user;
-	struct address a;
-	size_t i;
-
-	if (purpose != CURLSOCKTYPE_IPCXN || !address_of(&to->addr, &a))
-		return CURL_SOCKET_BAD;
-	for (i = 0; i < t->n; i++)
-		if (same(&a, &t->at[i]))
-			return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-	return CURL_SOCKET_BAD;
 }
 
 static int
@@ -295,21 +54,6 @@ on_progress(void *user, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 	if (call->alive != NULL)
 		call->alive(call->user);
 	return 0;
-}
-
-/* "host:port:address,address": the library asks no name server again. */
-static struct curl_slist *
-pinned(struct arena *mem, const struct target *t)
-{
-	struct buf line = BUF(mem);
-	char text[INET6_ADDRSTRLEN];
-	size_t i;
-
-	buf_printf(&line, "%s:%d:", t->host, t->port);
-	for (i = 0; i < t->n; i++)
-		buf_printf(&line, t->at[i].family == AF_INET6 ? "%s[%s]" : "%s%s", i > 0 ? "," : "",
-		    inet_ntop(t->at[i].family, t->at[i].b, text, sizeof(text)));
-	return curl_slist_append(NULL, buf_string(&line));
 }
 
 static struct curl_slist *
@@ -352,6 +96,15 @@ set_body(CURL *c, const struct web_call *call, curl_mime **mime)
 		curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, call->method);
 }
 
+/* Whatever name service or library did in between, only a checked address is connected to. */
+static curl_socket_t
+open_socket(void *target, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	if (purpose != CURLSOCKTYPE_IPCXN || !web_target_has(target, &to->addr))
+		return CURL_SOCKET_BAD;
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
 static void
 set_limits(CURL *c, struct transfer *t)
 {
@@ -364,15 +117,16 @@ set_limits(CURL *c, struct transfer *t)
 	curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)(call->timeout > 0 ? call->timeout : 30));
-	curl_easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->max);
-	curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+	if (!call->cut)
+		curl_easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->max);
+	curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, t->target);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(c, CURLOPT_XFERINFODATA, call);
-	curl_easy_setopt(c, CURLOPT_USERAGENT, "Kinothek");
+	curl_easy_setopt(c, CURLOPT_USERAGENT, WEB_AGENT);
 	if (call->any_certificate) {
 		curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);
 		curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -384,13 +138,14 @@ static enum web_end
 end_of(CURLcode code, const struct transfer *t)
 {
 	if (t->too_large || code == CURLE_FILESIZE_EXCEEDED)
-		return WEB_TOO_LARGE;
+		return t->call->cut ? WEB_ANSWERED : WEB_TOO_LARGE;
 	switch (code) {
 	case CURLE_OK: return WEB_ANSWERED;
 	case CURLE_COULDNT_RESOLVE_HOST: return WEB_UNRESOLVED;
 	case CURLE_COULDNT_CONNECT: return WEB_UNREACHABLE;
 	case CURLE_OPERATION_TIMEDOUT: return WEB_TIMEOUT;
 	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_USE_SSL_FAILED:
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CERTPROBLEM:
 	case CURLE_SSL_CIPHER: return WEB_TLS;
@@ -433,60 +188,92 @@ read_answer(struct arena *mem, CURL *c, struct web_answer *a, const char **locat
 
 /* One request to one checked target.  *location is where the answer redirects to, or NULL. */
 static void
-transfer(struct arena *mem, struct web_call *call, struct target *target, struct web_answer *a, const char **location)
+prepare(CURL *c, struct arena *mem, struct transfer *t)
 {
-	struct transfer t = { call, target, BUF(mem), call->max_size > 0 ? call->max_size : 1 << 20, false };
-	struct curl_slist *resolve = pinned(mem, target), *headers = header_list(call->headers);
-	curl_mime *mime = NULL;
+	t->body = BUF(mem);
+	t->max = t->call->max_size > 0 ? t->call->max_size : 1 << 20;
+	t->resolve = web_target_pinned(mem, t->target);
+	t->headers = header_list(t->call->headers);
+	set_limits(c, t);
+	set_body(c, t->call, &t->mime);
+	curl_easy_setopt(c, CURLOPT_URL, t->target->url);
+	curl_easy_setopt(c, CURLOPT_RESOLVE, t->resolve);
+	curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
+}
+
+/* The handle is gone then. */
+static void
+finish(CURL *c, struct arena *mem, struct transfer *t, CURLcode code, struct web_answer *a, const char **location)
+{
+	a->end = end_of(code, t);
+	if (a->end == WEB_ANSWERED)
+		read_answer(mem, c, a, location);
+	if (t->call->any_certificate)
+		a->certificate = certificate_of(mem, c);
+	a->body = buf_string(&t->body);
+	a->size = t->body.len;
+	curl_easy_cleanup(c);
+	curl_mime_free(t->mime);
+	curl_slist_free_all(t->resolve);
+	curl_slist_free_all(t->headers);
+}
+
+static void
+transfer(struct arena *mem, struct web_call *call, struct web_target *target, struct web_answer *a,
+    const char **location)
+{
+	struct transfer t = { .call = call, .target = target };
 	CURL *c = curl_easy_init();
 
 	if (c == NULL)
 		abort();
-	set_limits(c, &t);
-	set_body(c, call, &mime);
-	curl_easy_setopt(c, CURLOPT_URL, target->url);
-	curl_easy_setopt(c, CURLOPT_RESOLVE, resolve);
-	curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
-	a->end = end_of(curl_easy_perform(c), &t);
-	if (a->end == WEB_ANSWERED)
-		read_answer(mem, c, a, location);
-	if (call->any_certificate)
-		a->certificate = certificate_of(mem, c);
-	a->body = buf_string(&t.body);
-	a->size = t.body.len;
-	curl_easy_cleanup(c);
-	curl_mime_free(mime);
-	curl_slist_free_all(resolve);
-	curl_slist_free_all(headers);
+	prepare(c, mem, &t);
+	finish(c, mem, &t, curl_easy_perform(c), a, location);
+}
+
+static void
+begin(void)
+{
+	static bool begun;
+
+	if (!begun)
+		curl_global_init(CURL_GLOBAL_DEFAULT);
+	begun = true;
 }
 
 static bool
-same_origin(const struct target *a, const struct target *b)
+same_origin(const struct web_target *a, const struct web_target *b)
 {
 	return strcmp(a->scheme, b->scheme) == 0 && strcasecmp(a->host, b->host) == 0 && a->port == b->port;
+}
+
+static enum web_end
+insecure(struct arena *mem, const struct web_call *call, const struct web_target *t)
+{
+	return !call->secure || strcmp(t->scheme, "https") == 0 ||
+	    web_target_is_allowed(mem, call->private_hosts, t) ? WEB_ANSWERED : WEB_BAD_URL;
 }
 
 bool
 web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 {
-	static bool begun;
 	struct web_call call = *wanted;
-	struct target target, before = { 0 };
+	struct web_target target, before = { 0 };
 	const char *location;
 	bool follows = call.redirects > 0 && call.body == NULL && call.parts == NULL;
 	int left = call.redirects;
 
-	if (!begun)
-		curl_global_init(CURL_GLOBAL_DEFAULT);
-	begun = true;
+	begin();
 	for (;; left--) {
 		*a = (struct web_answer){ .type = "", .body = "" };
 		location = NULL;
-		if (!target_parse(mem, call.url, &target)) {
+		if (!web_target_parse(mem, call.url, "http,https", &target)) {
 			a->end = WEB_BAD_URL;
 			return false;
 		}
-		a->end = target_resolve(mem, &target, call.private_hosts);
+		a->end = web_target_resolve(mem, &target, call.private_hosts);
+		if (a->end == WEB_ANSWERED)
+			a->end = insecure(mem, &call, &target);
 		if (a->end != WEB_ANSWERED)
 			return false;
 		if (before.host != NULL && !same_origin(&before, &target))
@@ -501,6 +288,362 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 		before = target;
 		call.url = location;
 	}
+}
+
+/* A question to the name service, in a thread of its own.  Who asked may have given up: then nobody is there. */
+struct lookup {
+	const char *host;
+	struct addrinfo *all;
+	int error, done;			/* done: where it says that it has ended */
+	struct ongoing *of;
+};
+
+struct ongoing {
+	struct ongoing *next;
+	struct arena *mem;
+	struct web_call call;
+	struct web_target target;
+	struct transfer transfer;
+	struct web_answer answer;
+	void *whose;
+	CURL *c;				/* NULL: not yet, or not any more */
+	struct lookup *lookup;
+	int64_t deadline;			/* ms of clock_ms() */
+};
+
+struct web_many {
+	CURLM *multi;
+	int said[2];				/* pipe of lookups that have ended */
+	int lookups;
+	struct ongoing *all, *ended;
+};
+
+struct web_many *
+web_many_open(void)
+{
+	struct web_many *m = calloc(1, sizeof(*m));
+
+	begin();
+	if (m == NULL || pipe2(m->said, O_CLOEXEC) != 0 || fcntl(m->said[0], F_SETFL, O_NONBLOCK) != 0 ||
+	    (m->multi = curl_multi_init()) == NULL ||
+	    curl_multi_setopt(m->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS) != CURLM_OK)
+		abort();
+	return m;
+}
+
+/* Out of the list of all, into that of the ended. */
+static void
+end_call(struct web_many *m, struct ongoing *o, enum web_end end)
+{
+	struct ongoing **at = &m->all;
+
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	o->next = m->ended;
+	m->ended = o;
+	o->answer.end = end;
+}
+
+static void
+start_call(struct web_many *m, struct ongoing *o)
+{
+	int64_t left = o->deadline - clock_ms();
+
+	if (left <= 0) {
+		end_call(m, o, WEB_TIMEOUT);
+		return;
+	}
+	o->c = curl_easy_init();
+	if (o->c == NULL)
+		abort();
+	o->transfer = (struct transfer){ .call = &o->call, .target = &o->target };
+	prepare(o->c, o->mem, &o->transfer);
+	curl_easy_setopt(o->c, CURLOPT_TIMEOUT_MS, (long)left);
+	curl_easy_setopt(o->c, CURLOPT_PRIVATE, o);
+	if (curl_multi_add_handle(m->multi, o->c) != CURLM_OK)
+		abort();
+}
+
+/* What a name service has said. */
+static void
+judge(struct web_many *m, struct ongoing *o, const struct addrinfo *all)
+{
+	enum web_end end = web_target_judge(o->mem, &o->target, o->call.private_hosts, all);
+
+	if (end == WEB_ANSWERED)
+		end = insecure(o->mem, &o->call, &o->target);
+	if (end != WEB_ANSWERED)
+		end_call(m, o, end);
+	else
+		start_call(m, o);
+}
+
+static void *
+look_up(void *what)
+{
+	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+	struct lookup *l = what;
+
+	l->error = getaddrinfo(l->host, NULL, &hints, &l->all);
+	while (write(l->done, &l, sizeof(l)) < 0 && errno == EINTR)
+		continue;
+	return NULL;
+}
+
+static void
+ask(struct web_many *m, struct ongoing *o)
+{
+	struct lookup *l = calloc(1, sizeof(*l));
+	sigset_t all, before;
+	pthread_attr_t attr;
+	pthread_t thread;
+	int error;
+
+	if (l == NULL || (l->host = strdup(o->target.host)) == NULL)
+		abort();
+	l->done = m->said[1];
+	l->of = o;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, (size_t)256 << 10);
+	error = pthread_create(&thread, &attr, look_up, l);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (error != 0) {
+		free((void *)(uintptr_t)l->host);
+		free(l);
+		end_call(m, o, WEB_UNRESOLVED);
+		return;
+	}
+	o->lookup = l;
+	m->lookups++;
+}
+
+void
+web_many_add(struct web_many *m, struct arena *mem, const struct web_call *call, void *whose)
+{
+	struct ongoing *o = NEW(mem, struct ongoing);
+	struct addrinfo *all;
+
+	o->mem = mem;
+	o->call = *call;
+	o->whose = whose;
+	o->answer = (struct web_answer){ .type = "", .body = "" };
+	o->deadline = clock_ms() + (int64_t)(call->timeout > 0 ? call->timeout : 30) * 1000;
+	o->next = m->all;
+	m->all = o;
+	if (!web_target_parse(mem, call->url, "http,https", &o->target)) {
+		end_call(m, o, WEB_BAD_URL);
+	} else if ((all = web_target_numeric(o->target.host)) != NULL) {
+		judge(m, o, all);
+		freeaddrinfo(all);
+	} else {
+		ask(m, o);
+	}
+}
+
+/* Lookups that have ended; those that take too long are left to themselves. */
+static void
+hear(struct web_many *m)
+{
+	struct ongoing *o, *next;
+	struct lookup *l;
+
+	while (read(m->said[0], &l, sizeof(l)) == (ssize_t)sizeof(l)) {
+		m->lookups--;
+		if (l->of != NULL) {
+			l->of->lookup = NULL;
+			if (l->error != 0)
+				end_call(m, l->of, WEB_UNRESOLVED);
+			else
+				judge(m, l->of, l->all);
+		}
+		if (l->error == 0)
+			freeaddrinfo(l->all);
+		free((void *)(uintptr_t)l->host);
+		free(l);
+	}
+	for (o = m->all; o != NULL; o = next) {
+		next = o->next;
+		if (o->lookup == NULL || o->deadline > clock_ms())
+			continue;
+		o->lookup->of = NULL;
+		end_call(m, o, WEB_TIMEOUT);
+	}
+}
+
+static void
+move_on(struct web_many *m)
+{
+	const char *location = NULL;
+	struct ongoing *o = NULL;
+	enum web_end end;
+	CURLMsg *message;
+	CURLcode code;
+	int n;
+
+	if (curl_multi_perform(m->multi, &n) != CURLM_OK)
+		abort();
+	while ((message = curl_multi_info_read(m->multi, &n)) != NULL) {
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&o);
+		code = message->data.result;
+		curl_multi_remove_handle(m->multi, o->c);
+		finish(o->c, o->mem, &o->transfer, code, &o->answer, &location);
+		o->c = NULL;
+		end = o->answer.end;
+		end_call(m, o, end);
+	}
+}
+
+void *
+web_many_next(struct web_many *m, int ms, struct web_answer *a)
+{
+	int64_t until = clock_ms() + ms, left;
+	struct curl_waitfd said = { .fd = m->said[0], .events = CURL_WAIT_POLLIN };
+	struct ongoing *o;
+
+	for (;;) {
+		hear(m);
+		move_on(m);
+		if ((o = m->ended) != NULL) {
+			m->ended = o->next;
+			*a = o->answer;
+			return o->whose;
+		}
+		left = until - clock_ms();
+		if (left <= 0)
+			return NULL;
+		curl_multi_poll(m->multi, &said, 1, left < 500 ? (int)left : 500, NULL);
+	}
+}
+
+void
+web_many_close(struct web_many *m)
+{
+	struct pollfd said = { .fd = m->said[0], .events = POLLIN };
+	const char *location;
+	struct ongoing *o;
+
+	while ((o = m->all) != NULL) {
+		if (o->lookup != NULL)
+			o->lookup->of = NULL;
+		if (o->c != NULL) {
+			curl_multi_remove_handle(m->multi, o->c);
+			finish(o->c, o->mem, &o->transfer, CURLE_ABORTED_BY_CALLBACK, &o->answer, &location);
+		}
+		end_call(m, o, WEB_BROKEN);
+	}
+	while (m->lookups > 0) {
+		poll(&said, 1, -1);
+		hear(m);
+	}
+	curl_multi_cleanup(m->multi);
+	close(m->said[0]);
+	close(m->said[1]);
+	free(m);
+}
+
+static size_t
+on_read(char *to, size_t size, size_t room, void *user)
+{
+	const char **left = user;
+	size_t n = strnlen(*left, size * room);
+
+	memcpy(to, *left, n);
+	*left += n;
+	return n;
+}
+
+static void
+set_letter(CURL *c, const struct web_letter *letter, const struct web_target *target, const char **left)
+{
+	bool plain = letter->plain || web_target_is_loopback(target);
+
+	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+	curl_easy_setopt(c, CURLOPT_URL, target->url);
+	curl_easy_setopt(c, CURLOPT_USE_SSL, (long)(plain ? CURLUSESSL_NONE : CURLUSESSL_ALL));
+	if (letter->user != NULL) {
+		curl_easy_setopt(c, CURLOPT_USERNAME, letter->user);
+		curl_easy_setopt(c, CURLOPT_PASSWORD, letter->password != NULL ? letter->password : "");
+	}
+	if (letter->to == NULL) {
+		curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, "NOOP");
+		curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
+		return;
+	}
+	curl_easy_setopt(c, CURLOPT_MAIL_FROM, letter->from);
+	curl_easy_setopt(c, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(c, CURLOPT_INFILESIZE_LARGE, (curl_off_t)strlen(letter->text));
+	curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read);
+	curl_easy_setopt(c, CURLOPT_READDATA, left);
+}
+
+bool
+web_mail(struct arena *mem, const struct web_letter *letter, struct web_answer *a)
+{
+	struct web_call call = { .timeout = MAIL_SECONDS, .alive = letter->alive, .user = letter->job };
+	struct curl_slist *resolve, *to = NULL;
+	struct web_target target;
+	struct transfer t = { .call = &call, .target = &target, .body = BUF(mem), .max = 1 << 20 };
+	const char *left = letter->text;
+	CURLcode code;
+	long status = 0;
+	CURL *c;
+
+	begin();
+	*a = (struct web_answer){ .end = WEB_BAD_URL, .type = "", .body = "" };
+	if (!web_target_parse(mem, letter->url, "smtp,smtps", &target) ||
+	    (a->end = web_target_resolve(mem, &target, "0.0.0.0/0,::/0")) != WEB_ANSWERED)
+		return false;
+	if ((c = curl_easy_init()) == NULL)
+		abort();
+	set_limits(c, &t);
+	set_letter(c, letter, &target, &left);
+	if (letter->to != NULL)
+		curl_easy_setopt(c, CURLOPT_MAIL_RCPT, to = curl_slist_append(NULL, letter->to));
+	curl_easy_setopt(c, CURLOPT_RESOLVE, resolve = web_target_pinned(mem, &target));
+	code = curl_easy_perform(c);
+	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+	a->status = (int)status;
+	a->end = code != CURLE_OPERATION_TIMEDOUT && status >= 400 ? WEB_ANSWERED : end_of(code, &t);
+	curl_easy_cleanup(c);
+	curl_slist_free_all(resolve);
+	curl_slist_free_all(to);
+	return code == CURLE_OK;
+}
+
+bool
+web_is_secure(struct arena *mem, const char *url, const char *private_hosts)
+{
+	struct web_target t;
+
+	if (!web_target_parse(mem, url, "http,https", &t))
+		return false;
+	if (strcmp(t.scheme, "https") == 0)
+		return true;
+	if (private_hosts != NULL)
+		web_target_resolve(mem, &t, private_hosts);
+	return web_target_is_allowed(mem, private_hosts, &t);
+}
+
+const char *
+web_origin(struct arena *mem, const char *url)
+{
+	struct web_target t;
+	char *origin, *c;
+
+	if (!web_target_parse(mem, url, "http,https", &t))
+		return url;
+	origin = arena_printf(mem, "%s://%s:%d", t.scheme, t.host, t.port);
+	for (c = origin; *c != '\0'; c++)
+		if (*c >= 'A' && *c <= 'Z')
+			*c += 'a' - 'A';
+	return origin;
 }
 
 const char *

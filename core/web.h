@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Outgoing HTTP, and the only file that knows libcurl.  A stranger may have chosen the address, so: http and https
- * only, no user names, every address of the host must be global (or allowed by the administrator), the connection goes
- * to an address that was checked, each redirect is checked anew, no proxy from the environment, limits on time and
- * size.
+ * Outgoing HTTP and mail, and the only files that know libcurl.  For HTTP, a stranger may have chosen the address, so:
+ * http and https only, no user names, every address of the host must be global (or allowed by the administrator), the
+ * connection goes to an address that was checked, each redirect is checked anew, no proxy from the environment, limits
+ * on time and size.
  */
 #ifndef CORE_WEB_H
 #define CORE_WEB_H
@@ -12,6 +12,8 @@
 #include <stddef.h>
 
 #include "core/arena.h"
+
+#define WEB_AGENT "Kinothek"			/* who we say we are */
 
 /* One part of a multipart/form-data body. */
 struct web_part {
@@ -38,6 +40,8 @@ struct web_call {
 	void (*alive)(void *user);		/* called about once a second meanwhile */
 	void *user;
 	bool any_certificate;			/* also one that is not valid: the caller looks at it */
+	bool secure;				/* http to private_hosts alone; with any other it is WEB_BAD_URL */
+	bool cut;				/* what is longer than max_size is no fault, and not read */
 };
 
 enum web_end {
@@ -59,6 +63,45 @@ struct web_answer {
 
 /* Blocks.  True when the server answered with 2xx. */
 bool web_call(struct arena *, const struct web_call *, struct web_answer *);
+
+/*
+ * Many calls at once in one process, with the same rules; redirects are not followed.  Names are asked for in threads
+ * of their own, so that a name service which does not answer holds up one call alone, and connections are kept for the
+ * next call to the same host.
+ */
+struct web_many;
+struct web_many *web_many_open(void);
+/* Begins one.  All that the call names, and the arena, stay until its end was told. */
+void web_many_add(struct web_many *, struct arena *, const struct web_call *, void *whose);
+/* Whose call has ended, and how; waits for `ms` at most.  NULL: none has. */
+void *web_many_next(struct web_many *, int ms, struct web_answer *);
+/* Breaks off what goes on.  Waits for name services that were asked. */
+void web_many_close(struct web_many *);
+
+/*
+ * A letter to one recipient.  The administrator has named the server, so it may have any address and port.  smtp://
+ * goes over to TLS before anything is said, unless all addresses of the host are those of this machine's loopback.
+ */
+struct web_letter {
+	const char *url;			/* smtp:// or smtps:// */
+	bool plain;				/* smtp:// without TLS wherever it leads */
+	const char *user, *password;		/* NULL: none */
+	const char *from, *to;			/* mail_is_address(); to NULL: only see whether the server lets us in */
+	const char *text;			/* mail_text() */
+	void (*alive)(void *job);		/* called about once a second meanwhile */
+	void *job;
+};
+
+/* Blocks, for 45 s at most.  True when the server has taken it.  Else .end is WEB_ANSWERED when the server has said no,
+ * and .status its code (4xx: not now; 530 to 538: not to us; other 5xx: never); or it was not to be spoken to. */
+bool web_mail(struct arena *, const struct web_letter *, struct web_answer *);
+
+/* Is the URL one of https, or of http to a host of the list? */
+bool web_is_secure(struct arena *, const char *url, const char *private_hosts);
+/* May it be one that a secure call goes to, as far as can be told without asking a name service? */
+bool web_may_fit(struct arena *, const char *url, const char *private_hosts);
+/* Scheme, host and port, the same for all spellings of them.  URLs that do not fit are their own. */
+const char *web_origin(struct arena *, const char *url);
 
 /* One sentence for users: without address, host or path. */
 const char *web_sentence(enum web_end);

@@ -12,22 +12,36 @@ static const struct field channel_view_fields[] = {
 	FIELD(struct channel_view, name,       .on = SERVER, .required = true, .doc = "Its name"),
 	FIELD(struct channel_view, visibility, .on = SERVER, .required = true, .one_of = "private shared public",
 	    .doc = "Who sees its assets"),
+	FIELD(struct channel_view, is_closing, .on = HIDDEN | COMPUTED, .doc = "Is it being deleted?"),
 	FIELD(struct channel_view, permissions, .on = HIDDEN | COMPUTED, .doc = "Of the caller"),
 };
 const struct record channel_view_record = RECORD("ChannelReference", struct channel_view, channel_view_fields);
 
 /* A row of the question who may do what.  Without any channel one row is left, for the version. */
-struct channel_row { struct uuid id; const char *name, *visibility, *role; int64_t version, channels; };
+struct channel_row { struct uuid id; const char *name, *visibility; bool is_closing; int64_t role, version,
+    channels; };
 
 static const struct field channel_row_fields[] = {
 	FIELD(struct channel_row, id, .doc = "Channel"),
 	FIELD(struct channel_row, name, .doc = "Its name"),
 	FIELD(struct channel_row, visibility, .doc = "Its visibility"),
-	FIELD(struct channel_row, role, .sql = "m.role", .doc = "Role of the principal"),
+	FIELD(struct channel_row, is_closing, .sql = "t.closing_at > 0", .doc = "Is it being deleted?"),
+	FIELD(struct channel_row, role, .sql = "m.role", .doc = "Number of the strongest role of the principal"),
 	FIELD(struct channel_row, version, .sql = "n.access_version", .doc = "Of the tenant"),
 	FIELD(struct channel_row, channels, .sql = "(SELECT COUNT(*) FROM channels c WHERE c.tenant_id = n.id)",
 	    .doc = "Of the tenant"),
 };
+/*
+ * What the caller sees, with its strongest role there, 0 for none: beginning with its roles, so that neither channels
+ * that it does not see nor their members are looked at.  Binds: ID(principal) twice, among_roles, ID(tenant),
+ * INT(SuperAdmin), among_channels.
+ */
+#define SEEN_SQL(among_roles, among_channels) "(SELECT u.channel_id, MAX(u.role) AS role FROM (SELECT o.channel_id, " \
+	"o.role + 0 AS role FROM " ROLE_HOLDERS_SQL " h STRAIGHT_JOIN memberships o ON o.principal_id = h.id" \
+	among_roles " UNION ALL SELECT c.id, 0 FROM channels c WHERE c.tenant_id = ? AND (? OR c.visibility = " \
+	"'public')" among_channels ") u GROUP BY u.channel_id) m JOIN channels t ON t.id = m.channel_id"
+#define ASKED_SQL "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
 static const struct record channel_row_record = RECORD("ChannelRow", struct channel_row, channel_row_fields);
 
 static struct audience *
@@ -43,13 +57,13 @@ permissions_of(const struct req *r, const struct channel_row *row)
 {
 	if (r->who->is_super_admin)
 		return ROLE_ALL;
-	return role_permissions(row->role) | (strcmp(row->visibility, "public") == 0 ? ROLE_PUBLIC : 0);
+	return role_numbered(row->role) | (strcmp(row->visibility, "public") == 0 ? ROLE_PUBLIC : 0);
 }
 
 static struct channel_view
 view_of(const struct req *r, const struct channel_row *row)
 {
-	return (struct channel_view){ row->id, row->name, row->visibility, permissions_of(r, row) };
+	return (struct channel_view){ row->id, row->name, row->visibility, permissions_of(r, row), row->is_closing };
 }
 
 /* Ids, names and all in one block, which `at` begins. */
@@ -86,11 +100,9 @@ access_read(struct req *r)
 	if (db_in_transaction(r->db))
 		abort();
 	/* One statement: the rows are those of the version that stands beside them. */
-	rows = db_rows(r->db, &channel_row_record, "FROM tenants n LEFT JOIN channels t ON t.tenant_id = n.id AND (? "
-	    "OR t.visibility = 'public' OR EXISTS (SELECT 1 FROM memberships o WHERE o.channel_id = t.id AND "
-	    "o.principal_id = ?)) LEFT JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE n.id = ? "
-	    "ORDER BY t.id LIMIT 4097", ARGS(INT(r->who->is_super_admin), ID(r->who->id), ID(r->who->id),
-	    ID(r->who->tenant_id)), &n);
+	rows = db_rows(r->db, &channel_row_record, "FROM tenants n LEFT JOIN (" SEEN_SQL("", "") ") ON t.tenant_id = "
+	    "n.id WHERE n.id = ? ORDER BY t.id LIMIT 4097", ARGS(ID(r->who->id), ID(r->who->id),
+	    ID(r->who->tenant_id), INT(r->who->is_super_admin), ID(r->who->tenant_id)), &n);
 	if (n == 0) {
 		a->version = -1;
 		a->n = 0;
@@ -132,20 +144,18 @@ static struct list
 ask(struct req *r, const struct ids *ids)
 {
 	struct channel_view *out = arena_array(r->mem, ids->n + 1, sizeof(*out));
-	struct arg args[ASKED + 4] = { ID(r->who->id), ID(r->who->tenant_id) };
+	struct arg args[2 * ASKED + 6] = { ID(r->who->id), ID(r->who->id), [ASKED + 2] = ID(r->who->tenant_id),
+	    INT(r->who->is_super_admin), [2 * ASKED + 4] = ID(r->who->tenant_id), { .kind = ARG_END } };
 	const struct channel_row *rows;
 	struct list list = { out, 0 };
 	size_t at, i, n;
 
 	for (at = 0; at < ids->n; at += ASKED) {
 		for (i = 0; i < ASKED; i++)
-			args[i + 2] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);
-		args[ASKED + 2] = INT(r->who->is_super_admin);
-		args[ASKED + 3].kind = ARG_END;
-		rows = db_rows(r->db, &channel_row_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id LEFT "
-		    "JOIN memberships m ON m.channel_id = t.id AND m.principal_id = ? WHERE t.tenant_id = ? AND "
-		    "t.id IN (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND (? OR m.role IS NOT NULL OR "
-		    "t.visibility = 'public') ORDER BY t.id", args, &n);
+			args[i + 2] = args[i + ASKED + 4] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);
+		rows = db_rows(r->db, &channel_row_record, "FROM " SEEN_SQL(" AND o.channel_id IN " ASKED_SQL,
+		    " AND c.id IN " ASKED_SQL) " JOIN tenants n ON n.id = t.tenant_id WHERE n.id = ? ORDER BY t.id",
+		    args, &n);
 		for (i = 0; i < n; i++)
 			out[list.n++] = view_of(r, &rows[i]);
 	}
@@ -208,6 +218,20 @@ access_channel(struct req *r, struct uuid channel_id, enum scope scope)
 }
 
 bool
+access_into(struct req *r, struct uuid channel_id)
+{
+	struct list seen;
+
+	if (!access_channel(r, channel_id, SCOPE_CREATE_CONTENT))
+		return false;
+	seen = access_visible(r, &(struct ids){ &channel_id, 1 });
+	if (seen.n == 0 || !((const struct channel_view *)seen.rows)->is_closing)
+		return true;
+	refuse(r, ERR_CHANNEL_CLOSING, NULL);
+	return false;
+}
+
+bool
 access_somewhere(struct req *r, enum scope scope)
 {
 	const struct audience *a = r->audience;
@@ -217,9 +241,9 @@ access_somewhere(struct req *r, enum scope scope)
 	for (i = 0; i < a->n; i++)
 		permissions |= (unsigned)a->at[i].permissions;
 	if (a->too_many && (permissions & SCOPE_BIT(scope)) == 0 && db_number(r->db,
-	    "SELECT 1 FROM memberships m JOIN channels c ON c.id = m.channel_id WHERE m.principal_id = ? AND "
-	    "c.tenant_id = ? AND FIND_IN_SET(m.role, ?) > 0 LIMIT 1", ARGS(ID(r->who->id), ID(r->who->tenant_id),
-	    STR(role_names(r->mem, scope))), 0) == 1)
+	    "SELECT 1 FROM " ROLE_HOLDERS_SQL " h JOIN memberships m ON m.principal_id = h.id JOIN channels c ON c.id = "
+	    "m.channel_id WHERE c.tenant_id = ? AND FIND_IN_SET(m.role, ?) > 0 LIMIT 1", ARGS(ID(r->who->id),
+	    ID(r->who->id), ID(r->who->tenant_id), STR(role_names(r->mem, scope))), 0) == 1)
 		return true;
 	return access_granted(r, permissions, scope);
 }

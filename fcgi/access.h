@@ -15,7 +15,7 @@
 #include "fcgi/req.h"
 
 /* A channel that the principal may see. */
-struct channel_view { struct uuid id; const char *name, *visibility; int64_t permissions; };
+struct channel_view { struct uuid id; const char *name, *visibility; int64_t permissions; bool is_closing; };
 extern const struct record channel_view_record;		/* id, name, visibility: channels[] of an asset */
 
 enum { AUDIENCE_MAX = 4096 };
@@ -46,20 +46,23 @@ struct list access_visible(struct req *, const struct ids *channel_ids);
 bool access_granted(struct req *, unsigned permissions, enum scope);
 /* May the caller do `scope` in a channel of its tenant?  404 for one of another, 403 without the permission. */
 bool access_channel(struct req *, struct uuid channel_id, enum scope scope);
-/* May the caller do `scope` in any channel of its tenant?  Refuses with 403. */
+/* May the caller put assets into that channel of its tenant?  As with CreateContent, and 409 while it is being
+ * deleted. */
+bool access_into(struct req *, struct uuid channel_id);
+/* May the caller do `scope` in any channel of its tenant?  Refuses with 403.  The dispatcher asks for SOMEWHERE. */
 bool access_somewhere(struct req *, enum scope scope);
 
 /*
  * SQL condition for lists of callers whose channels are too many to name: the asset t is in a public channel, or in one
- * where the principal has one of the roles.  Binds: ID(principal), STR(role_names(…)).
+ * where the principal or a group of it has one of the roles.  Binds: ID(principal) twice, STR(role_names(…)).
  */
 #define ACCESS_VIEW_SQL \
 	"(" ACCESS_ROLE_SQL " OR EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = mc.channel_id AND " \
 	"c.visibility = 'public' WHERE mc.media_id = t.id))"
 /* By a role alone.  The same binds. */
 #define ACCESS_ROLE_SQL \
-	"EXISTS (SELECT 1 FROM media_channels mc JOIN memberships m ON m.channel_id = mc.channel_id AND " \
-	"m.principal_id = ? WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
+	"EXISTS (SELECT 1 FROM media_channels mc JOIN " ROLE_HOLDERS_SQL " h JOIN memberships m ON " \
+	"m.channel_id = mc.channel_id AND m.principal_id = h.id WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
 
 /*
  * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a

@@ -10,6 +10,9 @@
 #include "core/load.h"
 #include "core/log.h"
 #include "fcgi/access.h"
+#include "fcgi/cors.h"
+#include "fcgi/idempotency.h"
+#include "fcgi/limits.h"
 #include "fcgi/operation.h"
 
 enum { MAX_SEGMENTS = 12, MAX_PAIRS = 64, TRIES = 10, TRY_MS = 2000, MAX_BODY = 1 << 20, MAX_PUBLIC_BODY = 16384 };
@@ -51,7 +54,7 @@ broken_route(const struct route *route, const char *why)
 bool
 route_writes(const struct route *route)
 {
-	return route->method != GET && (route->flags & READS_ONLY) == 0;
+	return (route->method != GET || route->flags & WRITES) && (route->flags & READS_ONLY) == 0;
 }
 
 static void
@@ -65,8 +68,13 @@ check_route(const struct route *route)
 		broken_route(route, "not below /v2");
 	if (route->flags & AT_ROOT && route->scope != SCOPE_PUBLIC)
 		broken_route(route, "AT_ROOT looks at no token: SCOPE_PUBLIC alone fits");
-	if (route->flags & PAGE && ((route->flags & AT_ROOT) == 0 || route->method != GET))
-		broken_route(route, "PAGE is for GET, AT_ROOT");
+	if (route->flags & PAGE && ((route->flags & AT_ROOT) == 0 || (route->method != GET && route->method != POST)))
+		broken_route(route, "PAGE is for GET and POST, AT_ROOT");
+	if (route->flags & SUPER_ADMIN && route->scope == SCOPE_PUBLIC)
+		broken_route(route, "SUPER_ADMIN, and open to who has no token");
+	if (route->flags & SOMEWHERE && (scope_name(route->scope) == NULL || (object_of(route) != NULL &&
+	    object_of(route)->reach != REACH_TENANT)))
+		broken_route(route, "SOMEWHERE is for scopes that are permissions, and what is all the tenant's");
 	if (route->flags & READS_ONLY && route->method != POST)
 		broken_route(route, "READS_ONLY is for POST");
 	if ((route->method == POST || route->method == PUT || route->method == METHOD_PATCH) && route->in == NULL &&
@@ -105,6 +113,8 @@ split(struct req *r, char **segments, int *n)
 	*n = 0;
 	if (*p != '/')
 		return false;
+	if (p[1] == '\0')
+		return true;
 	while (*p == '/') {
 		char *segment = ++p;
 		long decoded;
@@ -128,7 +138,8 @@ fits(struct req *r, const char *pattern, char **segments, int n, bool *odd_id)
 	int i, ids = 0, words = 0;
 
 	*odd_id = false;
-
+	if (n == 0)
+		return strcmp(pattern, "/") == 0;
 	for (i = 0; i < n; i++) {
 		size_t len = strcspn(++pattern, "/");
 
@@ -177,7 +188,7 @@ find(struct req *r)
 	char *segments[MAX_SEGMENTS];
 	const struct route *route;
 	struct buf allow = BUF(r->mem);
-	bool odd_id;
+	bool odd_id, page = false;
 	size_t i;
 	int n;
 
@@ -199,43 +210,19 @@ find(struct req *r)
 		buf_printf(&allow, "%s%s", allow.len ? ", " : "", method_name(route->method));
 		if (route->method == GET)
 			buf_text(&allow, ", HEAD");
+		page |= (route->flags & PAGE) != 0;
 	}
 	if (allow.len == 0) {
 		refuse(r, r->route != NULL ? ERR_NOT_FOUND : ERR_PATH_NOT_FOUND, NULL);
 		return NULL;
 	}
 	buf_printf(&r->headers, "Allow: %s, OPTIONS\r\n", buf_string(&allow));
+	r->methods = page ? NULL : buf_string(&allow);
 	if (r->method == OPTIONS)
 		reply_none(r);
 	else
 		refuse(r, ERR_METHOD_NOT_ALLOWED, "This path takes %s.", buf_string(&allow));
 	return NULL;
-}
-
-/* CORS: only origins of the settings, "*" for all; credentials are bearer tokens, never cookies. */
-static void
-add_cors(struct req *r)
-{
-	const char *p = r->conf->cors_origins;
-
-	buf_text(&r->headers, "Vary: Origin\r\n");
-	if (r->origin == NULL || p == NULL || strpbrk(r->origin, "\r\n") != NULL)
-		return;
-	for (; *p != '\0'; p += strspn(p, ", ")) {
-		size_t n = strcspn(p, ", ");
-
-		if ((n == 1 && *p == '*') || (strlen(r->origin) == n && strncasecmp(p, r->origin, n) == 0)) {
-			buf_printf(&r->headers, "Access-Control-Allow-Origin: %s\r\n"
-			    "Access-Control-Expose-Headers: ETag, Link, Location, Retry-After, X-Request-Id\r\n",
-			    r->origin);
-			if (r->request_method != NULL)
-				buf_text(&r->headers, "Access-Control-Allow-Methods: GET, HEAD, POST, PUT, PATCH, "
-				    "DELETE\r\nAccess-Control-Allow-Headers: Authorization, Content-Type, If-Match, "
-				    "If-None-Match, Idempotency-Key\r\nAccess-Control-Max-Age: 7200\r\n");
-			return;
-		}
-		p += n;
-	}
 }
 
 /* True when the accepted types leave room for the type; parameters and q=0 are looked at, order is not. */
@@ -294,18 +281,21 @@ authenticate(struct req *r)
 
 	if (r->route->flags & AT_ROOT && r->route->scope == SCOPE_PUBLIC)
 		return true;
+	who->address = r->client;
 	if (p != NULL && strncasecmp(p, "Bearer ", 7) == 0)
 		fault_ = token_verify(r->db, r->conf, r->mem, p + 7 + strspn(p + 7, " "), who);
 	if (fault_ == TOKEN_FINE)
 		r->who = who;
 	if (r->route->scope == SCOPE_PUBLIC)
 		return true;
-	if (fault_ == TOKEN_NO_DB)
-		refuse(r, ERR_UNAVAILABLE, NULL);
+	if (fault_ == TOKEN_NO_DB || fault_ == TOKEN_NO_KEYS)
+		refuse(r, ERR_UNAVAILABLE, fault_ == TOKEN_NO_DB ? NULL : "The server that makes tokens is away.");
 	else if (fault_ != TOKEN_FINE)
 		refuse(r, fault_ == TOKEN_EXPIRED ? ERR_TOKEN_EXPIRED : ERR_UNAUTHORIZED, NULL);
 	else if (r->route->scope != SCOPE_ANY_TOKEN && (who->scopes & SCOPE_BIT(r->route->scope)) == 0)
 		refuse(r, ERR_MISSING_SCOPE, "The token lacks the scope %s.", scope_name(r->route->scope));
+	else if (r->route->flags & SUPER_ADMIN && !who->is_super_admin)
+		refuse(r, ERR_FORBIDDEN, "Only SuperAdmins may do this.");
 	else
 		return true;
 	return false;
@@ -522,7 +512,6 @@ clear_answer(struct req *r)
 	r->out = BUF(r->mem);
 	r->faults.n = r->input_faults;
 	r->committed = NULL;
-	add_cors(r);
 }
 
 /* The object, then the input, whose faults are nobody's business who may not do this, then the handler.  False: what is
@@ -535,6 +524,8 @@ load_and_run(struct req *r)
 	if (access == ACCESS_FINE && db_failure(r->db) == DB_FINE) {
 		if (r->faults.n > 0)
 			refuse(r, ERR_INVALID, NULL);
+		else if (r->asks_only)
+			r->status = 200;
 		else
 			r->route->run(r);
 	}
@@ -543,11 +534,33 @@ load_and_run(struct req *r)
 
 enum outcome { DONE, OLD_AUDIENCE, AGAIN };
 
+static enum outcome
+commit(struct req *r)
+{
+	enum keeping keeping = idempotency_keep(r);
+
+	if (keeping == KEPT && db_commit(r->db) && r->committed != NULL)
+		r->committed(r);
+	return keeping == KEPT_NO_MORE ? AGAIN : DONE;
+}
+
+static enum outcome
+end_transaction(struct req *r, bool fresh)
+{
+	if (fresh && !r->refused && r->work == NULL)
+		return commit(r);
+	db_rollback(r->db);
+	if (fresh && r->refused)
+		idempotency_answer(r);
+	return fresh ? DONE : OLD_AUDIENCE;
+}
+
 /* All of it in one transaction, if it writes. */
 static enum outcome
 run_once(struct req *r)
 {
 	struct page page = r->page;
+	enum outcome outcome;
 	bool fresh;
 
 	clear_answer(r);
@@ -556,14 +569,11 @@ run_once(struct req *r)
 	if (route_writes(r->route))
 		db_begin(r->db);
 	fresh = load_and_run(r);
-	if (route_writes(r->route) && db_failure(r->db) == DB_FINE) {
-		if (r->refused || !fresh || r->work != NULL)
-			db_rollback(r->db);
-		else if (db_commit(r->db) && r->committed != NULL)
-			r->committed(r);
-	}
+	outcome = fresh ? DONE : OLD_AUDIENCE;
+	if (route_writes(r->route) && db_failure(r->db) == DB_FINE)
+		outcome = end_transaction(r, fresh);
 	if (db_failure(r->db) == DB_FINE)
-		return fresh ? DONE : OLD_AUDIENCE;
+		return outcome;
 	if (route_writes(r->route))
 		db_rollback(r->db);
 	r->page = page;
@@ -613,7 +623,8 @@ refuse_by_db(struct req *r)
 	if (failure == DB_AGAIN || failure == DB_LOST)
 		log_line(LOG_LEVEL_WARN, "db", LOG_INT("errno", db_errno(r->db)), LOG_TEXT("error", db_error(r->db)));
 	refuse(r, errors[failure], NULL);
-	db_forgive(r->db);
+	if (failure != DB_LOST)		/* which nobody asks once more for this request */
+		db_forgive(r->db);
 }
 
 int
@@ -722,27 +733,36 @@ run_in_turn(struct req *r)
 	return true;
 }
 
+static bool
+is_secure(struct req *r)
+{
+	if (!r->conf->require_https || r->https || r->loopback)
+		return true;
+	refuse(r, ERR_HTTPS_REQUIRED, NULL);
+	return false;
+}
+
 /* What can be decided without the body.  False when it is answered by that. */
 static bool
 begin(struct req *r)
 {
+	bool fine;
+
 	db_use(r->db, r->mem);
 	db_forgive(r->db);
 	r->now = moment_now();
 	uuid_format(uuid_new(), r->request_id);
 	r->headers = BUF(r->mem);
 	r->out = BUF(r->mem);
-	add_cors(r);
-	if (r->body_error == ERR_HEAD_TOO_LARGE) {	/* nothing that is known of it is sure */
-		refuse(r, ERR_HEAD_TOO_LARGE, NULL);
+	/* nothing that is known of it is sure, or nobody can say whose it is */
+	if (r->body_error == ERR_HEAD_TOO_LARGE || r->body_error == ERR_UNAVAILABLE) {
+		refuse(r, r->body_error, NULL);
 		return false;
 	}
 	r->route = find(r);
-	if (r->route != NULL && r->conf->require_https && !r->https && !r->loopback) {
-		refuse(r, ERR_HTTPS_REQUIRED, NULL);
-		return false;
-	}
-	return r->route != NULL && acceptable(r) && authenticate(r) && is_whole(r);
+	fine = r->route != NULL && is_secure(r) && acceptable(r) && authenticate(r) && is_whole(r) &&
+	    idempotency_check(r);
+	return limits_take(r) && fine;		/* what is refused counts, too */
 }
 
 static void
@@ -750,7 +770,11 @@ end(struct req *r)
 {
 	if (r->cache_control == NULL)
 		r->cache_control = "private, no-cache";
-	log_request(r);
+	cors_answer(r);
+	limits_answer(r);
+	db_forgive(r->db);
+	if (!r->asks_only)
+		log_request(r);
 }
 
 bool

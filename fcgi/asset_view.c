@@ -8,14 +8,17 @@
 #include "core/play.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "fcgi/theme.h"
 
-struct embed { const char *url, *watch_url, *html; };
+struct embed { const char *url, *watch_url, *html; struct nested player_design; };
 struct reference { struct uuid id; const char *name; };
 
 static const struct field embed_fields[] = {
 	FIELD(struct embed, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Page for an iframe"),
 	FIELD(struct embed, watch_url, .on = SERVER, .required = true, .format = "uri", .doc = "Page to watch it on"),
 	FIELD(struct embed, html,      .on = SERVER, .required = true, .doc = "The iframe, ready to paste"),
+	FIELD(struct embed, player_design, .on = SERVER | OMIT_NULL, .of = &design_record,
+	    .doc = "Of the channel asked for by channelId, or the main one: the pages of these addresses show it"),
 };
 static const struct record embed_record = RECORD("Embed", struct embed, embed_fields);
 
@@ -31,7 +34,7 @@ static const struct field media_fields[] = {
 	    .doc = "By content, not by name"),
 	FIELD(struct media, name,          .on = PATCH | FILTER | SORT, .key = "by_name", .required = true, .min = 1, .max = 255,
 	    .doc = "Shown to people"),
-	FIELD(struct media, description,   .on = PATCH, .max = 5000, .doc = "Shown to people"),
+	FIELD(struct media, description,   .on = PATCH | MULTILINE, .max = 5000, .doc = "Shown to people"),
 	FIELD(struct media, status,        .on = SERVER | FILTER, .required = true, .one_of = "processing ready failed softDeleted",
 	    .where = "t.deleted_at = 0 AND t.status = ? OR t.deleted_at > 0 AND 'softDeleted' = ?",
 	    .doc = "ready: it can be played; the ingest may still add to it"),
@@ -54,11 +57,15 @@ static const struct field media_fields[] = {
 	FIELD(struct media, ingest_job,    .sql = "t.ingest", .of = &ingest_record, .doc = "The latest ingest"),
 	FIELD(struct media, renditions,    .on = DETAIL, .required = true, .of = &rendition_record, .format = "array",
 	    .doc = "Playable and downloadable forms; not in lists"),
-	FIELD(struct media, channels,      .on = COMPUTED, .required = true, .of = &channel_view_record, .doc = "Channels it is in that the caller may see"),
+	FIELD(struct media, channels,      .on = COMPUTED, .required = true, .of = &channel_view_record,
+	    .doc = "Channels it is in that the caller may see; for who shares it also the background channel "
+	    "Share_{mediaId}, which is none of /v2/channels and stays whatever channelIds says"),
 	FIELD(struct media, tags,          .on = PATCH | FILTER, .required = true, .max = 100, .item_max = 100, .format = "strings",
 	    .ops = "= !=", .where = "EXISTS (SELECT 1 FROM tags g JOIN media_tags mt ON mt.tag_id = g.id WHERE "
-	    "g.tenant_id = t.tenant_id AND g.name_key = LOWER(?) AND mt.media_id = t.id)",
-	    .doc = "Labels, made where they are new"),
+	    "g.tenant_id = t.tenant_id AND g.name_key = LOWER(?) AND g.gone_at = 0 AND mt.media_id = t.id)",
+	    .doc = "Labels, made where they are new. After a tag was renamed or deleted, a job changes its assets "
+	    "one after "
+	    "the other; a filter knows at once"),
 	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
 	FIELD(struct media, recorded_at,   .on = SERVER | OMIT_NULL,
 	    .doc = "When it was recorded, as its file says; a time without a zone is taken for UTC"),
@@ -78,6 +85,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, created_by_id,   .on = SERVER | HIDDEN, .doc = "Principal"),
 	FIELD(struct media, created_by_name, .on = SERVER | HIDDEN, .doc = "Its name"),
 	FIELD(struct media, revision,        .on = SERVER | HIDDEN, .doc = "Grows with each change by a job"),
+	FIELD(struct media, share_channel_id, .on = SERVER | HIDDEN, .doc = "See shares"),
 	FIELD(struct media, access_version,  .on = SERVER | HIDDEN | LISTED, .sql = "n.access_version", .doc = "Of the tenant"),
 	FIELD(struct media, media_count,     .on = SERVER | HIDDEN | LISTED, .sql = "u.media_count", .doc = "Of the tenant"),
 };
@@ -85,6 +93,7 @@ const struct record media_record = RECORD("Media", struct media, media_fields);
 
 static const struct field media_head_fields[] = {
 	FIELD(struct media_head, id, .doc = "Unique id"),
+	FIELD(struct media_head, channel_ids, .doc = "Where it is"),
 	FIELD(struct media_head, name, .doc = "Shown to people"),
 	FIELD(struct media_head, ingest_status, .doc = "Of the latest ingest as a whole"),
 	FIELD(struct media_head, version, .doc = "Changes by clients"),
@@ -118,25 +127,54 @@ is_open(const struct media *m)
 	size_t i;
 
 	for (i = 0; i < m->channels.n; i++)
-		if (strcmp(c[i].visibility, "private") != 0)
+		if (strcmp(c[i].visibility, "private") != 0 && !uuid_equal(c[i].id, m->share_channel_id))
 			return true;
 	return false;
 }
 
+/* What follows the address of a page: the token that opens it, the channel that it is shown in. */
+static const char *
+page_query(struct req *r, const struct media *m, struct uuid channel_id)
+{
+	const char *channel = uuid_is_none(channel_id) ? "" : arena_printf(r->mem, "?channelId=%s", uuid_text(r->mem,
+	    channel_id));
+	char signed_for[PAGE_TOKEN_MAX];
+
+	if (is_open(m))
+		return channel;
+	return arena_printf(r->mem, "%s%ct=%s", channel, *channel == '\0' ? '?' : '&', page_token(r->conf, m->id,
+	    r->now,
+	    signed_for));
+}
+
 static struct embed *
-embed_of(struct req *r, const struct media *m)
+embed_of(struct req *r, const struct media *m, struct uuid channel_id)
 {
 	struct embed *e = NEW(r->mem, struct embed);
-	char id[UUID_TEXT], signed_for[PAGE_TOKEN_MAX];
-	const char *token;
+	const char *id = uuid_text(r->mem, m->id), *query = page_query(r, m, channel_id);
 
-	uuid_format(m->id, id);
-	token = is_open(m) ? "" : arena_printf(r->mem, "?t=%s", page_token(r->conf, m->id, r->now, signed_for));
-	e->url = arena_printf(r->mem, "%s/embed/%s%s", r->conf->public_url, id, token);
-	e->watch_url = arena_printf(r->mem, "%s/watch/%s%s", r->conf->public_url, id, token);
+	e->url = arena_printf(r->mem, "%s/embed/%s%s", r->conf->public_url, id, query);
+	e->watch_url = arena_printf(r->mem, "%s/watch/%s%s", r->conf->public_url, id, query);
 	e->html = arena_printf(r->mem, "<iframe src=\"%s\" width=\"640\" height=\"360\" allow=\"fullscreen; "
 	    "picture-in-picture\" style=\"border:0\"></iframe>", e->url);
 	return e;
+}
+
+/* Behind those that give roles: the background channel, for who is an owner of it. */
+static void
+add_share_channel(struct req *r, struct media *m)
+{
+	struct channel_view *all;
+
+	if (uuid_is_none(m->share_channel_id) || db_number(r->db, "SELECT 1 FROM shares WHERE media_id = ? AND "
+	    "principal_id = ?", ARGS(ID(m->id), ID(r->who->id)), 0) != 1)
+		return;
+	all = arena_array(r->mem, m->channels.n + 1, sizeof(*all));
+	if (m->channels.n > 0)
+		memcpy(all, m->channels.rows, m->channels.n * sizeof(*all));
+	all[m->channels.n] = (struct channel_view){ .id = m->share_channel_id, .visibility = "shared",
+	    .name = arena_printf(r->mem, "Share_%s", uuid_text(r->mem, m->id)) };
+	m->channels = (struct list){ all, m->channels.n + 1 };
 }
 
 /* The text with the signed prefix in place of each mark. */
@@ -166,6 +204,15 @@ hide_files(struct media *m)
 	m->storyboard.text = m->renditions.text = NULL;
 }
 
+struct thumbnail *
+asset_thumbnail(struct req *r, struct uuid media_id, struct json column)
+{
+	char prefix[PLAY_PREFIX_MAX];
+
+	play_prefix(r->conf, media_id, r->now, prefix);
+	return record_parse(r->mem, &thumbnail_record, with_prefix(r, column.text, prefix));
+}
+
 void
 asset_view(struct req *r, struct media *m, bool brief)
 {
@@ -184,14 +231,16 @@ asset_view(struct req *r, struct media *m, bool brief)
 		*by = (struct reference){ m->created_by_id, m->created_by_name };
 		m->created_by.row = by;
 	}
-	if (r->audience != NULL)
+	if (r->audience != NULL) {
 		m->channels = access_visible(r, &m->channel_ids);
+		add_share_channel(r, m);
+	}
 	if (m->tags.text == NULL)
 		m->tags.text = "[]";
 	if (brief)
 		return;
 	m->renditions.text = m->renditions.text != NULL ? with_prefix(r, m->renditions.text, prefix) : "[]";
-	m->embed.row = embed_of(r, m);
+	m->embed.row = embed_of(r, m, (struct uuid){ { 0 } });
 	if (m->ingest_job.text != NULL && m->ingest_steps.text != NULL)
 		m->ingest_job.text = arena_printf(r->mem, "%.*s,\"steps\":%s}", (int)strlen(m->ingest_job.text) - 1,
 		    m->ingest_job.text, m->ingest_steps.text);
@@ -208,6 +257,36 @@ asset_reply(struct req *r, bool again)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	asset_view(r, m, false);
 	return reply(r, 200, &media_record, m);
+}
+
+int
+asset_reply_in(struct req *r, struct uuid channel_id)
+{
+	struct media *m = r->object;
+	struct design *d = theme_player_of(r, channel_id);
+	struct embed *e;
+
+	asset_view(r, m, false);
+	m->embed.row = e = embed_of(r, m, channel_id);
+	if (d != NULL) {
+		design_view(r, d);
+		e->player_design.row = d;
+		r->etag = arena_printf(r->mem, "%.*s-%s.%lld\"", (int)strlen(r->etag) - 1, r->etag,
+		    uuid_text(r->mem, d->id), (long long)d->version);
+	}
+	return reply(r, 200, &media_record, m);
+}
+
+bool
+asset_is_seen_in(struct req *r, const struct ids *channel_ids, struct uuid channel_id)
+{
+	struct list seen = access_visible(r, channel_ids);
+	size_t i;
+
+	for (i = 0; i < seen.n; i++)
+		if (uuid_equal(((const struct channel_view *)seen.rows)[i].id, channel_id))
+			return true;
+	return false;
 }
 
 void

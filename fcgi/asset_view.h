@@ -31,6 +31,7 @@ struct media {
 	struct uuid created_by_id;
 	const char *created_by_name;
 	int64_t revision;
+	struct uuid share_channel_id;
 	int64_t access_version, media_count;		/* of the tenant, in lists: see media_list.c */
 };
 extern const struct record media_record;
@@ -38,6 +39,7 @@ extern const struct record media_record;
 /* What routes below an asset need of it (flag BELOW). */
 struct media_head {
 	struct uuid id;
+	struct ids channel_ids;
 	const char *name, *ingest_status;
 	int64_t version, revision;
 };
@@ -45,9 +47,17 @@ struct media_head {
 /* Fills the members that hold addresses and names.  `brief` leaves out what lists leave out. */
 void asset_view(struct req *, struct media *, bool brief);
 
+/* The poster of an asset, by its column, with its signed address; NULL: there is none. */
+struct thumbnail *asset_thumbnail(struct req *, struct uuid media_id, struct json);
+
 /* Answers with the object of the request, an asset: as it was loaded, or with `again` as it is now.  Its ETag also
  * changes when its addresses or names of channels do. */
 int asset_reply(struct req *, bool again);
+/* As it was loaded, in the context of a channel that it is in. */
+int asset_reply_in(struct req *, struct uuid channel_id);
+
+/* Is this one of the channels that the asset is in, and that the caller sees? */
+bool asset_is_seen_in(struct req *, const struct ids *channel_ids, struct uuid channel_id);
 
 /* Faults for what is no language to transcribe, at the member of the body that holds the list. */
 void asset_check_languages(struct req *, const char *member, const struct strings *codes);

@@ -4,19 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "core/bucket.h"
 #include "core/listen.h"
 #include "core/load.h"
 #include "core/log.h"
-#include "core/peer.h"
 #include "core/play.h"
-#include "core/server.h"
 #include "core/store.h"
-#include "fcgi/req.h"
+#include "fcgi/cgi.h"
+#include "fcgi/verdict.h"
 
 #define ARENA_LIMIT (256u << 20)
-#define SPOOLED 65536	/* bytes of an answer from which on lighttpd writes it to a file first */
 #define LARGE 131072	/* bytes of what goes back to the system when it is freed: long answers that wait for slow readers */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
 
@@ -25,127 +23,6 @@ struct api {
 	struct db *db;
 	struct arena *mem;
 };
-
-/* What was declared, or -1. */
-static int64_t
-declared_length(const struct fcgi *f, struct arena *mem)
-{
-	const char *text = fcgi_param(f, mem, "CONTENT_LENGTH");
-	int64_t n;
-
-	return text && int_parse(text, &n) && n >= 0 ? n : -1;
-}
-
-/* CGI variables as a struct req.  Of the path only REQUEST_URI is the same behind every server. */
-static struct req *
-read_head(const struct api *a, const struct visit *v)
-{
-	const struct fcgi *f = &v->in;
-	struct arena *mem = a->mem;
-	struct req *r = NEW(mem, struct req);
-	struct peer peer = peer_find(mem, a->conf->trusted_proxies, fcgi_param(f, mem, "REMOTE_ADDR"),
-	    fcgi_param(f, mem, "HTTPS"), fcgi_param(f, mem, "HTTP_X_FORWARDED_FOR"),
-	    fcgi_param(f, mem, "HTTP_X_FORWARDED_PROTO"));
-
-	r->mem = mem;
-	r->db = a->db;
-	r->conf = a->conf;
-	r->client_fd = v->fd;
-	r->came = v->began;
-	r->method_name = fcgi_param(f, mem, "REQUEST_METHOD");
-	r->uri = fcgi_param(f, mem, "REQUEST_URI");
-	r->content_type = fcgi_param(f, mem, "CONTENT_TYPE");
-	r->accept = fcgi_param(f, mem, "HTTP_ACCEPT");
-	r->authorization = fcgi_param(f, mem, "HTTP_AUTHORIZATION");
-	r->if_match = fcgi_param(f, mem, "HTTP_IF_MATCH");
-	r->if_none_match = fcgi_param(f, mem, "HTTP_IF_NONE_MATCH");
-	r->origin = fcgi_param(f, mem, "HTTP_ORIGIN");
-	r->request_method = fcgi_param(f, mem, "HTTP_ACCESS_CONTROL_REQUEST_METHOD");
-	r->content_range = fcgi_param(f, mem, "HTTP_CONTENT_RANGE");
-	r->client = peer.address;
-	r->https = peer.https;
-	r->loopback = peer.loopback;
-	if (!r->method_name)
-		r->method_name = "";
-	if (!r->uri)
-		r->uri = "";
-	return r;
-}
-
-/* A client that dies, or lies about the length, sends another number of bytes than it declared. */
-static void
-read_body(struct req *r, struct visit *v)
-{
-	static const enum error errors[] = { [VISIT_TOO_LARGE] = ERR_TOO_LARGE,
-		[VISIT_HEAD_TOO_LARGE] = ERR_HEAD_TOO_LARGE, [VISIT_TOO_SLOW] = ERR_TOO_SLOW,
-		[VISIT_CROWDED] = ERR_TOO_BUSY, [VISIT_NO_TURN] = ERR_NONE };
-	int64_t declared = declared_length(&v->in, r->mem);
-
-	r->body = fcgi_body(&v->in);
-	r->body_size = v->in.body_n;
-	r->body_error = errors[v->fault];
-	if (!r->body_error && declared >= 0 && (size_t)declared != r->body_size)
-		r->body_error = ERR_INCOMPLETE_BODY;
-}
-
-/* A value that could begin another line is left out. */
-static void
-add_header(struct buf *head, const char *name, const char *value)
-{
-	const unsigned char *c;
-
-	if (!value)
-		return;
-	for (c = (const unsigned char *)value; *c; c++)
-		if (*c < 0x20 || *c == 0x7f)
-			return;
-	buf_text(head, name);
-	buf_text(head, ": ");
-	buf_text(head, value);
-	buf_text(head, "\r\n");
-}
-
-/*
- * lighttpd spools what it finds waiting for it beyond SPOOLED bytes, at the price of the whole request.  With less room
- * in the socket it never finds so much.  Of a longer answer it would take many turns: that one had better be spooled.
- */
-static void
-narrow(int fd, size_t n)
-{
-	int room = SPOOLED / 2;		/* the kernel doubles it */
-
-	if (n > SPOOLED - 4096 && n < SPOOLED * 2)
-		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
-}
-
-static void
-write_answer(struct visit *v, struct req *r)
-{
-	struct buf head = BUF(r->mem);
-	bool bodiless = r->status == 204 || r->status == 304;
-	struct iovec parts[2];
-
-	buf_printf(&head, "Status: %d\r\n", r->status);
-	add_header(&head, "X-Request-Id", r->request_id);
-	add_header(&head, "X-Api-Version", API_VERSION);
-	if (!bodiless) {
-		add_header(&head, "Content-Type", r->answer_type);
-		buf_printf(&head, "Content-Length: %zu\r\n", r->out.len);
-	}
-	add_header(&head, "ETag", r->etag);
-	add_header(&head, "Location", r->location);
-	add_header(&head, "Cache-Control", r->cache_control);
-	add_header(&head, "Content-Disposition", r->disposition);
-	if (r->retry_after)
-		buf_printf(&head, "Retry-After: %d\r\n", r->retry_after);
-	add_header(&head, "X-Content-Type-Options", "nosniff");
-	buf_text(&head, buf_string(&r->headers));
-	buf_text(&head, "\r\n");
-	narrow(v->fd, r->out.len);
-	parts[0] = (struct iovec){ head.text, head.len };
-	parts[1] = (struct iovec){ r->out.text, r->out.len };
-	server_send(v, r->mem, parts, bodiless || !strcmp(r->method_name, "HEAD") ? 1 : 2);
-}
 
 /*
  * The address of an upload that still waits for its file, with a ticket that fits, and no more bytes than it may have:
@@ -184,7 +61,7 @@ answer_authorizer(const struct api *a, struct visit *v)
 	struct uuid media_id;
 
 	if (uri && !strncmp(uri, "/upload/", 8))
-		p = ticket_fits(a, uri, declared_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
+		p = ticket_fits(a, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
 	else if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
 		p = play_check(a->conf, uri, moment_now(), &media_id, &file);
 	server_send(v, a->mem, &(struct iovec){ answers[p], strlen(answers[p]) }, 1);
@@ -194,15 +71,16 @@ static bool
 admit(struct visit *v, void *user)
 {
 	const struct api *a = user;
-	struct req *r = read_head(a, v);
-	int64_t declared = declared_length(&v->in, a->mem);
+	struct req *r = cgi_head(v, a->conf, a->db, a->mem);
+	int64_t declared = cgi_length(&v->in, a->mem);
 	bool yes;
 
 	r->body_size = declared < 0 ? 0 : (size_t)declared;
 	yes = api_admit(r, &v->in.body_max);
+	v->counted = r->counted;
 	v->known = yes && r->who != NULL;
 	if (!yes)
-		write_answer(v, r);
+		cgi_answer(v, r);
 	arena_reset(a->mem);
 	return yes;
 }
@@ -224,13 +102,15 @@ answer(struct visit *v, void *user)
 	if (v->in.role == FCGI_AUTHORIZER && v->fault == VISIT_FINE) {
 		answer_authorizer(a, v);
 	} else {
-		r = read_head(a, v);
-		read_body(r, v);
+		r = cgi_head(v, a->conf, a->db, a->mem);
+		cgi_body(r, v);
 		r->may_wait = may_wait(v);
 		r->has_waited = v->fault == VISIT_NO_TURN;
+		r->counted = v->counted;
 		done = api_run(r) != 0;
+		v->counted = r->counted;
 		if (done)
-			write_answer(v, r);
+			cgi_answer(v, r);
 		else
 			v->tenant = r->who->tenant_id;
 	}
@@ -250,11 +130,12 @@ static void
 usage(FILE *to)
 {
 	fputs("usage: kinothek-api --socket PATH [--workers N] [--mode MODE]\n"
-	    "       kinothek-api --openapi | --settings | --version | --help\n"
+	    "       kinothek-api --openapi | --access | --settings | --version | --help\n"
 	    "\n"
 	    "Answers the HTTP interface of Kinothek by FastCGI.\n"
 	    "\n" LISTEN_USAGE
 	    "  --openapi       print the API document\n"
+	    "  --access        print who may do what\n"
 	    "  --settings      print the reference of the settings\n"
 	    "\n"
 	    "Without --socket it serves the listening socket on fd 0, as mod_fcgid and spawn-fcgi hand it over.\n"
@@ -270,12 +151,23 @@ print_openapi(void)
 	arena_free(mem);
 }
 
+static void
+print_access(void)
+{
+	struct arena *mem = arena_new(ARENA_LIMIT);
+
+	fputs(verdict_print(mem), stdout);
+	arena_free(mem);
+}
+
 /* True when the option was a question that is answered now. */
 static bool
 print_something(const char *option)
 {
 	if (!strcmp(option, "--openapi"))
 		print_openapi();
+	else if (!strcmp(option, "--access"))
+		print_access();
 	else if (!strcmp(option, "--settings"))
 		conf_reference(stdout);
 	else if (!strcmp(option, "--version"))
@@ -323,11 +215,13 @@ main(int argc, char **argv)
 	mallopt(M_MMAP_THRESHOLD, LARGE);
 	listen_start(&l, argv);
 	load_open(a.conf->run_dir);
+	bucket_open(a.conf->run_dir);
 	a.mem = arena_new(ARENA_LIMIT);
 	a.db = db_open(a.conf, DB_API);
 	db_use(a.db, a.mem);
 	server_run(&s);
 	load_close();
+	bucket_close();
 	db_close(a.db);
 	arena_free(a.mem);
 	return 0;

@@ -18,15 +18,11 @@ media_get(struct req *r)
 {
 	const struct context *in = r->in;
 	const struct media *m = r->object;
-	struct list seen;
-	size_t i;
 
 	if (uuid_is_none(in->channel_id))
 		return asset_reply(r, false);
-	seen = access_visible(r, &m->channel_ids);
-	for (i = 0; i < seen.n; i++)
-		if (uuid_equal(((const struct channel_view *)seen.rows)[i].id, in->channel_id))
-			return asset_reply(r, false);
+	if (asset_is_seen_in(r, &m->channel_ids, in->channel_id))
+		return asset_reply_in(r, in->channel_id);
 	return refuse(r, ERR_NOT_FOUND, "The asset is not in this channel.");
 }
 
@@ -36,7 +32,9 @@ media_patch(struct req *r)
 {
 	const struct media *m = r->object;
 	struct media *would = patched(r);
-	const struct ids given = would->channel_ids;
+	const struct ids given = media_channels_without(r, &would->channel_ids, m->share_channel_id);
+	struct strings had = strings_parse(r->mem, m->tags.text), names = had;
+	struct ids wanted;
 	uint64_t changed, tags = record_bit(&media_record, "tags"), channels = record_bit(&media_record, "channel_ids");
 
 	if (r->given & record_bit(&media_record, "language_code") && would->language_code != NULL &&
@@ -44,20 +42,26 @@ media_patch(struct req *r)
 		fault(r, "/languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
 	if (r->given & channels && !media_may_move(r, &m->channel_ids, &given))
 		return r->status;
+	if (r->given & tags) {
+		names = strings_parse(r->mem, would->tags.text);
+		names = media_tags_meant(r, "/tags", &names);
+	}
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (r->given & channels)
 		would->channel_ids = media_channels_meant(r, &m->channel_ids, &given);
 	changed = record_differs(r->mem, &media_record, m, would, r->given);
-	if (changed & tags && media_same_tags(r, m->tags.text, would->tags.text))
+	if (changed & tags && media_same_tags(&had, &names))
 		changed &= ~tags;
 	if (changed == 0)
 		return asset_reply(r, false);
 	db_update(r->db, "media", &media_record, would, changed & ~(tags | channels), m->id);
-	if (changed & tags)
-		media_set_tags(r, m->id, would->tags.text);
-	if (changed & channels)
-		media_set_channels(r, m->id, &would->channel_ids);
+	if (changed & tags) {
+		wanted = media_tag_ids(r, &names, true);
+		media_set_tags(r, m->id, &wanted);
+	}
+	if (changed & channels && !media_set_channels(r, m->id, &would->channel_ids))
+		return r->status;
 	if (changed & channels)		/* clients read them as channels */
 		changed = (changed & ~channels) | record_bit(&media_record, "channels");
 	event_modified(r, m->id, &media_record, changed);
@@ -73,6 +77,7 @@ media_ingest(struct req *r)
 	if (status == NULL || strcmp(status, "queued") == 0 || strcmp(status, "running") == 0)
 		return refuse(r, ERR_INGEST_RUNNING, NULL);
 	ingest_start(r->db, r->who->tenant_id, m->id);
+	event_modified(r, m->id, &media_record, record_bit(&media_record, "ingest_job"));
 	return asset_reply(r, true);
 }
 
@@ -90,7 +95,7 @@ const struct route media_routes[] = {
 	{
 		METHOD_PATCH, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_patch, &media_record, &media_record,
 		"Change basic properties of an asset",
-		.flags = CONDITIONAL, .fails = "403 404 412 422",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "last_channel channel_closing",
 	},
 	{
 		METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/event.h"
 #include "core/job.h"
 #include "core/log.h"
 #include "core/store.h"
@@ -66,6 +67,14 @@ files_follow(struct req *r)
 	r->committed = move_files;
 }
 
+/* Where it is, for pages that are made from there: media_list.c. */
+static void
+mark_deleted(struct req *r, bool is_deleted)
+{
+	db_run(r->db, "UPDATE media_channels SET is_deleted = ? WHERE media_id = ?", ARGS(INT(is_deleted),
+	    ID(r->id[0])));
+}
+
 int
 media_delete(struct req *r)
 {
@@ -81,9 +90,13 @@ media_delete(struct req *r)
 	else
 		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND "
 		    "tenant_id = ?", ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+	if (!in->permanent)
+		mark_deleted(r, true);
 	files_follow(r);
-	event(r, m->id, "media.deleted", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}",
-	    uuid_text(r->mem, m->id), in->permanent ? "true" : "false"));
+	event_add(r->db, &(struct event_new){ .tenant_id = r->who->tenant_id, .media_id = m->id,
+	    .type = "media.deleted", .principal_id = r->who->id, .channel_ids = m->channel_ids, .data = arena_printf(
+	    r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, m->id), in->permanent ? "true" :
+	    "false") });
 	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);
 	return reply_deleted(r, m->id, in->permanent);
 }
@@ -97,6 +110,7 @@ media_recover(struct req *r)
 		return refuse(r, ERR_NOT_SOFT_DELETED, NULL);
 	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND "
 	    "tenant_id = ?", ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
+	mark_deleted(r, false);
 	files_follow(r);
 	event(r, m->id, "media.restored", NULL);
 	usage_add(r->db, r->who->tenant_id, 1, 0);

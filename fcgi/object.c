@@ -13,7 +13,12 @@ static const struct object *const objects[] = { OBJECTS(OBJECT_ROW) };
 enum { MAX_LOADS = 128, MAX_IDS = sizeof(((struct req *)0)->id) / sizeof(struct uuid) };
 
 /* What decides.  Members that a reach does not need stay empty. */
-struct facts { struct uuid owner_id; struct ids channel_ids; struct moment deleted_at; int64_t access_version; };
+struct facts {
+	struct uuid owner_id;
+	struct ids channel_ids, beside;
+	struct moment deleted_at, closing_at;
+	int64_t access_version;
+};
 
 #define VERSION_SQL(tenant) "(SELECT n.access_version FROM tenants n WHERE n.id = " tenant ")"
 /* The version comes last: a locking query goes without. */
@@ -32,12 +37,38 @@ static const struct field owner_facts[] = {
 	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
 };
 
+static const struct field channel_facts[] = {
+	FIELD(struct facts, channel_ids,    .sql = "t.id", .doc = "Itself"),
+	FIELD(struct facts, closing_at,     .sql = "t.closing_at", .doc = "It is being deleted since then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
+};
+static const struct field below_channel_facts[] = {
+	FIELD(struct facts, channel_ids,    .sql = "c.id", .doc = "Its channel"),
+	FIELD(struct facts, closing_at,     .sql = "c.closing_at", .doc = "That is being deleted since then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("c.tenant_id"), .doc = "Of the tenant"),
+};
+static const struct field beside_channel_facts[] = {
+	FIELD(struct facts, channel_ids,    .sql = "t.channel_ids", .doc = "Where the asset is"),
+	FIELD(struct facts, beside,         .sql = "c.id",          .doc = "The channel of the path"),
+	FIELD(struct facts, closing_at,     .sql = "c.closing_at",  .doc = "That is being deleted since then"),
+	FIELD(struct facts, deleted_at,     .sql = "t.deleted_at",  .doc = "Soft-deleted then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
+};
+static const struct field tenant_facts[] = {
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
+};
+
 static const struct way { const struct field *fields; size_t n; const char *read, *lock; } ways[] = {
 #define WAY(facts, alias) { facts, sizeof(facts) / sizeof((facts)[0]), " AND " alias ".tenant_id = ?", \
 	" AND " alias ".tenant_id = ? FOR UPDATE" }
 	[REACH_MEDIA] = WAY(media_facts, "t"),
 	[REACH_BELOW_MEDIA] = WAY(below_media_facts, "a"),
 	[REACH_OWNER] = WAY(owner_facts, "t"),
+	[REACH_SHARED] = WAY(owner_facts, "t"),
+	[REACH_CHANNEL] = WAY(channel_facts, "t"),
+	[REACH_BELOW_CHANNEL] = WAY(below_channel_facts, "c"),
+	[REACH_BESIDE_CHANNEL] = WAY(beside_channel_facts, "t"),
+	[REACH_TENANT] = WAY(tenant_facts, "t"),
 #undef WAY
 };
 
@@ -116,6 +147,13 @@ looks_only(enum scope scope)
 	    scope == SCOPE_VIEW_METADATA;
 }
 
+/* A channel that is being deleted, and what is in it, is not changed any more. */
+static bool
+keeps_out(const struct route *route)
+{
+	return route_writes(route) && (route->flags & WITH_CLOSING) == 0;
+}
+
 static void
 check_route(const struct route *route, const struct object *o)
 {
@@ -127,6 +165,9 @@ check_route(const struct route *route, const struct object *o)
 		broken(route->path, "writes, but its scope is one for looking");
 	if ((route->flags & NO_OBJECT) != 0 || !route_writes(route))
 		return;
+	if ((o->reach == REACH_CHANNEL || o->reach == REACH_BELOW_CHANNEL || o->reach == REACH_BESIDE_CHANNEL) &&
+	    keeps_out(route) && !word_in(route->codes, "channel_closing", strlen("channel_closing")))
+		broken(route->path, "channel_closing is not among its codes, nor WITH_CLOSING among its flags");
 	if (route->flags & CONDITIONAL && !has_version)
 		broken(route->path, "CONDITIONAL, but the object has no version");
 	if (route->method != POST && (route->flags & CONDITIONAL) == 0 && has_version)
@@ -148,6 +189,8 @@ object_check(const struct route *route)
 		broken(route->path, "its last id is no object of OBJECTS; the flag NO_OBJECT says so if that is meant");
 	if (o == NULL)
 		return;
+	if (o->reach == REACH_TENANT && route_writes(route) && (route->flags & SUPER_ADMIN) == 0)
+		broken(route->path, "writes what is the tenant's, and is not for SuperAdmins alone");
 	if (o->reach == 0 || o->record == NULL || count_of(o->from, "?") != count_of(o->path, "Id}"))
 		broken(o->path, "the object has no reach, no record, or not a ? for each id");
 	record_check(o->record);
@@ -185,10 +228,17 @@ patched(struct req *r)
 	return record_overlay(r->mem, wanted(r->kind, r->route), r->object, r->in, r->given);
 }
 
-/* A locking query may have waited: asked after it, the number is at least as new as the row. */
+/*
+ * A locking query may have waited: asked after it, the number is at least as new as the row.  Who writes keeps it from
+ * moving until its commit, so that nothing is committed by a role that was taken away before; such requests do not wait
+ * for each other.
+ */
 static int64_t
 version_now(struct req *r)
 {
+	if (db_in_transaction(r->db))
+		return db_number(r->db, "SELECT access_version FROM tenants WHERE id = ? LOCK IN SHARE MODE",
+		    ARGS(ID(r->who->tenant_id)), -2);
 	return db_number(r->db, "SELECT access_version FROM tenants WHERE id = ?", ARGS(ID(r->who->tenant_id)), -2);
 }
 
@@ -204,8 +254,21 @@ static enum access
 soft_deleted(struct req *r)
 {
 	refuse(r, ERR_NOT_FOUND, "The asset is soft-deleted; recover it first (PUT /v2/media/%s/recover).",
-	    uuid_text(r->mem, r->id[0]));
+	    uuid_text(r->mem, r->id[r->kind->reach == REACH_BESIDE_CHANNEL ? 1 : 0]));
 	return ACCESS_REFUSED;
+}
+
+/* All of the tenant look at it, and copy it. */
+static enum access
+judge_shared(struct req *r, const struct facts *f)
+{
+	if (r->kind->reach == REACH_TENANT || !route_writes(r->route))
+		return ACCESS_FINE;
+	if (r->method != POST && !r->who->is_super_admin && !uuid_equal(f->owner_id, r->who->id)) {
+		refuse(r, ERR_FORBIDDEN, "Only who made it and SuperAdmins may change it.");
+		return ACCESS_REFUSED;
+	}
+	return access_somewhere(r, r->route->scope) ? ACCESS_FINE : ACCESS_REFUSED;
 }
 
 static enum access
@@ -216,12 +279,20 @@ judge(struct req *r, const struct facts *f)
 
 	if (r->kind->reach == REACH_OWNER)
 		return r->who->is_super_admin || uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
+	if (r->kind->reach == REACH_SHARED || r->kind->reach == REACH_TENANT)
+		return judge_shared(r, f);
 	permissions = access_by(r, &f->channel_ids);
 	if (f->deleted_at.ms != 0 && (r->route->flags & WITH_DELETED) == 0)
 		return permissions & SCOPE_BIT(SCOPE_CREATE_CONTENT) ? soft_deleted(r) : no_object(r);
 	if (!access_granted(r, permissions, scope) ||
 	    (f->deleted_at.ms != 0 && !access_granted(r, permissions & r->who->scopes, SCOPE_CREATE_CONTENT)))
 		return ACCESS_REFUSED;
+	if (r->kind->reach == REACH_BESIDE_CHANNEL && !access_granted(r, access_by(r, &f->beside), scope))
+		return ACCESS_REFUSED;
+	if (f->closing_at.ms != 0 && keeps_out(r->route)) {
+		refuse(r, ERR_CHANNEL_CLOSING, NULL);
+		return ACCESS_REFUSED;
+	}
 	return ACCESS_FINE;
 }
 
@@ -229,9 +300,11 @@ judge(struct req *r, const struct facts *f)
 static enum access
 load_nothing(struct req *r)
 {
-	if ((r->route->flags & OWN_AUDIENCE) != 0 || r->audience->version == version_now(r))
-		return ACCESS_FINE;
-	return ACCESS_OLD;
+	if ((r->route->flags & OWN_AUDIENCE) == 0 && r->audience->version != version_now(r))
+		return ACCESS_OLD;
+	if (r->route->flags & SOMEWHERE && !access_somewhere(r, r->route->scope))
+		return ACCESS_REFUSED;
+	return ACCESS_FINE;
 }
 
 static int64_t
@@ -258,6 +331,8 @@ object_load(struct req *r)
 		return ACCESS_FINE;
 	if (r->kind == NULL)
 		return load_nothing(r);
+	if (r->route->flags & SOMEWHERE && (access = load_nothing(r)) != ACCESS_FINE)
+		return access;
 	f = fetch(r, wanted(r->kind, r->route), locks);
 	if (db_failure(r->db) != DB_FINE)
 		return ACCESS_REFUSED;

@@ -2,8 +2,10 @@
 /* Names and refusals of operations, derived from their routes. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "fcgi/idempotency.h"
 #include "fcgi/operation.h"
 
 enum { MAX_PARTS = 12 };
@@ -147,10 +149,29 @@ fails_with(const struct route *route, enum error error)
 	return word_in(route->fails, status, strlen(status));
 }
 
+bool
+operation_names(const char *word, size_t n, enum error error)
+{
+	const struct error_info *info = error_info(error);
+
+	if (n > 4 && word[3] == ':') {
+		if (atoi(word) != info->status)
+			return false;
+		word += 4;
+		n -= 4;
+	}
+	return strlen(info->code) == n && memcmp(word, info->code, n) == 0;
+}
+
 static bool
 has_code(const struct route *route, enum error error)
 {
-	return word_in(route->codes, error_info(error)->code, strlen(error_info(error)->code));
+	const char *p = route->codes != NULL ? route->codes : "";
+
+	for (; *p != '\0'; p += strcspn(p, " "), p += strspn(p, " "))
+		if (operation_names(p, strcspn(p, " "), error))
+			return true;
+	return false;
 }
 
 bool
@@ -172,14 +193,16 @@ operation_refuses(const struct route *route, enum error error)
 
 	switch (error) {
 	case ERR_HTTPS_REQUIRED: case ERR_NOT_ACCEPTABLE: case ERR_INVALID: case ERR_HEAD_TOO_LARGE: case ERR_INTERNAL:
-	case ERR_UNAVAILABLE: case ERR_TOO_EXPENSIVE:		/* as any statement may be that waits for a table */
+	case ERR_TOO_MANY_REQUESTS: case ERR_UNAVAILABLE:
+	case ERR_TOO_EXPENSIVE:		/* as any statement may be that waits for a table */
 		return true;
 	case ERR_UNAUTHORIZED: case ERR_TOKEN_EXPIRED:
 		return route->scope != SCOPE_PUBLIC;
 	case ERR_MISSING_SCOPE:
 		return route->scope != SCOPE_PUBLIC && route->scope != SCOPE_ANY_TOKEN;
 	case ERR_FORBIDDEN:
-		return fails_with(route, error) || (object && route->scope != SCOPE_PUBLIC);
+		return fails_with(route, error) || (object && route->scope != SCOPE_PUBLIC) ||
+		    (route->flags & (SUPER_ADMIN | SOMEWHERE)) != 0;
 	case ERR_NOT_FOUND:
 		return fails_with(route, error) || object;
 	case ERR_CHANGED:
@@ -194,6 +217,8 @@ operation_refuses(const struct route *route, enum error error)
 		return true;
 	case ERR_UNEXPECTED_BODY:
 		return !body;
+	case ERR_IDEMPOTENCY_KEY: case ERR_IDEMPOTENCY_KEY_IN_USE: case ERR_IDEMPOTENCY_KEY_REUSED:
+		return idempotency_counts(route);
 	case ERR_CONTENT_RANGE:
 		return route->method != GET;
 	case ERR_NO_SPACE:

@@ -23,6 +23,9 @@ bool operation_has_etag(const struct route *);
 /* May it be refused with this error?  The document lists these, and tests hold answers against it. */
 bool operation_refuses(const struct route *, enum error);
 
+/* Is this word of a route's codes the error?  "code", or "403:code" where two errors share one. */
+bool operation_names(const char *word, size_t n, enum error);
+
 /* Has each of its codes a status that is among its `fails`? */
 bool operation_codes_fit(const struct route *);
 

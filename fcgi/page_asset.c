@@ -13,15 +13,7 @@ is(const char *a, const char *b)
 }
 
 const char *
-page_local(struct shown *p, const char *url)
-{
-	size_t n = strlen(p->r->conf->public_url);
-
-	return url != NULL && strncmp(url, p->r->conf->public_url, n) == 0 ? url + n : url;
-}
-
-static const char *
-clock_text(struct shown *p, int64_t ms)
+page_clock(struct shown *p, int64_t ms)
 {
 	long long s = (ms + 500) / 1000;
 
@@ -32,14 +24,13 @@ clock_text(struct shown *p, int64_t ms)
 static const char *
 size_text(struct shown *p, int64_t n)
 {
-	return n >= 1000000000 ? arena_printf(p->r->mem, "%.1f GB", (double)n / 1e9) :
-	    n >= 1000000 ? arena_printf(p->r->mem, n < 10000000 ? "%.1f MB" : "%.0f MB", (double)n / 1e6) :
+	return n >= 1000000000 ? arena_printf(p->r->mem, "%s GB", say_decimal(p->r, (double)n / 1e9, 1)) :
+	    n >= 1000000 ? arena_printf(p->r->mem, "%s MB", say_decimal(p->r, (double)n / 1e6, n < 10000000)) :
 	    arena_printf(p->r->mem, "%lld kB", (long long)((n + 999) / 1000));
 }
 
-/* "Video · 2:03": the parts that are there, in a row. */
-static void
-add_part(struct buf *b, const char *part)
+void
+page_part(struct buf *b, const char *part)
 {
 	if (part == NULL || *part == '\0')
 		return;
@@ -83,9 +74,8 @@ page_is_there(const struct shown *p)
 	    p->p->poster_url != NULL;
 }
 
-/* A sentence in place of the picture.  On a page of its own it is the heading, too. */
-static void
-put_state(struct shown *p, const struct state *s)
+void
+page_state(struct shown *p, const struct state *s)
 {
 	html_el(&p->h, "div");
 	html_attr(&p->h, "class", arena_printf(p->r->mem, "state %s", s->kind));
@@ -95,16 +85,16 @@ put_state(struct shown *p, const struct state *s)
 	html_attr(&p->h, "aria-hidden", "true");
 	html_end(&p->h);
 	if (p->p == NULL)
-		html_text_el(&p->h, "h1", "state-title", s->title);
+		html_text_el(&p->h, "h1", "state-title", say(p->r, s->title));
 	else
-		html_text_el(&p->h, "p", "state-title", s->title);
-	html_text_el(&p->h, "p", "state-text", s->text);
+		html_text_el(&p->h, "p", "state-title", say(p->r, s->title));
+	html_text_el(&p->h, "p", "state-text", say(p->r, s->text));
 	if (is(s->kind, "waiting")) {
 		html_el(&p->h, "progress");
 		html_int(&p->h, "max", 100);
 		if (p->p->progress > 0)
 			html_int(&p->h, "value", p->p->progress);
-		html_attr(&p->h, "aria-label", "Progress");
+		html_attr(&p->h, "aria-label", say(p->r, "Progress"));
 		html_end(&p->h);
 	}
 	html_end(&p->h);
@@ -197,7 +187,7 @@ put_image(struct shown *p)
 	html_el(&p->h, "figure");
 	html_attr(&p->h, "class", "stage still");
 	begin_link(p, url);
-	html_attr(&p->h, "title", "Open in full size");
+	html_attr(&p->h, "title", say(p->r, "Open in full size"));
 	put_picture(p, largest, url, p->p->name);
 	html_end(&p->h);
 	html_end(&p->h);
@@ -213,32 +203,30 @@ put_document(struct shown *p)
 	html_el(&p->h, "div");
 	html_attr(&p->h, "class", "stage document");
 	if (preview != NULL)
-		put_picture(p, NULL, preview, arena_printf(p->r->mem, "First page of %s", p->p->name));
+		put_picture(p, NULL, preview, arena_printf(p->r->mem, say(p->r, "First page of %s"), p->p->name));
 	if (pdf != NULL) {
 		begin_link(p, pdf->url);
 		html_attr(&p->h, "class", "button");
-		html_text(&p->h, "Open the document");
+		html_text(&p->h, say(p->r, "Open the document"));
 		html_end(&p->h);
 	}
 	html_end(&p->h);
 }
 
 void
-page_stage(struct shown *p, const struct state *refused)
+page_stage(struct shown *p)
 {
-	static const struct state waiting = { "waiting", "Still being prepared",
-	    "It starts here as soon as it can be played." };
-	static const struct state failed = { "error", "This could not be prepared",
-	    "Whoever put it here finds the reason in its list of jobs." };
+	static const struct state waiting = { "waiting", N_("Still being prepared"),
+	    N_("It starts here as soon as it can be played.") };
+	static const struct state failed = { "error", N_("This could not be prepared"),
+	    N_("Whoever put it here finds the reason in its list of jobs.") };
 
 	html_el(&p->h, "section");
 	html_attr(&p->h, "class", "stage-place");
 	html_attr(&p->h, "id", "stage");
-	html_attr(&p->h, "aria-label", "Player");
-	if (refused != NULL)
-		put_state(p, refused);
-	else if (!page_is_there(p))
-		put_state(p, is(p->p->status, "failed") ? &failed : &waiting);
+	html_attr(&p->h, "aria-label", say(p->r, "Player"));
+	if (!page_is_there(p))
+		page_state(p, is(p->p->status, "failed") ? &failed : &waiting);
 	else if (page_is_playable(p))
 		put_video(p);
 	else if (is(p->p->type, "image"))
@@ -248,11 +236,16 @@ page_stage(struct shown *p, const struct state *refused)
 	html_end(&p->h);
 }
 
+const char *
+page_type(struct shown *p, const char *type)
+{
+	return is(type, "video") ? say(p->r, "Video") : is(type, "audio") ? say(p->r, "Sound") :
+	    is(type, "image") ? say(p->r, "Picture") : say(p->r, "Document");
+}
+
 static const char *
 facts_of(struct shown *p)
 {
-	static const struct { const char *type, *word; } kinds[] = { { "video", "Video" }, { "audio", "Sound" },
-	    { "image", "Picture" }, { "document", "Document" } };
 	const struct player_caption *c = p->p->captions.rows;
 	const struct form *best = NULL, *f;
 	struct buf b = BUF(p->r->mem);
@@ -261,19 +254,17 @@ facts_of(struct shown *p)
 	for (f = p->forms; f < p->forms + p->n_forms; f++)
 		if ((best == NULL || f->width > best->width) && !is(p->p->type, "document"))
 			best = f;
-	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (is(kinds[i].type, p->p->type))
-			add_part(&b, kinds[i].word);
+	page_part(&b, page_type(p, p->p->type));
 	if (p->p->duration.set)
-		add_part(&b, clock_text(p, p->p->duration.ms));
+		page_part(&b, page_clock(p, p->p->duration.ms));
 	if (best != NULL && best->width > 0 && best->height > 0)
-		add_part(&b, arena_printf(p->r->mem, "%" PRId64 " \xc3\x97 %" PRId64, best->width, best->height));
+		page_part(&b, arena_printf(p->r->mem, "%" PRId64 " \xc3\x97 %" PRId64, best->width, best->height));
 	if (p->p->page_count.set)
-		add_part(&b, arena_printf(p->r->mem, "%" PRId64 " page%s", p->p->page_count.n, p->p->page_count.n == 1 ?
-		    "" : "s"));
+		page_part(&b, arena_printf(p->r->mem, say_n(p->r, "%lld page", "%lld pages", p->p->page_count.n),
+		    (long long)p->p->page_count.n));
 	for (i = 0; i < p->p->captions.n; i++) {
 		if (i == 0)
-			add_part(&b, "Captions: ");
+			page_part(&b, say(p->r, "Captions: "));
 		else
 			buf_text(&b, ", ");
 		buf_text(&b, c[i].label != NULL ? c[i].label : c[i].language_code);
@@ -286,14 +277,14 @@ download_label(struct shown *p, const struct form *f)
 {
 	struct buf b = BUF(p->r->mem);
 
-	add_part(&b, is(f->kind, "mp4") ? "Video" : is(f->kind, "audio") ? "Sound" : is(f->kind, "image") ? "Picture" :
-	    is(f->kind, "pdf") ? "PDF" : NULL);
+	page_part(&b, is(f->kind, "mp4") ? say(p->r, "Video") : is(f->kind, "audio") ? say(p->r, "Sound") :
+	    is(f->kind, "image") ? say(p->r, "Picture") : is(f->kind, "pdf") ? "PDF" : NULL);
 	if (is(f->kind, "mp4") && f->height > 0)
-		add_part(&b, arena_printf(p->r->mem, "%" PRId64 "p", f->height));
+		page_part(&b, arena_printf(p->r->mem, "%" PRId64 "p", f->height));
 	if (is(f->kind, "image") && f->width > 0)
-		add_part(&b, arena_printf(p->r->mem, "%" PRId64 " \xc3\x97 %" PRId64, f->width, f->height));
+		page_part(&b, arena_printf(p->r->mem, "%" PRId64 " \xc3\x97 %" PRId64, f->width, f->height));
 	if (f->file_size > 0)
-		add_part(&b, size_text(p, f->file_size));
+		page_part(&b, size_text(p, f->file_size));
 	return buf_string(&b);
 }
 
@@ -310,7 +301,7 @@ put_downloads(struct shown *p)
 	html_attr(&p->h, "id", "downloads");
 	if (!any)
 		html_flag(&p->h, "hidden");
-	html_text_el(&p->h, "summary", NULL, "Download");
+	html_text_el(&p->h, "summary", NULL, say(p->r, "Download"));
 	html_el(&p->h, "ul");
 	for (f = p->forms; f < p->forms + p->n_forms; f++) {
 		if (!is_file(f))
@@ -342,6 +333,59 @@ put_button(struct shown *p, const char *id, const char *class, const char *text)
 	html_end(&p->h);
 }
 
+/* Each line is an address of its own; with a script it goes there in this page. */
+static void
+put_chapters(struct shown *p)
+{
+	const struct player_chapter *c = p->p->chapters.rows;
+	size_t i;
+
+	html_el(&p->h, "nav");
+	html_attr(&p->h, "class", "chapters");
+	html_attr(&p->h, "id", "chapters");
+	html_attr(&p->h, "aria-label", say(p->r, "Chapters"));
+	if (p->p->chapters.n == 0)
+		html_flag(&p->h, "hidden");
+	html_text_el(&p->h, "h2", NULL, say(p->r, "Chapters"));
+	html_el(&p->h, "ol");
+	for (i = 0; i < p->p->chapters.n; i++) {
+		html_el(&p->h, "li");
+		html_el(&p->h, "a");
+		html_url(&p->h, "href", arena_printf(p->r->mem, "#t=%lld.%03d", (long long)c[i].start.ms / 1000,
+		    (int)(c[i].start.ms % 1000)));
+		html_text_el(&p->h, "time", NULL, page_clock(p, c[i].start.ms));
+		html_el(&p->h, "span");
+		html_attr(&p->h, "dir", "auto");
+		html_text(&p->h, c[i].title);
+		html_end(&p->h);
+		html_end(&p->h);
+		html_end(&p->h);
+	}
+	html_end(&p->h);
+	html_end(&p->h);
+}
+
+static void
+put_places(struct shown *p)
+{
+	const struct place_link *c;
+
+	html_el(&p->h, "nav");
+	html_attr(&p->h, "class", "places");
+	html_attr(&p->h, "id", "places");
+	html_attr(&p->h, "aria-label", say(p->r, "Channels"));
+	if (p->n_places == 0)
+		html_flag(&p->h, "hidden");
+	for (c = p->places; c < p->places + p->n_places; c++) {
+		html_el(&p->h, "a");
+		html_url(&p->h, "href", page_link(p, arena_printf(p->r->mem, "/c/%s", uuid_text(p->r->mem, c->id))));
+		html_attr(&p->h, "dir", "auto");
+		html_text(&p->h, c->name);
+		html_end(&p->h);
+	}
+	html_end(&p->h);
+}
+
 void
 page_about(struct shown *p)
 {
@@ -350,6 +394,7 @@ page_about(struct shown *p)
 	html_el(&p->h, "h1");
 	html_attr(&p->h, "id", "title");
 	html_int(&p->h, "tabindex", -1);
+	html_attr(&p->h, "dir", "auto");
 	html_text(&p->h, p->p->name);
 	html_end(&p->h);
 	html_el(&p->h, "p");
@@ -360,13 +405,19 @@ page_about(struct shown *p)
 	html_el(&p->h, "p");
 	html_attr(&p->h, "class", "description");
 	html_attr(&p->h, "id", "description");
+	html_attr(&p->h, "dir", "auto");
 	html_text(&p->h, p->p->description);
 	html_end(&p->h);
+	if (!p->is_link)
+		put_places(p);
 	html_el(&p->h, "div");
 	html_attr(&p->h, "class", "actions");
-	put_button(p, "share", NULL, "Share");
-	put_downloads(p);
-	put_button(p, "help-button", "quiet", "Keyboard");
+	if (!p->is_link) {
+		put_button(p, "share", NULL, say(p->r, "Share"));
+		put_downloads(p);
+	}
+	put_button(p, "help-button", "quiet", say(p->r, "Keyboard"));
 	html_end(&p->h);
+	put_chapters(p);
 	html_end(&p->h);
 }

@@ -6,6 +6,8 @@
 #include <strings.h>
 
 #include "core/asset.h"
+#include "core/audit.h"
+#include "core/event.h"
 #include "core/failure.h"
 #include "core/log.h"
 #include "fcgi/req.h"
@@ -131,6 +133,16 @@ reply_created(struct req *r, const struct record *record, const void *row, struc
 	return reply(r, 201, record, row);
 }
 
+int
+reply_later(struct req *r, const struct record *record, const void *row, int seconds)
+{
+	if ((r->route->flags & LATER) == 0)
+		abort();
+	r->location = arena_copy_n(r->mem, r->uri, strcspn(r->uri, "?"));
+	r->retry_after = seconds;
+	return reply(r, 202, record, row);
+}
+
 struct deleted { struct strings deleted; bool permanent; };
 static const struct field deleted_fields[] = {
 	FIELD(struct deleted, deleted,   .on = SERVER, .required = true, .doc = "Ids"),
@@ -151,7 +163,16 @@ reply_deleted(struct req *r, struct uuid id, bool permanent)
 void
 event(struct req *r, struct uuid media_id, const char *type, const char *data)
 {
-	event_add(r->db, r->who->tenant_id, media_id, type, r->who->id, data != NULL ? data : "{}");
+	event_add(r->db, &(struct event_new){ .tenant_id = r->who->tenant_id, .media_id = media_id, .type = type,
+	    .principal_id = r->who->id, .data = data });
+}
+
+void
+audit(struct req *r, const char *type, struct uuid object_id, const char *data)
+{
+	struct audited a = { r->who->tenant_id, r->who->id, object_id, r->client, type, data };
+
+	audit_add(r->db, &a);
 }
 
 void
@@ -294,8 +315,9 @@ fault(struct req *r, const char *pointer, const char *code, const char *format, 
 
 struct oauth_error { const char *error, *error_description; };
 static const struct field oauth_error_fields[] = {
-	FIELD(struct oauth_error, error, .required = true, .one_of = "invalid_request invalid_client invalid_scope "
-	    "unsupported_grant_type access_denied temporarily_unavailable server_error",
+	FIELD(struct oauth_error, error, .required = true, .one_of = "invalid_request invalid_client invalid_grant invalid_scope "
+	    "invalid_token insufficient_scope unsupported_grant_type unsupported_token_type access_denied "
+	    "temporarily_unavailable server_error",
 	    .doc = "What a program branches on"),
 	FIELD(struct oauth_error, error_description, .json = "error_description", .required = true, .doc = "What a person reads"),
 };

@@ -20,11 +20,15 @@
 #include "core/version.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
-#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) \
-	R(jobs) R(realms) R(service) R(pages)
+#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(transcripts) R(uploads) R(jobs) \
+	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
+	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
+	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
+	R(webhooks) R(deliveries) R(sections) R(chapters) R(entries) R(shares) R(share_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
-#define OBJECTS(O) O(media) O(transcript) O(upload) O(job)
+#define OBJECTS(O) O(media) O(transcript) O(upload) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
+	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -46,6 +50,9 @@ enum {
 	/* a page for people, AT_ROOT: refusals are pages too, parameters that are unknown are nobody's fault, and the
 	 * document of the interface is silent about it */
 	PAGE = 1 << 12,
+	SUPER_ADMIN = 1 << 13,	/* for SuperAdmins alone: others get 403 before anything is looked at */
+	ANEW = 1 << 15,		/* a PUT that makes another thing each time: it takes an Idempotency-Key as POST does */
+	SOMEWHERE = 1 << 14,	/* for those alone who have the permission of its scope in a channel of the tenant */
 };
 
 /*
@@ -58,6 +65,14 @@ enum reach {
 	REACH_MEDIA = 1,	/* t is an asset: its channels decide, and whether it is soft-deleted */
 	REACH_BELOW_MEDIA,	/* t belongs to the asset `a`, which decides */
 	REACH_OWNER,		/* t.principal_id made it; SuperAdmins reach all; for others it is not there */
+	REACH_CHANNEL,		/* t is a channel, which decides itself */
+	REACH_BELOW_CHANNEL,	/* t belongs to the channel `c`, which decides */
+	/* t is an asset beside the channel `c`, in which it may be or not: the permission is needed for both */
+	REACH_BESIDE_CHANNEL,
+	/* all of the tenant see and copy it; t.principal_id, who made it, and SuperAdmins change it, as long as they
+	 * have the permission of the route's scope somewhere */
+	REACH_SHARED,
+	REACH_TENANT,		/* all of the tenant see it, or who may SOMEWHERE; routes that write are SUPER_ADMIN */
 };
 struct object {
 	const char *path;		/* up to and with its id: "/v2/media/{mediaId}" */
@@ -69,7 +84,13 @@ struct object {
 };
 
 /* Far from the other flags, so that tables which grow do not meet. */
-enum { OAUTH = 1 << 24 };	/* refusals have the shape of OAuth: {error, error_description} */
+enum {
+	OAUTH = 1 << 24,	/* refusals have the shape of OAuth: {error, error_description} */
+	LATER = 1 << 26,	/* may also answer 202, with the object of its path: reply_later() */
+	WITH_CLOSING = 1 << 27,	/* also of a channel that is being deleted; others that write get 409 there */
+	TAKES_TOKEN = 1 << 28,	/* AT_ROOT, and yet it wants a token, which the handler reads by itself */
+	WRITES = 1 << 25,	/* a GET that writes, in a transaction, as protocols of browsers want it */
+};
 
 struct req;
 struct route {
@@ -96,11 +117,13 @@ struct req {
 	/* What came in; set by main.c or a test, all decoded by api.c. */
 	const char *method_name, *uri;		/* REQUEST_URI as received */
 	const char *content_type, *accept, *authorization, *if_match, *if_none_match, *origin, *request_method;
+	/* of browsers: for pages of people who have signed in (fcgi/session.h), never for the interface */
+	const char *cookie, *fetch_site, *user_agent;
 	const char *client;			/* address */
 	bool https, loopback;
 	const char *body;
 	size_t body_size;
-	/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, …; else ERR_NONE */
+	/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, UNAVAILABLE, …; else ERR_NONE */
 	enum error body_error;
 	int64_t came;				/* ms of clock_ms() */
 	bool may_wait;				/* for its turn; then api_run() may have to be called again */
@@ -114,6 +137,7 @@ struct req {
 	const struct conf *conf;
 	const struct route *route;
 	enum method method;
+	const char *methods;			/* without a route: what its path takes, "GET, PUT"; of pages NULL */
 	struct uuid id[4];
 	const char *word[4];
 	struct principal *who;			/* NULL on public routes without token */
@@ -139,7 +163,17 @@ struct req {
 	struct faults faults;
 	int input_faults;			/* how many of them decoding has found */
 
+	/* came in: its buckets have counted it already; and what is left in them (limits.h) */
+	bool counted;
+	struct buf limits, policies;
+	/* came in, as sent; then without quotes, or NULL where it says nothing */
+	const char *idempotency_key;
 	const char *content_range;		/* came in: a part is no body (RFC 9110 section 14.5) */
+	const char *accept_language;		/* came in */
+	const char *last_event_id;		/* came in */
+	struct subscription *subscription;	/* of a program that keeps streams: subscription.h */
+	bool asks_only;				/* may the caller do this?  200, and the handler is not run */
+	const char *language;			/* of a page: say.h */
 };
 
 /* The object of the path once more, as the handler's own statements have left it; r->object is that then. */
@@ -152,6 +186,9 @@ void *patched(struct req *);
 int reply(struct req *, int status, const struct record *, const void *row);
 /* 201 with what was made, and its address: that of the collection, a slash, the id. */
 int reply_created(struct req *, const struct record *, const void *row, struct uuid id);
+/* 202: a job goes on with it.  The object of the path as it is now, at whose address a client asks again some seconds
+ * later (Location, Retry-After).  For routes with LATER. */
+int reply_later(struct req *, const struct record *, const void *row, int seconds);
 /* 200 {"deleted":[id],"permanent":…}: what every DELETE answers. */
 int reply_deleted(struct req *, struct uuid id, bool permanent);
 extern const struct record deleted_record;
@@ -184,6 +221,9 @@ void fault(struct req *, const char *pointer, const char *code, const char *form
 void event(struct req *, struct uuid media_id, const char *type, const char *data);
 /* "media.updated" with the JSON names of the members of the record whose bits are set. */
 void event_modified(struct req *, struct uuid media_id, const struct record *, uint64_t members);
+/* The event of a change to who may do what, about the object of that id, in its transaction: core/audit.h lists the
+ * types.  data: JSON without secrets; NULL: none. */
+void audit(struct req *, const char *type, struct uuid object_id, const char *data);
 
 /*
  * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction

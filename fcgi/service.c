@@ -81,15 +81,15 @@ openapi(struct req *r)
 const struct route service_routes[] = {
 	{
 		GET, "/v2/openapi.json", SCOPE_PUBLIC, openapi, NULL, NULL, "Get this document",
-		.flags = NO_ENVELOPE | CONDITIONAL, .produces = "application/json",
+		.flags = NO_ENVELOPE | CONDITIONAL, .produces = "application/json", .id = "getApiDocument",
 	},
 	{
 		GET, "/healthz", SCOPE_PUBLIC, healthz, NULL, NULL, "Say that the process lives",
-		.flags = AT_ROOT | NO_ENVELOPE, .produces = "text/plain",
+		.flags = AT_ROOT | NO_ENVELOPE, .produces = "text/plain", .id = "getHealth",
 	},
 	{
 		GET, "/readyz", SCOPE_PUBLIC, readyz, NULL, NULL, "Say whether requests can be answered",
-		.flags = AT_ROOT | NO_ENVELOPE, .fails = "503", .produces = "text/plain",
+		.flags = AT_ROOT | NO_ENVELOPE, .fails = "503", .produces = "text/plain", .id = "getReadiness",
 	},
 	{
 		GET, "/metrics", SCOPE_PUBLIC, metrics, NULL, NULL, "Counters for monitoring, from the machine itself "

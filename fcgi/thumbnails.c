@@ -238,7 +238,7 @@ replace(struct req *r, const struct custom *old, const char *name, const struct 
 	    "custom_thumbnail_width = ?, custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + "
 	    "1, updated_at = ? WHERE id = ?", ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height),
 	    INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
-	asset_summarise(r->db, r->id[0], SUM_RENDITIONS);
+	asset_summarise(r->db, r->id[0], SUM_RENDITIONS | SUM_TOLD);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
 	if (old->custom_thumbnail_file != NULL) {
 		keys[0] = store_key_play(r->mem, r->id[0], old->custom_thumbnail_file);

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/asset.h"
+#include "core/channel.h"
 #include "core/job.h"
 #include "core/quota.h"
 #include "core/store.h"
@@ -63,9 +64,9 @@ static const struct record upload_record = RECORD("Upload", struct upload, uploa
 
 struct upload_new { const char *file_name, *type; struct number file_size; struct strings transcript_language_codes; };
 static const struct field upload_new_fields[] = {
-	FIELD(struct upload_new, file_name, .on = CREATE, .required = true, .min = 1, .max = 1024,
+	FIELD(struct upload_new, file_name, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .preset = "\"put\"", .doc = "How the bytes come: put"),
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put", .preset = "\"put\"", .doc = "How the bytes come: put"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
 };
@@ -187,8 +188,6 @@ upload_create(struct req *r)
 	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
-	if (!access_somewhere(r, SCOPE_CREATE_CONTENT))
-		return r->status;
 	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
 		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.",
 		    (long long)r->conf->upload_max_size);
@@ -317,7 +316,7 @@ target(struct req *r, const struct rules *rules)
 		refuse(r, ERR_INVALID, NULL);
 	if (r->refused)
 		return none;
-	return access_channel(r, channel_id, SCOPE_CREATE_CONTENT) ? channel_id : none;
+	return access_into(r, channel_id) ? channel_id : none;
 }
 
 /* The row is locked: of any number of calls exactly one makes the asset; all others see what it did. */
@@ -340,6 +339,7 @@ upload_complete(struct req *r)
 		return r->status;
 	db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? "
 	    "WHERE id = ?", ARGS(TIME(r->now), ID(u->id)));
+	channel_of_user(r->db, u->tenant_id, r->who->id, r->client);
 	make_asset(r, u, channel_id);
 	usage_add(r->db, u->tenant_id, 1, u->received_bytes);
 	if (!is_welcome(r, u, rules))
@@ -388,7 +388,7 @@ const struct route uploads_routes[] = {
 	{
 		POST, "/v2/uploads", SCOPE_CREATE_CONTENT, upload_create, &upload_new_record, &upload_record,
 		"Announce a file and get the address its bytes go to",
-		.success = 201, .fails = "403 413 422 429 507", .codes = "too_many_uploads",
+		.flags = SOMEWHERE, .success = 201, .fails = "403 413 422 429 507", .codes = "too_many_uploads",
 	},
 	{
 		GET, "/v2/uploads/{uploadId}", SCOPE_CREATE_CONTENT, upload_get, NULL, &upload_record,
@@ -401,7 +401,7 @@ const struct route uploads_routes[] = {
 		"Make the received file an asset and start its processing",
 		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 409 410 412 422 507",
 		.codes = "upload_not_received upload_cancelled upload_refused upload_expired duplicate_file "
-		    "no_default_channel",
+		    "no_default_channel channel_closing",
 	},
 	{
 		PUT, "/v2/uploads/{uploadId}/cancel", SCOPE_CREATE_CONTENT, upload_cancel, NULL, &upload_record,

@@ -45,5 +45,7 @@ captions_run(struct job *j)
 	    ID(in->media_id)));
 	if (t != NULL && quality_shows(t))
 		caption_replace(j->db, j->tenant_id, in->media_id, in->transcript_id, &c);
+	else	/* no row has ever named it */
+		store_delete(j->mem, store_key_play(j->mem, in->media_id, c.file));
 	return DONE;
 }

@@ -20,7 +20,7 @@
 #include "core/store.h"
 #include "jobs/runner.h"
 
-enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000 };
+enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000, BATCH_MEMORY = 64 << 20 };
 
 /* Outside of a runner (a test that calls a kind by hand) pipe is 0 and there are no checkpoints. */
 static struct {
@@ -270,6 +270,64 @@ job_resume(struct job *j)
 	self.gone = !lease_is_ours(j);
 	crash_point("resumed");
 	return !self.gone;
+}
+
+/* False: the part is to be begun again.  Our row is locked for the commit alone, so that progress reaches it. */
+static bool
+batch_committed(struct job *j, int *tries)
+{
+	const char *state = self.pipe == 0 ? "running" : db_text(j->db, "SELECT state FROM jobs WHERE id = ? AND "
+	    "fence = ? FOR UPDATE", ARGS(ID(j->id), INT(j->fence)));
+	enum db_failure failure = db_failure(j->db);
+
+	if (failure == DB_FINE && (state == NULL || strcmp(state, "running") != 0))
+		leave(EXIT_GONE);
+	if (failure == DB_FINE && db_commit(j->db)) {
+		crash_point("batch");
+		say(SAY_WORKING, 0, REASON_NONE, NULL, false);
+		*tries = 0;
+		return true;
+	}
+	failure = db_failure(j->db);
+	db_rollback(j->db);
+	if (failure == DB_BROKEN || (failure != DB_LOST && ++*tries > RETRIES_AGAIN)) {
+		say(SAY_OUTCOME, RETRY, REASON_INTERNAL, NULL, true);
+		leave(0);
+	}
+	if (failure == DB_LOST) {
+		say(SAY_CLOSING, 0, REASON_NONE, NULL, false); /* it waits for the database, see judge() */
+		usleep(500000);
+	} else {
+		usleep((useconds_t)(10000 + random() % 50000));
+	}
+	return false;
+}
+
+void
+job_batches(struct job *j, bool (*batch)(struct job *, void *at), void *at, size_t size)
+{
+	struct arena *mem = j->mem, *own = arena_new(BATCH_MEMORY);
+	void *was = arena_alloc(mem, size);
+	int tries = 0;
+	bool more;
+
+	job_pause(j);
+	j->mem = own;
+	db_use(j->db, own);
+	do {
+		memcpy(was, at, size);
+		db_begin(j->db);
+		more = batch(j, at);
+		if (!batch_committed(j, &tries)) {
+			memcpy(at, was, size);
+			more = true;
+		}
+		arena_reset(own);
+	} while (more);
+	j->mem = mem;
+	db_use(j->db, mem);
+	db_rest(j->db);
+	arena_free(own);
 }
 
 void

@@ -52,10 +52,12 @@ static void
 probe_av(struct job *j, struct finding *f)
 {
 	const char *path = step_readable(j, f->path, &f->sniff, &f->fault);
+	const struct av_file *av = path != NULL ? av_probe(j->mem, path, &f->fault) : NULL;
+	struct av_dead dead;
 
-	f->av = path != NULL ? av_probe(j->mem, path, &f->fault) : NULL;
-	if (f->av == NULL)
+	if (av == NULL || !av_find_dead(j->mem, av, &dead, &f->fault))
 		return;
+	f->av = dead.n > 0 ? av_without(j->mem, av, &dead) : av;
 	f->fault.reason = REASON_NONE;
 	if (f->av->duration_ms > LONGEST_MS)
 		fault_set(j->mem, &f->fault, REASON_TOO_LONG, "It is longer than 12 hours.");
@@ -152,7 +154,8 @@ name_by_title(struct job *j, const struct finding *f, struct uuid media_id)
 		return;
 	n = db_row(j->db, &names_record, "FROM media t WHERE t.id = ? FOR UPDATE", ARGS(ID(media_id)));
 	if (n != NULL && (utf8_blank(n->name) || strcmp(n->name, asset_name_from(j->mem, n->original_file_name)) == 0))
-		db_run(j->db, "UPDATE media SET name = ? WHERE id = ?", ARGS(STR(f->av->title), ID(media_id)));
+		db_run(j->db, "UPDATE media SET name = ? WHERE id = ?", ARGS(STR(utf8_to_line(j->mem,
+		    f->av->title)), ID(media_id)));
 }
 
 static void
@@ -182,6 +185,9 @@ tell_left_out(struct job *j, const struct av_file *f)
 
 	for (i = 0; i < n; i++)
 		job_warn(j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = sentences[i] });
+	for (int k = 0; f != NULL && k < f->dead.n; k++)
+		job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = av_dead_text(j->mem, f, k),
+		    .from = { 0, true }, .to = { f->duration_ms, f->duration_ms > 0 } });
 }
 
 enum outcome

@@ -8,6 +8,7 @@
 
 #include "core/jail.h"
 #include "core/log.h"
+#include "jobs/deliver.h"
 #include "jobs/engines/engine.h"
 #include "jobs/runner.h"
 
@@ -131,12 +132,15 @@ main(int argc, char **argv)
 		fprintf(stderr, "kinothek-jobs: job.kinds names %s, which is no kind of job\n", unknown_kind(conf));
 		return 78;
 	}
+	if (options.drain)
+		deliver_only_due(-1);
 	jail_delegate();
 	options.no_sandbox = check_sandbox(conf);
 	options.ask_again = check_sandbox;
 	for (i = 0; i < KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,
 		    strcmp(functions[i].name, "transcribe") == 0 &&
-		    engine_chosen(conf, ENGINE_transcribe)->limits.tries > 0 };
+		    engine_chosen(conf, ENGINE_transcribe)->limits.tries > 0, strcmp(functions[i].name, "deliver") ==
+		    0 };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pages of a document: its text, its PDF, pictures of the first page.  Safe to run twice: each run has files of its
  * own, and rows are replaced. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "core/asset.h"
@@ -64,6 +65,9 @@ pages_run(struct job *j)
 		return job_fault(j, &d.fault);
 	if (d.cut)
 		job_log(j, "a page took too long to read: the text ends before it");
+	if (d.lost > 0)
+		job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(j->mem, "Of %" PRId64
+		    " pages %" PRId64 " at the end cannot be read.", d.pages + d.lost, d.lost) });
 	job_progress(j, 60);
 	fault = draw(j, &d, &files);
 	if (fault.reason != REASON_NONE && (job_may_mend(j, &fault) || (d.pdf == NULL && files.n == 0)))

@@ -86,7 +86,7 @@ add_low_sound(struct made *m, const struct av_work *work, const char *sound, str
 	struct av_work low = { .dir = work->dir, .segment_seconds = work->segment_seconds, .low_sound = true };
 	struct av_rendition made;
 
-	low.file = av_probe(m->j->mem, sound, fault);
+	low.file = av_headers(m->j->mem, sound, fault);
 	if (low.file == NULL)
 		return false;
 	if (low.file->audio == NULL || low.file->audio->channels == 1)
@@ -179,7 +179,7 @@ first_rendition_run(struct job *j)
 	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
-	work = step_work(j, f);
+	work = step_work(j, f, 0);
 	work.damage = &damage;
 	if (f->video != NULL)
 		n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
@@ -274,7 +274,7 @@ enum outcome
 renditions_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const int64_t shown_ms = db_number(j->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(in->media_id)), 0);
+	const int64_t shown_ms = step_shown_ms(j, in);
 	struct made m = { .j = j, .in = in };
 	struct av_rendition made[AV_RUNGS + 1];
 	struct av_rung rungs[AV_RUNGS];
@@ -289,12 +289,12 @@ renditions_run(struct job *j)
 	earlier = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
 	    "ORDER BY t.height DESC, t.file", ARGS(ID(in->media_id), STR(in->generation)), &n_earlier);
 	step_begin(j);
-	f = step_shown(j, in, shown_ms, &fault);
+	f = step_original(j, in, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
 	if (f->video == NULL)
 		return DONE;
-	work = step_work(j, f);
+	work = step_work(j, f, shown_ms);
 	n = av_rungs(j->mem, f->video, j->conf->video_rungs, j->conf->video_fields, rungs);
 	if (n > 1 && (k = av_encode(j->mem, &work, rungs, n - 1, false, made, &fault)) == 0)
 		return job_fault(j, &fault);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,8 @@ keep_house(struct loop *l)
 	presence_tell(&l->r, l->claims);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
+	if (!l->stopping && word_in(claims_kinds(l->claims), "deliver", strlen("deliver")))
+		settle_webhooks(l->r.db);
 }
 
 /* Delayed jobs become ready on time, not only at the next look.  True when some did. */
@@ -272,6 +275,16 @@ look_at_failure(struct loop *l, int64_t now)
 	db_forgive(db);
 }
 
+static void
+tell_lasting(const struct runner *r)
+{
+	int i;
+
+	for (i = 0; i < r->places; i++)
+		if (r->children[i].kind != NULL && r->children[i].kind->lasting && r->children[i].pid > 0)
+			kill(r->children[i].pid, SIGTERM);
+}
+
 static bool
 read_signals(struct loop *l, int64_t now)
 {
@@ -290,6 +303,7 @@ read_signals(struct loop *l, int64_t now)
 			    l->r.options->grace);
 		}
 		l->stopping = true;
+		tell_lasting(&l->r);
 	}
 	if (ended)
 		children_wait(&l->r);

@@ -31,6 +31,14 @@ void job_pause(struct job *);
 /* Opens the closing transaction: true while the lease is still ours.  When false, return RETRY and write nothing. */
 bool job_resume(struct job *);
 
+/*
+ * Work on many rows, in short transactions of which each is safe to run twice: `batch` does a part of it in one of them
+ * and is called again as long as it returns true.  `at`, of `size` bytes, is what it carries from one to the next; when
+ * the database fails that part is begun again with what `at` was before.  What a batch takes from j->mem ends with it.
+ * Afterwards no transaction is open.  Unlike job_resume() it makes no copy of the process, so there may be thousands.
+ */
+void job_batches(struct job *, bool (*batch)(struct job *, void *at), void *at, size_t size);
+
 /* 0 to 100, at most a few times a second reaches the row; also the sign of life for the watchdog. */
 void job_progress(struct job *, int percent);
 /* A line for the log tail kept on the row (last 4 KiB). */

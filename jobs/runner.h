@@ -18,6 +18,7 @@ struct run_kind {
 	const struct job_kind *kind;
 	enum outcome (*run)(struct job *);
 	bool remote; /* here the work is done by another server: it is of the class network */
+	bool lasting; /* works until it is told to end, by SIGTERM */
 };
 
 struct run_options {
@@ -108,6 +109,7 @@ int64_t back_off(const struct run_options *, int64_t attempt);
 int64_t settle_delayed(struct db *); /* how many became ready */
 void settle_waiting(struct db *);
 void settle_sweep(struct db *);
+void settle_webhooks(struct db *);
 
 /* How a child was ended by us. */
 enum ending { ENDING_NONE, ENDING_IDLE, ENDING_CANCEL, ENDING_HAND_BACK, ENDING_LEASE };

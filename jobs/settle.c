@@ -7,6 +7,7 @@
 
 #include "core/asset.h"
 #include "core/log.h"
+#include "core/webhook.h"
 #include "jobs/runner.h"
 
 enum {
@@ -259,4 +260,11 @@ settle_sweep(struct db *db)
 	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs "
 	    "t WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
 	    ARGS(ID(id), INT(PRIORITY_NORMAL), INT(minute), INT(job_kind("sweep")->attempts), INT(minute)));
+}
+
+void
+settle_webhooks(struct db *db)
+{
+	if (db_number(db, "SELECT 1 FROM webhooks WHERE is_active = 1 LIMIT 1", NO_ARGS, 0) == 1)
+		webhook_work(db);
 }

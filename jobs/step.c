@@ -2,6 +2,7 @@
 /* Files and rows of the steps for video and sound. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/store.h"
@@ -9,7 +10,9 @@
 #include "media/mend.h"
 #include "jobs/step.h"
 
-static int done;		/* percent; a process runs one job */
+/* A process runs one job.  done: percent; dead: what the ingest has found. */
+static int done;
+static struct av_dead dead;
 
 static void
 alive(void *job)
@@ -18,8 +21,20 @@ alive(void *job)
 }
 
 void
+step_dead(struct job *j)
+{
+	const char *at = db_text(j->db, "SELECT JSON_EXTRACT(data, '$.unreadable') FROM metadata WHERE media_id = ? "
+	    "AND kind = 'file'", ARGS(ID(j->media_id)));
+
+	dead.n = 0;
+	while (at != NULL && dead.n < AV_SOUNDS + 2 && (at = strpbrk(at, "0123456789")) != NULL)
+		dead.index[dead.n++] = (int)strtol(at, (char **)(uintptr_t)&at, 10);
+}
+
+void
 step_begin(struct job *j)
 {
+	step_dead(j);
 	job_pause(j);
 	done = 0;
 	av_on_life(alive, j);
@@ -50,8 +65,9 @@ step_readable(struct job *j, const char *path, const struct sniff *s, struct fau
 	return mended ? copy : path;
 }
 
-const struct av_file *
-step_original(struct job *j, const struct asset_args *in, struct fault *fault)
+/* The original, made readable. */
+static const char *
+readable_original(struct job *j, const struct asset_args *in, struct fault *fault)
 {
 	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
 	struct sniff s;
@@ -63,27 +79,43 @@ step_original(struct job *j, const struct asset_args *in, struct fault *fault)
 		sniff_fault(j->mem, &s, fault);
 		return NULL;
 	}
-	path = step_readable(j, path, &s, fault);
-	return path != NULL ? av_probe(j->mem, path, fault) : NULL;
+	return step_readable(j, path, &s, fault);
 }
 
 const struct av_file *
-step_shown(struct job *j, const struct asset_args *in, int64_t shown_ms, struct fault *fault)
+step_headers(struct job *j, const struct asset_args *in, struct fault *fault)
 {
-	const struct av_file *f = step_original(j, in, fault);
-	struct av_file *shorter;
+	const char *path = readable_original(j, in, fault);
+	const struct av_file *f = path != NULL ? av_headers(j->mem, path, fault) : NULL;
 
-	if (f == NULL || shown_ms == 0 || shown_ms >= f->duration_ms)
-		return f;
-	shorter = NEW(j->mem, struct av_file);
-	*shorter = *f;
-	shorter->duration_ms = shown_ms;
-	return shorter;
+	return f != NULL && dead.n > 0 ? av_without(j->mem, f, &dead) : f;
+}
+
+const struct av_file *
+step_original(struct job *j, const struct asset_args *in, struct fault *fault)
+{
+	const char *path = readable_original(j, in, fault);
+	const struct av_file *f = path != NULL ? av_probe(j->mem, path, fault) : NULL;
+
+	return f != NULL && dead.n > 0 ? av_without(j->mem, f, &dead) : f;
+}
+
+int64_t
+step_shown_ms(struct job *j, const struct asset_args *in)
+{
+	return db_number(j->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(in->media_id)), 0);
 }
 
 struct av_work
-step_work(struct job *j, const struct av_file *f)
+step_work(struct job *j, const struct av_file *f, int64_t shown_ms)
 {
+	struct av_file *shorter = NEW(j->mem, struct av_file);
+
+	if (shown_ms > 0 && shown_ms < f->duration_ms) {
+		*shorter = *f;
+		shorter->duration_ms = shown_ms;
+		f = shorter;
+	}
 	return (struct av_work){ .file = f, .dir = j->work_dir, .preset = j->conf->video_preset,
 	    .segment_seconds = (int)j->conf->segment_seconds, .progress = step_progress, .user = j };
 }

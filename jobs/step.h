@@ -11,6 +11,9 @@
 /* Ends the transaction before the slow work; from then on ffmpeg's progress tells the runner that the step is alive. */
 void step_begin(struct job *);
 
+/* For a step that has no step_begin(): asks which streams are dead, before the slow work. */
+void step_dead(struct job *);
+
 /* Reports progress of the step: what av_work calls. */
 void step_progress(void *job, int percent);
 
@@ -18,14 +21,16 @@ void step_progress(void *job, int percent);
  * or as frames (media/image.h).  NULL with the fault. */
 const char *step_readable(struct job *, const char *path, const struct sniff *, struct fault *);
 
-/* Looks at the original of the asset, made readable.  NULL with the fault. */
+/* The original of the asset, made readable: by its headers, and as av_probe() sees it, for whoever decodes the picture;
+ * both without what is dead.  NULL with the fault. */
+const struct av_file *step_headers(struct job *, const struct asset_args *, struct fault *);
 const struct av_file *step_original(struct job *, const struct asset_args *, struct fault *);
 
-/* The same, no longer than what the first rendition has shown of it, in ms; 0: as it is. */
-const struct av_file *step_shown(struct job *, const struct asset_args *, int64_t shown_ms, struct fault *);
+/* How long the first rendition is, in ms: asked for before the work begins. */
+int64_t step_shown_ms(struct job *, const struct asset_args *);
 
-/* What encoders need to know, for results in the work directory of the job. */
-struct av_work step_work(struct job *, const struct av_file *);
+/* What encoders need to know, for results in the work directory of the job, no longer than that; 0: than the file. */
+struct av_work step_work(struct job *, const struct av_file *, int64_t shown_ms);
 
 /* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */
 const char *step_fetch(struct job *, const char *key, struct fault *);

@@ -143,7 +143,7 @@ subtitles_run(struct job *j)
 	int i;
 
 	step_begin(j);
-	w.file = step_original(j, w.in, &fault);
+	w.file = step_headers(j, w.in, &fault);
 	if (w.file == NULL)
 		return job_fault(j, &fault);
 	for (i = 0; i < w.file->n_subtitles; i++)

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Once a minute: uploads that nobody finished, scratch that crashes left behind, files that no row names, jobs nobody
- * asks for any more, files of soft-deleted assets that are still served.  Safe to run twice, and at any moment be
- * killed: what is left is found again the next time.
+ * asks for any more, files of soft-deleted assets that are still served, answers that nobody may ask for again.  Safe
+ * to run twice, and at any moment be killed: what is left is found again the next time.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/event.h"
 #include "core/scratch.h"
 #include "core/store.h"
+#include "core/webhook.h"
 #include "jobs/orphans.h"
 
 #define DAY_MS "86400000"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200 };
+enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200 };
+
+#define SOME_BEFORE(column) SQL_NOW " - ? ORDER BY " column " LIMIT 500"
 
 struct old_upload {
 	struct uuid id;
@@ -138,6 +142,51 @@ clear_jobs(struct job *j)
 		    NO_ARGS);
 }
 
+/* What was over so many ms ago, until nothing is left.  A statement is a transaction here, and takes few rows, so that
+ * nobody waits for it; and after many of them there is other work: what is not deleted this minute is the next one. */
+static void
+clear_old(struct job *j, const char *sql, int64_t ms)
+{
+	int i;
+
+	for (i = 0; i < STEPS && db_run(j->db, sql, ARGS(INT(ms))) == ROWS; i++)
+		job_progress(j, 65);
+}
+
+static void
+clear_events(struct job *j)
+{
+	int i;
+
+	for (i = 0; i < STEPS && event_prune(j->db) > 0; i++)
+		job_progress(j, 65);
+}
+
+/* Nothing of them is good any more. */
+static void
+clear_expired(struct job *j)
+{
+	clear_old(j, "DELETE FROM authorizations WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
+	clear_old(j, "DELETE FROM event_tickets WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
+	clear_old(j, "DELETE FROM idempotent_answers WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
+}
+
+/* The log of deliveries; and while there is nobody to tell, no events wait to be told. */
+static void
+clear_deliveries(struct job *j)
+{
+	int64_t settled;
+
+	clear_old(j, "DELETE FROM webhook_deliveries WHERE created_at < " SOME_BEFORE("created_at"),
+	    WEBHOOK_LOG_DAYS * INT64_C(86400000));
+	if (db_number(j->db, "SELECT 1 FROM webhooks WHERE is_active = 1 LIMIT 1", NO_ARGS, 0) == 1)
+		return;
+	settled = event_settled_now(j->db);
+	if (db_failure(j->db) == DB_FINE)
+		db_run(j->db, "UPDATE webhook_progress SET settled = GREATEST(settled, ?) WHERE id = 1",
+		    ARGS(INT(settled)));
+}
+
 struct tenant { struct uuid id; };
 static const struct field tenant_fields[] = { FIELD(struct tenant, id, .doc = "Unique id") };
 static const struct record tenant_record = RECORD("SweptTenant", struct tenant, tenant_fields);
@@ -210,10 +259,13 @@ sweep_run(struct job *j)
 	clear_uploads(j); /* pauses: the states above are committed before files go */
 	clear_scratch(j);
 	orphans_clear(j, ASSETS);
+	clear_events(j);
+	clear_deliveries(j);
 	job_progress(j, 70);
 	if (!job_resume(j))
 		return RETRY;
 	clear_jobs(j);
+	clear_expired(j);
 	hide_deleted(j);
 	return DONE;
 }

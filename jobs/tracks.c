@@ -28,10 +28,10 @@ enum outcome
 tracks_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const int64_t shown_ms = db_number(j->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(in->media_id)), 0);
+	const int64_t shown_ms = step_shown_ms(j, in);
 	const struct av_audio *of[AV_SOUNDS];
 	struct av_rendition made[AV_SOUNDS];
-	struct rendition_row rows[AV_SOUNDS];
+	struct rendition_row row;
 	const char *names[2 * AV_SOUNDS + 1] = { NULL };
 	const struct av_file *f;
 	struct av_work work;
@@ -39,10 +39,10 @@ tracks_run(struct job *j)
 	size_t n, i;
 
 	step_begin(j);
-	f = step_shown(j, in, shown_ms, &fault);
+	f = step_headers(j, in, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);
-	work = step_work(j, f);
+	work = step_work(j, f, shown_ms);
 	n = av_encode_tracks(j->mem, &work, made, of, &fault);
 	if (n == 0)
 		return job_fault(j, &fault);
@@ -56,8 +56,8 @@ tracks_run(struct job *j)
 		return RETRY;
 	master_lock(j, in);
 	for (i = 0; i < n; i++) {
-		rows[i] = row_of(j, in, &made[i], of[i]);
-		rendition_put(j->db, &rows[i]);
+		row = row_of(j, in, &made[i], of[i]);
+		rendition_put(j->db, &row);
 	}
 	return master_write(j, in);
 }

@@ -183,7 +183,7 @@ make_samples(struct job *j, struct notes *n)
 	const char *name = arena_printf(j->mem, "%s/speech.s16le", j->work_dir);
 	const struct asset_args in = { .media_id = j->media_id };
 	struct fault fault;
-	const struct av_file *file = step_original(j, &in, &fault);
+	const struct av_file *file = step_headers(j, &in, &fault);
 
 	if (file == NULL)
 		return job_fault(j, &fault);
@@ -237,6 +237,8 @@ list_captions(struct job *j, const struct transcript *t, const struct older *old
 	if (old != NULL)
 		gone = old->id;
 	caption_replace(j->db, j->tenant_id, j->media_id, gone, shown && written->file != NULL ? written : NULL);
+	if (!shown && written->file != NULL)
+		store_delete(j->mem, store_key_play(j->mem, j->media_id, written->file));
 	if (shown && written->file == NULL)
 		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
 }
@@ -267,8 +269,7 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 	    strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
 	db_run(j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(STR(spoken),
 	    ID(j->media_id)));
-	event_add(j->db, j->tenant_id, j->media_id, "metadata.updated", (struct uuid){ { 0 } },
-	    arena_printf(j->mem, "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", uuid_text(j->mem, j->media_id)));
+	metadata_changed(j->db, j->media_id, "transcripts");
 	return DONE;
 }
 
@@ -356,6 +357,7 @@ transcribe_run(struct job *j)
 	before = in->anew ? NULL : heard_before(j, engine, h.language);
 	h.hints = hints_read(j);
 	h.work_dir = j->work_dir;
+	step_dead(j);
 	job_pause(j);
 	if (before != NULL)
 		return copy(j, before);

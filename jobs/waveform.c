@@ -106,7 +106,7 @@ waveform_run(struct job *j)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);
 	path = step_media(j, in, file, &fault);
-	f = path != NULL ? av_probe(j->mem, path, &fault) : NULL;
+	f = path != NULL ? av_headers(j->mem, path, &fault) : NULL;
 	if (f == NULL)
 		return job_fault(j, &fault);
 	p->job = j;

@@ -110,6 +110,9 @@ av_input(struct av_tool *t, const char *path, const char *container)
 	/* A hole in a broadcast stays a hole, up to ten minutes: by itself ffmpeg takes ten seconds for a new clock. */
 	if (container != NULL && strncmp(container, "mpeg", 4) == 0 && strcmp(t->argv[0], "ffmpeg") == 0)
 		av_add(t, "-dts_delta_threshold", "600");
+	/* As of GIF, and in browsers: a frame that would hardly be seen stays for a tenth of a second. */
+	if (container != NULL && strcmp(container, "apng") == 0)
+		av_add(t, "-max_fps", "90", "-default_fps", "10");
 	if (av_is_animation(container) && strcmp(t->argv[0], "ffmpeg") == 0)
 		av_add(t, "-t", arena_printf(t->mem, "%d", IMAGE_MOVES_MS / 1000));
 	if (container != NULL)

@@ -34,6 +34,7 @@ struct av_video {
 	const char *parity;				/* of interlaced pictures: "tff", "bff", "auto" */
 	double white, peak;				/* of HDR: cd/m² that become white; the brightest, in whites */
 	int64_t start_ms, duration_ms;			/* duration 0 = unknown */
+	int64_t frames;					/* by the index; 0 = unknown */
 	const char *transfer, *primaries, *matrix;	/* as ffprobe names them; NULL: not said */
 };
 
@@ -62,6 +63,9 @@ enum { AV_SOUNDS = 8, AV_SUBTITLES = 32, AV_LABEL = 40, AV_CHAPTERS = 10000 };
 
 struct av_chapter { int64_t start_ms, end_ms; const char *title; };	/* title may be NULL */
 
+/* Streams of a file of which nothing can be decoded, beside others that play. */
+struct av_dead { int n, index[AV_SOUNDS + 2]; };
+
 struct av_file {
 	const char *path;
 	const char *container;				/* demuxer: "mov", "matroska", … */
@@ -77,6 +81,7 @@ struct av_file {
 	const struct av_chapter *chapters;		/* by their beginnings, not past the end; they may overlap */
 	size_t n_chapters;
 	int n_tracks, n_video, n_subtitles, n_data;
+	struct av_dead dead;				/* what is not among the above: see av_without() */
 	int cover;					/* stream of the cover art, or -1 */
 };
 
@@ -84,9 +89,21 @@ struct av_file {
  * NULL: none. */
 void av_on_life(void (*call)(void *user), void *user);
 
-/* Looks at a file: video, sound, or a GIF, PNG or AVIF that moves.  NULL when it holds neither picture nor sound that
- * we decode. */
+/* What the headers of a file say: video, sound, or a GIF, PNG or AVIF that moves.  NULL when it holds neither picture
+ * nor sound that we decode. */
+const struct av_file *av_headers(struct arena *, const char *path, struct fault *);
+
+/* The same, and what only frames tell: whoever decodes the picture needs it, and seconds of a processor. */
 const struct av_file *av_probe(struct arena *, const char *path, struct fault *);
+
+/* Which of picture and sounds are dead, of several; none when all are.  False with the fault when it cannot be told. */
+bool av_find_dead(struct arena *, const struct av_file *, struct av_dead *, struct fault *);
+
+/* The file as if they were not there: without video, or with another main track of sound. */
+const struct av_file *av_without(struct arena *, const struct av_file *, const struct av_dead *);
+
+/* "Nothing of the picture can be read.": the i-th of them. */
+const char *av_dead_text(struct arena *, const struct av_file *, int i);
 
 /* Frames per second for people: 29.97, 23.976.  0 = unknown. */
 double av_frame_rate(struct av_ratio);
@@ -187,6 +204,9 @@ int64_t av_telling_moment(struct arena *, const struct av_rendition *, struct fa
 struct av_storyboard { int tile_width, tile_height, columns, rows, tiles; const int64_t *times; int64_t end, size; };
 bool av_storyboard(struct arena *, const struct av_rendition *, const char *out, struct av_storyboard *,
     struct fault *);
+
+/* Where the picture becomes another and stays so, as slides do, in ms: by the key frames of the lowest rendition. */
+bool av_changes(struct arena *, const struct av_rendition *, const int64_t **at, size_t *n, struct fault *);
 
 /* The sound as 16-bit little-endian mono at `rate` Hz, in pieces, until `take` says false.  from_ms and length_ms (0:
  * to the end) cut it. */

@@ -49,9 +49,20 @@ size_t av_order_chapters(struct av_chapter *, size_t n, int64_t length_ms);
 /* Members "audio", "subtitles" and "chapters" of av_json(), with their commas. */
 void av_tracks_json(struct buf *, const struct av_file *);
 
-/* Looks at frames here and there for what headers leave out or lie about: fields, and the light of HDR.  False only for
- * a fault of the machine. */
-bool av_look(struct arena *, struct av_file *, struct fault *);
+double av_value(struct av_ratio);
+/* What ffprobe prints; 0 of what is absurd, and of NULL. */
+double av_seconds(const char *);
+
+/* The rate that we make of those that the file claims. */
+void av_settle_rates(struct av_video *);
+
+/* What headers leave out or lie about, of the video that the file has: rates and the length of an animation by counting
+ * frames, where those cannot be true; fields and the light of HDR by frames here and there.  False only for a fault of
+ * the machine. */
+bool av_count(struct arena *, struct av_file *, struct av_video *, struct fault *);
+bool av_look(struct arena *, const struct av_file *, struct av_video *, struct fault *);
+
+bool av_is_dead(const struct av_file *, int stream);
 
 /* Is what has two channels the same on both, as far as a few moments tell?  False where they are silent. */
 bool av_is_one_channel(struct arena *, const struct av_file *, const struct av_audio *);

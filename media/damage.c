@@ -26,9 +26,8 @@ struct damage {
 	const struct av_file *file;
 	struct track tracks[2];			/* picture, sound */
 	struct av_gap raw[RAW];
-	size_t n_raw, n_line;
+	size_t n_raw;
 	bool cut;				/* a reader said that the file ends too early */
-	char line[128];
 };
 enum { PICTURE, SOUND };
 
@@ -65,7 +64,7 @@ damage_begin(struct arena *mem, const struct av_file *f, bool picture, bool soun
 	return d;
 }
 
-/* Lines of framecrc come as they are decoded: what the log says meanwhile happened there. */
+/* Frames come as they are decoded: what the log says meanwhile happened there. */
 void
 damage_watch(struct damage *d, struct av_tool *t)
 {
@@ -119,43 +118,34 @@ take_frame(struct damage *d, int k, int64_t pts, int64_t duration)
 		t->end = at + t->frame;
 }
 
-static void
+/* The log of another thread may have begun its line: "[h264 @ 0x55e5] 0, 7, 7, 1, ...". */
+static bool
 take_line(struct damage *d, const char *line)
 {
 	int64_t dts, pts, duration, num, den;
 	int stream;
 
+	for (const char *at; *line == '[' && (at = strstr(line, "] ")) != NULL;)
+		line = at + 2;
 	if (sscanf(line, "#tb %d: %" SCNd64 "/%" SCNd64, &stream, &num, &den) == 3 && num > 0 && den > 0) {
 		stream = d->tracks[PICTURE].there ? stream : SOUND;
 		if (stream == PICTURE || stream == SOUND) {
 			d->tracks[stream].num = num;
 			d->tracks[stream].den = den;
 		}
-	} else if (sscanf(line, "%d, %" SCNd64 ", %" SCNd64 ", %" SCNd64, &stream, &dts, &pts, &duration) == 4 &&
-	    llabs(pts) < INT64_C(1) << 52 && duration >= 0 && duration < INT64_C(1) << 40) {
-		stream = d->tracks[PICTURE].there ? stream : SOUND;
-		if (stream == PICTURE || stream == SOUND)
-			take_frame(d, stream, pts, duration);
+		return true;
 	}
+	if (sscanf(line, "%d, %" SCNd64 ", %" SCNd64 ", %" SCNd64, &stream, &dts, &pts, &duration) != 4)
+		return *line == '#';
+	stream = d->tracks[PICTURE].there ? stream : SOUND;
+	if ((stream == PICTURE || stream == SOUND) && llabs(pts) < INT64_C(1) << 52 && duration >= 0 &&
+	    duration < INT64_C(1) << 40)
+		take_frame(d, stream, pts, duration);
+	return true;
 }
 
-void
-damage_read(struct damage *d, const char *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (bytes[i] != '\n') {
-			if (d->n_line < sizeof(d->line) - 1)
-				d->line[d->n_line++] = bytes[i];
-			continue;
-		}
-		d->line[d->n_line] = '\0';
-		d->n_line = 0;
-		take_line(d, d->line);
-	}
-}
-
-void
-damage_complaint(struct damage *d, const char *line)
+static void
+take_complaint(struct damage *d, const char *line)
 {
 	struct track *picture = &d->tracks[PICTURE];
 	bool meant = false;
@@ -174,6 +164,15 @@ damage_complaint(struct damage *d, const char *line)
 	if (at != NULL && picture->begin >= 0 && picture->there &&
 	    atoi(at + strlen("corrupt decoded frame in stream ")) == d->file->video->index)
 		add_gap(d, PICTURE, picture->end, picture->end + picture->frame);
+}
+
+bool
+damage_read(struct damage *d, const char *line)
+{
+	if (take_line(d, line))
+		return true;
+	take_complaint(d, line);
+	return false;
 }
 
 /* What is missing at the ends: of one track, when the other one goes on, and of the file. */

@@ -13,12 +13,12 @@
 struct damage;
 struct damage *damage_begin(struct arena *, const struct av_file *, bool picture, bool sound);
 
-/* Adds that output to the command: what it holds.  Its limits and its place follow. */
+/* Adds that output to the command: what it holds.  Its limits and its place follow: framecrc among the log, since only
+ * in one stream it is certain what came first. */
 void damage_watch(struct damage *, struct av_tool *);
 
-/* What the program wrote there, and a line of its log. */
-void damage_read(struct damage *, const char *bytes, size_t n);
-void damage_complaint(struct damage *, const char *line);
+/* A line of that stream.  True: it was one of framecrc, not of the log. */
+bool damage_read(struct damage *, const char *line);
 
 /* After the end of the program.  False, with the fault, when less than a second can be read of a damaged file. */
 bool damage_judge(struct damage *, struct av_damage *, struct fault *);

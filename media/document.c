@@ -339,13 +339,15 @@ static struct document
 tiff_read(struct arena *mem, const char *path, const char *format, int64_t max_pages, const char *dir)
 {
 	struct document d = { 0 };
+	int64_t all;
 
-	d.fault = tiff_pages(mem, path, max_pages, &d.pages);
+	d.fault = tiff_pages(mem, path, max_pages, &all);
 	if (d.fault.reason == REASON_NONE)
 		d.fault = image_pdf(mem, path, format, DOCUMENT_PIXELS, dir);
 	if (d.fault.reason != REASON_NONE)
 		return d;
 	d = pdf_read(mem, arena_printf(mem, "%s/document.pdf", dir), max_pages, dir);
+	d.lost = d.pages > 0 ? all - d.pages : 0;
 	d.engine = "kinothek";
 	return d;
 }

@@ -20,6 +20,7 @@ struct document {
 	/* REASON_NONE; why it could not be read; or, where there is a text, why what could be drawn of it is missing */
 	struct fault fault;
 	int64_t pages;			/* 0: it has none of its own (a text) */
+	int64_t lost;			/* more of them, behind these, that could not be read */
 	const char *text;		/* UTF-8, pages ended by form feeds; NULL: it could not be read */
 	bool cut;			/* a page took too long: the text ends before it */
 	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */

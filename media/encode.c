@@ -289,20 +289,11 @@ on_progress(void *user, const char *line)
 }
 
 static bool
-on_moments(void *user, const char *bytes, size_t n)
+on_line(void *user, const char *line)
 {
 	struct order *o = user;
 
-	damage_read(o->damage, bytes, n);
-	return true;
-}
-
-static void
-on_complaint(void *user, const char *line)
-{
-	struct order *o = user;
-
-	damage_complaint(o->damage, line);
+	return damage_read(o->damage, line);
 }
 
 /* No file may take more than the room there is; 0 where no scratch is open: the limit of the jail. */
@@ -348,9 +339,8 @@ encode(struct order *o, struct fault *fault)
 	if (o->damage != NULL) {
 		damage_watch(o->damage, t);
 		output_common(o, t);
-		av_add(t, "-f", "framecrc", "pipe:1");
-		t->jail.on_out = on_moments;
-		t->jail.on_err = on_complaint;
+		av_add(t, "-f", "framecrc", "pipe:2");
+		t->jail.on_err = on_line;
 	}
 	t->jail.write_dir = o->work->dir;
 	t->jail.on_progress = on_progress;
@@ -420,7 +410,7 @@ av_rendition_read(struct arena *mem, const char *dir, const char *name, struct a
 
 	if (describe(mem, dir, name, r) == NULL)
 		return broken(mem, fault, name, "no segments");
-	seen = av_probe(mem, r->file, fault);
+	seen = av_headers(mem, r->file, fault);
 	if (seen == NULL)
 		return unreadable(mem, fault, name, "it cannot be read");
 	if (seen->video != NULL) {
@@ -663,7 +653,7 @@ av_download(struct arena *mem, const char *video, const char *audio, const char 
 	t->jail.file_size = file_limit();
 	if (!av_run(t, fault))
 		return false;
-	made = av_probe(mem, out, fault);
+	made = av_headers(mem, out, fault);
 	if (made == NULL)
 		return unreadable(mem, fault, "The download", "it cannot be read");
 	if ((made->video != NULL) != (video != NULL) || (made->audio != NULL) != (audio != NULL))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "media/bytes.h"
 #include "media/image_wand.h"
 
 /*
@@ -67,18 +68,6 @@ image_start(int64_t max_pixels)
 	return REASON_NONE;
 }
 
-static uint32_t
-little(const unsigned char *p, int n)
-{
-	return n == 0 ? 0 : (uint32_t)p[0] | little(p + 1, n - 1) << 8;
-}
-
-static uint32_t
-big32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 /* Does a PNG, GIF or WebP file end before its end? */
 static bool
 is_cut_off(const unsigned char *p, size_t n, const char *coder)
@@ -86,14 +75,14 @@ is_cut_off(const unsigned char *p, size_t n, const char *coder)
 	size_t at;
 
 	if (strcmp(coder, "PNG") == 0) {
-		for (at = 8; at + 12 <= n; at += 12 + (size_t)big32(p + at))
+		for (at = 8; at + 12 <= n; at += 12 + bytes_big(p + at, 4))
 			if (memcmp(p + at + 4, "IEND", 4) == 0)
 				return false;
 		return true;
 	}
 	if (strcmp(coder, "GIF") == 0)
 		return n == 0 || p[n - 1] != 0x3b;
-	return strcmp(coder, "WEBP") == 0 && (n < 12 || little(p + 4, 4) > n - 8);
+	return strcmp(coder, "WEBP") == 0 && (n < 12 || bytes_little(p + 4, 4) > n - 8);
 }
 
 static enum reason
@@ -247,13 +236,13 @@ webp_still(const unsigned char *p, size_t *n)
 	if (*n < 30 || memcmp(p + 12, "VP8X", 4) != 0 || !(p[20] & 2))
 		return p;
 	for (; at + 8 <= *n && memcmp(p + at, "ANMF", 4) != 0; at += 8 + size + (size & 1)) {
-		size = little(p + at + 4, 4);
+		size = bytes_little(p + at + 4, 4);
 		if (size > *n - at - 8)
 			return p;
 	}
 	if (at + 24 > *n)
 		return p;
-	size = little(p + at + 4, 4);
+	size = bytes_little(p + at + 4, 4);
 	if (size < 16 || size > *n - at - 8)
 		return p;
 	still = AcquireMagickMemory(sizeof(head) + size);

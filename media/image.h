@@ -27,6 +27,10 @@ bool image_header(const void *bytes, size_t n, int64_t *width, int64_t *height, 
 const void *image_bare_png(struct arena *, const void *bytes, size_t *n);
 bool image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type);
 
+/* The file in memory, of which only the parts that are looked at are read: for munmap(), with *n.  NULL and 0: it could
+ * not be opened, or is empty. */
+void *image_map(const char *path, size_t *n);
+
 /* Has it more than one frame, to be shown one after the other?  GIF, PNG, WebP, AVIF. */
 bool image_moves(const void *bytes, size_t n);
 bool image_moves_file(const char *path);

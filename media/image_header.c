@@ -6,41 +6,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "media/bytes.h"
 #include "media/image.h"
 
 struct bytes {
 	const unsigned char *p;
 	size_t n;
-	bool little;		/* byte order of get16, get32 */
+	bool little;		/* byte order of get() */
 };
 
 struct size { int64_t width, height; };
 
 enum { PNG_CHUNK_MAX = 1 << 20 };	/* bytes of one that is no picture: a colour profile of a printer has as many */
 
+/* 0 beyond the end. */
+static uint64_t
+get(const struct bytes *b, size_t at, unsigned size)
+{
+	if (at > b->n || b->n - at < size)
+		return 0;
+	return b->little ? bytes_little(b->p + at, size) : bytes_big(b->p + at, size);
+}
+
 static uint32_t
 get16(const struct bytes *b, size_t at)
 {
-	const unsigned char *p = b->p + at;
-
-	if (at > b->n || b->n - at < 2)
-		return 0;
-	return b->little ? (uint32_t)(p[1] << 8 | p[0]) : (uint32_t)(p[0] << 8 | p[1]);
+	return (uint32_t)get(b, at, 2);
 }
 
 static uint32_t
 get32(const struct bytes *b, size_t at)
 {
-	if (at > b->n || b->n - at < 4)
-		return 0;
-	return b->little ? get16(b, at + 2) << 16 | get16(b, at) : get16(b, at) << 16 | get16(b, at + 2);
+	return (uint32_t)get(b, at, 4);
 }
 
 static uint64_t
 get64(const struct bytes *b, size_t at)
 {
-	return b->little ? (uint64_t)get32(b, at + 4) << 32 | get32(b, at) : (uint64_t)get32(b, at) << 32 |
-	    get32(b, at + 4);
+	return get(b, at, 8);
 }
 
 static bool
@@ -290,22 +293,29 @@ image_bare_png(struct arena *mem, const void *bytes, size_t *n)
 	return out;
 }
 
-bool
-image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type)
+void *
+image_map(const char *path, size_t *n)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	void *map = MAP_FAILED;
-	bool found = false;
 
-	/* Mapped, since TIFF keeps its header anywhere, often at the end; only the pages looked at are read. */
 	if (fd != -1 && fstat(fd, &st) == 0 && st.st_size > 0)
 		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map != MAP_FAILED) {
-		found = image_header(map, (size_t)st.st_size, width, height, mime_type);
-		munmap(map, (size_t)st.st_size);
-	}
 	if (fd != -1)
 		close(fd);
+	*n = map != MAP_FAILED ? (size_t)st.st_size : 0;
+	return map != MAP_FAILED ? map : NULL;
+}
+
+/* TIFF keeps its header anywhere, often at the end. */
+bool
+image_header_file(const char *path, int64_t *width, int64_t *height, const char **mime_type)
+{
+	size_t n;
+	void *map = image_map(path, &n);
+	bool found = image_header(map, n, width, height, mime_type);
+
+	munmap(map, n);
 	return found;
 }

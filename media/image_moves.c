@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Does a picture move?  From its headers alone; no decoding, no library.  Every offset is checked against the end. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "media/bytes.h"
 #include "media/image.h"
-
-static size_t
-little(const unsigned char *p, int n)
-{
-	return n == 0 ? 0 : p[0] | little(p + 1, n - 1) << 8;
-}
-
-static size_t
-big32(const unsigned char *p)
-{
-	return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
-}
 
 /* Behind the blocks of at most 255 bytes that begin there. */
 static size_t
@@ -60,10 +46,10 @@ gif_moves(const unsigned char *p, size_t n)
 static bool
 png_moves(const unsigned char *p, size_t n)
 {
-	for (size_t at = 8; at + 16 <= n && memcmp(p + at + 4, "IDAT", 4) != 0; at += 12 + big32(p + at)) {
+	for (size_t at = 8; at + 16 <= n && memcmp(p + at + 4, "IDAT", 4) != 0; at += 12 + bytes_big(p + at, 4)) {
 		if (memcmp(p + at + 4, "acTL", 4) == 0)
-			return big32(p + at + 8) > 1;
-		if (big32(p + at) > n - at)
+			return bytes_big(p + at + 8, 4) > 1;
+		if (bytes_big(p + at, 4) > n - at)
 			break;
 	}
 	return false;
@@ -76,7 +62,7 @@ webp_moves(const unsigned char *p, size_t n)
 
 	if (n < 30 || memcmp(p + 12, "VP8X", 4) != 0 || !(p[20] & 2))
 		return false;
-	for (size_t at = 12; at + 8 <= n; at += 8 + little(p + at + 4, 4) + (p[at + 4] & 1))
+	for (size_t at = 12; at + 8 <= n; at += 8 + bytes_little(p + at + 4, 4) + (p[at + 4] & 1))
 		frames += memcmp(p + at, "ANMF", 4) == 0;
 	return frames > 1;
 }
@@ -85,7 +71,7 @@ webp_moves(const unsigned char *p, size_t n)
 static bool
 avif_moves(const unsigned char *p, size_t n)
 {
-	size_t end = big32(p) < n ? big32(p) : n;
+	size_t end = bytes_big(p, 4) < n ? bytes_big(p, 4) : n;
 
 	for (size_t at = 8; at + 4 <= end; at += at == 8 ? 8 : 4)
 		if (memcmp(p + at, "avis", 4) == 0)
@@ -112,18 +98,10 @@ image_moves(const void *bytes, size_t n)
 bool
 image_moves_file(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *map = MAP_FAILED;
-	bool found = false;
+	size_t n;
+	void *map = image_map(path, &n);
+	bool found = image_moves(map, n);
 
-	if (fd != -1 && fstat(fd, &st) == 0 && st.st_size > 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map != MAP_FAILED) {
-		found = image_moves(map, (size_t)st.st_size);
-		munmap(map, (size_t)st.st_size);
-	}
-	if (fd != -1)
-		close(fd);
+	munmap(map, n);
 	return found;
 }

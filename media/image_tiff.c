@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pages of a TIFF: its chain of directories; classic TIFF and BigTIFF differ in the width of counts and offsets alone.
  * Every offset is checked against the end, and a chain that bites itself ends there. */
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "media/bytes.h"
 #include "media/image.h"
 
 enum { TAG_KIND = 254, TAG_WIDTH = 256, TAG_HEIGHT = 257, KIND_REDUCED = 1, KIND_MASK = 4, TAGS_MAX = 4096 };
@@ -17,13 +15,9 @@ struct tiff { const unsigned char *p; size_t n; bool little, big; };
 static uint64_t
 get(const struct tiff *t, uint64_t at, unsigned size)
 {
-	uint64_t x = 0;
-
 	if (at > t->n || t->n - at < size)
 		return 0;
-	for (unsigned i = 0; i < size; i++)
-		x = x << 8 | t->p[at + (t->little ? size - 1 - i : i)];
-	return x;
+	return t->little ? bytes_little(t->p + at, size) : bytes_big(t->p + at, size);
 }
 
 /* Reads a directory; *at becomes where the next one is, 0: nowhere.  Is it a page? */
@@ -104,18 +98,10 @@ image_page_first(void *bytes, size_t n, const struct image_page *page)
 size_t
 image_pages_file(const char *path, struct image_page *pages, size_t max)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-	void *map = MAP_FAILED;
-	size_t n = 0;
+	size_t n, found;
+	void *map = image_map(path, &n);
 
-	if (fd != -1 && fstat(fd, &st) == 0 && st.st_size > 0)
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map != MAP_FAILED) {
-		n = image_pages(map, (size_t)st.st_size, pages, max);
-		munmap(map, (size_t)st.st_size);
-	}
-	if (fd != -1)
-		close(fd);
-	return n;
+	found = image_pages(map, n, pages, max);
+	munmap(map, n);
+	return found;
 }

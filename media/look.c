@@ -23,38 +23,26 @@ place_of(struct arena *mem, const struct av_file *f, int i, int n)
 	return arena_printf(mem, "%.3f", (double)f->duration_ms * (2 * i + 1) / (2000.0 * n));
 }
 
-/* Adds inputs at so many places, evenly spread; one where the length is not known or too short to spread. */
+/* How many places are looked at, evenly spread; one where the length is not known or too short to spread. */
 static int
-add_places(struct av_tool *t, const struct av_file *f, int most, const char *skip)
+places(const struct av_file *f, int most)
 {
-	const int n = f->duration_ms >= 1000 * most ? most : 1;
-
-	for (int i = 0; i < n; i++) {
-		if (n > 1)
-			av_add(t, "-noaccurate_seek", "-ss", place_of(t->mem, f, i, n));
-		if (skip != NULL)
-			av_add(t, "-skip_frame", skip);
-		av_input(t, f->path, f->container);
-	}
-	return n;
+	return f->duration_ms >= 1000 * most ? most : 1;
 }
 
-/* So many frames of each place behind each other. */
-static void
-join_places(struct buf *out, const struct av_file *f, int n, int frames)
-{
-	for (int i = 0; i < n; i++)
-		buf_printf(out, "[%d:%d]trim=end_frame=%d,setpts=N/25/TB[p%d];", i, f->video->index, frames, i);
-	for (int i = 0; i < n; i++)
-		buf_printf(out, "[p%d]", i);
-	buf_printf(out, "concat=n=%d,", n);
-}
-
-/* Of what cannot be decoded nothing is known, which its first rendition tells better. */
+/*
+ * Frames of the i-th of n places, as bytes: none where they cannot be decoded, which the first rendition tells better.
+ * Place by place and one frame after the other: decoders of large pictures hold much memory.
+ */
 static bool
-run(struct av_tool *t, struct buf *graph, struct fault *fault)
+look_at(struct av_tool *t, const struct av_file *f, int i, int n, const char *filters, struct fault *fault)
 {
-	av_add(t, "-filter_complex", buf_string(graph), "-fps_mode", "passthrough", "-f", "rawvideo", "pipe:1");
+	if (n > 1)
+		av_add(t, "-noaccurate_seek", "-ss", place_of(t->mem, f, i, n));
+	av_add(t, "-threads", "1");
+	av_input(t, f->path, f->container);
+	av_add(t, "-map", arena_printf(t->mem, "0:%d", f->video->index), "-vf", filters, "-fps_mode", "passthrough",
+	    "-f", "rawvideo", "pipe:1");
 	t->jail.wall_seconds = 120;
 	return av_run(t, fault) || reason_info(fault->reason)->class != CLASS_PASSING;
 }
@@ -87,17 +75,19 @@ brightest(const char *bytes, size_t size)
 static bool
 look_at_light(struct arena *mem, const struct av_file *f, struct av_video *v, struct fault *fault)
 {
-	struct av_tool *t = av_tool(mem, "ffmpeg");
-	const int n = add_places(t, f, LIGHT_PLACES, "nokey");
-	struct buf graph = BUF(mem);
-	double most;
+	const char *filters = arena_printf(mem, "trim=end_frame=1,scale=%d:%d:flags=area,zscale=tin=%s:min=bt2020nc:"
+	    "pin=bt2020:t=linear:npl=%.0f,format=gbrpf32le", LIGHT_W, LIGHT_H, v->transfer, white_least);
+	const int n = places(f, LIGHT_PLACES);
+	double most = 0;
 
-	join_places(&graph, f, n, 1);
-	buf_printf(&graph, "scale=%d:%d:flags=area,zscale=tin=%s:min=bt2020nc:pin=bt2020:t=linear:npl=%.0f,"
-	    "format=gbrpf32le", LIGHT_W, LIGHT_H, v->transfer, white_least);
-	if (!run(t, &graph, fault))
-		return false;
-	most = brightest(t->result.out, t->result.out_size);
+	for (int i = 0; i < n; i++) {
+		struct av_tool *t = av_tool(mem, "ffmpeg");
+
+		av_add(t, "-skip_frame", "nokey");
+		if (!look_at(t, f, i, n, filters, fault))
+			return false;
+		most = fmax(most, brightest(t->result.out, t->result.out_size));
+	}
 	v->white = most <= 0 ? white_most : fmin(fmax(most, white_least), white_most);
 	v->peak = fmin(fmax(most / v->white, 2), 50);
 	return true;
@@ -136,13 +126,10 @@ judge_frames(const unsigned char *f)
 
 /* What most frames that move show, if they are enough; else the header is believed. */
 static void
-judge_fields(const unsigned char *fields, size_t frames, struct av_video *v)
+count_votes(const int votes[VERDICTS], struct av_video *v)
 {
-	int votes[VERDICTS] = { 0 };
 	enum verdict most = WHOLE;
 
-	for (size_t i = 0; i + 1 < frames; i++)
-		votes[judge_frames(fields + 2 * i * FIELD_W * FIELD_H)]++;
 	for (enum verdict k = TOP_FIRST; k < VERDICTS; k++)
 		if (votes[k] > votes[most])
 			most = k;
@@ -173,15 +160,21 @@ may_have_fields(const struct av_video *v)
 static bool
 look_at_fields(struct arena *mem, const struct av_file *f, struct av_video *v, struct fault *fault)
 {
-	struct av_tool *t = av_tool(mem, "ffmpeg");
-	const int n = add_places(t, f, FIELD_PLACES, NULL);
-	struct buf graph = BUF(mem);
+	enum { FRAME = 2 * FIELD_W * FIELD_H };
+	const char *filters = arena_printf(mem, "trim=end_frame=%d,setfield=tff,separatefields,scale=%d:%d:flags=area,"
+	    "format=gray", FIELD_FRAMES, FIELD_W, FIELD_H);
+	const int n = places(f, FIELD_PLACES);
+	int votes[VERDICTS] = { 0 };
 
-	join_places(&graph, f, n, FIELD_FRAMES);
-	buf_printf(&graph, "setfield=tff,separatefields,scale=%d:%d:flags=area,format=gray", FIELD_W, FIELD_H);
-	if (!run(t, &graph, fault))
-		return false;
-	judge_fields((const unsigned char *)t->result.out, t->result.out_size / (2 * FIELD_W * FIELD_H), v);
+	for (int i = 0; i < n; i++) {
+		struct av_tool *t = av_tool(mem, "ffmpeg");
+
+		if (!look_at(t, f, i, n, filters, fault))
+			return false;
+		for (size_t at = 0; at + 2 * FRAME <= t->result.out_size; at += FRAME)
+			votes[judge_frames((const unsigned char *)t->result.out + at)]++;
+	}
+	count_votes(votes, v);
 	return true;
 }
 
@@ -225,12 +218,10 @@ av_is_one_channel(struct arena *mem, const struct av_file *f, const struct av_au
 }
 
 bool
-av_look(struct arena *mem, struct av_file *f, struct fault *fault)
+av_look(struct arena *mem, const struct av_file *f, struct av_video *v, struct fault *fault)
 {
-	struct av_video *v = arena_raw(mem, sizeof(*v));
-
-	*v = *f->video;
-	f->video = v;
+	if (av_is_animation(f->container))
+		return true;
 	return (!v->hdr || look_at_light(mem, f, v, fault)) &&
 	    (!may_have_fields(v) || look_at_fields(mem, f, v, fault));
 }

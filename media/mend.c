@@ -8,22 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "media/bytes.h"
 #include "media/document.h"
 #include "media/mend.h"
 
 enum { HOLES_MAX = 1000, WINDOW = 1 << 20, BOXES_MAX = 1 << 20 };
 
 struct hole { int64_t from, to; };
-
-static uint64_t
-big(const unsigned char *p, int n)
-{
-	uint64_t x = 0;
-
-	for (int i = 0; i < n; i++)
-		x = x << 8 | p[i];
-	return x;
-}
 
 /* Bytes of the box that begins there, as far as the file goes; 0: none does. */
 static int64_t
@@ -37,9 +28,9 @@ box_size(int fd, int64_t at, int64_t end)
 	for (int i = 4; i < 8; i++)
 		if (!isalnum(b[i]) && b[i] != ' ')
 			return 0;
-	size = big(b, 4);
+	size = bytes_big(b, 4);
 	if (size == 1)
-		size = big(b + 8, 8);
+		size = bytes_big(b + 8, 8);
 	if (size == 0 || size > (uint64_t)(end - at))
 		return end - at;
 	return size >= 8 ? (int64_t)size : 0;

@@ -15,7 +15,6 @@
 #include "media/sniff.h"
 
 enum { TRACKS_MAX = 64, TITLE_MAX = 255, PIXELS_MAX = 40000000, SIDE_MAX = 16384 };
-enum { REPEATS_MAX = 4, CREDIBLE_RATE = 300, FRAMES_FREE = 36000, THIN_FRAME = 1000 };	/* THIN_FRAME in bytes */
 
 /* The members of ffprobe's output that are read; it prints numbers that may be unknown as strings. */
 struct side_data { int64_t rotation, dv_profile; const char *displaymatrix; };
@@ -137,8 +136,8 @@ static const char entries[] =
     "visual_impaired,hearing_impaired,dub,original,forced:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
 
 /* What is absurd counts as unknown. */
-static double
-seconds_of(const char *text)
+double
+av_seconds(const char *text)
 {
 	double s = text != NULL ? strtod(text, NULL) : 0;
 
@@ -148,7 +147,7 @@ seconds_of(const char *text)
 static int64_t
 ms_of(const char *text)
 {
-	return llround(seconds_of(text) * 1000);
+	return llround(av_seconds(text) * 1000);
 }
 
 static int
@@ -192,59 +191,6 @@ ratio_of(const char *text, char separator)
 	return r;
 }
 
-static double
-value(struct av_ratio r)
-{
-	return (double)r.num / (double)r.den;
-}
-
-static const struct av_ratio usual_rates[] = { { 10, 1 }, { 12, 1 }, { 15, 1 }, { 24000, 1001 }, { 24, 1 }, { 25, 1 },
-    { 30000, 1001 }, { 30, 1 }, { 48, 1 }, { 50, 1 }, { 60000, 1001 }, { 60, 1 } };
-#define N_USUAL (sizeof(usual_rates) / sizeof(usual_rates[0]))
-
-/*
- * The constant rate to encode at.  r_frame_rate is right for constant sources and for those that skip frames of a
- * constant clock; for truly variable ones (phones, screens) it is some huge number, or most frames would be
- * repetitions: the average rounded up to a usual rate is used.
- */
-static struct av_ratio
-out_rate(struct av_ratio lowest, struct av_ratio average)
-{
-	double want = average.num > 0 ? value(average) : value(lowest);
-
-	if (lowest.num > 0 && value(lowest) <= 60.5 && value(lowest) >= want * 0.98 && value(lowest) >= 1 &&
-	    value(lowest) <= want * REPEATS_MAX)
-		return lowest;
-	if (lowest.num > 0 && value(lowest) > 60.5 && value(lowest) <= 121 && fabs(value(lowest) / want - 1) < 0.02)
-		/* 100 and 120: every other frame. */
-		return lowest.num % 2 == 0 ? (struct av_ratio){ lowest.num / 2, lowest.den } :
-		    (struct av_ratio){ lowest.num, lowest.den * 2 };
-	if (want <= 0)
-		want = 25;
-	for (size_t i = 0; i < N_USUAL; i++)
-		if (value(usual_rates[i]) >= want * 0.995)
-			return usual_rates[i];
-	return usual_rates[N_USUAL - 1];
-}
-
-/* What the file claims on average, cleared of the rounding of coarse clocks, and what we make of it. */
-static void
-settle_rates(struct av_video *v)
-{
-	v->out_rate = out_rate(v->lowest_rate, v->rate);
-	if (v->rate.num == 0)
-		v->rate = v->out_rate;
-	for (size_t i = 0; i < N_USUAL; i++)
-		if (fabs(value(v->rate) / value(usual_rates[i]) - 1) < 0.0004)
-			v->rate = usual_rates[i];
-}
-
-double
-av_frame_rate(struct av_ratio r)
-{
-	return r.num > 0 && r.den > 0 ? round(value(r) * 1000) / 1000 : 0;
-}
-
 /* Turn and mirror from the display matrix: a b / c d, rows as ffprobe prints them. */
 static void
 orientation(const struct stream *s, struct av_video *v)
@@ -271,11 +217,11 @@ display_size(const struct stream *s, struct av_video *v)
 	double width = v->coded_width, height = v->coded_height;
 
 	/* Square pixels keep the larger side of the pixel, so that no detail is lost; absurd ratios are mistakes. */
-	if (aspect.num > 0 && value(aspect) <= 8 && value(aspect) >= 0.125) {
-		if (value(aspect) >= 1)
-			width *= value(aspect);
+	if (aspect.num > 0 && av_value(aspect) <= 8 && av_value(aspect) >= 0.125) {
+		if (av_value(aspect) >= 1)
+			width *= av_value(aspect);
 		else
-			height /= value(aspect);
+			height /= av_value(aspect);
 	}
 	if (v->rotation == 90 || v->rotation == 270) {
 		double swap = width;
@@ -312,9 +258,10 @@ video_of(struct arena *mem, const struct stream *s)
 	v->parity = "auto";
 	v->lowest_rate = ratio_of(s->r_frame_rate, '/');
 	v->rate = ratio_of(s->avg_frame_rate, '/');
+	v->frames = s->nb_frames != NULL ? count_of(strtoll(s->nb_frames, NULL, 10)) : 0;
 	if (v->rate.num == 0)
 		v->rate = v->lowest_rate;
-	settle_rates(v);
+	av_settle_rates(v);
 	v->start_ms = ms_of(s->start_time);
 	v->duration_ms = stream_ms(s);
 	orientation(s, v);
@@ -508,7 +455,7 @@ acceptable(struct arena *mem, const struct probe *p, const struct av_file *f, st
 	if (is_untranslatable(p))
 		return fault_set(mem, fault, REASON_CODEC_NOT_ALLOWED,
 		    "Dolby Vision profile 5 has colours that cannot be read.");
-	if (v != NULL && (v->coded_width <= 0 || v->coded_height <= 0))
+	if (v != NULL && f->audio == NULL && (v->coded_width <= 0 || v->coded_height <= 0))
 		return fault_set(mem, fault, REASON_TRUNCATED, "The size of the picture is not in the file: it is cut "
 		    "off.");
 	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->coded_width > SIDE_MAX ||
@@ -591,144 +538,6 @@ file_of(struct arena *mem, const char *path, const struct probe *p)
 	return f;
 }
 
-/* The frames that are there, found by reading all of the file. */
-struct census { int64_t frames, step; double first, last; char line[32]; size_t n; };	/* step of all times, 10 ms */
-
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-	return b == 0 ? llabs(a) : common_divisor(b, a % b);
-}
-
-static bool
-take_moments(void *user, const char *bytes, size_t n)
-{
-	struct census *c = user;
-
-	for (size_t i = 0; i < n; i++) {
-		if (bytes[i] != '\n') {
-			if (c->n < sizeof(c->line) - 1)
-				c->line[c->n++] = bytes[i];
-			continue;
-		}
-		c->line[c->n] = '\0';
-		c->n = 0;
-		if (c->frames++ == 0)
-			c->first = seconds_of(c->line);
-		c->last = fmax(c->last, seconds_of(c->line));
-		c->step = common_divisor(c->step, llround(seconds_of(c->line) * 100));
-	}
-	return true;
-}
-
-/* Of what cannot be read to its end, as far as it goes; false only when that is the machine's fault. */
-static bool
-count_frames(struct arena *mem, const struct av_file *f, struct census *c, struct fault *fault)
-{
-	struct av_tool *t = av_tool(mem, "ffprobe");
-
-	*c = (struct census){ 0 };
-	av_add(t, "-of", "default=nk=1:nw=1", "-show_entries", "packet=pts_time", "-select_streams",
-	    arena_printf(mem, "%d", f->video->index));
-	t->probing = true;
-	av_input(t, f->path, f->container);
-	t->jail.on_out = take_moments;
-	t->jail.user = c;
-	t->jail.wall_seconds = 120;
-	return av_run(t, fault) || reason_info(fault->reason)->class != CLASS_PASSING;
-}
-
-static int64_t
-indexed_frames(const struct av_file *f, const struct probe *p)
-{
-	const struct stream *s = p->streams.rows;
-
-	for (size_t i = 0; i < p->streams.n; i++)
-		if (s[i].index == f->video->index && s[i].nb_frames != NULL)
-			return strtoll(s[i].nb_frames, NULL, 10);
-	return 0;
-}
-
-/*
- * A few frames far apart would be repeated millions of times: long recordings get a rate that makes of each frame a few
- * at most.  An index can lie, and some files have none, so the frames of files too small for what they claim are
- * counted.
- */
-static bool
-bound_rate(struct arena *mem, struct av_file *f, const struct probe *p, struct fault *fault)
-{
-	const double rate = value(f->video->out_rate);
-	double seconds = (double)f->duration_ms / 1000;
-	struct av_video *slower;
-	int64_t frames, most;
-	struct census c;
-
-	if (seconds > 0 && rate * seconds <= FRAMES_FREE)
-		return true;
-	if (seconds <= 0 || (double)f->size < rate * seconds * THIN_FRAME) {
-		if (!count_frames(mem, f, &c, fault))
-			return false;
-		frames = c.frames;
-		if (seconds <= 0)
-			seconds = c.last - (double)f->start_ms / 1000;
-	} else if ((frames = indexed_frames(f, p)) == 0) {
-		return true;
-	}
-	most = frames > FRAMES_FREE / REPEATS_MAX ? frames * REPEATS_MAX : FRAMES_FREE;
-	if (rate * seconds <= (double)most)
-		return true;
-	slower = arena_raw(mem, sizeof(*slower));
-	*slower = *f->video;
-	slower->out_rate = (struct av_ratio){ (double)most > seconds ? (int64_t)((double)most / seconds) : 1, 1 };
-	f->video = slower;
-	return true;
-}
-
-/* More than cameras make is the unit of some clock: the frames are counted. */
-static bool
-check_rate(struct arena *mem, struct av_file *f, struct fault *fault)
-{
-	struct av_video *v;
-	struct census c;
-	double seconds;
-
-	if (value(f->video->rate) <= CREDIBLE_RATE)
-		return true;
-	if (!count_frames(mem, f, &c, fault))
-		return false;
-	seconds = c.last - c.first;
-	v = arena_raw(mem, sizeof(*v));
-	*v = *f->video;
-	v->rate = (struct av_ratio){ 0, 1 };
-	if (c.frames > 1 && seconds > 0)
-		v->rate = (struct av_ratio){ llround((double)(c.frames - 1) / seconds * 1000), 1000 };
-	f->video = v;
-	settle_rates(v);
-	return true;
-}
-
-/* The constant rate at which each frame of an animation has its own delay, between 10 and 50. */
-static bool
-animate(struct arena *mem, struct av_file *f, struct fault *fault)
-{
-	struct av_video *v = arena_raw(mem, sizeof(*v));
-	struct census c;
-	int64_t step = 10;
-
-	if (!count_frames(mem, f, &c, fault))
-		return false;
-	while (c.step % step != 0)
-		step--;
-	*v = *f->video;
-	v->out_rate = step > 2 ? (struct av_ratio){ 100, step } : (struct av_ratio){ 50, 1 };
-	f->duration_ms = f->duration_ms > 0 ? f->duration_ms : llround(c.last * 1000);
-	f->shortened = f->duration_ms > IMAGE_MOVES_MS;
-	if (f->shortened)
-		f->duration_ms = v->duration_ms = IMAGE_MOVES_MS;
-	f->video = v;
-	return true;
-}
-
 /* The demuxer to force, or NULL. */
 static const char *
 reader_of(const struct sniff *what, const char *path)
@@ -743,8 +552,9 @@ reader_of(const struct sniff *what, const char *path)
 	return NULL;
 }
 
-const struct av_file *
-av_probe(struct arena *mem, const char *path, struct fault *fault)
+/* What the headers say, NULL with the fault. */
+static struct av_file *
+read_headers(struct arena *mem, const char *path, struct fault *fault)
 {
 	struct sniff what = sniff_file(path);
 	struct av_tool *t = av_tool(mem, "ffprobe");
@@ -773,13 +583,27 @@ av_probe(struct arena *mem, const char *path, struct fault *fault)
 		return NULL;
 	}
 	f = file_of(mem, path, p);
-	if (!acceptable(mem, p, f, fault))
-		return NULL;
-	if (f->video == NULL)
+	return acceptable(mem, p, f, fault) ? f : NULL;
+}
+
+const struct av_file *
+av_headers(struct arena *mem, const char *path, struct fault *fault)
+{
+	return read_headers(mem, path, fault);
+}
+
+const struct av_file *
+av_probe(struct arena *mem, const char *path, struct fault *fault)
+{
+	struct av_file *f = read_headers(mem, path, fault);
+	struct av_video *v;
+
+	if (f == NULL || f->video == NULL)
 		return f;
-	if (av_is_animation(f->container))
-		return animate(mem, f, fault) ? f : NULL;
-	return check_rate(mem, f, fault) && bound_rate(mem, f, p, fault) && av_look(mem, f, fault) ? f : NULL;
+	v = arena_raw(mem, sizeof(*v));
+	*v = *f->video;
+	f->video = v;
+	return av_count(mem, f, v, fault) && av_look(mem, f, v, fault) ? f : NULL;
 }
 
 static void
@@ -812,7 +636,10 @@ av_json(struct arena *mem, const struct av_file *f)
 		json_video(&out, f->video);
 	else
 		buf_text(&out, "null");
-	buf_text(&out, ",\"title\":");
+	buf_text(&out, ",\"unreadable\":[");
+	for (int i = 0; i < f->dead.n; i++)
+		buf_printf(&out, "%s%d", i > 0 ? "," : "", f->dead.index[i]);
+	buf_text(&out, "],\"title\":");
 	buf_json(&out, f->title);
 	av_tracks_json(&out, f);
 	buf_printf(&out, ",\"videoTracks\":%d,\"subtitleTracks\":%d,\"otherTracks\":%d,\"coverArt\":%s}", f->n_video,

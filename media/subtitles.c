@@ -101,6 +101,15 @@ is_timing(const struct line *l, struct cue *c)
 	return c->end >= 0;
 }
 
+/* At so many bytes, or before the override that begins there: "{\an8}". */
+static size_t
+cut(const char *text, size_t n)
+{
+	const char *open = memrchr(text, '{', n);
+
+	return open != NULL && memchr(open, '}', n - (size_t)(open - text)) == NULL ? (size_t)(open - text) : n;
+}
+
 static void
 add(struct cues *all, struct cue c)
 {
@@ -109,7 +118,7 @@ add(struct cues *all, struct cue c)
 	if (c.end <= c.start)
 		c.end = c.start + UNTIMED;
 	if (c.n > TEXT_MAX)
-		c.n = TEXT_MAX;
+		c.n = cut(c.text, TEXT_MAX);
 	c.place = (int)all->n;
 	if (all->n == CUES_MAX)
 		return;
@@ -310,6 +319,17 @@ entity_length(const char *p, const char *end)
 	return 0;
 }
 
+/* Behind it.  One that is never closed is a word. */
+static const char *
+override_end(const char *p, const char *end)
+{
+	const char *stop = memchr(p, '}', (size_t)(end - p));
+
+	while (stop == NULL && p < end && !isspace((unsigned char)*p))
+		p++;
+	return stop != NULL ? stop + 1 : p;
+}
+
 /* An override of ASS, "{\i1\pos(1,2)}", which some put into SRT too: italics, bold and underlining pass, and whether
  * what follows is a drawing. */
 static void
@@ -345,9 +365,10 @@ text_of(struct arena *mem, const struct cue *c)
 	size_t n;
 
 	while (p < end) {
-		if (*p == '{' && p + 1 < end && p[1] == '\\' && (stop = memchr(p, '}', (size_t)(end - p))) != NULL) {
-			add_override(&out, p, stop, &drawing);
-			p = stop + 1;
+		if (*p == '{' && p + 1 < end && p[1] == '\\') {
+			stop = override_end(p, end);
+			add_override(&out, p, stop[-1] == '}' ? stop - 1 : stop, &drawing);
+			p = stop;
 		} else if (drawing) {
 			p++;
 		} else if (*p == '<' && (n = tag_length(p, end)) > 0) {

@@ -172,8 +172,8 @@ av_left_out(struct arena *mem, const struct av_file *f, const char *sentences[AV
 	size_t n;
 
 	for (int i = 0; i < f->n_tracks; i++)
-		count_unused(&sound, f->tracks[i].used, av_decodes(f->tracks[i].codec) && f->tracks[i].channels > 0,
-		    f->tracks[i].codec);
+		count_unused(&sound, f->tracks[i].used || av_is_dead(f, f->tracks[i].index),
+		    av_decodes(f->tracks[i].codec) && f->tracks[i].channels > 0, f->tracks[i].codec);
 	for (int i = 0; i < f->n_subtitles; i++)
 		count_unused(&text, f->subtitles[i].used, av_is_text(f->subtitles[i].codec), f->subtitles[i].codec);
 	n = tell_unused(mem, &sound, "sound", AV_SOUNDS, sentences);

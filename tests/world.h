@@ -57,24 +57,29 @@ const char *header(struct world *, const struct req *, const char *name);
 /* Does the answer list a fault of this code at this pointer? */
 bool has_fault(const struct req *, const char *pointer, const char *code);
 
+/* Gives a principal the role in a channel of the tenant, instead of what it had; NULL: takes it away. */
+void world_role(struct world *, struct uuid channel_id, struct uuid principal_id, const char *role);
+
 /* Rows that `from` names. */
 int64_t number(struct world *, const char *from, const struct arg *);
 
 /*
  * The ids that a path with an object asks for, in its order, of objects that are really there, and the asset that it is
- * or belongs to.  Its owner is the world's SuperAdmin, and the version of the last one is 7.  Fails the test for an
- * object that it cannot make: add it to the table in world.c.
+ * or belongs to, or the channel.  Its owner is the world's SuperAdmin, and the version of the last one is 7.  Fails the
+ * test for an object that it cannot make: add it to the table in world.c.
  */
-struct made { struct uuid ids[4], media_id; };
+struct made { struct uuid ids[4], media_id, channel_id; };
 struct made world_object(struct world *, const struct object *);
 /* Another one below the same parent. */
 struct made world_object_beside(struct world *, const struct object *, const struct made *);
 /* A body that POST or PATCH takes and that changes something; NULL: the table in world.c has none. */
-const char *world_body(const struct object *, enum method);
+const char *world_body(struct world *, const struct object *, enum method);
 /* Brings it to where DELETE takes it. */
 void world_deletable(struct world *, const struct object *, const struct made *);
 
 /* A ready asset of the world's tenant in its channel, without files. */
 struct uuid world_media(struct world *, const char *type, const char *name);
+/* As many of them in that channel alone, by few statements. */
+void world_fill(struct world *, struct uuid channel_id, int64_t n);
 
 #endif

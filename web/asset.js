@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The asset of a page: what the page says of it, and, while more of it is being made, what the same address says a little
- * later.  The server writes the page; here its parts are put in the place of the old ones, and what plays goes on.
+ * The asset of a page: what the page says of it, and, when it has changed, what the same address says then.  The server writes the page; here its parts are put in the place of the old ones, and what plays goes on.
  */
 import { by, make, wait } from './dom.js';
+import { follow, isLive } from './follow.js';
+import { _ } from './text.js';
 
-const SOON_MS = 2000, LATE_MS = 30000;		/* between two questions: while something happens, and when nothing does */
-const PARTS = ['#title', '#facts', '#description', '#downloads ul'];
+/* Between two questions that nobody told us to ask: while something happens, and when nothing does, or it is told. */
+const SOON_MS = 2000, LATE_MS = 30000;
+const DAY_MS = 86400000;
+const PARTS = ['#title', '#facts', '#description', '#places', '#downloads ul', '#chapters ol'];
 
 /* Addresses of files work under whatever host name this page was reached by. */
 function local(url) {
@@ -24,6 +27,7 @@ export function read(page) {
 		media[key] = local(media[key]);
 	for (const list of [media.captions ??= [], media.renditions ??= []])
 		list.forEach(item => item.url = local(item.url));
+	media.chapters ??= [];
 	return media;
 }
 
@@ -40,13 +44,21 @@ export class Failure extends Error {
 }
 
 function stateOf(status) {
-	const [title, text] = status === 0 ? ['No connection', 'The server cannot be reached. Check your connection and try again.'] :
-		status === -1 ? ['This cannot be played here', 'The browser cannot decode it. Another browser may.'] :
-			['Something went wrong', 'The server could not answer. Try again in a moment.'];
+	const [title, text] = status === 0 ? [_('No connection'), _('The server cannot be reached. Check your connection and try again.')] :
+		status === -1 ? [_('This cannot be played here'), _('The browser cannot decode it. Another browser may.')] :
+			[_('Something went wrong'), _('The server could not answer. Try again in a moment.')];
 
 	return make('div', { className: 'state error', attributes: { role: 'alert' } },
 		make('span', { className: 'state-sign', attributes: { 'aria-hidden': 'true' } }),
 		make('p', { className: 'state-title', textContent: title }), make('p', { className: 'state-text', textContent: text }));
+}
+
+/* Signed addresses end: ms until half of what is left of them.  A clock that is wrong asks too often, not always. */
+function untilStale(media) {
+	const signed = [media.playlistUrl, media.posterUrl, ...media.renditions.map(r => r.url)].map(u => /\/play\/(\d+)\./.exec(u ?? ''));
+	const end = Math.min(...signed.filter(Boolean).map(m => m[1] * 1000));
+
+	return Math.min(Math.max((end - Date.now()) / 2, LATE_MS), DAY_MS);
 }
 
 let tag = null;
@@ -98,26 +110,47 @@ function adopt(page) {
 		if (from && to && from.innerHTML !== to.innerHTML)
 			to.replaceChildren(...from.childNodes);
 	}
+	const link = document.querySelector('#stage a');
+	if (link)
+		link.href = page.querySelector('#stage a')?.href ?? link.href;
 	if (by('downloads'))
-		by('downloads').hidden = page.getElementById('downloads')?.hidden ?? true;
+		for (const id of ['downloads', 'places', 'chapters'])
+			by(id).hidden = page.getElementById(id)?.hidden ?? true;
 }
 
 /* Nobody looks: nothing is asked. */
-const seen = () => document.visibilityState === 'visible' ? null :
+export const seen = () => document.visibilityState === 'visible' ? null :
 	new Promise(done => document.addEventListener('visibilitychange', done, { once: true }));
 
-/* Brings the page to life, and follows the asset until all of it is there.  onPlayer(player) is called once. */
-export async function openAsset(stage, { onPlayer } = {}) {
+/* Something that can be waited for; what happens meanwhile is not lost. */
+function bell() {
+	let rings, rung = new Promise(done => rings = done);
+
+	return {
+		ring: () => rings(),
+		async within(ms) {
+			await Promise.race([rung, wait(ms)]);
+			rung = new Promise(done => rings = done);
+		},
+	};
+}
+
+/* Brings the page to life, and follows the asset: until all of it is there, and then in time for new keys to what it loads.
+ * onPlayer(player) is called once. */
+export async function openAsset(stage, { onPlayer, follows = true } = {}) {
 	let media = read(document), player = null, pause = SOON_MS;
+	const change = bell();
 	const live = async () => {
 		player = await enliven(stage, media);
 		if (player)
 			onPlayer?.(player);
 	};
 
+	if (follows)
+		follow([['media', media.id, new URL(location.href).searchParams.get('t')]], change.ring);
 	await live();
-	while (!media.isComplete) {
-		await wait(pause * (0.9 + Math.random() / 5));
+	for (;;) {
+		await change.within((media.isComplete ? untilStale(media) : isLive() ? LATE_MS : pause) * (0.9 + Math.random() / 5));
 		await seen();
 		pause = Math.min(pause * 1.5, LATE_MS);
 		try {
@@ -138,7 +171,7 @@ export async function openAsset(stage, { onPlayer } = {}) {
 				throw failure;
 			if (failure.status < 400 || failure.status >= 500)
 				continue;
-			if (!player)
+			if (stage.querySelector('.state'))
 				stage.replaceChildren(failure.state);
 			return;
 		}

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The API document, /v2/openapi.json, as a page for people. */
-import { by, make } from './dom.js';
+import { copyable } from './copy.js';
+import { by, make, memory } from './dom.js';
+import examples from './examples.js';
+import { LANGUAGES, requestOf } from './samples.js';
+import { tryIt } from './try.js';
 import './theme.js';
 
 const code = textContent => make('code', { textContent });
@@ -92,6 +96,40 @@ function codesOf(response, { responses, schemas }) {
 	return schemas[nameOf(ref ?? '')]?.properties.data?.properties.code.enum ?? [];
 }
 
+/* One language is chosen for all operations, and stays. */
+function speak(name) {
+	document.querySelectorAll('.choice button').forEach(b => b.ariaPressed = String(b.textContent === name));
+	document.querySelectorAll('.samples [data-language]').forEach(e => e.hidden = e.dataset.language !== name);
+	memory.set('language', name);
+}
+
+function samples(request) {
+	const chosen = Object.hasOwn(LANGUAGES, memory.get('language') ?? '') ? memory.get('language') : 'curl';
+	const all = Object.entries(LANGUAGES).map(([language, write]) => {
+		const pre = make('pre', { tabIndex: 0, ariaLabel: `As ${language}`, textContent: write(request) });
+		const box = make('div', { data: { language }, hidden: language !== chosen }, pre);
+		copyable(pre);
+		return box;
+	});
+
+	return make('div', { className: 'samples' }, make('div', { className: 'choice', role: 'group', ariaLabel: 'Language of the samples' },
+		...Object.keys(LANGUAGES).map(name => make('button', { type: 'button', className: 'quiet', textContent: name,
+			ariaPressed: String(name === chosen), onclick: () => speak(name) }))), ...all);
+}
+
+/* What is seen when an operation is opened, and made only then. */
+function use(path, method, op) {
+	const example = examples[op.operationId];
+	const request = requestOf(path, method, op, example, location.origin);
+	const body = example?.answer.body;
+
+	return [make('h3', { textContent: 'Example' }), samples(request),
+		...(body === undefined || body === null ? [] : [make('details', { className: 'try' },
+			make('summary', { textContent: `Its answer, ${example.answer.status}` }),
+			make('pre', { tabIndex: 0, ariaLabel: 'The answer', textContent: typeof body === 'string' ? body : JSON.stringify(body, null, 2) }))]),
+		tryIt(path, op, request)];
+}
+
 function operation(path, method, op, components) {
 	const success = Object.keys(op.responses).find(s => s < '400');
 	const inside = make('div', { className: 'inside' });
@@ -110,6 +148,7 @@ function operation(path, method, op, components) {
 	inside.append(...headers(op.responses[success], components));
 	inside.append(make('ul', { className: 'statuses', ariaLabel: 'Statuses' }, ...Object.entries(op.responses).filter(([s]) => s !== 'default')
 		.map(([s, response]) => make('li', { textContent: [s, ...codesOf(response, components)].join(' ') }))));
+	entry.addEventListener('toggle', () => inside.append(...use(path, method, op)), { once: true });
 	return entry;
 }
 
@@ -117,23 +156,6 @@ function object([name, schema]) {
 	return make('details', { className: 'entry', id: `object-${name}` }, make('summary', {}, code(name)),
 		make('div', { className: 'inside' }, ...(schema.properties ? [members(schema)] :
 			[make('p', { className: 'type' }, ...typeOf(schema))])));
-}
-
-function steps() {
-	return `URL=${location.origin}
-TOKEN=$(curl -s $URL/realms/TENANT/protocol/openid-connect/token \\
-    -d grant_type=client_credentials -d client_id=ID \\
-    -d client_secret=SECRET | jq -r .access_token)
-
-# what is there
-curl -H "Authorization: Bearer $TOKEN" $URL/v2/media
-
-# send a file: announce it, put the bytes where the answer says, complete it
-curl -H "Authorization: Bearer $TOKEN" $URL/v2/uploads \\
-    --json '{"fileName": "talk.mp4"}' >upload.json
-curl -T talk.mp4 "$(jq -r .data.input.url upload.json)"
-curl -H "Authorization: Bearer $TOKEN" -X PUT \\
-    $URL/v2/uploads/$(jq -r .data.id upload.json)/complete`;
 }
 
 function find() {
@@ -170,7 +192,6 @@ function show(api) {
 				tags.set(tag, [...tags.get(tag) ?? [], operation(path, method, item[method], api.components)]);
 			}
 	by('about').textContent = `${api.info.summary ?? ''}, version ${api.info.version} of the interface.`;
-	by('steps').textContent = steps();
 	for (const [tag, entries] of tags) {
 		by('operations').append(make('section', {}, make('h2', { id: tag, textContent: tag }), ...entries));
 		by('contents').append(make('a', { href: `#${tag}`, textContent: tag }));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Puts our controls and hls.js around the video of a page.  What the asset gets later is added while it plays. */
 import { ask, Failure, fileOf, read } from './asset.js';
+import { followFragments, fragment, markChapters } from './chapters.js';
 import { formatTime, make, memory, parseTime, wait } from './dom.js';
+import { _, language, number } from './text.js';
 import { captionTracks, play, showCaptions, shownCaptions } from './tracks.js';
 import './vendor/media-chrome/media-control-bar.js';
 import './vendor/media-chrome/media-controller.js';
@@ -40,21 +42,24 @@ function control(name, label, attributes = {}) {
 	return make('button', { type: 'button', className: `control ${name}`, ariaLabel: label, attributes }, icon(name));
 }
 
+/* Its tooltip would call it otherwise than its name, "seek back 10 seconds", does. */
+const seekButton = direction => make(`media-seek-${direction}-button`, { className: 'wide', attributes: { seekoffset: '10', notooltip: '' } });
+
 function buildStage(video, media) {
 	const audio = media.type === 'audio';
 	const stage = make('media-controller', { className: video.className,
-		attributes: { nohotkeys: '', autohide: audio ? '-1' : '3' } });
-	const begin = make('button', { type: 'button', className: 'begin' }, icon('play'), 'Play');
-	const cc = control('captions', 'Captions', { 'aria-pressed': 'false' });
-	const gear = control('gear', 'Settings', { 'aria-haspopup': 'true', 'aria-controls': 'settings', 'aria-expanded': 'false' });
-	const menu = make('div', { className: 'menu', id: 'settings', hidden: true, attributes: { role: 'group', 'aria-label': 'Settings' } });
+		attributes: { lang: language, nohotkeys: '', autohide: audio ? '-1' : '3' } });
+	const begin = make('button', { type: 'button', className: 'begin' }, icon('play'), _('Play'));
+	const cc = control('captions', _('Captions'), { 'aria-pressed': 'false' });
+	const gear = control('gear', _('Settings'), { 'aria-haspopup': 'true', 'aria-controls': 'settings', 'aria-expanded': 'false' });
+	const menu = make('div', { className: 'menu', id: 'settings', hidden: true, attributes: { role: 'group', 'aria-label': _('Settings') } });
 	const flash = make('div', { className: 'flash', attributes: { role: 'status' } });
 	const time = make('span', { className: 'time' });
 	const bar = make('media-control-bar', {},
 		begin,
 		make('media-play-button'),
-		make('media-seek-backward-button', { className: 'wide', attributes: { seekoffset: '10' } }),
-		make('media-seek-forward-button', { className: 'wide', attributes: { seekoffset: '10' } }),
+		seekButton('backward'),
+		seekButton('forward'),
 		make('media-mute-button'),
 		make('media-volume-range', { className: 'wide' }),
 		time, make('span', { className: 'spring' }), cc, gear);
@@ -74,7 +79,9 @@ function buildStage(video, media) {
 /* The video as it stands in the page becomes a player; onto it comes what update(media) brings.  Of the media nothing is
  * fetched before somebody is about to play. */
 export async function openPlayer(place, video, media) {
-	const start = parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
+	if (language !== 'en')
+		await import(`./vendor/media-chrome/lang/${language}.js`).catch(() => null);
+	const start = fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
 	const parts = buildStage(video, media);
 	const player = { place, video, media, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
 		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next) };
@@ -99,6 +106,7 @@ export async function openPlayer(place, video, media) {
 		player.going ||= !player.attached;
 		player.prepare();
 	});
+	followFragments(player);
 	if (start || playing)
 		player.prepare();
 	/* An animation, as people know it; but it can be stopped. */
@@ -150,11 +158,14 @@ function goOn(player) {
 	player.going = false;
 }
 
+/* The page has got new keys, and playlists that were read before name the old one. */
+const withKey = (url, newer) => url.replace(/\/play\/[^/]+\//, /\/play\/[^/]+\//.exec(newer)?.[0] ?? '$&');
+
 /* `media`: the video, or what another instance leaves of it. */
 function load(player, media, start) {
 	const { Hls } = player;
 	const hls = new Hls({ enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
-		renderTextTracksNatively: false });
+		renderTextTracksNatively: false, xhrSetup: (xhr, url) => xhr.open('GET', withKey(url, player.media.playlistUrl), true) });
 	let tries = 0;
 
 	player.hls = hls;
@@ -162,7 +173,7 @@ function load(player, media, start) {
 	hls.on(Hls.Events.MANIFEST_PARSED, () => choose(player));
 	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, () => choose(player));
 	hls.on(Hls.Events.FRAG_LOADED, () => tries = 0);
-	hls.on(Hls.Events.ERROR, async (_, e) => {
+	hls.on(Hls.Events.ERROR, async (event, e) => {
 		if (!e.fatal || hls !== player.hls)
 			return;
 		if (e.type === Hls.ErrorTypes.MEDIA_ERROR && tries++ < 2) {
@@ -224,7 +235,7 @@ async function recover(player, failure) {
 	}
 	const again = new URL(location.href);
 	again.searchParams.set('start', Math.floor(at));
-	failure.state.append(make('button', { type: 'button', textContent: 'Try again', onclick: () => location.replace(again) }));
+	failure.state.append(make('button', { type: 'button', textContent: _('Try again'), onclick: () => location.replace(again) }));
 	player.place.replaceChildren(failure.state);
 }
 
@@ -243,19 +254,25 @@ function update(player, media) {
 function extras(player) {
 	const { video, media, stage, cc } = player;
 	const tracks = [...media.captions.map(c => ({ kind: c.kind, src: c.url, srclang: c.languageCode ?? '',
-		label: c.label || c.languageCode || 'Captions' })),
+		label: c.label || c.languageCode || _('Captions') })),
 	...media.storyboardVttUrl ? [{ kind: 'metadata', label: 'thumbnails', default: true, src: media.storyboardVttUrl }] : []];
 	const wanted = new Map(tracks.map(t => [fileOf(t.src), t]));
 
 	video.ariaLabel = media.name;
 	if (media.posterUrl && fileOf(media.posterUrl) !== fileOf(video.getAttribute('poster')))
 		video.poster = media.posterUrl;
-	for (const track of video.querySelectorAll('track'))
-		if (!wanted.delete(track.dataset.file))
+	for (const track of video.querySelectorAll('track')) {
+		const now = wanted.get(track.dataset.file);
+		if (!now)
 			track.remove();
+		else if (track.readyState === HTMLTrackElement.NONE)
+			track.src = now.src;
+		wanted.delete(track.dataset.file);
+	}
 	for (const [file, track] of wanted)
 		video.append(make('track', { ...track, data: { file } }));
 	cc.hidden = !media.captions.length;
+	markChapters(player);
 	if (media.type === 'audio' && media.waveformUrl && !stage.classList.contains('with-wave'))
 		waveform(player).catch(() => {});
 }
@@ -281,8 +298,8 @@ function choices(title, items, current, choose) {
 }
 
 function levels(hls) {
-	return (hls?.levels ?? []).map((level, i) => [i, level.height ? `${level.height}p` : `${Math.round(level.bitrate / 1000)} kbit/s`])
-		.reverse();
+	return (hls?.levels ?? []).map((level, i) => [i, level.height ? `${level.height}p` :
+		`${number(Math.round(level.bitrate / 1000))} kbit/s`]).reverse();
 }
 
 function fillMenu(player, menu) {
@@ -292,22 +309,22 @@ function fillMenu(player, menu) {
 	menu.replaceChildren();
 	if (qualities.length > 1) {
 		const now = hls.levels[hls.currentLevel]?.height;
-		menu.append(choices('Quality', [[-1, hls.autoLevelEnabled && now ? `Auto (${now}p)` : 'Auto'], ...qualities],
+		menu.append(choices(_('Quality'), [[-1, hls.autoLevelEnabled && now ? _('Auto ({height}p)', { height: now }) : _('Auto')], ...qualities],
 			hls.autoLevelEnabled ? -1 : hls.loadLevel, i => {
 				hls.nextLevel = i;
 				player.height = hls.levels[i]?.height ?? null;
 			}));
 	}
 	if (hls?.audioTracks.length > 1)
-		menu.append(choices('Sound', hls.audioTracks.map((t, i) => [i, t.name || t.lang || `${i + 1}`]), hls.audioTrack, i => {
+		menu.append(choices(_('Sound'), hls.audioTracks.map((t, i) => [i, t.name || t.lang || `${i + 1}`]), hls.audioTrack, i => {
 			hls.audioTrack = i;
 			player.sound = hls.audioTracks[i].name;
 			memory.set('sound', player.sound);
 		}));
-	menu.append(choices('Speed', SPEEDS.map(s => [s, s === 1 ? 'Normal' : `${s}×`]), video.playbackRate, s => video.playbackRate = s));
+	menu.append(choices(_('Speed'), SPEEDS.map(s => [s, s === 1 ? _('Normal') : `${number(s)}×`]), video.playbackRate, s => video.playbackRate = s));
 	const tracks = captionTracks(video);
 	if (tracks.length)
-		menu.append(choices('Captions', [[null, 'Off'], ...tracks.map(t => [t, t.label])], shownCaptions(video),
+		menu.append(choices(_('Captions'), [[null, _('Off')], ...tracks.map(t => [t, t.label])], shownCaptions(video),
 			track => showCaptions(video, track)));
 }
 
@@ -374,12 +391,12 @@ function toggleCaptions(player) {
 	const shown = shownCaptions(player.video);
 
 	if (!tracks.length)
-		return player.say('No captions');
+		return player.say(_('No captions'));
 	const next = shown ? null : tracks.find(t => t.language === memory.get('captions-language')) ?? tracks[0];
 	if (shown)
 		memory.set('captions-language', shown.language);
 	showCaptions(player.video, next);
-	player.say(next ? `Captions: ${next.label}` : 'Captions off');
+	player.say(next ? _('Captions: {label}', { label: next.label }) : _('Captions off'));
 }
 
 function seekBy(player, seconds) {
@@ -392,14 +409,14 @@ function changeVolume(player, by) {
 	const { video } = player;
 	video.volume = Math.min(1, Math.max(0, Math.round((video.volume + by) * 20) / 20));
 	video.muted = video.volume === 0;
-	player.say(`Volume ${Math.round(video.volume * 100)} %`);
+	player.say(_('Volume {volume}', { volume: number(video.volume, { style: 'percent' }) }));
 }
 
 function changeSpeed(player, step) {
 	const { video } = player;
 	const i = SPEEDS.indexOf(video.playbackRate);
 	video.playbackRate = SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, (i < 0 ? 2 : i) + step))];
-	player.say(`${video.playbackRate}×`);
+	player.say(`${number(video.playbackRate)}×`);
 }
 
 function toggleFullscreen(player) {
@@ -427,7 +444,7 @@ const KEYS = {
 	f: p => toggleFullscreen(p),
 	m: p => {
 		p.video.muted = !p.video.muted;
-		p.say(p.video.muted ? 'Sound off' : 'Sound on');
+		p.say(p.video.muted ? _('Sound off') : _('Sound on'));
 	},
 	c: p => toggleCaptions(p),
 };
@@ -471,7 +488,7 @@ async function waveform(player) {
 	const json = await (await fetch(player.media.waveformUrl)).json();
 	const data = json.peaks ?? json.data ?? [];
 	const pairs = !json.peaks && data.some(v => v < 0);
-	const loud = pairs ? data.filter((_, i) => i % 2) : data;
+	const loud = pairs ? data.filter((value, i) => i % 2) : data;
 	const top = Math.max(...loud, 1e-6);
 	const canvas = make('canvas', { className: 'waveform', attributes: { 'aria-hidden': 'true' } });
 	const { video, stage } = player;
@@ -488,7 +505,7 @@ async function waveform(player) {
 		for (let i = 0; i < bars; i++) {
 			const from = Math.floor(i * loud.length / bars), to = Math.max(from + 1, Math.floor((i + 1) * loud.length / bars));
 			const height = Math.max(2 * scale, h * Math.max(...loud.slice(from, to)) / top);
-			context.fillStyle = style.getPropertyValue(i / bars < played ? '--accent-bright' : '--wave');
+			context.fillStyle = style.getPropertyValue(i / bars < played ? '--play' : '--wave');
 			context.fillRect(i * 4 * scale, (h - height) / 2, 2.5 * scale, height);
 		}
 	};

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The button that changes the colours of a page; what was chosen stays in the browser. */
 import { by, memory } from './dom.js';
+import { _ } from './text.js';
 
-const THEMES = { auto: 'as the system', light: 'light', dark: 'dark' };
+const THEMES = { auto: _('Colours: as the system'), light: _('Colours: light'), dark: _('Colours: dark') };
 const names = Object.keys(THEMES), button = by('theme');
 
 function use(name) {
 	document.documentElement.dataset.theme = name;
-	button.ariaLabel = button.title = `Colours: ${THEMES[name]}`;
+	button.ariaLabel = button.title = THEMES[name];
 	memory.set('theme', name);
 }
 

@@ -2,6 +2,7 @@
 /* What is said, beside the player: click to go there, search, the current line stands out. */
 import { fileOf } from './asset.js';
 import { formatTime, make } from './dom.js';
+import { _ } from './text.js';
 import { captionTracks, play } from './tracks.js';
 
 const REST_MS = 6000;		/* after the reader has scrolled, the list stays where it is for so long */
@@ -12,15 +13,14 @@ const plain = text => text.replace(/<c\.unsure>[^<]*<\/c>/g, UNSURE).replace(/<[
 /* Text for people: where words are hidden there is a mark that says so, to the ear too. */
 function shown(text) {
 	return text.split(UNSURE).flatMap((part, i) => i === 0 ? [part] : [make('span', { className: 'unsure', textContent: '…',
-		title: 'Not understood', attributes: { role: 'img', 'aria-label': 'not understood' } }), part]);
+		title: _('Not understood'), attributes: { role: 'img', 'aria-label': _('not understood') } }), part]);
 }
 
 /* Who answers for the words. */
 function origin(caption) {
 	if (caption?.source !== 'machine')
 		return '';
-	const draft = ['draft', 'unreliable'].includes(caption.quality);
-	return `${draft ? 'Automatic draft' : 'Automatic'}, made by ${caption.engine}`;
+	return ['draft', 'unreliable'].includes(caption.quality) ? _('Automatic draft, made by {engine}', caption) : _('Automatic, made by {engine}', caption);
 }
 
 const elementOf = (video, track) => [...video.querySelectorAll('track')].find(e => e.track === track);
@@ -179,7 +179,7 @@ class Transcript {
 			l.item.classList.toggle('match', matching.has(l));
 			l.item.classList.remove('chosen');
 		}
-		this.output.textContent = needle ? (this.matches.length ? `${this.matches.length}` : 'none') : '';
+		this.output.textContent = needle ? (this.matches.length ? `${this.matches.length}` : _('none')) : '';
 		this.form.querySelectorAll('[data-step]').forEach(b => b.disabled = this.matches.length === 0);
 		if (this.matches.length)
 			this.step(1);
@@ -193,7 +193,7 @@ class Transcript {
 		this.matches[this.at]?.item.classList.remove('chosen');
 		this.at = (this.at + by + n) % n;
 		this.matches[this.at].item.classList.add('chosen');
-		this.output.textContent = `${this.at + 1} of ${n}`;
+		this.output.textContent = _('{i} of {n}', { i: this.at + 1, n });
 		this.scrolled = Date.now();
 		this.show(this.lines.indexOf(this.matches[this.at]));
 	}

@@ -3,6 +3,7 @@
 import { openAsset } from './asset.js';
 import { by, formatTime } from './dom.js';
 import { helpDialog, shareDialog, transcriptPanel } from './panels.js';
+import { _ } from './text.js';
 import './theme.js';
 import { openTranscript } from './transcript.js';
 
@@ -34,10 +35,10 @@ function shareAddress() {
 async function copy(url, hint) {
 	try {
 		await navigator.clipboard.writeText(url.value);
-		hint.textContent = 'Copied.';
+		hint.textContent = _('Copied.');
 	} catch {
 		url.select();
-		hint.textContent = document.execCommand('copy') ? 'Copied.' : 'Select the address and copy it.';
+		hint.textContent = document.execCommand('copy') ? _('Copied.') : _('Select the address and copy it.');
 	}
 }
 
@@ -49,7 +50,7 @@ function sharing() {
 	by('share').onclick = () => {
 		by('share-time').textContent = formatTime(video?.currentTime);
 		box.closest('p').hidden = !video;
-		hint.textContent = new URL(location.href).searchParams.has('t') ? 'This link works for a limited time.' : '';
+		hint.textContent = new URL(location.href).searchParams.has('t') ? _('This link works for a limited time.') : '';
 		fill();
 		dialog.showModal();
 		url.select();
@@ -70,9 +71,15 @@ function help() {
 	});
 }
 
-downloads();
-sharing();
+/* The page of a link shows the asset alone: it offers neither, and nobody tells it what changes. */
+const isWhole = by('share') !== null;
+
+if (isWhole) {
+	downloads();
+	sharing();
+}
 openAsset(by('stage'), {
+	follows: isWhole,
 	onPlayer(player) {
 		video = player.video;
 		help();

@@ -5,6 +5,7 @@
 
 #include "core/failure.h"
 #include "core/log.h"
+#include "core/origin.h"
 #include "core/peer.h"
 #include "core/version.h"
 #include "fcgi/upload/call.h"
@@ -160,21 +161,6 @@ run(struct call *c)
 	return error == ERR_NONE ? route->run(c) : error;
 }
 
-/* The origin as sent, if web pages of it may call us; else NULL. */
-static const char *
-allowed_origin(const struct call *c)
-{
-	const char *origin = param(c, "HTTP_ORIGIN"), *list = c->in->conf->cors_origins;
-	size_t n;
-
-	for (; origin != NULL && list != NULL && *list != '\0'; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if ((n == 1 && *list == '*') || (strlen(origin) == n && strncmp(list, origin, n) == 0))
-			return origin[strcspn(origin, "\r\n")] == '\0' ? origin : NULL;
-	}
-	return NULL;
-}
-
 /* "PUT, HEAD": what the path takes. */
 static const char *
 methods(const struct call *c)
@@ -188,19 +174,33 @@ methods(const struct call *c)
 	return buf_string(&b);
 }
 
+/* A preflight has no ticket: that any tenant names the origin is enough, as it is for an upload that is not there. */
+static bool
+is_allowed(const struct call *c, const char *origin)
+{
+	bool any = strcmp(c->method, "OPTIONS") == 0 || c->path == NULL, yes;
+	struct db *db;
+
+	if (origin_of_server(c->in->conf, origin))
+		return true;
+	if ((db = links_ask(c->in->links)) == NULL)
+		return false;
+	yes = any ? origin_of_any(db, origin) : origin_of_upload(db, c->put.id, origin);
+	links_give(c->in->links, db);
+	return yes;
+}
+
 static void
 put_cors(const struct call *c, struct buf *head)
 {
-	const char *origin = allowed_origin(c);
+	const char *origin = param(c, "HTTP_ORIGIN");
 
-	if (c->in->conf->cors_origins != NULL)
-		buf_text(head, "Vary: Origin\r\n");
-	if (origin == NULL)
+	buf_text(head, "Vary: Origin\r\n");
+	if (origin == NULL || !origin_is_one(origin) || !is_allowed(c, origin))
 		return;
-	buf_printf(head, "Access-Control-Allow-Origin: %s\r\nAccess-Control-Expose-Headers: X-Request-Id\r\n", origin);
+	origin_allow(head, c->in->conf, origin);
 	if (c->status == 204)
-		buf_printf(head, "Access-Control-Allow-Methods: %s\r\nAccess-Control-Allow-Headers: Authorization, "
-		    "Content-Type\r\nAccess-Control-Max-Age: 7200\r\n", methods(c));
+		origin_allow_methods(head, methods(c));
 }
 
 /* A refused content adds the code of its reason. */

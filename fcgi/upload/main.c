@@ -6,7 +6,6 @@
  * database, holds up no other, and its code reads from top to bottom.  A thousand of them take little memory and time
  * (tests/bench/upload-memory): an event loop would save none of it to speak of, and need threads for the disk.
  */
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -158,18 +157,6 @@ usage(FILE *to)
 	    "KINOTHEK_CONF names the file of settings.\n", to);
 }
 
-/* A connection and a file for each. */
-static void
-raise_limits(void)
-{
-	struct rlimit files;
-
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
-}
-
 static int
 read_transfers(const char *text)
 {
@@ -212,7 +199,7 @@ main(int argc, char **argv)
 		return 71;
 	}
 	listen_start(&l, argv);
-	raise_limits();
+	listen_for_many();
 	in.links = links_new(in.conf, LINKS);
 	in.room = room_new(transfers, cores > 0 ? (int)cores : 1, SYNCERS);
 	serve(&in, transfers + SPARE);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/event.h"
 #include "core/log.h"
 #include "core/quota.h"
 #include "core/store.h"
@@ -360,6 +361,16 @@ receive(struct transfer *t)
 	return t->left != INT64_MAX ? tick(t, true) : ERR_NONE;
 }
 
+static void
+tell_refusal(struct transfer *t, const char *code)
+{
+	struct put *p = t->p;
+
+	event_add(t->db, &(struct event_new){ .tenant_id = t->seat.tenant_id, .object_id = p->id,
+	    .type = "upload.failed", .principal_id = t->seat.principal_id, .data = arena_printf(p->mem,
+	    "{\"uploadId\":\"%s\",\"code\":\"%s\"}", uuid_text(p->mem, p->id), code) });
+}
+
 /* The upload ends here: the same bytes would be refused again. */
 static enum error
 refuse_content(struct transfer *t)
@@ -373,11 +384,17 @@ refuse_content(struct transfer *t)
 	    why->code);
 	buf_json(&error, why->remedy);
 	buf_text(&error, ",\"retryable\":false}");
+	db_begin(t->db);
 	n = db_run(t->db, "UPDATE uploads SET status = 'errored', error = ?, received_bytes = ?, version = version + "
 	    "1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(STR(buf_string(&error)), INT(p->received), ID(p->id), INT(t->attempt)));
-	if (n < 0)
-		return stop_by_db(t);
+	if (n > 0)
+		tell_refusal(t, why->code);
+	if (!db_commit(t->db)) {
+		stop_by_db(t);
+		db_rollback(t->db);
+		return p->error;
+	}
 	if (n == 0)
 		return stop_by_status(p, "uploading");
 	p->reason = t->sniff.reason;

@@ -179,27 +179,35 @@ count_pairs(struct model *m)
 		m->kinds[m->pairs[i].first]++;
 }
 
+/*
+ * Where a sentence ends is left to the model that this one is mixed into: recordings are cut at pauses, and a title of
+ * one word, which half of the time ends, would have made every sentence end early.
+ */
 static void
 print_model(const struct model *m, struct buf *out)
 {
-	int said = m->tokens + m->count[END], i;
 	double *rest = arena_array(m->mem, (size_t)m->n, sizeof(*rest));
-	size_t k;
+	size_t k, ends = 0;
+	int i;
 
 	/* What is left for pairs that were not seen, over the share of the words that they may end with. */
 	for (k = 0; k < m->n_pairs; k++)
-		rest[m->pairs[k].first] += (double)m->count[m->pairs[k].second] / said;
-	buf_printf(out, "\\data\\\nngram 1=%d\nngram 2=%zu\n\n\\1-grams:\n", m->n, m->n_pairs);
+		if (m->pairs[k].second == END)
+			ends++;
+		else
+			rest[m->pairs[k].first] += (double)m->count[m->pairs[k].second] / m->tokens;
+	buf_printf(out, "\\data\\\nngram 1=%d\nngram 2=%zu\n\n\\1-grams:\n", m->n, m->n_pairs - ends);
 	for (i = 0; i < m->n; i++) {
 		double unseen = 1 - rest[i], left = m->count[i] == 0 ? 1 : DISCOUNT * m->kinds[i] / m->count[i];
 
-		buf_printf(out, "%.4f %s %.4f\n", i == BEGIN ? -99 : log10((double)m->count[i] / said), m->words[i],
+		buf_printf(out, "%.4f %s %.4f\n", i < MARKS ? -99 : log10((double)m->count[i] / m->tokens), m->words[i],
 		    i == END ? 0 : unseen > 0.001 ? log10(left / unseen) : -9);
 	}
 	buf_text(out, "\n\\2-grams:\n");
 	for (k = 0; k < m->n_pairs; k++)
-		buf_printf(out, "%.4f %s %s\n", log10((m->pairs[k].count - DISCOUNT) / m->count[m->pairs[k].first]),
-		    m->words[m->pairs[k].first], m->words[m->pairs[k].second]);
+		if (m->pairs[k].second != END)
+			buf_printf(out, "%.4f %s %s\n", log10((m->pairs[k].count - DISCOUNT) /
+			    m->count[m->pairs[k].first]), m->words[m->pairs[k].first], m->words[m->pairs[k].second]);
 	buf_text(out, "\n\\end\\\n");
 }
 

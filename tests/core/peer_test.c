@@ -88,12 +88,31 @@ trusted_proxies_are_walked_back_to_the_first_stranger(void **state)
 	CHECK(examples);
 }
 
+static void
+an_address_stands_for_its_network(void **state)
+{
+	static const char *const examples[][2] = {
+		{ "203.0.113.5", "203.0.113.5" }, { "::ffff:203.0.113.5", "203.0.113.5" }, { "", "" }, { "odd", "odd" },
+		{ "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::" }, { "2001:DB8:1:2::9", "2001:db8:1:2::" }, { "::1", "::" },
+		{ "2001:db8:1:3::9", "2001:db8:1:3::" },
+	};
+	char out[PEER_NETWORK];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+		peer_network(examples[i][0], out);
+		assert_string_equal(out, examples[i][1]);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headers_of_strangers_are_ignored),
 		cmocka_unit_test(the_web_servers_own_word_on_https_counts),
+		cmocka_unit_test(an_address_stands_for_its_network),
 		cmocka_unit_test(trusted_proxies_are_walked_back_to_the_first_stranger),
 	};
 

@@ -136,7 +136,7 @@ each_fault_is_named_where_it_is(void **state)
 		{ "{\"languageCode\":null}", "/languageCode", "required" },
 		{ "{\"languageCode\":\"a\\u0007\"}", "/languageCode", "control_characters" },
 		{ "{\"languageCode\":\"a\\u0085\"}", "/languageCode", "control_characters" },
-		{ "{\"languageCode\":\"\\n\\u200b\\u3164\"}", "/languageCode", "blank" },
+		{ "{\"languageCode\":\" \\u200b\\u3164\"}", "/languageCode", "blank" },
 		{ "{\"tags\":[\" \"]}", "/tags/0", "blank" },
 		{ "{}", "/languageCode", "required" },
 		{ "{\"choice\":\"re\"}", "/choice", "not_allowed" },

@@ -156,6 +156,28 @@ a_text_is_blank_when_nothing_of_it_can_be_seen(void **state)
 }
 
 static void
+a_line_is_what_reads_as_it_is_written(void **state)
+{
+	static const struct { const char *text, *line; } cases[] = {
+		{ "", "" }, { "\xd7\xa9\xd7\x9c\xe2\x80\x8f \xe2\x80\x8e" "a", NULL }, { "\xf0\x9f\x90\x88\xe2\x80\x8d", NULL },
+		{ "\xc2\xa0", NULL }, { "a\nb\tc\r", "a b c " }, { "\x01" "a\x7f", " a " }, { "a\xc2\x85" "b\xc2\x9f", "a b " },
+		{ "\xe2\x80\xa8" "a\xe2\x80\xa9", " a " }, { "a\xe2\x80\xae" "gpj.exe", "agpj.exe" },
+		{ "\xe2\x80\xaa\xe2\x80\xac" "a", "a" }, { "\xe2\x81\xa6" "a\xe2\x81\xa9", "a" }, { "\xe2\x81\xa5" "a", NULL },
+	};
+	struct arena *mem = arena_new(1 << 20);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *line = cases[i].line != NULL ? cases[i].line : cases[i].text;
+
+		assert_int_equal(utf8_line(cases[i].text), strcmp(line, cases[i].text) == 0);
+		assert_string_equal(utf8_to_line(mem, cases[i].text), line);
+	}
+	arena_free(mem);
+}
+
+static void
 percent_and_base64url_round_trip_and_refuse_the_rest(void **state)
 {
 	struct arena *mem = arena_new(1 << 20);
@@ -237,6 +259,7 @@ main(void)
 		cmocka_unit_test(numbers_are_taken_whole_or_not_at_all),
 		cmocka_unit_test(only_well_formed_utf8_is_valid),
 		cmocka_unit_test(a_text_is_blank_when_nothing_of_it_can_be_seen),
+		cmocka_unit_test(a_line_is_what_reads_as_it_is_written),
 		cmocka_unit_test(percent_and_base64url_round_trip_and_refuse_the_rest),
 		cmocka_unit_test(an_arena_undoes_in_reverse_and_gives_zeroed_memory),
 	};

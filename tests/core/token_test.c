@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tokens: what is made is taken, and nothing else is.  The file under test is included, so that its caches can be
- * aged. */
+/* Tokens: what is made is taken, and nothing else is.  The files under test are included, so that their caches
+ * can be aged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "core/key.c"
 #include "core/migrate.h"
 #include "core/token.c"
 
@@ -61,7 +62,7 @@ token_of(const struct tenant *t)
 static enum token_fault
 verify(const char *token)
 {
-	struct principal who;
+	struct principal who = { .scopes = 0 };
 
 	return token_verify(db, conf, mem, token, &who);
 }
@@ -112,7 +113,7 @@ a_granted_token_is_taken_and_names_its_client(void **state)
 {
 	const struct grant *g = token_grant(db, conf, mem, (struct asked){ mine.shortcode, uuid_text(mem, mine.client),
 	    mine.secret });
-	struct principal who;
+	struct principal who = { .scopes = 0 };
 
 	assert_non_null(g);
 	assert_int_equal(g->expires_in, 57600);
@@ -133,17 +134,13 @@ a_token_carries_the_claims_that_clients_read(void **state)
 	static const char *const wanted[] = { "\"iss\":\"https://media.example.org/realms/t-", "\"aud\":\"account\"",
 		"\"sub\":\"", "\"azp\":\"", "\"exp\":", "\"iat\":", "\"jti\":\"", "\"typ\":\"Bearer\"",
 		"\"scope\":\"ViewChannel CreateContent\"", "\"realm_access\":{\"roles\":[\"SuperAdmin\"]}" };
-	const char *at[3], *token = token_of(&mine);
-	unsigned char *json;
-	size_t n[3], i;
-	long size;
+	struct jwt t;
+	size_t i;
 
-	assert_true(split(token, at, n));
-	size = base64url_decode(mem, at[1], n[1], &json);
-	assert_true(size > 0);
+	assert_true(jwt_parse(mem, token_of(&mine), &t));
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
-		if (memmem(json, (size_t)size, wanted[i], strlen(wanted[i])) == NULL)
-			fail_msg("missing %s in %.*s", wanted[i], (int)size, json);
+		if (memmem(t.claims, t.claims_n, wanted[i], strlen(wanted[i])) == NULL)
+			fail_msg("missing %s in %.*s", wanted[i], (int)t.claims_n, t.claims);
 }
 
 static void
@@ -362,7 +359,7 @@ scopes_that_a_client_has_lost_count_no_more(void **state)
 {
 	struct tenant t = tenant_new(3600);
 	const char *token = token_of(&t);
-	struct principal who;
+	struct principal who = { .scopes = 0 };
 
 	db_run(db, "UPDATE clients SET scopes = 'ViewChannel ManageChannel' WHERE id = ?", ARGS(ID(t.client)));
 	assert_int_equal(token_verify(db, conf, mem, token, &who), TOKEN_FINE);
@@ -380,7 +377,7 @@ a_remembered_token_still_expires(void **state)
 		memories[i].who.expires -= 10;
 	assert_int_equal(verify(token), TOKEN_EXPIRED);
 	token_forget();
-	token_ready(db, mem);
+	key_ready(db);
 }
 
 static void
@@ -389,12 +386,12 @@ the_cache_is_bounded_and_never_mixes_tokens_up(void **state)
 	struct principal who = { .shortcode = "x", .name = "n" };
 	unsigned char hash[SHA256_DIGEST_LENGTH];
 	const char *a = token_of(&mine), *b = token_of(&other);
-	struct principal one, two;
+	struct principal one = { .scopes = 0 }, two = one;
 	int i;
 
 	for (i = 0; i < 5000; i++) {
 		SHA256((const unsigned char *)&i, sizeof(i), hash);
-		remember(hash, &who, monotonic());
+		remember(hash, &who, clock_s());
 	}
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(token_verify(db, conf, mem, a, &one), TOKEN_FINE);
@@ -445,17 +442,17 @@ two_keys_verify_while_the_new_one_settles_in(void **state)
 	const char *old_token = token_of(&mine), *kid, *new_token;
 	struct uuid old_kid = keys.at[0].id, new_kid;
 
-	kid = token_rotate(db, mem);
+	kid = key_rotate(db, mem);
 	assert_true(uuid_parse(kid, &new_kid));
-	assert_non_null(strstr(token_jwks(db, mem), kid));
-	assert_non_null(strstr(token_jwks(db, mem), uuid_text(mem, old_kid)));
+	assert_non_null(strstr(key_jwks(db, mem), kid));
+	assert_non_null(strstr(key_jwks(db, mem), uuid_text(mem, old_kid)));
 	/* At first the old one still signs, so that a process that has not read the new one refuses nothing. */
-	assert_true(uuid_equal(key_signer()->id, old_kid));
+	assert_true(uuid_equal(key_signer(db)->id, old_kid));
 	db_run(db, "UPDATE signing_keys SET created_at = created_at - 100000 WHERE id = ?", ARGS(ID(new_kid)));
 	db_run(db, "UPDATE signing_keys SET created_at = created_at - 200000 WHERE id = ?", ARGS(ID(old_kid)));
 	age(KEYS_FRESH);
 	new_token = token_of(&mine);
-	assert_true(uuid_equal(key_signer()->id, new_kid));
+	assert_true(uuid_equal(key_signer(db)->id, new_kid));
 	assert_int_equal(verify(old_token), TOKEN_FINE);
 	assert_int_equal(verify(new_token), TOKEN_FINE);
 	/* When the last old token has run out, the old key goes. */
@@ -463,8 +460,8 @@ two_keys_verify_while_the_new_one_settles_in(void **state)
 	age(KEYS_FRESH);
 	assert_int_equal(verify(old_token), TOKEN_BAD);
 	assert_int_equal(verify(new_token), TOKEN_FINE);
-	assert_null(strstr(token_jwks(db, mem), uuid_text(mem, old_kid)));
-	token_rotate(db, mem);
+	assert_null(strstr(key_jwks(db, mem), uuid_text(mem, old_kid)));
+	key_rotate(db, mem);
 	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM signing_keys WHERE id = ?", ARGS(ID(old_kid)), -1), 0);
 }
 
@@ -487,13 +484,13 @@ an_unknown_key_is_looked_for_once_in_ten_seconds(void **state)
 	db_run(db, "DELETE FROM signing_keys WHERE id = ?", ARGS(ID(row.id)));
 	EVP_PKEY_free(key);
 	token_forget();
-	token_ready(db, mem);
+	key_ready(db);
 }
 
 static void
 a_key_set_says_no_more_than_the_public_half(void **state)
 {
-	const char *set = token_jwks(db, mem);
+	const char *set = key_jwks(db, mem);
 
 	assert_non_null(strstr(set, "\"kty\":\"RSA\",\"alg\":\"RS256\",\"use\":\"sig\",\"n\":\""));
 	assert_non_null(strstr(set, "\"e\":\"AQAB\""));
@@ -506,7 +503,7 @@ without_database_a_remembered_token_is_taken_and_a_new_one_is_no_ones_fault(void
 {
 	const char *known = token_of(&mine), *unknown = token_of(&mine);
 	struct conf away = own;
-	struct principal who;
+	struct principal who = { .scopes = 0 };
 	struct db *none;
 
 	away.db_socket = "/nonexistent/socket";
@@ -564,10 +561,10 @@ set_up(void **state)
 	db = db_open(conf, DB_API);
 	if (fault != NULL || migrate_run(db, mem, schema_dir(), NULL, &all) != NULL)
 		return -1;
-	token_rotate(db, mem);
+	key_rotate(db, mem);
 	mine = tenant_new(57600);
 	other = tenant_new(3600);
-	return token_ready(db, mem) ? 0 : -1;
+	return key_ready(db) ? 0 : -1;
 }
 
 static int

@@ -22,7 +22,7 @@ class Ledger:
     def __init__(self, path):
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.lock = threading.Lock()
-        self.serial = 0
+        self.serial, self.acknowledged = 0, 0
 
     def number(self):
         with self.lock:
@@ -32,6 +32,8 @@ class Ledger:
     def write(self, **line):
         os.write(self.file, json.dumps(line, separators=(',', ':')).encode() + b'\n')
         os.fdatasync(self.file)
+        with self.lock:
+            self.acknowledged += line['said'] == 'yes'
 
 
 class Server:

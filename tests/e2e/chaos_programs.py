@@ -8,19 +8,21 @@ import subprocess
 import time
 
 
+def process(pid):
+    """(state, parent, name); None: there is none, or it has ended."""
+    try:
+        with open(f'/proc/{pid}/stat', 'rb') as f:
+            text = f.read().decode('latin-1')
+    except OSError:
+        return None
+    name, rest = text[text.index('(') + 1:text.rindex(')')], text[text.rindex(')') + 2:].split()
+    return None if rest[0] in 'ZX' else (rest[0], int(rest[1]), name)
+
+
 def processes():
     """All of the machine: {pid: (parent, name)}."""
-    found = {}
-    for pid in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            with open(f'/proc/{pid}/stat', 'rb') as f:
-                text = f.read().decode('latin-1')
-        except OSError:
-            continue
-        name, rest = text[text.index('(') + 1:text.rindex(')')], text[text.rindex(')') + 2:].split()
-        if rest[0] not in 'ZX':
-            found[int(pid)] = int(rest[1]), name
-    return found
+    found = {int(pid): process(pid) for pid in os.listdir('/proc') if pid.isdigit()}
+    return {pid: known[1:] for pid, known in found.items() if known}
 
 
 def below(pid, all_of_them=None):
@@ -98,13 +100,27 @@ class Program:
         return inside[0] if inside else None
 
     def send(self, what):
-        """A signal to all of it, as the pause of a whole machine would be."""
-        everybody = [self.process.pid] + [pid for pid, name, depth in below(self.process.pid)]
-        for pid in everybody:
-            try:
-                os.kill(pid, what)
-            except ProcessLookupError:
-                pass
+        """A signal to all of it, as the pause of a whole machine would be.  What it starts meanwhile is met, too."""
+        told = set()
+        while new := {self.process.pid, *(pid for pid, name, depth in below(self.process.pid))} - told:
+            for pid in new:
+                try:
+                    os.kill(pid, what)
+                except ProcessLookupError:
+                    pass
+            if what == signal.SIGSTOP:
+                while any((known := process(pid)) and known[0] != 'T' for pid in new):
+                    time.sleep(0.01)
+            told |= new
+
+    def holder(self):
+        """What stands in jobs.runner behind the name of its host: namespace and number of the process."""
+        pid = self.pid()
+        if pid is None:
+            return '/none/'
+        with open(f'/proc/{pid}/status') as f:
+            inside = next(line.split()[-1] for line in f if line.startswith('NSpid:'))
+        return f"/{os.stat(f'/proc/{pid}/ns/pid').st_ino}/{inside}/"
 
     def shoot(self, depth, is_one=lambda name: True):
         """kill -9 of one process below it at that depth, or deeper where it is negative.  Its name, or None."""

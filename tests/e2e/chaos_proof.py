@@ -177,7 +177,8 @@ class Proof:
         self.find(self.lost, 'an asset without its event', "SELECT HEX(id) FROM media m WHERE NOT EXISTS (SELECT 1 "
             "FROM events e WHERE e.media_id = m.id AND e.type = 'media.created')")
         self.find(self.lost, 'changes without events', "SELECT HEX(m.id), m.version, COUNT(e.id) FROM media m "
-            "LEFT JOIN events e ON e.media_id = m.id AND e.type IN ('media.updated', 'media.deleted', 'media.restored') "
+            "LEFT JOIN events e ON e.media_id = m.id AND e.principal_id IS NOT NULL AND e.type IN ('media.updated', "
+            "'media.deleted', 'media.restored') AND COALESCE(JSON_VALUE(e.data, '$.modified[0]'), '') <> 'ingestJob' "
             "GROUP BY m.id HAVING COUNT(e.id) <> m.version - 1")
         self.find(self.lost, 'sound without a transcript', "SELECT HEX(m.id) FROM media m WHERE m.type IN ('audio', "
             "'video') AND m.ingest_status = 'succeeded' AND NOT EXISTS (SELECT 1 FROM transcripts t "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// contract.mjs DOCUMENT [ANSWERS.jsonl…]: does every recorded answer keep the word of the API document?
-// Prints TAP.  An answer must have a documented status and content type, the headers that are promised and no others of
+// contract.mjs DOCUMENT [ANSWERS.jsonl…]: does every recorded answer keep the word of the API document, and has each of its
+// operations an example that does?  Prints TAP.  An answer must have a documented status and content type, the headers that are promised and no others of
 // those that the document speaks of, a code that its operation may be refused with, and a body that its schema takes,
 // without members that no schema names.
 import { readFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ const close = (node, open = false) => {
 
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: true });
 addFormats(ajv);
-ajv.addSchema({ $id: 'https://document.invalid/', components: close(doc.components ?? {}), paths: close(doc.paths) });
+ajv.addSchema({ $id: 'https://document.invalid/', components: close(doc.components ?? {}), paths: close(doc.paths), webhooks: close(doc.webhooks) });
 
 const pointer = (...parts) => parts.map((p) => encodeURIComponent(String(p).replace(/~/g, '~0').replace(/\//g, '~1'))).join('/');
 const validators = new Map();
@@ -122,10 +122,40 @@ const judgeBody = (answer, response, ref) => {
 	} catch (e) {
 		return [`the body is no JSON: ${e.message}`];
 	}
-	const validate = validator(`${ref}/${pointer('content', media, 'schema')}`);
-	return validate(body) ? [] : validate.errors.map((e) =>
+	return judgeValue(body, `${ref}/${pointer('content', media, 'schema')}`);
+};
+
+const judgeValue = (value, ref) => {
+	const validate = validator(ref);
+	return validate(value) ? [] : validate.errors.map((e) =>
 		`${e.instancePath || '/'} ${e.message}${e.params?.unevaluatedProperty ? `: ${e.params.unevaluatedProperty}` : ''}`);
 };
+
+// What is wrong with the examples of a body, which has one unless it is bytes or empty.
+const judgeExamples = (what, content, ref) => {
+	const texts = Object.keys(content ?? {}).filter((type) => !/^(image|font|multipart)\//.test(type));
+	const examples = texts.flatMap((type) => Object.values(content[type].examples ?? {}).map(({ value }) => [type, value]));
+	if (texts.length > 0 && examples.length === 0)
+		return [`${what} has no example`];
+	return examples.flatMap(([type, value]) => judgeValue(value, `${ref}/${pointer('content', type, 'schema')}`).map((fault) => `${what}: ${fault}`));
+};
+
+const judgeOperation = (path, method, operation) => {
+	const at = (...parts) => pointer('paths', path, method, ...parts);
+	const success = Object.keys(operation.responses).find((status) => /^2/.test(status));
+	return [...judgeExamples('the request', operation.requestBody?.required ? operation.requestBody.content : {}, at('requestBody')),
+		...judgeExamples('the answer', operation.responses[success].content, at('responses', success)),
+		...operation.parameters.flatMap(({ name, in: where, example }, i) => example !== undefined ?
+			judgeValue(example, at('parameters', i, 'schema')).map((fault) => `${name}: ${fault}`) :
+			where === 'path' ? [`${name} has no example`] : [])].map((fault) => `${operation.operationId}: ${fault}`);
+};
+
+const judgeMessage = (type, text) => judgeValue(JSON.parse(text), pointer('webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'));
+
+result('every operation has an example of its request and of its answer, which keep to the document', Object.entries(doc.paths)
+	.flatMap(([path, item]) => Object.entries(item).flatMap(([method, operation]) => judgeOperation(path, method, operation))));
+result('so has every webhook', Object.entries(doc.webhooks).flatMap(([type, { post }]) =>
+	judgeExamples(type, post.requestBody.content, pointer('webhooks', type, 'post', 'requestBody'))));
 
 const operations = new Map();
 let answers = 0;
@@ -133,6 +163,11 @@ for (const file of answerFiles) {
 	for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
 		const answer = JSON.parse(line);
 		answers++;
+		if (answer.webhook) {
+			const name = `webhook ${answer.webhook}`;
+			operations.set(name, [...(operations.get(name) ?? []), ...judgeMessage(answer.webhook, answer.body)]);
+			continue;
+		}
 		const template = templateOf(answer.path.replace(/\?.*/s, ''));
 		const name = template ? `${answer.method} ${template.path} ${answer.status}` : `answers outside the document, ${answer.status}`;
 		const faults = judge(answer).map((fault) => `${answer.method} ${answer.path}: ${fault}`);

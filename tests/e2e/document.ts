@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Compiled, never run: what a program written against the API document may rely on.
+// What a program written against the API document may rely on: compiled by tests/e2e/document, and run by tour.mjs.
 import createClient from 'openapi-fetch';
 import type { components, operations, paths } from './kinothek.js';
 
-const api = createClient<paths>({ baseUrl: 'https://media.example.org' });
+let api = createClient<paths>({ baseUrl: 'https://media.example.org' });
+export function connect(baseUrl: string, token?: string): void {
+	api = createClient<paths>({ baseUrl, headers: token ? { Authorization: `Bearer ${token}` } : {} });
+}
 
 // A token, by the form and the answer of the token endpoint.
 export async function token(tenant: string, id: string, secret: string): Promise<string> {
 	const { data, error } = await api.POST('/realms/{tenantShortcode}/protocol/openid-connect/token', {
 		params: { path: { tenantShortcode: tenant } },
 		body: { grant_type: 'client_credentials', client_id: id, client_secret: secret },
+		headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
 		bodySerializer: (body) => new URLSearchParams(body as Record<string, string>),
 	});
 	if (error)

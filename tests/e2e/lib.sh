@@ -52,7 +52,7 @@ api() {
 	local head=()
 	[ "$method" != HEAD ] || head=(--head)
 	: >"$BODY"
-	STATUS=$(curl -sS --path-as-is -X "$method" "${head[@]}" -o "$BODY" -D "$HEADERS" -w '%{http_code}' --max-time 120 \
+	STATUS=$(curl -sS --path-as-is -X "$method" "${head[@]}" -o "$BODY" -D "$HEADERS" -w '%{http_code}' --max-time 300 \
 		${TOKEN:+-H "Authorization: Bearer $TOKEN"} "$@" "$KINOTHEK_URL$path") || STATUS=000
 	[ -n "${KINOTHEK_RECORD:-}" ] || return 0
 	[ "$method" != HEAD ] || : >"$BODY"

@@ -40,8 +40,13 @@ stack_fail() {
 	exit 1
 }
 
-# stack_until SECONDS COMMAND…
+# stack_until SECONDS COMMAND…: waits for it; at least two minutes, since machines do other things, too.
 stack_until() {
+	stack_within $(($1 > 120 ? $1 : 120)) "${@:2}"
+}
+
+# stack_within SECONDS COMMAND…: no longer, where that is what is tested.
+stack_within() {
 	local end=$((SECONDS + $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
@@ -62,11 +67,20 @@ stack_start() {
 	stack_pid[$name]=$!
 }
 
-stack_free_port() {
-	local try
+# stack_take_port VARIABLE: sets it to a port that nobody has, nor takes as long as this program or what it started runs.
+stack_take_port() {
+	local try fd locks
+	locks=/tmp/kinothek-ports-$(id -u)
+	mkdir -p "$locks" || stack_fail "cannot make $locks"
 	for try in $(seq $((18000 + $$ % 2000)) 19999) $(seq 18000 20500); do
-		(exec 3<>"/dev/tcp/127.0.0.1/$try") 2>/dev/null || { echo "$try"; return; }
+		exec {fd}>"$locks/$try" || stack_fail "cannot lock $locks/$try"
+		if flock -n "$fd" && ! (exec 3<>"/dev/tcp/127.0.0.1/$try") 2>/dev/null; then
+			printf -v "$1" %s "$try"
+			return
+		fi
+		exec {fd}>&-
 	done
+	stack_fail 'no port is free'
 }
 
 sql() {
@@ -117,7 +131,7 @@ stack_tenant() {
 }
 
 stack_begin() {
-	port=${port:-$(stack_free_port)}
+	[ -n "$port" ] || stack_take_port port
 	KINOTHEK_URL=http://127.0.0.1:$port
 	mkdir -p "$stack"/{run,run/fcgid,log,data,conf}
 	cp -r "$build/www" "$stack/web"
@@ -126,9 +140,11 @@ stack_begin() {
 	"$build/kinothek" init --schema "$src/schema" >"$stack/log/init.log" 2>&1 || stack_fail 'kinothek init' "$stack/log/init.log"
 	stack_tenant
 	stack_start api "$build/kinothek-api" --socket "$stack/run/api.sock" --workers 8
+	stack_start events "$build/kinothek-events" --socket "$stack/run/events.sock"
 	stack_start upload "$build/kinothek-upload" --socket "$stack/run/upload.sock"
 	stack_start jobs "$build/kinothek-jobs"
 	stack_until 20 test -S "$stack/run/api.sock" || stack_fail kinothek-api "$stack/log/api.log"
+	stack_until 20 test -S "$stack/run/events.sock" || stack_fail kinothek-events "$stack/log/events.log"
 	stack_until 20 test -S "$stack/run/upload.sock" || stack_fail kinothek-upload "$stack/log/upload.log"
 }
 
@@ -152,6 +168,7 @@ stack_no_server() {
 }
 
 stack_lighttpd() {
+	stack_fill errors.lua >"$stack/conf/errors.lua"
 	stack_fill play.lua >"$stack/conf/play.lua"
 	stack_fill lighttpd-site.conf >"$stack/conf/lighttpd-site.conf"
 	stack_fill lighttpd.conf | sed '/^server\.\(username\|groupname\) /d' >"$stack/conf/lighttpd.conf"
@@ -160,7 +177,7 @@ stack_lighttpd() {
 }
 
 stack_apache() {
-	local module modules='mpm_event authz_core authz_host alias headers mime setenvif reqtimeout dir rewrite' user=
+	local module modules='mpm_event authz_core authz_host alias headers mime setenvif reqtimeout dir rewrite unique_id' user=
 	case $1 in
 	proxy_fcgi) modules+=' proxy proxy_fcgi lua' ;;
 	fcgid) modules+=' fcgid' ;;
@@ -182,6 +199,7 @@ stack_apache() {
 		stack_fill "apache-$1.conf"
 	} >"$stack/conf/apache.conf"
 	stack_fill play-apache.lua >"$stack/conf/play-apache.lua"
+	stack_fill apache-errors.conf >"$stack/conf/apache-errors.conf"
 	stack_fill apache-site.conf >"$stack/conf/apache-site.conf"
 	chmod 644 "$stack"/conf/* "$stack/play.key" "$stack/kinothek.conf"
 	apache2 -f "$stack/conf/apache.conf" -k start >>"$stack/log/apache-main.log" 2>&1 ||
@@ -228,7 +246,7 @@ stack_complete() {
 
 stack_send() {
 	media_id=
-	stack_announce "$1" && curl -fsS --max-time 120 "${upload_headers[@]}" -T "$1" "$upload_url" -o "$stack/put.json" &&
+	stack_announce "$1" && curl -fsS --max-time 600 "${upload_headers[@]}" -T "$1" "$upload_url" -o "$stack/put.json" &&
 		stack_complete "$upload_id"
 }
 
@@ -242,7 +260,7 @@ stack_ingest_over() {
 
 stack_wait() {
 	[ -n "$1" ] || return 1
-	stack_until "${2:-120}" stack_ingest_over "$1"
+	stack_until "${2:-300}" stack_ingest_over "$1"
 	is .data.status ready
 }
 

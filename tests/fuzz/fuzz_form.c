@@ -3,7 +3,7 @@
  * What was taken is UTF-8, and encoded again it is taken as the same. */
 #include <stdlib.h>
 
-#include "fcgi/realms.c"
+#include "fcgi/tokens.c"
 #include "tests/fuzz/fuzz.h"
 
 static const char *
@@ -23,61 +23,70 @@ same(const char *a, const char *b)
 		abort();
 }
 
-static void
-pair(struct buf *b, const char *name, const char *value)
+static struct form *
+read_form(struct arena *mem, const void *body, size_t n)
 {
-	if (value != NULL)
-		buf_printf(b, "&%s=%s", name, percent_encode(b->mem, value));
+	struct req r = { .mem = mem, .body = body, .body_size = n };
+
+	return form_read(&r, &form_record);
+}
+
+static const char **
+field_at(struct form *form, size_t i)
+{
+	return (const char **)(void *)((char *)form + form_fields[i].offset);
 }
 
 static void
-form_again(struct arena *mem, const struct form *form)
+form_again(struct arena *mem, struct form *form)
 {
-	struct form again = { NULL, NULL, NULL, NULL };
 	struct buf b = BUF(mem);
+	struct form *again;
+	size_t i;
 
-	pair(&b, "grant_type", form->grant_type);
-	pair(&b, "client_id", form->client_id);
-	pair(&b, "client_secret", form->client_secret);
-	pair(&b, "scope", form->scope);
-	if (!form_parse(mem, buf_string(&b), b.len, &again))
+	for (i = 0; i < form_record.n; i++)
+		if (*field_at(form, i) != NULL)
+			buf_printf(&b, "&%s=%s", record_json_name(&form_record, &form_fields[i]),
+			    percent_encode(mem, *field_at(form, i)));
+	again = read_form(mem, buf_string(&b), b.len);
+	if (again == NULL)
 		abort();
-	same(form->grant_type, again.grant_type);
-	same(form->client_id, again.client_id);
-	same(form->client_secret, again.client_secret);
-	same(form->scope, again.scope);
+	for (i = 0; i < form_record.n; i++)
+		same(*field_at(form, i), *field_at(again, i));
 }
 
 static void
-basic_again(struct arena *mem, const struct form *form)
+basic_again(struct arena *mem, const struct credentials *by)
 {
-	const char *text = arena_printf(mem, "%s:%s", percent_encode(mem, form->client_id),
-	    percent_encode(mem, form->client_secret));
-	struct form again = { NULL, NULL, NULL, NULL };
+	const char *text = arena_printf(mem, "%s:%s", percent_encode(mem, by->client_id),
+	    percent_encode(mem, by->client_secret));
+	struct credentials again = { NULL, NULL };
 
 	if (!basic_parse(mem, arena_printf(mem, "basic %s", standard_base64(mem, text)), &again))
 		abort();
-	same(form->client_id, again.client_id);
-	same(form->client_secret, again.client_secret);
+	same(by->client_id, again.client_id);
+	same(by->client_secret, again.client_secret);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static struct arena *mem;
-	struct form form = { NULL, NULL, NULL, NULL }, basic = form, plain = form;
-	const char *text;
+	struct credentials basic = { NULL, NULL }, plain = basic;
+	struct form *form;
+	struct req r = { .content_type = NULL };
 
 	if (mem == NULL)
 		mem = arena_new((size_t)64 << 20);
-	text = arena_copy_n(mem, data, n);
-	if (form_parse(mem, (const char *)data, n, &form))
-		form_again(mem, &form);
-	if (basic_parse(mem, text, &basic))
+	form = read_form(mem, data, n);
+	if (form != NULL)
+		form_again(mem, form);
+	r.content_type = arena_copy_n(mem, data, n);
+	if (basic_parse(mem, r.content_type, &basic))
 		basic_again(mem, &basic);
-	if (basic_parse(mem, arena_printf(mem, "Basic %s", standard_base64(mem, text)), &plain))
+	if (basic_parse(mem, arena_printf(mem, "Basic %s", standard_base64(mem, r.content_type)), &plain))
 		basic_again(mem, &plain);
-	if (is_form(text) && strncasecmp(text, "application/x-www-form-urlencoded", 33) != 0)
+	if (form_is(&r) && strncasecmp(r.content_type, "application/x-www-form-urlencoded", 33) != 0)
 		abort();
 	arena_reset(mem);
 	return 0;

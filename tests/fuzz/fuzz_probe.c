@@ -5,6 +5,7 @@
  */
 #include "media/encode.c"
 #include "media/probe.c"
+#include "media/rates.c"
 #include "tests/fuzz/fuzz.h"
 
 static void
@@ -24,9 +25,10 @@ accepted(struct arena *mem, const struct av_file *f)
 	for (i = 0; i < f->n_tracks; i++)
 		if (f->tracks[i].language != NULL && strlen(f->tracks[i].language) > 35)
 			abort();
-	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX || v->width <= 0 || v->height <= 0 ||
+	if (v != NULL && ((int64_t)v->coded_width * v->coded_height > PIXELS_MAX ||
+	    (f->audio == NULL && (v->width <= 0 || v->height <= 0)) ||
 	    v->width > SIDE_MAX * 8 || v->height > SIDE_MAX * 8 || v->rotation % 90 != 0 || v->rotation < 0 ||
-	    v->rotation > 270 || v->out_rate.num <= 0 || v->out_rate.den <= 0 || value(v->out_rate) > 61 ||
+	    v->rotation > 270 || v->out_rate.num <= 0 || v->out_rate.den <= 0 || av_value(v->out_rate) > 61 ||
 	    v->rate.num <= 0))
 		abort();
 }
@@ -85,8 +87,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		else if (fault.reason == REASON_NONE || fault.detail == NULL || !utf8_valid(fault.detail,
 		    strlen(fault.detail)))
 			abort();
-		if (f->video != NULL)
-			indexed_frames(f, p);
 	}
 	moments(data, n);
 	progress(arena_copy_n(mem, data, n));

@@ -138,15 +138,18 @@ static void
 a_job_that_is_killed_is_interrupted_and_runs_again(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "1500", anywhere);
+	struct uuid id = add(t, "held", "h", anywhere);
 	pid_t child;
 
+	t->options.back_off_ms = 24 * 3600 * 1000;
 	runner_start(t);
-	child = (pid_t)number_in(t, "pid-1500");
+	child = (pid_t)number_in(t, "pid-h");
 	kill(child, SIGKILL);
 	wait_for(t, id, "delayed");
 	assert_string_equal(code(t, id), "interrupted");
 	assert_int_equal(value(t, id, "attempt"), 0);
+	touch(t, "go");
+	db_run(t->db, "UPDATE jobs SET run_at = 0 WHERE id = ?", ARGS(ID(id)));
 	wait_for(t, id, "succeeded");
 }
 
@@ -154,10 +157,10 @@ static void
 the_death_of_a_runner_is_no_fault_of_the_file(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "5000", anywhere);
+	struct uuid id = add(t, "held", "h", anywhere);
 	int n = runner_start(t);
 
-	number_in(t, "pid-5000");
+	number_in(t, "pid-h");
 	kill(t->pids[n], SIGKILL);
 	runner_wait(t, n);
 	t->options.back_off_ms = 60000;

@@ -61,9 +61,12 @@ a_model_gives_each_word_its_share(void **state)
 
 	for (line = strstr(m, "1-grams:\n") + 9; *line != '\n'; line = strchr(line, '\n') + 1) {
 		assert_int_equal(sscanf(line, "%lf %63s", &p, word), 2);
-		sum += strcmp(word, "<s>") == 0 ? 0 : __builtin_pow(10, p);
+		sum += __builtin_pow(10, p);
 	}
 	assert_true(sum > 0.999 && sum < 1.001);
+	/* Where a sentence ends, other models know. */
+	assert_non_null(strstr(m, "-99.0000 </s> "));
+	assert_null(strstr(m, "</s>\n"));
 	/* Said twice of three times, and once, less the discount. */
 	assert_non_null(strstr(m, "-0.3010 the cat\n"));
 	assert_non_null(strstr(m, "-0.7782 the dog\n"));

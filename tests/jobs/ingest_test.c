@@ -235,6 +235,45 @@ color(struct world *w, struct uuid id, double at, int x)
 	return ".RGYBMCW?"[bits];
 }
 
+/* Of the same film, without a picture that could be decoded; with one that begins so late that its size is not known;
+ * without such a sound; and with neither. */
+static void
+what_is_dead_is_told_and_the_rest_plays(void **state)
+{
+#define FILM "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=160x120:r=25:d=28 -f lavfi -i sine=d=28 -c:v mpeg2video -c:a " \
+	"libmp3lame -f matroska \"$f.x\" && ffmpeg -v error -nostdin -y -i \"$f.x\" -c copy "
+	static const struct { const char *how, *type, *said; int pictures, sounds; } films[] = {
+		{ FILM "-bsf:v noise=amount=1 -f matroska \"$f\"", "audio", "Nothing of the picture can be read.", 0, 1 },
+		{ FILM "-bsf:v 'noise=drop=lt(n\\,600)' -f mpegts \"$f\"", "audio", "Nothing of the picture can be read.", 0, 1 },
+		{ FILM "-bsf:a noise=amount=1 -f matroska \"$f\"", "video", "Nothing of the sound can be read.", 1, 0 },
+	};
+	struct world *w = *state;
+	const size_t n = sizeof(films) / sizeof(films[0]);
+	struct uuid neither = take_in(w, make(w, FILM "-bsf:v noise=amount=1 -bsf:a "
+	    "noise=amount=1 -f matroska \"$f\"")), ids[sizeof(films) / sizeof(films[0])];
+
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = take_in(w, make(w, films[i].how));
+		db_run(w->db, "UPDATE media SET transcript_language_codes = '[]' WHERE id = ?", ARGS(ID(ids[i])));
+	}
+	drain(w, w->conf);
+	for (size_t i = 0; i < n; i++) {
+		struct req *r = call(w, "GET", path_of(w, ids[i]), NULL);
+
+		succeeded(w, ids[i]);
+		assert_string_equal(text(w, r, "data.type"), films[i].type);
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "probe");
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "damaged");
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), films[i].said);
+		assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
+		assert_int_equal(published_rows(w, ids[i], "hls"), films[i].pictures);
+		assert_int_equal(published_rows(w, ids[i], "audio") > 0, films[i].sounds);
+	}
+	assert_string_equal(text(w, call(w, "GET", path_of(w, neither), NULL), "data.ingestJob.error.code"),
+	    "decode_failed");
+#undef FILM
+}
+
 /* Red for 0.2 s, then half blue, half clear, in frames as long as their makers say.  In the GIF, what is clear leaves
  * the frame before it as it is. */
 static void
@@ -270,6 +309,18 @@ an_animation_plays_with_its_delays_on_white(void **state)
 		assert_int_equal(color(w, ids[i], 0.6, 1), 'B');
 		assert_int_equal(color(w, ids[i], 0.6, 3), kinds[i].clear);
 	}
+}
+
+static void
+frames_that_nobody_would_see_stay_for_a_tenth_of_a_second(void **state)
+{
+	struct world *w = *state;
+	struct uuid hasty = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=64x48:r=1000:d=0.01 "
+	    "-plays 0 -f apng \"$f\""));
+
+	drain(w, w->conf);
+	succeeded(w, hasty);
+	assert_true(fabs(strtod(text(w, call(w, "GET", path_of(w, hasty), NULL), "data.duration"), NULL) - 1) < 0.06);
 }
 
 static void
@@ -310,6 +361,25 @@ a_tiff_of_several_pages_is_a_document_and_one_with_smaller_copies_a_picture(void
 	assert_string_equal(media_column(w, copies, "type"), "image");
 	assert_string_equal(text(w, call(w, "GET", path_of(w, many), NULL), "data.ingestJob.error.code"),
 	    "too_many_pages");
+}
+
+static void
+a_tiff_of_which_a_page_cannot_be_read_ends_before_it_and_says_so(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = take_in(w, make(w, "/usr/bin/convert rose: rose: -compress zip \"tiff:$f.x\" && "
+	    "/usr/bin/convert rose: rose: rose: rose: -compress zip \"tiff:$f\" && dd status=none if=/dev/zero of=\"$f\" "
+	    "bs=1 seek=$(($(stat -c %s \"$f.x\") + 100)) count=500 conv=notrunc"));
+	struct req *r;
+
+	drain(w, w->conf);
+	succeeded(w, id);
+	assert_string_equal(media_column(w, id, "page_count"), "2");
+	r = call(w, "GET", path_of(w, id), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pages");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "damaged");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Of 4 pages 2 at the end cannot be read.");
+	assert_null(text(w, r, "data.ingestJob.warnings.1.step"));
 }
 
 static void
@@ -492,9 +562,12 @@ main(void)
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),
 		WORLD_TEST(a_video_plays_and_a_container_of_sound_alone_is_audio),
 		WORLD_TEST(of_a_damaged_file_plays_what_can_be_read_and_a_warning_says_what_is_missing),
+		WORLD_TEST(what_is_dead_is_told_and_the_rest_plays),
 		WORLD_TEST(an_animation_plays_with_its_delays_on_white),
+		WORLD_TEST(frames_that_nobody_would_see_stay_for_a_tenth_of_a_second),
 		WORLD_TEST(a_picture_of_one_frame_stays_one_and_endless_animations_are_shortened),
 		WORLD_TEST(a_tiff_of_several_pages_is_a_document_and_one_with_smaller_copies_a_picture),
+		WORLD_TEST(a_tiff_of_which_a_page_cannot_be_read_ends_before_it_and_says_so),
 		WORLD_TEST(all_languages_that_were_asked_for_are_transcribed_also_without_the_upload),
 		WORLD_TEST(what_cannot_be_used_fails_with_its_reason),
 		WORLD_TEST(a_further_ingest_replaces_the_files_in_one_step_or_not_at_all),

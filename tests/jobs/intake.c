@@ -14,7 +14,7 @@
 #include "media/sniff.h"
 #include "tests/jobs/intake.h"
 
-#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,tracks,subtitles,variants,pages,publish,purge"
+#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,chapters,waveform,tracks,subtitles,variants,pages,publish,purge"
 
 static const struct { const char *name; enum outcome (*run)(struct job *); } functions[] = {
 #define FUNCTION(kind, ...) { #kind, kind##_run },

@@ -158,6 +158,38 @@ what_builds_on_an_analysis_follows_it_and_nothing_else_does(void **state)
 	assert_string_equal(state_of(w, media, "above_that"), "ready");
 }
 
+/* What was told of the asset, the newest first, "type data" each. */
+static const char *
+told(struct world *w, struct uuid media)
+{
+	return db_text(w->db, "SELECT GROUP_CONCAT(CONCAT(type, ' ', data) ORDER BY id DESC SEPARATOR '; ') FROM "
+	    "events WHERE media_id = ? AND type LIKE 'media%'", ARGS(ID(media)));
+}
+
+static void
+an_asset_that_becomes_ready_or_fails_and_the_end_of_an_ingest_are_told(void **state)
+{
+	struct world *w = *state;
+	struct uuid root, good = planned(w, &root), bad = planned(w, &root);
+	struct rendition_row row = { .media_id = good, .kind = "playlist", .label = "", .codecs = "",
+	    .mime_type = "a/b", .file = "g/main.m3u8" };
+
+	assert_null(told(w, good));
+	row.generation = db_text(w->db, "SELECT generation FROM media WHERE id = ?", ARGS(ID(good)));
+	rendition_put(w->db, &row);
+	asset_summarise(w->db, good, SUM_RENDITIONS);
+	assert_string_equal(told(w, good), "media.ready {}; media.updated {\"modified\":[\"status\",\"playlistUrl\"]}");
+	asset_summarise(w->db, good, SUM_RENDITIONS);
+	settle_all(w, good);
+	assert_string_equal(told(w, good), "media.updated {\"modified\":[\"ingestJob\"]}; media.ready {}; "
+	    "media.updated {\"modified\":[\"status\",\"playlistUrl\"]}");
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE media_id = ?", ARGS(ID(bad)));
+	asset_summarise(w->db, bad, SUM_INGEST);
+	assert_string_equal(told(w, bad), "media.failed {}; media.updated {\"modified\":[\"status\",\"ingestJob\"]}");
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'ingest.progress' AND data = "
+	    "'{\"status\":\"succeeded\",\"progress\":100}'", ARGS(ID(good))), 1);
+}
+
 /* As when the machine that planned had a clock behind that of the machine which took the file in. */
 static void
 the_root_is_named_and_steps_have_their_places_whatever_their_ids(void **state)
@@ -178,7 +210,8 @@ the_root_is_named_and_steps_have_their_places_whatever_their_ids(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.steps.1.name"), "firstRendition");
 	assert_string_equal(text(w, r, "data.ingestJob.steps.2.name"), "waveform");
 	assert_string_equal(text(w, r, "data.ingestJob.steps.3.name"), "transcript");
-	assert_string_equal(text(w, r, "data.ingestJob.steps.4.name"), "publish");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.4.name"), "chapters");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.5.name"), "publish");
 }
 
 /* A step behind those that it names, each of them with its kind; and the words that the document promises. */
@@ -225,9 +258,12 @@ transcripts_are_made_anew_by_language(void **state)
 	/* Another language meanwhile, but not the same twice. */
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("fr")), RERUN_ADDED);
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_RUNNING);
-	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.replaced_by IS NOT NULL", ARGS(ID(media))),
-	    1);
-	/* Nothing else begins anew with them. */
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'transcribe' AND t.replaced_by IS "
+	    "NOT "
+	    "NULL", ARGS(ID(media))), 1);
+	/* Chapters are made once more behind each, and nothing else begins anew with them. */
+	assert_int_equal(jobs(w, media, "chapters"), 3);
+	assert_string_equal(state_of(w, media, "chapters"), "waiting");
 	assert_int_equal(jobs(w, media, "publish"), 1);
 }
 
@@ -343,7 +379,7 @@ with_speech(struct world *w)
 	struct conf conf = *w->conf;
 
 	conf.job_kinds =
-	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,transcribe,purge";
+	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,transcribe,chapters,purge";
 	return conf;
 }
 
@@ -365,7 +401,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	size_t i;
 
 	drain(w, &conf);
-	is_whole(w, media, "publish", 8);
+	is_whole(w, media, "publish", 9);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(unlink(file_of(w, media, all[i].file)), 0);
 		assert_int_equal(plan_rerun(w->db, media, WORDS(all[i].makes), NONE), RERUN_ADDED);
@@ -374,7 +410,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 		assert_non_null(text(w, r, "data.playlistUrl"));
 		assert_non_null(text(w, r, all[i].seen));
 		drain(w, &conf);
-		is_whole(w, media, all[i].kind, 8);
+		is_whole(w, media, all[i].kind, 9);
 		assert_int_equal(published_rows(w, media, all[i].rendition), 1);
 		assert_int_equal(access(file_of(w, media, all[i].file), R_OK), 0);
 		assert_int_equal(jobs(w, media, all[i].kind), 2);
@@ -383,7 +419,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	transcript = db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media)));
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 8);
+	is_whole(w, media, "transcribe", 9);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed'",
 	    ARGS(ID(media))), 1);
 	assert_string_not_equal(db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media))),
@@ -391,7 +427,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	/* All of them at once. */
 	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 8);
+	is_whole(w, media, "transcribe", 9);
 	assert_int_equal(jobs(w, media, "storyboard") + jobs(w, media, "thumbnail") + jobs(w, media, "waveform") +
 	    jobs(w, media, "transcribe"), 12);
 }
@@ -425,7 +461,7 @@ what_fails_the_second_time_leaves_what_was_there(void **state)
 	struct req *r;
 
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 5);
+	is_whole(w, media, "transcribe", 6);
 	sound = file_of(w, media, "audio.mp4");
 	assert_int_equal(truncate(sound, 100), 0);
 	assert_int_equal(truncate(original, 0), 0);
@@ -449,6 +485,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		EXTRA_TEST(publish_waits_for_all_that_is_shown_however_much_that_is),
 		EXTRA_TEST(what_builds_on_an_analysis_follows_it_and_nothing_else_does),
+		WORLD_TEST(an_asset_that_becomes_ready_or_fails_and_the_end_of_an_ingest_are_told),
 		WORLD_TEST(the_root_is_named_and_steps_have_their_places_whatever_their_ids),
 		WORLD_TEST(the_plan_is_in_order_and_complete),
 		WORLD_TEST(transcripts_are_made_anew_by_language),

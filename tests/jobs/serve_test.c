@@ -124,13 +124,14 @@ what_a_step_stores_after_the_deletion_follows(void **state)
 	struct uuid id = asset(t), job;
 	const char *late = arena_printf(t->mem, "play/%s/g2/late.mp4", uuid_text(t->mem, id));
 
-	job = add(t, "slow", "1500", PLACE(.tenant_id = t->world->tenant_id, .media_id = id));
+	job = add(t, "held", "h", PLACE(.tenant_id = t->world->tenant_id, .media_id = id));
 	runner_start(t);
-	number_in(t, "pid-1500");
+	number_in(t, "pid-h");
 	assert_int_equal(status(t, "DELETE", id, ""), 200);
 	assert_true(store_write(t->mem, "y", 1, late));		/* as a step does that knows nothing */
+	touch(t, "go");
 	wait_for(t, job, "succeeded");
-	for (int i = 0; i < 500 && lies(t, "play", id, "g2/late.mp4"); i++)
+	for (int i = 0; i < 12000 && lies(t, "play", id, "g2/late.mp4"); i++)
 		usleep(10000);
 	assert_false(lies(t, "play", id, "g2/late.mp4"));
 	assert_true(lies(t, "deleted", id, "g1/a.mp4") && lies(t, "deleted", id, "g2/late.mp4"));
@@ -139,7 +140,7 @@ what_a_step_stores_after_the_deletion_follows(void **state)
 	job = add(t, "refuse", "f", PLACE(.tenant_id = t->world->tenant_id, .media_id = id));
 	job_wake(t->conf.run_dir);
 	wait_for(t, job, "failed");
-	for (int i = 0; i < 500 && lies(t, "play", id, "g2/late.mp4"); i++)
+	for (int i = 0; i < 12000 && lies(t, "play", id, "g2/late.mp4"); i++)
 		usleep(10000);
 	assert_false(lies(t, "play", id, "g2/late.mp4"));
 	assert_int_equal(status(t, "PUT", id, "/recover"), 200);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From recordings to transcripts and captions: what is kept, what is shown, what is copied, what people decide. */
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/caption.h"
@@ -207,6 +208,15 @@ what_is_unreliable_is_shown_only_because_a_person_wants_it(void **state)
 	assert_int_equal(caption_count(w, j.media_id), 0);
 }
 
+static size_t
+caption_files(struct world *w, struct uuid media)
+{
+	size_t n;
+
+	store_list(w->mem, store_key_play(w->mem, media, "captions/"), NULL, 10, &n);
+	return n;
+}
+
 static void
 what_is_good_is_not_shown_when_a_person_does_not_want_it(void **state)
 {
@@ -222,9 +232,56 @@ what_is_good_is_not_shown_when_a_person_does_not_want_it(void **state)
 	assert_int_equal(run_job(&j), DONE);
 	assert_string_equal(transcript_of(w, j.media_id)->captions, "withheld");
 	assert_int_equal(caption_count(w, j.media_id), 0);
+	/* That of the first run, until its address has expired. */
+	assert_int_equal(caption_files(w, j.media_id), 1);
 	decide(w, transcript_of(w, j.media_id), "automatic");
 	assert_int_equal(write_captions(w, j.media_id), 1);
 	assert_int_equal(caption_count(w, j.media_id), 1);
+}
+
+/* The job of a decision, in a process and on a connection of its own. */
+static pid_t
+start_captions(struct world *w, const struct transcript *t)
+{
+	struct captions_args in = { .media_id = t->media_id, .transcript_id = t->id };
+	struct job j = { .mem = w->mem, .conf = w->conf, .in = &in, .id = uuid_new(), .tenant_id = w->tenant_id,
+	    .media_id = t->media_id };
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid > 0)
+		return pid;
+	j.db = db_open(w->conf, DB_JOBS);
+	db_use(j.db, w->mem);
+	db_begin(j.db);
+	_exit(captions_run(&j) == DONE && db_commit(j.db) ? 0 : 1);
+}
+
+static void
+captions_that_are_withheld_while_they_are_written_leave_no_file(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "slt") ",areverse");
+	const struct transcript *t;
+	int status, i;
+	pid_t writer;
+
+	assert_int_equal(run_job(&j), DONE);
+	t = transcript_of(w, j.media_id);
+	decide(w, t, "published");
+	db_begin(w->db);
+	db_run(w->db, "UPDATE transcripts SET captions = 'withheld' WHERE id = ?", ARGS(ID(t->id)));
+	writer = start_captions(w, t);
+	for (i = 0; i < 6000 && caption_files(w, j.media_id) == 0; i++)
+		usleep(20000);
+	assert_int_equal(caption_files(w, j.media_id), 1);
+	assert_true(db_commit(w->db));
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	assert_int_equal(caption_files(w, j.media_id), 0);
+	assert_int_equal(caption_count(w, j.media_id), 0);
 }
 
 static void
@@ -446,6 +503,7 @@ main(void)
 		WORLD_TEST(nonsense_is_kept_but_not_shown),
 		WORLD_TEST(what_is_unreliable_is_shown_only_because_a_person_wants_it),
 		WORLD_TEST(what_is_good_is_not_shown_when_a_person_does_not_want_it),
+		WORLD_TEST(captions_that_are_withheld_while_they_are_written_leave_no_file),
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),

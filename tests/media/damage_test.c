@@ -20,7 +20,7 @@ struct place { struct arena *mem; char dir[64]; };
 
 /* Sources of 20 s, and the ways to damage them: cut them to a share, empty a share, take a tenth out. */
 static const char sources[] =
-    "FF='timeout 100 ffmpeg -v error -nostdin -y'\n"
+    "FF='timeout 600 ffmpeg -v error -nostdin -y'\n"
     "$FF -f lavfi -i testsrc2=s=160x120:r=25:d=20 -f lavfi -i sine=440:d=20:r=48000 -c:v libx264 -preset ultrafast -g 50 "
     "-pix_fmt yuv420p -c:a aac a.mkv &&\n"
     "$FF -i a.mkv -c copy -movflags +faststart a.mp4 && $FF -i a.mkv -c copy -f mpegts a.ts && $FF -i a.mkv -c copy a.flv &&\n"
@@ -172,6 +172,28 @@ what_can_be_read_plays_and_what_is_missing_is_told(void **state)
 	assert_int_equal(faults, 0);
 }
 
+static void
+be_slow(void *user)
+{
+	(void)user;
+	usleep(700000);
+}
+
+/* The log and the moments of what is decoded are held against each other, however late somebody comes to read both. */
+static void
+a_gap_is_found_on_a_busy_machine_too(void **state)
+{
+	static const struct damaged gone = { "gone a.mkv 40", "gone.mkv", 0, 20000, 1, 8000, 12000 };
+	struct place *p = *state;
+	const char *fault;
+
+	av_on_life(be_slow, NULL);
+	fault = wrong(p, &gone, ingest(p, gone.how, gone.name));
+	av_on_life(NULL, NULL);
+	if (fault != NULL)
+		fail_msg("%s", fault);
+}
+
 /* Many small holes are told as few: of 30 no client could make anything. */
 static void
 many_gaps_are_told_as_few(void **state)
@@ -205,6 +227,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_can_be_read_plays_and_what_is_missing_is_told),
+		cmocka_unit_test(a_gap_is_found_on_a_busy_machine_too),
 		cmocka_unit_test(many_gaps_are_told_as_few),
 		cmocka_unit_test(a_gap_is_told_in_words),
 	};

@@ -42,7 +42,7 @@ const char *
 make(struct place *p, const char *name, const char *command)
 {
 	const char *path = arena_printf(p->mem, "%s/%s", p->dir, name);
-	const char *line = arena_printf(p->mem, "cd %s && O=%s && FF='timeout 60 ffmpeg -v error -nostdin -y' && { %s "
+	const char *line = arena_printf(p->mem, "cd %s && O=%s && FF='timeout 600 ffmpeg -v error -nostdin -y' && { %s "
 	    "; }", p->dir, path, command);
 	struct stat st;
 

@@ -106,6 +106,7 @@ only_known_markup_passes(void **state)
 		{ "1 < 2 > 0 --> & &copy; &amp;", "1 &lt; 2 &gt; 0 --&gt; &amp; &amp;copy; &amp;|" },
 		{ "<never closed", "&lt;never closed|" },
 		{ "{\\an8}top {not}", "top {not}|" },
+		{ "{\\an8\\i1 never closed", "<i> never closed|" },
 		{ "a\tb\x01\x7f", "a b|" },
 	};
 
@@ -113,6 +114,19 @@ only_known_markup_passes(void **state)
 		assert_string_equal(texts(*state, SUBTITLES_SRT, arena_printf(*state, "1\n00:01,000 --> "
 		    "00:02,000\n%s\n", all[i].in)),
 		    all[i].out);
+}
+
+/* "{\an8}" may lie where a text that is too long ends. */
+static void
+no_part_of_an_override_is_left_of_a_text_that_is_cut(void **state)
+{
+	for (int i = 3980; i < 4004; i++) {
+		const char *text = texts(*state, SUBTITLES_SRT, arena_printf(*state, "1\n00:01,000 --> 00:02,000\n%0*d"
+		    "{\\an8\\fnTimes New}end\n", i, 0));
+
+		assert_null(strpbrk(text, "{\\TN"));
+		assert_true(strlen(text) >= 3980);
+	}
 }
 
 static void
@@ -210,6 +224,7 @@ main(void)
 		TEST(webvtt_is_read_without_its_notes_and_styles),
 		TEST(ass_is_read_without_its_drawings_and_effects),
 		TEST(only_known_markup_passes),
+		TEST(no_part_of_an_override_is_left_of_a_text_that_is_cut),
 		TEST(old_encodings_are_told_by_their_letters),
 		TEST(times_that_cannot_be_are_mended_and_the_order_is_that_of_time),
 		TEST(what_holds_no_text_gives_nothing),

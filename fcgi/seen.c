@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a principal may be told of events. */
+#include <string.h>
+
+#include "fcgi/access.h"
+#include "fcgi/asset_view.h"
+#include "fcgi/seen.h"
+
+struct req *
+seen_by(struct arena *mem, struct db *db, const struct conf *conf, struct principal *who)
+{
+	struct req *r = NEW(mem, struct req);
+
+	r->mem = mem;
+	r->db = db;
+	r->conf = conf;
+	r->who = who;
+	r->method = GET;
+	r->uri = "/";
+	r->client_fd = -1;
+	r->now = moment_now();
+	r->headers = BUF(mem);
+	r->out = BUF(mem);
+	r->audience = access_last(r);
+	if (r->audience->version != db_number(db, "SELECT access_version FROM tenants WHERE id = ?",
+	    ARGS(ID(who->tenant_id)), -2))
+		r->audience = access_read(r);
+	return r;
+}
+
+/* How an asset is read; which decides what is told of it, too. */
+static const struct route *
+reading(void)
+{
+	static const struct route *found;
+	size_t i;
+
+	for (i = 0; found == NULL; i++)
+		if (api_route(i)->method == GET && strcmp(api_route(i)->path, media_object.path) == 0)
+			found = api_route(i);
+	return found;
+}
+
+bool
+seen_may(struct req *r, struct uuid media_id, const struct route *route)
+{
+	enum access access;
+	int tries;
+
+	r->route = route;
+	r->kind = &media_object;
+	r->id[0] = media_id;
+	for (tries = 0; (access = object_load(r)) == ACCESS_OLD && tries < 10; tries++)
+		r->audience = access_read(r);
+	return (r->who->scopes & SCOPE_BIT(route->scope)) != 0 && access == ACCESS_FINE && db_failure(r->db) == DB_FINE;
+}
+
+/* NULL: the principal may not see it. */
+static struct media *
+load(struct req *r, struct uuid media_id)
+{
+	return seen_may(r, media_id, reading()) ? r->object : NULL;
+}
+
+/* {"media":…} and what the event says beside it. */
+static const char *
+with_asset(struct req *r, const struct event *e)
+{
+	struct media *m = load(r, e->media_id);
+	struct buf b = BUF(r->mem);
+
+	if (m == NULL)
+		return NULL;
+	asset_view(r, m, false);
+	buf_text(&b, "{\"media\":");
+	record_render(&b, &media_record, m, false);
+	buf_printf(&b, "%s%s", e->data.text[1] == '}' ? "" : ",", e->data.text + 1);
+	return buf_string(&b);
+}
+
+static bool
+may(struct req *r, const struct event *e, unsigned scope)
+{
+	return (access_by(r, &e->channel_ids) & SCOPE_BIT(scope)) != 0;
+}
+
+const char *
+seen_event(struct req *r, const struct event *e)
+{
+	const struct event_type *type = event_type(e->type);
+
+	if (type == NULL || e->is_audit || (r->who->scopes & SCOPE_BIT(type->scope)) == 0 ||
+	    (r->who->scopes & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) == 0)
+		return NULL;
+	if (uuid_is_none(e->media_id))
+		return r->who->is_super_admin || uuid_equal(e->principal_id, r->who->id) ? e->data.text : NULL;
+	if (!may(r, e, type->scope))
+		return NULL;
+	if (strcmp(e->type, "media.deleted") == 0)
+		return e->data.text;
+	if (strncmp(e->type, "media.", 6) == 0)
+		return with_asset(r, e);
+	return load(r, e->media_id) != NULL && db_failure(r->db) == DB_FINE ? e->data.text : NULL;
+}

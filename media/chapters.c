@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where other words begin. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unicode/uchar.h>
+#include <unicode/utf8.h>
+
+#include "core/buf.h"
+#include "core/text.h"
+#include "media/chapters.h"
+#include "media/transcript.h"
+
+enum {
+	UNIT_WORDS = 15, WINDOW_UNITS = 500,
+	UNITS_LEAST = 8,			/* of a stretch */
+	LEAST_MS = 20000,
+	PAUSE_MS = 3000, NEAR_MS = 4000,
+	TITLE_WORDS = 3, TITLE_LETTERS = 4,
+};
+/* Of the paper's prior: what a further stretch costs, in logarithms of the length of the text. */
+static const double price = 3.5;
+/* What a pause and a change of the picture take off it. */
+static const double pause_worth = 0.2, change_worth = 0.3;
+
+/* A word as it is said, without the punctuation on it, and as it is compared. */
+struct spoken {
+	const char *text, *folded;
+	int64_t start, end;
+	size_t letters;
+	int type;				/* those that are alike have the same */
+};
+
+/* The words of a few seconds, [from, to). */
+struct unit { size_t from, to; double gain; };
+
+struct speech {
+	struct spoken *words;
+	size_t n;
+	int types;
+	struct unit *units;
+	size_t n_units;
+	int64_t duration, least;
+	double boundary;			/* price of one */
+};
+
+/* Lower case, without what is no letter or digit at either end.  NULL: nothing is left. */
+static const char *
+fold(struct arena *mem, const char *text, struct spoken *out)
+{
+	struct buf folded = BUF(mem);
+	int32_t i = 0, n = (int32_t)strlen(text), first = -1, last = 0, before;
+	UChar32 c;
+
+	out->letters = 0;
+	while (i < n) {
+		before = i;
+		U8_NEXT(text, i, n, c);
+		if (c < 0 || !u_isalnum(c))
+			continue;
+		first = first < 0 ? before : first;
+		last = i;
+	}
+	if (first < 0)
+		return NULL;
+	for (i = first; i < last;) {
+		char bytes[U8_MAX_LENGTH];
+		int32_t size = 0;
+
+		U8_NEXT(text, i, n, c);
+		U8_APPEND_UNSAFE(bytes, size, u_foldCase(c < 0 ? 0xfffd : c, U_FOLD_CASE_DEFAULT));
+		buf_add(&folded, bytes, (size_t)size);
+		out->letters++;
+	}
+	out->text = arena_copy_n(mem, text + first, (size_t)(last - first));
+	return buf_string(&folded);
+}
+
+static int
+by_folded(const void *a, const void *b)
+{
+	return strcmp((*(const struct spoken *const *)a)->folded, (*(const struct spoken *const *)b)->folded);
+}
+
+/* Numbers the different words. */
+static int
+count_types(struct arena *mem, struct spoken *words, size_t n)
+{
+	struct spoken **sorted = arena_array(mem, n, sizeof(struct spoken *));
+	size_t i;
+	int types = 0;
+
+	for (i = 0; i < n; i++)
+		sorted[i] = &words[i];
+	qsort(sorted, n, sizeof(struct spoken *), by_folded);
+	for (i = 0; i < n; i++) {
+		types += i == 0 || strcmp(sorted[i - 1]->folded, sorted[i]->folded) != 0;
+		sorted[i]->type = types - 1;
+	}
+	return types;
+}
+
+static void
+take_words(struct arena *mem, const struct list *paragraphs, struct speech *s)
+{
+	const struct paragraph *p = paragraphs->rows;
+	size_t room = 1, i, k;
+
+	for (i = 0; i < paragraphs->n; i++)
+		room += p[i].words.n;
+	s->words = arena_array(mem, room, sizeof(*s->words));
+	for (i = 0; i < paragraphs->n; i++)
+		for (k = 0; k < p[i].words.n; k++) {
+			const struct word *w = &((const struct word *)p[i].words.rows)[k];
+			struct spoken *to = &s->words[s->n];
+
+			to->folded = fold(mem, w->text, to);
+			if (to->folded == NULL || w->start.ms >= s->duration)
+				continue;
+			to->start = w->start.ms;
+			to->end = w->end.ms;
+			s->n++;
+		}
+	s->types = count_types(mem, s->words, s->n);
+}
+
+static bool
+is_near(struct moments changes, int64_t ms)
+{
+	size_t i;
+
+	for (i = 0; i < changes.n && changes.at[i] <= ms + NEAR_MS; i++)
+		if (changes.at[i] >= ms - NEAR_MS)
+			return true;
+	return false;
+}
+
+/* Units end at a pause rather than in the middle of a sentence. */
+static void
+take_units(struct arena *mem, struct moments changes, struct speech *s)
+{
+	int64_t pause = 0;
+	size_t i;
+
+	s->units = arena_array(mem, s->n + 1, sizeof(*s->units));
+	for (i = 0; i < s->n; i++) {
+		struct unit *u = s->n_units > 0 ? &s->units[s->n_units - 1] : NULL;
+
+		if (i > 0)
+			pause = s->words[i].start - s->words[i - 1].end;
+		if (u == NULL || i - u->from >= UNIT_WORDS ||
+		    (i - u->from >= UNIT_WORDS / 2 && pause >= PAUSE_MS / 3)) {
+			u = &s->units[s->n_units++];
+			*u = (struct unit){ .from = i };
+			u->gain = s->boundary * (pause_worth * fmax(0, fmin((double)pause / PAUSE_MS, 1)) +
+			    (is_near(changes, s->words[i].start) ? change_worth : 0));
+		}
+		u->to = i + 1;
+	}
+}
+
+static int64_t
+begins(const struct speech *s, size_t unit)
+{
+	return unit == 0 ? 0 : unit == s->n_units ? s->duration : s->words[s->units[unit].from].start;
+}
+
+/* May it be a stretch of its own?  The whole may, however short. */
+static bool
+is_long(const struct speech *s, size_t from, size_t to, size_t first, size_t end)
+{
+	return (from == first && to == end) ||
+	    (to - from >= UNITS_LEAST && begins(s, to) - begins(s, from) >= s->least);
+}
+
+/* x ln(x + 1), for all x up to n. */
+static double *
+logarithms(struct arena *mem, size_t n)
+{
+	double *table = arena_array(mem, n + 1, sizeof(*table));
+	size_t i;
+
+	for (i = 0; i <= n; i++)
+		table[i] = (double)i * log((double)i + 1);
+	return table;
+}
+
+/* How many different words there are in some units. */
+static size_t
+variety(const struct speech *s, int *times, size_t from, size_t to)
+{
+	size_t n = 0, w;
+
+	for (w = s->units[from].from; w < s->units[to - 1].to; w++)
+		n += times[s->words[w].type]++ == 0;
+	for (w = s->units[from].from; w < s->units[to - 1].to; w++)
+		times[s->words[w].type] = 0;
+	return n;
+}
+
+/* Working space: of the cheapest way to part what lies before a unit, its cost and where its last stretch begins. */
+struct search {
+	double *cost, *table;
+	size_t *came;
+	int *times;				/* of each word in what is looked at; 0 between */
+};
+
+/*
+ * The cheapest way to part the units [from, to).  A stretch of N words costs the sum of ln((N + variety) / (times the
+ * word is in it + 1)).
+ */
+static void
+part(const struct speech *s, struct search *x, size_t from, size_t to)
+{
+	const size_t types = variety(s, x->times, from, to);
+	size_t i, k, w, n;
+	double kept, all;
+
+	for (i = from + 1; i <= to; i++)
+		x->cost[i] = INFINITY;
+	x->cost[from] = 0;
+	for (i = from; i < to; i++) {
+		if (isinf(x->cost[i]))
+			continue;
+		for (k = i, kept = 0; k < to; k++) {
+			for (w = s->units[k].from; w < s->units[k].to; w++) {
+				int *t = &x->times[s->words[w].type];
+
+				kept += x->table[*t + 1] - x->table[*t];
+				++*t;
+			}
+			n = s->units[k].to - s->units[i].from;
+			all = x->cost[i] + (double)n * log((double)(n + types)) - kept + s->boundary - s->units[i].gain;
+			if (all < x->cost[k + 1] && is_long(s, i, k + 1, from, to)) {
+				x->cost[k + 1] = all;
+				x->came[k + 1] = i;
+			}
+		}
+		for (w = s->units[i].from; w < s->units[to - 1].to; w++)
+			x->times[s->words[w].type] = 0;
+	}
+}
+
+/*
+ * In a long text nearly all words are rare, and the model sees no topics any more: so it is parted by the hour.  What
+ * begins last in one is looked at again, with what follows.  Returns how many units of `first` begin a stretch.
+ */
+static size_t
+part_all(struct arena *mem, const struct speech *s, size_t *first)
+{
+	struct search x = { arena_array(mem, s->n_units + 1, sizeof(double)), logarithms(mem, s->n),
+	    arena_array(mem, s->n_units + 1, sizeof(size_t)), arena_array(mem, (size_t)s->types + 1, sizeof(int)) };
+	size_t n = 0, from = 0, to, i, k;
+
+	while (from < s->n_units) {
+		to = s->n_units - from < 2 * WINDOW_UNITS ? s->n_units : from + WINDOW_UNITS;
+		part(s, &x, from, to);
+		if (to < s->n_units && x.came[to] > from)
+			to = x.came[to];
+		for (i = to; i > from; i = x.came[i])
+			n++;
+		for (i = to, k = n; i > from; i = x.came[i])
+			first[--k] = x.came[i];
+		from = to;
+	}
+	return n;
+}
+
+/* What is said here and hardly elsewhere, most telling first. */
+struct telling { double score; const struct spoken *word; };
+
+static int
+by_score(const void *a, const void *b)
+{
+	const struct telling *x = a, *y = b;
+
+	if (x->score != y->score)
+		return x->score < y->score ? 1 : -1;
+	return x->word < y->word ? -1 : x->word > y->word;
+}
+
+/* In how many units each word is, how often in all, and in the stretch that is looked at; 0 between them. */
+struct spread { int *units, *times, *here; };
+
+static struct spread
+spread_of(struct arena *mem, const struct speech *s)
+{
+	int *counts = arena_array(mem, 3 * (size_t)s->types + 3, sizeof(int));
+	struct spread out = { counts, counts + s->types + 1, counts + 2 * (s->types + 1) };
+	size_t *last = arena_array(mem, (size_t)s->types + 1, sizeof(*last)), i, w;
+
+	for (i = 0; i < s->n_units; i++)
+		for (w = s->units[i].from; w < s->units[i].to; w++) {
+			const int t = s->words[w].type;
+
+			out.times[t]++;
+			out.units[t] += last[t] != i + 1;
+			last[t] = i + 1;
+		}
+	return out;
+}
+
+static const char *
+title(struct arena *mem, const struct speech *s, struct spread *spread, size_t from, size_t to)
+{
+	struct telling *all = arena_array(mem, to - from + 1, sizeof(*all));
+	int *here = spread->here;
+	struct buf out = BUF(mem);
+	size_t n = 0, i;
+
+	for (i = from; i < to; i++)
+		here[s->words[i].type]++;
+	for (i = from; i < to; i++) {
+		const struct spoken *w = &s->words[i];
+		const double share = (double)here[w->type] / spread->times[w->type];
+
+		if (here[w->type] < 2 || (w->letters < TITLE_LETTERS && !transcript_is_wide(w->text)))
+			continue;
+		all[n++] = (struct telling){ here[w->type] * share * share *
+		    log((double)(s->n_units + 1) / spread->units[w->type]), w };
+		here[w->type] = 0;
+	}
+	for (i = from; i < to; i++)
+		here[s->words[i].type] = 0;
+	qsort(all, n, sizeof(*all), by_score);
+	for (i = 0; i < n && i < TITLE_WORDS; i++)
+		buf_printf(&out, "%s%s", i > 0 ? ", " : "", all[i].word->text);
+	return n > 0 ? buf_string(&out) : NULL;
+}
+
+static size_t
+by_words(struct arena *mem, const struct speech *s, const struct stretch **out)
+{
+	size_t *first = arena_array(mem, s->n_units + 1, sizeof(*first)), n = part_all(mem, s, first), i;
+	struct stretch *all = arena_array(mem, n, sizeof(*all));
+	struct spread spread = spread_of(mem, s);
+
+	first[n] = s->n_units;
+	for (i = 0; i < n; i++)
+		all[i] = (struct stretch){ begins(s, first[i]), begins(s, first[i + 1]),
+		    title(mem, s, &spread, s->units[first[i]].from, s->units[first[i + 1] - 1].to) };
+	*out = all;
+	return n;
+}
+
+static size_t
+by_picture(struct arena *mem, struct moments changes, const struct speech *s, const struct stretch **out)
+{
+	struct stretch *all = arena_array(mem, changes.n + 1, sizeof(*all));
+	size_t n = 0, i;
+
+	for (i = 0; i < changes.n; i++)
+		if (changes.at[i] - all[n].start >= s->least && s->duration - changes.at[i] >= s->least) {
+			all[n++].end = changes.at[i];
+			all[n].start = changes.at[i];
+		}
+	all[n].end = s->duration;
+	*out = all;
+	return n + 1;
+}
+
+size_t
+chapters_find(struct arena *mem, const struct list *paragraphs, struct moments changes, int64_t duration,
+    const struct stretch **out)
+{
+	struct speech s = { .duration = duration, .least = duration / CHAPTERS_STRETCHES };
+
+	if (s.least < LEAST_MS)
+		s.least = LEAST_MS;
+	take_words(mem, paragraphs, &s);
+	s.boundary = price * log((double)s.n + 2);
+	take_units(mem, changes, &s);
+	return s.n_units > 0 ? by_words(mem, &s, out) : by_picture(mem, changes, &s, out);
+}

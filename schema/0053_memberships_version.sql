@@ -1,0 +1,1 @@
+ALTER TABLE memberships ADD COLUMN version BIGINT NOT NULL DEFAULT 1 COMMENT 'Grows with each change of the role', ADD COLUMN updated_at BIGINT NOT NULL DEFAULT 0 COMMENT 'ms since 1970 UTC; 0 = never since it was made';

@@ -1,0 +1,1 @@
+ALTER TABLE channels ADD COLUMN user_id BINARY(16) NULL COMMENT 'Whose channel it is, where it is of type user', ADD UNIQUE KEY by_user (user_id), ADD KEY by_name (tenant_id, name, id), ADD KEY by_visibility (tenant_id, visibility, id), ADD KEY by_type (tenant_id, type, id);

@@ -1,0 +1,21 @@
+CREATE TABLE IF NOT EXISTS users (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'The principal, of kind user',
+  tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
+  login VARCHAR(255) NOT NULL COMMENT 'Name to sign in with, as it was given',
+  login_key VARCHAR(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL COMMENT 'The same, NFKC with case folded: by this it is found',
+  email VARCHAR(320) NULL COMMENT 'Where mail goes',
+  password_hash VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'yescrypt, see core/password.h; null until one is set',
+  password_at BIGINT NOT NULL DEFAULT 0 COMMENT 'When it was set, ms since 1970 UTC',
+  totp_sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'Secret of the one-time codes, see core/totp.h; null: none',
+  totp_at BIGINT NOT NULL DEFAULT 0 COMMENT 'Since when codes are asked for; 0: the secret is still to be confirmed',
+  totp_step BIGINT NOT NULL DEFAULT 0 COMMENT 'Step of the last code that was taken: it and those before are spent',
+  failed_tries INT NOT NULL DEFAULT 0 COMMENT 'Wrong passwords and codes since the last right one',
+  locked_until BIGINT NOT NULL DEFAULT 0 COMMENT 'Nobody gets in before, ms since 1970 UTC',
+  disabled_at BIGINT NOT NULL DEFAULT 0 COMMENT '0 = live',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  UNIQUE KEY by_login (tenant_id, login_key),
+  KEY by_tenant (tenant_id, id),
+  CONSTRAINT users_principal FOREIGN KEY (id) REFERENCES principals (id),
+  CONSTRAINT users_tenant FOREIGN KEY (tenant_id) REFERENCES tenants (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='People with a password of this server';

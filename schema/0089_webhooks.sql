@@ -1,0 +1,23 @@
+CREATE TABLE IF NOT EXISTS webhooks (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7',
+  tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
+  principal_id BINARY(16) NOT NULL COMMENT 'Who made it: it gets what this one may see',
+  scopes VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Blank-separated scopes of the token that made it: it gets no more than that',
+  url VARCHAR(2048) NOT NULL COMMENT 'Where events are sent',
+  events JSON NOT NULL COMMENT 'Types of the events that it gets',
+  description VARCHAR(1000) NULL COMMENT 'For people',
+  is_active TINYINT NOT NULL DEFAULT 1 COMMENT '0: nothing is sent',
+  disabled_reason ENUM('gone','failing') NULL COMMENT 'Why it was disabled by us: the receiver said 410, or failed for five days; null: it was not',
+  failing_since BIGINT NOT NULL DEFAULT 0 COMMENT 'First failure since the last success, ms since 1970 UTC; 0 = none',
+  sealed VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Key of its signatures, see core/seal.h',
+  sealed_before VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'The key before, which signs as well for a day',
+  rotated_at BIGINT NOT NULL DEFAULT 0 COMMENT 'When the key was changed, ms since 1970 UTC; 0 = never',
+  version BIGINT NOT NULL DEFAULT 1 COMMENT 'Grows with each change',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC; earlier events are not sent',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  KEY by_tenant (tenant_id, id),
+  KEY by_principal (tenant_id, principal_id, id),
+  KEY by_active (is_active, tenant_id),
+  CONSTRAINT webhooks_tenant FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+  CONSTRAINT webhooks_principal FOREIGN KEY (principal_id) REFERENCES principals (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Addresses that are told of events';

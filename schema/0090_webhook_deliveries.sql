@@ -1,0 +1,23 @@
+CREATE TABLE IF NOT EXISTS webhook_deliveries (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7',
+  tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
+  webhook_id BINARY(16) NOT NULL COMMENT 'The webhook, which may be gone',
+  principal_id BINARY(16) NOT NULL COMMENT 'Who made the webhook',
+  event_id BIGINT NULL COMMENT 'Number of the event; null: a ping',
+  event VARCHAR(60) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'Its type',
+  status ENUM('waiting','sending','succeeded','failed') NOT NULL COMMENT 'sending: a runner is at it until next_attempt_at, then it is waiting again',
+  attempt INT NOT NULL DEFAULT 0 COMMENT 'Attempts so far',
+  next_attempt_at BIGINT NOT NULL DEFAULT 0 COMMENT 'ms since 1970 UTC; 0 = none',
+  request_headers JSON NULL COMMENT 'Of the last attempt, without the signature',
+  response_status INT NULL COMMENT 'What the receiver answered last; null: nothing',
+  response_body VARBINARY(2048) NULL COMMENT 'Beginning of that answer',
+  error VARCHAR(255) NULL COMMENT 'Why the last attempt failed without an answer',
+  duration_ms INT NULL COMMENT 'How long the last attempt took',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  UNIQUE KEY by_event (webhook_id, event_id),
+  KEY by_webhook (webhook_id, id),
+  KEY by_status (webhook_id, status, id),
+  KEY by_due (status, webhook_id, next_attempt_at),
+  KEY by_age (created_at)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='What was sent to webhooks, and is to be sent';

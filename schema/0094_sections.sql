@@ -1,0 +1,21 @@
+CREATE TABLE IF NOT EXISTS sections (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7',
+  media_id BINARY(16) NOT NULL COMMENT 'The asset',
+  chapter_id BINARY(16) NULL COMMENT 'Chapter in whose context it is; null: none',
+  entry_id BINARY(16) NULL COMMENT 'Entry of that chapter that leads to it; null: not linked. No foreign key: setting null in a cascade that deletes the section too fails',
+  type ENUM('marker','timerange') NOT NULL COMMENT 'marker: has time; timerange: has start and end',
+  time BIGINT NULL COMMENT 'Position, ms',
+  start BIGINT NULL COMMENT 'Position, ms',
+  end BIGINT NULL COMMENT 'Position, ms, behind start',
+  position BIGINT GENERATED ALWAYS AS (COALESCE(time, start)) STORED COMMENT 'Where it begins, ms',
+  title VARCHAR(1000) NULL COMMENT 'Shown to people',
+  description TEXT NULL COMMENT 'For people',
+  version BIGINT NOT NULL DEFAULT 1 COMMENT 'Grows with each change',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  KEY by_position (media_id, position, id, chapter_id, entry_id),
+  KEY by_chapter (chapter_id, position, id),
+  UNIQUE KEY by_entry (entry_id),
+  CONSTRAINT sections_media FOREIGN KEY (media_id) REFERENCES media (id) ON DELETE CASCADE,
+  CONSTRAINT sections_chapter FOREIGN KEY (chapter_id) REFERENCES chapters (id) ON DELETE CASCADE
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Points and stretches of time in assets';

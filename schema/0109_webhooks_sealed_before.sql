@@ -1,0 +1,1 @@
+ALTER TABLE webhooks MODIFY COLUMN sealed_before VARCHAR(200) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'Keys before, which sign as well until a day after the last rotation, blank-separated: the one before it, and the one before the first of rotations less than a day apart';

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of contents: a new topic begins where other words do. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "media/chapters.h"
+#include "media/transcript.h"
+
+enum { MEM = 256 << 20, WORD_MS = 400, TOPIC_WORDS = 600, SENTENCE = 12, COMMON = 40, OWN = 60 };
+
+static uint32_t seed;
+
+/* Numerical Recipes' generator: the same on every machine. */
+static uint32_t
+random_below(uint32_t n)
+{
+	seed = seed * 1664525 + 1013904223;
+	return (seed >> 8) % n;
+}
+
+static void
+say(struct list *words, const char *text, int64_t start)
+{
+	struct word *w = words->rows;
+
+	w[words->n++] = (struct word){ text, { start, true }, { start + WORD_MS - 100, true }, 1, "machine" };
+}
+
+/* A talk of so many topics: six of ten words are those of every talk, `noise` of a hundred are of another topic. */
+static struct list
+talk(struct arena *mem, int topics, uint32_t noise)
+{
+	struct paragraph *p = NEW(mem, struct paragraph);
+	int i;
+
+	seed = 7;
+	p->words.rows = arena_array(mem, (size_t)topics * TOPIC_WORDS, sizeof(struct word));
+	for (i = 0; i < topics * TOPIC_WORDS; i++) {
+		const int topic = random_below(100) < noise ? (int)random_below((uint32_t)topics) : i / TOPIC_WORDS;
+
+		say(&p->words, random_below(10) < 6 ? arena_printf(mem, "%s%u", i % SENTENCE == 0 ? "Common" :
+		    "common", random_below(COMMON)) : arena_printf(mem, "topic%dx%u.", topic,
+		    random_below(OWN)), (int64_t)i * WORD_MS);
+	}
+	return (struct list){ p, 1 };
+}
+
+static void
+assert_whole(const struct stretch *s, size_t n, int64_t duration)
+{
+	size_t i;
+
+	assert_true(n > 0);
+	assert_int_equal(s[0].start, 0);
+	assert_int_equal(s[n - 1].end, duration);
+	for (i = 0; i < n; i++) {
+		assert_true(s[i].start < s[i].end);
+		if (i > 0)
+			assert_int_equal(s[i].start, s[i - 1].end);
+	}
+}
+
+static void
+other_words_begin_another_chapter(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	const int64_t topic = TOPIC_WORDS * WORD_MS;
+	const uint32_t noises[] = { 0, 25 };
+	const struct stretch *s;
+	struct list said;
+	size_t n, i, k;
+
+	for (k = 0; k < 2; k++) {
+		said = talk(mem, 5, noises[k]);
+		n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, 5 * topic, &s);
+		assert_whole(s, n, 5 * topic);
+		assert_int_equal(n, 5);
+		for (i = 0; i < n; i++) {
+			assert_in_range(s[i].start + 15000, (int64_t)i * topic, (int64_t)i * topic + 30000);
+			/* Its own words, as they were said, without the stop behind them. */
+			assert_memory_equal(s[i].title, arena_printf(mem, "topic%zux", i), 7);
+			assert_null(strchr(s[i].title, '.'));
+		}
+	}
+	arena_free(mem);
+}
+
+static void
+a_talk_about_one_thing_is_one_chapter(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct paragraph *p = NEW(mem, struct paragraph);
+	struct list said = { p, 1 };
+	const struct stretch *s;
+	int i;
+
+	p->words.rows = arena_array(mem, TOPIC_WORDS, sizeof(struct word));
+	for (i = 0; i < TOPIC_WORDS; i++)
+		say(&p->words, arena_printf(mem, "word%d", i % 31), (int64_t)i * WORD_MS);
+	assert_int_equal(chapters_find(mem, &said, (struct moments){ NULL, 0 }, TOPIC_WORDS * WORD_MS, &s), 1);
+	assert_whole(s, 1, TOPIC_WORDS * WORD_MS);
+	arena_free(mem);
+}
+
+static bool
+begins_at(const struct stretch *s, size_t n, int64_t ms)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (s[i].start == ms)
+			return true;
+	return false;
+}
+
+/* Between words that decide nothing, a pause and a new slide do. */
+static void
+a_pause_and_a_new_slide_say_where(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct list said = talk(mem, 2, 0);
+	const struct paragraph *p = said.rows;
+	struct word *w = p->words.rows;
+	const int64_t slide = (TOPIC_WORDS + 24) * WORD_MS + 5000, end = 2 * TOPIC_WORDS * WORD_MS + 5000;
+	const struct stretch *s;
+	size_t n, i;
+
+	for (i = TOPIC_WORDS - 24; i < TOPIC_WORDS + 24; i++)
+		w[i].text = i % 2 == 0 ? "common1" : "common2";
+	for (i = TOPIC_WORDS + 24; i < 2 * TOPIC_WORDS; i++) {
+		w[i].start.ms += 5000;
+		w[i].end.ms += 5000;
+	}
+	n = chapters_find(mem, &said, (struct moments){ &slide, 1 }, end, &s);
+	assert_true(begins_at(s, n, slide));
+	for (; i-- > TOPIC_WORDS + 24;)
+		w[i].start.ms -= 5000;
+	n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, end, &s);
+	assert_false(begins_at(s, n, slide - 5000));
+	arena_free(mem);
+}
+
+static void
+without_words_the_picture_decides(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	const int64_t changes[] = { 5000, 60000, 62000, 120000, 175000 };
+	struct list said = { NULL, 0 };
+	const struct stretch *s;
+	size_t n = chapters_find(mem, &said, (struct moments){ changes, 5 }, 180000, &s);
+
+	assert_whole(s, n, 180000);
+	assert_int_equal(n, 3);
+	assert_int_equal(s[1].start, 60000);
+	assert_int_equal(s[2].start, 120000);
+	assert_null(s[0].title);
+	assert_int_equal(chapters_find(mem, &said, (struct moments){ NULL, 0 }, 1, &s), 1);
+	assert_whole(s, 1, 1);
+	arena_free(mem);
+}
+
+/* Words behind the end, without letters, all the same, of one letter, in scripts without blanks. */
+static void
+odd_words_are_borne(void **state)
+{
+	static const char *const odd[] = { "…", "", "a", "日本", "\xff\xfe", "İ", "👩‍👩‍👧", "--", "1", "ß" };
+	struct arena *mem = arena_new(MEM);
+	struct paragraph *p = NEW(mem, struct paragraph);
+	struct list said = { p, 1 };
+	const struct stretch *s;
+	size_t n, i;
+
+	p->words.rows = arena_array(mem, 5000, sizeof(struct word));
+	for (i = 0; i < 5000; i++)
+		say(&p->words, odd[i % (sizeof(odd) / sizeof(odd[0]))], (int64_t)i / 2 * WORD_MS);
+	n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, 600000, &s);
+	assert_whole(s, n, 600000);
+	arena_free(mem);
+}
+
+/* However long: twelve hours of a fast speaker come to an end, in a number of chapters that people can read. */
+static void
+a_day_of_talk_has_no_more_chapters_than_a_person_reads(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct list said = talk(mem, 180, 10);
+	const int64_t end = INT64_C(180) * TOPIC_WORDS * WORD_MS;
+	const struct stretch *s;
+	size_t n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, end, &s);
+
+	assert_whole(s, n, end);
+	assert_in_range(n, 20, CHAPTERS_STRETCHES);
+	arena_free(mem);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(other_words_begin_another_chapter),
+		cmocka_unit_test(a_talk_about_one_thing_is_one_chapter),
+		cmocka_unit_test(a_pause_and_a_new_slide_say_where),
+		cmocka_unit_test(without_words_the_picture_decides),
+		cmocka_unit_test(odd_words_are_borne),
+		cmocka_unit_test(a_day_of_talk_has_no_more_chapters_than_a_person_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
