@@ -79,17 +79,23 @@ event_fits(const struct subscription *s, const struct event *e)
 /* What is about no asset is told to who did it; an asset that is soft-deleted is there for who may recover it, but that
  * it went is told to all who saw it. */
 bool
-event_may(struct req *r, const struct event *e)
+event_may_by(const struct principal *who, unsigned permissions, const struct event *e)
 {
 	const struct event_type *t = event_type(e->type);
 	enum scope wanted;
 
-	if (t == NULL || (r->who->scopes & SCOPE_BIT(t->scope)) == 0)
+	if (t == NULL || (who->scopes & SCOPE_BIT(t->scope)) == 0)
 		return false;
 	if (uuid_is_none(e->media_id))
-		return r->who->is_super_admin || uuid_equal(e->principal_id, r->who->id);
+		return who->is_super_admin || uuid_equal(e->principal_id, who->id);
 	wanted = e->deleted_at.ms != 0 && strcmp(e->type, "media.deleted") != 0 ? SCOPE_CREATE_CONTENT : t->scope;
-	return (access_by(r, &e->channel_ids) & SCOPE_BIT(wanted)) != 0;
+	return (permissions & SCOPE_BIT(wanted)) != 0;
+}
+
+bool
+event_may(struct req *r, const struct event *e)
+{
+	return event_may_by(r->who, uuid_is_none(e->media_id) ? 0 : access_by(r, &e->channel_ids), e);
 }
 
 void
@@ -181,6 +187,7 @@ list_events(struct req *r, const struct subscription *s, int64_t after)
 		}
 	}
 	if (n == 0 && in->wait > 0 && r->subscription != NULL && r->subscription->may_wait) {
+		r->subscription->from = at;
 		r->subscription->wait_ms = in->wait * 1000;
 		r->subscription->last = held_back(r, s, at > up_to ? at : up_to);
 	}
@@ -259,6 +266,8 @@ events(struct req *r, struct uuid media_id, struct ids channel_ids)
 	s->channel_ids = channel_ids;
 	s->streams = s->replays = false;
 	s->wait_ms = 0;
+	if (after == NOTHING && s->waited)
+		after = s->from;
 	if (r->faults.n == 0 && s->wants_stream && strcmp(r->method_name, "GET") == 0)
 		return stream(r, s, after);
 	if (after != NOTHING && (after < 0 || !is_known(r, after)))

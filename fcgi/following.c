@@ -4,13 +4,15 @@
  * (web/follow.js).  It tells that something has changed and nothing else: the page asks for itself again, and access is
  * decided there.  Who may open no page of it is told nothing.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/play.h"
 #include "fcgi/page.h"
 #include "fcgi/subscription.h"
 
-enum { SUBJECTS = 100, AGE_MAX = 86400000, WAIT_MAX = 25 };
+enum { SUBJECTS = 100, AGE_MAX = 86400000, WAIT_MAX = 25, ASKED = 16 };
+#define ASKED_SQL "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 struct following_query { struct strings media, channel; int64_t after, age, wait; };
 static const struct field following_query_fields[] = {
@@ -132,53 +134,92 @@ following_message(struct buf *b, const struct subject *s, int64_t id)
 	buf_text(b, "\n\n");
 }
 
-struct following_now
-following_look(const struct conf *conf, struct db *db, const struct event *e)
+static bool
+same_ids(const struct ids *a, const struct ids *b)
 {
-	struct following_now now = { .conf = conf, .db = db };
-	const struct seen_channel *c;
-	size_t i;
+	return a->n == b->n && (a->n == 0 || memcmp(a->at, b->at, a->n * sizeof(*a->at)) == 0);
+}
 
-	now.pages = arena_array(db_arena(db), e->channel_ids.n + 1, sizeof(*now.pages));
-	for (i = 0; i < e->channel_ids.n; i++) {
-		if ((c = seen_channel(db, e->channel_ids.at[i])) == NULL)
-			continue;
-		now.is_public = true;
-		if (c->is_open)
-			now.pages[now.n++] = c->id;
+/* The channels of the asset, some at a time, the last id standing in for those that are missing. */
+static void
+look(struct following_now *now, struct db *db, const struct event *e)
+{
+	struct arg args[ASKED + 2] = { ID(e->tenant_id), [ASKED + 1] = { .kind = ARG_END } };
+	const struct ids *ids = &e->channel_ids;
+	const struct seen_channel *rows;
+	size_t at, i, n;
+
+	if (now->pages != NULL && uuid_equal(now->tenant_id, e->tenant_id) && same_ids(&now->channel_ids, ids))
+		return;
+	now->tenant_id = e->tenant_id;
+	now->channel_ids = *ids;
+	now->pages = arena_array(db_arena(db), ids->n + 1, sizeof(*now->pages));
+	now->n = 0;
+	now->is_public = false;
+	for (at = 0; at < ids->n; at += ASKED) {
+		for (i = 0; i < ASKED; i++)
+			args[i + 1] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);
+		rows = db_rows(db, &seen_channel_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id WHERE "
+		    "t.tenant_id = ? AND t.id IN " ASKED_SQL " AND t.visibility <> 'private'", args, &n);
+		for (i = 0; i < n; i++) {
+			now->is_public = true;
+			if (rows[i].is_open)
+				now->pages[now->n++] = rows[i].id;
+		}
 	}
-	return now;
+}
+
+/* The channels of a tenant that have a page, by their ids. */
+struct following_tenant { struct following_tenant *next; struct uuid id; const struct seen_channel *pages; size_t n; };
+
+static bool
+has_page(struct following_now *now, struct db *db, const struct subject *s)
+{
+	struct following_tenant *t = now->tenants;
+
+	while (t != NULL && !uuid_equal(t->id, s->tenant_id))
+		t = t->next;
+	if (t == NULL) {
+		t = NEW(db_arena(db), struct following_tenant);
+		t->next = now->tenants;
+		t->id = s->tenant_id;
+		t->pages = db_rows(db, &seen_channel_record, "FROM channels t JOIN tenants n ON n.id = t.tenant_id "
+		    "WHERE t.tenant_id = ? AND " PAGE_OPEN_SQL " ORDER BY t.id", ARGS(ID(t->id)), &t->n);
+		now->tenants = t;
+	}
+	return t->n > 0 && bsearch(&s->id, t->pages, t->n, sizeof(*t->pages), uuid_order) != NULL;
 }
 
 /* Where the asset is; and where it may have been until now. */
 static bool
-concerns_channel(const struct following_now *now, const struct subject *s, const struct event *e)
+concerns_channel(struct following_now *now, struct db *db, const struct subject *s, const struct event *e)
 {
-	const struct seen_channel *c;
 	size_t i;
 
+	if (!uuid_equal(s->tenant_id, e->tenant_id))
+		return false;
+	look(now, db, e);
 	for (i = 0; i < now->n; i++)
 		if (uuid_equal(now->pages[i], s->id))
 			return true;
-	if (!uuid_equal(s->tenant_id, e->tenant_id) || strcmp(e->type, "media.updated") != 0 ||
-	    e->data.text == NULL || strstr(e->data.text, "\"channels\"") == NULL)
-		return false;
-	c = seen_channel(now->db, s->id);
-	return c != NULL && c->is_open;
+	return strcmp(e->type, "media.updated") == 0 && e->data.text != NULL &&
+	    strstr(e->data.text, "\"channels\"") != NULL && has_page(now, db, s);
 }
 
 /* That an asset cannot be seen any more is the last that is told of it. */
 bool
-following_concerns(const struct following_now *now, struct subject *s, const struct event *e)
+following_concerns(struct following_now *now, const struct conf *conf, struct db *db, struct subject *s,
+    const struct event *e)
 {
 	if (s->is_gone)
 		return false;
 	if (s->is_channel)
-		return concerns_channel(now, s, e);
+		return concerns_channel(now, db, s, e);
 	if (!uuid_equal(s->id, e->media_id))
 		return false;
+	look(now, db, e);
 	s->is_gone = e->deleted_at.ms != 0 || strcmp(e->type, "media.deleted") == 0 || (!now->is_public &&
-	    (s->token == NULL || !page_opens(now->conf, s->token, s->id, moment_now())));
+	    (s->token == NULL || !page_opens(conf, s->token, s->id, moment_now())));
 	return true;
 }
 
@@ -219,10 +260,14 @@ answer_list(struct req *r, struct subscription *s, int64_t after, int64_t since)
 	struct changed *out = arena_array(r->mem, SUBJECTS, sizeof(*out));
 	const struct following_query *in = r->in;
 	int64_t up_to = event_settled_by(r);
-	size_t n = find_changed(r, s, (struct event_span){ after, up_to, 0 }, since, out);
 	struct buf b = BUF(r->mem);
+	size_t n;
 
+	if (after == INT64_MAX && s->waited)
+		after = s->from;
+	n = find_changed(r, s, (struct event_span){ after, up_to, 0 }, since, out);
 	if (n == 0 && in->wait > 0 && s->may_wait) {
+		s->from = up_to;
 		s->wait_ms = in->wait * 1000;
 		s->last = find_changed(r, s, (struct event_span){ up_to, s->reader->high, 0 }, INT64_MAX, out) > 0 ?
 		    s->reader->high : 0;

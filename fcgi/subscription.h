@@ -21,10 +21,11 @@ struct subscription {
 	/* set before the request runs: what the program has read, and what the caller would take */
 	const struct event_reader *reader;
 	bool wants_stream, may_wait;
+	bool waited;			/* it is a list that has waited since it began at `from` */
 
 	/* set by the handler: r->out are the first bytes of a stream, or a list is asked for anew in a while */
 	bool streams, replays;		/* replays: what is behind `last` is still to be told */
-	int64_t wait_ms;
+	int64_t wait_ms, from;		/* from: where a list begins whose caller named no number */
 	struct uuid tenant_id, media_id, channel_id;	/* media_id, channel_id: none for any */
 	struct strings types;				/* none for any */
 	int64_t last;			/* number that the caller comes back with; a list: that it waits for */
@@ -39,6 +40,8 @@ struct event_span { int64_t after, up_to, most; };
 bool event_fits(const struct subscription *, const struct event *);
 /* May the caller be told, by its token and r->audience? */
 bool event_may(struct req *, const struct event *);
+/* The same by what it may in the channels of the event. */
+bool event_may_by(const struct principal *, unsigned permissions, const struct event *);
 /* As a message of a stream: with its number as id, or without any. */
 void event_message(struct buf *, const struct event *, bool with_id);
 /* A message without effect but for the id. */
@@ -50,17 +53,21 @@ const struct event *event_behind(struct db *, const struct subscription *, struc
 /* The number up to which nothing is open: as the program has read, or, where it keeps no streams, by age. */
 int64_t event_settled_by(struct req *);
 
-/* For streams of pages.  What anybody may see of the asset of an event, as it is now; in the arena of the database. */
+/* For streams of pages.  What anybody may see of the asset of an event, as it is now: asked once for all of them, and
+ * not before one could be concerned.  All zero for each batch of events that were read together; what it points to is
+ * in the arena of the database, and so are the events. */
+struct following_tenant;
 struct following_now {
-	const struct conf *conf;
-	struct db *db;
-	struct uuid *pages;		/* of the channels it is in, those that have one */
+	struct ids channel_ids;		/* where the asset is that was looked at, in this tenant */
+	struct uuid tenant_id;
+	struct uuid *pages;		/* of these those that have a page */
 	size_t n;
 	bool is_public;
+	struct following_tenant *tenants;	/* all pages of these */
 };
-struct following_now following_look(const struct conf *, struct db *, const struct event *);
 /* Is the subject to be told?  Sets is_gone. */
-bool following_concerns(const struct following_now *, struct subject *, const struct event *);
+bool following_concerns(struct following_now *, const struct conf *, struct db *, struct subject *,
+    const struct event *);
 /* That it has changed; without a subject the position alone.  id 0: not settled. */
 void following_message(struct buf *, const struct subject *, int64_t id);
 

@@ -14,6 +14,7 @@
 
 enum {
 	REST_MAX = 32768, HOUR_MS = 3600000,
+	JUDGED_MAX = 64,	/* channels that are remembered */
 	KERNEL_MAX = 32768,	/* that the kernel keeps of what was sent: more goes when that is taken */
 };
 
@@ -27,7 +28,7 @@ put(char **to, const char *text)
 	return n > 0 ? memcpy(at, text, n) : NULL;
 }
 
-/* Everything that outlives the request goes into one piece of memory: what points, then ids, then texts. */
+/* Everything that outlives the request goes into one piece of memory: what points, then texts. */
 static void
 remember(struct stream *t, const struct req *r)
 {
@@ -35,7 +36,7 @@ remember(struct stream *t, const struct req *r)
 	const char **kept[] = { &t->uri, &t->authorization, &t->client, &t->accept, &t->origin };
 	const struct subscription *what = r->subscription;
 	size_t subjects = what->n_subjects * sizeof(*what->subjects), types = what->types.n * sizeof(char *);
-	size_t ids = what->channel_ids.n * sizeof(struct uuid), n = 0, i;
+	size_t n = 0, i;
 	char *to;
 
 	for (i = 0; i < what->n_subjects; i++)
@@ -44,30 +45,44 @@ remember(struct stream *t, const struct req *r)
 		n += strlen(what->types.at[i]) + 1;
 	for (i = 0; i < 5; i++)
 		n += texts[i] != NULL ? strlen(texts[i]) + 1 : 0;
-	t->memory = calloc(1, subjects + types + ids + n + 1);
+	t->memory = calloc(1, subjects + types + n + 1);
 	if (t->memory == NULL)
 		abort();
 	t->what = *what;
 	t->what.subjects = (struct subject *)(void *)t->memory;
 	t->what.types.at = (const char **)(void *)(t->memory + subjects);
-	t->what.channel_ids.at = (struct uuid *)(void *)(t->memory + subjects + types);
-	to = t->memory + subjects + types + ids;
+	t->what.channel_ids = (struct ids){ NULL, 0 };
+	to = t->memory + subjects + types;
 	for (i = 0; i < what->n_subjects; i++) {
 		t->what.subjects[i] = what->subjects[i];
 		t->what.subjects[i].token = put(&to, what->subjects[i].token);
 	}
 	for (i = 0; i < what->types.n; i++)
 		t->what.types.at[i] = put(&to, what->types.at[i]);
-	for (i = 0; i < what->channel_ids.n; i++)
-		t->what.channel_ids.at[i] = what->channel_ids.at[i];
 	for (i = 0; i < 5; i++)
 		*kept[i] = put(&to, texts[i]);
 }
 
+void
+stream_judged(struct stream *t, const struct ids *channel_ids, unsigned permissions, int64_t version)
+{
+	size_t n = channel_ids->n <= JUDGED_MAX ? channel_ids->n : 0;
+	struct uuid *at = realloc(t->judged.channel_ids.at, n * sizeof(*at) + 1);
+
+	if (at == NULL)
+		abort();
+	if (n > 0)
+		memcpy(at, channel_ids->at, n * sizeof(*at));
+	t->judged = (struct judged){ { at, n }, permissions, n == channel_ids->n ? version : -1 };
+}
+
 /* Of pages there is no caller to judge, nor a token that could end. */
 static void
-belongs_to(struct stream *t, const struct req *r)
+belongs_to(struct stream *t, struct req *r)
 {
+	unsigned permissions;
+
+	t->judged.version = -1;
 	if (r->who == NULL) {
 		t->judged_at = t->expires = INT64_MAX / 2;
 		return;
@@ -75,11 +90,14 @@ belongs_to(struct stream *t, const struct req *r)
 	t->who = *r->who;
 	t->who.shortcode = t->who.name = t->who.address = NULL;
 	t->version = r->audience->version;
+	permissions = access_by(r, &r->subscription->channel_ids);
+	if (!uuid_is_none(t->what.media_id) && db_failure(r->db) == DB_FINE)
+		stream_judged(t, &r->subscription->channel_ids, permissions, t->version);
 	t->expires = t->sent_at + (r->who->expires * 1000 - r->now.ms);
 }
 
 struct stream *
-stream_new(int fd, int epoll, unsigned request_id, const struct req *r)
+stream_new(int fd, int epoll, unsigned request_id, struct req *r)
 {
 	struct stream *t = calloc(1, sizeof(*t));
 	int64_t now = clock_ms();
@@ -106,6 +124,7 @@ stream_free(struct stream *t)
 {
 	close(t->fd);
 	free(t->rest);
+	free(t->judged.channel_ids.at);
 	free(t->memory);
 	free(t);
 }

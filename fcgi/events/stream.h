@@ -5,6 +5,10 @@
 
 #include "fcgi/subscription.h"
 
+/* What its caller may in these channels, as of a tenants.access_version: who is told of them again is not asked for.
+ * version -1: nothing is known. */
+struct judged { struct ids channel_ids; unsigned permissions; int64_t version; };
+
 struct stream {
 	struct stream *next;		/* of its bucket */
 	size_t place;			/* in the list of all */
@@ -17,6 +21,7 @@ struct stream {
 	int64_t told;			/* the id that the client has: what.last as soon as that is settled */
 	int64_t at;			/* while what.replays: all up to this number was told, or is not for it */
 	int64_t version;		/* tenants.access_version that it was judged by */
+	struct judged judged;
 	struct principal who;		/* without texts; of pages nobody */
 	char *memory;			/* of the texts below, and of what */
 	const char *uri, *authorization, *client, *accept, *origin;
@@ -27,10 +32,13 @@ struct stream {
 };
 
 /* Of a request that api_run() has answered; not yet told anything. */
-struct stream *stream_new(int fd, int epoll, unsigned request_id, const struct req *);
+struct stream *stream_new(int fd, int epoll, unsigned request_id, struct req *);
 void stream_free(struct stream *);
 /* The request once more. */
 struct req *stream_request(const struct stream *, const struct conf *, struct db *, struct arena *);
+
+/* Remembers it; of more channels than a few the version is left out. */
+void stream_judged(struct stream *, const struct ids *channel_ids, unsigned permissions, int64_t version);
 
 /* Sends what the connection takes, and keeps the rest. */
 void stream_tell(struct stream *, struct arena *, const char *text, size_t n);

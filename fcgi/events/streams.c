@@ -36,8 +36,7 @@ struct streams {
 	struct stream **all, *buckets[BUCKETS];	/* by asset; those of tenants are in the bucket of none */
 	size_t n, room;
 	size_t next;				/* whose turn it is to be told what it missed */
-	int64_t looked_id;			/* event of the following, in this turn */
-	struct following_now looked;
+	struct following_now looked;		/* for pages, in this turn */
 	struct tenant_now *tenants;		/* of this turn */
 	size_t n_tenants;
 };
@@ -85,7 +84,7 @@ drop(struct streams *s, struct stream *t)
 static void
 answer_list(struct streams *s, struct stream *t)
 {
-	struct subscription what = { .reader = &s->reader };
+	struct subscription what = { .reader = &s->reader, .waited = true, .from = t->what.from };
 	struct req *r = stream_request(t, s->conf, s->db, s->once);
 	struct buf whole;
 
@@ -200,6 +199,15 @@ streams_add(struct streams *s, int fd, unsigned request_id, struct req *r)
 	stream_tell(t, r->mem, head.text, head.len);
 }
 
+/* The channel that a stream of a tenant names, which the handler looks at. */
+static bool
+still_sees(struct req *r, const struct stream *t)
+{
+	struct ids one = { (struct uuid *)(uintptr_t)&t->what.channel_id, 1 };
+
+	return uuid_is_none(t->what.channel_id) || (access_by(r, &one) & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) != 0;
+}
+
 /* By the dispatcher, as when it was opened: what it remembers of the token may be as old as a minute.  False: it has
  * ended. */
 static bool
@@ -211,6 +219,8 @@ judge(struct streams *s, struct stream *t)
 	r->asks_only = true;
 	status = api_run(r);
 	t->judged_at = clock_ms();
+	if (status == 200 && !still_sees(r, t))
+		status = db_failure(s->db) == DB_FINE ? 403 : 503;
 	if (status == 200) {
 		t->version = r->audience->version;
 		return true;
@@ -249,27 +259,30 @@ same_places(const struct ids *a, const struct ids *b)
 
 /* By what the asset is in now. */
 static bool
-may_tell_now(struct streams *s, struct stream *t, const struct event *e, int64_t version)
+ask(struct streams *s, struct stream *t, const struct event *e)
 {
 	struct req *r = stream_request(t, s->conf, s->db, s->once);
+	unsigned permissions = 0;
 
 	r->who = &t->who;
 	r->audience = access_last(r);
-	if (r->audience->version != version)
+	if (r->audience->version != t->version)
 		r->audience = access_read(r);
-	if (r->audience->version != version) {
+	if (r->audience->version == t->version)
+		permissions = access_by(r, &e->channel_ids);
+	if (r->audience->version != t->version || db_failure(s->db) != DB_FINE) {
 		end(s, t, "unavailable");
 		return false;
 	}
-	return event_may(r, e);
+	stream_judged(t, &e->channel_ids, permissions, t->version);
+	return true;
 }
 
-/* Of a stream of an asset, what was judged holds while it is in the same channels and roles are as they were; for one
- * of a tenant each asset is judged by itself. */
+/* What a caller may in some channels holds while roles are as they were: as long as the asset stays in them, or a
+ * tenant tells of assets in the same, nobody is asked. */
 static bool
 may_tell(struct streams *s, struct stream *t, const struct event *e)
 {
-	const struct event_type *type = event_type(e->type);
 	int64_t version = version_of(s, e->tenant_id);
 
 	if (version < 0) {
@@ -278,12 +291,10 @@ may_tell(struct streams *s, struct stream *t, const struct event *e)
 	}
 	if (t->version != version && !judge(s, t))
 		return false;
-	if (type == NULL || (t->who.scopes & SCOPE_BIT(type->scope)) == 0)
+	if (!uuid_is_none(e->media_id) && (t->judged.version != t->version ||
+	    !same_places(&t->judged.channel_ids, &e->channel_ids)) && !ask(s, t, e))
 		return false;
-	if (!uuid_is_none(t->what.media_id) && same_places(&t->what.channel_ids, &e->channel_ids) &&
-	    (e->deleted_at.ms == 0 || strcmp(e->type, "media.deleted") == 0))
-		return true;
-	return may_tell_now(s, t, e, t->version);
+	return event_may_by(&t->who, t->judged.permissions, e);
 }
 
 /* Who does not take what it is told is told no more of it for now: the table keeps the rest. */
@@ -297,17 +308,16 @@ waits_for_its_turn(struct stream *t, const struct event *e)
 	return t->what.replays && e->id > t->at;
 }
 
-/* Asked once for all pages. */
-static const struct following_now *
-look(struct streams *s, const struct event *e)
+/* What is asked for is kept for all pages. */
+static bool
+concerns(struct streams *s, struct subject *subject, const struct event *e)
 {
-	if (s->looked_id != e->id) {
-		db_use(s->db, s->mem);
-		s->looked = following_look(s->conf, s->db, e);
-		s->looked_id = e->id;
-		db_use(s->db, s->once);
-	}
-	return &s->looked;
+	bool yes;
+
+	db_use(s->db, s->mem);
+	yes = following_concerns(&s->looked, s->conf, s->db, subject, e);
+	db_use(s->db, s->once);
+	return yes;
 }
 
 /* What it shows.  When nobody can say who sees it, the stream ends, and its client comes back where it was. */
@@ -321,7 +331,7 @@ tell_page(struct streams *s, struct stream *t, const struct event *e)
 	if (t->ends)
 		return;
 	for (i = 0; i < t->what.n_subjects; i++) {
-		bool concerned = following_concerns(look(s, e), &t->what.subjects[i], e);
+		bool concerned = concerns(s, &t->what.subjects[i], e);
 
 		if (db_failure(s->db) != DB_FINE) {
 			end(s, t, "unavailable");
@@ -469,7 +479,7 @@ read_events(struct streams *s)
 		return;
 	s->tenants = arena_array(s->mem, s->n + 1, sizeof(*s->tenants));
 	s->n_tenants = 0;
-	s->looked_id = 0;
+	s->looked = (struct following_now){ .n = 0 };
 	e = event_read(&s->reader, s->db, &n, &more);
 	db_use(s->db, s->once);
 	for (i = 0; i < n; i++)
@@ -531,6 +541,7 @@ streams_attend(struct streams *s)
 		if (s->reads)
 			event_reader_close(&s->reader);
 		s->reads = false;
+		arena_reset(s->mem);		/* what a list was read for that did not stay */
 		return -1;
 	}
 	if (s->poll_at <= clock_ms()) {

@@ -207,6 +207,62 @@ a_channel_is_told_that_an_asset_left_it(void **state)
 	close(shelf);
 }
 
+/* Where an asset is, and which channels have a page. */
+static void
+what_pages_are_told_is_asked_for_once_for_all_of_them(void **state)
+{
+	enum { PAGES = 30, SHELVES = 4, EVENTS = 20, FEW = 20 };
+	static const char count[] = "SELECT CAST(VARIABLE_VALUE AS SIGNED) FROM information_schema.SESSION_STATUS "
+	    "WHERE VARIABLE_NAME = 'QUESTIONS'";
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One");
+	struct streams *s = streams_new(w->conf, w->db, arena_new(16 << 20));
+	struct buf shown = BUF(w->mem);
+	int64_t before;
+	int fds[PAGES], i;
+
+	buf_printf(&shown, "media=%s&channel=%s", uuid_text(w->mem, id), uuid_text(w->mem, w->channel_id));
+	for (i = 1; i < SHELVES; i++)
+		buf_printf(&shown, ",%s", text(w, call(w, "POST", "/v2/channels", arena_printf(w->mem,
+		    "{\"name\":\"Shelf %d\"}", i)), "data.id"));
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+	for (i = 0; i < PAGES; i++)
+		fds[i] = open_page(w, s, buf_string(&shown));
+	streams_attend(s);
+	for (i = 0; i < EVENTS; i++)
+		event_add_job(w->db, id, "media.updated", "{\"modified\":[\"channels\"]}");
+	before = db_number(w->db, count, NO_ARGS, -1);
+	clock_goes_on(1000);
+	streams_attend(s);
+	db_use(w->db, w->mem);
+	assert_in_range(db_number(w->db, count, NO_ARGS, -1) - before, 1, FEW);
+	for (i = 0; i < PAGES; i++) {
+		listener_hears(w, s, fds[i], strrchr(buf_string(&shown), ',') + 1);
+		close(fds[i]);
+	}
+	streams_free(s);
+	db_use(w->db, w->mem);
+	clock_set_back();
+}
+
+static void
+a_list_that_waits_from_now_on_names_what_it_waited_for(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One");
+	struct streams *s = streams_new(w->conf, w->db, arena_new(16 << 20));
+	int fd;
+
+	show(w, "shared");
+	fd = listener_waits(w, s, (struct listener){ .uri = arena_printf(w->mem, "/watch/events?wait=25&%s", of(w,
+	    "media", id)) });
+	event_add_job(w->db, id, "media.updated", "{\"modified\":[\"name\"]}");
+	assert_non_null(strstr(listener_hears(w, s, fd, "\"next\":"), uuid_text(w->mem, id)));
+	streams_free(s);
+	db_use(w->db, w->mem);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -217,6 +273,8 @@ main(void)
 		WORLD_TEST(a_page_is_told_that_something_has_changed_and_nothing_of_it),
 		WORLD_TEST(that_it_can_be_seen_no_more_is_the_last_that_a_page_is_told),
 		WORLD_TEST(a_channel_is_told_that_an_asset_left_it),
+		WORLD_TEST(what_pages_are_told_is_asked_for_once_for_all_of_them),
+		WORLD_TEST(a_list_that_waits_from_now_on_names_what_it_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

@@ -105,6 +105,23 @@ listener_open(struct world *w, struct streams *s, struct listener l)
 	return ends[1];
 }
 
+int
+listener_waits(struct world *w, struct streams *s, struct listener l)
+{
+	struct subscription what = { .reader = streams_reader(s), .may_wait = true };
+	struct req *r = NEW(w->mem, struct req);
+	int ends[2];
+
+	assert_non_null(what.reader);
+	r->subscription = &what;
+	call_req(w, r, l.token, "GET", l.uri, NULL);
+	assert_int_equal(r->status, 200);
+	assert_true(what.wait_ms > 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+	streams_add(s, ends[0], 1, r);
+	return ends[1];
+}
+
 const char *
 listener_hears(struct world *w, struct streams *s, int fd, const char *what)
 {

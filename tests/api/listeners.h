@@ -28,6 +28,8 @@ struct listener { const char *token, *uri, *last; int64_t lives; };
 struct req *listener_asks(struct world *, struct listener, struct subscription *);
 /* It becomes a stream.  Returns the client's end, from which nothing is waited for. */
 int listener_open(struct world *, struct streams *, struct listener);
+/* It becomes a list that waits. */
+int listener_waits(struct world *, struct streams *, struct listener);
 /* What has come until the text is among it, records and all, zeros as blanks; fails after two minutes. */
 const char *listener_hears(struct world *, struct streams *, int fd, const char *what);
 /* Has its connection ended?  What comes before that is thrown away. */

@@ -384,6 +384,165 @@ an_asset_that_goes_where_a_client_sees_nothing_is_told_no_more_of(void **state)
 }
 
 static void
+put_into(struct world *w, struct uuid id, struct uuid channel)
+{
+	struct req *r = call(w, "PUT", arena_printf(w->mem, "/v2/channels/%s/media/%s", uuid_text(w->mem, channel),
+	    uuid_text(w->mem, id)), NULL);
+
+	assert_int_equal(r->status, 200);
+}
+
+static void
+move(struct world *w, struct uuid id, struct uuid from, struct uuid to)
+{
+	const char *asset = uuid_text(w->mem, id);
+	struct req *r;
+
+	put_into(w, id, to);
+	r = call(w, "DELETE", arena_printf(w->mem, "/v2/channels/%s/media/%s", uuid_text(w->mem, from), asset), NULL);
+	assert_int_equal(r->status, 200);
+}
+
+static struct uuid
+other_channel(struct world *w)
+{
+	struct uuid id;
+
+	assert_true(uuid_parse(text(w, call(w, "POST", "/v2/channels", "{\"name\":\"Other\"}"), "data.id"), &id));
+	return id;
+}
+
+/* Each of its events is judged by the roles of then, wherever the asset was when the stream was judged. */
+static void
+who_lost_a_role_while_the_asset_was_elsewhere_is_not_told_when_it_is_back(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One"), other = other_channel(w), viewer;
+	const char *token = world_member(w, "ViewChannel", "Viewer", &viewer), *heard;
+	struct streams *s = streams(w);
+	int all = listener_open(w, s, (struct listener){ .token = w->token, .uri = "/v2/events" });
+	int asset;
+
+	world_role(w, other, viewer, "Viewer");
+	asset = listener_open(w, s, (struct listener){ .token = token, .uri = asset_path(w, id, "/events") });
+	move(w, id, w->channel_id, other);
+	world_role(w, w->channel_id, viewer, NULL);
+	event_add_job(w->db, id, "media.restored", NULL);
+	listener_hears(w, s, asset, "event: media.restored");
+	move(w, id, other, w->channel_id);
+	event_add_job(w->db, id, "media.ready", NULL);
+	listener_hears(w, s, all, "event: media.ready");
+	clock_goes_on(MINUTE);
+	heard = listener_hears(w, s, asset, "\"reason\":\"forbidden\"");
+	assert_null(strstr(heard, "media.ready"));
+	end_streams(w, s);
+	close(all);
+	close(asset);
+}
+
+/* Though it sees the asset by another one: that it is in this one is not its business any more. */
+static void
+a_stream_of_a_channel_ends_with_the_role_in_it(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One"), other = other_channel(w), viewer;
+	const char *token = world_member(w, "ViewChannel", "Viewer", &viewer), *heard;
+	struct streams *s = streams(w);
+	int fd;
+
+	world_role(w, other, viewer, "Viewer");
+	put_into(w, id, other);
+	fd = listener_open(w, s, (struct listener){ .token = token, .uri = arena_printf(w->mem,
+	    "/v2/events?channelId=%s", uuid_text(w->mem, other)) });
+	event_add_job(w->db, id, "media.restored", NULL);
+	listener_hears(w, s, fd, "event: media.restored");
+	world_role(w, other, viewer, NULL);
+	event_add_job(w->db, id, "media.ready", NULL);
+	heard = listener_hears(w, s, fd, "\"reason\":\"forbidden\"");
+	assert_null(strstr(heard, "media.ready"));
+	end_streams(w, s);
+	close(fd);
+}
+
+/* What one turn asks of the database. */
+static int64_t
+asked_in_a_turn(struct world *w, struct streams *s)
+{
+	static const char count[] = "SELECT CAST(VARIABLE_VALUE AS SIGNED) FROM information_schema.SESSION_STATUS "
+	    "WHERE VARIABLE_NAME = 'QUESTIONS'";
+	int64_t before = db_number(w->db, count, NO_ARGS, -1);
+
+	clock_goes_on(SECOND);
+	streams_attend(s);
+	db_use(w->db, w->mem);
+	return db_number(w->db, count, NO_ARGS, -1) - before;
+}
+
+/* More than fcgi/access.c knows the channels of. */
+static void
+whoever_was_told_of_a_channel_is_told_of_it_again_without_a_question(void **state)
+{
+	enum { CLIENTS = 90, FEW = 20 };
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One"), two = world_media(w, "video", "Two");
+	struct streams *s = streams(w);
+	int fds[CLIENTS], i;
+
+	for (i = 0; i < CLIENTS; i++)
+		fds[i] = listener_open(w, s, (struct listener){ .token = world_member(w, "ViewChannel", "Viewer", NULL),
+		    .uri = "/v2/events" });
+	/* the last one has changed the roles */
+	event_add_job(w->db, id, "media.updated", NULL);
+	for (i = 0; i < CLIENTS; i++)
+		listener_hears(w, s, fds[i], "event: media.updated");
+	event_add_job(w->db, id, "media.ready", NULL);
+	event_add_job(w->db, two, "media.restored", NULL);
+	assert_in_range(asked_in_a_turn(w, s), 1, FEW);
+	for (i = 0; i < CLIENTS; i++) {
+		listener_hears(w, s, fds[i], "event: media.restored");
+		close(fds[i]);
+	}
+	end_streams(w, s);
+}
+
+/* Its caller has named no number, so only this program knows where it began. */
+static void
+a_list_that_waits_from_now_on_tells_what_it_waited_for(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One");
+	struct streams *s = streams(w);
+	int tenant = listener_waits(w, s, (struct listener){ .token = w->token, .uri = "/v2/events?wait=25" });
+	int asset = listener_waits(w, s, (struct listener){ .token = w->token, .uri = asset_path(w, id,
+	    "/events?wait=25") });
+
+	event_add_job(w->db, id, "media.ready", NULL);
+	assert_non_null(strstr(listener_hears(w, s, tenant, "\"next\":"), "\"media.ready\""));
+	assert_non_null(strstr(listener_hears(w, s, asset, "\"next\":"), "\"media.ready\""));
+	end_streams(w, s);
+	close(tenant);
+	close(asset);
+}
+
+static void
+requests_that_become_no_stream_leave_nothing_behind(void **state)
+{
+	struct world *w = *state;
+	struct arena *mem = arena_new(MEMORY);
+	struct streams *s = streams_new(w->conf, w->db, mem);
+	size_t used = arena_used(mem);
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		assert_non_null(streams_reader(s));
+		assert_int_equal(streams_attend(s), -1);
+	}
+	assert_int_equal(arena_used(mem), used);
+	end_streams(w, s);
+	arena_free(mem);
+}
+
+static void
 a_stream_of_a_channel_is_told_of_its_assets_alone(void **state)
 {
 	struct world *w = *state;
@@ -491,6 +650,11 @@ main(void)
 		STREAM_TEST(who_loses_the_role_is_told_so_and_nothing_more),
 		STREAM_TEST(a_stream_is_judged_each_minute_by_its_token_as_it_is_then),
 		STREAM_TEST(an_asset_that_goes_where_a_client_sees_nothing_is_told_no_more_of),
+		STREAM_TEST(who_lost_a_role_while_the_asset_was_elsewhere_is_not_told_when_it_is_back),
+		STREAM_TEST(a_stream_of_a_channel_ends_with_the_role_in_it),
+		STREAM_TEST(whoever_was_told_of_a_channel_is_told_of_it_again_without_a_question),
+		STREAM_TEST(a_list_that_waits_from_now_on_tells_what_it_waited_for),
+		STREAM_TEST(requests_that_become_no_stream_leave_nothing_behind),
 		STREAM_TEST(a_stream_of_a_channel_is_told_of_its_assets_alone),
 		STREAM_TEST(what_commits_late_is_told_then_and_nobody_is_led_past_it),
 		STREAM_TEST(a_database_that_is_away_for_a_while_ends_no_stream),

@@ -190,6 +190,33 @@ an_asset_that_becomes_ready_or_fails_and_the_end_of_an_ingest_are_told(void **st
 	    "'{\"status\":\"succeeded\",\"progress\":100}'", ARGS(ID(good))), 1);
 }
 
+/* As the runner says every two seconds that something runs. */
+static int64_t
+told_of_progress(struct world *w, struct uuid media)
+{
+	db_run(w->db, "UPDATE media SET summed_at = 0 WHERE id = ?", ARGS(ID(media)));
+	asset_progress(w->db, media);
+	return number(w, "FROM events WHERE media_id = ? AND type = 'ingest.progress'", ARGS(ID(media)));
+}
+
+static void
+progress_is_told_when_it_has_changed_and_not_each_time_it_is_summed_up(void **state)
+{
+	struct world *w = *state;
+	struct uuid root, media = planned(w, &root);
+	int64_t before;
+
+	db_run(w->db, "UPDATE jobs SET state = 'running', started_at = 1 WHERE id = ?", ARGS(ID(job_of(w, media,
+	    "first_rendition"))));
+	before = told_of_progress(w, media);
+	assert_int_equal(told_of_progress(w, media), before);
+	db_run(w->db, "UPDATE jobs SET log_tail = 'frame 1' WHERE media_id = ?", ARGS(ID(media)));
+	assert_int_equal(told_of_progress(w, media), before);
+	db_run(w->db, "UPDATE jobs SET progress = 50 WHERE id = ?", ARGS(ID(job_of(w, media, "first_rendition"))));
+	assert_int_equal(told_of_progress(w, media), before + 1);
+	assert_int_equal(told_of_progress(w, media), before + 1);
+}
+
 /* As when the machine that planned had a clock behind that of the machine which took the file in. */
 static void
 the_root_is_named_and_steps_have_their_places_whatever_their_ids(void **state)
@@ -486,6 +513,7 @@ main(void)
 		EXTRA_TEST(publish_waits_for_all_that_is_shown_however_much_that_is),
 		EXTRA_TEST(what_builds_on_an_analysis_follows_it_and_nothing_else_does),
 		WORLD_TEST(an_asset_that_becomes_ready_or_fails_and_the_end_of_an_ingest_are_told),
+		WORLD_TEST(progress_is_told_when_it_has_changed_and_not_each_time_it_is_summed_up),
 		WORLD_TEST(the_root_is_named_and_steps_have_their_places_whatever_their_ids),
 		WORLD_TEST(the_plan_is_in_order_and_complete),
 		WORLD_TEST(transcripts_are_made_anew_by_language),
