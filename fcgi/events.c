@@ -175,18 +175,20 @@ list_events(struct req *r, const struct subscription *s, int64_t after)
 	int64_t up_to = event_settled_by(r), at = after >= 0 ? after : newest(r, up_to);
 	const struct event_query *in = r->in;
 	const struct event *rows;
-	size_t n = 0, got = PIECE, i;
+	size_t n = 0, got, i;
+	bool more = after >= 0;
 	int rounds;
 
-	for (rounds = 0; after >= 0 && n < MOST && got == PIECE && rounds < ROUNDS; rounds++) {
+	for (rounds = 0; n < MOST && more && rounds < ROUNDS; rounds++) {
 		rows = event_behind(r->db, s, (struct event_span){ at, up_to, PIECE }, &got);
 		for (i = 0; i < got && n < MOST; i++) {
 			at = rows[i].id;
 			if (event_fits(s, &rows[i]) && event_may(r, &rows[i]))
 				out[n++] = rows[i];
 		}
+		more = got == PIECE;
 	}
-	if (n == 0 && in->wait > 0 && r->subscription != NULL && r->subscription->may_wait) {
+	if (n == 0 && !more && in->wait > 0 && r->subscription != NULL && r->subscription->may_wait) {
 		r->subscription->from = at;
 		r->subscription->wait_ms = in->wait * 1000;
 		r->subscription->last = held_back(r, s, at > up_to ? at : up_to);

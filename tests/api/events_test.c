@@ -267,6 +267,31 @@ a_list_waits_no_longer_than_until_an_event_that_was_read_is_settled(void **state
 	event_reader_close(&reader);
 }
 
+/* Where there is much that is not for it, what follows may be behind that. */
+static void
+a_list_waits_for_nothing_as_long_as_it_has_not_looked_at_all(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "One");
+	const char *first = events_here(w, w->token), *uri = "/v2/events?type=media.ready&wait=20&after=";
+	struct event_reader reader;
+	struct subscription what = { .reader = &reader, .may_wait = true };
+	struct req *r = NEW(w->mem, struct req);
+
+	write_old(w, id, 20000);
+	event_add_job(w->db, id, "media.ready", NULL);
+	an_hour_passes(w);
+	assert_true(event_reader_open(&reader, w->db, db_number(w->db, "SELECT MAX(id) FROM events", NO_ARGS, 0)));
+	r->subscription = &what;
+	call_req(w, r, w->token, "GET", arena_printf(w->mem, "%s%s", uri, first), NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(text(w, r, "data.events.0.id"));
+	assert_int_equal(what.wait_ms, 0);
+	r = behind(w, w->token, "/v2/events?type=media.ready", text(w, r, "data.next"));
+	assert_string_equal(text(w, r, "data.events.0.type"), "media.ready");
+	event_reader_close(&reader);
+}
+
 static void
 who_missed_too_much_is_told_to_begin_anew(void **state)
 {
@@ -277,9 +302,7 @@ who_missed_too_much_is_told_to_begin_anew(void **state)
 	const char *first = events_here(w, w->token);
 	struct req *r;
 
-	db_run(w->db, "INSERT INTO events (tenant_id, media_id, type, data, created_at) SELECT ?, ?, "
-	    "'media.updated', '{}', 1 FROM information_schema.columns a, information_schema.columns b LIMIT 10000",
-	    ARGS(ID(w->tenant_id), ID(id)));
+	write_old(w, id, 10000);
 	assert_true(event_reader_open(&reader, w->db, -1));
 	r = asks(w, id, first, &what);
 	assert_non_null(strstr(buf_string(&r->out), "event: resync\ndata: {\"reason\":\"too_many\"}"));
@@ -383,6 +406,7 @@ main(void)
 		WORLD_TEST(a_tenant_without_events_begins_at_0_and_goes_on_from_there),
 		WORLD_TEST(a_stream_begins_where_its_client_was_or_says_that_it_cannot),
 		WORLD_TEST(a_number_that_a_stream_cannot_go_on_from_is_a_resync_and_says_no_more),
+		WORLD_TEST(a_list_waits_for_nothing_as_long_as_it_has_not_looked_at_all),
 		WORLD_TEST(who_missed_too_much_is_told_to_begin_anew),
 		WORLD_TEST(a_list_waits_no_longer_than_until_an_event_that_was_read_is_settled),
 		WORLD_TEST(a_ticket_holds_for_its_asset_a_minute_and_one_stream),

@@ -38,7 +38,9 @@ asset_path(struct world *w, struct uuid media_id, const char *rest)
 void
 an_hour_passes(struct world *w)
 {
-	db_run(w->db, "UPDATE events SET created_at = created_at - 3600000", NO_ARGS);
+	db_run(w->db, "UPDATE events SET created_at = created_at - 3600000 WHERE created_at > ?",
+	    ARGS(INT(moment_now().ms - 3600000)));
+	assert_int_equal(db_failure(w->db), DB_FINE);
 }
 
 void
@@ -73,6 +75,18 @@ write_many(struct world *w, struct uuid media_id, int n)
 	for (i = 0; i < n; i++)
 		event_add_job(w->db, media_id, "metadata.updated", data);
 	assert_true(db_commit(w->db));
+}
+
+void
+write_old(struct world *w, struct uuid media_id, int n)
+{
+	struct db *db = db_open(w->conf, DB_JOBS);
+
+	db_use(db, w->mem);
+	assert_int_equal(db_run(db, "INSERT INTO events (tenant_id, media_id, type, data, created_at) SELECT ?, ?, "
+	    "'media.updated', '{}', ? FROM " TEN_SQL " a, " TEN_SQL " b, " TEN_SQL " c, " TEN_SQL " d, " TEN_SQL " e "
+	    "LIMIT ?", ARGS(ID(w->tenant_id), ID(media_id), INT(moment_now().ms - 3600000), INT(n))), n);
+	db_close(db);
 }
 
 struct req *

@@ -16,6 +16,8 @@ void an_hour_passes(struct world *);
 const char *events_here(struct world *, const char *token);
 /* So many of an asset, of about a kilobyte each, in one transaction. */
 void write_many(struct world *, struct uuid media_id, int n);
+/* So many small ones of an asset, up to 100,000, an hour ago: by a connection that has the time for it. */
+void write_old(struct world *, struct uuid media_id, int n);
 
 /* The clock of this machine goes on by so many ms at once; the time of day does not.  Until it is set back. */
 void clock_goes_on(int64_t ms);

@@ -259,10 +259,10 @@ old_events_are_pruned_in_steps_oldest_first(void **state)
 {
 	struct world *w = *state;
 
-	db_run(w->db, "INSERT INTO events (tenant_id, type, data, created_at) SELECT ?, 'media.restored', '{}', seq "
-	    "FROM "
-	    "(SELECT @n := @n + 1 AS seq FROM information_schema.columns a, information_schema.columns b, "
-	    "(SELECT @n := 0) n LIMIT 1200) s", ARGS(ID(w->tenant_id)));
+	assert_int_equal(db_run(writer(w), "INSERT INTO events (tenant_id, type, data, created_at) SELECT ?, "
+	    "'media.restored', '{}', s.seq FROM (SELECT a.d + 10 * b.d + 100 * c.d + 1000 * d.d + 1 AS seq FROM "
+	    TEN_SQL " a, " TEN_SQL " b, " TEN_SQL " c, " TEN_SQL " d) s WHERE s.seq <= 1200", ARGS(ID(w->tenant_id))),
+	    1200);
 	assert_int_equal(event_prune(w->db), 500);
 	assert_int_equal(db_number(w->db, "SELECT MIN(created_at) FROM events WHERE tenant_id = ?",
 	    ARGS(ID(w->tenant_id)), 0), 501);
