@@ -732,3 +732,10 @@ world_deletable(struct world *w, const struct object *o, const struct made *m)
 		db_run(w->db, maker_of(o)->deletable, ARGS(ID(m->ids[last])));
 	assert_int_equal(db_failure(w->db), DB_FINE);
 }
+
+int64_t
+world_statements(struct world *w)
+{
+	return db_number(w->db, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = "
+	    "'COM_STMT_EXECUTE'", NO_ARGS, 0);
+}

@@ -86,4 +86,7 @@ struct uuid world_media(struct world *, const char *type, const char *name);
 /* As many of them in that channel alone, by few statements. */
 void world_fill(struct world *, struct uuid channel_id, int64_t n);
 
+/* So many prepared statements its connection has run, with this one. */
+int64_t world_statements(struct world *);
+
 #endif

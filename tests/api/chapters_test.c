@@ -493,14 +493,6 @@ a_thousand_moves_end_as_the_model_says(void **state)
 	}
 }
 
-/* That this connection has run, with this one. */
-static int64_t
-statements(struct world *w)
-{
-	return db_number(w->db, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = "
-	    "'COM_STMT_EXECUTE'", NO_ARGS, 0);
-}
-
 /* A chain of a thousand; all 1,000 at once; and no more statements for them than for one. */
 static void
 deep_and_large_ones_are_one_transaction_of_few_statements(void **state)
@@ -527,10 +519,10 @@ deep_and_large_ones_are_one_transaction_of_few_statements(void **state)
 		    "\\\"%d\\\\\",\"description\":\"\\u00e4\\n\"}",
 		    i > 0 ? "," : "", uuid_text(w->mem, rows[i].id), i);
 	buf_text(&b, "]}");
-	before = statements(w);
+	before = world_statements(w);
 	r = call(w, "PATCH", arena_printf(w->mem, "%s/entries", c), buf_string(&b));
 	assert_int_equal(r->status, 200);
-	assert_in_range(statements(w) - before - 1, 4, 12);
+	assert_in_range(world_statements(w) - before - 1, 4, 12);
 	r = call(w, "GET", c, NULL);
 	assert_string_equal(text(w, r, "data.entries.999.title"), "\xf0\x9f\x8e\xac \"999\\");
 	assert_string_equal(text(w, r, "data.entries.999.description"), "\xc3\xa4\n");
@@ -540,10 +532,10 @@ deep_and_large_ones_are_one_transaction_of_few_statements(void **state)
 	    "UNHEX(REPLACE(UUID(), '-', '')), c.media_id, c.id, e.id, 'marker', 1000, 1, 1 FROM entries e JOIN "
 	    "chapters c ON "
 	    "c.id = e.chapter_id WHERE c.id = ?", ARGS(ID(id)));
-	before = statements(w);
+	before = world_statements(w);
 	r = call(w, "PUT", arena_printf(w->mem, "%s/copy", c), NULL);
 	assert_int_equal(r->status, 200);
-	assert_in_range(statements(w) - before - 1, 4, 10);
+	assert_in_range(world_statements(w) - before - 1, 4, 10);
 	assert_string_equal(text(w, r, "data.entries.999.title"), "\xf0\x9f\x8e\xac \"999\\");
 	assert_int_equal(number(w, "FROM entries e JOIN chapters c ON c.id = e.chapter_id WHERE c.media_id = (SELECT "
 	    "media_id "
