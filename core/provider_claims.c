@@ -16,7 +16,7 @@
 #include "core/provider.h"
 #include "core/user.h"
 
-enum { LEEWAY = 60 /* s that clocks may differ */, NAME_MAX_LENGTH = 255, TRIES = 3 };
+enum { LEEWAY = 60 /* s that clocks may differ */, NAME_MAX_LENGTH = 255, TRIES = 3, DAY_MS = 86400000 };
 
 static const double FOREVER = 9007199254740992.0;		/* 2^53 */
 
@@ -45,11 +45,12 @@ static const struct field claims_fields[] = {
 static const struct record claims_record = RECORD("ProviderClaims", struct claims, claims_fields);
 
 /* Who the subject of a token is here. */
-struct subject { struct uuid id; const char *name; struct moment disabled_at; };
+struct subject { struct uuid id; const char *name; struct moment disabled_at, super_admin_at; };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, id, .doc = "Principal"),
 	FIELD(struct subject, name, .sql = "p.name", .doc = "Shown to people"),
 	FIELD(struct subject, disabled_at, .doc = "0: it is live"),
+	FIELD(struct subject, super_admin_at, .doc = "When a token said so last; 0: the last one did not"),
 };
 static const struct record subject_record = RECORD("ProviderUser", struct subject, subject_fields);
 
@@ -215,7 +216,18 @@ subject_add(struct db *db, const struct provider *p, const char *sub, const char
 		db_commit(db);
 }
 
-/* The row of the user, made at first sight; its name follows the claim.  NULL: failed. */
+/* For what goes on while the user is away; each request is judged by its own token.  Written once a day. */
+static void
+keep_super_admin(struct db *db, const struct subject *user, bool is_one)
+{
+	int64_t now = moment_now().ms, at = user->super_admin_at.ms;
+
+	if (is_one ? now - at > DAY_MS : at != 0)
+		db_run(db, "UPDATE provider_users SET super_admin_at = ? WHERE id = ?", ARGS(INT(is_one ? now : 0),
+		    ID(user->id)));
+}
+
+/* The row of the user, made at first sight; its name and its powers follow the claims.  NULL: failed. */
 static const struct subject *
 subject_seen(struct db *db, const struct provider *p, const char *sub, struct principal *who)
 {
@@ -232,6 +244,8 @@ subject_seen(struct db *db, const struct provider *p, const char *sub, struct pr
 	}
 	if (user != NULL && strcmp(user->name, who->name) != 0)
 		db_run(db, "UPDATE principals SET name = ? WHERE id = ?", ARGS(STR(who->name), ID(user->id)));
+	if (user != NULL)
+		keep_super_admin(db, user, who->is_super_admin);
 	return user;
 }
 

@@ -9,6 +9,14 @@
 #include "core/event.h"
 #include "fcgi/req.h"
 
+/*
+ * Who it is, in SQL, where p is the row of the principal: join SEEN_JOIN.  SEEN_LIVE: may it sign in still?
+ * SEEN_SUPER_ADMIN: by its row; one of a provider, if its last token said so, within 30 days.
+ */
+#define SEEN_JOIN "LEFT JOIN clients c ON c.id = p.id LEFT JOIN users u ON u.id = p.id LEFT JOIN provider_users v ON v.id = p.id"
+#define SEEN_LIVE "(COALESCE(c.revoked_at, u.disabled_at, v.disabled_at, 1) = 0)"
+#define SEEN_SUPER_ADMIN "(COALESCE(p.is_super_admin, 0) OR COALESCE(v.super_admin_at, 0) > " SQL_NOW " - 2592000000)"
+
 /* A request of nobody, for this principal, whose scopes say how much it may be told.  Outside of any transaction. */
 struct req *seen_by(struct arena *, struct db *, const struct conf *, struct principal *);
 

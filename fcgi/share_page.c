@@ -33,7 +33,7 @@ static const struct field link_fields[] = {
 	FIELD(struct link, shortcode, .sql = "n.shortcode", .doc = "Of the tenant"),
 	FIELD(struct link, name, .sql = "p.name", .doc = "Of who shares it"),
 	FIELD(struct link, client_scopes, .sql = "c.scopes", .doc = "If that is a client"),
-	FIELD(struct link, is_super_admin, .sql = "p.is_super_admin", .doc = "Who shares it"),
+	FIELD(struct link, is_super_admin, .sql = SEEN_SUPER_ADMIN, .doc = "Who shares it"),
 };
 static const struct record link_record = RECORD("Link", struct link, link_fields);
 
@@ -75,10 +75,8 @@ find(struct req *r)
 	if (strlen(secret) != SHARE_SECRET || !utf8_valid(secret, SHARE_SECRET))
 		return NULL;
 	l = db_row(r->db, &link_record, "FROM shares t JOIN principals p ON p.id = t.principal_id JOIN tenants n ON "
-	    "n.id = p.tenant_id LEFT JOIN clients c ON c.id = p.id LEFT JOIN users u ON u.id = p.id LEFT JOIN "
-	    "provider_users v ON v.id = p.id WHERE t.secret_hash = UNHEX(SHA2(?, 256)) AND (t.expires_at = 0 OR "
-	    "t.expires_at > ?) AND COALESCE(c.revoked_at, u.disabled_at, v.disabled_at, 1) = 0", ARGS(STR(secret),
-	    TIME(r->now)));
+	    "n.id = p.tenant_id " SEEN_JOIN " WHERE t.secret_hash = UNHEX(SHA2(?, 256)) AND (t.expires_at = 0 OR "
+	    "t.expires_at > ?) AND " SEEN_LIVE, ARGS(STR(secret), TIME(r->now)));
 	return l != NULL && may_still_share(r, l) ? l : NULL;
 }
 

@@ -20,6 +20,7 @@ enum {
 	SPARE_MS = 15000,		/* beyond the time of a call, before somebody else may take it */
 	ANSWER_MAX = 64 << 10,		/* bytes that are read of an answer */
 	FAILING_DAYS = 5,
+	QUIET_DAYS = 2,			/* no message waits as long for its next attempt */
 	STOPPED = 1000,			/* rows that end unsent, at a time, */
 	STOPPED_EACH = 20,		/* and as how many a statement counts */
 };
@@ -42,8 +43,8 @@ static const struct field line_fields[] = {
 	FIELD(struct line, tenant_id, .doc = "Tenant"),
 	FIELD(struct line, principal_id, .doc = "Who made it"),
 	FIELD(struct line, is_active, .sql = "COALESCE(t.is_active, 0)", .doc = "Is it sent to?"),
-	FIELD(struct line, is_live, .sql = "(COALESCE(c.revoked_at, u.disabled_at, v.disabled_at, 1) = 0)", .doc = "Is its owner?"),
-	FIELD(struct line, is_super_admin, .sql = "COALESCE(p.is_super_admin, 0)", .doc = "Its owner"),
+	FIELD(struct line, is_live, .sql = SEEN_LIVE, .doc = "Is its owner?"),
+	FIELD(struct line, is_super_admin, .sql = SEEN_SUPER_ADMIN, .doc = "Its owner"),
 	FIELD(struct line, url, .doc = "Where"),
 	FIELD(struct line, scopes, .doc = "Of the token that made it"),
 	FIELD(struct line, client_scopes, .sql = "c.scopes", .doc = "Of its owner, if that is a client"),
@@ -277,9 +278,8 @@ list_lines(struct deliveries *d, size_t *n)
 	    "MIN(w.next_attempt_at) AS due_at FROM webhook_deliveries w FORCE INDEX (by_due) WHERE w.status = "
 	    "'waiting' GROUP BY w.webhook_id) f LEFT JOIN webhooks h ON h.id = f.webhook_id WHERE f.due_at <= " SQL_NOW
 	    " ORDER BY h.failing_since > 0, turn, f.due_at LIMIT ?) g LEFT JOIN webhooks t ON t.id = g.webhook_id "
-	    "LEFT JOIN principals p ON p.id = t.principal_id LEFT JOIN tenants n ON n.id = t.tenant_id LEFT JOIN "
-	    "clients c ON c.id = t.principal_id LEFT JOIN users u ON u.id = t.principal_id LEFT JOIN "
-	    "provider_users v ON v.id = t.principal_id", ARGS(INT(LINES)), n);
+	    "LEFT JOIN principals p ON p.id = t.principal_id LEFT JOIN tenants n ON n.id = t.tenant_id " SEEN_JOIN,
+	    ARGS(INT(LINES)), n);
 }
 
 /* Those that are sent to, in their order. */
@@ -392,6 +392,15 @@ disable(struct deliveries *d, const struct sending *m, const char *reason)
 		    .type = "webhook.disabled", .data = arena_printf(d->mem, "{\"reason\":\"%s\"}", reason) });
 }
 
+/* Days on which nothing was sent are no days of failure. */
+static void
+failed(struct deliveries *d, const struct sending *m)
+{
+	db_run(d->db, "UPDATE webhooks SET failing_since = IF(failing_since = 0 OR failed_at < " SQL_NOW " - ? * "
+	    DAY_MS ", " SQL_NOW ", failing_since), failed_at = " SQL_NOW " WHERE id = ?" STILL_THERE,
+	    ARGS(INT(QUIET_DAYS), ID(m->webhook_id), STR(m->call.url)));
+}
+
 void
 queue_settle(struct deliveries *d, const struct sending *m)
 {
@@ -409,9 +418,7 @@ queue_settle(struct deliveries *d, const struct sending *m)
 	if (gone)
 		wait = -1;
 	write_end(d, m, wait < 0 ? "failed" : "waiting", wait);
-	if (!m->failing)
-		db_run(d->db, "UPDATE webhooks SET failing_since = " SQL_NOW " WHERE id = ? AND failing_since = 0"
-		    STILL_THERE, ARGS(ID(m->webhook_id), STR(m->call.url)));
+	failed(d, m);
 	if (gone || m->failing)
 		disable(d, m, gone ? "gone" : "failing");
 }

@@ -311,6 +311,28 @@ the_background_channel_is_named_deleted_and_chosen_by_nobody(void **state)
 	assert_int_equal(number(w, "FROM media_channels WHERE media_id = ?", ARGS(ID(id))), 1);
 }
 
+/* Nobody shows a token at a visit: what the last one said counts, for a month. */
+static void
+a_link_of_a_super_admin_by_a_provider_opens_as_long_as_its_tokens_say_so(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat"), ann_id;
+	const char *ann = world_member(w, SHARERS, "Publisher", &ann_id), *link = share_as(w, ann, id, NULL);
+	static const int64_t days[] = { 0, 29, 31, -1 };
+	size_t i;
+
+	world_role(w, w->channel_id, ann_id, NULL);
+	opens_nothing(w, link);
+	db_run(w->db, "INSERT INTO provider_users (id, tenant_id, subject_hash, issuer, sub, created_at) VALUES "
+	    "(?, ?, UNHEX(SHA2('ann', 256)), 'https://login.example', 'ann', 1)", ARGS(ID(ann_id), ID(w->tenant_id)));
+	opens_nothing(w, link);
+	for (i = 0; i < 4; i++) {
+		db_run(w->db, "UPDATE provider_users SET super_admin_at = IF(? < 0, 0, " SQL_NOW " - ? * 86400000) "
+		    "WHERE id = ?", ARGS(INT(days[i]), INT(days[i]), ID(ann_id)));
+		(i < 2 ? opens : opens_nothing)(w, link);
+	}
+}
+
 /* Not a role: it is judged by the channels of the asset, at every visit. */
 static void
 a_link_ends_when_who_made_it_may_share_no_more(void **state)
@@ -545,6 +567,7 @@ main(void)
 		WORLD_TEST(each_caller_has_a_link_of_its_own),
 		WORLD_TEST(the_background_channel_is_one_of_the_asset_for_who_shares_it),
 		WORLD_TEST(the_background_channel_is_named_deleted_and_chosen_by_nobody),
+		WORLD_TEST(a_link_of_a_super_admin_by_a_provider_opens_as_long_as_its_tokens_say_so),
 		WORLD_TEST(a_link_ends_when_who_made_it_may_share_no_more),
 		WORLD_TEST(a_link_ends_when_the_account_of_who_made_it_is_disabled),
 		WORLD_TEST(a_link_is_as_deleted_as_its_asset),

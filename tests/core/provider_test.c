@@ -517,6 +517,13 @@ scopes_of(const char *more)
 	return who.scopes;
 }
 
+/* When a token of that user has said so last. */
+static int64_t
+super_admin_at(void)
+{
+	return db_number(db, "SELECT super_admin_at FROM provider_users WHERE id = ?", ARGS(ID(who.id)), -1);
+}
+
 static void
 permissions_come_from_roles_and_scope_and_super_admins_from_roles_alone(void **state)
 {
@@ -528,8 +535,10 @@ permissions_come_from_roles_and_scope_and_super_admins_from_roles_alone(void **s
 	assert_int_equal(scopes_of(",\"realm_access\":{\"roles\":[\"SuperAdmin\"]}"), 0);
 	assert_true(who.is_super_admin);
 	assert_int_equal(db_number(db, "SELECT is_super_admin FROM principals WHERE id = ?", ARGS(ID(who.id)), -1), 0);
+	assert_true(super_admin_at() >= moment_now().ms - 60000);
 	assert_int_equal(scopes_of(",\"scope\":\"SuperAdmin\""), 0);
 	assert_false(who.is_super_admin);
+	assert_int_equal(super_admin_at(), 0);
 	scopes_of(",\"realm_access\":{\"roles\":[\"no SuperAdmin\",\"superadmin\"]},\"roles\":[\"SuperAdmin\"]");
 	assert_false(who.is_super_admin);
 	assert_int_equal(scopes_of(",\"realm_access\":{\"roles\":[\"never ViewChannel\"]}"), 0);

@@ -351,7 +351,8 @@ static void
 five_days_of_failures_disable_it_and_a_success_forgets_them(void **state)
 {
 	struct world *w = *state;
-	const char *set = "UPDATE webhooks SET failing_since = " SQL_NOW " - 5 * 86400000 + ? WHERE is_active = 1";
+	const char *set = "UPDATE webhooks SET failing_since = " SQL_NOW " - 5 * 86400000 + ?, failed_at = " SQL_NOW
+	    " - 86400000 WHERE is_active = 1";
 
 	hook(w, w->token, "/fail", NULL);
 	db_run(w->db, set, ARGS(INT(3600000)));
@@ -373,6 +374,22 @@ five_days_of_failures_disable_it_and_a_success_forgets_them(void **state)
 	rename_cat(w);
 	deliver_due(w);
 	assert_int_equal(number(w, "FROM webhooks WHERE is_active = 1 AND failing_since = 0", NO_ARGS), 1);
+}
+
+/* A ping that failed, say, and then nothing for a week. */
+static void
+days_on_which_nothing_was_sent_disable_nothing(void **state)
+{
+	struct world *w = *state;
+
+	hook(w, w->token, "/fail", NULL);
+	db_run(w->db, "UPDATE webhooks SET failing_since = " SQL_NOW " - 7 * 86400000, failed_at = " SQL_NOW
+	    " - 7 * 86400000", NO_ARGS);
+	rename_cat(w);
+	deliver_due(w);
+	assert_int_equal(times_heard("/fail"), 1);
+	assert_int_equal(number(w, "FROM webhooks WHERE is_active = 1 AND disabled_reason IS NULL AND failing_since > "
+	    SQL_NOW " - 3600000", NO_ARGS), 1);
 }
 
 /* One delivery that is on its way. */
@@ -610,6 +627,7 @@ main(void)
 		TEST(who_asks_to_wait_is_waited_for),
 		TEST(an_answer_without_end_is_cut_and_one_that_breaks_is_a_failure),
 		TEST(five_days_of_failures_disable_it_and_a_success_forgets_them),
+		TEST(days_on_which_nothing_was_sent_disable_nothing),
 		TEST(what_an_address_answers_is_not_held_against_the_one_in_its_place),
 		TEST(what_fails_once_is_tried_again_where_the_webhook_leads_then),
 		TEST(of_a_webhook_that_is_deleted_meanwhile_nothing_waits),
