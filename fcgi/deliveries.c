@@ -52,7 +52,7 @@ static const struct record delivery_record = RECORD("Delivery", struct delivery,
 const struct object delivery_object = {
 	.path = "/v2/webhooks/{webhookId}/deliveries/{deliveryId}", .reach = REACH_OWNER, .record = &delivery_record,
 	.from = "FROM webhook_deliveries t JOIN webhooks w ON w.id = t.webhook_id AND w.tenant_id = t.tenant_id WHERE "
-	    "w.id = ? AND t.id = ? AND (t.attempt > 0 OR t.event = 'ping')",
+	    "w.id = ? AND t.id = ? AND t.is_logged = 1",
 };
 
 static int
@@ -61,9 +61,8 @@ deliveries_list(struct req *r)
 	struct delivery *rows;
 	size_t n;
 
-	rows = db_list(r->db, &delivery_record, "FROM webhook_deliveries t WHERE t.webhook_id = ? AND t.tenant_id = "
-	    "? AND "
-	    "(t.attempt > 0 OR t.event = 'ping')", ARGS(ID(r->id[0]), ID(r->who->tenant_id)), &r->page, &n);
+	rows = db_list(r->db, &delivery_record, "FROM webhook_deliveries t WHERE t.webhook_id = ? AND t.tenant_id = ? "
+	    "AND t.is_logged = 1", ARGS(ID(r->id[0]), ID(r->who->tenant_id)), &r->page, &n);
 	return reply_list(r, &delivery_record, rows, n);
 }
 

@@ -734,6 +734,19 @@ world_deletable(struct world *w, const struct object *o, const struct made *m)
 }
 
 int64_t
+world_rows_read(struct world *w, const char *uri)
+{
+	static const char sql[] = "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status "
+	    "WHERE variable_name IN ('HANDLER_READ_KEY', 'HANDLER_READ_NEXT', 'HANDLER_READ_PREV', "
+	    "'HANDLER_READ_FIRST', 'HANDLER_READ_RND', 'HANDLER_READ_RND_NEXT', 'HANDLER_ICP_ATTEMPTS')";
+	int64_t before = db_number(w->db, sql, NO_ARGS, 0), own = db_number(w->db, sql, NO_ARGS, 0) - before;
+
+	before = db_number(w->db, sql, NO_ARGS, 0);
+	assert_int_equal(call(w, "GET", uri, NULL)->status, 200);
+	return db_number(w->db, sql, NO_ARGS, 0) - before - own;
+}
+
+int64_t
 world_statements(struct world *w)
 {
 	return db_number(w->db, "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = "

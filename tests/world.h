@@ -86,6 +86,8 @@ struct uuid world_media(struct world *, const char *type, const char *name);
 /* As many of them in that channel alone, by few statements. */
 void world_fill(struct world *, struct uuid channel_id, int64_t n);
 
+/* Rows that the server looked at for one GET, which must answer 200. */
+int64_t world_rows_read(struct world *, const char *uri);
 /* So many prepared statements its connection has run, with this one. */
 int64_t world_statements(struct world *);
 

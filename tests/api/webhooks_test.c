@@ -281,6 +281,26 @@ one_delivery(struct world *w, const char *id, const char *status, int attempt)
 	return uuid_text(w->mem, delivery);
 }
 
+/* However much waits for its first attempt. */
+static void
+a_page_of_the_log_costs_what_is_on_it(void **state)
+{
+	struct world *w = *state;
+	const char *id = made(w, w->token);
+	int i;
+
+	one_delivery(w, id, "failed", 10);
+	db_begin(w->db);
+	for (i = 0; i < 2000; i++)
+		db_run(w->db, "INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, principal_id, event, status, "
+		    "event_id, created_at, updated_at) SELECT ?, tenant_id, id, principal_id, 'media.created', "
+		    "'waiting', ?, 1, 1 FROM webhooks WHERE tenant_id = ?", ARGS(ID(uuid_new()), INT(1 + i),
+		    ID(w->tenant_id)));
+	assert_true(db_commit(w->db));
+	assert_in_range(world_rows_read(w, path(w, id, "/deliveries?perpage=1")), 1, 100);
+	assert_in_range(world_rows_read(w, path(w, id, "/deliveries?filter=status%3Dwaiting")), 1, 100);
+}
+
 static void
 the_log_tells_what_was_sent_and_what_came_back(void **state)
 {
@@ -369,6 +389,7 @@ main(void)
 		WORLD_TEST(what_changes_pings_once_while_none_is_under_way),
 		WORLD_TEST(who_activates_it_again_forgets_why_it_was_not),
 		WORLD_TEST(a_token_lends_no_more_scopes_than_it_has),
+		WORLD_TEST(a_page_of_the_log_costs_what_is_on_it),
 		WORLD_TEST(the_log_tells_what_was_sent_and_what_came_back),
 		WORLD_TEST(a_delivery_is_retried_unless_it_is_under_way),
 		WORLD_TEST(each_step_of_a_delivery_has_an_etag_of_its_own),

@@ -102,6 +102,28 @@ what_was_read_is_settled_though_a_number_before_it_never_comes(void **state)
 	assert_int_equal(db_number(w->db, "SELECT settled FROM webhook_progress", NO_ARGS, 0), last);
 }
 
+/* More of them than are looked at in a round, all due before it. */
+static void
+webhooks_that_are_gone_take_no_place_of_one_that_is_sent_to(void **state)
+{
+	struct world *w = *state;
+	struct deliveries d = { .db = w->db, .conf = w->conf, .mem = w->mem };
+	struct arg tenant = ID(w->tenant_id), by = ID(w->client_id);
+	struct uuid id;
+	int i;
+
+	assert_true(uuid_parse(hook(w, w->token, "/ok", NULL), &id));
+	db_begin(w->db);
+	for (i = 0; i <= 1100; i++)
+		db_run(w->db, "INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, principal_id, event, status, "
+		    "next_attempt_at, created_at, updated_at) VALUES (?, ?, ?, ?, 'ping', 'waiting', ?, 1, 1)",
+		    ARGS(ID(uuid_new()), tenant, ID(i == 1100 ? id : uuid_new()), by, INT(1 + (i == 1100))));
+	assert_true(db_commit(w->db));
+	assert_int_equal(begin_all(&d), 1);
+	assert_true(uuid_equal(d.going->webhook_id, id));
+	end_all(&d);
+}
+
 static void
 two_runners_send_each_event_once(void **state)
 {
@@ -312,6 +334,7 @@ main(void)
 		TEST(events_that_are_read_again_are_sent_once),
 		TEST(each_of_many_events_is_sent_to_each_of_many_webhooks),
 		TEST(what_was_read_is_settled_though_a_number_before_it_never_comes),
+		TEST(webhooks_that_are_gone_take_no_place_of_one_that_is_sent_to),
 		TEST(two_runners_send_each_event_once),
 		TEST(each_call_has_its_limits),
 		TEST(what_is_on_its_way_is_left_alone_for_longer_than_a_call_may_take),
