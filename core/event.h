@@ -42,6 +42,9 @@ enum event_use { EVENT_STREAM, EVENT_NAMED, EVENT_DEFAULT };
 	E("section.created",	VIEW_CHANNEL,	EVENT_NAMED,	"A section is there: `mediaId`, `sectionId`, and `chapterId` if it has one") \
 	E("section.updated",	VIEW_CHANNEL,	EVENT_NAMED,	"A section has changed: the same") \
 	E("section.deleted",	VIEW_CHANNEL,	EVENT_NAMED,	"A section is gone: the same") \
+	E("comment.created",	VIEW_CHANNEL,	EVENT_NAMED,	"Somebody has written a comment: `mediaId`, `commentId`") \
+	E("comment.updated",	VIEW_CHANNEL,	EVENT_NAMED,	"A comment has changed: the same") \
+	E("comment.deleted",	VIEW_CHANNEL,	EVENT_NAMED,	"A comment is gone with all that answers it: the same") \
 	E("ingest.progress",	VIEW_CHANNEL,	EVENT_STREAM,	"An ingest goes on: `status`, `progress` in percent") \
 	E("upload.failed",	CREATE_CONTENT,	EVENT_NAMED,	"The file of an upload was refused: `uploadId`, `code`")
 /* All of them, separated by blanks; so are those that a webhook may be subscribed to. */

@@ -11,7 +11,6 @@
 #include "fcgi/theme.h"
 
 struct embed { const char *url, *watch_url, *html; struct nested player_design; };
-struct reference { struct uuid id; const char *name; };
 
 static const struct field embed_fields[] = {
 	FIELD(struct embed, url,       .on = SERVER, .required = true, .format = "uri", .doc = "Page for an iframe"),
@@ -24,9 +23,9 @@ static const struct record embed_record = RECORD("Embed", struct embed, embed_fi
 
 static const struct field reference_fields[] = {
 	FIELD(struct reference, id,   .on = SERVER, .required = true, .doc = "Principal"),
-	FIELD(struct reference, name, .on = SERVER, .required = true, .doc = "Its name at that time"),
+	FIELD(struct reference, name, .on = SERVER, .required = true, .doc = "Its name"),
 };
-static const struct record reference_record = RECORD("PrincipalReference", struct reference, reference_fields);
+const struct record reference_record = RECORD("PrincipalReference", struct reference, reference_fields);
 
 static const struct field media_fields[] = {
 	FIELD(struct media, id,            .on = SERVER, .required = true, .doc = "Unique id"),
@@ -66,7 +65,7 @@ static const struct field media_fields[] = {
 	    .doc = "Labels, made where they are new. After a tag was renamed or deleted, a job changes its assets "
 	    "one after "
 	    "the other; a filter knows at once"),
-	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it"),
+	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it, by its name of then"),
 	FIELD(struct media, recorded_at,   .on = SERVER | OMIT_NULL,
 	    .doc = "When it was recorded, as its file says; a time without a zone is taken for UTC"),
 	FIELD(struct media, deleted_at,    .on = SERVER | OMIT_NULL, .doc = "When it was soft-deleted"),

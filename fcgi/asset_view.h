@@ -5,6 +5,10 @@
 
 #include "fcgi/req.h"
 
+/* A principal, as answers name it. */
+struct reference { struct uuid id; const char *name; };
+extern const struct record reference_record;
+
 struct media {
 	struct uuid id;
 	const char *type, *name, *description, *status, *original_file_name, *mime_type;

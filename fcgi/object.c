@@ -32,6 +32,12 @@ static const struct field below_media_facts[] = {
 	FIELD(struct facts, deleted_at,     .sql = "a.deleted_at",  .doc = "Its asset was soft-deleted then"),
 	FIELD(struct facts, access_version, .sql = VERSION_SQL("a.tenant_id"), .doc = "Of the tenant"),
 };
+static const struct field author_facts[] = {
+	FIELD(struct facts, owner_id,       .sql = "t.principal_id", .doc = "Who wrote it"),
+	FIELD(struct facts, channel_ids,    .sql = "a.channel_ids", .doc = "Where its asset is"),
+	FIELD(struct facts, deleted_at,     .sql = "a.deleted_at",  .doc = "Its asset was soft-deleted then"),
+	FIELD(struct facts, access_version, .sql = VERSION_SQL("a.tenant_id"), .doc = "Of the tenant"),
+};
 static const struct field owner_facts[] = {
 	FIELD(struct facts, owner_id,       .sql = "t.principal_id", .doc = "Who made it"),
 	FIELD(struct facts, access_version, .sql = VERSION_SQL("t.tenant_id"), .doc = "Of the tenant"),
@@ -63,6 +69,7 @@ static const struct way { const struct field *fields; size_t n; const char *read
 	" AND " alias ".tenant_id = ? FOR UPDATE" }
 	[REACH_MEDIA] = WAY(media_facts, "t"),
 	[REACH_BELOW_MEDIA] = WAY(below_media_facts, "a"),
+	[REACH_AUTHOR] = WAY(author_facts, "a"),
 	[REACH_OWNER] = WAY(owner_facts, "t"),
 	[REACH_SHARED] = WAY(owner_facts, "t"),
 	[REACH_CHANNEL] = WAY(channel_facts, "t"),
@@ -139,10 +146,14 @@ wanted(const struct object *o, const struct route *route)
 	return route->flags & BELOW && o->head != NULL ? o->head : o->record;
 }
 
-/* Who may only look, or is nobody, changes nothing of an asset. */
+/* Who may only look, or is nobody, changes nothing of an asset; what is one's own is another matter. */
 static bool
-looks_only(enum scope scope)
+looks_only(const struct route *route, const struct object *o)
 {
+	enum scope scope = route->scope;
+
+	if (o->reach == REACH_OWNER || o->reach == REACH_AUTHOR || route->flags & FOR_VIEWERS)
+		return false;
 	return scope == SCOPE_PUBLIC || scope == SCOPE_ANY_TOKEN || scope == SCOPE_VIEW_CHANNEL ||
 	    scope == SCOPE_VIEW_METADATA;
 }
@@ -161,7 +172,7 @@ check_route(const struct route *route, const struct object *o)
 
 	if (route->scope == SCOPE_PUBLIC && (route->flags & NO_OBJECT) == 0)
 		broken(route->path, "nobody is there to judge the object by: NO_OBJECT");
-	if (route_writes(route) && o->reach != REACH_OWNER && looks_only(route->scope))
+	if (route_writes(route) && looks_only(route, o))
 		broken(route->path, "writes, but its scope is one for looking");
 	if ((route->flags & NO_OBJECT) != 0 || !route_writes(route))
 		return;
@@ -289,6 +300,12 @@ judge(struct req *r, const struct facts *f)
 		return ACCESS_REFUSED;
 	if (r->kind->reach == REACH_BESIDE_CHANNEL && !access_granted(r, access_by(r, &f->beside), scope))
 		return ACCESS_REFUSED;
+	if (r->kind->reach == REACH_AUTHOR && route_writes(r->route) && !uuid_equal(f->owner_id, r->who->id) &&
+	    (permissions & SCOPE_BIT(SCOPE_MANAGE_CHANNEL)) == 0) {
+		refuse(r, ERR_FORBIDDEN, "Only who wrote it, Channel Owners of its asset and SuperAdmins may change "
+		    "it.");
+		return ACCESS_REFUSED;
+	}
 	if (f->closing_at.ms != 0 && keeps_out(r->route)) {
 		refuse(r, ERR_CHANNEL_CLOSING, NULL);
 		return ACCESS_REFUSED;

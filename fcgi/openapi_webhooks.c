@@ -14,7 +14,7 @@ static struct record snapshot;
 /* The member `data`, as seen_event() and a ping tell it. */
 struct told {
 	struct json media;
-	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id;
+	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id, comment_id;
 	struct strings modified;
 	bool permanent;
 	const char *kind, *code;
@@ -41,6 +41,9 @@ static const struct field section_fields[] = {
 	MEDIA_ID, FIELD(struct told, section_id, .required = true, .doc = "The section"),
 	FIELD(struct told, chapter_id, .on = OMIT_NULL, .doc = "The chapter in whose context it is"),
 };
+static const struct field comment_fields[] = {
+	MEDIA_ID, FIELD(struct told, comment_id, .required = true, .doc = "The comment"),
+};
 static const struct field refused_fields[] = {
 	FIELD(struct told, upload_id, .required = true, .doc = "The upload"),
 	FIELD(struct told, code, .required = true, .doc = "Why, as its error.code"),
@@ -53,6 +56,7 @@ static const struct record deleted_told = RECORD("MediaDeletedEventData", struct
 static const struct record metadata_told = RECORD("MetadataUpdatedEventData", struct told, metadata_fields);
 static const struct record chapter_told = RECORD("ChapterEventData", struct told, chapter_fields);
 static const struct record section_told = RECORD("SectionEventData", struct told, section_fields);
+static const struct record comment_told = RECORD("CommentEventData", struct told, comment_fields);
 static const struct record refused_told = RECORD("UploadFailedEventData", struct told, refused_fields);
 static const struct record ping_told = RECORD("PingEventData", struct told, ping_fields);
 
@@ -61,6 +65,7 @@ static const struct { const char *type; const struct record *data; } payloads[] 
 	{ "media.restored", &asset_told }, { "media.ready", &asset_told }, { "media.failed", &asset_told },
 	{ "chapter.created", &chapter_told }, { "chapter.updated", &chapter_told }, { "chapter.deleted", &chapter_told },
 	{ "section.created", &section_told }, { "section.updated", &section_told }, { "section.deleted", &section_told },
+	{ "comment.created", &comment_told }, { "comment.updated", &comment_told }, { "comment.deleted", &comment_told },
 	{ "metadata.updated", &metadata_told }, { "upload.failed", &refused_told }, { "ping", &ping_told },
 };
 

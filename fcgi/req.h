@@ -24,11 +24,12 @@
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
-	R(webhooks) R(deliveries) R(sections) R(chapters) R(entries) R(shares) R(share_page)
+	R(webhooks) R(deliveries) R(sections) R(chapters) R(entries) R(comments) R(shares) R(share_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(upload) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
-	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section)
+	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
+	O(comment)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -64,6 +65,8 @@ enum {
 enum reach {
 	REACH_MEDIA = 1,	/* t is an asset: its channels decide, and whether it is soft-deleted */
 	REACH_BELOW_MEDIA,	/* t belongs to the asset `a`, which decides */
+	/* the same for those who read it; t.principal_id, who wrote it, Channel Owners and SuperAdmins change it */
+	REACH_AUTHOR,
 	REACH_OWNER,		/* t.principal_id made it; SuperAdmins reach all; for others it is not there */
 	REACH_CHANNEL,		/* t is a channel, which decides itself */
 	REACH_BELOW_CHANNEL,	/* t belongs to the channel `c`, which decides */
@@ -89,6 +92,7 @@ enum {
 	LATER = 1 << 26,	/* may also answer 202, with the object of its path: reply_later() */
 	WITH_CLOSING = 1 << 27,	/* also of a channel that is being deleted; others that write get 409 there */
 	TAKES_TOKEN = 1 << 28,	/* AT_ROOT, and yet it wants a token, which the handler reads by itself */
+	FOR_VIEWERS = 1 << 29,	/* it writes, and is for all who see the asset: it changes nothing of that */
 	WRITES = 1 << 25,	/* a GET that writes, in a transaction, as protocols of browsers want it */
 };
 

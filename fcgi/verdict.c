@@ -35,12 +35,25 @@ by_maker(const struct route *route, const struct caller *c)
 	return c->somewhere & SCOPE_BIT(route->scope) ? 0 : 403;
 }
 
+/* All who see the asset read it. */
+static int
+by_author(const struct route *route, const struct caller *c, enum state state)
+{
+	int status = by_permission(route, c, c->here, state);
+
+	if (status != 0 || !route_writes(route) || c->is_super_admin || c->is_owner)
+		return status;
+	return c->here & SCOPE_BIT(SCOPE_MANAGE_CHANNEL) ? 0 : 403;
+}
+
 static int
 by_object(const struct route *route, const struct object *o, const struct caller *c, enum state state)
 {
 	if (c->is_foreign)
 		return 404;
 	switch (o->reach) {
+	case REACH_AUTHOR:
+		return by_author(route, c, state);
 	case REACH_MEDIA: case REACH_BELOW_MEDIA: case REACH_CHANNEL: case REACH_BELOW_CHANNEL:
 	case REACH_BESIDE_CHANNEL:
 		return by_permission(route, c, c->here, state);
@@ -83,6 +96,9 @@ of_object(const struct route *route)
 	case REACH_MEDIA: case REACH_BELOW_MEDIA:
 		return route->flags & WITH_DELETED ? ", in a channel of the asset, which may be soft-deleted" :
 		    ", in a channel of the asset";
+	case REACH_AUTHOR:
+		return !route_writes(route) ? ", in a channel of the asset" :
+		    ", in a channel of the asset, who wrote it, a Channel Owner or a SuperAdmin";
 	case REACH_CHANNEL: case REACH_BELOW_CHANNEL:
 		return ", in the channel";
 	case REACH_BESIDE_CHANNEL:

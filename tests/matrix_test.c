@@ -13,6 +13,7 @@
  */
 static const struct row { const char *operation, *who; } rows[] = {
 #define ASSET ", in a channel of the asset"
+#define AUTHOR ", who wrote it, a Channel Owner or a SuperAdmin"
 #define DELETED ", in a channel of the asset, which may be soft-deleted"
 #define CHANNEL ", in the channel"
 #define OWN ", who made it, or a SuperAdmin"
@@ -104,6 +105,11 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "DELETE /v2/media/{mediaId}/chapters/{chapterId}/entries/{entryId}", "CreateContent" ASSET },
 	{ "PUT /v2/media/{mediaId}/chapters/{chapterId}/entries/{entryId}/sections/{sectionId}", "CreateContent" ASSET },
 	{ "DELETE /v2/media/{mediaId}/chapters/{chapterId}/entries/{entryId}/sections/{sectionId}", "CreateContent" ASSET },
+	{ "GET /v2/media/{mediaId}/comments", "any token, ViewChannel" ASSET },
+	{ "POST /v2/media/{mediaId}/comments", "any token, ViewChannel" ASSET },
+	{ "GET /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET },
+	{ "PUT /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
+	{ "DELETE /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
 	{ "GET /v2/designs", "ViewChannel" LISTED },
 	{ "POST /v2/designs", "CreateContent, somewhere" },
 	{ "GET /v2/designs/{designId}", "ViewChannel" },

@@ -16,6 +16,7 @@ static const struct meant {
 	const struct object *object;	/* NULL: a principal */
 	const char *fit;		/* an UPDATE that makes the object with this id one that fits */
 	bool beside;			/* one that fits lies below what the path names */
+	const char *in;			/* part of the path; NULL: any */
 } meant[] = {
 	{ "channelIds", &channel_object },
 	{ "channelId", &channel_object },
@@ -25,6 +26,7 @@ static const struct meant {
 	{ "mediaIds", &media_object },
 	{ "channelDesignId", &design_object },
 	{ "chapterId", &chapter_object, .beside = true },
+	{ "parentId", &comment_object, .beside = true, .in = "/comments" },
 	{ "parentId", &entry_object, .beside = true },
 	{ "sectionId", &entry_section_object, .beside = true },
 	{ "playerDesignId", &design_object, "UPDATE designs SET type = 'PlayerDesign' WHERE id = ?" },
@@ -36,7 +38,8 @@ meant_by(const struct route *route, const char *name)
 	size_t i;
 
 	for (i = 0; i < sizeof(meant) / sizeof(meant[0]); i++)
-		if (strcmp(meant[i].name, name) == 0)
+		if (strcmp(meant[i].name, name) == 0 && (meant[i].in == NULL ||
+		    strstr(route->path, meant[i].in) != NULL))
 			return &meant[i];
 	fail_msg("%s %s takes %s: of what is it the id?", method_name(route->method), route->path, name);
 	return NULL;

@@ -643,6 +643,16 @@ make_entry_section(struct world *w, struct made *m, const struct made *beside)
 	m->ids[3] = section.ids[1];
 }
 
+static void
+make_comment(struct world *w, struct made *m, const struct made *beside)
+{
+	m->ids[0] = m->media_id = beside != NULL ? beside->media_id : world_media(w, "video", "Cat");
+	m->ids[1] = uuid_new();
+	db_run(w->db, "UPDATE media SET duration = 60000 WHERE id = ?", ARGS(ID(m->ids[0])));
+	db_run(w->db, "INSERT INTO comments (id, media_id, principal_id, text, version, created_at, updated_at) VALUES "
+	    "(?, ?, ?, 'Well said', 7, 1, 1)", ARGS(ID(m->ids[1]), ID(m->ids[0]), ID(w->client_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -681,6 +691,7 @@ static const struct maker {
 	{ &chapter_object, make_chapter, .create = "{\"name\":\"Agenda\"}" },
 	{ &entry_object, make_entry, .create = "{\"title\":\"Opening\"}" },
 	{ &entry_section_object, make_entry_section },
+	{ &comment_object, make_comment, .create = "{\"text\":\"Who is this?\",\"time\":1.5}" },
 };
 
 static const struct maker *

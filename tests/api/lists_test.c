@@ -354,6 +354,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "Webhook", "webhooks", "tenant_id", true },
 	{ "MediaSection", "sections", "media_id", true },
 	{ "MediaChapter", "chapters", "media_id", true },
+	{ "MediaComment", "comments", "media_id", true },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

@@ -53,13 +53,13 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await settings(api);
 	const { data: watcher } = await good(api.createWebhook({ body: { url: place.receiver, events: ['media.created', 'media.updated', 'media.deleted',
 		'media.restored', 'media.ready', 'media.failed', 'metadata.updated', 'upload.failed', 'chapter.created', 'chapter.updated', 'chapter.deleted',
-		'section.created', 'section.updated', 'section.deleted'] } }));
+		'section.created', 'section.updated', 'section.deleted', 'comment.created', 'comment.updated', 'comment.deleted'] } }));
 	const channelId = await channels(api);
 	await designs(api, place.picture);
 	const failed = await refusals(api, place);
 	const mediaId = await uploads(api, place);
 	await media(api, place, mediaId, channelId);
-	const parts = await structure(api, mediaId);
+	const parts = { ...await structure(api, mediaId), commentId: await comments(api, mediaId) };
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -284,6 +284,22 @@ async function structure(api: typeof operations, mediaId: string): Promise<{ cha
 	return { chapterId: copy.id, sectionId: marker.id };
 }
 
+// One that is deleted, of which messages tell.
+async function comments(api: typeof operations, mediaId: string): Promise<string> {
+	const media = { mediaId };
+	const { data: question } = await good(api.createMediaComment({ path: media, body: { text: 'Who is speaking here?', time: 1.5 } }));
+	const path = { ...media, commentId: question.id };
+	const { data: answer } = await good(api.createMediaComment({ path: media, body: { text: 'The mayor', parentId: question.id } }));
+	await good(api.updateMediaComment({ path: { ...media, commentId: answer.id }, body: { text: 'The mayor of the town' } }));
+	await good(api.getMediaComment({ path: { ...media, commentId: answer.id } }));
+	const { data: both } = await good(api.listMediaComments({ path: media }));
+	if (both.map(({ text }) => text).join() !== 'The mayor of the town,Who is speaking here?')
+		throw new Error(`comments: ${JSON.stringify(both)}`);
+	await good(api.updateMediaComment({ path, body: { time: 2 } }));
+	await good(api.deleteMediaComment({ path }));
+	return question.id;
+}
+
 // What waits can be cancelled only while nobody runs it.
 async function jobs(api: typeof operations, place: Place, mediaId: string) {
 	const media = { mediaId };
@@ -316,7 +332,7 @@ async function changes(api: typeof operations, mediaId: string, channelId: strin
 
 // Each type has come; when all is quiet it is sent once more, since a message holds the asset as it is then.
 async function messages(api: typeof operations, place: Place, webhookId: string, mediaId: string, failed: string,
-	parts: { chapterId: string; sectionId: string }) {
+	parts: { chapterId: string; sectionId: string; commentId: string }) {
 	const about: ((message: Message) => boolean)[] = [
 		(m) => m.type === 'media.created' && m.data.mediaId === mediaId,
 		(m) => m.type === 'media.updated' && m.data.media.id === mediaId && m.data.modified.includes('tags') && m.data.modified.includes('name'),
@@ -331,6 +347,9 @@ async function messages(api: typeof operations, place: Place, webhookId: string,
 		(m) => m.type === 'section.created' && m.data.sectionId === parts.sectionId,
 		(m) => m.type === 'section.updated' && m.data.sectionId === parts.sectionId,
 		(m) => m.type === 'section.deleted' && m.data.sectionId === parts.sectionId,
+		(m) => m.type === 'comment.created' && m.data.commentId === parts.commentId,
+		(m) => m.type === 'comment.updated' && m.data.commentId === parts.commentId,
+		(m) => m.type === 'comment.deleted' && m.data.commentId === parts.commentId,
 		(m) => m.type === 'upload.failed' && m.data.code !== '',
 		(m) => m.type === 'ping' && m.data.webhookId === webhookId,
 	];
