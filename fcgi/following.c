@@ -144,7 +144,7 @@ same_ids(const struct ids *a, const struct ids *b)
 static void
 look(struct following_now *now, struct db *db, const struct event *e)
 {
-	struct arg args[ASKED + 2] = { ID(e->tenant_id), [ASKED + 1] = { .kind = ARG_END } };
+	struct arg args[ASKED + 2];
 	const struct ids *ids = &e->channel_ids;
 	const struct seen_channel *rows;
 	size_t at, i, n;
@@ -156,6 +156,8 @@ look(struct following_now *now, struct db *db, const struct event *e)
 	now->pages = arena_array(db_arena(db), ids->n + 1, sizeof(*now->pages));
 	now->n = 0;
 	now->is_public = false;
+	args[0] = ID(e->tenant_id);
+	args[ASKED + 1].kind = ARG_END;
 	for (at = 0; at < ids->n; at += ASKED) {
 		for (i = 0; i < ASKED; i++)
 			args[i + 1] = ID(ids->at[at + i < ids->n ? at + i : ids->n - 1]);

@@ -73,7 +73,10 @@ stream_judged(struct stream *t, const struct ids *channel_ids, unsigned permissi
 		abort();
 	if (n > 0)
 		memcpy(at, channel_ids->at, n * sizeof(*at));
-	t->judged = (struct judged){ { at, n }, permissions, n == channel_ids->n ? version : -1 };
+	t->judged.channel_ids.at = at;
+	t->judged.channel_ids.n = n;
+	t->judged.permissions = permissions;
+	t->judged.version = n == channel_ids->n ? version : -1;
 }
 
 /* Of pages there is no caller to judge, nor a token that could end. */
