@@ -63,30 +63,38 @@ origin_of_server(const struct conf *conf, const char *origin)
 bool
 origin_of_tenant(struct db *db, struct uuid tenant_id, const char *origin)
 {
-	return db_number(db, "SELECT COUNT(*) FROM tenants t WHERE t.id = ? AND JSON_CONTAINS(t.cors_origins, "
-	    "JSON_QUOTE(?))", ARGS(ID(tenant_id), STR(origin)), 0) > 0;
+	return db_number(db, "SELECT COUNT(*) FROM tenant_origins o WHERE o.origin = ? AND o.tenant_id = ?",
+	    ARGS(STR(origin), ID(tenant_id)), 0) > 0;
 }
 
 bool
 origin_of_realm(struct db *db, const char *shortcode, const char *origin)
 {
-	return db_number(db, "SELECT COUNT(*) FROM tenants t WHERE t.shortcode = ? AND JSON_CONTAINS(t.cors_origins, "
-	    "JSON_QUOTE(?))", ARGS(STR(shortcode), STR(origin)), 0) > 0;
+	return db_number(db, "SELECT COUNT(*) FROM tenants t JOIN tenant_origins o ON o.tenant_id = t.id WHERE "
+	    "t.shortcode = ? AND o.origin = ?", ARGS(STR(shortcode), STR(origin)), 0) > 0;
 }
 
 bool
 origin_of_upload(struct db *db, struct uuid upload_id, const char *origin)
 {
-	return db_number(db, "SELECT COUNT(*) FROM uploads u JOIN tenants t ON t.id = u.tenant_id WHERE u.id = ? AND "
-	    "JSON_CONTAINS(t.cors_origins, JSON_QUOTE(?))", ARGS(ID(upload_id), STR(origin)), 0) > 0;
+	return db_number(db, "SELECT COUNT(*) FROM uploads u JOIN tenant_origins o ON o.tenant_id = u.tenant_id WHERE "
+	    "u.id = ? AND o.origin = ?", ARGS(ID(upload_id), STR(origin)), 0) > 0;
 }
 
-/* Reads the rows of all tenants, which are few beside everything else; a browser keeps the answer for two hours. */
 bool
 origin_of_any(struct db *db, const char *origin)
 {
-	return db_number(db, "SELECT COUNT(*) FROM tenants t WHERE JSON_CONTAINS(t.cors_origins, JSON_QUOTE(?))",
-	    ARGS(STR(origin)), 0) > 0;
+	return db_number(db, "SELECT EXISTS (SELECT 1 FROM tenant_origins o WHERE o.origin = ?)", ARGS(STR(origin)),
+	    0) > 0;
+}
+
+void
+origin_written(struct db *db, struct uuid tenant_id)
+{
+	db_run(db, "DELETE FROM tenant_origins WHERE tenant_id = ?", ARGS(ID(tenant_id)));
+	db_run(db, "INSERT INTO tenant_origins (origin, tenant_id) SELECT DISTINCT o.origin, t.id FROM tenants t, "
+	    "JSON_TABLE(t.cors_origins, '$[*]' COLUMNS (origin VARCHAR(200) PATH '$')) o WHERE t.id = ?",
+	    ARGS(ID(tenant_id)));
 }
 
 void

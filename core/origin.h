@@ -22,6 +22,8 @@ bool origin_of_tenant(struct db *, struct uuid tenant_id, const char *origin);
 bool origin_of_realm(struct db *, const char *shortcode, const char *origin);
 bool origin_of_upload(struct db *, struct uuid upload_id, const char *origin);
 bool origin_of_any(struct db *, const char *origin);
+/* Said behind every write of tenants.cors_origins: origins are found by the key of tenant_origins. */
+void origin_written(struct db *, struct uuid tenant_id);
 
 /* Header lines that let pages of the origin read an answer; and that let them ask with these methods ("GET, PUT"). */
 void origin_allow(struct buf *, const struct conf *, const char *origin);

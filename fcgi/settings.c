@@ -187,6 +187,8 @@ settings_patch(struct req *r)
 	if (changed == 0)
 		return settings_reply(r, now);
 	db_update(r->db, "tenants", &settings_record, would, changed, now->id);
+	if (changed & record_bit(&settings_record, "cors_origins"))
+		origin_written(r->db, now->id);
 	audit(r, "tenant.settings", now->id, changed_members(r, changed));
 	return settings_reply(r, load(r, false));
 }

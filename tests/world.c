@@ -745,7 +745,7 @@ world_deletable(struct world *w, const struct object *o, const struct made *m)
 }
 
 int64_t
-world_rows_read(struct world *w, const char *uri)
+world_rows_read_by(struct world *w, void (*work)(struct world *, const char *), const char *with)
 {
 	static const char sql[] = "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.session_status "
 	    "WHERE variable_name IN ('HANDLER_READ_KEY', 'HANDLER_READ_NEXT', 'HANDLER_READ_PREV', "
@@ -753,8 +753,20 @@ world_rows_read(struct world *w, const char *uri)
 	int64_t before = db_number(w->db, sql, NO_ARGS, 0), own = db_number(w->db, sql, NO_ARGS, 0) - before;
 
 	before = db_number(w->db, sql, NO_ARGS, 0);
-	assert_int_equal(call(w, "GET", uri, NULL)->status, 200);
+	work(w, with);
 	return db_number(w->db, sql, NO_ARGS, 0) - before - own;
+}
+
+static void
+get(struct world *w, const char *uri)
+{
+	assert_int_equal(call(w, "GET", uri, NULL)->status, 200);
+}
+
+int64_t
+world_rows_read(struct world *w, const char *uri)
+{
+	return world_rows_read_by(w, get, uri);
 }
 
 int64_t

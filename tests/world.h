@@ -88,6 +88,8 @@ void world_fill(struct world *, struct uuid channel_id, int64_t n);
 
 /* Rows that the server looked at for one GET, which must answer 200. */
 int64_t world_rows_read(struct world *, const char *uri);
+/* And for whatever this function does. */
+int64_t world_rows_read_by(struct world *, void (*)(struct world *, const char *), const char *);
 /* So many prepared statements its connection has run, with this one. */
 int64_t world_statements(struct world *);
 
