@@ -13,8 +13,8 @@
 
 enum { SETS = 4096, WAYS = 8 };
 
-/* full_at in µs since 1970; in the past: it is full. */
-struct place { _Atomic uint64_t owner; _Atomic int64_t full_at; };
+/* full_at in µs since 1970; in the past: it is full.  Of `taken`, µs, others have not heard since told_at, ms. */
+struct place { _Atomic uint64_t owner; _Atomic int64_t full_at, taken, told_at; };
 struct table { _Atomic uint64_t seed[2]; struct place places[SETS][WAYS]; };
 
 static struct table alone, *table = &alone;
@@ -22,7 +22,7 @@ static struct table alone, *table = &alone;
 void
 bucket_open(const char *run_dir)
 {
-	struct table *shared = table == &alone ? shared_map(run_dir, "buckets", sizeof(*table)) : NULL;
+	struct table *shared = table == &alone ? shared_map(run_dir, "rates", sizeof(*table)) : NULL;
 
 	if (shared != NULL)
 		table = shared;
@@ -109,7 +109,11 @@ place_of(const struct bucket *b, const char *owner, int64_t now, bool make)
 				p = &set[i];
 		before = p->owner;
 		full_at = p->full_at;
-		if (atomic_compare_exchange_strong(&p->owner, &before, own[0]) && full_at > now)
+		if (!atomic_compare_exchange_strong(&p->owner, &before, own[0]))
+			continue;
+		p->taken = 0;
+		p->told_at = 0;
+		if (full_at > now)
 			atomic_compare_exchange_strong(&p->full_at, &full_at, 0);
 	}
 	return p;
@@ -125,19 +129,35 @@ cost(const struct bucket *b)
 static int64_t
 debt(const struct bucket *b, int64_t full_at, int64_t now)
 {
-	int64_t all = cost(b) * b->quota;
+	int64_t all = bucket_all(b);
 
 	return full_at <= now ? 0 : full_at - now > 2 * all ? all : full_at - now;
 }
 
-static void
-tell(const struct bucket *b, int64_t owed, struct level *level)
+int64_t
+bucket_all(const struct bucket *b)
 {
-	int64_t all = cost(b) * b->quota, over = owed + cost(b) - all;
+	return cost(b) * b->quota;
+}
+
+/* A clock that has been put back makes it due. */
+static bool
+is_due(const struct place *p, int64_t now)
+{
+	int64_t since = now / 1000 - p->told_at;
+
+	return since < 0 || since >= BUCKET_TELL_MS;
+}
+
+static void
+tell(const struct bucket *b, const struct place *p, int64_t now, int64_t owed, struct level *level)
+{
+	int64_t all = bucket_all(b), over = owed + cost(b) - all;
 
 	level->left = owed < all ? (all - owed) / cost(b) : 0;
 	level->full_in = (owed + 999) / 1000;
 	level->one_in = over > 0 ? (over + 999) / 1000 : 0;
+	level->due = owed >= all / 4 && p != NULL && p->taken > 0 && is_due(p, now);
 }
 
 /* Up to so much may be owed behind it.  False: it would be more. */
@@ -153,14 +173,16 @@ move(const struct bucket *b, const char *owner, int64_t now, int64_t most, struc
 		fits = owed + cost(b) <= most;
 		owed += fits ? cost(b) : 0;
 	} while (!atomic_compare_exchange_weak(&p->full_at, &full_at, now + owed));
-	tell(b, owed, level);
+	if (fits)
+		p->taken += cost(b);
+	tell(b, p, now, owed, level);
 	return fits;
 }
 
 bool
 bucket_take(const struct bucket *b, const char *owner, int64_t now_ms, struct level *level)
 {
-	return move(b, owner, now_ms * 1000, cost(b) * b->quota, level);
+	return move(b, owner, now_ms * 1000, bucket_all(b), level);
 }
 
 void
@@ -168,7 +190,7 @@ bucket_owe(const struct bucket *b, const char *owner, int64_t now_ms)
 {
 	struct level level;
 
-	move(b, owner, now_ms * 1000, 2 * cost(b) * b->quota, &level);
+	move(b, owner, now_ms * 1000, 2 * bucket_all(b), &level);
 }
 
 void
@@ -176,5 +198,31 @@ bucket_look(const struct bucket *b, const char *owner, int64_t now_ms, struct le
 {
 	struct place *p = place_of(b, owner, now_ms * 1000, false);
 
-	tell(b, p == NULL ? 0 : debt(b, p->full_at, now_ms * 1000), level);
+	tell(b, p, now_ms * 1000, p == NULL ? 0 : debt(b, p->full_at, now_ms * 1000), level);
+}
+
+int64_t
+bucket_untold(const struct bucket *b, const char *owner, int64_t now_ms)
+{
+	struct place *p = place_of(b, owner, now_ms * 1000, false);
+	int64_t told_at;
+
+	if (p == NULL)
+		return 0;
+	told_at = p->told_at;
+	if (!is_due(p, now_ms * 1000) || !atomic_compare_exchange_strong(&p->told_at, &told_at, now_ms))
+		return 0;
+	return p->taken < bucket_all(b) ? p->taken : bucket_all(b);
+}
+
+void
+bucket_told(const struct bucket *b, const char *owner, int64_t now_ms, int64_t heard, int64_t owed)
+{
+	struct place *p = place_of(b, owner, now_ms * 1000, true);
+	int64_t full_at = p->full_at, now = now_ms * 1000, here;
+
+	p->taken -= heard < p->taken ? heard : p->taken;
+	do
+		here = debt(b, full_at, now);
+	while (here < owed && !atomic_compare_exchange_weak(&p->full_at, &full_at, now + owed));
 }

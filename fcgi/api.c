@@ -773,6 +773,7 @@ end(struct req *r)
 	cors_answer(r);
 	limits_answer(r);
 	db_forgive(r->db);
+	limits_share(r);
 	if (!r->asks_only)
 		log_request(r);
 }

@@ -30,6 +30,8 @@ take(struct req *r, const char *kind, int64_t quota, const char *owner)
 	    seconds(level.full_in));
 	buf_printf(&r->policies, "%s\"%s\";q=%lld;w=%d", r->policies.len > 0 ? ", " : "", kind, (long long)quota,
 	    WINDOW);
+	if (level.due && r->n_drained < LIMITS_OF_ONE)
+		r->drained[r->n_drained++] = (struct drained){ b, arena_copy(r->mem, owner) };
 	if (!fits && seconds(level.one_in) > r->retry_after)
 		r->retry_after = seconds(level.one_in);
 	return fits;
@@ -67,6 +69,7 @@ limits_take(struct req *r)
 	bool fits;
 
 	r->limits = r->policies = BUF(r->mem);
+	r->n_drained = 0;
 	if (r->loopback && !r->conf->limit_local)
 		return true;
 	fits = r->who != NULL ? take_of_principal(r) : take_of_address(r);
@@ -84,4 +87,35 @@ limits_answer(struct req *r)
 	if (r->limits.len > 0)
 		buf_printf(&r->headers, "RateLimit-Policy: %s\r\nRateLimit: %s\r\n", buf_string(&r->policies),
 		    buf_string(&r->limits));
+}
+
+/* By its hash: the table need not know whose address it is. */
+#define BUCKET "UNHEX(LEFT(SHA2(?, 256), 32))"
+
+static void
+share(struct req *r, const struct drained *d)
+{
+	const char *name = arena_printf(r->mem, "%s %s", d->bucket.kind, d->owner);
+	int64_t all = bucket_all(&d->bucket), taken = bucket_untold(&d->bucket, d->owner, r->now.ms), owed;
+
+	if (taken == 0)
+		return;
+	db_run(r->db, "INSERT INTO buckets (id, full_at) VALUES (" BUCKET ", " SQL_NOW " * 1000 + ?) ON DUPLICATE KEY "
+	    "UPDATE full_at = LEAST(GREATEST(full_at, " SQL_NOW " * 1000) + ?, " SQL_NOW " * 1000 + ?)",
+	    ARGS(STR(name), INT(taken), INT(taken), INT(all)));
+	owed = db_number(r->db, "SELECT full_at - " SQL_NOW " * 1000 FROM buckets WHERE id = " BUCKET,
+	    ARGS(STR(name)), 0);
+	if (db_failure(r->db) == DB_FINE)
+		bucket_told(&d->bucket, d->owner, r->now.ms, taken, owed < all ? owed : all);
+	db_forgive(r->db);
+}
+
+void
+limits_share(struct req *r)
+{
+	int i;
+
+	for (i = 0; i < r->n_drained; i++)
+		share(r, &r->drained[i]);
+	r->n_drained = 0;
 }

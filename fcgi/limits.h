@@ -7,6 +7,10 @@
  *
  * Requests of this machine do not count unless limit.local says so: they are its own programs, or come from a proxy
  * that http.trusted_proxies does not name, and then all of them from one address.
+ *
+ * Each machine counts exactly for itself.  A bucket that is a quarter empty is compared with that of the other machines
+ * through the table buckets, every five seconds: so whoever spreads his requests over n of them gets at most
+ * (n - 1) / 4 of a minute's more, and what five seconds bring, and nobody's few requests write anything.
  */
 #ifndef FCGI_LIMITS_H
 #define FCGI_LIMITS_H
@@ -18,5 +22,7 @@
 bool limits_take(struct req *);
 /* Adds what was found to the header lines of the answer. */
 void limits_answer(struct req *);
+/* Behind the transaction of the request: tells other machines what is due.  What the database refuses is told later. */
+void limits_share(struct req *);
 
 #endif

@@ -11,6 +11,7 @@
 #define FCGI_REQ_H
 
 #include "core/arena.h"
+#include "core/bucket.h"
 #include "core/buf.h"
 #include "core/conf.h"
 #include "core/db.h"
@@ -117,6 +118,10 @@ struct route {
 	const char *id;			/* operationId, where what follows from method and path does not do */
 };
 
+/* A bucket of limits.h that other machines are to hear of. */
+struct drained { struct bucket bucket; const char *owner; };
+enum { LIMITS_OF_ONE = 2 };
+
 struct req {
 	/* What came in; set by main.c or a test, all decoded by api.c. */
 	const char *method_name, *uri;		/* REQUEST_URI as received */
@@ -170,6 +175,8 @@ struct req {
 	/* came in: its buckets have counted it already; and what is left in them (limits.h) */
 	bool counted;
 	struct buf limits, policies;
+	struct drained drained[LIMITS_OF_ONE];
+	int n_drained;
 	/* came in, as sent; then without quotes, or NULL where it says nothing */
 	const char *idempotency_key;
 	const char *content_range;		/* came in: a part is no body (RFC 9110 section 14.5) */

@@ -183,8 +183,8 @@ an_origin_that_is_taken_back_or_named_twice_counts_so(void **state)
 	struct worlds *s = worlds_new(*state);
 	struct world *w = s->w;
 
-	assert_int_equal(call(w, "PATCH", settings, "{\"corsOrigins\":[\"https://x.example\",\"https://x.example\"]}")->status,
-	    200);
+	assert_int_equal(call(w, "PATCH", settings,
+	    "{\"corsOrigins\":[\"https://x.example\",\"https://x.example\"]}")->status, 200);
 	assert_false(allows(s, ours, w->token, "GET", "/v2/media"));
 	assert_false(allows(s, ours, "", "OPTIONS", "/v2/media"));
 	assert_true(allows(s, "https://x.example", w->token, "GET", "/v2/media"));

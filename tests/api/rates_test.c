@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who may send how many requests, and how it is told. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/bucket.h"
 #include "tests/world.h"
@@ -137,6 +140,80 @@ nothing_is_counted_where_there_is_no_limit_nor_of_this_machine(void **state)
 	assert_non_null(header(w, call(w, "GET", "/v2/media", NULL), "RateLimit"));
 }
 
+static char machines[2][40] = { "/tmp/kinothek-rates-XXXXXX", "/tmp/kinothek-rates-XXXXXX" };
+
+/* Each has its own memory, and the clock of the database in common. */
+static void
+be_machine(int i)
+{
+	if (strchr(machines[i], 'X') != NULL)
+		assert_non_null(mkdtemp(machines[i]));
+	bucket_close();
+	bucket_open(machines[i]);
+}
+
+static void
+be_none(struct world *w)
+{
+	int i;
+
+	bucket_close();
+	for (i = 0; i < 2; i++) {
+		unlink(arena_printf(w->mem, "%s/rates", machines[i]));
+		assert_int_equal(rmdir(machines[i]), 0);
+	}
+}
+
+static int64_t
+left(struct world *w, const char *token)
+{
+	const struct req *r = ask(w, "203.0.113.1", token, "GET", "/v2/media");
+	const char *said = strstr(header(w, r, "RateLimit"), "r=");
+
+	assert_non_null(said);
+	return strtoll(said + 2, NULL, 10);
+}
+
+static void
+what_one_machine_gave_the_others_hear_of(void **state)
+{
+	struct world *w = limited(*state), *other = world_other(w);
+	int i;
+
+	conf.limit_client = 40;
+	db_run(w->db, "DELETE FROM buckets", NO_ARGS);
+	be_machine(0);
+	for (i = 0; i < 9; i++)		/* under a quarter: nobody writes anything */
+		left(w, w->token);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM buckets", NO_ARGS, -1), 0);
+	for (i = 0; i < 11; i++)
+		left(w, w->token);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM buckets", NO_ARGS, -1), 1);
+	be_machine(1);
+	for (i = 0; i < 12; i++)
+		left(w, w->token);
+	/* ten or eleven that the first has told, and thirteen of its own */
+	assert_in_range(left(w, w->token), 12, 24);
+	assert_int_equal(left(other, other->token), 39);
+	be_machine(0);
+	assert_in_range(left(w, w->token), 15, 27);	/* it asks in five seconds */
+	be_none(w);
+}
+
+static void
+a_bucket_that_cannot_be_told_spoils_no_answer(void **state)
+{
+	struct world *w = limited(*state);
+	int i;
+
+	conf.limit_client = 40;
+	db_run(w->db, "RENAME TABLE buckets TO buckets_away", NO_ARGS);
+	for (i = 0; i < 20; i++)
+		assert_int_equal(ask(w, "203.0.113.1", w->token, "GET", "/v2/media")->status, 200);
+	db_run(w->db, "RENAME TABLE buckets_away TO buckets", NO_ARGS);
+	assert_int_equal(ask(w, "203.0.113.1", w->token, "GET", "/v2/media")->status, 200);
+}
+
 int
 main(void)
 {
@@ -146,6 +223,8 @@ main(void)
 		WORLD_TEST(tokens_and_signing_in_have_few_of_their_own),
 		WORLD_TEST(a_request_that_comes_in_pieces_or_waits_counts_once),
 		WORLD_TEST(nothing_is_counted_where_there_is_no_limit_nor_of_this_machine),
+		WORLD_TEST(what_one_machine_gave_the_others_hear_of),
+		WORLD_TEST(a_bucket_that_cannot_be_told_spoils_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

@@ -231,6 +231,62 @@ tries_in_vain_count_in_all_processes(void **state)
 	assert_int_equal(tries_wait("2001:db8:0:1::1", "name", now), 0);
 }
 
+static bool
+due_at(const char *owner, int64_t at)
+{
+	struct level level;
+
+	bucket_look(&ten, owner, at, &level);
+	return level.due;
+}
+
+static void
+one_that_is_a_quarter_empty_is_told_by_one_every_five_seconds(void **state)
+{
+	struct level level;
+
+	(void)state;
+	bucket_take(&ten, "told", now, &level);
+	bucket_take(&ten, "told", now, &level);
+	assert_false(level.due);
+	bucket_take(&ten, "told", now, &level);
+	assert_true(level.due);
+	assert_int_equal(bucket_untold(&ten, "told", now), 3000000);
+	assert_int_equal(bucket_untold(&ten, "told", now), 0);	/* another one does it */
+	assert_false(due_at("told", now + BUCKET_TELL_MS - 2200));
+	bucket_take(&ten, "told", now, &level);
+	bucket_told(&ten, "told", now, 3000000, 3000000);
+	assert_int_equal(take_all(&ten, "told", now), 6);	/* what was heard is no more than what was owed */
+	assert_true(due_at("told", now + BUCKET_TELL_MS));
+	assert_int_equal(bucket_untold(&ten, "told", now + BUCKET_TELL_MS), 7000000);
+}
+
+static void
+what_is_owed_elsewhere_is_owed_here_and_never_less(void **state)
+{
+	(void)state;
+	bucket_told(&ten, "elsewhere", now, 0, 8000000);
+	assert_int_equal(take_all(&ten, "elsewhere", now), 2);
+	bucket_told(&ten, "elsewhere", now, 2000000, 2000000);
+	assert_int_equal(take_all(&ten, "elsewhere", now), 0);
+	assert_int_equal(take_all(&ten, "elsewhere", now + 5000), 5);
+}
+
+static void
+who_takes_the_place_of_another_has_told_nothing_of_him(void **state)
+{
+	char owner[16];
+	int i, told = 0;
+
+	(void)state;
+	for (i = 0; i < SETS * WAYS * 2; i++) {
+		snprintf(owner, sizeof(owner), "%d", i);
+		take_all(&ten, owner, now);
+		told += bucket_untold(&ten, owner, now) == 10000000;
+	}
+	assert_int_equal(told, SETS * WAYS * 2);
+}
+
 static int
 open_all(void **state)
 {
@@ -248,7 +304,7 @@ close_all(void **state)
 
 	(void)state;
 	bucket_close();
-	snprintf(path, sizeof(path), "%s/buckets", dir);
+	snprintf(path, sizeof(path), "%s/rates", dir);
 	return unlink(path) || rmdir(dir);
 }
 
@@ -264,6 +320,9 @@ main(void)
 		cmocka_unit_test(processes_together_take_what_there_is_and_not_one_more),
 		cmocka_unit_test(one_that_is_killed_holds_up_nobody),
 		cmocka_unit_test(tries_in_vain_count_in_all_processes),
+		cmocka_unit_test(one_that_is_a_quarter_empty_is_told_by_one_every_five_seconds),
+		cmocka_unit_test(what_is_owed_elsewhere_is_owed_here_and_never_less),
+		cmocka_unit_test(who_takes_the_place_of_another_has_told_nothing_of_him),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);
