@@ -60,11 +60,12 @@ mysql_stmt_execute(MYSQL_STMT *s)
 my_ulonglong
 mysql_stmt_affected_rows(MYSQL_STMT *s)
 {
-	static my_ulonglong (*affected)(MYSQL_STMT *);
+	typedef my_ulonglong function(MYSQL_STMT *);
+	static function *affected;
 
 	if (find(s) != NULL)
 		return 1;
 	if (affected == NULL)
-		affected = (my_ulonglong (*)(MYSQL_STMT *))real("mysql_stmt_affected_rows");
+		affected = (function *)real("mysql_stmt_affected_rows");
 	return affected(s);
 }
