@@ -181,7 +181,9 @@ check_route(const struct route *route, const struct object *o)
 		broken(route->path, "channel_closing is not among its codes, nor WITH_CLOSING among its flags");
 	if (route->flags & CONDITIONAL && !has_version)
 		broken(route->path, "CONDITIONAL, but the object has no version");
-	if (route->method != POST && (route->flags & CONDITIONAL) == 0 && has_version)
+	if (route->flags & BESIDE && (route->flags & FOR_VIEWERS) == 0)
+		broken(route->path, "is written beside the object, but not for those who see it");
+	if (route->method != POST && (route->flags & (CONDITIONAL | BESIDE)) == 0 && has_version)
 		broken(route->path, "the object has a version, but the route is not CONDITIONAL");
 	if (route->method == POST && (route->flags & BELOW) != 0 && (route->flags & WITH_DELETED) != 0)
 		broken(route->path, "makes something below a soft-deleted asset");
@@ -335,7 +337,7 @@ version_of(const struct req *r)
 enum access
 object_load(struct req *r)
 {
-	bool locks = db_in_transaction(r->db);
+	bool locks = db_in_transaction(r->db) && (r->route->flags & BESIDE) == 0;
 	const struct facts *f;
 	enum access access;
 

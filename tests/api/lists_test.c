@@ -355,6 +355,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "MediaSection", "sections", "media_id", true },
 	{ "MediaChapter", "chapters", "media_id", true },
 	{ "MediaComment", "comments", "media_id", true },
+	{ "HistoryItem", "watched", "principal_id", true },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

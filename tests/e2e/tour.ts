@@ -60,6 +60,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	const mediaId = await uploads(api, place);
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId), commentId: await comments(api, mediaId) };
+	await history(api, mediaId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -298,6 +299,13 @@ async function comments(api: typeof operations, mediaId: string): Promise<string
 	await good(api.updateMediaComment({ path, body: { time: 2 } }));
 	await good(api.deleteMediaComment({ path }));
 	return question.id;
+}
+
+// Half of the film, and all of that forgotten.
+async function history(api: typeof operations, mediaId: string) {
+	await good(api.updateMediaHistory({ path: { mediaId }, body: { position: 2.5 } }));
+	await good(api.listHistory({ query: { filter: 'isFinished=false' } }));
+	await good(api.deleteHistory());
 }
 
 // What waits can be cancelled only while nobody runs it.
