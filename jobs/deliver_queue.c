@@ -269,8 +269,8 @@ choose_from(struct deliveries *d, const struct line *l, int room)
 	return chosen;
 }
 
-/* Those that fail, and behind them those that are not sent to at all: 2, or deleted. */
-#define IS_LAST "IF(COALESCE(h.is_active, 0) = 0, 2, h.failing_since > 0)"
+/* Those that fail, and behind them those that are not sent to at all: deleted, inactive, or its owner is. */
+#define IS_LAST "IF(COALESCE(h.is_active, 0) = 0 OR NOT " SEEN_LIVE ", 2, h.failing_since > 0)"
 
 /* The first of each tenant, then the second of each: however many one has, another one's are among them. */
 static struct line *
@@ -279,10 +279,10 @@ list_lines(struct deliveries *d, size_t *n)
 	return db_rows(d->db, &line_record, "FROM (SELECT f.webhook_id, f.due_at, ROW_NUMBER() OVER (PARTITION BY "
 	    "h.tenant_id, " IS_LAST " ORDER BY f.due_at) AS turn FROM (SELECT w.webhook_id, "
 	    "MIN(w.next_attempt_at) AS due_at FROM webhook_deliveries w FORCE INDEX (by_due) WHERE w.status = "
-	    "'waiting' GROUP BY w.webhook_id) f LEFT JOIN webhooks h ON h.id = f.webhook_id WHERE f.due_at <= " SQL_NOW
-	    " ORDER BY " IS_LAST ", turn, f.due_at LIMIT ?) g LEFT JOIN webhooks t ON t.id = g.webhook_id "
-	    "LEFT JOIN principals p ON p.id = t.principal_id LEFT JOIN tenants n ON n.id = t.tenant_id " SEEN_JOIN,
-	    ARGS(INT(LINES)), n);
+	    "'waiting' GROUP BY w.webhook_id) f LEFT JOIN webhooks h ON h.id = f.webhook_id LEFT JOIN principals p "
+	    "ON p.id = h.principal_id " SEEN_JOIN " WHERE f.due_at <= " SQL_NOW " ORDER BY " IS_LAST ", turn, "
+	    "f.due_at LIMIT ?) g LEFT JOIN webhooks t ON t.id = g.webhook_id LEFT JOIN principals p ON p.id = "
+	    "t.principal_id LEFT JOIN tenants n ON n.id = t.tenant_id " SEEN_JOIN, ARGS(INT(LINES)), n);
 }
 
 /* Those that are sent to, in their order. */

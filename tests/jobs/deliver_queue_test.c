@@ -124,6 +124,31 @@ webhooks_that_are_gone_take_no_place_of_one_that_is_sent_to(void **state)
 	end_all(&d);
 }
 
+/* As many that are switched off, or of owners who may not sign in: they end by and by, behind one that fails, too. */
+static void
+nor_do_those_that_are_inactive_or_whose_owners_are(void **state)
+{
+	struct world *w = *state;
+	struct deliveries d = { .db = w->db, .conf = w->conf, .mem = w->mem };
+	struct world *others[2] = { world_other(w), world_other(w) };
+	struct sending *m;
+	struct uuid id;
+	int i;
+
+	assert_true(uuid_parse(hook(w, w->token, "/ok", NULL), &id));
+	db_run(w->db, "UPDATE webhooks SET failing_since = " SQL_NOW " WHERE id = ?", ARGS(ID(id)));
+	for (i = 0; i < 2; i++)
+		silent_hooks(others[i], 1001, 1);
+	db_run(w->db, "UPDATE webhooks SET is_active = 0 WHERE tenant_id = ?", ARGS(ID(others[0]->tenant_id)));
+	db_run(w->db, "UPDATE clients SET revoked_at = 1 WHERE id = ?", ARGS(ID(others[1]->client_id)));
+	db_run(w->db, "INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, principal_id, event, status, "
+	    "next_attempt_at, created_at, updated_at) VALUES (?, ?, ?, ?, 'ping', 'waiting', ?, 1, 1)",
+	    ARGS(ID(uuid_new()), ID(w->tenant_id), ID(id), ID(w->client_id), INT(moment_now().ms - 1)));
+	m = queue_choose(&d);
+	assert_true(m != NULL && uuid_equal(m->webhook_id, id));
+	arena_free(m->mem);
+}
+
 static void
 two_runners_send_each_event_once(void **state)
 {
@@ -335,6 +360,7 @@ main(void)
 		TEST(each_of_many_events_is_sent_to_each_of_many_webhooks),
 		TEST(what_was_read_is_settled_though_a_number_before_it_never_comes),
 		TEST(webhooks_that_are_gone_take_no_place_of_one_that_is_sent_to),
+		TEST(nor_do_those_that_are_inactive_or_whose_owners_are),
 		TEST(two_runners_send_each_event_once),
 		TEST(each_call_has_its_limits),
 		TEST(what_is_on_its_way_is_left_alone_for_longer_than_a_call_may_take),

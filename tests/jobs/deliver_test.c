@@ -392,6 +392,29 @@ days_on_which_nothing_was_sent_disable_nothing(void **state)
 	    SQL_NOW " - 3600000", NO_ARGS), 1);
 }
 
+/* They count as quiet only when two whole ones have gone by. */
+static void
+two_quiet_days_are_forgiven_and_less_is_not(void **state)
+{
+	static const struct { int64_t ago; bool kept; } cases[] = { { 2 * 86400000 - 600000, true },
+	    { 2 * 86400000 + 600000, false } };
+	struct world *w = *state;
+	size_t i;
+
+	hook(w, w->token, "/fail", NULL);
+	for (i = 0; i < 2; i++) {
+		db_run(w->db, "UPDATE webhooks SET failing_since = " SQL_NOW " - 4 * 86400000, failed_at = " SQL_NOW
+		    " - ? WHERE is_active = 1", ARGS(INT(cases[i].ago)));
+		rename_cat(w);
+		deliver_due(w);
+		assert_int_equal(times_heard("/fail"), i + 1);
+		assert_int_equal(number(w, "FROM webhooks WHERE is_active = 1 AND failed_at > " SQL_NOW " - 3600000",
+		    NO_ARGS), 1);
+		assert_int_equal(number(w, "FROM webhooks WHERE is_active = 1 AND failing_since < " SQL_NOW
+		    " - 3 * 86400000", NO_ARGS), cases[i].kept);
+	}
+}
+
 /* One delivery that is on its way. */
 static struct sending *
 on_its_way(struct world *w, struct deliveries *d)
@@ -534,6 +557,28 @@ webhooks_of_who_may_not_sign_in_stop(void **state)
 	assert_int_equal(times_heard("/ok"), 1);
 }
 
+/* Nobody shows a token when a webhook is told: what the last one of its owner said counts, for a month. */
+static void
+a_super_admin_by_a_provider_is_told_as_long_as_its_tokens_say_so(void **state)
+{
+	static const int64_t days[] = { 0, 29, 31, -1 };
+	struct world *w = *state;
+	struct uuid id;
+	size_t i;
+
+	hook(w, world_member(w, "ViewChannel", "Viewer", &id), "/ok", NULL);
+	world_role(w, w->channel_id, id, NULL);
+	db_run(w->db, "INSERT INTO provider_users (id, tenant_id, subject_hash, issuer, sub, created_at) VALUES "
+	    "(?, ?, UNHEX(SHA2('told', 256)), 'https://login.example', 'told', 1)", ARGS(ID(id), ID(w->tenant_id)));
+	for (i = 0; i < 4; i++) {
+		db_run(w->db, "UPDATE provider_users SET super_admin_at = IF(? < 0, 0, " SQL_NOW " - ? * 86400000) "
+		    "WHERE id = ?", ARGS(INT(days[i]), INT(days[i]), ID(id)));
+		rename_cat(w);
+		deliver_due(w);
+		assert_int_equal(times_heard("/ok"), i < 2 ? i + 1 : 2);
+	}
+}
+
 static void
 what_was_tried_stays_in_the_log_when_there_is_nothing_left_to_tell(void **state)
 {
@@ -628,11 +673,13 @@ main(void)
 		TEST(an_answer_without_end_is_cut_and_one_that_breaks_is_a_failure),
 		TEST(five_days_of_failures_disable_it_and_a_success_forgets_them),
 		TEST(days_on_which_nothing_was_sent_disable_nothing),
+		TEST(two_quiet_days_are_forgiven_and_less_is_not),
 		TEST(what_an_address_answers_is_not_held_against_the_one_in_its_place),
 		TEST(what_fails_once_is_tried_again_where_the_webhook_leads_then),
 		TEST(of_a_webhook_that_is_deleted_meanwhile_nothing_waits),
 		TEST(a_type_that_is_not_asked_for_any_more_is_not_sent),
 		TEST(webhooks_of_who_may_not_sign_in_stop),
+		TEST(a_super_admin_by_a_provider_is_told_as_long_as_its_tokens_say_so),
 		TEST(what_was_tried_stays_in_the_log_when_there_is_nothing_left_to_tell),
 		TEST(a_secret_that_cannot_be_read_is_said_in_the_log),
 		TEST(a_private_address_that_nobody_has_allowed_is_never_spoken_to),
