@@ -3,6 +3,7 @@
 import { ask, Failure, fileOf, read } from './asset.js';
 import { followFragments, fragment, markChapters } from './chapters.js';
 import { formatTime, make, memory, parseTime, wait } from './dom.js';
+import { positionOf, rememberPosition } from './resume.js';
 import { _, language, number } from './text.js';
 import { captionTracks, play, showCaptions, shownCaptions } from './tracks.js';
 import './vendor/media-chrome/media-control-bar.js';
@@ -81,7 +82,8 @@ function buildStage(video, media) {
 export async function openPlayer(place, video, media) {
 	if (language !== 'en')
 		await import(`./vendor/media-chrome/lang/${language}.js`).catch(() => null);
-	const start = fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
+	const wanted = fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
+	const left = wanted || playing || video.loop ? 0 : positionOf(media), start = wanted || left;
 	const parts = buildStage(video, media);
 	const player = { place, video, media, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
 		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next) };
@@ -95,6 +97,8 @@ export async function openPlayer(place, video, media) {
 	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
 	tellTime(player);
 	rememberVolume(video);
+	if (!video.loop)
+		rememberPosition(player, left);
 	extras(player);
 	settings(player);
 	captions(player);

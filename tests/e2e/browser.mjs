@@ -239,6 +239,34 @@ await test('#t= begins there, and ends where it says so', async () => {
 	await p.context().close();
 });
 
+await test('the next visit goes on where the last one stopped, or begins anew', async () => {
+	const p = await visit(env.WATCH_talk);
+	const later = seconds => until(p, s => Math.abs((document.querySelector('video')?.currentTime ?? 0) - s) < 0.9, seconds);
+
+	await p.locator('.begin').click();
+	await until(p, () => !document.querySelector('video').paused);
+	await p.evaluate(() => document.querySelector('video').currentTime = 8);
+	await until(p, () => document.querySelector('video').currentTime > 8.1);
+	await p.keyboard.press('k');
+	await until(p, () => JSON.parse(localStorage.getItem('kinothek.positions') ?? '[]').length === 1);
+	await p.reload();
+	await later(8);
+	await until(p, () => document.querySelector('video').paused);
+	await shot(p, 'watch-resume');
+	await p.locator('.over').click();
+	await later(0);
+	that(await p.locator('.over').count() === 0, 'it is offered still');
+	await p.goto(`${env.WATCH_talk}#t=3`);
+	await p.reload();
+	await later(3);
+	await p.evaluate(() => localStorage.setItem('kinothek.positions', '{"odd":[1]}'));
+	await p.goto(env.WATCH_talk);
+	await p.reload();
+	await until(p, () => document.querySelector('.begin')?.offsetParent);
+	that(await p.evaluate(() => document.querySelector('video').currentTime) === 0, 'what was left is odd');
+	await p.context().close();
+});
+
 await test('the keyboard reaches every control, with a name', async () => {
 	const nameless = await page.evaluate(() => [...document.querySelectorAll('button, a, input, select, summary')]
 		.filter(e => e.offsetParent && !(e.ariaLabel || e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length || e.title))
