@@ -190,6 +190,8 @@ static const struct setting settings[] = {
 	    "where the installation has put them." },
 	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
+	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Hosts with private addresses that agendas may be imported from; all others must have public ones." },
 	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that external token servers may be reached at, also by http; all others must have public ones, "
 	    "and https." },

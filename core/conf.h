@@ -51,6 +51,7 @@ struct conf {
 	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
 	const char *engine_library;		/* NULL: see sherpa_dir() */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
+	const char *oparl_private_hosts;	/* the same for servers of agendas */
 	const char *provider_private_hosts;	/* the same for external token servers */
 	const char *webhook_private_hosts;	/* the same for receivers of webhooks */
 	int64_t webhook_timeout;		/* s */

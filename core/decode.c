@@ -786,6 +786,23 @@ record_parse_list(struct arena *mem, const struct record *r, const char *json)
 	return out;
 }
 
+struct list
+record_glean(struct arena *mem, const struct record *r, const char *json)
+{
+	struct decode d = { mem, CREATE, NULL, true };
+	struct field f = { .kind = KIND_LIST, .of = r };
+	struct list out = { NULL, 0 };
+	json_object *tree;
+
+	if (json == NULL || !parse(mem, json, strlen(json), &tree))
+		return out;
+	if (json_object_is_type(tree, json_type_array))
+		take_list(&d, &f, "", tree, &out);
+	else if (json_object_is_type(tree, json_type_object))
+		out = (struct list){ take_object(&d, r, "", tree, arena_alloc(mem, r->size), NULL), 1 };
+	return out;
+}
+
 struct strings
 strings_parse(struct arena *mem, const char *json)
 {

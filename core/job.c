@@ -36,6 +36,13 @@ static const struct field captions_args_fields[] = {
 };
 const struct record captions_args_record = RECORD("CaptionsArgs", struct captions_args, captions_args_fields);
 
+static const struct field agenda_args_fields[] = {
+	FIELD(struct agenda_args, chapter_id, .required = true, .doc = "What is filled"),
+	FIELD(struct agenda_args, url, .required = true, .doc = "Where the agenda is"),
+	FIELD(struct agenda_args, is_named, .doc = "Does the chapter keep its name?"),
+};
+const struct record agenda_args_record = RECORD("AgendaArgs", struct agenda_args, agenda_args_fields);
+
 static const struct field serve_args_fields[] = {
 	FIELD(struct serve_args, media_id, .required = true, .doc = "The asset"),
 };

@@ -48,6 +48,7 @@
 	R(LEASE_LOST,		"lease_lost",		COUNTED, \
 		"The runner that worked on it ended, or was not heard of for too long. It is tried again; the operator finds the cause in its log.") \
 	R(SANDBOX,		"sandbox_unavailable",	FINAL,   "This machine cannot isolate decoders. The operator finds the cause with `kinothek doctor`.") \
+	R(SOURCE_UNAVAILABLE,	"source_unavailable",	COUNTED, "The server that it comes from cannot be reached. It is tried again.") \
 	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The speech engine cannot be reached. It is tried again.") \
 	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The speech engine refused the request. Check its settings.") \
 	R(MODEL_MISSING,	"model_missing",	FINAL, \

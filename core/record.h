@@ -153,6 +153,10 @@ const char *json_member(struct arena *, const char *json, const char *name);
 void *record_parse(struct arena *, const struct record *, const char *json);
 /* The same for a stored array. */
 struct list record_parse_list(struct arena *, const struct record *, const char *json);
+/* What another program wrote, read leniently: the objects of an array, or the one that stands for it.  Members that are
+ * unknown are passed over, those of another type count as absent; fields of struct json take any.  No rows: not JSON,
+ * or neither. */
+struct list record_glean(struct arena *, const struct record *, const char *json);
 /* A new struct: `row` with the members that `given` names taken from `from`, as a PATCH wants it. */
 void *record_overlay(struct arena *, const struct record *, const void *row, const void *from, uint64_t given);
 /* The members of `given` whose values differ between two structs. */

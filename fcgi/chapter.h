@@ -7,6 +7,21 @@
 
 enum { CHAPTERS_MAX = 100 };			/* of an asset */
 
+struct chapter {
+	struct uuid id, media_id;
+	const char *type, *name, *description, *status, *error;
+	struct list entries;			/* struct entry */
+	int64_t version;
+	struct moment created_at, updated_at;
+};
+extern const struct record chapter_record;
+
+/* Has the asset room for one more?  Else it is refused. */
+bool chapter_has_room(struct req *);
+/* Makes one of people, with its name and description, of the asset that the path begins with.  It is ready; its status
+ * in the answer is the one given, if there is one. */
+void chapter_insert(struct req *, struct chapter *);
+
 /* r->object on routes to what lies below a chapter. */
 struct chapter_head { struct uuid id; const char *type; int64_t version; };
 

@@ -110,6 +110,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET },
 	{ "PUT /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
 	{ "DELETE /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
+	{ "POST /v2/media/{mediaId}/chapters/imports", "CreateContent" ASSET },
 	{ "GET /v2/history", "any token" LISTED },
 	{ "PUT /v2/media/{mediaId}/history", "any token, ViewChannel" ASSET },
 	{ "DELETE /v2/history", "any token" },

@@ -104,6 +104,12 @@ const came = [];
 const receiver = createServer((request, answer) => {
 	let text = '';
 
+	if (request.method === 'GET')		// a server of OParl, too
+		return answer.end(JSON.stringify({ id: `http://${request.headers.host}${request.url}`, type: 'https://schema.oparl.org/1.1/Meeting',
+			name: 'Council, 12th meeting', start: '2026-03-05T17:00:00+01:00', agendaItem: [['1', 'Opening', '00'], ['2', 'Budget', '02'], ['2.1', 'Staff', '']]
+				.map(([number, name, second], order) => ({ type: 'https://schema.oparl.org/1.1/AgendaItem', order, number, name,
+					...second && { start: `2026-03-05T17:00:${second}+01:00` } })) }));
+
 	request.setEncoding('utf8').on('data', (piece) => { text += piece; }).on('end', () => {
 		const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => name.startsWith('webhook-')));
 		const message = { at: Date.now(), headers, body: JSON.parse(text), times: 1 + came.filter((one) => one.headers['webhook-id'] === headers['webhook-id']).length };

@@ -59,7 +59,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	const failed = await refusals(api, place);
 	const mediaId = await uploads(api, place);
 	await media(api, place, mediaId, channelId);
-	const parts = { ...await structure(api, mediaId), commentId: await comments(api, mediaId) };
+	const parts = { ...await structure(api, mediaId, place.receiver), commentId: await comments(api, mediaId) };
 	await history(api, mediaId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
@@ -249,7 +249,7 @@ async function tags(api: typeof operations, mediaId: string) {
 }
 
 // A table of contents of two lines, each of which leads to a stretch of the film; then what is made, changed once and deleted.
-async function structure(api: typeof operations, mediaId: string): Promise<{ chapterId: string; sectionId: string }> {
+async function structure(api: typeof operations, mediaId: string, receiver: string): Promise<{ chapterId: string; sectionId: string }> {
 	const media = { mediaId };
 	const { data: chapter } = await good(api.createMediaChapter({ path: media, body: { name: 'Agenda' } }));
 	const path = { ...media, chapterId: chapter.id };
@@ -279,6 +279,9 @@ async function structure(api: typeof operations, mediaId: string): Promise<{ cha
 	await good(api.deleteMediaChapterEntry({ path: entry }));
 	await good(api.updateMediaChapter({ path: { ...media, chapterId: copy.id }, body: { name: 'Agenda of the second day' } }));
 	await good(api.deleteMediaChapter({ path: { ...media, chapterId: copy.id } }));
+	const { data: agenda } = await good(api.importMediaChapter({ path: media, body: { url: new URL('/meeting/12', receiver).href } }));
+	await until('the agenda', async () => (await good(api.getMediaChapter({ path: { ...media, chapterId: agenda.id } }))).data.status === 'ready');
+	await good(api.deleteMediaChapter({ path: { ...media, chapterId: agenda.id } }));
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
 	await good(api.deleteMediaSection({ path: { ...media, sectionId: marker.id } }));
