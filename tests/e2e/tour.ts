@@ -60,6 +60,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	const mediaId = await uploads(api, place);
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId), commentId: await comments(api, mediaId) };
+	await stories(api, mediaId, parts.halfId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -248,7 +249,7 @@ async function tags(api: typeof operations, mediaId: string) {
 }
 
 // A table of contents of two lines, each of which leads to a stretch of the film; then what is made, changed once and deleted.
-async function structure(api: typeof operations, mediaId: string): Promise<{ chapterId: string; sectionId: string }> {
+async function structure(api: typeof operations, mediaId: string): Promise<{ chapterId: string; sectionId: string; halfId: string }> {
 	const media = { mediaId };
 	const { data: chapter } = await good(api.createMediaChapter({ path: media, body: { name: 'Agenda' } }));
 	const path = { ...media, chapterId: chapter.id };
@@ -281,7 +282,7 @@ async function structure(api: typeof operations, mediaId: string): Promise<{ cha
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
 	await good(api.deleteMediaSection({ path: { ...media, sectionId: marker.id } }));
-	return { chapterId: copy.id, sectionId: marker.id };
+	return { chapterId: copy.id, sectionId: marker.id, halfId: halves.created.id };
 }
 
 // One that is deleted, of which messages tell.
@@ -298,6 +299,22 @@ async function comments(api: typeof operations, mediaId: string): Promise<string
 	await good(api.updateMediaComment({ path, body: { time: 2 } }));
 	await good(api.deleteMediaComment({ path }));
 	return question.id;
+}
+
+// Two scenes, of what is before a section and of that, and then a choice between them.
+async function stories(api: typeof operations, mediaId: string, sectionId: string) {
+	const opening = { id: 'opening', mediaId, start: 0, end: 2, title: 'The opening' };
+	const rest = { id: 'rest', mediaId, sectionId };
+	const { data: story } = await good(api.createStory({ body: { name: 'The first day', kind: 'static', startSceneId: 'opening',
+		scenes: [{ ...opening, choices: [{ sceneId: 'rest' }] }, rest] } }));
+	const path = { storyId: story.id };
+	await good(api.replaceStory({ path, body: { name: 'The first day, as you like it', kind: 'interactive', startSceneId: 'opening',
+		scenes: [{ ...opening, choices: [{ label: 'Go on', sceneId: 'rest' }, { label: 'Once more', sceneId: 'opening' }] }, rest] } }));
+	const { data: { scenes } } = await good(api.getStory({ path }));
+	if (scenes.map(({ start, end }) => `${start} to ${end}`).join() !== '0 to 2,2 to 3.5')
+		throw new Error(`scenes: ${JSON.stringify(scenes)}`);
+	await good(api.listStories({ query: { filter: 'kind=interactive', sort: 'name' } }));
+	await good(api.deleteStory({ path }));
 }
 
 // What waits can be cancelled only while nobody runs it.
