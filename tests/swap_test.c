@@ -48,8 +48,8 @@ meant_by(const struct route *route, const char *name)
 static bool
 is_id(const struct record *record, const struct field *f, unsigned on)
 {
-	/* What tests/api/chapters_test and stories_test ask the same of. */
-	static const char inside[] = "EntryChange StoryScene";
+	/* What chapters_test, stories_test and meetings_test of tests/api ask the same of. */
+	static const char inside[] = "EntryChange StoryScene MeetingAgendaItem";
 	const char *name = record_json_name(record, f);
 	size_t n = strlen(name);
 

@@ -676,6 +676,18 @@ make_story(struct world *w, struct made *m, const struct made *beside)
 	    ID(m->media_id)));
 }
 
+static void
+make_meeting(struct world *w, struct made *m, const struct made *beside)
+{
+	m->ids[0] = uuid_new();
+	m->media_id = beside != NULL ? beside->media_id : make_playing(w);
+	db_run(w->db, "INSERT INTO meetings (id, tenant_id, principal_id, name, starts_at, agenda, media_ids, version, "
+	    "created_at, updated_at) VALUES (?, ?, ?, 'Council of Cats', 1, '[]', ?, 7, 1, 1)", ARGS(ID(m->ids[0]),
+	    ID(w->tenant_id), ID(w->client_id), ID(m->media_id)));
+	db_run(w->db, "INSERT INTO mentions (object_id, media_id) VALUES (?, ?)", ARGS(ID(m->ids[0]),
+	    ID(m->media_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -720,6 +732,10 @@ static const struct maker {
 		&story_object, make_story, .of = make_playing,
 		.create = "{\"name\":\"A day\",\"kind\":\"static\",\"scenes\":[{\"id\":\"a\",\"mediaId\":\"%s\","
 		    "\"start\":0,\"end\":5}],\"startSceneId\":\"a\"}",
+	},
+	{
+		&meeting_object, make_meeting, .patch = "{\"location\":\"Town hall\"}",
+		.create = "{\"name\":\"Council\",\"startsAt\":\"2026-11-20T18:00:00Z\"}",
 	},
 };
 

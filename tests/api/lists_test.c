@@ -356,6 +356,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "MediaChapter", "chapters", "media_id", true },
 	{ "MediaComment", "comments", "media_id", true },
 	{ "Story", "stories", "tenant_id", true },
+	{ "Meeting", "meetings", "tenant_id", false },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

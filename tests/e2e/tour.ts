@@ -61,6 +61,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId), commentId: await comments(api, mediaId) };
 	await stories(api, mediaId, parts.halfId);
+	await meetings(api, mediaId, parts.entryId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -249,7 +250,7 @@ async function tags(api: typeof operations, mediaId: string) {
 }
 
 // A table of contents of two lines, each of which leads to a stretch of the film; then what is made, changed once and deleted.
-async function structure(api: typeof operations, mediaId: string): Promise<{ chapterId: string; sectionId: string; halfId: string }> {
+async function structure(api: typeof operations, mediaId: string): Promise<{ chapterId: string; sectionId: string; halfId: string; entryId: string }> {
 	const media = { mediaId };
 	const { data: chapter } = await good(api.createMediaChapter({ path: media, body: { name: 'Agenda' } }));
 	const path = { ...media, chapterId: chapter.id };
@@ -282,7 +283,7 @@ async function structure(api: typeof operations, mediaId: string): Promise<{ cha
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
 	await good(api.deleteMediaSection({ path: { ...media, sectionId: marker.id } }));
-	return { chapterId: copy.id, sectionId: marker.id, halfId: halves.created.id };
+	return { chapterId: copy.id, sectionId: marker.id, halfId: halves.created.id, entryId: thanks.id };
 }
 
 // One that is deleted, of which messages tell.
@@ -315,6 +316,19 @@ async function stories(api: typeof operations, mediaId: string, sectionId: strin
 		throw new Error(`scenes: ${JSON.stringify(scenes)}`);
 	await good(api.listStories({ query: { filter: 'kind=interactive', sort: 'name' } }));
 	await good(api.deleteStory({ path }));
+}
+
+// One whose agenda leads into the film.
+async function meetings(api: typeof operations, mediaId: string, entryId: string) {
+	const { data: meeting } = await good(api.createMeeting({ body: { name: 'Council, first day', startsAt: '2026-11-20T18:00:00Z', organization: 'Town council',
+		oparlUrl: 'https://oparl.example.org/meetings/1', mediaIds: [mediaId], agenda: [{ number: '1', name: 'Thanks', public: true, entryId }] } }));
+	const path = { meetingId: meeting.id };
+	await good(api.updateMeeting({ path, body: { location: 'Town hall', endsAt: '2026-11-20T21:30:00Z' } }));
+	const { data: { agenda } } = await good(api.getMeeting({ path }));
+	if (agenda[0]?.entryId !== entryId)
+		throw new Error(`agenda: ${JSON.stringify(agenda)}`);
+	await good(api.listMeetings({ query: { filter: 'startsAt>=2026-11-01T00:00:00Z', sort: 'startsAt' } }));
+	await good(api.deleteMeeting({ path }));
 }
 
 // What waits can be cancelled only while nobody runs it.
