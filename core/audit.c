@@ -13,7 +13,8 @@ static const struct field audit_event_fields[] = {
 	FIELD(struct audit_event, principal_id,   .on = SERVER | FILTER, .doc = "Who did it; null: the command line, or nobody who is known"),
 	FIELD(struct audit_event, principal_name, .on = SERVER, .sql = "p.name", .doc = "Its name today"),
 	FIELD(struct audit_event, address,        .on = SERVER, .doc = "From where: an IP address, or console"),
-	FIELD(struct audit_event, object_id,      .on = SERVER | FILTER, .doc = "What it is about: a channel, group, user, client, design, tag, tenant or key"),
+	FIELD(struct audit_event, object_id,      .on = SERVER | FILTER,
+	    .doc = "What it is about: a channel, group, user, client, design, story, meeting, tag, tenant or key"),
 	FIELD(struct audit_event, data,           .on = SERVER, .required = true, .doc = "What has changed; never a secret"),
 	FIELD(struct audit_event, created_at,     .on = SERVER | FILTER, .required = true, .doc = "When it happened"),
 };

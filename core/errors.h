@@ -40,6 +40,8 @@
 	E(TOO_MANY_SECTIONS,	409, "too_many_sections",	"The asset has as many sections as it may. Delete one first.") \
 	E(TOO_MANY_COMMENTS,	409, "too_many_comments",	"The asset has as many comments as it may. Delete one first.") \
 	E(TOO_MANY_DESIGNS,	409, "too_many_designs",	"The tenant has as many designs as it may. Delete one first.") \
+	E(TOO_MANY_STORIES,	409, "too_many_stories",	"The tenant has as many stories as it may. Delete one first.") \
+	E(TOO_MANY_MEETINGS,	409, "too_many_meetings",	"The tenant has as many meetings as it may. Delete one first.") \
 	E(TOO_MANY_RESOURCES,	409, "too_many_resources",	"The design has as many files as it may. Delete one first.") \
 	E(TOO_MANY_WEBHOOKS,	409, "too_many_webhooks",	"There are as many webhooks as there may be. Delete one first.") \
 	E(WEBHOOK_INACTIVE,	409, "webhook_inactive",	"The webhook is not active: set isActive first.") \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fcgi/access.h"
+#include "fcgi/mentions.h"
 
 #define OBJECT_ROW(name) &name##_object,
 static const struct object *const objects[] = { OBJECTS(OBJECT_ROW) };
@@ -72,6 +73,7 @@ static const struct way { const struct field *fields; size_t n; const char *read
 	[REACH_AUTHOR] = WAY(author_facts, "a"),
 	[REACH_OWNER] = WAY(owner_facts, "t"),
 	[REACH_SHARED] = WAY(owner_facts, "t"),
+	[REACH_MENTIONS] = WAY(owner_facts, "t"),
 	[REACH_CHANNEL] = WAY(channel_facts, "t"),
 	[REACH_BELOW_CHANNEL] = WAY(below_channel_facts, "c"),
 	[REACH_BESIDE_CHANNEL] = WAY(beside_channel_facts, "t"),
@@ -204,6 +206,8 @@ object_check(const struct route *route)
 		return;
 	if (o->reach == REACH_TENANT && route_writes(route) && (route->flags & SUPER_ADMIN) == 0)
 		broken(route->path, "writes what is the tenant's, and is not for SuperAdmins alone");
+	if (o->reach == REACH_MENTIONS && count_of(o->path, "Id}") != 1)
+		broken(o->path, "what mentions assets is below nothing");
 	if (o->reach == 0 || o->record == NULL || count_of(o->from, "?") != count_of(o->path, "Id}"))
 		broken(o->path, "the object has no reach, no record, or not a ? for each id");
 	record_check(o->record);
@@ -284,6 +288,21 @@ judge_shared(struct req *r, const struct facts *f)
 	return access_somewhere(r, r->route->scope) ? ACCESS_FINE : ACCESS_REFUSED;
 }
 
+/* Who sees nothing that it refers to is not told that it is there. */
+static enum access
+judge_mentions(struct req *r, const struct facts *f)
+{
+	if (!mentions_mine(r, f->owner_id)) {
+		if (!mentions_show(r, r->id[0]))
+			return no_object(r);
+		if (route_writes(r->route)) {
+			refuse(r, ERR_FORBIDDEN, "Only who made it and SuperAdmins may change it.");
+			return ACCESS_REFUSED;
+		}
+	}
+	return !route_writes(r->route) || access_somewhere(r, r->route->scope) ? ACCESS_FINE : ACCESS_REFUSED;
+}
+
 static enum access
 judge(struct req *r, const struct facts *f)
 {
@@ -294,6 +313,8 @@ judge(struct req *r, const struct facts *f)
 		return r->who->is_super_admin || uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
 	if (r->kind->reach == REACH_SHARED || r->kind->reach == REACH_TENANT)
 		return judge_shared(r, f);
+	if (r->kind->reach == REACH_MENTIONS)
+		return judge_mentions(r, f);
 	permissions = access_by(r, &f->channel_ids);
 	if (f->deleted_at.ms != 0 && (r->route->flags & WITH_DELETED) == 0)
 		return permissions & SCOPE_BIT(SCOPE_CREATE_CONTENT) ? soft_deleted(r) : no_object(r);

@@ -25,12 +25,13 @@
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
-	R(webhooks) R(deliveries) R(sections) R(chapters) R(chapter_import) R(entries) R(comments) R(history) R(shares) R(share_page)
+	R(webhooks) R(deliveries) R(sections) R(chapters) R(chapter_import) R(entries) R(comments) R(history) R(stories) \
+	R(meetings) R(shares) R(share_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(upload) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
-	O(comment)
+	O(comment) O(story) O(meeting)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -76,6 +77,9 @@ enum reach {
 	/* all of the tenant see and copy it; t.principal_id, who made it, and SuperAdmins change it, as long as they
 	 * have the permission of the route's scope somewhere */
 	REACH_SHARED,
+	/* t mentions assets: those who see one of them see it; t.principal_id, who made it, and SuperAdmins see it
+	 * always, and change it as long as they have the permission of the route's scope somewhere */
+	REACH_MENTIONS,
 	REACH_TENANT,		/* all of the tenant see it, or who may SOMEWHERE; routes that write are SUPER_ADMIN */
 };
 struct object {

@@ -46,6 +46,15 @@ by_author(const struct route *route, const struct caller *c, enum state state)
 	return c->here & SCOPE_BIT(SCOPE_MANAGE_CHANNEL) ? 0 : 403;
 }
 
+/* As the assets that it refers to decide; who made it has no need of them. */
+static int
+by_mentions(const struct route *route, const struct caller *c)
+{
+	if (!c->is_super_admin && !c->is_owner && (c->here & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) == 0)
+		return 404;
+	return by_maker(route, c);
+}
+
 static int
 by_object(const struct route *route, const struct object *o, const struct caller *c, enum state state)
 {
@@ -61,6 +70,8 @@ by_object(const struct route *route, const struct object *o, const struct caller
 		return c->is_super_admin || c->is_owner ? 0 : 404;
 	case REACH_SHARED:
 		return by_maker(route, c);
+	case REACH_MENTIONS:
+		return by_mentions(route, c);
 	case REACH_TENANT:
 		return 0;
 	}
@@ -107,6 +118,9 @@ of_object(const struct route *route)
 		return ", who made it, or a SuperAdmin";
 	case REACH_SHARED:
 		return !route_writes(route) ? "" : route->method == POST ? ", somewhere" :
+		    ", somewhere, who made it, or a SuperAdmin";
+	case REACH_MENTIONS:
+		return !route_writes(route) ? ", in a channel of an asset of it, who made it, or a SuperAdmin" :
 		    ", somewhere, who made it, or a SuperAdmin";
 	case REACH_TENANT:
 		return "";

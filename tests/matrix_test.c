@@ -17,6 +17,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 #define DELETED ", in a channel of the asset, which may be soft-deleted"
 #define CHANNEL ", in the channel"
 #define OWN ", who made it, or a SuperAdmin"
+#define MENTIONED ", in a channel of an asset of it, who made it, or a SuperAdmin"
 #define LISTED ", of what the caller may see"
 #define OPEN "anybody, by the channel's visibility or a key"
 	{ "GET /v2/media", "ViewChannel" LISTED },
@@ -114,6 +115,16 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/history", "any token" LISTED },
 	{ "PUT /v2/media/{mediaId}/history", "any token, ViewChannel" ASSET },
 	{ "DELETE /v2/history", "any token" },
+	{ "GET /v2/stories", "ViewChannel" LISTED },
+	{ "POST /v2/stories", "CreateContent, somewhere" },
+	{ "GET /v2/stories/{storyId}", "ViewChannel" MENTIONED },
+	{ "PUT /v2/stories/{storyId}", "CreateContent, somewhere" OWN },
+	{ "DELETE /v2/stories/{storyId}", "CreateContent, somewhere" OWN },
+	{ "GET /v2/meetings", "ViewChannel" LISTED },
+	{ "POST /v2/meetings", "CreateContent, somewhere" },
+	{ "GET /v2/meetings/{meetingId}", "ViewChannel" MENTIONED },
+	{ "PATCH /v2/meetings/{meetingId}", "CreateContent, somewhere" OWN },
+	{ "DELETE /v2/meetings/{meetingId}", "CreateContent, somewhere" OWN },
 	{ "GET /v2/designs", "ViewChannel" LISTED },
 	{ "POST /v2/designs", "CreateContent, somewhere" },
 	{ "GET /v2/designs/{designId}", "ViewChannel" },

@@ -452,6 +452,41 @@ what_is_becoming_a_template_or_going_is_not_chosen(void **state)
 	}
 }
 
+/* Whoever makes a story of an asset while that goes, or while its role there is taken away, has come too late. */
+static void
+what_is_going_or_being_hidden_is_put_into_no_story(void **state)
+{
+	struct world *w = *state;
+	struct uuid id, elsewhere = make_channel(w, "Elsewhere");
+	const char *member = world_member(w, SCOPE_NAMES, "Contributor", &id);
+	int i;
+
+	world_role(w, elsewhere, id, "Contributor");
+	for (i = 0; i < 2; i++) {
+		struct uuid media = world_media(w, "video", "Cat");
+		struct db *db = beside(w);
+		struct runner r;
+
+		db_run(w->db, "UPDATE media SET duration = 60000 WHERE id = ?", ARGS(ID(media)));
+		if (i == 0) {
+			db_run(db, "DELETE FROM media WHERE id = ?", ARGS(ID(media)));
+		} else {
+			db_run(db, "DELETE FROM memberships WHERE principal_id = ? AND channel_id = ?", ARGS(ID(id),
+			    ID(w->channel_id)));
+			role_changed(db, w->tenant_id);
+		}
+		r = begin(w, NEW(w->mem, struct req), member, "POST", "/v2/stories", arena_printf(w->mem,
+		    "{\"name\":\"A day\",\"kind\":\"static\",\"scenes\":[{\"id\":\"a\",\"mediaId\":\"%s\",\"start\":0,"
+		    "\"end\":1}],\"startSceneId\":\"a\"}", uuid_text(w->mem, media)));
+		usleep(300000);
+		assert_true(db_commit(db));
+		assert_int_equal(ended(&r), 422);
+		assert_int_equal(number(w, "FROM mentions WHERE media_id = ?", ARGS(ID(media))), 0);
+		db_close(db);
+	}
+	assert_int_equal(number(w, "FROM stories WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+}
+
 /* Who takes a design away from its channels waits for those alone that have it. */
 static void
 a_design_is_taken_away_beside_a_channel_that_is_choosing_it(void **state)
@@ -698,6 +733,7 @@ main(void)
 		WORLD_TEST(of_two_owners_who_leave_at_once_one_stays),
 		WORLD_TEST(a_design_that_is_being_chosen_stays_and_becomes_no_template),
 		WORLD_TEST(what_is_becoming_a_template_or_going_is_not_chosen),
+		WORLD_TEST(what_is_going_or_being_hidden_is_put_into_no_story),
 		WORLD_TEST(a_design_is_taken_away_beside_a_channel_that_is_choosing_it),
 		WORLD_TEST(an_asset_that_is_losing_its_other_channel_keeps_the_one_that_is_to_close),
 		WORLD_TEST(an_asset_enters_a_channel_before_it_closes_or_not_at_all),

@@ -653,10 +653,46 @@ make_comment(struct world *w, struct made *m, const struct made *beside)
 	    "(?, ?, ?, 'Well said', 7, 1, 1)", ARGS(ID(m->ids[1]), ID(m->ids[0]), ID(w->client_id)));
 }
 
+/* An asset that plays for a minute. */
+static struct uuid
+make_playing(struct world *w)
+{
+	struct uuid id = world_media(w, "video", "Cat");
+
+	db_run(w->db, "UPDATE media SET duration = 60000 WHERE id = ?", ARGS(ID(id)));
+	return id;
+}
+
+static void
+make_story(struct world *w, struct made *m, const struct made *beside)
+{
+	m->ids[0] = uuid_new();
+	m->media_id = beside != NULL ? beside->media_id : make_playing(w);
+	db_run(w->db, "INSERT INTO stories (id, tenant_id, principal_id, name, kind, scenes, start_scene_id, version, "
+	    "created_at, updated_at) VALUES (?, ?, ?, 'Cats', 'static', ?, 'a', 7, 1, 1)", ARGS(ID(m->ids[0]),
+	    ID(w->tenant_id), ID(w->client_id), STR(arena_printf(w->mem, "[{\"id\":\"a\",\"mediaId\":\"%s\","
+	    "\"start\":1.000,\"end\":2.000,\"choices\":[]}]", uuid_text(w->mem, m->media_id)))));
+	db_run(w->db, "INSERT INTO mentions (object_id, media_id) VALUES (?, ?)", ARGS(ID(m->ids[0]),
+	    ID(m->media_id)));
+}
+
+static void
+make_meeting(struct world *w, struct made *m, const struct made *beside)
+{
+	m->ids[0] = uuid_new();
+	m->media_id = beside != NULL ? beside->media_id : make_playing(w);
+	db_run(w->db, "INSERT INTO meetings (id, tenant_id, principal_id, name, starts_at, agenda, media_ids, version, "
+	    "created_at, updated_at) VALUES (?, ?, ?, 'Council of Cats', 1, '[]', ?, 7, 1, 1)", ARGS(ID(m->ids[0]),
+	    ID(w->tenant_id), ID(w->client_id), ID(m->media_id)));
+	db_run(w->db, "INSERT INTO mentions (object_id, media_id) VALUES (?, ?)", ARGS(ID(m->ids[0]),
+	    ID(m->media_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
-	const char *create, *patch;	/* bodies; %s: the id of a new user */
+	const char *create, *patch;	/* bodies; %s: the id of a new user, */
+	struct uuid (*of)(struct world *);	/* or of what this makes */
 	const char *deletable;		/* an UPDATE of the row with this id; NULL: it is */
 } makers[] = {
 	{ &media_object, make_media, .patch = "{\"name\":\"Dog\"}" },
@@ -692,6 +728,15 @@ static const struct maker {
 	{ &entry_object, make_entry, .create = "{\"title\":\"Opening\"}" },
 	{ &entry_section_object, make_entry_section },
 	{ &comment_object, make_comment, .create = "{\"text\":\"Who is this?\",\"time\":1.5}" },
+	{
+		&story_object, make_story, .of = make_playing,
+		.create = "{\"name\":\"A day\",\"kind\":\"static\",\"scenes\":[{\"id\":\"a\",\"mediaId\":\"%s\","
+		    "\"start\":0,\"end\":5}],\"startSceneId\":\"a\"}",
+	},
+	{
+		&meeting_object, make_meeting, .patch = "{\"location\":\"Town hall\"}",
+		.create = "{\"name\":\"Council\",\"startsAt\":\"2026-11-20T18:00:00Z\"}",
+	},
 };
 
 static const struct maker *
@@ -729,7 +774,8 @@ world_body(struct world *w, const struct object *o, enum method method)
 
 	if (body == NULL || (at = strstr(body, "%s")) == NULL)
 		return body;
-	return arena_printf(w->mem, "%.*s%s%s", (int)(at - body), body, uuid_text(w->mem, make_user(w)), at + 2);
+	return arena_printf(w->mem, "%.*s%s%s", (int)(at - body), body, uuid_text(w->mem, maker_of(o)->of != NULL ?
+	    maker_of(o)->of(w) : make_user(w)), at + 2);
 }
 
 void

@@ -338,7 +338,7 @@ a_refusal_names_the_cause(void **state)
 }
 
 /* What each list is of: columns that all its rows have in common, and its table.  Children of one asset are few, and
- * designs and webhooks of a tenant. */
+ * designs, webhooks and stories of a tenant. */
 static const struct { const char *record, *table, *common; bool few; } lists[] = {
 	{ "Media", "media", "tenant_id,deleted_at", false },
 	{ "Channel", "channels", "tenant_id", false },
@@ -356,6 +356,8 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "MediaChapter", "chapters", "media_id", true },
 	{ "MediaComment", "comments", "media_id", true },
 	{ "HistoryItem", "watched", "principal_id", true },
+	{ "Story", "stories", "tenant_id", true },
+	{ "Meeting", "meetings", "tenant_id", false },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

@@ -61,6 +61,8 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId, place.receiver), commentId: await comments(api, mediaId) };
 	await history(api, mediaId);
+	await stories(api, mediaId, parts.halfId);
+	await meetings(api, mediaId, parts.entryId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -249,7 +251,7 @@ async function tags(api: typeof operations, mediaId: string) {
 }
 
 // A table of contents of two lines, each of which leads to a stretch of the film; then what is made, changed once and deleted.
-async function structure(api: typeof operations, mediaId: string, receiver: string): Promise<{ chapterId: string; sectionId: string }> {
+async function structure(api: typeof operations, mediaId: string, receiver: string): Promise<{ chapterId: string; sectionId: string; halfId: string; entryId: string }> {
 	const media = { mediaId };
 	const { data: chapter } = await good(api.createMediaChapter({ path: media, body: { name: 'Agenda' } }));
 	const path = { ...media, chapterId: chapter.id };
@@ -285,7 +287,7 @@ async function structure(api: typeof operations, mediaId: string, receiver: stri
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
 	await good(api.deleteMediaSection({ path: { ...media, sectionId: marker.id } }));
-	return { chapterId: copy.id, sectionId: marker.id };
+	return { chapterId: copy.id, sectionId: marker.id, halfId: halves.created.id, entryId: thanks.id };
 }
 
 // One that is deleted, of which messages tell.
@@ -309,6 +311,35 @@ async function history(api: typeof operations, mediaId: string) {
 	await good(api.updateMediaHistory({ path: { mediaId }, body: { position: 2.5 } }));
 	await good(api.listHistory({ query: { filter: 'isFinished=false' } }));
 	await good(api.deleteHistory());
+}
+
+// Two scenes, of what is before a section and of that, and then a choice between them.
+async function stories(api: typeof operations, mediaId: string, sectionId: string) {
+	const opening = { id: 'opening', mediaId, start: 0, end: 2, title: 'The opening' };
+	const rest = { id: 'rest', mediaId, sectionId };
+	const { data: story } = await good(api.createStory({ body: { name: 'The first day', kind: 'static', startSceneId: 'opening',
+		scenes: [{ ...opening, choices: [{ sceneId: 'rest' }] }, rest] } }));
+	const path = { storyId: story.id };
+	await good(api.replaceStory({ path, body: { name: 'The first day, as you like it', kind: 'interactive', startSceneId: 'opening',
+		scenes: [{ ...opening, choices: [{ label: 'Go on', sceneId: 'rest' }, { label: 'Once more', sceneId: 'opening' }] }, rest] } }));
+	const { data: { scenes } } = await good(api.getStory({ path }));
+	if (scenes.map(({ start, end }) => `${start} to ${end}`).join() !== '0 to 2,2 to 3.5')
+		throw new Error(`scenes: ${JSON.stringify(scenes)}`);
+	await good(api.listStories({ query: { filter: 'kind=interactive', sort: 'name' } }));
+	await good(api.deleteStory({ path }));
+}
+
+// One whose agenda leads into the film.
+async function meetings(api: typeof operations, mediaId: string, entryId: string) {
+	const { data: meeting } = await good(api.createMeeting({ body: { name: 'Council, first day', startsAt: '2026-11-20T18:00:00Z', organization: 'Town council',
+		oparlUrl: 'https://oparl.example.org/meetings/1', mediaIds: [mediaId], agenda: [{ number: '1', name: 'Thanks', public: true, entryId }] } }));
+	const path = { meetingId: meeting.id };
+	await good(api.updateMeeting({ path, body: { location: 'Town hall', endsAt: '2026-11-20T21:30:00Z' } }));
+	const { data: { agenda } } = await good(api.getMeeting({ path }));
+	if (agenda[0]?.entryId !== entryId)
+		throw new Error(`agenda: ${JSON.stringify(agenda)}`);
+	await good(api.listMeetings({ query: { filter: 'startsAt>=2026-11-01T00:00:00Z', sort: 'startsAt' } }));
+	await good(api.deleteMeeting({ path }));
 }
 
 // What waits can be cancelled only while nobody runs it.

@@ -13,7 +13,8 @@ check(const struct agenda *a)
 
 	for (i = 0; i < a->n; i++)
 		if (a->at[i].parent >= (int64_t)i || a->at[i].parent < -1 ||
-		    !utf8_valid(a->at[i].name, strlen(a->at[i].name)) || !utf8_line(a->at[i].name) || !utf8_line(a->at[i].number) ||
+		    !utf8_valid(a->at[i].name, strlen(a->at[i].name)) || !utf8_line(a->at[i].name) ||
+		    !utf8_line(a->at[i].number) ||
 		    (*a->at[i].number == '\0' && *a->at[i].name == '\0'))
 			abort();
 }

@@ -1,0 +1,22 @@
+CREATE TABLE IF NOT EXISTS meetings (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7',
+  tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
+  principal_id BINARY(16) NOT NULL COMMENT 'Who made it',
+  name VARCHAR(255) NOT NULL COMMENT 'Shown to people',
+  starts_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  ends_at BIGINT NULL COMMENT 'ms since 1970 UTC',
+  location VARCHAR(1000) NULL COMMENT 'Where it is held',
+  organization VARCHAR(1000) NULL COMMENT 'Who meets',
+  oparl_url VARCHAR(2048) NULL COMMENT 'Its address as an OParl Meeting',
+  agenda JSON NOT NULL COMMENT 'What is talked about, in order; ids of entries that are gone stay',
+  media_ids VARBINARY(320) NULL COMMENT 'Its assets in order, 16 bytes each; those that are gone stay',
+  version BIGINT NOT NULL DEFAULT 1 COMMENT 'Grows with each change',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  KEY by_tenant (tenant_id, id),
+  KEY by_name (tenant_id, name, id),
+  KEY by_start (tenant_id, starts_at, id),
+  KEY by_principal (principal_id),
+  CONSTRAINT meetings_tenant FOREIGN KEY (tenant_id) REFERENCES tenants (id),
+  CONSTRAINT meetings_principal FOREIGN KEY (principal_id) REFERENCES principals (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='What was met about, beside the recordings of it';
