@@ -573,6 +573,40 @@ a_chapter_is_of_another_version_when_something_in_it_changes(void **state)
 	}
 }
 
+static void
+an_import_is_calculating_as_long_as_its_job_goes_on(void **state)
+{
+	static const char *const bad[] = { "ftp://oparl.example/m", "file:///etc/passwd", "//oparl.example",
+	    "meeting" };
+	struct world *w = *state;
+	const char *of = asset(w), *imports = arena_printf(w->mem, "%s/chapters/imports", of), *address;
+	struct uuid id;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		r = call(w, "POST", imports, arena_printf(w->mem, "{\"url\":\"%s\"}", bad[i]));
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "/url", "format"));
+	}
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	r = call(w, "POST", imports, "{\"url\":\"https://oparl.example/m/1\"}");
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "calculating");
+	assert_string_equal(text(w, r, "data.type"), "usergenerated");
+	address = arena_printf(w->mem, "%s/chapters/%s", of, text(w, r, "data.id"));
+	assert_string_equal(r->location, address);
+	assert_string_equal(text(w, call(w, "GET", address, NULL), "data.status"), "calculating");
+	assert_true(uuid_parse(text(w, r, "data.id"), &id));
+	assert_int_equal(number(w, "FROM jobs j JOIN chapters c ON c.import_job_id = j.id WHERE j.kind = 'agenda' AND "
+	    "j.state = 'ready' AND c.id = ? AND j.media_id = c.media_id", ARGS(ID(id))), 1);
+	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE kind = 'agenda' AND tenant_id = ?",
+	    ARGS(ID(w->tenant_id)));
+	assert_string_equal(text(w, call(w, "GET", address, NULL), "data.status"), "failed");
+	db_run(w->db, "DELETE FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id)));
+	assert_string_equal(text(w, call(w, "GET", address, NULL), "data.status"), "failed");
+}
+
 int
 main(void)
 {
@@ -590,6 +624,7 @@ main(void)
 		WORLD_TEST(a_thousand_moves_end_as_the_model_says),
 		WORLD_TEST(deep_and_large_ones_are_one_transaction_of_few_statements),
 		WORLD_TEST(a_chapter_is_of_another_version_when_something_in_it_changes),
+		WORLD_TEST(an_import_is_calculating_as_long_as_its_job_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);
