@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* mariadb-dump and mariadb, or their older names. */
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -56,9 +58,12 @@ make_options(const struct cli *c)
 	return fd;
 }
 
+/* Who is killed takes the tool along: it would go on loading, beside the one that is started next. */
 static _Noreturn void
-become(const char *const *names, const char **argv, int in, int out)
+become(const char *const *names, const char **argv, int in, int out, pid_t parent)
 {
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+		_exit(EX_OSERR);
 	if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) || (out >= 0 && dup2(out, STDOUT_FILENO) < 0))
 		_exit(EX_OSERR);
 	for (; *names != NULL; names++) {
@@ -73,7 +78,7 @@ static int
 run(const struct cli *c, const char *const *names, const char **argv, int in, int out)
 {
 	int options = make_options(c), status = 0;
-	pid_t pid;
+	pid_t parent = getpid(), pid;
 
 	if (options < 0)
 		return EX_UNAVAILABLE;
@@ -81,7 +86,7 @@ run(const struct cli *c, const char *const *names, const char **argv, int in, in
 	fflush(NULL);
 	pid = fork();
 	if (pid == 0)
-		become(names, argv, in, out);
+		become(names, argv, in, out, parent);
 	close(options);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		continue;
@@ -115,8 +120,9 @@ dump_load(const struct cli *c, const char *path)
 	static const char *const names[] = { "mariadb", "mysql", NULL };
 	/* A line of a dump that somebody has changed could be a command for the shell of who restores it.  Clients that
 	 * know no such option say so and go on. */
-	const char *argv[] = { NULL, NULL, "--batch", "--loose-sandbox", "--loose-local-infile=0", "--",
-		c->conf->db_name, NULL };
+	/* What a client that was killed had begun ends on the server later: the next one waits for that. */
+	const char *argv[] = { NULL, NULL, "--batch", "--loose-sandbox", "--loose-local-infile=0",
+		"--init-command=DO GET_LOCK(CONCAT('kinothek.', MD5(DATABASE())), 300)", "--", c->conf->db_name, NULL };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
 
 	if (fd < 0)
