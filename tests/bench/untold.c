@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* LD_PRELOAD: a program that writes no events, and is told that it has; what it makes ready for them it makes still. */
+/* LD_PRELOAD: with UNTOLD in its environment a program writes no events, and is told that it has; what it makes ready
+ * for them it makes still.  Without, it pays what this file costs, and that alone. */
 #include <dlfcn.h>
 #include <mysql.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ mysql_stmt_prepare(MYSQL_STMT *s, const char *text, unsigned long n)
 
 	if (at != NULL)			/* one that was closed had this address */
 		*at = NULL;
-	if (n > strlen(start) && strncmp(text, start, strlen(start)) == 0 && (at = find(NULL)) != NULL)
+	if (getenv("UNTOLD") != NULL && n > strlen(start) && strncmp(text, start, strlen(start)) == 0 &&
+	    (at = find(NULL)) != NULL)
 		*at = s;
 	return prepare(s, text, n);
 }
