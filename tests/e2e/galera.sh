@@ -64,11 +64,19 @@ stack_database() {
 	cp -r "$stack/db1" "$stack/db3"
 	rm "$stack"/db[23]/gvwstate.dat "$stack"/db[23]/galera.cache 2>/dev/null
 	node_start 1 --wsrep-new-cluster
-	for i in 1 2 3; do
-		[ "$i" = 1 ] || node_start "$i"
-		stack_until 60 synced "$i" || stack_fail "node $i" "$stack/log/db${i#1}.log"
+	stack_until 60 synced 1 || stack_fail 'node 1' "$stack/log/db.log"
+	for i in 2 3; do
+		node_start "$i"
+		stack_until 180 joined "$i" || stack_fail "node $i" "$stack/log/db$i.log"
 	done
 	mariadb --no-defaults -uroot -S "$(node_socket 1)" -e 'CREATE DATABASE kinothek CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
+}
+
+# joined NUMBER: has it?  A node that does not hear of the others within half a minute ends, and a service manager starts it again.
+joined() {
+	synced "$1" && return
+	kill -0 "${stack_pid[db$1]}" 2>/dev/null || node_start "$1"
+	return 1
 }
 
 hosts() {
