@@ -146,8 +146,11 @@ static char machines[2][40] = { "/tmp/kinothek-rates-XXXXXX", "/tmp/kinothek-rat
 static void
 be_machine(int i)
 {
-	if (strchr(machines[i], 'X') != NULL)
+	static bool made[2];
+
+	if (!made[i])
 		assert_non_null(mkdtemp(machines[i]));
+	made[i] = true;
 	bucket_close();
 	bucket_open(machines[i]);
 }
