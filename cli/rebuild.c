@@ -19,7 +19,7 @@ enum { PAGE = 200, PAGE_MEMORY = 256 << 20 };
 
 struct asset {
 	struct uuid id, tenant_id, ingest_job_id;
-	const char *name, *status, *sha256, *custom_thumbnail_file;
+	const char *name, *status, *sha256;
 	int64_t file_size;
 	struct json captions;
 	bool at_work;
@@ -31,7 +31,6 @@ static const struct field asset_fields[] = {
 	FIELD(struct asset, name, .doc = "Shown to people"),
 	FIELD(struct asset, status, .doc = "State"),
 	FIELD(struct asset, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of the original"),
-	FIELD(struct asset, custom_thumbnail_file, .doc = "File"),
 	FIELD(struct asset, file_size, .doc = "Bytes of the original"),
 	FIELD(struct asset, captions, .doc = "Files"),
 	FIELD(struct asset, at_work, .sql = "t.ingest_status IN ('queued', 'running')", .doc = "Its ingest is not over"),
@@ -81,14 +80,18 @@ static bool
 has_more(struct look *l, const struct asset *a)
 {
 	struct list captions = record_parse_list(l->mem, &named_record, a->captions.text);
+	struct strings pictures = asset_pictures(l->c->db, a->id);
 	const struct named *f = captions.rows;
 	size_t i;
 
 	for (i = 0; i < captions.n; i++)
 		if (f[i].file != NULL && !has(l, a, f[i].file))
 			return false;
-	return a->custom_thumbnail_file == NULL || has(l, a, a->custom_thumbnail_file) ||
-	    store_size(l->mem, store_key_thumbnail(l->mem, a->id, a->custom_thumbnail_file)) < 0;
+	for (i = 0; i < pictures.n; i++)
+		if (!has(l, a, pictures.at[i]) && store_size(l->mem, store_key_thumbnail(l->mem, a->id,
+		    pictures.at[i])) >= 0)
+			return false;
+	return true;
 }
 
 static enum state

@@ -616,7 +616,38 @@ asset_serve_later(struct db *db, struct uuid tenant_id, struct uuid media_id)
 int64_t
 asset_bytes(struct db *db, struct uuid media_id)
 {
-	return db_number(db, "SELECT file_size + custom_thumbnail_size FROM media WHERE id = ?", ARGS(ID(media_id)), 0);
+	return db_number(db, "SELECT file_size + custom_thumbnail_size + (SELECT "
+	    "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s WHERE s.media_id = media.id) FROM media WHERE id = ?", ARGS(ID(media_id)), 0);
+}
+
+struct picture { const char *file; };
+static const struct field picture_fields[] = { FIELD(struct picture, file, .doc = "As rows name it") };
+static const struct record picture_record = RECORD("SetPicture", struct picture, picture_fields);
+
+struct strings
+asset_pictures(struct db *db, struct uuid media_id)
+{
+	const struct picture *p;
+	struct strings files;
+	size_t i;
+
+	p = db_rows(db, &picture_record, "FROM (SELECT custom_thumbnail_file AS file FROM media WHERE id = ? UNION "
+	    "SELECT custom_thumbnail_file FROM sections WHERE media_id = ?) t WHERE t.file IS NOT NULL",
+	    ARGS(ID(media_id), ID(media_id)), &files.n);
+	files.at = arena_array(db_arena(db), files.n + 1, sizeof(*files.at));
+	for (i = 0; i < files.n; i++)
+		files.at[i] = p[i].file;
+	return files;
+}
+
+void
+asset_pictures_later(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .delay_ms = 1000 };
+
+	if (db_number(db, "SELECT COUNT(*) FROM jobs WHERE media_id = ? AND kind = 'section_thumbnails' AND state IN "
+	    "('ready', 'delayed')", ARGS(ID(media_id)), 0) == 0)
+		job_add(db, section_thumbnails, place, .media_id = media_id);
 }
 
 /* ".mp4": a dot that is not the first character, and one to five letters or digits. */

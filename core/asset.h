@@ -91,7 +91,13 @@ void usage_add(struct db *, struct uuid tenant_id, int64_t media, int64_t bytes)
 bool asset_serve(struct db *, struct uuid media_id);
 void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id);
 
-/* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnail that a client has set. */
+/* Files of the pictures that clients have set for it and its sections, which lie beside its original, too. */
+struct strings asset_pictures(struct db *, struct uuid media_id);
+/* A job makes pictures of sections whose position has none; one that waits already does these, too. */
+void asset_pictures_later(struct db *, struct uuid tenant_id, struct uuid media_id);
+
+/* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnails that clients
+ * have set for it and its sections. */
 int64_t asset_bytes(struct db *, struct uuid media_id);
 
 /* The name of an asset whose uploader gave none: that of its file without the ending, cut to what a name may have. */

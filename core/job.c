@@ -36,6 +36,12 @@ static const struct field captions_args_fields[] = {
 };
 const struct record captions_args_record = RECORD("CaptionsArgs", struct captions_args, captions_args_fields);
 
+static const struct field section_thumbnails_args_fields[] = {
+	FIELD(struct section_thumbnails_args, media_id, .required = true, .doc = "The asset"),
+};
+const struct record section_thumbnails_args_record = RECORD("SectionThumbnailsArgs", struct section_thumbnails_args,
+    section_thumbnails_args_fields);
+
 static const struct field agenda_args_fields[] = {
 	FIELD(struct agenda_args, chapter_id, .required = true, .doc = "What is filled"),
 	FIELD(struct agenda_args, url, .required = true, .doc = "Where the agenda is"),

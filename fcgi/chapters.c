@@ -2,7 +2,9 @@
 /* /v2/media/{mediaId}/chapters: tables of contents of an asset */
 #include <string.h>
 
+#include "core/asset.h"
 #include "core/plan.h"
+#include "core/quota.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/chapter.h"
 #include "fcgi/operation.h"
@@ -190,9 +192,17 @@ static int
 chapter_delete(struct req *r)
 {
 	const struct chapter *c = r->object;
+	const struct section *pictured;
+	int64_t bytes;
+	size_t n;
 
+	pictured = db_rows(r->db, &section_record, SECTIONS_WHOLE "t.chapter_id = ? AND t.custom_thumbnail_file IS NOT "
+	    "NULL", ARGS(ID(c->id)), &n);
 	db_run(r->db, "DELETE FROM chapters WHERE id = ? AND media_id = ?", ARGS(ID(c->id), ID(c->media_id)));
 	tell(r, "chapter.deleted", c->id);
+	bytes = section_pictures_gone(r, c->media_id, pictured, n);
+	if (bytes > 0)
+		usage_add(r->db, r->who->tenant_id, 0, -bytes);
 	return reply_deleted(r, c->id, true);
 }
 
@@ -245,6 +255,10 @@ copy_entries(struct req *r, struct outline *o, struct uuid to)
 		    STR(buf_string(&b))));
 }
 
+#define PICTURES_OF(t) ", " t "custom_thumbnail_file, " t "custom_thumbnail_type, " t "custom_thumbnail_width, " t \
+	"custom_thumbnail_height, " t "custom_thumbnail_size, " t "thumbnail_file, " t "thumbnail_width, " t \
+	"thumbnail_height, " t "thumbnail_at"
+
 /* `o` holds the entries of the copy, to be found by the ids of those that were copied. */
 static void
 copy_sections(struct req *r, struct outline *o, struct section *all, size_t n, struct uuid to)
@@ -270,11 +284,28 @@ copy_sections(struct req *r, struct outline *o, struct section *all, size_t n, s
 	buf_char(&b, ']');
 	if (n > 0)
 		db_run(r->db, "INSERT INTO sections (id, media_id, chapter_id, entry_id, type, time, start, end, "
-		    "title, "
-		    "description, created_at, updated_at) SELECT UNHEX(j.made), t.media_id, ?, UNHEX(j.of), t.type, "
-		    "t.time, "
-		    "t.start, t.end, t.title, t.description, ?, ? FROM " PAIRS " STRAIGHT_JOIN sections t ON t.id = "
-		    "UNHEX(j.id)", ARGS(ID(to), TIME(r->now), TIME(r->now), STR(buf_string(&b))));
+		    "title, description, created_at, updated_at" PICTURES_OF("") ") SELECT UNHEX(j.made), "
+		    "t.media_id, ?, UNHEX(j.of), t.type, t.time, t.start, t.end, t.title, t.description, ?, ?"
+		    PICTURES_OF("t.") " FROM " PAIRS " STRAIGHT_JOIN sections t ON t.id = UNHEX(j.id)",
+		    ARGS(ID(to), TIME(r->now), TIME(r->now), STR(buf_string(&b))));
+}
+
+/* Of each section they count, though the files are shared. */
+static bool
+pictures_fit(struct req *r, const struct section *s, size_t n)
+{
+	int64_t bytes = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		bytes += s[i].custom_thumbnail_size;
+	if (bytes == 0)
+		return true;
+	usage_add(r->db, r->who->tenant_id, 0, bytes);
+	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, 0) >= 0)
+		return true;
+	refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for the pictures of the sections.");
+	return false;
 }
 
 /* Tree and sections, few statements however many there are. */
@@ -300,7 +331,7 @@ chapter_copy(struct req *r)
 	copy_entries(r, &o, c->id);
 	copy_sections(r, &o, sections, n, c->id);
 	c->entries = outline_list(r->mem, &o);
-	return reply(r, 200, &chapter_record, c);
+	return pictures_fit(r, sections, n) ? reply(r, 200, &chapter_record, c) : r->status;
 }
 
 /* The entries stay until the new ones are there.  Who asks while it goes on is told that it does. */
@@ -358,7 +389,7 @@ const struct route chapters_routes[] = {
 	{
 		PUT, CHAPTERS "/{chapterId}/copy", SCOPE_CREATE_CONTENT, chapter_copy, &copied_record, &chapter_record,
 		"Copy a chapter with its entries and sections; the copy can be changed",
-		.flags = CONDITIONAL | OPTIONAL_BODY | ANEW, .fails = "403 404 409 412 422",
+		.flags = CONDITIONAL | OPTIONAL_BODY | ANEW, .fails = "403 404 409 412 422 507",
 		.codes = "too_many_chapters too_many_sections",
 	},
 	{

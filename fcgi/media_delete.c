@@ -26,16 +26,17 @@ static void
 delete_for_good(struct req *r, struct uuid media_id)
 {
 	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
-	const char *picture = db_text(r->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?",
-	    ARGS(ID(media_id)));
-	const char **keys = arena_array(r->mem, 3, sizeof(*keys));
+	struct strings pictures = asset_pictures(r->db, media_id);
 	const struct running *jobs;
 	struct job_wait *waits;
-	size_t n, i;
+	const char **keys;
+	size_t n_keys = 2, n, i;
 
+	keys = arena_array(r->mem, pictures.n + 2, sizeof(*keys));
 	keys[0] = store_key_original(r->mem, media_id);
 	keys[1] = store_key_play(r->mem, media_id, NULL);
-	keys[2] = picture == NULL ? NULL : store_key_thumbnail(r->mem, media_id, picture);
+	for (i = 0; i < pictures.n; i++)
+		keys[n_keys++] = store_key_thumbnail(r->mem, media_id, pictures.at[i]);
 	jobs = db_rows(r->db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
 	    ARGS(ID(media_id)), &n);
 	waits = arena_array(r->mem, n, sizeof(*waits));
@@ -46,7 +47,7 @@ delete_for_good(struct req *r, struct uuid media_id)
 	    ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(media_id)));
 	db_run(r->db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(media_id), ID(r->who->tenant_id)));
-	job_add(r->db, purge, place, .keys = { keys, picture == NULL ? 2 : 3 });
+	job_add(r->db, purge, place, .keys = { keys, n_keys });
 }
 
 static void

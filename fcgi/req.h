@@ -25,7 +25,7 @@
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
-	R(webhooks) R(deliveries) R(sections) R(chapters) R(chapter_import) R(entries) R(comments) R(history) R(stories) \
+	R(webhooks) R(deliveries) R(sections) R(section_thumbnails) R(chapters) R(chapter_import) R(entries) R(comments) R(history) R(stories) \
 	R(meetings) R(shares) R(share_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */

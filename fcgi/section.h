@@ -13,8 +13,16 @@ struct section {
 	struct position time, start, end;
 	struct position position;		/* time or start */
 	const char *title, *description;
-	int64_t version;
+	struct nested thumbnail;		/* struct thumbnail: section_view() */
+	int64_t version, revision;
 	struct moment created_at, updated_at;
+
+	/* What a client has set, and what a job has made. */
+	const char *custom_thumbnail_file, *custom_thumbnail_type;
+	struct number custom_thumbnail_width, custom_thumbnail_height;
+	int64_t custom_thumbnail_size;
+	const char *thumbnail_file;
+	struct number thumbnail_width, thumbnail_height, thumbnail_at;
 
 	/* Of what it belongs to; not in lists. */
 	struct position duration;
@@ -22,6 +30,16 @@ struct section {
 };
 extern const struct record section_record;
 #define SECTIONS_WHOLE "FROM sections t JOIN media a ON a.id = t.media_id LEFT JOIN chapters c ON c.id = t.chapter_id WHERE "
+
+/* The event of a change, and another version of its chapter. */
+void section_told(struct req *, const char *type, const struct section *);
+
+/* Gives sections of the asset their thumbnails, as they are told by themselves. */
+void section_view(struct req *, struct uuid media_id, struct section *, size_t n);
+
+/* Pictures of clients that were those of sections which are gone or have others now: their files go unless another
+ * section has them.  In the transaction of the change, behind it.  Returns their bytes, for usage_add(). */
+int64_t section_pictures_gone(struct req *, struct uuid media_id, const struct section *, size_t n);
 
 /* Faults where it may not lie: behind the end of its asset, or without the members that its type wants. */
 void section_check(struct req *, const struct section *, struct position duration);

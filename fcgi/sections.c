@@ -2,6 +2,7 @@
 /* /v2/media/{mediaId}/sections: points and stretches of time in an asset */
 #include <string.h>
 
+#include "core/asset.h"
 #include "fcgi/chapter.h"
 #include "fcgi/section.h"
 
@@ -20,9 +21,21 @@ static const struct field section_fields[] = {
 	    .sql = "t.position", .doc = "time or start, in seconds"),
 	FIELD(struct section, title,        .on = CREATE | PATCH | FILTER | OMIT_NULL, .max = 1000, .doc = "Shown to people"),
 	FIELD(struct section, description,  .on = CREATE | PATCH | OMIT_NULL | MULTILINE, .max = 10000, .doc = "For people"),
+	FIELD(struct section, thumbnail,    .on = COMPUTED | OMIT_NULL, .of = &thumbnail_record,
+	    .doc = "The picture at its beginning, or the one set by a client; not of what entries lead to"),
 	FIELD(struct section, created_at,   .on = SERVER, .required = true, .doc = "When it was made"),
 	FIELD(struct section, updated_at,   .on = SERVER, .required = true, .doc = "Last change"),
 	FIELD(struct section, version,      .on = SERVER | HIDDEN, .doc = "Grows with each change"),
+	FIELD(struct section, revision,     .on = SERVER | HIDDEN, .doc = "Grows with each picture that a job makes"),
+	FIELD(struct section, custom_thumbnail_file, .on = SERVER | HIDDEN, .doc = "Set by a client"),
+	FIELD(struct section, custom_thumbnail_type, .on = SERVER | HIDDEN, .doc = "Content type"),
+	FIELD(struct section, custom_thumbnail_width, .on = SERVER | HIDDEN, .doc = "Pixels"),
+	FIELD(struct section, custom_thumbnail_height, .on = SERVER | HIDDEN, .doc = "Pixels"),
+	FIELD(struct section, custom_thumbnail_size, .on = SERVER | HIDDEN, .doc = "Bytes"),
+	FIELD(struct section, thumbnail_file, .on = SERVER | HIDDEN, .doc = "Made by a job"),
+	FIELD(struct section, thumbnail_width, .on = SERVER | HIDDEN, .doc = "Pixels"),
+	FIELD(struct section, thumbnail_height, .on = SERVER | HIDDEN, .doc = "Pixels"),
+	FIELD(struct section, thumbnail_at, .on = SERVER | HIDDEN, .doc = "Position that it was made for"),
 	FIELD(struct section, duration,     .on = HIDDEN | DETAIL, .sql = "a.duration", .doc = "Of the asset"),
 	FIELD(struct section, chapter_type, .on = HIDDEN | DETAIL, .sql = "c.type", .doc = "Of its chapter"),
 };
@@ -65,8 +78,8 @@ static const struct field around_fields[] = {
 };
 static const struct record around_record = RECORD("AroundSection", struct around, around_fields);
 
-static void
-tell(struct req *r, const char *type, const struct section *s)
+void
+section_told(struct req *r, const char *type, const struct section *s)
 {
 	const char *of = uuid_is_none(s->chapter_id) ? "" : arena_printf(r->mem, ",\"chapterId\":\"%s\"",
 	    uuid_text(r->mem, s->chapter_id));
@@ -142,13 +155,23 @@ sections_list(struct req *r)
 	rows = db_list(r->db, &section_record, "FROM sections t WHERE t.media_id = ? AND (? = 1 OR t.chapter_id <=> ?) "
 	    "AND (? = 1 OR t.entry_id IS NULL)", ARGS(ID(r->id[0]), INT(in->include_all_chapter_sections),
 	    ID(in->chapter_id), INT(in->include_linked)), &r->page, &n);
+	section_view(r, r->id[0], rows, n);
 	return reply_list(r, &section_record, rows, n);
+}
+
+static int
+section_reply(struct req *r, int status, struct section *s)
+{
+	if (s == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	section_view(r, s->media_id, s, 1);
+	return reply(r, status, &section_record, s);
 }
 
 static int
 section_get(struct req *r)
 {
-	return reply(r, 200, &section_record, r->object);
+	return section_reply(r, 200, r->object);
 }
 
 /* The asset, and the chapter that a body names, which is looked for in that asset alone. */
@@ -163,6 +186,15 @@ look_around(struct req *r, struct uuid chapter_id)
 	if (!uuid_is_none(chapter_id) && a->chapter_type == NULL)
 		fault(r, "/chapterId", "not_found", "the asset has no such chapter");
 	return a;
+}
+
+static void
+clear_pictures(struct section *s)
+{
+	s->revision = s->custom_thumbnail_size = 0;
+	s->custom_thumbnail_file = s->custom_thumbnail_type = s->thumbnail_file = NULL;
+	s->custom_thumbnail_width = s->custom_thumbnail_height = s->thumbnail_width = s->thumbnail_height =
+	    s->thumbnail_at = (struct number){ 0, false };
 }
 
 static int
@@ -184,8 +216,10 @@ section_create(struct req *r)
 	s->position = s->time.set ? s->time : s->start;
 	s->created_at = s->updated_at = r->now;
 	s->version = 1;
+	clear_pictures(s);
 	db_insert(r->db, "sections", &section_record, s);
-	tell(r, "section.created", s);
+	section_told(r, "section.created", s);
+	asset_pictures_later(r->db, r->who->tenant_id, s->media_id);
 	return reply_created(r, &section_record, s, s->id);
 }
 
@@ -231,22 +265,27 @@ section_patch(struct req *r)
 	changed = record_differs(r->mem, &section_record, now, s, all);
 	if (changed != 0) {
 		db_update(r->db, "sections", &section_record, s, changed, s->id);
-		tell(r, "section.updated", s);
+		section_told(r, "section.updated", s);
+		asset_pictures_later(r->db, r->who->tenant_id, s->media_id);
 		if (!uuid_equal(s->chapter_id, now->chapter_id))
 			chapter_touched(r, now->chapter_id);
 	}
-	return reply(r, 201, &section_record, object_again(r));
+	return section_reply(r, 201, object_again(r));
 }
 
 static int
 section_delete(struct req *r)
 {
 	const struct section *s = r->object;
+	int64_t bytes;
 
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
 	db_run(r->db, "DELETE FROM sections WHERE id = ? AND media_id = ?", ARGS(ID(s->id), ID(s->media_id)));
-	tell(r, "section.deleted", s);
+	section_told(r, "section.deleted", s);
+	bytes = section_pictures_gone(r, s->media_id, s, 1);
+	if (bytes > 0)
+		usage_add(r->db, r->who->tenant_id, 0, -bytes);
 	return reply_deleted(r, s->id, true);
 }
 
@@ -286,17 +325,22 @@ section_split(struct req *r)
 	rest->start = is_marker ? none : at;
 	rest->created_at = rest->updated_at = r->now;
 	rest->version = 1;
+	clear_pictures(rest);
 	db_insert(r->db, "sections", &section_record, rest);
 	*s = (struct section){ .id = s->id, .media_id = s->media_id, .chapter_id = s->chapter_id, .type = "timerange",
 	    .time = none, .start = s->position, .end = at };
 	db_update(r->db, "sections", &section_record, s, record_bit(&section_record, "type") |
 	    record_bit(&section_record, "time") | record_bit(&section_record, "start") |
 	    record_bit(&section_record, "end"), s->id);
-	tell(r, "section.updated", s);
-	tell(r, "section.created", rest);
+	section_told(r, "section.updated", s);
+	section_told(r, "section.created", rest);
+	asset_pictures_later(r->db, r->who->tenant_id, rest->media_id);
 	r->location = arena_printf(r->mem, "/v2/media/%s/sections/%s", uuid_text(r->mem, s->media_id),
 	    uuid_text(r->mem, rest->id));
-	return reply(r, 201, &halves_record, &(struct halves){ { object_again(r) }, { rest } });
+	s = object_again(r);
+	if (s != NULL)
+		section_view(r, s->media_id, s, 1);
+	return reply(r, 201, &halves_record, &(struct halves){ { s }, { rest } });
 }
 
 const struct route sections_routes[] = {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/agenda.h"
+#include "core/asset.h"
 #include "core/event.h"
 #include "core/web.h"
 #include "jobs/run.h"
@@ -253,6 +254,8 @@ fill(struct job *j, const struct agenda *a, const struct target *of)
 		    "created_at, updated_at) SELECT UNHEX(x.section), ?, ?, UNHEX(x.entry), 'timerange', x.start, "
 		    "x.end, x.title, ?, ? FROM " ROWS " WHERE x.section IS NOT NULL", ARGS(ID(j->media_id),
 		    ID(in->chapter_id), now, now, STR(all)));
+	if (timed > 0)
+		asset_pictures_later(j->db, j->tenant_id, j->media_id);
 	db_run(j->db, "UPDATE chapters SET status = 'ready', name = COALESCE(?, name), version = version + 1, "
 	    "updated_at = ? WHERE id = ?", ARGS(STR(name), now, ID(in->chapter_id)));
 	tell(j, in->chapter_id);

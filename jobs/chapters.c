@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/asset.h"
 #include "core/catalogue.h"
 #include "core/event.h"
 #include "media/chapters.h"
@@ -160,6 +161,7 @@ store(struct job *j, const struct stretch *s, size_t n)
 	    "updated_at) SELECT UNHEX(x.section), ?, ?, UNHEX(x.entry), 'timerange', x.start, x.end, x.title, ?, ? "
 	    "FROM "
 	    ROWS, ARGS(ID(j->media_id), ID(id), now, now, STR(all)));
+	asset_pictures_later(j->db, j->tenant_id, j->media_id);
 	return DONE;
 }
 

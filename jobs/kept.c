@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/asset.h"
 #include "core/caption.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -15,10 +16,9 @@
 
 enum { THUMBNAIL_MAX = 64 << 20, CAPTIONS_MAX = 100 };
 
-struct subject { struct json captions; const char *custom_thumbnail_file; };
+struct subject { struct json captions; };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, captions, .doc = "What the row names"),
-	FIELD(struct subject, custom_thumbnail_file, .doc = "File"),
 };
 static const struct record subject_record = RECORD("KeptSubject", struct subject, subject_fields);
 
@@ -51,7 +51,7 @@ kept_find(struct job *j, struct kept *k)
 	size_t i;
 
 	*k = (struct kept){ .captions = arena_array(j->mem, named.n, sizeof(*k->captions)),
-	    .thumbnail = s == NULL ? NULL : s->custom_thumbnail_file };
+	    .thumbnails = asset_pictures(j->db, j->media_id) };
 	for (i = 0; i < named.n && k->n < CAPTIONS_MAX; i++) {
 		const struct spoken *t = c[i].file == NULL ? NULL : spoken_in(j, c[i].file);
 		struct buf vtt = BUF(j->mem);
@@ -83,9 +83,11 @@ kept_thumbnail(struct arena *mem, struct uuid media_id, const char *file)
 bool
 kept_write(struct job *j, struct kept *k, struct fault *fault)
 {
-	bool fine = k->thumbnail == NULL || kept_thumbnail(j->mem, j->media_id, k->thumbnail);
+	bool fine = true;
 	size_t i;
 
+	for (i = 0; fine && i < k->thumbnails.n; i++)
+		fine = kept_thumbnail(j->mem, j->media_id, k->thumbnails.at[i]);
 	for (i = 0; fine && i < k->n; i++)
 		fine = store_write(j->mem, k->captions[i].vtt, strlen(k->captions[i].vtt),
 		    store_key_play(j->mem, j->media_id, k->captions[i].written));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What no ingest makes: captions of transcripts that are there already, and the thumbnail that a client has set.  Their
+ * What no ingest makes: captions of transcripts that are there already, and thumbnails that clients have set.  Their
  * originals are rows and objects below originals/; each ingest puts what is served back from them, so that an asset is
  * whole again when all its files below play/ were lost.
  */
@@ -13,7 +13,7 @@ struct kept_caption { const char *file, *vtt, *written; };	/* as the row names i
 struct kept {
 	struct kept_caption *captions;
 	size_t n;
-	const char *thumbnail;			/* file, or NULL */
+	struct strings thumbnails;		/* files: of the asset and of its sections */
 };
 
 /* Reads what there is, in the transaction of the job. */

@@ -196,6 +196,11 @@ bool av_frame(struct arena *, const struct av_file *, int64_t at_ms, int limit, 
 bool av_cover(struct arena *, const struct av_file *, int limit, const char *out, struct av_picture *,
     struct fault *);
 
+/* The first frame of a stretch that is not dark: every one of the first second, then those that can be jumped to.
+ * False with the fault where all are. */
+bool av_lit_frame(struct arena *, const struct av_file *, int64_t from_ms, int64_t to_ms, int limit, const char *out,
+    struct av_picture *, struct fault *);
+
 /* The position of a frame that is neither black nor flat, by the lowest rendition: the original costs many times that.
  * -1 with the fault. */
 int64_t av_telling_moment(struct arena *, const struct av_rendition *, struct fault *);

@@ -12,7 +12,7 @@
 #include "media/av_run.h"
 #include "media/fragments.h"
 
-enum { TILE_SIDE = 160, TILES_MAX = 100, COLUMNS_MAX = 10, LOOK_W = 64, LOOK_H = 36, LOOKS_MAX = 100 };
+enum { TILE_SIDE = 160, TILES_MAX = 100, COLUMNS_MAX = 10, LOOK_W = 64, LOOK_H = 36, LOOKS_MAX = 100, DARK = 20 };
 
 static int
 fit_even(int x, double scale)
@@ -98,6 +98,38 @@ av_frame(struct arena *mem, const struct av_file *f, int64_t at_ms, int limit, c
 	av_add(t, "-map", arena_printf(mem, "0:%d", f->video->index), "-vf", jpeg_filters(mem, f->video, limit, p));
 	p->at_ms = at_ms;
 	return run_jpeg(t, out, &p->size, fault);
+}
+
+static bool
+lit_in(struct arena *mem, const struct av_file *f, int64_t from_ms, int64_t to_ms, bool jumps, int limit,
+    const char *out, struct av_picture *p, struct fault *fault)
+{
+	struct av_tool *t = av_tool(mem, "ffmpeg");
+
+	if (jumps)
+		av_add(t, "-skip_frame", "nokey");
+	if (from_ms > 0)
+		av_add(t, "-ss", seconds(mem, from_ms));
+	av_add(t, "-t", seconds(mem, to_ms - from_ms));
+	av_input(t, f->path, f->container);
+	/* brightness on average; 16 is black in films that do not use the full range */
+	av_add(t, "-map", arena_printf(mem, "0:%d", f->video->index), "-vf", arena_printf(mem, "%s,signalstats,"
+	    "metadata=mode=select:key=lavfi.signalstats.YAVG:value=%d:function=greater", jpeg_filters(mem, f->video, limit,
+	    p), DARK));
+	p->at_ms = from_ms;
+	return run_jpeg(t, out, &p->size, fault);
+}
+
+bool
+av_lit_frame(struct arena *mem, const struct av_file *f, int64_t from_ms, int64_t to_ms, int limit, const char *out,
+    struct av_picture *p, struct fault *fault)
+{
+	int64_t first = from_ms + 1000 < to_ms ? from_ms + 1000 : to_ms;
+
+	if (f->video == NULL)
+		return fault_set(mem, fault, REASON_NO_STREAMS, "The file has no picture.");
+	return (first > from_ms && lit_in(mem, f, from_ms, first, false, limit, out, p, fault)) ||
+	    (to_ms > first && lit_in(mem, f, first, to_ms, true, limit, out, p, fault));
 }
 
 /* Width and height from the frame header of a JPEG that we made. */

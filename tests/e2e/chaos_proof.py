@@ -191,6 +191,8 @@ class Proof:
         files = collections.defaultdict(set)
         for asset_id, custom in self.rows(f"SELECT {UUID.format('id')}, custom_thumbnail_file FROM media"):
             files[asset_id] |= {custom} - {'NULL'}
+        for asset_id, custom, made in self.rows(f"SELECT {UUID.format('media_id')}, custom_thumbnail_file, thumbnail_file FROM sections"):
+            files[asset_id] |= {custom, made} - {'NULL'}
         for asset_id, name in self.rows(f"SELECT {UUID.format('media_id')}, file FROM renditions"):
             files[asset_id].add(name)
         for asset_id, name in self.rows(f"SELECT {UUID.format('m.id')}, j.file FROM media m JOIN JSON_TABLE("
@@ -201,7 +203,8 @@ class Proof:
     def thumbnails(self):
         """What clients have set is kept beside the originals."""
         return {f"{asset_id}.{custom.removeprefix('custom/')}" for asset_id, custom in self.rows(
-            f"SELECT {UUID.format('id')}, custom_thumbnail_file FROM media WHERE custom_thumbnail_file IS NOT NULL")}
+            f"SELECT {UUID.format('id')}, custom_thumbnail_file FROM media WHERE custom_thumbnail_file IS NOT NULL UNION "
+            f"SELECT {UUID.format('media_id')}, custom_thumbnail_file FROM sections WHERE custom_thumbnail_file IS NOT NULL")}
 
     def check_files(self):
         files = self.belongs()
@@ -232,7 +235,8 @@ class Proof:
 
     def check_counters(self):
         for row in self.rows("SELECT n.shortcode, u.media_count, u.storage_used, (SELECT COUNT(*) FROM media m "
-                "WHERE m.tenant_id = n.id AND m.deleted_at = 0), (SELECT COALESCE(SUM(m.file_size + m.custom_thumbnail_size), 0) FROM media m WHERE "
+                "WHERE m.tenant_id = n.id AND m.deleted_at = 0), (SELECT COALESCE(SUM(m.file_size + m.custom_thumbnail_size + (SELECT "
+                "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s WHERE s.media_id = m.id)), 0) FROM media m WHERE "
                 "m.tenant_id = n.id) FROM tenants n JOIN tenant_usage u ON u.tenant_id = n.id"):
             if row[1] != row[3] or row[2] != row[4]:
                 self.wrong.append(f'counters of {row[0]}: {row[1]} assets, {row[2]} bytes; in truth {row[3]} and {row[4]}')

@@ -59,7 +59,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	const failed = await refusals(api, place);
 	const mediaId = await uploads(api, place);
 	await media(api, place, mediaId, channelId);
-	const parts = { ...await structure(api, mediaId, place.receiver), commentId: await comments(api, mediaId) };
+	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId) };
 	await history(api, mediaId);
 	await stories(api, mediaId, parts.halfId);
 	await meetings(api, mediaId, parts.entryId);
@@ -251,7 +251,7 @@ async function tags(api: typeof operations, mediaId: string) {
 }
 
 // A table of contents of two lines, each of which leads to a stretch of the film; then what is made, changed once and deleted.
-async function structure(api: typeof operations, mediaId: string, receiver: string): Promise<{ chapterId: string; sectionId: string; halfId: string; entryId: string }> {
+async function structure(api: typeof operations, mediaId: string, receiver: string, picture: Blob): Promise<{ chapterId: string; sectionId: string; halfId: string; entryId: string }> {
 	const media = { mediaId };
 	const { data: chapter } = await good(api.createMediaChapter({ path: media, body: { name: 'Agenda' } }));
 	const path = { ...media, chapterId: chapter.id };
@@ -286,6 +286,9 @@ async function structure(api: typeof operations, mediaId: string, receiver: stri
 	await good(api.deleteMediaChapter({ path: { ...media, chapterId: agenda.id } }));
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
+	await good(api.setMediaSectionThumbnail({ path: { ...media, sectionId: marker.id }, body: picture, headers: { 'Content-Type': 'image/png' } }));
+	await good(api.getMediaSectionThumbnail({ path: { ...media, sectionId: marker.id } }));
+	await good(api.deleteMediaSectionThumbnail({ path: { ...media, sectionId: marker.id } }));
 	await good(api.deleteMediaSection({ path: { ...media, sectionId: marker.id } }));
 	return { chapterId: copy.id, sectionId: marker.id, halfId: halves.created.id, entryId: thanks.id };
 }
