@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "fcgi/thumbnails.c"
+#include "fcgi/picture.c"
 #include "tests/fuzz/fuzz.h"
 
 static void
