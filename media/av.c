@@ -123,6 +123,16 @@ av_input(struct av_tool *t, const char *path, const char *container)
 	t->read[t->n_read++] = path;
 }
 
+void
+av_captions_input(struct av_tool *t, const char *path)
+{
+	av_add(t, "-protocol_whitelist", "file,pipe", "-format_whitelist", "webvtt", "-codec_whitelist", "webvtt", "-f",
+	    "webvtt", "-i", arena_printf(t->mem, "file:%s", path));
+	if (t->n_read + 1 >= sizeof(t->read) / sizeof(t->read[0]))
+		abort();
+	t->read[t->n_read++] = path;
+}
+
 /* What ffmpeg says of our command or of the file, and what it means.  The first match counts. */
 static const struct { const char *text; enum reason reason; const char *detail; } sayings[] = {
 #define OUR_COMMAND(text) { text, REASON_INTERNAL, "ffmpeg did not understand its own command." }

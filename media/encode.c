@@ -52,6 +52,17 @@ even(double x, int source)
 	return n < 2 ? 2 : n;
 }
 
+/* 5 Mbit/s for 1080p30; less than in proportion for smaller pictures, which have more detail per pixel. */
+int64_t
+av_max_rate(int width, int height, struct av_ratio rate)
+{
+	int64_t bits = (int64_t)(5e6 * pow((double)width * height / (1920.0 * 1080.0), 0.85));
+
+	if (rate.num > 35 * rate.den)
+		bits = bits * 14 / 10;
+	return bits < 100000 ? 100000 : bits;
+}
+
 /* The picture shrunk so that its short side is `side` and its long one not absurd; both even. */
 static struct av_rung
 rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit, bool doubled)
@@ -70,12 +81,7 @@ rung_make(struct arena *mem, const struct av_video *v, int side, int long_limit,
 	r.rate = v->out_rate;
 	if (doubled)
 		r.rate.num *= 2;
-	/* 5 Mbit/s for 1080p30; less than in proportion for smaller pictures, which have more detail per pixel. */
-	r.max_rate = (int64_t)(5e6 * pow((double)r.width * r.height / (1920.0 * 1080.0), 0.85));
-	if (r.rate.num > 35 * r.rate.den)
-		r.max_rate = r.max_rate * 14 / 10;
-	if (r.max_rate < 100000)
-		r.max_rate = 100000;
+	r.max_rate = av_max_rate(r.width, r.height, r.rate);
 	return r;
 }
 
@@ -183,6 +189,14 @@ form_of(struct order *o, const struct av_audio *a)
 	return a->channels == 1 || o->work->low_sound || av_is_one_channel(o->mem, o->work->file, a) ? single : full;
 }
 
+const char *
+av_sound_bits(struct arena *mem, const struct av_audio *a)
+{
+	const struct form *f = a->channels > 1 ? &full : a->sample_rate <= narrow.rate ? &narrow : &single;
+
+	return arena_printf(mem, "%d", f->bits);
+}
+
 /* The channels that are wanted of those that are there: more than 8 are tracks of a recorder, not a layout. */
 static const char *
 mix(int from, int to)
@@ -241,21 +255,26 @@ output_common(struct order *o, struct av_tool *t)
 		av_add(t, "-t", "172800");
 }
 
+void
+av_x264(struct av_tool *t, const char *preset, int64_t max_rate)
+{
+	av_add(t, "-c:v", "libx264", "-preset", preset != NULL ? preset : "veryfast", "-profile:v", "high", "-crf",
+	    "23", "-maxrate", arena_printf(t->mem, "%" PRId64, max_rate), "-bufsize", arena_printf(t->mem, "%" PRId64,
+	    2 * max_rate), "-sc_threshold", "0");
+}
+
 static void
 video_output(struct order *o, struct av_tool *t, size_t i)
 {
 	const struct av_rung *r = &o->rungs[i];
 	const int seconds = o->work->segment_seconds > 0 ? o->work->segment_seconds : 4;
-	const char *limit = arena_printf(o->mem, "%" PRId64, r->max_rate);
 
-	av_add(t, "-map", arena_printf(o->mem, "[v%zu]", i), "-fps_mode", "passthrough", "-c:v", "libx264", "-preset",
-	    o->work->preset != NULL ? o->work->preset : "veryfast", "-profile:v", "high", "-crf", "23", "-maxrate",
-	    limit, "-bufsize", arena_printf(o->mem, "%" PRId64, 2 * r->max_rate), "-sc_threshold", "0",
-	    "-force_key_frames", arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
+	av_add(t, "-map", arena_printf(o->mem, "[v%zu]", i), "-fps_mode", "passthrough");
+	av_x264(t, o->work->preset, r->max_rate);
+	av_add(t, "-force_key_frames", arena_printf(o->mem, "expr:gte(t,n_forced*%d)", seconds), "-g",
 	    arena_printf(o->mem, "%" PRId64, 2 * seconds * (r->rate.num / r->rate.den + 1)));
 	output_common(o, t);
-	av_add(t, "-f", "mp4", "-movflags", "+frag_keyframe+default_base_moof+delay_moov+skip_trailer",
-	    path_of(o, r->label, "mp4"));
+	av_add(t, "-f", "mp4", "-movflags", AV_FRAGMENTED, path_of(o, r->label, "mp4"));
 }
 
 static void
@@ -297,8 +316,8 @@ on_line(void *user, const char *line)
 }
 
 /* No file may take more than the room there is; 0 where no scratch is open: the limit of the jail. */
-static int64_t
-file_limit(void)
+int64_t
+av_file_limit(void)
 {
 	const int64_t room = scratch_free();
 
@@ -345,7 +364,7 @@ encode(struct order *o, struct fault *fault)
 	t->jail.write_dir = o->work->dir;
 	t->jail.on_progress = on_progress;
 	t->jail.user = o;
-	t->jail.file_size = file_limit();
+	t->jail.file_size = av_file_limit();
 	time_limits(&t->jail, f->duration_ms / 1000);
 	return av_run(t, fault);
 }
@@ -650,7 +669,7 @@ av_download(struct arena *mem, const char *video, const char *audio, const char 
 		av_add(t, "-map", "1");
 	av_add(t, "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", out);
 	t->jail.write_dir = dir;
-	t->jail.file_size = file_limit();
+	t->jail.file_size = av_file_limit();
 	if (!av_run(t, fault))
 		return false;
 	made = av_headers(mem, out, fault);

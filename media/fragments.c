@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "media/fragments.h"
+#include "core/text.h"
 
 enum { FRAGMENTS_MAX = 100000, BOX_MAX = 32 << 20 };
 
@@ -16,7 +17,7 @@ enum { FRAGMENTS_MAX = 100000, BOX_MAX = 32 << 20 };
 struct bytes { const unsigned char *at; size_t n; };
 
 /* What moov says about the track. */
-struct track { uint32_t timescale, default_duration; int64_t skip; const char *codecs; };
+struct track { uint32_t timescale, default_duration; int64_t skip; const char *codecs, *setup; };
 
 static uint32_t
 u32(struct bytes b, size_t at)
@@ -93,7 +94,7 @@ aac_type(struct bytes esds)
 
 /* An entry of stsd: fixed fields, then boxes. */
 static const char *
-codecs_of(struct arena *mem, struct bytes stsd)
+codecs_of(struct arena *mem, struct bytes stsd, const char **setup)
 {
 	struct bytes entry, rest = { stsd.at + 8, stsd.n >= 8 ? stsd.n - 8 : 0 }, box;
 	char type[5];
@@ -101,8 +102,10 @@ codecs_of(struct arena *mem, struct bytes stsd)
 	if (!box_next(&rest, type, &entry))
 		return NULL;
 	if (strcmp(type, "avc1") == 0 && entry.n > 78 &&
-	    box_find((struct bytes){ entry.at + 78, entry.n - 78 }, "avcC", &box) && box.n >= 4)
+	    box_find((struct bytes){ entry.at + 78, entry.n - 78 }, "avcC", &box) && box.n >= 4) {
+		*setup = hex_encode(mem, box.at, box.n);
 		return arena_printf(mem, "avc1.%02x%02x%02x", box.at[1], box.at[2], box.at[3]);
+	}
 	if (strcmp(type, "mp4a") == 0 && entry.n > 28 &&
 	    box_find((struct bytes){ entry.at + 28, entry.n - 28 }, "esds", &box))
 		return arena_printf(mem, "mp4a.40.%d", aac_type(box));
@@ -122,13 +125,13 @@ track_read(struct arena *mem, struct bytes moov, struct track *t)
 	if (box_find(moov, "trak/edts/elst", &box) && u32(box, 4) == 1)
 		t->skip = box.at[0] == 1 ? (int64_t)u64(box, 16) : (int32_t)u32(box, 12);
 	if (box_find(moov, "trak/mdia/minf/stbl/stsd", &box))
-		t->codecs = codecs_of(mem, box);
+		t->codecs = codecs_of(mem, box, &t->setup);
 	return t->timescale > 0 && t->codecs != NULL && t->skip >= -1;
 }
 
-/* Sum of the durations of the samples of one traf.  -1: it cannot be. */
+/* Sum of the durations of the samples of one traf, and their number.  -1: it cannot be. */
 static int64_t
-traf_duration(struct bytes traf, uint32_t fallback)
+traf_duration(struct bytes traf, uint32_t fallback, int64_t *samples)
 {
 	struct bytes box, rest = traf;
 	int64_t sum = 0, all;
@@ -147,6 +150,7 @@ traf_duration(struct bytes traf, uint32_t fallback)
 
 			if (row > 0 && (box.n < first || (box.n - first) / row < n))
 				return -1;
+			*samples += n;
 			for (uint32_t i = 0; i < n && (flags & 0x100) != 0; i++)
 				sum += u32(box, first + i * row);
 			if ((flags & 0x100) == 0 && (__builtin_mul_overflow(n, fallback, &all) ||
@@ -227,7 +231,8 @@ walk(struct arena *mem, int fd, struct fragments *f, struct track *t)
 				f->at = at = doubled(mem, at, f->n);
 			at[f->n].offset = offset;
 			at[f->n].size = size;
-			at[f->n].duration = traf_duration(traf, t->default_duration);
+			at[f->n].samples = 0;
+			at[f->n].duration = traf_duration(traf, t->default_duration, &at[f->n].samples);
 			if (at[f->n++].duration < 0)
 				return false;
 		} else if (strcmp(type, "mdat") == 0 && f->n > 0) {
@@ -258,8 +263,28 @@ fragments_read(struct arena *mem, const char *path)
 	f->codecs = t.codecs;
 	/* In video the edit list only undoes the delay of reordering: no frame is dropped. */
 	f->skip = t.skip > 0 && strncmp(t.codecs, "mp4a", 4) == 0 ? t.skip : 0;
+	f->delay = t.skip > 0 && f->skip == 0 ? t.skip : 0;
+	f->setup = t.setup;
 	for (size_t i = 0; i < f->n; i++)
 		f->duration += f->at[i].duration;
 	f->duration -= f->skip < f->duration ? f->skip : 0;
 	return f;
+}
+
+bool
+fragment_move(unsigned char *bytes, size_t n, int64_t decode_time)
+{
+	struct bytes box;
+	unsigned char *at;
+	int size;
+
+	if (!box_find((struct bytes){ bytes, n }, "moof/traf/tfdt", &box) || box.n < 8 || decode_time < 0)
+		return false;
+	size = box.at[0] == 1 ? 8 : 4;
+	if ((size_t)size + 4 > box.n || (size == 4 && decode_time > UINT32_MAX))
+		return false;
+	at = bytes + (box.at - bytes) + 4;
+	for (int i = 0; i < size; i++)
+		at[i] = (unsigned char)(decode_time >> 8 * (size - 1 - i));
+	return true;
 }

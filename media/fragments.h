@@ -6,11 +6,13 @@
 #ifndef MEDIA_FRAGMENTS_H
 #define MEDIA_FRAGMENTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/arena.h"
 
-struct fragment { int64_t offset, size, duration; };	/* bytes; units of the time scale */
+struct fragment { int64_t offset, size, duration, samples; };	/* bytes; units of the time scale; their number */
 
 struct fragments {
 	const struct fragment *at;
@@ -18,12 +20,18 @@ struct fragments {
 	int64_t timescale;
 	int64_t init_size;		/* bytes before the first fragment: ftyp and moov */
 	int64_t skip;			/* what the edit list cuts off the first fragment: priming of the encoder */
+	int64_t delay;			/* of video: by how much frames are decoded before they are shown */
 	int64_t duration;		/* of all, without skip */
 	int64_t file_size;
 	const char *codecs;		/* RFC 6381: "avc1.64001f" or "mp4a.40.2" */
+	const char *setup;		/* what a decoder of video is set up with (avcC), in hex; NULL: of sound */
 };
 
 /* NULL when the file is not such an MP4. */
 const struct fragments *fragments_read(struct arena *, const char *path);
+
+/* Lets a fragment, whose bytes these are, be decoded at another time, in units of its time scale.  False: it does not
+ * say when that is, or has no room for it. */
+bool fragment_move(unsigned char *bytes, size_t n, int64_t decode_time);
 
 #endif

@@ -55,6 +55,20 @@ language_tag(struct arena *mem, const char *code)
 }
 
 const char *
+language_three(const char *tag)
+{
+	UErrorCode error = U_ZERO_ERROR;
+	char locale[ULOC_FULLNAME_CAPACITY];
+	const char *three = "";
+	int32_t parsed;
+
+	uloc_forLanguageTag(tag != NULL ? tag : "", locale, sizeof(locale), &parsed, &error);
+	if (U_SUCCESS(error))
+		three = uloc_getISO3Language(locale);
+	return *three != '\0' ? three : "und";
+}
+
+const char *
 language_label(struct arena *mem, const char *tag)
 {
 	UDisplayContext how[] = { UDISPCTX_CAPITALIZATION_FOR_UI_LIST_OR_MENU, UDISPCTX_DIALECT_NAMES };

@@ -10,6 +10,9 @@
  * all. */
 const char *language_tag(struct arena *, const char *code);
 
+/* The three letters of ISO 639-2 that containers want: "deu"; "und" where there are none. */
+const char *language_three(const char *tag);
+
 /* The name of the language in itself, as a menu shows it: "Deutsch", "Français".  The tag where there is none. */
 const char *language_label(struct arena *, const char *tag);
 

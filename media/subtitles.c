@@ -422,8 +422,9 @@ subtitles_time(struct buf *out, int64_t ms)
 	    (int)(ms % 1000));
 }
 
-size_t
-subtitles_write(struct buf *out, enum subtitles_form form, const char *bytes, size_t n)
+/* Those that are shown from `from` up to `to`, in times from there on. */
+static size_t
+write_between(struct buf *out, enum subtitles_form form, const char *bytes, size_t n, int64_t from, int64_t to)
 {
 	struct cues all = { .mem = out->mem };
 	const char *encoding = NULL;
@@ -441,6 +442,8 @@ subtitles_write(struct buf *out, enum subtitles_form form, const char *bytes, si
 		struct cue *c = &all.at[i];
 		const char *text;
 
+		if ((from > 0 && c->end <= from) || c->start >= to)
+			continue;
 		if (encoding != NULL)
 			convert(out->mem, c, encoding);
 		c->n = utf8_prefix(c->text, c->n);		/* a text that was too long ends anywhere */
@@ -448,12 +451,24 @@ subtitles_write(struct buf *out, enum subtitles_form form, const char *bytes, si
 		if (utf8_blank(text))
 			continue;
 		buf_text(out, written++ == 0 ? "WEBVTT\n\n" : "");
-		subtitles_time(out, c->start);
+		subtitles_time(out, c->start > from ? c->start - from : 0);
 		buf_text(out, " --> ");
-		subtitles_time(out, c->end);
+		subtitles_time(out, (c->end < to ? c->end : to) - from);
 		if (form == SUBTITLES_VTT)
 			add_settings(out, c);
 		buf_printf(out, "\n%s\n\n", text);
 	}
 	return written;
+}
+
+size_t
+subtitles_write(struct buf *out, enum subtitles_form form, const char *bytes, size_t n)
+{
+	return write_between(out, form, bytes, n, 0, INT64_MAX);
+}
+
+size_t
+subtitles_cut(struct buf *out, const char *bytes, size_t n, int64_t from_ms, int64_t to_ms)
+{
+	return write_between(out, SUBTITLES_VTT, bytes, n, from_ms, to_ms);
 }

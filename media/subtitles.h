@@ -15,6 +15,9 @@ enum subtitles_form { SUBTITLES_SRT, SUBTITLES_ASS, SUBTITLES_VTT };
  * subtitles are in it; with none nothing is appended. */
 size_t subtitles_write(struct buf *, enum subtitles_form, const char *bytes, size_t n);
 
+/* The same of a WebVTT file, of what is shown from from_ms up to to_ms, in times from there on. */
+size_t subtitles_cut(struct buf *, const char *bytes, size_t n, int64_t from_ms, int64_t to_ms);
+
 /* A time of WebVTT: "01:02:03.456". */
 void subtitles_time(struct buf *, int64_t ms);
 
