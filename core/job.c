@@ -42,6 +42,14 @@ static const struct field section_thumbnails_args_fields[] = {
 const struct record section_thumbnails_args_record = RECORD("SectionThumbnailsArgs", struct section_thumbnails_args,
     section_thumbnails_args_fields);
 
+static const struct field clip_args_fields[] = {
+	FIELD(struct clip_args, section_id, .required = true, .doc = "What is cut out"),
+	FIELD(struct clip_args, source, .required = true, .doc = "What the clip is made from"),
+	FIELD(struct clip_args, start, .required = true, .doc = "Where it begins, ms"),
+	FIELD(struct clip_args, end, .required = true, .doc = "Where it ends, ms"),
+};
+const struct record clip_args_record = RECORD("ClipArgs", struct clip_args, clip_args_fields);
+
 static const struct field agenda_args_fields[] = {
 	FIELD(struct agenda_args, chapter_id, .required = true, .doc = "What is filled"),
 	FIELD(struct agenda_args, url, .required = true, .doc = "Where the agenda is"),

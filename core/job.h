@@ -35,6 +35,7 @@
 	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter with the agenda that another server has") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
+	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
@@ -51,6 +52,7 @@ struct asset_args { struct uuid media_id; const char *generation; };
 struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; bool anew; };
 struct captions_args { struct uuid media_id, transcript_id; };
 struct section_thumbnails_args { struct uuid media_id; };
+struct clip_args { struct uuid section_id; const char *source; int64_t start, end; };
 struct agenda_args { struct uuid chapter_id; const char *url; bool is_named; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
@@ -119,7 +121,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record,
-    agenda_args_record, section_thumbnails_args_record, serve_args_record, retag_args_record,
+    agenda_args_record, clip_args_record, section_thumbnails_args_record, serve_args_record, retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record

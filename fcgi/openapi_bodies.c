@@ -92,11 +92,12 @@ put_later(struct document *d, const struct route *route)
 {
 	buf_text(&d->b, ",\"202\":{\"description\":\"A job goes on with it: ask Location again after Retry-After\",");
 	openapi_headers(d);
-	openapi_header(d, "ETag", "ETag");
+	if (route->success != 302)
+		openapi_header(d, "ETag", "ETag");
 	openapi_header(d, "Location", "Location");
 	openapi_header(d, "Retry-After", "RetryAfter");
 	buf_char(&d->b, '}');
-	put_envelope(d, object_of(route)->record, false, false);
+	put_envelope(d, route->success == 302 ? route->out : object_of(route)->record, false, false);
 	buf_char(&d->b, '}');
 }
 
@@ -106,15 +107,16 @@ openapi_successes(struct document *d, const struct route *route)
 	int status = route->success ? route->success : 200;
 
 	buf_printf(&d->b, "\"%d\":{\"description\":\"%s\",", status, status == 201 ? "Made" : status == 204 ? "Done" :
-	    route->flags & LIST ? "A page" : route->method == GET ? "What was asked for" : "Done");
+	    status == 302 ? "It is at Location" : route->flags & LIST ? "A page" : route->method == GET ?
+	    "What was asked for" : "Done");
 	openapi_headers(d);
 	if (operation_has_etag(route))
 		openapi_header(d, "ETag", "ETag");
-	if (status == 201 && route->method == POST)
+	if ((status == 201 && route->method == POST) || status == 302)
 		openapi_header(d, "Location", "Location");
 	if (route->flags & LIST)
 		openapi_header(d, "Link", "Link");
-	if (strstr(route->path, "/download") != NULL)
+	if (strstr(route->path, "/download") != NULL && status == 200)
 		openapi_header(d, "Content-Disposition", "ContentDisposition");
 	if (idempotency_counts(route))
 		openapi_header(d, "Idempotent-Replayed", "IdempotentReplayed");

@@ -25,8 +25,8 @@
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
-	R(webhooks) R(deliveries) R(sections) R(section_thumbnails) R(chapters) R(chapter_import) R(entries) R(comments) R(history) R(stories) \
-	R(meetings) R(shares) R(share_page)
+	R(webhooks) R(deliveries) R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
+	R(entries) R(comments) R(history) R(stories) R(meetings) R(shares) R(share_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(upload) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
@@ -94,7 +94,7 @@ struct object {
 /* Far from the other flags, so that tables which grow do not meet. */
 enum {
 	OAUTH = 1 << 24,	/* refusals have the shape of OAuth: {error, error_description} */
-	LATER = 1 << 26,	/* may also answer 202, with the object of its path: reply_later() */
+	LATER = 1 << 26,	/* may also answer 202, with the object of its path, or as it says 302: reply_later() */
 	WITH_CLOSING = 1 << 27,	/* also of a channel that is being deleted; others that write get 409 there */
 	TAKES_TOKEN = 1 << 28,	/* AT_ROOT, and yet it wants a token, which the handler reads by itself */
 	FOR_VIEWERS = 1 << 29,	/* it writes, and is for all who see the asset: it changes nothing of that */

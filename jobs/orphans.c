@@ -79,8 +79,9 @@ names_file(struct search *s, const char *file)
 {
 	return db_number(s->j->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ? AND (custom_thumbnail_file = ? OR "
 	    "JSON_SEARCH(captions, 'one', ?) IS NOT NULL)) + (SELECT COUNT(*) FROM sections WHERE media_id = ? AND "
-	    "(custom_thumbnail_file = ? OR thumbnail_file = ?))", ARGS(ID(s->media_id), STR(file), STR(file),
-	    ID(s->media_id), STR(file), STR(file)), 1) > 0;
+	    "(custom_thumbnail_file = ? OR thumbnail_file = ?)) + (SELECT COUNT(*) FROM clips WHERE media_id = ? AND "
+	    "file = ?)", ARGS(ID(s->media_id), STR(file), STR(file), ID(s->media_id), STR(file), STR(file),
+	    ID(s->media_id), STR(file)), 1) > 0;
 }
 
 /* Whether the run has ended is asked first: if it commits between the two questions, the second one sees its row. */
@@ -169,7 +170,7 @@ look_at_asset(struct search *s, const char *key)
 			continue;
 		name = last_part(s->mem, e[i].key);
 		if (strcmp(name, "custom") == 0 || strcmp(name, "captions") == 0 ||
-		    strcmp(name, "sections") == 0)
+		    strcmp(name, "sections") == 0 || strcmp(name, "clips") == 0)
 			look_into(s, name, false, NULL);
 		else if (uuid_parse(name, &id))
 			look_at_generation(s, name);

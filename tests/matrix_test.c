@@ -111,6 +111,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET },
 	{ "PUT /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
 	{ "DELETE /v2/media/{mediaId}/comments/{commentId}", "any token, ViewChannel" ASSET AUTHOR },
+	{ "GET /v2/media/{mediaId}/sections/{sectionId}/download", "ViewChannel" ASSET },
 	{ "GET /v2/media/{mediaId}/sections/{sectionId}/thumbnail", "ViewChannel" ASSET },
 	{ "PUT /v2/media/{mediaId}/sections/{sectionId}/thumbnail", "CreateContent" ASSET },
 	{ "DELETE /v2/media/{mediaId}/sections/{sectionId}/thumbnail", "CreateContent" ASSET },

@@ -178,8 +178,8 @@ class Client(threading.Thread):
         if len(self.assets) > self.mine:
             self.delete(asset_id)
             return
-        random.choices([self.patch, self.thumbnail, self.turn, self.delete, self.jobs, self.ingest, self.read],
-            [30, 6, 12, 4, 5, 2, 12])[0](asset_id)
+        random.choices([self.patch, self.thumbnail, self.turn, self.delete, self.jobs, self.ingest, self.read, self.clip],
+            [30, 6, 12, 4, 5, 2, 12, 4])[0](asset_id)
 
     def note(self, asset_id, do, status, **more):
         self.ledger.write(id=asset_id, do=do, said=said(status), **more)
@@ -336,6 +336,12 @@ class Client(threading.Thread):
             self.faults.append(f'{asset_id} is not found')
         if status == 200 and known is not None and version < known:
             self.faults.append(f'{asset_id} has version {version} after {known} was acknowledged')
+
+    def clip(self, asset_id):
+        """A section as a file, which a job cuts."""
+        _, _, sections = self.server.ask('GET', f'/v2/media/{asset_id}/sections?includeAllChapterSections=true')
+        if sections:
+            self.server.ask('GET', f'/v2/media/{asset_id}/sections/{random.choice(sections)["id"]}/download')
 
 
 class Prober(threading.Thread):

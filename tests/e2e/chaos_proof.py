@@ -193,7 +193,8 @@ class Proof:
             files[asset_id] |= {custom} - {'NULL'}
         for asset_id, custom, made in self.rows(f"SELECT {UUID.format('media_id')}, custom_thumbnail_file, thumbnail_file FROM sections"):
             files[asset_id] |= {custom, made} - {'NULL'}
-        for asset_id, name in self.rows(f"SELECT {UUID.format('media_id')}, file FROM renditions"):
+        for asset_id, name in self.rows(f"SELECT {UUID.format('media_id')}, file FROM renditions UNION ALL "
+                f"SELECT {UUID.format('media_id')}, file FROM clips WHERE file IS NOT NULL"):
             files[asset_id].add(name)
         for asset_id, name in self.rows(f"SELECT {UUID.format('m.id')}, j.file FROM media m JOIN JSON_TABLE("
                 "COALESCE(m.captions, '[]'), '$[*]' COLUMNS (file VARCHAR(255) PATH '$.file')) j"):

@@ -142,7 +142,7 @@ const judgeExamples = (what, content, ref) => {
 
 const judgeOperation = (path, method, operation) => {
 	const at = (...parts) => pointer('paths', path, method, ...parts);
-	const success = Object.keys(operation.responses).find((status) => /^2/.test(status));
+	const success = '302' in operation.responses ? '302' : Object.keys(operation.responses).find((status) => /^2/.test(status));
 	return [...judgeExamples('the request', operation.requestBody?.required ? operation.requestBody.content : {}, at('requestBody')),
 		...judgeExamples('the answer', operation.responses[success].content, at('responses', success)),
 		...operation.parameters.flatMap(({ name, in: where, example }, i) => example !== undefined ?

@@ -30,7 +30,7 @@ async function record(request) {
 		appendFileSync(`${env.KINOTHEK_RECORD}/answers.tour.jsonl`, `${JSON.stringify({ method: request.method, path, status: answer.status, type,
 			headers: `HTTP/1.1 ${answer.status}\r\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n`,
 			body: type.includes('json') ? text : '' })}\n`);
-	if (!answer.ok)
+	if (answer.status >= 400)
 		return answer;
 	const asked = { method: request.method, path: url.pathname, query: Object.fromEntries(url.searchParams) };
 	if (sent?.byteLength) {

@@ -274,6 +274,7 @@ async function structure(api: typeof operations, mediaId: string, receiver: stri
 	await until('the chapter', async () => (await good(api.getMediaChapter({ path: { ...media, chapterId } }))).data.status === 'ready');
 	await until('its job', async () => (await good(api.getMedia({ path: media }))).data.ingestJob?.status === 'succeeded');
 	await good(api.listMediaSections({ path: media, query: { chapterId: chapter.id, includeLinked: true } }));
+	await until('the clip', async () => (await api.downloadMediaSection({ path: { ...media, sectionId: halves.created.id }, redirect: 'manual' })).response?.status === 302);
 	const { data: copy } = await good(api.copyMediaChapter({ path, body: { name: 'Agenda, once more' } }));
 	await good(api.unlinkMediaSection({ path: { ...entry, sectionId } }));
 	await good(api.getMediaSection({ path: { ...media, sectionId } }));

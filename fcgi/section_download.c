@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/media/{mediaId}/sections/{sectionId}/download: a section as a file of its own, which a job cuts */
+#include <string.h>
+
+#include "core/job.h"
+#include "core/play.h"
+#include "core/store.h"
+#include "fcgi/section.h"
+
+/* Seconds after which a client asks again; ms before the end of a clip that is asked for at which it gets longer to
+ * live, so that an address which is handed out leads to it as long as it holds; ms after which a job that has failed is
+ * tried again. */
+enum { ASK_AGAIN_S = 2, SOON_MS = 24 * 3600 * 1000, FAILED_MS = 60000 };
+
+/* How often the length of an asset its clips may be long together: they count in no quota, and who only looks asks for
+ * them. */
+enum { LENGTHS = 10 };
+
+struct clip { const char *status, *url, *mime_type; struct number size; };
+static const struct field clip_fields[] = {
+	FIELD(struct clip, status,    .required = true, .one_of = "calculating ready", .doc = "calculating: ask again later"),
+	FIELD(struct clip, url,       .on = OMIT_NULL, .format = "uri", .doc = "Signed address of the file"),
+	FIELD(struct clip, mime_type, .on = OMIT_NULL, .doc = "video/mp4 or audio/mp4"),
+	FIELD(struct clip, size,      .on = OMIT_NULL, .doc = "Bytes"),
+};
+static const struct record clip_record = RECORD("SectionClip", struct clip, clip_fields);
+
+/* A clip that is there, or on its way; and what there would have to be now. */
+struct state {
+	const char *type, *status, *wanted;
+	struct uuid job_id;
+	const char *source, *file, *job, *error;
+	struct number size;
+	struct moment expires_at, finished_at;
+};
+static const struct field state_fields[] = {
+	FIELD(struct state, type, .sql = "m.type", .doc = "Of the asset"),
+	FIELD(struct state, status, .sql = "m.status", .doc = "Of the asset"),
+	FIELD(struct state, wanted, .sql = "SHA2(CONCAT_WS('/', m.generation, t.start, t.end, m.captions, m.subtitles), 256)",
+	    .doc = "From what it would be made"),
+	FIELD(struct state, job_id, .sql = "c.job_id", .doc = "Its job"),
+	FIELD(struct state, source, .sql = "c.source", .doc = "From what it is made"),
+	FIELD(struct state, file, .sql = "c.file", .doc = "Below the folder of the asset"),
+	FIELD(struct state, job, .sql = "j.state", .doc = "How its job is"),
+	FIELD(struct state, error, .sql = "JSON_VALUE(j.error, '$.detail')", .doc = "What its job says"),
+	FIELD(struct state, size, .sql = "c.size", .doc = "Bytes"),
+	FIELD(struct state, expires_at, .sql = "COALESCE(c.expires_at, 0)", .doc = "When it may go"),
+	FIELD(struct state, finished_at, .sql = "COALESCE(j.finished_at, 0)", .doc = "When its job ended"),
+};
+static const struct record state_record = RECORD("ClipState", struct state, state_fields);
+
+static struct state *
+look(struct req *r, const struct section *s)
+{
+	return db_row(r->db, &state_record, "FROM sections t JOIN media m ON m.id = t.media_id LEFT JOIN clips c ON "
+	    "c.section_id = t.id LEFT JOIN jobs j ON j.id = c.job_id WHERE t.id = ?", ARGS(ID(s->id)));
+}
+
+static int64_t
+expiry(struct req *r)
+{
+	return r->now.ms + 86400000 * db_number(r->db, "SELECT download_expiry_days FROM tenants WHERE id = ?",
+	    ARGS(ID(r->who->tenant_id)), 1);
+}
+
+static int
+ready(struct req *r, const struct section *s, const struct state *is)
+{
+	const bool film = strcmp(is->type, "video") == 0;
+	char prefix[PLAY_PREFIX_MAX];
+	struct clip c = { "ready", NULL, film ? "video/mp4" : "audio/mp4", is->size };
+
+	if (is->expires_at.ms < r->now.ms + SOON_MS)
+		db_run(r->db, "UPDATE clips SET expires_at = GREATEST(expires_at, ?) WHERE section_id = ?",
+		    ARGS(INT(expiry(r)), ID(s->id)));
+	play_prefix(r->conf, s->media_id, r->now, prefix);
+	c.url = r->location = arena_printf(r->mem, "%s%s", prefix, is->file);
+	return reply(r, 302, &clip_record, &c);
+}
+
+/* Of what is there now, and whether it can be had: its state, or NULL where it has to be made. */
+static const char *
+status_of(struct req *r, const struct section *s, const struct state *is)
+{
+	if (is->source == NULL || strcmp(is->source, is->wanted) != 0)
+		return NULL;
+	if (is->file != NULL)
+		return store_size(r->mem, store_key_play(r->mem, s->media_id, is->file)) >= 0 ? "ready" : NULL;
+	if (is->job == NULL || strcmp(is->job, "succeeded") == 0 || strcmp(is->job, "cancelled") == 0)
+		return NULL;
+	if (strcmp(is->job, "failed") == 0)
+		return is->finished_at.ms > r->now.ms - FAILED_MS ? "failed" : NULL;
+	return "calculating";
+}
+
+static bool
+has_room(struct req *r, const struct section *s)
+{
+	return db_number(r->db, "SELECT COALESCE(SUM(t.end - t.start), 0) FROM clips c JOIN sections t ON t.id = "
+	    "c.section_id WHERE c.media_id = ?", ARGS(ID(s->media_id)), 0) <= LENGTHS * s->duration.ms;
+}
+
+/* Of two at once the second finds what the first has begun.  False: refused. */
+static bool
+begin(struct req *r, const struct section *s)
+{
+	const struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = s->media_id };
+	struct state *is;
+	struct uuid job;
+
+	db_run(r->db, "INSERT IGNORE INTO clips (section_id, media_id, source, expires_at) VALUES (?, ?, '', ?)",
+	    ARGS(ID(s->id), ID(s->media_id), TIME(r->now)));
+	if (db_number(r->db, "SELECT 1 FROM clips WHERE section_id = ? FOR UPDATE", ARGS(ID(s->id)), 0) == 0 ||
+	    (is = look(r, s)) == NULL) {
+		refuse(r, ERR_NOT_FOUND, NULL);
+		return false;
+	}
+	if (status_of(r, s, is) != NULL)
+		return true;
+	if (!has_room(r, s)) {
+		refuse(r, ERR_TOO_MANY_CLIPS, NULL);
+		return false;
+	}
+	job = job_add(r->db, clip, place, .section_id = s->id, .source = is->wanted, .start = s->start.ms,
+	    .end = s->end.ms);
+	db_run(r->db, "UPDATE clips SET source = ?, job_id = ?, file = NULL, size = NULL, expires_at = ? WHERE "
+	    "section_id = ?", ARGS(STR(is->wanted), ID(job), INT(expiry(r)), ID(s->id)));
+	return true;
+}
+
+static int
+section_download(struct req *r)
+{
+	const struct section *s = r->object;
+	const struct state *is = look(r, s);
+	const char *status;
+
+	if (is == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	if (!s->end.set)
+		return refuse(r, ERR_NO_RANGE, NULL);
+	if (strcmp(is->status, "ready") != 0)
+		return refuse(r, ERR_NOT_READY, NULL);
+	status = status_of(r, s, is);
+	if (status == NULL && !begin(r, s))
+		return r->status;
+	if (status != NULL && strcmp(status, "ready") == 0)
+		return ready(r, s, is);
+	if (status != NULL && strcmp(status, "failed") == 0)
+		return refuse(r, ERR_CLIP_FAILED, is->error != NULL ? "%s" : NULL, is->error);
+	return reply_later(r, &clip_record, &(const struct clip){ .status = "calculating" }, ASK_AGAIN_S);
+}
+
+const struct route section_download_routes[] = {
+	{
+		GET, "/v2/media/{mediaId}/sections/{sectionId}/download", SCOPE_VIEW_CHANNEL, section_download, NULL,
+		&clip_record,
+		"Get a timerange as a file of its own, exact to the frame, with its captions: 202 until it is cut, then its address",
+		.flags = WRITES | LATER | FOR_VIEWERS | BESIDE, .success = 302, .fails = "403 404 409 422",
+		.codes = "too_many_clips 422:no_range 422:not_ready clip_failed", .id = "downloadMediaSection",
+	},
+	{ 0 }
+};
