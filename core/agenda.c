@@ -14,7 +14,7 @@ enum { NUMBER_MAX = 60, KEY_PARTS = 12, DIGITS = 9,	/* bytes; deeper than any ag
 /* A Meeting, an item, a page of either, or something else: members of all of them. */
 struct document {
 	const char *id, *type, *name, *start, *end, *message, *meeting;
-	struct json number, order, is_public, deleted, agenda_item, data, links;
+	struct json number, order, is_public, deleted, agenda_item, data, links, location, organization;
 };
 static const struct field document_fields[] = {
 	FIELD(struct document, id, .doc = "Address"),
@@ -31,12 +31,24 @@ static const struct field document_fields[] = {
 	FIELD(struct document, agenda_item, .doc = "Items of a meeting"),
 	FIELD(struct document, data, .doc = "Of a page"),
 	FIELD(struct document, links, .doc = "Of a page"),
+	FIELD(struct document, location, .doc = "Where a meeting is held: an object, or its address"),
+	FIELD(struct document, organization, .doc = "Who meets: addresses, the first of which leads"),
 };
 static const struct record document_record = RECORD("OparlDocument", struct document, document_fields);
 
 struct links { const char *next; };
 static const struct field links_fields[] = { FIELD(struct links, next, .doc = "The page behind this one") };
 static const struct record links_record = RECORD("OparlLinks", struct links, links_fields);
+
+struct place { const char *description, *room, *street_address, *postal_code, *locality; };
+static const struct field place_fields[] = {
+	FIELD(struct place, description, .doc = "In words"),
+	FIELD(struct place, room, .doc = "Where in the building"),
+	FIELD(struct place, street_address, .doc = "Street and number"),
+	FIELD(struct place, postal_code, .doc = "Of the town"),
+	FIELD(struct place, locality, .doc = "Town"),
+};
+static const struct record place_record = RECORD("OparlLocation", struct place, place_fields);
 
 enum type { OTHER, MEETING, ITEM, FAILURE };
 
@@ -164,6 +176,71 @@ add_item(struct arena *mem, struct agenda *a, const struct document *d)
 	a->at[a->n++] = item;
 }
 
+static void
+add_part(struct arena *mem, struct buf *b, const char *separator, const char *text)
+{
+	const char *line = line_of(mem, text);
+
+	if (*line == '\0')
+		return;
+	buf_text(b, b->len > 0 ? separator : "");
+	buf_text(b, line);
+}
+
+/* In words, or else as an address is written. */
+static const char *
+location_of(struct arena *mem, const struct json *v)
+{
+	struct list found = { 0 };
+	const struct place *p;
+	struct buf b = BUF(mem);
+
+	if (v->text != NULL && *v->text == '{')
+		found = record_glean(mem, &place_record, v->text);
+	if (found.n == 0)
+		return NULL;
+	p = found.rows;
+	add_part(mem, &b, "", p->description);
+	if (b.len == 0) {
+		add_part(mem, &b, "", p->room);
+		add_part(mem, &b, ", ", p->street_address);
+		add_part(mem, &b, ", ", p->postal_code);
+		add_part(mem, &b, p->postal_code != NULL ? " " : ", ", p->locality);
+	}
+	return b.len > 0 ? buf_string(&b) : NULL;
+}
+
+/* The first of the addresses, or the only one. */
+static const char *
+leading(struct arena *mem, const struct json *v)
+{
+	struct strings all = { NULL, 0 };
+	const char *one;
+
+	if (v->text != NULL && *v->text == '[')
+		all = strings_parse(mem, v->text);
+	one = all.n > 0 ? all.at[0] : text_of(mem, v);
+	return one != NULL && *one != '\0' ? one : NULL;
+}
+
+/* What is said of the meeting itself; an end before the start is midnight of a day whose end nobody knows. */
+static void
+describe(struct arena *mem, struct agenda *a, const struct document *d)
+{
+	if (a->name == NULL && d->name != NULL)
+		a->name = line_of(mem, d->name);
+	if (a->start.ms == 0) {
+		a->start = moment_of(d->start);
+		a->end = moment_of(d->end);
+		if (a->end.ms <= a->start.ms)
+			a->end = (struct moment){ 0 };
+	}
+	if (a->location == NULL)
+		a->location = location_of(mem, &d->location);
+	if (a->organization == NULL)
+		a->organization = leading(mem, &d->organization);
+}
+
 static const char *
 take_meeting(struct arena *mem, struct agenda *a, const struct document *d, bool listed, const char **next)
 {
@@ -173,10 +250,7 @@ take_meeting(struct arena *mem, struct agenda *a, const struct document *d, bool
 
 	if (is(&d->deleted, "true"))
 		return "The meeting has been deleted there.";
-	if (a->name == NULL && d->name != NULL)
-		a->name = line_of(mem, d->name);
-	if (a->start.ms == 0)
-		a->start = moment_of(d->start);
+	describe(mem, a, d);
 	/* some lists leave out what the meeting by itself has */
 	if (items.n == 0 && listed && d->id != NULL && !a->followed) {
 		a->followed = true;
@@ -184,7 +258,7 @@ take_meeting(struct arena *mem, struct agenda *a, const struct document *d, bool
 		return NULL;
 	}
 	if (items.n == 0)
-		return "The meeting has no agenda there.";
+		return a->may_be_empty ? NULL : "The meeting has no agenda there.";
 	for (i = 0; i < items.n && a->n <= AGENDA_MAX; i++)
 		add_item(mem, a, &rows[i]);
 	return NULL;
@@ -273,6 +347,15 @@ agenda_take(struct arena *mem, struct agenda *a, const char *text, size_t n, con
 	wrong = json[strspn(json, " ")] == '[' ? take_list(mem, a, rows.rows, rows.n, next) : take_one(mem, a,
 	    rows.rows, next);
 	return wrong == NULL && a->n > AGENDA_MAX ? "The agenda has more than 10,000 items." : wrong;
+}
+
+const char *
+agenda_name(struct arena *mem, const char *text, size_t n)
+{
+	struct list rows = record_glean(mem, &document_record, clean(mem, text, &n));
+	const struct document *d = rows.rows;
+
+	return rows.n == 1 && d->name != NULL && *line_of(mem, d->name) != '\0' ? line_of(mem, d->name) : NULL;
 }
 
 static int

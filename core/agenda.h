@@ -25,7 +25,9 @@ struct agenda_item {
 /* Begins as zeros. */
 struct agenda {
 	const char *name;			/* of the meeting; NULL: not known */
-	struct moment start;			/* of the meeting */
+	struct moment start, end;		/* of the meeting; 0: not known */
+	const char *location, *organization;	/* one line; the address of who meets; NULL: not known */
+	bool may_be_empty;			/* given: a meeting without items is one, too */
 	struct agenda_item *at;
 	size_t n, room;
 	const char *meeting;			/* what the items say that they are of */
@@ -37,6 +39,9 @@ struct agenda {
  * come, or NULL: that was all.  Else a sentence about what is wrong with it.
  */
 const char *agenda_take(struct arena *, struct agenda *, const char *text, size_t n, const char **next);
+
+/* The name of whatever a document describes, one line; NULL: it has none. */
+const char *agenda_name(struct arena *, const char *text, size_t n);
 
 /*
  * Puts the items in their order, by `order` where each has one, and finds their parents by their numbers: of the items

@@ -51,7 +51,8 @@ static const struct field clip_args_fields[] = {
 const struct record clip_args_record = RECORD("ClipArgs", struct clip_args, clip_args_fields);
 
 static const struct field agenda_args_fields[] = {
-	FIELD(struct agenda_args, chapter_id, .required = true, .doc = "What is filled"),
+	FIELD(struct agenda_args, chapter_id, .doc = "What is filled: a chapter"),
+	FIELD(struct agenda_args, meeting_id, .doc = "Or a meeting"),
 	FIELD(struct agenda_args, url, .required = true, .doc = "Where the agenda is"),
 	FIELD(struct agenda_args, is_named, .doc = "Does the chapter keep its name?"),
 };

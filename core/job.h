@@ -33,7 +33,7 @@
 	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
 	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
 	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
-	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter with the agenda that another server has") \
+	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
 	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
@@ -53,7 +53,8 @@ struct transcribe_args { struct uuid media_id; const char *generation; const cha
 struct captions_args { struct uuid media_id, transcript_id; };
 struct section_thumbnails_args { struct uuid media_id; };
 struct clip_args { struct uuid section_id; const char *source; int64_t start, end; };
-struct agenda_args { struct uuid chapter_id; const char *url; bool is_named; };
+/* Of the ids one is none. */
+struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool is_named; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
 struct retag_args { struct uuid tag_id; };
@@ -117,6 +118,10 @@ void job_kinds_add(const struct job_kind *, size_t n);
 
 /* Adds the row in the caller's transaction.  Returns its id.  Use job_add(), which checks the argument type. */
 struct uuid job_insert(struct db *, const char *kind, const struct record *, const void *args, struct job_place);
+/* Of a row with status and import_job_id: an import whose job was cancelled, or is gone, has ended with it. */
+#define JOB_IMPORT_STATUS_SQL "IF(t.status <> 'calculating' OR t.import_job_id IS NULL, t.status, COALESCE((SELECT " \
+	"IF(j.state IN ('ready', 'running', 'delayed'), 'calculating', 'failed') FROM jobs j WHERE j.id = t.import_job_id), " \
+	"'failed'))"
 #define job_add(db, kind, place, ...) \
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/job.h"
 #include "core/role.h"
 #include "fcgi/access.h"
 #include "fcgi/mentions.h"
@@ -21,7 +22,7 @@ static const struct record item_record = RECORD("MeetingAgendaItem", struct item
 
 struct meeting {
 	struct uuid id;
-	const char *name, *location, *organization, *oparl_url;
+	const char *name, *status, *error, *location, *organization, *oparl_url;
 	struct moment starts_at, ends_at;
 	struct list agenda;			/* struct item */
 	struct ids media_ids;
@@ -33,6 +34,9 @@ static const struct field meeting_fields[] = {
 	FIELD(struct meeting, id,           .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct meeting, name,         .on = CREATE | PATCH | FILTER | SORT, .key = "by_name", .required = true, .min = 1, .max = 255,
 	    .doc = "Shown to people"),
+	FIELD(struct meeting, status,       .on = SERVER, .required = true, .one_of = "ready calculating failed", .sql = JOB_IMPORT_STATUS_SQL,
+	    .doc = "calculating: a job fills it from another server"),
+	FIELD(struct meeting, error,        .on = SERVER | OMIT_NULL, .doc = "Why an import has failed"),
 	FIELD(struct meeting, starts_at,    .on = CREATE | PATCH | FILTER | SORT, .key = "by_start", .required = true, .doc = "When it begins"),
 	FIELD(struct meeting, ends_at,      .on = CREATE | PATCH | OMIT_NULL, .doc = "When it ends"),
 	FIELD(struct meeting, location,     .on = CREATE | PATCH | OMIT_NULL, .max = 1000, .doc = "Where it is held"),
@@ -51,6 +55,15 @@ static const struct field meeting_fields[] = {
 	FIELD(struct meeting, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
 };
 static const struct record meeting_record = RECORD("Meeting", struct meeting, meeting_fields);
+
+struct import { const char *url, *name; struct ids media_ids; };
+static const struct field import_fields[] = {
+	FIELD(struct import, url,       .on = CREATE, .required = true, .min = 1, .max = 2000, .format = "uri",
+	    .doc = "Of an OParl Meeting; http or https"),
+	FIELD(struct import, name,      .on = CREATE, .min = 1, .max = 255, .doc = "Of the meeting; none: that which it has there"),
+	FIELD(struct import, media_ids, .on = CREATE, .max = MEDIA_MAX, .doc = "Its recordings and papers"),
+};
+static const struct record import_record = RECORD("ImportMeeting", struct import, import_fields);
 
 const struct object meeting_object = {
 	.path = "/v2/meetings/{meetingId}", .reach = REACH_MENTIONS, .record = &meeting_record,
@@ -186,18 +199,23 @@ check_agenda(struct req *r, const struct list *seen, const struct meeting *m)
 			    "no chapter of the meeting's assets has such an entry");
 }
 
+static void
+check_address(struct req *r, const char *pointer, const char *url)
+{
+	if (url != NULL && strncasecmp(url, "https://", 8) != 0 && strncasecmp(url, "http://", 7) != 0)
+		fault(r, pointer, "format", "an address of http or https is wanted");
+}
+
 /* Sets what it refers to, and looks at that as the caller may; `given` are the members that are new.  False: it is
  * refused. */
 static bool
 is_fine(struct req *r, const struct meeting *m, uint64_t given)
 {
-	const char *url = m->oparl_url;
 	struct list seen;
 
 	if (m->ends_at.ms != 0 && m->ends_at.ms < m->starts_at.ms)
 		fault(r, "/endsAt", "too_small", "it ends behind its start");
-	if (url != NULL && strncasecmp(url, "https://", 8) != 0 && strncasecmp(url, "http://", 7) != 0)
-		fault(r, "/oparlUrl", "format", "an address of http or https is wanted");
+	check_address(r, "/oparlUrl", m->oparl_url);
 	if (given & record_bit(&meeting_record, "media_ids"))
 		mentions_set(r, m->id, m->media_ids.at, m->media_ids.n);
 	seen = mentions_of(r, &m->id, 1);
@@ -223,24 +241,56 @@ audit_data(struct req *r, const struct meeting *m)
 	return buf_string(&b);
 }
 
-static int
-meeting_create(struct req *r)
+/* False: it is refused. */
+static bool
+insert(struct req *r, struct meeting *m)
 {
-	struct meeting *m = r->in;
-
 	if (db_number(r->db, "SELECT COUNT(*) FROM meetings WHERE tenant_id = ?", ARGS(ID(r->who->tenant_id)), 0) >=
-	    MEETINGS_MAX)
-		return refuse(r, ERR_TOO_MANY_MEETINGS, NULL);
+	    MEETINGS_MAX) {
+		refuse(r, ERR_TOO_MANY_MEETINGS, NULL);
+		return false;
+	}
 	m->id = uuid_new();
 	if (!is_fine(r, m, ~(uint64_t)0))
-		return r->status;
+		return false;
+	m->status = "ready";
 	m->tenant_id = r->who->tenant_id;
 	m->principal_id = r->who->id;
 	m->created_at = m->updated_at = r->now;
 	m->version = 1;
 	db_insert(r->db, "meetings", &meeting_record, m);
 	audit(r, "meeting.created", m->id, audit_data(r, m));
-	return meeting_reply(r, 201, m);
+	return true;
+}
+
+static int
+meeting_create(struct req *r)
+{
+	return insert(r, r->in) ? meeting_reply(r, 201, r->in) : r->status;
+}
+
+/* Other servers are asked by a job.  The same meeting once more is another one: nobody's changes are lost. */
+static int
+meeting_import(struct req *r)
+{
+	const struct import *in = r->in;
+	struct meeting *m = NEW(r->mem, struct meeting);
+	const struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_FIRST, .id = uuid_new() };
+
+	check_address(r, "/url", in->url);
+	if (r->faults.n > 0)
+		return refuse(r, ERR_INVALID, NULL);
+	*m = (struct meeting){ .name = in->name != NULL ? in->name : "OParl", .starts_at = r->now, .oparl_url = in->url,
+	    .media_ids = in->media_ids };
+	if (!insert(r, m))
+		return r->status;
+	m->status = "calculating";
+	db_run(r->db, "UPDATE meetings SET status = 'calculating', import_job_id = ? WHERE id = ?", ARGS(ID(place.id),
+	    ID(m->id)));
+	job_add(r->db, agenda, place, .meeting_id = m->id, .url = in->url, .is_named = in->name != NULL);
+	r->location = arena_printf(r->mem, "/v2/meetings/%s", uuid_text(r->mem, m->id));
+	meeting_view(r, m);
+	return reply(r, 201, &meeting_record, m);
 }
 
 static int
@@ -281,6 +331,12 @@ const struct route meetings_routes[] = {
 		POST, "/v2/meetings", SCOPE_CREATE_CONTENT, meeting_create, &meeting_record, &meeting_record,
 		"Make a meeting; without assets only who made it and SuperAdmins see it",
 		.flags = SOMEWHERE, .success = 201, .fails = "403 409 422", .codes = "too_many_meetings",
+	},
+	{
+		POST, "/v2/meetings/imports", SCOPE_CREATE_CONTENT, meeting_import, &import_record, &meeting_record,
+		"Make a meeting as a server of OParl 1.0 or 1.1 tells it, with its agenda; a job fills it",
+		.flags = SOMEWHERE, .success = 201, .fails = "403 409 422", .codes = "too_many_meetings",
+		.id = "importMeeting",
 	},
 	{
 		GET, "/v2/meetings/{meetingId}", SCOPE_VIEW_CHANNEL, meeting_get, NULL, &meeting_record,

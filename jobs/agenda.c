@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Fills a chapter with the agenda of a meeting, as a server of OParl tells it.  What is wrong there stands in the
- * chapter.  Safe to run twice: a chapter that is filled, or has failed, is left alone.
+ * Fills a chapter with the agenda of a meeting, or a meeting with all that is known of it, as a server of OParl tells
+ * it.  What is wrong there stands in the row.  Safe to run twice: what is filled, or has failed, is left alone.
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/agenda.h"
 #include "core/asset.h"
+#include "core/audit.h"
 #include "core/event.h"
 #include "core/web.h"
 #include "jobs/run.h"
 
-/* Some servers take 38 seconds for a page.  s; pages; bytes of one, and of all; characters; sections of an asset. */
+/* Some servers take 38 seconds for a page.  s; pages; bytes of one, and of all; characters; sections of an asset;
+ * of a number; items of a meeting. */
 enum { ALL = 300, PAGE = 45, PAGES = 500, REDIRECTS = 5, PAGE_SIZE = 4 << 20, ALL_SIZE = 12 << 20,
-	NAME_LENGTH = 255, TITLE_LENGTH = 1000, SECTIONS_MAX = 10000 };
+	NAME_LENGTH = 255, TITLE_LENGTH = 1000, SECTIONS_MAX = 10000, NUMBER_LENGTH = 32, ITEMS_MAX = 500 };
 
 struct target { struct moment recorded_at; struct position duration; const char *status; int64_t entries, sections; };
 static const struct field target_fields[] = {
@@ -123,9 +125,24 @@ fetch(struct reading *g, const char *url)
 			g->wrong = agenda_take(g->j->mem, &g->agenda, text, n, &link);
 		url = g->wrong == NULL ? next_page(g, url, link) : NULL;
 	}
-	if (g->wrong == NULL && g->agenda.n == 0)
+	if (g->wrong == NULL && g->agenda.may_be_empty && g->agenda.start.ms == 0)
+		g->wrong = "There is no meeting that says when it begins.";
+	if (g->wrong == NULL && g->agenda.n == 0 && !g->agenda.may_be_empty)
 		g->wrong = "There are no agenda items that may be seen.";
 	agenda_order(g->j->mem, &g->agenda);
+}
+
+/* Who meets, by name: what cannot be read is not told. */
+static const char *
+organization(struct reading *g, const char *base)
+{
+	const char *link = g->agenda.organization, *url = link == NULL ? NULL : resolve(g->j->mem, base,
+	    trimmed(g->j->mem, link)), *text;
+	struct reading once = *g;
+	size_t n;
+
+	text = url != NULL && g->wrong == NULL ? fetch_page(&once, url, &n) : NULL;
+	return text != NULL ? agenda_name(g->j->mem, text, n) : NULL;
 }
 
 static const char *
@@ -261,20 +278,88 @@ fill(struct job *j, const struct agenda *a, const struct target *of)
 	tell(j, in->chapter_id);
 }
 
+struct meeting { struct uuid id, principal_id; };
+static const struct field meeting_fields[] = {
+	FIELD(struct meeting, id, .doc = "What is filled"),
+	FIELD(struct meeting, principal_id, .doc = "Who wanted it"),
+};
+static const struct record meeting_record = RECORD("ImportedMeeting", struct meeting, meeting_fields);
+
+/* As rows of meetings hold them. */
+static const char *
+items(struct job *j, const struct agenda *a)
+{
+	struct buf b = BUF(j->mem);
+	size_t i;
+
+	for (i = 0; i < a->n; i++) {
+		const struct agenda_item *item = &a->at[i];
+
+		buf_text(&b, i > 0 ? ",{\"number\":" : "[{\"number\":");
+		buf_json(&b, *item->number != '\0' ? shortened(j, item->number, NUMBER_LENGTH) : "-");
+		buf_text(&b, ",\"name\":");
+		buf_json(&b, shortened(j, *item->name != '\0' ? item->name : item->number, TITLE_LENGTH));
+		buf_text(&b, ",\"public\":true}");
+	}
+	buf_text(&b, i > 0 ? "]" : "[]");
+	return buf_string(&b);
+}
+
+static void
+put_meeting(struct job *j, const struct meeting *m, const struct agenda *a, const char *who)
+{
+	const struct agenda_args *in = j->in;
+	bool named = in->is_named || a->name == NULL || utf8_blank(a->name);
+
+	db_run(j->db, "UPDATE meetings SET status = 'ready', name = COALESCE(?, name), starts_at = ?, ends_at = "
+	    "NULLIF(?, 0), location = ?, organization = ?, agenda = ?, version = version + 1, updated_at = ? WHERE id = ?",
+	    ARGS(STR(named ? NULL : shortened(j, a->name, NAME_LENGTH)), TIME(a->start), TIME(a->end),
+	    STR(a->location != NULL ? shortened(j, a->location, TITLE_LENGTH) : NULL),
+	    STR(who != NULL ? shortened(j, who, TITLE_LENGTH) : NULL), STR(items(j, a)), TIME(moment_now()), ID(m->id)));
+	audit_add(j->db, &(struct audited){ .tenant_id = j->tenant_id, .principal_id = m->principal_id,
+	    .object_id = m->id, .address = "", .type = "meeting.updated" });
+}
+
+static enum outcome
+fill_meeting(struct job *j, const struct reading *g, const char *who)
+{
+	const struct agenda_args *in = j->in;
+	const struct meeting *m = db_row(j->db, &meeting_record, "FROM meetings t WHERE t.id = ? AND t.tenant_id = ? "
+	    "AND t.import_job_id = ? AND t.status = 'calculating' FOR UPDATE", ARGS(ID(in->meeting_id), ID(j->tenant_id),
+	    ID(j->id)));
+	const char *wrong = g->wrong != NULL ? g->wrong : g->agenda.n > ITEMS_MAX ?
+	    "The agenda has more than 500 items." : NULL;
+
+	if (m == NULL)
+		return DONE;		/* nobody wants it any more */
+	if (wrong == NULL)
+		put_meeting(j, m, &g->agenda, who);
+	else
+		db_run(j->db, "UPDATE meetings SET status = 'failed', error = ?, version = version + 1, updated_at = ? "
+		    "WHERE id = ?", ARGS(STR(wrong), TIME(moment_now()), ID(m->id)));
+	return DONE;
+}
+
 enum outcome
 agenda_run(struct job *j)
 {
 	const struct agenda_args *in = j->in;
+	bool is_meeting = !uuid_is_none(in->meeting_id);
 	struct reading *g = NEW(j->mem, struct reading);
 	const struct target *of;
+	const char *who = NULL;
 
 	job_pause(j);
-	*g = (struct reading){ .j = j, .end = clock_ms() + ALL * 1000 };
+	*g = (struct reading){ .j = j, .end = clock_ms() + ALL * 1000, .agenda.may_be_empty = is_meeting };
 	fetch(g, in->url);
+	if (is_meeting)
+		who = organization(g, in->url);
 	if (!job_resume(j))
 		return RETRY;
 	if (g->wrong != NULL && g->passes && j->attempt < j->max_attempts)
 		return job_retry(j, REASON_SOURCE_UNAVAILABLE, "%s", g->wrong);
+	if (is_meeting)
+		return fill_meeting(j, g, who);
 	/* As the API does: who changes what hangs on an asset holds its row. */
 	of = db_row(j->db, &target_record, "FROM media t JOIN chapters c ON c.media_id = t.id WHERE t.id = ? AND "
 	    "c.id = ? FOR UPDATE", ARGS(ID(j->media_id), ID(in->chapter_id)));

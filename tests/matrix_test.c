@@ -126,6 +126,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "DELETE /v2/stories/{storyId}", "CreateContent, somewhere" OWN },
 	{ "GET /v2/meetings", "ViewChannel" LISTED },
 	{ "POST /v2/meetings", "CreateContent, somewhere" },
+	{ "POST /v2/meetings/imports", "CreateContent, somewhere" },
 	{ "GET /v2/meetings/{meetingId}", "ViewChannel" MENTIONED },
 	{ "PATCH /v2/meetings/{meetingId}", "CreateContent, somewhere" OWN },
 	{ "DELETE /v2/meetings/{meetingId}", "CreateContent, somewhere" OWN },

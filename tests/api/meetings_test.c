@@ -336,6 +336,51 @@ lists_cost_the_same_with_more_in_them(void **state)
 	assert_int_equal(world_statements(w) - before, few);
 }
 
+static void
+an_import_is_filled_by_a_job(void **state)
+{
+	static const char *const bad[] = { "ftp://oparl.example/m", "file:///etc/passwd", "//oparl.example",
+	    "meeting" };
+	struct world *w = *state;
+	struct uuid media = asset(w), id, channel;
+	const char *address, *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem, "{\"url\":\"%s\"}", bad[i]));
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "/url", "format"));
+	}
+	r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem,
+	    "{\"url\":\"https://oparl.example/m/1\",\"mediaIds\":[\"%s\"]}", uuid_text(w->mem, uuid_new())));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/mediaIds/0", "not_found"));
+	r = call_as(w, viewer, "POST", "/v2/meetings/imports", "{\"url\":\"https://oparl.example/m/1\"}");
+	assert_int_equal(r->status, 403);
+	hidden_asset(w, &channel);
+	assert_int_equal(number(w, "FROM meetings WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem,
+	    "{\"url\":\"https://oparl.example/m/1\",\"mediaIds\":[\"%s\"]}", uuid_text(w->mem, media)));
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "calculating");
+	assert_string_equal(text(w, r, "data.oparlUrl"), "https://oparl.example/m/1");
+	assert_string_equal(text(w, r, "data.mediaIds.0"), uuid_text(w->mem, media));
+	address = arena_printf(w->mem, "/v2/meetings/%s", text(w, r, "data.id"));
+	assert_string_equal(r->location, address);
+	assert_true(uuid_parse(text(w, r, "data.id"), &id));
+	assert_int_equal(number(w, "FROM jobs j JOIN meetings m ON m.import_job_id = j.id WHERE j.kind = 'agenda' AND "
+	    "j.state = 'ready' AND m.id = ? AND j.media_id IS NULL", ARGS(ID(id))), 1);
+	r = call(w, "GET", "/v2/meetings", NULL);
+	assert_string_equal(text(w, r, "data.0.status"), "calculating");
+	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE kind = 'agenda' AND tenant_id = ?",
+	    ARGS(ID(w->tenant_id)));
+	assert_string_equal(text(w, call(w, "GET", address, NULL), "data.status"), "failed");
+	r = call(w, "POST", "/v2/meetings", meeting(w, ""));
+	assert_string_equal(text(w, r, "data.status"), "ready");
+}
+
 int
 main(void)
 {
@@ -347,6 +392,7 @@ main(void)
 		WORLD_TEST(what_is_gone_is_gone_from_it),
 		WORLD_TEST(its_maker_and_super_admins_change_it_and_nobody_else),
 		WORLD_TEST(lists_cost_the_same_with_more_in_them),
+		WORLD_TEST(an_import_is_filled_by_a_job),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

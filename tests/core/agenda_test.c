@@ -298,6 +298,37 @@ ten_thousand_items_are_taken_and_not_one_more(void **state)
 	assert_non_null(take(&b, buf_string(&text)));
 }
 
+static void
+a_meeting_tells_of_itself(void **state)
+{
+	struct agenda a = { .may_be_empty = true }, b = { .may_be_empty = true }, c = { 0 };
+
+	(void)state;
+	assert_null(take(&a, "{\"type\":\"https://schema.oparl.org/1.1/Meeting\",\"name\":\" Rat\\nder Stadt \","
+	    "\"start\":\"2025-09-18T17:00:00+02:00\",\"end\":\"2025-09-18T19:40:00+02:00\",\"organization\":[\"http://x/o/1\",\"http://x/o/2\"],"
+	    "\"location\":{\"description\":\"Rathaus,  Saal 2\",\"locality\":\"Quellbach\"}}"));
+	assert_string_equal(a.name, "Rat der Stadt");
+	assert_true(a.end.ms - a.start.ms == 160 * 60000);
+	assert_string_equal(a.organization, "http://x/o/1");
+	assert_string_equal(a.location, "Rathaus, Saal 2");
+	assert_int_equal(a.n, 0);
+	/* As others say it: an unknown end is midnight, one organization no list, a place an address. */
+	assert_null(take(&b, "{\"type\":\"Meeting\",\"start\":\"2025-09-18T17:00:00+02:00\",\"end\":"
+	    "\"2025-09-18T00:00:00+02:00\",\"organization\":\"http://x/o/1\",\"location\":{\"description\":\"\","
+	    "\"streetAddress\":\"Markt 1\",\"postalCode\":\"01234\","
+	    "\"locality\":\"Quellbach\",\"geojson\":[]}}"));
+	assert_true(b.start.ms != 0 && b.end.ms == 0);
+	assert_string_equal(b.organization, "http://x/o/1");
+	assert_string_equal(b.location, "Markt 1, 01234 Quellbach");
+	assert_non_null(take(&c, "{\"type\":\"Meeting\",\"start\":\"2025-09-18T17:00:00+02:00\",\"location\":"
+	    "\"http://x/l/1\",\"organization\":[7,null]}"));
+	assert_null(c.location);
+	assert_null(c.organization);
+	assert_string_equal(agenda_name(mem, "{\"name\":\" Council \"}", 20), "Council");
+	assert_null(agenda_name(mem, "{\"name\":\" \"}", 12));
+	assert_null(agenda_name(mem, "<html>", 6));
+}
+
 int
 main(void)
 {
@@ -311,6 +342,7 @@ main(void)
 		TEST(lists_of_several_meetings_are_refused),
 		TEST(what_points_to_a_meeting_is_followed_once),
 		TEST(what_is_no_agenda_is_said),
+		TEST(a_meeting_tells_of_itself),
 		TEST(ten_thousand_items_are_taken_and_not_one_more),
 	};
 

@@ -339,8 +339,8 @@ class Client(threading.Thread):
 
     def clip(self, asset_id):
         """A section as a file, which a job cuts."""
-        _, _, sections = self.server.ask('GET', f'/v2/media/{asset_id}/sections?includeAllChapterSections=true')
-        if sections:
+        status, _, sections = self.server.ask('GET', f'/v2/media/{asset_id}/sections?includeAllChapterSections=true')
+        if status == 200 and sections:
             self.server.ask('GET', f'/v2/media/{asset_id}/sections/{random.choice(sections)["id"]}/download')
 
 

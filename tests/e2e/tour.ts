@@ -62,7 +62,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId) };
 	await history(api, mediaId);
 	await stories(api, mediaId, parts.halfId);
-	await meetings(api, mediaId, parts.entryId);
+	await meetings(api, mediaId, parts.entryId, place.receiver);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -334,7 +334,7 @@ async function stories(api: typeof operations, mediaId: string, sectionId: strin
 }
 
 // One whose agenda leads into the film.
-async function meetings(api: typeof operations, mediaId: string, entryId: string) {
+async function meetings(api: typeof operations, mediaId: string, entryId: string, receiver: string) {
 	const { data: meeting } = await good(api.createMeeting({ body: { name: 'Council, first day', startsAt: '2026-11-20T18:00:00Z', organization: 'Town council',
 		oparlUrl: 'https://oparl.example.org/meetings/1', mediaIds: [mediaId], agenda: [{ number: '1', name: 'Thanks', public: true, entryId }] } }));
 	const path = { meetingId: meeting.id };
@@ -344,6 +344,9 @@ async function meetings(api: typeof operations, mediaId: string, entryId: string
 		throw new Error(`agenda: ${JSON.stringify(agenda)}`);
 	await good(api.listMeetings({ query: { filter: 'startsAt>=2026-11-01T00:00:00Z', sort: 'startsAt' } }));
 	await good(api.deleteMeeting({ path }));
+	const { data: imported } = await good(api.importMeeting({ body: { url: new URL('/meeting/12', receiver).href, mediaIds: [mediaId] } }));
+	await until('the meeting', async () => (await good(api.getMeeting({ path: { meetingId: imported.id } }))).data.status === 'ready');
+	await good(api.deleteMeeting({ path: { meetingId: imported.id } }));
 }
 
 // What waits can be cancelled only while nobody runs it.
