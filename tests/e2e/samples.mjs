@@ -15,10 +15,13 @@ const came = [];
 /* Answers as the examples do, one after the other, so that a sample can read it. */
 const server = createServer(async (request, answer) => {
 	const body = Buffer.concat(await request.toArray()).toString();
+
+	if (request.url === '/led')
+		return answer.end('the bytes of a file');
 	const { answer: { status, type, body: data } } = list[came.length].example;
 
 	came.push({ method: request.method, url: request.url, headers: request.headers, body });
-	answer.writeHead(status, type ? { 'Content-Type': type } : {});
+	answer.writeHead(status, { ...(type ? { 'Content-Type': type } : {}), ...(status === 302 ? { Location: '/led' } : {}) });
 	answer.end(data === undefined || data === null ? '' : typeof data === 'string' ? data : JSON.stringify(data));
 });
 await new Promise(done => server.listen(0, '127.0.0.1', done));
