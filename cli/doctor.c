@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* kinothek doctor: is this machine fit for the work, and what to do about it if not. */
+#include "cli/consistency.h"
 #include "cli/doctor.h"
 
 bool doctor_has_database;
@@ -46,6 +47,12 @@ doctor_run(struct cli *c)
 	size_t i;
 	int status;
 
+	if (cli_option(c, "consistency") != NULL) {
+		status = cli_become(c);
+		return status != 0 ? status : consistency_run(c);
+	}
+	if (cli_option(c, "idle") != NULL)
+		return cli_fail(c, EX_USAGE, "--idle says something of --consistency alone");
 	doctor_look_as_web(c);
 	doctor_look_at_port(c);
 	status = cli_become(c);

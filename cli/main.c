@@ -90,7 +90,8 @@ static const struct command commands[] = {
 	{ "rebuild", "[--all]", 0, "json all", rebuild_run, 0, "Ingest anew the assets whose files are missing, or all" },
 	{ "verify", "[--hashes]", 0, "json hashes", verify_run, 0, "Compare assets with their files, originals with their sums too" },
 	{ "settings", "", 0, "", settings_run, NO_SETTINGS, "Print the reference of the settings as Markdown" },
-	{ "doctor", "", 0, "json schema=", doctor_run, AS_ROOT, "Check this machine, and say what to do about what is wrong" },
+	{ "doctor", "[--consistency [--idle]]", 0, "json schema= consistency idle", doctor_run, AS_ROOT,
+	    "Check this machine, or rows and files against each other, and say what to do about what is wrong" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * kinothek rebuild and verify: do assets have the files that their rows name, and ingests for those that have not, as
- * after a restore.
+ * after a restore.  `kinothek doctor --consistency` asks the same.
  */
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/consistency.h"
 #include "cli/manifest.h"
 #include "core/asset.h"
 #include "core/job.h"
@@ -50,6 +50,7 @@ struct look {
 	struct cli *c;
 	struct arena *mem;		/* of a page */
 	struct buf json;
+	void (*found)(struct cli *, struct arena *, const char *id, const char *state);	/* NULL: it is printed */
 	bool all, hashes, mends;
 	size_t n, count[ORIGINAL_CHANGED + 1], added, busy;
 };
@@ -152,6 +153,10 @@ tell(struct look *l, const struct asset *a, enum state state)
 
 	if (state == WHOLE)
 		return;
+	if (l->found != NULL) {
+		l->found(l->c, l->mem, uuid_text(l->mem, a->id), states[state]);
+		return;
+	}
 	if (!l->c->json) {
 		printf("%s  %-16s  %s\n", uuid_text(l->mem, a->id), states[state], a->name);
 		return;
@@ -162,6 +167,15 @@ tell(struct look *l, const struct asset *a, enum state state)
 	buf_char(&l->json, '}');
 }
 
+/* While it was looked at, it may have been deleted, or its files may have been replaced. */
+static enum state
+judge_again(struct look *l, const struct asset *a)
+{
+	const struct asset *now = db_row(l->c->db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(a->id)));
+
+	return now == NULL ? WHOLE : judge(l, now);
+}
+
 static int
 look_at(struct look *l, const struct asset *a)
 {
@@ -169,6 +183,8 @@ look_at(struct look *l, const struct asset *a)
 	struct mending m = { .asset = a, .playable = state != NOT_PLAYABLE };
 	int status;
 
+	if (state != WHOLE && !l->mends)
+		state = judge_again(l, a);
 	l->n++;
 	l->count[state]++;
 	if (!l->mends || state == ORIGINAL_GONE || state == ORIGINAL_CHANGED || !l->all)
@@ -236,6 +252,16 @@ run(struct look *l)
 		printf("%zu assets: %zu not playable, %zu not complete, %zu without a good original\n", l->n,
 		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], lost);
 	return lost > 0 || (!l->mends && l->count[WHOLE] < l->n) ? 1 : 0;
+}
+
+int
+verify_assets(struct cli *c, void (*found)(struct cli *, struct arena *, const char *id, const char *state))
+{
+	struct look l = { .c = c, .mem = arena_new(PAGE_MEMORY), .found = found };
+	int status = look_at_all(&l);
+
+	arena_free(l.mem);
+	return status;
 }
 
 int

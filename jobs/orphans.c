@@ -1,255 +1,50 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Files that no row names.  A folder of a run stays as long as one row names a file in it: playlists name further ones.
- * Folders of other kinds than those written here are none of our business.
- */
-#include <inttypes.h>
-#include <string.h>
-
-#include "core/play.h"
+/* The sweep deletes what core/orphan.c finds, some assets at a time. */
+#include "core/orphan.h"
 #include "core/store.h"
 #include "jobs/kept.h"
 #include "jobs/orphans.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
+enum { PAGE_MEMORY = 16 << 20 };
 
-/* One asset. */
-struct search {
-	struct job *j;
-	struct arena *mem;
-	struct uuid media_id;
-	int64_t old;			/* put before that, ms since 1970 */
-};
-
-bool
-orphans_running(struct job *j, const char *run)
+static void
+drop(void *at, struct arena *mem, const char *key)
 {
-	struct uuid id;
-	int64_t fence;
-
-	return job_run_parse(run, &id, &fence) &&
-	    db_number(j->db, "SELECT COUNT(*) FROM jobs WHERE id = ? AND fence = ? AND state = 'running'",
-		ARGS(ID(id), INT(fence)), 1) > 0;
+	job_log(at, "%s: %s", key, store_delete(mem, key) ? "no row names it" : "could not be deleted");
 }
 
 static void
-drop(struct search *s, const char *key)
+put_back(struct arena *mem, struct uuid media_id, const char *file)
 {
-	job_log(s->j, "%s: %s", key, store_delete(s->mem, key) ? "no row names it" : "could not be deleted");
-}
-
-/* What the store was writing when the machine or the program ended: see write_once() there. */
-static bool
-is_draft(const char *key)
-{
-	return strrchr(key, '/')[1] == '.';
-}
-
-/* A further ingest lets the addresses of the one before be good until they expire: a purge has its files. */
-static bool
-is_purged_later(struct search *s)
-{
-	return db_number(s->j->db, "SELECT COUNT(*) FROM jobs WHERE media_id = ? AND kind = 'purge' AND state IN "
-	    "('waiting', 'delayed', 'ready', 'running')", ARGS(ID(s->media_id)), 1) > 0;
-}
-
-/* So do the files of a step whose job was made anew. */
-static bool
-was_replaced_lately(struct search *s, const char *run)
-{
-	struct uuid id;
-	int64_t fence, at;
-
-	if (!job_run_parse(run, &id, &fence))
-		return false;
-	at = db_number(s->j->db, "SELECT n.finished_at FROM jobs t JOIN jobs n ON n.id = t.replaced_by WHERE t.id = ? "
-	    "AND n.state = 'succeeded'", ARGS(ID(id)), 0);
-	return at > 0 && play_expiry(s->j->conf, (struct moment){ at + 60000 }) * 1000 > moment_now().ms;
-}
-
-static bool
-names_in(struct search *s, const char *folder)
-{
-	return db_number(s->j->db, "SELECT COUNT(*) FROM renditions t JOIN media m ON m.id = t.media_id "
-	    "WHERE t.media_id = ? AND t.file LIKE CONCAT(?, '/%')", ARGS(ID(s->media_id), STR(folder)), 1) > 0;
-}
-
-static bool
-names_file(struct search *s, const char *file)
-{
-	return db_number(s->j->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ? AND (custom_thumbnail_file = ? OR "
-	    "JSON_SEARCH(captions, 'one', ?) IS NOT NULL)) + (SELECT COUNT(*) FROM sections WHERE media_id = ? AND "
-	    "(custom_thumbnail_file = ? OR thumbnail_file = ?)) + (SELECT COUNT(*) FROM clips WHERE media_id = ? AND "
-	    "file = ?)", ARGS(ID(s->media_id), STR(file), STR(file), ID(s->media_id), STR(file), STR(file),
-	    ID(s->media_id), STR(file)), 1) > 0;
-}
-
-/* Whether the run has ended is asked first: if it commits between the two questions, the second one sees its row. */
-static bool
-is_needed(struct search *s, const char *folder, const char *run)
-{
-	return (run != NULL && orphans_running(s->j, run)) || names_in(s, folder) || is_purged_later(s) ||
-	    (run != NULL && was_replaced_lately(s, run));
-}
-
-/* run: its files stay or go together; NULL: so do those of a folder of pictures or captions, each by itself. */
-static void
-look_into(struct search *s, const char *folder, bool together, const char *run)
-{
-	const char *prefix = store_key_play(s->mem, s->media_id, arena_printf(s->mem, "%s/", folder)), *after = NULL;
-	const char *file;
-	struct store_entry *e;
-	bool needed = true, known = false;
-	size_t i, n;
-
-	do {
-		e = store_list(s->mem, prefix, after, PAGE, &n);
-		for (i = 0; i < n; i++) {
-			after = e[i].key;
-			if (e[i].size < 0 || e[i].put_at.ms > s->old)
-				continue;
-			file = arena_printf(s->mem, "%s/%s", folder, strrchr(after, '/') + 1);
-			if (together && !known) {
-				needed = is_needed(s, folder, run);
-				known = true;
-			}
-			if (is_draft(after) || !(together ? needed : names_file(s, file) || is_purged_later(s)))
-				drop(s, after);
-			else if (strcmp(folder, "custom") == 0)
-				kept_thumbnail(s->mem, s->media_id, file);
-		}
-	} while (n == PAGE);
-}
-
-/* The last part of a key that ends in a slash. */
-static const char *
-last_part(struct arena *mem, const char *key)
-{
-	char *part = arena_copy_n(mem, key, strlen(key) - 1);
-
-	return strrchr(part, '/') + 1;
+	kept_thumbnail(mem, media_id, file);
 }
 
 static void
-look_at_generation(struct search *s, const char *generation)
+moved(void *at)
 {
-	const char *run, *prefix = store_key_play(s->mem, s->media_id, arena_printf(s->mem, "%s/", generation)),
-	    *after = NULL;
-	struct store_entry *e;
-	struct uuid id;
-	int64_t fence;
-	size_t i, n;
-
-	look_into(s, generation, true, NULL);
-	do {
-		e = store_list(s->mem, prefix, after, PAGE, &n);
-		for (i = 0; i < n; i++) {
-			after = e[i].key;
-			if (e[i].size >= 0)
-				continue;
-			run = last_part(s->mem, after);
-			if (job_run_parse(run, &id, &fence))
-				look_into(s, arena_printf(s->mem, "%s/%s", generation, run), true, run);
-		}
-	} while (n == PAGE);
-}
-
-static void
-look_at_asset(struct search *s, const char *key)
-{
-	const char *name;
-	struct store_entry *e;
-	struct uuid id;
-	size_t i, n;
-
-	if (!uuid_parse(last_part(s->mem, key), &s->media_id))
-		return;
-	e = store_list(s->mem, key, NULL, PAGE, &n);
-	for (i = 0; i < n; i++) {
-		if (e[i].size >= 0)
-			continue;
-		name = last_part(s->mem, e[i].key);
-		if (strcmp(name, "custom") == 0 || strcmp(name, "captions") == 0 ||
-		    strcmp(name, "sections") == 0 || strcmp(name, "clips") == 0)
-			look_into(s, name, false, NULL);
-		else if (uuid_parse(name, &id))
-			look_at_generation(s, name);
-	}
-}
-
-/* Of an asset, or of an upload that may become one. */
-static bool
-is_original(struct search *s, struct uuid id)
-{
-	return db_number(s->j->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ?) + (SELECT COUNT(*) FROM uploads "
-	    "WHERE id = ? AND status NOT IN ('completed', 'cancelled', 'errored', 'timedOut'))",
-	    ARGS(ID(id), ID(id)), 1) > 0;
-}
-
-/* An original, or a thumbnail that lies beside it under a longer name. */
-static void
-look_at_original(struct search *s, const struct store_entry *e)
-{
-	const char *name = strrchr(e->key, '/') + 1, *dot = strchr(name, '.');
-	struct uuid id;
-
-	if (e->put_at.ms > s->old)
-		return;
-	if (is_draft(e->key)) {
-		drop(s, e->key);
-		return;
-	}
-	if (!uuid_parse(dot == NULL ? name : arena_copy_n(s->mem, name, (size_t)(dot - name)), &id))
-		return;
-	s->media_id = id;
-	if (!(dot == NULL ? is_original(s, id) : names_file(s, arena_printf(s->mem, "custom/%s", dot + 1))))
-		drop(s, e->key);
-}
-
-/* The program that took the bytes may die when all is done but this.  A row that may still see a PUT is left to the
- * sweep of uploads. */
-static void
-look_at_incoming(struct search *s, const char *key)
-{
-	struct uuid id;
-
-	if (uuid_parse(last_part(s->mem, key), &id) && db_number(s->j->db, "SELECT COUNT(*) FROM uploads WHERE id = ? "
-	    "AND status <> 'completed'", ARGS(ID(id)), 1) == 0)
-		drop(s, arena_copy_n(s->mem, key, strlen(key) - 1));
+	job_progress(at, 50);
 }
 
 /* The next page of a tree. */
 static void
 look_on(struct job *j, const char *tree, size_t max)
 {
+	const struct orphan_search search = { .db = j->db, .conf = j->conf, .old = moment_now().ms - ORPHAN_MS, .at = j,
+	    .found = drop, .kept = put_back, .moved = moved };
 	const char *after = db_text(j->db, "SELECT after_key FROM sweep_places WHERE tree = ?", ARGS(STR(tree)));
-	struct search s = { .j = j, .mem = arena_new(PAGE_MEMORY), .old = moment_now().ms - ORPHAN_MS };
 	struct arena *mem = arena_new(PAGE_MEMORY);
-	struct store_entry *e;
-	size_t i, n;
 
-	e = store_list(mem, arena_printf(mem, "%s/", tree), after, max, &n);
-	for (i = 0; i < n; i++) {
-		if (e[i].size < 0 && strcmp(tree, "uploads") == 0)
-			look_at_incoming(&s, e[i].key);
-		else if (e[i].size < 0)
-			look_at_asset(&s, e[i].key);
-		else
-			look_at_original(&s, &e[i]);
-		arena_reset(s.mem);
-		job_progress(j, 50);
-	}
-	after = n == max ? e[n - 1].key : "";
+	after = orphan_look(&search, mem, tree, after, max);
 	db_run(j->db, "INSERT INTO sweep_places (tree, after_key) VALUES (?, ?) ON DUPLICATE KEY UPDATE after_key = "
-	    "VALUES(after_key)", ARGS(STR(tree), STR(after)));
+	    "VALUES(after_key)", ARGS(STR(tree), STR(after == NULL ? "" : after)));
 	arena_free(mem);
-	arena_free(s.mem);
 }
 
 void
 orphans_clear(struct job *j, size_t assets)
 {
-	look_on(j, "play", assets);
-	look_on(j, "originals", assets);
-	look_on(j, "uploads", assets);
+	const char *const *tree;
+
+	for (tree = orphan_trees; *tree != NULL; tree++)
+		look_on(j, *tree, assets);
 }

@@ -10,6 +10,7 @@
 
 #include "core/asset.h"
 #include "core/event.h"
+#include "core/orphan.h"
 #include "core/scratch.h"
 #include "core/store.h"
 #include "core/webhook.h"
@@ -118,7 +119,7 @@ clear_scratch(struct job *j)
 	d = scratch_list(j->mem, &n);
 	for (i = 0; i < n; i++)
 		if (job_run_parse(d[i].name, &id, &fence) && (d[i].ours || d[i].changed.ms < old) &&
-		    !orphans_running(j, d[i].name) && scratch_drop(j->mem, &d[i]))
+		    !orphan_running(j->db, d[i].name) && scratch_drop(j->mem, &d[i]))
 			job_log(j, "scratch %s was left behind", d[i].name);
 }
 

@@ -203,8 +203,8 @@ files_of_nobody_go_but_not_those_that_a_purge_will_have(void **state)
 	struct runners *t = *state;
 	struct uuid nobody = uuid_new(), id = world_media(t->world, "video", "Cat");
 	struct uuid upload = uuid_new(), ended = uuid_new();
-	const char *g = uuid_text(t->mem, uuid_new()), *later, *lost, *original, *waiting, *left;
-	struct uuid purge;
+	const char *g = uuid_text(t->mem, uuid_new()), *later, *lost, *original, *waiting, *left, *deleted;
+	struct uuid purge, gone = uuid_new();
 
 	begin(t);
 	lost = in_run(t, nobody, g, uuid_new(), "a.mp4");
@@ -216,10 +216,12 @@ files_of_nobody_go_but_not_those_that_a_purge_will_have(void **state)
 	    "'cancelled', 1, 1, 1)", ARGS(ID(upload), ID(t->world->tenant_id), ID(t->world->client_id), ID(ended),
 	    ID(t->world->tenant_id), ID(t->world->client_id)));
 	later = in_run(t, id, g, uuid_new(), "a.mp4");
+	deleted = stored(t, store_key_original(t->mem, gone), 2);
 	purge = job_in(t, id, "purge", "delayed");
+	job_in(t, gone, "purge", "waiting");
 	clear(t, 100);
 	assert_false(is_there(t, lost) || is_there(t, original) || is_there(t, left));
-	assert_true(is_there(t, later) && is_there(t, waiting));
+	assert_true(is_there(t, later) && is_there(t, waiting) && is_there(t, deleted));
 	db_run(t->db, "UPDATE jobs SET state = 'failed' WHERE id = ?", ARGS(ID(purge)));
 	clear(t, 100);
 	assert_false(is_there(t, later));
