@@ -55,7 +55,9 @@ static const struct walk walks[] = {
 		    "' bytes, there are ', y.there, ' and ', y.stored, ' bytes') AS detail FROM (SELECT x.id, "
 		    "u.media_count AS n, u.storage_used AS bytes, (SELECT COUNT(*) FROM media m WHERE m.tenant_id = "
 		    "x.id AND m.deleted_at = 0) AS there, (SELECT COALESCE(SUM(m.file_size + "
-		    "m.custom_thumbnail_size), 0) FROM media m WHERE m.tenant_id = x.id) AS stored FROM tenants x "
+		    "m.custom_thumbnail_size), 0) FROM media m WHERE m.tenant_id = x.id) + (SELECT "
+		    "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s JOIN media m ON m.id = s.media_id WHERE "
+		    "m.tenant_id = x.id) AS stored FROM tenants x "
 		    "LEFT JOIN tenant_usage u ON u.tenant_id = x.id WHERE x.id > ? AND x.id <= ?) y WHERE y.n IS NULL "
 		    "OR y.n <> y.there OR y.bytes <> y.stored"),
 		    "its assets and their bytes (tenant_usage) are not what is counted" },
@@ -182,6 +184,8 @@ static const struct walk walks[] = {
 		{ &naming, FIND("x.id, x.entry_id AS other FROM sections x LEFT JOIN entries e ON e.id = x.entry_id AND "
 		    "e.chapter_id = x.chapter_id WHERE " IN_STEP("id") "x.entry_id IS NOT NULL AND e.id IS NULL"),
 		    "the entry that leads to it is not there, or in another chapter" },
+		{ &naming, FIND("x.id, k.media_id AS other FROM sections x JOIN clips k ON k.section_id = x.id WHERE "
+		    IN_STEP("id") "k.media_id <> x.media_id"), "its clip is of another asset" },
 		{ &naming, FIND("x.id, x.chapter_id AS other FROM sections x JOIN chapters c ON c.id = x.chapter_id WHERE "
 		    IN_STEP("id") "c.media_id <> x.media_id"), "its chapter is of another asset" },
 	} },

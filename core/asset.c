@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/plan.h"
+#include "core/play.h"
 #include "core/store.h"
 
 static const struct field rendition_row_fields[] = {
@@ -624,20 +625,53 @@ struct picture { const char *file; };
 static const struct field picture_fields[] = { FIELD(struct picture, file, .doc = "As rows name it") };
 static const struct record picture_record = RECORD("SetPicture", struct picture, picture_fields);
 
-struct strings
-asset_pictures(struct db *db, struct uuid media_id)
+static struct strings
+files_of(struct db *db, const char *from, const struct arg *args)
 {
 	const struct picture *p;
 	struct strings files;
 	size_t i;
 
-	p = db_rows(db, &picture_record, "FROM (SELECT custom_thumbnail_file AS file FROM media WHERE id = ? UNION "
-	    "SELECT custom_thumbnail_file FROM sections WHERE media_id = ?) t WHERE t.file IS NOT NULL",
-	    ARGS(ID(media_id), ID(media_id)), &files.n);
+	p = db_rows(db, &picture_record, from, args, &files.n);
 	files.at = arena_array(db_arena(db), files.n + 1, sizeof(*files.at));
 	for (i = 0; i < files.n; i++)
 		files.at[i] = p[i].file;
 	return files;
+}
+
+struct strings
+asset_pictures(struct db *db, struct uuid media_id)
+{
+	return files_of(db, "FROM (SELECT custom_thumbnail_file AS file FROM media WHERE id = ? UNION "
+	    "SELECT custom_thumbnail_file FROM sections WHERE media_id = ?) t WHERE t.file IS NOT NULL",
+	    ARGS(ID(media_id), ID(media_id)));
+}
+
+struct strings
+asset_section_files(struct db *db, struct uuid media_id, struct uuid section_id, struct uuid chapter_id)
+{
+	return files_of(db, "FROM (SELECT s.thumbnail_file AS file FROM sections s WHERE s.media_id = ? AND "
+	    "s.thumbnail_file IS NOT NULL GROUP BY s.thumbnail_file HAVING SUM(s.id = ? OR COALESCE(s.chapter_id = ?, 0)) = "
+	    "COUNT(*) UNION ALL SELECT c.file FROM clips c JOIN sections s ON s.id = c.section_id WHERE c.media_id = ? AND "
+	    "c.file IS NOT NULL AND (s.id = ? OR COALESCE(s.chapter_id = ?, 0))) t", ARGS(ID(media_id), ID(section_id),
+	    ID(chapter_id), ID(media_id), ID(section_id), ID(chapter_id)));
+}
+
+void
+asset_files_gone(struct db *db, const struct conf *conf, struct uuid tenant_id, struct uuid media_id,
+    struct strings files)
+{
+	const struct moment now = moment_now();
+	struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
+	const char **keys = arena_array(db_arena(db), files.n + 1, sizeof(*keys));
+	size_t i;
+
+	for (i = 0; i < files.n; i++)
+		keys[i] = store_key_play(db_arena(db), media_id, files.at[i]);
+	if (conf != NULL)
+		place.delay_ms = play_expiry(conf, (struct moment){ now.ms + 60000 }) * 1000 - now.ms;
+	if (files.n > 0)
+		job_add(db, purge, place, .keys = { keys, files.n });
 }
 
 void

@@ -93,6 +93,12 @@ void asset_serve_later(struct db *, struct uuid tenant_id, struct uuid media_id)
 
 /* Files of the pictures that clients have set for it and its sections, which lie beside its original, too. */
 struct strings asset_pictures(struct db *, struct uuid media_id);
+/* Files that jobs have made for a section, or for all sections of a chapter (the other id is none), and that no other
+ * section has: pictures and clips. */
+struct strings asset_section_files(struct db *, struct uuid media_id, struct uuid section_id, struct uuid chapter_id);
+/* Such files, which no row names any more, are deleted by a job: at once, or (conf) when the addresses that may lead to
+ * them have expired. */
+void asset_files_gone(struct db *, const struct conf *, struct uuid tenant_id, struct uuid media_id, struct strings);
 /* A job makes pictures of sections whose position has none; one that waits already does these, too. */
 void asset_pictures_later(struct db *, struct uuid tenant_id, struct uuid media_id);
 

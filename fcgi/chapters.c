@@ -190,13 +190,16 @@ chapter_delete(struct req *r)
 {
 	const struct chapter *c = r->object;
 	const struct section *pictured;
+	struct strings files;
 	int64_t bytes;
 	size_t n;
 
 	pictured = db_rows(r->db, &section_record, SECTIONS_WHOLE "t.chapter_id = ? AND t.custom_thumbnail_file IS NOT "
 	    "NULL", ARGS(ID(c->id)), &n);
+	files = asset_section_files(r->db, c->media_id, (struct uuid){ { 0 } }, c->id);
 	db_run(r->db, "DELETE FROM chapters WHERE id = ? AND media_id = ?", ARGS(ID(c->id), ID(c->media_id)));
 	tell(r, "chapter.deleted", c->id);
+	asset_files_gone(r->db, NULL, r->who->tenant_id, c->media_id, files);
 	bytes = section_pictures_gone(r, c->media_id, pictured, n);
 	if (bytes > 0)
 		usage_add(r->db, r->who->tenant_id, 0, -bytes);

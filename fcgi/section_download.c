@@ -2,6 +2,7 @@
 /* /v2/media/{mediaId}/sections/{sectionId}/download: a section as a file of its own, which a job cuts */
 #include <string.h>
 
+#include "core/asset.h"
 #include "core/job.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -121,6 +122,8 @@ begin(struct req *r, const struct section *s)
 		refuse(r, ERR_TOO_MANY_CLIPS, NULL);
 		return false;
 	}
+	if (is->file != NULL)
+		asset_files_gone(r->db, r->conf, r->who->tenant_id, s->media_id, (struct strings){ &is->file, 1 });
 	job = job_add(r->db, clip, place, .section_id = s->id, .source = is->wanted, .start = s->start.ms,
 	    .end = s->end.ms);
 	db_run(r->db, "UPDATE clips SET source = ?, job_id = ?, file = NULL, size = NULL, expires_at = ? WHERE "

@@ -277,12 +277,15 @@ static int
 section_delete(struct req *r)
 {
 	const struct section *s = r->object;
+	struct strings files;
 	int64_t bytes;
 
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
+	files = asset_section_files(r->db, s->media_id, s->id, (struct uuid){ { 0 } });
 	db_run(r->db, "DELETE FROM sections WHERE id = ? AND media_id = ?", ARGS(ID(s->id), ID(s->media_id)));
 	section_told(r, "section.deleted", s);
+	asset_files_gone(r->db, NULL, r->who->tenant_id, s->media_id, files);
 	bytes = section_pictures_gone(r, s->media_id, s, 1);
 	if (bytes > 0)
 		usage_add(r->db, r->who->tenant_id, 0, -bytes);

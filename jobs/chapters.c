@@ -124,6 +124,8 @@ put_chapter(struct job *j, const struct subject *a)
 	const struct arg now = TIME(moment_now());
 
 	if (!uuid_is_none(a->chapter_id)) {
+		asset_files_gone(j->db, j->conf, j->tenant_id, j->media_id, asset_section_files(j->db, j->media_id,
+		    (struct uuid){ { 0 } }, id));
 		db_run(j->db, "DELETE FROM sections WHERE chapter_id = ?", ARGS(ID(id)));
 		db_run(j->db, "DELETE FROM entries WHERE chapter_id = ?", ARGS(ID(id)));
 		db_run(j->db, "UPDATE chapters SET status = 'ready', version = version + 1, updated_at = ? WHERE id = "

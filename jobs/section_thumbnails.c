@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "core/asset.h"
 #include "core/store.h"
 #include "jobs/step.h"
 
@@ -65,12 +66,38 @@ make(struct job *j, const struct av_file *f, const struct place *s, int64_t dura
 }
 
 /* Unless it has another position by now.  No file: it has none, and is not asked again. */
-static void
+static bool
 note(struct job *j, const struct place *s, const char *file, const struct av_picture *p)
 {
-	db_run(j->db, "UPDATE sections SET thumbnail_file = ?, thumbnail_width = ?, thumbnail_height = ?, "
+	return db_run(j->db, "UPDATE sections SET thumbnail_file = ?, thumbnail_width = ?, thumbnail_height = ?, "
 	    "thumbnail_at = ?, revision = revision + 1 WHERE id = ? AND position = ?", ARGS(STR(file), INT(p->width), INT(p->height),
-	    INT(s->position), ID(s->id), INT(s->position)));
+	    INT(s->position), ID(s->id), INT(s->position))) > 0;
+}
+
+/* Copies of a section share its picture. */
+static bool
+is_shared(struct job *j, const char *file)
+{
+	return db_number(j->db, "SELECT COUNT(*) FROM sections WHERE media_id = ? AND thumbnail_file = ?",
+	    ARGS(ID(j->media_id), STR(file)), 1) > 0;
+}
+
+/* All of them; what they had before goes. */
+static void
+note_all(struct job *j, const struct place *s, size_t n, const char *const *file, const struct av_picture *made)
+{
+	struct strings gone = { arena_array(j->mem, n + 1, sizeof(*gone.at)), 0 };
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!note(j, &s[i], file[i], &made[i])) {
+			if (file[i] != NULL)	/* no row has ever named it */
+				store_delete(j->mem, store_key_play(j->mem, j->media_id, file[i]));
+		} else if (s[i].thumbnail_file != NULL && !is_shared(j, s[i].thumbnail_file)) {
+			gone.at[gone.n++] = s[i].thumbnail_file;
+		}
+	}
+	asset_files_gone(j->db, j->conf, j->tenant_id, j->media_id, gone);
 }
 
 enum outcome
@@ -115,8 +142,7 @@ section_thumbnails_run(struct job *j)
 	}
 	if (!job_resume(j))
 		return RETRY;
-	for (i = 0; i < n; i++)
-		note(j, &todo[i], file[i], &made[i]);
+	note_all(j, todo, n, file, made);
 	if (n == SOME)
 		asset_pictures_later(j->db, j->tenant_id, in->media_id);
 	return DONE;

@@ -121,11 +121,53 @@ a_section_that_is_moved_shows_another_place_and_the_halves_of_one_each_their_own
 	assert_string_not_equal(file_of(w, id), first);
 }
 
+/* How many files of that folder there are. */
+static size_t
+files_in(struct world *w, struct uuid media, const char *folder)
+{
+	size_t n;
+
+	store_list(w->mem, store_key_play(w->mem, media, folder), NULL, 1000, &n);
+	return n;
+}
+
+static void
+its_files_go_with_it_unless_a_copy_has_them(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, make(w, film));
+	const char *of = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), *chapter, *copy, *path;
+	size_t before;
+	struct req *r;
+
+	drain(w, w->conf);
+	go(w);
+	before = files_in(w, media, "sections/");
+	r = call(w, "POST", arena_printf(w->mem, "%s/chapters", of), "{\"name\":\"Agenda\"}");
+	chapter = arena_printf(w->mem, "%s/chapters/%s", of, text(w, r, "data.id"));
+	r = call(w, "POST", arena_printf(w->mem, "%s/sections", of), arena_printf(w->mem,
+	    "{\"type\":\"timerange\",\"start\":4,\"end\":6,\"chapterId\":\"%s\"}", text(w, r, "data.id")));
+	assert_int_equal(r->status, 201);
+	path = arena_printf(w->mem, "%s/sections/%s", of, text(w, r, "data.id"));
+	go(w);
+	assert_int_equal(files_in(w, media, "sections/"), before + 1);
+	r = call(w, "PUT", arena_printf(w->mem, "%s/copy", chapter), "{}");
+	assert_int_equal(r->status, 200);
+	copy = arena_printf(w->mem, "%s/chapters/%s", of, text(w, r, "data.id"));
+	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
+	drain(w, w->conf);
+	assert_int_equal(files_in(w, media, "sections/"), before + 1);
+	assert_int_equal(call(w, "DELETE", copy, NULL)->status, 200);
+	drain(w, w->conf);
+	assert_int_equal(files_in(w, media, "sections/"), before);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_section_shows_where_it_begins_or_what_follows_the_dark),
+		WORLD_TEST(its_files_go_with_it_unless_a_copy_has_them),
 		WORLD_TEST(a_section_that_is_moved_shows_another_place_and_the_halves_of_one_each_their_own),
 	};
 
