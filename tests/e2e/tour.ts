@@ -258,8 +258,11 @@ async function structure(api: typeof operations, mediaId: string, receiver: stri
 	await good(api.updateMediaChapter({ path, body: { description: 'Of the first day' } }));
 	const { data: section } = await good(api.createMediaSection({ path: media, body: { type: 'timerange', start: 0, end: 3, title: 'Welcome', chapterId: chapter.id } }));
 	const sectionId = section.id;
+	const pictured = (id: string) => until('its picture', async () => (await good(api.getMediaSection({ path: { ...media, sectionId: id } }))).data.thumbnail);
+	await pictured(sectionId);
 	await good(api.updateMediaSection({ path: { ...media, sectionId }, body: { end: 3.5 } }));
 	const { data: halves } = await good(api.splitMediaSection({ path: { ...media, sectionId }, body: { splitAt: 2 } }));
+	await pictured(halves.created.id);
 	const { data: welcome } = await good(api.createMediaChapterEntry({ path, body: { title: 'Welcome' } }));
 	const { data: thanks } = await good(api.createMediaChapterEntry({ path, body: { title: 'Thanks', parentId: welcome.id, sectionId: halves.created.id } }));
 	const entry = { ...path, entryId: welcome.id };
@@ -286,6 +289,7 @@ async function structure(api: typeof operations, mediaId: string, receiver: stri
 	await until('the agenda', async () => (await good(api.getMediaChapter({ path: { ...media, chapterId: agenda.id } }))).data.status === 'ready');
 	await good(api.deleteMediaChapter({ path: { ...media, chapterId: agenda.id } }));
 	const { data: marker } = await good(api.createMediaSection({ path: media, body: { type: 'marker', time: 1 } }));
+	await pictured(marker.id);
 	await good(api.updateMediaSection({ path: { ...media, sectionId: marker.id }, body: { title: 'Applause' } }));
 	await good(api.setMediaSectionThumbnail({ path: { ...media, sectionId: marker.id }, body: picture, headers: { 'Content-Type': 'image/png' } }));
 	await good(api.getMediaSectionThumbnail({ path: { ...media, sectionId: marker.id } }));
