@@ -36,7 +36,7 @@ section_view(struct req *r, struct uuid media_id, struct section *s, size_t n)
 	for (i = 0; i < n; i++)
 		s[i].thumbnail.row = thumbnail_of(r, &s[i], prefix);
 	/* the address holds no longer than its signature */
-	if (n == 1 && s->thumbnail.row != NULL && (r->route->flags & LIST) == 0)
+	if (n == 1 && s->thumbnail.row != NULL && r->route->flags & CONDITIONAL)
 		r->etag = arena_printf(r->mem, "\"%lld-%lld-%.6s\"", (long long)s->version, (long long)s->revision,
 		    strchr(strstr(prefix, "/play/"), '.') + 1);
 }
