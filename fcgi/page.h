@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The parts of pages: page_frame.c has what all share, page_head.c and page_asset.c what shows an asset; pages.c and
- * portal.c put them together.  Whatever they say goes through say(), but names that people gave.
+ * The parts of pages: page_frame.c has what all share, page_head.c, page_asset.c and page_times.c what shows an asset;
+ * pages.c and portal.c put them together.  Whatever they say goes through say(), but names that people gave.
  */
 #ifndef FCGI_PAGE_H
 #define FCGI_PAGE_H
@@ -26,6 +26,7 @@ struct place_link { struct uuid id; const char *name, *visibility; };
 struct form { const char *kind, *mime_type, *url; int64_t width, height, file_size; };
 
 struct state;
+struct agenda;
 struct shown {
 	struct html h;
 	struct req *r;
@@ -48,6 +49,8 @@ struct shown {
 	size_t n_forms;
 	const struct place_link *places;
 	size_t n_places;
+	const struct agenda *agenda;		/* these three by page_find_times() */
+	struct list clips, comments;
 };
 
 /* A sentence in place of the picture: kind "error" or "waiting"; texts for say(). */
@@ -93,5 +96,12 @@ void page_stage(struct shown *);
 void page_state(struct shown *, const struct state *);
 /* Title, facts, description, downloads. */
 void page_about(struct shown *);
+
+/* Reads what people made of its time: the agenda of its newest meeting, its clips, and its comments where the tenant
+ * shows them.  Not for what a link or another page shows, which is the asset alone. */
+void page_find_times(struct shown *);
+/* Chapters, clips, comments; and, beside all this, the agenda. */
+void page_times(struct shown *);
+void page_agenda(struct shown *);
 
 #endif

@@ -333,38 +333,6 @@ put_button(struct shown *p, const char *id, const char *class, const char *text)
 	html_end(&p->h);
 }
 
-/* Each line is an address of its own; with a script it goes there in this page. */
-static void
-put_chapters(struct shown *p)
-{
-	const struct player_chapter *c = p->p->chapters.rows;
-	size_t i;
-
-	html_el(&p->h, "nav");
-	html_attr(&p->h, "class", "chapters");
-	html_attr(&p->h, "id", "chapters");
-	html_attr(&p->h, "aria-label", say(p->r, "Chapters"));
-	if (p->p->chapters.n == 0)
-		html_flag(&p->h, "hidden");
-	html_text_el(&p->h, "h2", NULL, say(p->r, "Chapters"));
-	html_el(&p->h, "ol");
-	for (i = 0; i < p->p->chapters.n; i++) {
-		html_el(&p->h, "li");
-		html_el(&p->h, "a");
-		html_url(&p->h, "href", arena_printf(p->r->mem, "#t=%lld.%03d", (long long)c[i].start.ms / 1000,
-		    (int)(c[i].start.ms % 1000)));
-		html_text_el(&p->h, "time", NULL, page_clock(p, c[i].start.ms));
-		html_el(&p->h, "span");
-		html_attr(&p->h, "dir", "auto");
-		html_text(&p->h, c[i].title);
-		html_end(&p->h);
-		html_end(&p->h);
-		html_end(&p->h);
-	}
-	html_end(&p->h);
-	html_end(&p->h);
-}
-
 static void
 put_places(struct shown *p)
 {
@@ -418,6 +386,6 @@ page_about(struct shown *p)
 	}
 	put_button(p, "help-button", "quiet", say(p->r, "Keyboard"));
 	html_end(&p->h);
-	put_chapters(p);
+	page_times(p);
 	html_end(&p->h);
 }

@@ -87,8 +87,10 @@ put_asset(struct shown *p)
 	if (page_is_embed(p))
 		html_text_el(&p->h, "h1", "unseen", p->p->name);
 	page_stage(p);
-	if (!page_is_embed(p))
+	if (!page_is_embed(p)) {
 		page_about(p);
+		page_agenda(p);
+	}
 	record_render(&data, &player_record, p->p, false);
 	html_json(&p->h, "application/json", "media", buf_string(&data));
 }
@@ -136,8 +138,10 @@ page(struct req *r)
 		channel_id = (struct uuid){ { 0 } };
 	p.look = theme_of_media(r, asset->id, channel_id, in->t != NULL && page_opens(r->conf, in->t, asset->id,
 	    r->now));
-	if (!page_is_embed(&p))
+	if (!page_is_embed(&p)) {
 		find_places(&p, channel_id);
+		page_find_times(&p);
+	}
 	if (in->t == NULL)		/* otherwise its address is for who has it */
 		p.path = arena_printf(r->mem, "/watch/%s", uuid_text(r->mem, asset->id));
 	return page_send(&p, 200);

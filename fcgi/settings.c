@@ -20,7 +20,7 @@ struct settings {
 	struct uuid id, default_channel_id;
 	const char *name, *shortcode;
 	int64_t token_lifetime, soft_delete_retention_days, download_expiry_days, webhooks_per_principal, storage_used;
-	bool duplicate_check, portal_enabled;
+	bool duplicate_check, portal_enabled, comments_on_pages;
 	struct strings transcription_languages, cors_origins;
 	struct number storage_quota;
 	struct nested main_designs;
@@ -39,11 +39,14 @@ static const struct field settings_fields[] = {
 	    .doc = "Refuse to complete an upload whose file is there already"),
 	FIELD(struct settings, portal_enabled, .on = PATCH, .preset = "false",
 	    .doc = "May channels be public, and does the page / list them?"),
+	FIELD(struct settings, comments_on_pages, .on = PATCH, .preset = "false",
+	    .doc = "Do the pages of assets show their comments, with the names of who wrote them, to all who may open "
+	    "the page?"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are to be kept, 0 for ever. Kept here; nothing deletes them by "
 	    "itself yet"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",
-	    .doc = "Days that a download is to stay. Kept here; there are no downloads yet"),
+	    .doc = "Days that a clip which was cut for a download stays"),
 	FIELD(struct settings, webhooks_per_principal, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
 	    .doc = "How many webhooks one principal may have"),
 	FIELD(struct settings, transcription_languages, .on = PATCH, .required = true, .max = LANGUAGES_MAX, .item_max = 35,

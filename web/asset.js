@@ -9,7 +9,7 @@ import { _ } from './text.js';
 /* Between two questions that nobody told us to ask: while something happens, and when nothing does, or it is told. */
 const SOON_MS = 2000, LATE_MS = 30000;
 const DAY_MS = 86400000;
-const PARTS = ['#title', '#facts', '#description', '#places', '#downloads ul', '#chapters ol'];
+const PARTS = ['#title', '#facts', '#description', '#places', '#downloads ul', '#chapters ol', '#clips ul', '#comments ol', '#agenda .points'];
 
 /* Addresses of files work under whatever host name this page was reached by. */
 function local(url) {
@@ -114,8 +114,9 @@ function adopt(page) {
 	if (link)
 		link.href = page.querySelector('#stage a')?.href ?? link.href;
 	if (by('downloads'))
-		for (const id of ['downloads', 'places', 'chapters'])
-			by(id).hidden = page.getElementById(id)?.hidden ?? true;
+		for (const id of ['downloads', 'places', 'chapters', 'clips', 'comments', 'agenda'])
+			if (by(id))
+				by(id).hidden = page.getElementById(id)?.hidden ?? true;
 }
 
 /* Nobody looks: nothing is asked. */

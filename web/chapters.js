@@ -34,7 +34,7 @@ export function markChapters(player) {
 
 /* The one that is shown stands out. */
 function follow(video) {
-	const links = [...by('chapters').querySelectorAll('a')];
+	const links = [...document.querySelectorAll('.chapters:not([hidden]) a, .agenda a[href^="#t="]')];
 	const now = links.findLast(a => parseTime(/#t=(.*)/.exec(a.hash)?.[1]) <= video.currentTime + 0.05);
 
 	for (const a of links)

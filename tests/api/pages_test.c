@@ -360,6 +360,119 @@ nobody_frames_the_watch_page_and_everybody_the_embed_page(void **state)
 	assert_null(strstr(watch, "unsafe"));
 }
 
+/* Posts below the asset; the id of what was made. */
+static const char *
+add(struct world *w, struct uuid id, const char *below, const char *body)
+{
+	struct req *r = call(w, "POST", arena_printf(w->mem, "/v2/media/%s/%s", uuid_text(w->mem, id), below), body);
+
+	if (r->status != 201)
+		fail_msg("%s: %s", below, buf_string(&r->out));
+	return text(w, r, "data.id");
+}
+
+/* An entry of a chapter of its own that leads to that second. */
+static const char *
+entry_at(struct world *w, struct uuid id, int start)
+{
+	const char *chapter = add(w, id, "chapters", "{\"name\":\"Agenda\"}"), *section;
+
+	section = add(w, id, "sections", arena_printf(w->mem, "{\"type\":\"timerange\",\"start\":%d,\"end\":%d,"
+	    "\"chapterId\":\"%s\"}", start, start + 5, chapter));
+	return add(w, id, arena_printf(w->mem, "chapters/%s/entries", chapter), arena_printf(w->mem,
+	    "{\"title\":\"<b>One</b>\",\"sectionId\":\"%s\"}", section));
+}
+
+static void
+a_page_has_the_public_points_of_its_newest_meeting_as_a_tree_that_leads_into_the_recording(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Council"), second = make_film(w, "Council, 2"), away = make_film(w, "Away");
+	const char *ids = arena_printf(w->mem, "\"mediaIds\":[\"%s\",\"%s\",\"%s\"]", uuid_text(w->mem, id),
+	    uuid_text(w->mem, second), uuid_text(w->mem, away)), *body;
+	const struct req *r;
+
+	make_visible(w, "shared");
+	body = arena_printf(w->mem, "{\"name\":\"Older\",\"startsAt\":\"2026-01-20T18:00:00Z\",%s,\"agenda\":["
+	    "{\"number\":\"1\",\"name\":\"Older\",\"public\":true}]}", ids);
+	assert_int_equal(call(w, "POST", "/v2/meetings", body)->status, 201);
+	body = arena_printf(w->mem, "{\"name\":\"Council <i>\",\"startsAt\":\"2026-11-20T18:00:00Z\",\"location\":"
+	    "\"Hall\",%s,\"agenda\":[{\"number\":\"1\",\"name\":\"<b>Opening</b>\",\"public\":true,\"entryId\":"
+	    "\"%s\"},{\"number\":\"1.1\",\"name\":\"Guests\",\"public\":true},{\"number\":\"1.1.1\",\"name\":"
+	    "\"One guest\",\"public\":true},{\"number\":\"2\",\"name\":\"Secret\",\"public\":false,\"entryId\":"
+	    "\"%s\"},{\"number\":\"10\",\"name\":\"Budget\",\"public\":true,\"entryId\":\"%s\"},{\"number\":"
+	    "\"11\",\"name\":\"Not to be seen\",\"public\":true,\"entryId\":\"%s\"}]}", ids, entry_at(w, id, 10),
+	    entry_at(w, id, 20), entry_at(w, second, 30), entry_at(w, away, 40));
+	assert_int_equal(call(w, "POST", "/v2/meetings", body)->status, 201);
+	db_run(w->db, "DELETE FROM media_channels WHERE media_id = ?", ARGS(ID(away)));
+	r = open_page(w, "watch", id, "");
+	assert_string_equal(found(w, r, "//*[@id='agenda']//p"), "Council <i> \xc2\xb7 Nov 20, 2026 \xc2\xb7 Hall");
+	assert_string_equal(found(w, r, "//nav[@id='agenda'][not(@hidden)]/div/ol/li[1]/a[@href='#t=10.000']"),
+	    "1<b>Opening</b>0:10");
+	assert_string_equal(found(w, r, "//nav[@id='agenda']/div/ol/li[1]/ol/li/span"), "1.1Guests");
+	assert_string_equal(found(w, r, "//nav[@id='agenda']/div/ol/li[1]/ol/li/ol/li"), "1.1.1One guest");
+	assert_string_equal(found(w, r, "count(//nav[@id='agenda']/div/ol/li)"), "3");
+	assert_null(strstr(r->out.text, "Secret"));
+	assert_string_equal(found(w, r, "//nav[@id='agenda']/div/ol/li[2]/a/@href"), arena_printf(w->mem,
+	    "/watch/%s#t=30.000", uuid_text(w->mem, second)));
+	assert_string_equal(found(w, r, "//nav[@id='agenda']/div/ol/li[3]/span"), "11Not to be seen");
+	assert_null(strstr(r->out.text, uuid_text(w->mem, away)));
+	assert_string_equal(found(w, open_page(w, "embed", id, ""), "count(//*[@id='agenda'])"), "0");
+	db_run(w->db, "DELETE FROM meetings", NO_ARGS);
+	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//nav[@id='agenda'][@hidden])"), "1");
+}
+
+static void
+a_page_lists_clips_with_their_addresses_and_nothing_of_chapters_or_without_a_name(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const struct req *r;
+
+	make_visible(w, "shared");
+	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//nav[@id='clips'][@hidden])"), "1");
+	add(w, id, "sections", "{\"type\":\"timerange\",\"start\":20,\"end\":25.5,\"title\":\"<img src=x>\"}");
+	add(w, id, "sections", "{\"type\":\"marker\",\"time\":7,\"title\":\"A leap\"}");
+	add(w, id, "sections", "{\"type\":\"timerange\",\"start\":1,\"end\":2}");
+	add(w, id, "sections", arena_printf(w->mem, "{\"type\":\"timerange\",\"start\":1,\"end\":2,\"title\":\"Draft\","
+	    "\"chapterId\":\"%s\"}", add(w, id, "chapters", "{\"name\":\"Later\"}")));
+	db_run(w->db, "UPDATE sections SET thumbnail_file = 'sections/a.jpg', thumbnail_width = 640, "
+	    "thumbnail_height = 360, thumbnail_at = position WHERE media_id = ? AND title = 'A leap'", ARGS(ID(id)));
+	r = open_page(w, "watch", id, "");
+	assert_string_equal(found(w, r, "count(//nav[@id='clips'][not(@hidden)]//li)"), "2");
+	assert_string_equal(found(w, r, "//nav[@id='clips']//li[1]/a[@href='#t=7.000']"), "0:07A leap");
+	assert_non_null(strstr(found(w, r, "//nav[@id='clips']//li[1]//img/@src"), "/sections/a.jpg"));
+	assert_string_equal(found(w, r, "//nav[@id='clips']//li[2]/a[@href='#t=20.000,25.500']"),
+	    "0:20\xe2\x80\x93" "0:26<img src=x>");
+}
+
+static void
+comments_are_on_pages_where_the_tenant_says_so(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = make_film(w, "Cat");
+	const char *first, *answer;
+	const struct req *r;
+
+	make_visible(w, "shared");
+	first = add(w, id, "comments", "{\"text\":\"Look,\\na <b>cat</b>\",\"time\":12.5}");
+	answer = add(w, id, "comments", arena_printf(w->mem, "{\"text\":\"Where?\",\"parentId\":\"%s\"}", first));
+	add(w, id, "comments", arena_printf(w->mem, "{\"text\":\"There.\",\"parentId\":\"%s\"}", answer));
+	add(w, id, "comments", "{\"text\":\"All of it\"}");
+	r = open_page(w, "watch", id, "");
+	assert_string_equal(found(w, r, "count(//section[@id='comments'][@hidden])"), "1");
+	assert_null(strstr(r->out.text, "Where?"));
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"commentsOnPages\":true}")->status, 200);
+	r = open_page(w, "watch", id, "");
+	assert_string_equal(found(w, r, "//section[@id='comments'][not(@hidden)]/ol/li[1]/p[2]"), "All of it");
+	assert_string_equal(found(w, r, "//section[@id='comments']/ol/li[2]/p[2]"), "Look,\na <b>cat</b>");
+	assert_string_equal(found(w, r, "//section[@id='comments']/ol/li[2]/p[1]/a[@href='#t=12.500']"), "0:13");
+	assert_string_equal(found(w, r, "//section[@id='comments']/ol/li[2]/ol/li/p[2]"), "Where?");
+	assert_string_equal(found(w, r, "//section[@id='comments']/ol/li[2]/ol/li/ol/li/p[2]"), "There.");
+	assert_string_equal(found(w, r, "//section[@id='comments']/ol/li[2]/p[1]/strong"), "Admin");
+	assert_string_equal(found(w, open_page(w, "embed", id, ""), "count(//*[@id='comments'])"), "0");
+}
+
 int
 main(void)
 {
@@ -377,6 +490,9 @@ main(void)
 		WORLD_TEST(numbers_plurals_and_refusals_are_in_it_too),
 		WORLD_TEST(a_page_links_to_itself_in_the_other_language_with_its_whole_query),
 		WORLD_TEST(without_https_a_page_says_what_to_do_and_nothing_of_its_asset),
+		WORLD_TEST(a_page_has_the_public_points_of_its_newest_meeting_as_a_tree_that_leads_into_the_recording),
+		WORLD_TEST(a_page_lists_clips_with_their_addresses_and_nothing_of_chapters_or_without_a_name),
+		WORLD_TEST(comments_are_on_pages_where_the_tenant_says_so),
 		WORLD_TEST(nobody_frames_the_watch_page_and_everybody_the_embed_page),
 	};
 

@@ -199,18 +199,22 @@ await test('?start begins there', async () => {
 	await p.close();
 });
 
+const idOf = url => new URL(url).pathname.split('/')[2];
+const talk = idOf(env.WATCH_talk), points = [];
+/* The id of what has been made or changed. */
+const send = async (path, body, method = 'POST') => {
+	const answer = await fetch(`${base}${path}`, { method, body: JSON.stringify(body),
+		headers: { Authorization: `Bearer ${env.TOKEN}`, 'Content-Type': 'application/json' } });
+	that(answer.ok, `${path}: ${answer.status}`);
+	return (await answer.json()).data.id;
+};
+
 await test('chapters stand below the player and in its bar, and lead there', async () => {
-	const put = async (path, body) => {
-		const answer = await fetch(`${base}/v2/media/${/\/watch\/([^?]+)/.exec(env.WATCH_talk)[1]}${path}`, { method: 'POST',
-			headers: { Authorization: `Bearer ${env.TOKEN}`, 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-		that(answer.status === 201, `${path}: ${answer.status}`);
-		return (await answer.json()).data.id;
-	};
-	const chapterId = await put('/chapters', { name: 'Tour' });
+	const chapterId = await send(`/v2/media/${talk}/chapters`, { name: 'Tour' });
 
 	for (const [i, title] of ['The tower', 'The <lamp> & the lens', 'The sea'].entries()) {
-		const sectionId = await put('/sections', { type: 'timerange', start: i * 6, end: i * 6 + 6, chapterId });
-		await put(`/chapters/${chapterId}/entries`, { title, sectionId });
+		const sectionId = await send(`/v2/media/${talk}/sections`, { type: 'timerange', start: i * 6, end: i * 6 + 6, chapterId });
+		points.push(await send(`/v2/media/${talk}/chapters/${chapterId}/entries`, { title, sectionId }));
 	}
 	const p = await visit(env.WATCH_talk);
 	await until(p, () => document.querySelector('media-time-range')?.mediaChaptersCues?.length === 3);
@@ -226,6 +230,45 @@ await test('chapters stand below the player and in its bar, and lead there', asy
 	await at(p, 1);
 	await link.click();
 	await until(p, () => document.querySelector('video').currentTime > 6);
+	await p.context().close();
+});
+
+await test('agenda, clips and comments stand beside the recording, and lead into it', async () => {
+	const p = await visit(env.WATCH_talk);
+	that(await p.locator('#agenda').isHidden() && await p.locator('#comments').isHidden(), 'something is there already');
+	await send('/v2/tenants/current/settings', { commentsOnPages: true }, 'PATCH');
+	await send('/v2/meetings', { name: 'Friends of the lighthouse', startsAt: '2026-11-20T18:00:00Z', location: 'At the pier', mediaIds: [talk],
+		agenda: [{ number: '1', name: 'Opening and what was agreed upon last time', public: true, entryId: points[0] },
+			{ number: '1.1', name: 'Guests', public: true }, { number: '1.2', name: 'Minutes', public: true },
+			{ number: '2', name: 'The lamp', public: true, entryId: points[1] }, { number: '3', name: 'The sea', public: true, entryId: points[2] }] });
+	for (const [start, end, title] of [[1, 4, 'A tower of stone'], [6, 9.5, 'How light is bent'], [12, 15, 'Ships']])
+		await send(`/v2/media/${talk}/sections`, { type: 'timerange', start, end, title });
+	const parentId = await send(`/v2/media/${talk}/comments`, { text: 'Is this a Fresnel lens?', time: 7 });
+	await send(`/v2/media/${talk}/comments`, { text: 'It is:\nlook at the rings.', parentId });
+
+	/* An open page hears of it. */
+	await p.locator('#clips a').nth(2).waitFor();
+	await p.locator('#comments li li').waitFor();
+	await p.reload();
+	await p.locator('#agenda a').first().waitFor();
+	await p.waitForSelector('.cue');
+	await p.waitForTimeout(500);
+	await shot(p, 'watch-agenda');
+	that(await p.locator('#chapters').isHidden(), 'the chapters are there twice');
+	await p.locator('#agenda a').nth(1).click();
+	await until(p, () => document.querySelector('video').currentTime > 6.2 && !document.querySelector('video').paused);
+	await until(p, () => document.querySelector('#agenda a[aria-current]')?.textContent.includes('lamp'));
+	await p.locator('#clips a').nth(2).click();
+	that(new URL(p.url()).hash === '#t=12.000,15.000', p.url());
+	await until(p, () => document.querySelector('video').paused && document.querySelector('video').currentTime >= 15);
+	await p.locator('#comments a').first().focus();
+	await p.keyboard.press('Enter');
+	await until(p, () => { const v = document.querySelector('video'); return v.currentTime > 7.1 && v.currentTime < 12; });
+	await p.evaluate(() => document.getElementById('clips').scrollIntoView());
+	await shot(p, 'watch-clips');
+	await p.setViewportSize({ width: 390, height: 844 });
+	await p.evaluate(() => document.getElementById('agenda').scrollIntoView());
+	await shot(p, 'watch-agenda-phone');
 	await p.context().close();
 });
 
@@ -499,8 +542,7 @@ await test('a viewer chooses the language of the sound and of the subtitles, and
 
 const sql = text => execFileSync('mariadb', ['--no-defaults', '-uroot', '-S', `${env.STACK}/run/db.sock`, '-N', '-B', 'kinothek', '-e', text],
 	{ encoding: 'utf8' }).trim();
-const idOf = url => new URL(url).pathname.split('/')[2];
-const talk = idOf(env.WATCH_talk), key = `id = UNHEX('${talk.replaceAll('-', '')}')`;
+const key = `id = UNHEX('${talk.replaceAll('-', '')}')`;
 const COLUMNS = ['status', 'name', 'ingest', 'playlist_file', 'captions', 'renditions', 'thumbnail', 'storyboard'];
 /* With the event that goes with each change: pages follow by it. */
 const EVENT = `INSERT INTO events (tenant_id, media_id, type, data, created_at) SELECT tenant_id, id, 'media.updated', '{}',
