@@ -477,6 +477,12 @@ db_rows(struct db *db, const struct record *r, const char *from, const struct ar
 	return db_rows_suffix(db, r, from, "", args, false, SIZE_MAX, n);
 }
 
+void *
+db_rows_brief(struct db *db, const struct record *r, const char *from, const struct arg *args, size_t *n)
+{
+	return db_rows_suffix(db, r, from, "", args, true, SIZE_MAX, n);
+}
+
 int64_t
 db_number_suffix(struct db *db, const char *sql, const char *suffix, const struct arg *args, int64_t otherwise)
 {

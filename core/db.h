@@ -68,6 +68,8 @@ void *db_row(struct db *, const struct record *, const char *from, const struct 
 void *db_row_suffix(struct db *, const struct record *, const char *from, const char *suffix, const struct arg *);
 /* All rows, one array.  *n is 0 and the result NULL when there are none. */
 void *db_rows(struct db *, const struct record *, const char *from, const struct arg *, size_t *n);
+/* The same without DETAIL fields, as in lists. */
+void *db_rows_brief(struct db *, const struct record *, const char *from, const struct arg *, size_t *n);
 
 /* The first column of the first row, or `otherwise`.  Whole statement: "SELECT COUNT(*) FROM media t WHERE …". */
 int64_t db_number(struct db *, const char *sql, const struct arg *, int64_t otherwise);

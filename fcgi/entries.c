@@ -19,7 +19,7 @@ static const struct field entry_fields[] = {
 	FIELD(struct entry, created_at,   .on = SERVER, .required = true, .doc = "When it was made"),
 	FIELD(struct entry, updated_at,   .on = SERVER, .required = true, .doc = "Last change"),
 	FIELD(struct entry, version,      .on = SERVER | HIDDEN, .doc = "Grows with each change"),
-	FIELD(struct entry, chapter_type, .on = HIDDEN, .sql = "c.type", .doc = "Of the chapter"),
+	FIELD(struct entry, chapter_type, .on = HIDDEN | DETAIL, .sql = "c.type", .doc = "Of the chapter"),
 };
 const struct record entry_record = RECORD("Entry", struct entry, entry_fields);
 
@@ -60,8 +60,8 @@ entries_of(struct req *r, struct uuid chapter_id)
 	struct section *sections;
 	size_t n, i;
 
-	sections = db_rows(r->db, &section_record, SECTIONS_WHOLE "t.chapter_id = ? AND t.entry_id IS NOT NULL",
-	    ARGS(ID(chapter_id)), &n);
+	sections = db_rows_brief(r->db, &section_record, "FROM sections t WHERE t.chapter_id = ? AND t.entry_id IS NOT "
+	    "NULL", ARGS(ID(chapter_id)), &n);
 	for (i = 0; i < n; i++) {
 		int64_t at = outline_find(&o, sections[i].entry_id);
 

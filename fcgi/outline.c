@@ -13,8 +13,7 @@ outline_load(struct db *db, struct uuid chapter_id, size_t more)
 	struct entry *rows;
 	size_t n, i;
 
-	rows = db_rows(db, &entry_record, "FROM entries t JOIN chapters c ON c.id = t.chapter_id WHERE "
-	    "t.chapter_id = ?", ARGS(ID(chapter_id)), &n);
+	rows = db_rows_brief(db, &entry_record, "FROM entries t WHERE t.chapter_id = ?", ARGS(ID(chapter_id)), &n);
 	o.at = arena_array(mem, n + more + 1, sizeof(*o.at));
 	o.ids = arena_array(mem, n + 1, sizeof(*o.ids));
 	for (i = 0; i < n; i++) {

@@ -108,8 +108,8 @@ page_find_times(struct shown *p)
 	const struct uuid id = p->p->id;
 
 	p->agenda = find_agenda(p);
-	p->clips.rows = db_rows(p->r->db, &section_record, SECTIONS_WHOLE "t.media_id = ? AND t.chapter_id IS NULL AND "
-	    "t.title <> '' ORDER BY t.position, t.id LIMIT ?", ARGS(ID(id), INT(CLIPS_SHOWN)), &p->clips.n);
+	p->clips.rows = db_rows_brief(p->r->db, &section_record, "FROM sections t WHERE t.media_id = ? AND "
+	    "t.chapter_id IS NULL AND t.title <> '' ORDER BY t.position, t.id LIMIT ?", ARGS(ID(id), INT(CLIPS_SHOWN)), &p->clips.n);
 	section_view(p->r, id, p->clips.rows, p->clips.n);
 	p->comments.rows = db_rows(p->r->db, &remark_record, "FROM comments t JOIN media m ON m.id = t.media_id JOIN "
 	    "tenants n ON n.id = m.tenant_id LEFT JOIN principals p ON p.id = t.principal_id WHERE t.media_id = ? AND "
