@@ -330,6 +330,11 @@ function fillMenu(player, menu) {
 	if (tracks.length)
 		menu.append(choices(_('Captions'), [[null, _('Off')], ...tracks.map(t => [t, t.label])], shownCaptions(video),
 			track => showCaptions(video, track)));
+	/* In full screen, and on other sites' pages, there is no other list of them. */
+	const { chapters } = player.media;
+	if (chapters.length)
+		menu.append(choices(_('Chapters'), chapters.map(c => [c, `${formatTime(c.start)} ${c.title}`]),
+			chapters.findLast(c => c.start <= video.currentTime + 0.05), c => video.currentTime = c.start));
 }
 
 function settings(player) {

@@ -227,6 +227,15 @@ await test('chapters stand below the player and in its bar, and lead there', asy
 	await until(p, () => document.querySelector('#chapters a[aria-current]')?.textContent.includes('lamp'));
 	await p.evaluate(() => document.getElementById('chapters').scrollIntoView());
 	await shot(p, 'watch-chapters');
+	await p.keyboard.press('k');
+	await at(p, 7);
+	await p.locator('.gear').click();
+	const choice = p.locator('#settings fieldset', { hasText: 'The <lamp>' });
+	that(await choice.locator('input').count() === 3 && await choice.locator('input').nth(1).isChecked(), 'the menu has other chapters');
+	await shot(p, 'watch-chapters-menu');
+	await choice.locator('input').nth(1).press('ArrowDown');
+	await until(p, () => document.querySelector('video').currentTime > 12);
+	await p.keyboard.press('Escape');
 	await at(p, 1);
 	await link.click();
 	await until(p, () => document.querySelector('video').currentTime > 6);
