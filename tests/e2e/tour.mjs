@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // tour.mjs DIR: runs the compiled tour and document in DIR against KINOTHEK_URL and writes DIR/exchanges.json, for examples.mjs, and the
-// answers for tests/e2e/contract.  DIR has film.mp4 and picture.png.
+// answers for tests/e2e/contract.  DIR has film.mp4 and picture.png.  Around each call proof.mjs proves what it can; its table and what
+// it found wrong go to DIR/rows and DIR/faults.
 import { createHash, randomBytes } from 'node:crypto';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import proofs, { readRows } from './proof.mjs';
 
 const env = process.env, [dir] = process.argv.slice(2);
 const { default: tour } = await import(pathToFileURL(`${dir}/out/tour.js`));
@@ -13,25 +15,43 @@ const operations = await import(pathToFileURL(`${dir}/out/client/sdk.gen.js`));
 const file = (name, type) => new File([readFileSync(`${dir}/${name}`)], name, { type });
 const film = file('film.mp4', 'video/mp4'), picture = file('picture.png', 'image/png');
 
-// The last good exchange of each operation: what was asked again and again is over by then.
-const exchanges = {};
+// The last good exchange of each operation, what was asked again and again is over by then; and its call, to be sent once more.
+const exchanges = {}, calls = new Map();
 let operation, token = '';
 
 const bodyOf = (type, text) => type.startsWith('application/json') ? JSON.parse(text) :
 	type.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) : undefined;
 
-async function record(request) {
-	const sent = request.body ? await request.clone().arrayBuffer() : undefined;
-	const answer = await fetch(request);
-	const type = answer.headers.get('content-type') ?? '', text = await answer.clone().text();
-	const url = new URL(request.url), path = url.pathname + url.search;
+const keep = (answer) => env.KINOTHEK_RECORD && appendFileSync(`${env.KINOTHEK_RECORD}/answers.tour.jsonl`, `${JSON.stringify(answer)}\n`);
+const proof = proofs({ doc: JSON.parse(readFileSync(fileURLToPath(new URL('../../docs/openapi.json', import.meta.url)), 'utf8')),
+	rows: readRows(fileURLToPath(new URL('tour.rows', import.meta.url))), url: env.KINOTHEK_URL, record: keep,
+	powerless: { ViewChannel: env.TOUR_VIEW_CHANNEL, ViewMetadata: env.TOUR_VIEW_METADATA } });
 
-	if (env.KINOTHEK_RECORD)
-		appendFileSync(`${env.KINOTHEK_RECORD}/answers.tour.jsonl`, `${JSON.stringify({ method: request.method, path, status: answer.status, type,
-			headers: `HTTP/1.1 ${answer.status}\r\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n`,
-			body: type.includes('json') ? text : '' })}\n`);
+const kept = async (method, path, answer) => {
+	const type = answer.headers.get('content-type') ?? '';
+
+	return { method, path, status: answer.status, type,
+		headers: `HTTP/1.1 ${answer.status}\r\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\r\n')}\r\n`,
+		body: type.includes('json') ? await answer.clone().text() : '' };
+};
+
+async function record(request) {
+	const sent = request.body ? Buffer.from(await request.clone().arrayBuffer()) : undefined;
+	const url = new URL(request.url), path = url.pathname + url.search;
+	const headers = Object.fromEntries(['Authorization', 'Content-Type'].map((name) => [name, request.headers.get(name)]).filter(([, value]) => value));
+	const call = { operation, method: request.method, path, headers, body: sent?.byteLength ? sent : undefined };
+	let answer;
+
+	await proof.around(call, async () => {
+		answer = await fetch(request);
+		const one = await kept(request.method, path, answer);
+		keep(one);
+		return one;
+	});
 	if (answer.status >= 400)
 		return answer;
+	calls.set(call.operation, call);
+	const type = answer.headers.get('content-type') ?? '', text = await answer.clone().text();
 	const asked = { method: request.method, path: url.pathname, query: Object.fromEntries(url.searchParams) };
 	if (sent?.byteLength) {
 		asked.type = request.headers.get('content-type');
@@ -39,7 +59,7 @@ async function record(request) {
 		if (asked.body === undefined)
 			asked.file = picture.name;
 	}
-	exchanges[operation] = { at: Date.now(), request: asked, answer: { status: answer.status, type: type.replace(/;.*/, ''),
+	exchanges[call.operation] = { at: Date.now(), request: asked, answer: { status: answer.status, type: type.replace(/;.*/, ''),
 		body: type.includes('json') ? JSON.parse(text) : text } };
 	return answer;
 }
@@ -81,9 +101,9 @@ const runs = (pid) => {
 		return false;
 	}
 };
-async function stopJobs() {
-	process.kill(env.TOUR_JOBS_PID, 'SIGTERM');
-	for (const end = Date.now() + 60_000; runs(env.TOUR_JOBS_PID) && Date.now() < end;)
+async function stop(pid) {
+	process.kill(pid, 'SIGTERM');
+	for (const end = Date.now() + 60_000; runs(pid) && Date.now() < end;)
 		await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
@@ -115,8 +135,7 @@ const receiver = createServer((request, answer) => {
 		const message = { at: Date.now(), headers, body: JSON.parse(text), times: 1 + came.filter((one) => one.headers['webhook-id'] === headers['webhook-id']).length };
 
 		came.push(message);
-		if (env.KINOTHEK_RECORD)
-			appendFileSync(`${env.KINOTHEK_RECORD}/answers.tour.jsonl`, `${JSON.stringify({ webhook: message.body.type, body: text })}\n`);
+		keep({ webhook: message.body.type, body: text });
 		answer.end('Thank you');
 	});
 });
@@ -140,6 +159,7 @@ async function stream(of, path) {
 	const answer = await fetch(env.KINOTHEK_URL + path, { signal: end.signal, headers: { Accept: 'text/event-stream', Authorization: `Bearer ${token}` } });
 	let text = '';
 
+	proof.check(await kept('GET', path, answer));
 	for await (const piece of answer.body.pipeThrough(new TextDecoderStream())) {
 		text += piece;
 		if (/^event: .*\n(.*\n)*\n/m.test(text))
@@ -153,7 +173,7 @@ await new Promise((resolve) => receiver.listen(0, '127.0.0.1', resolve));
 client.setConfig({ baseUrl: env.KINOTHEK_URL, auth: () => token, fetch: record });
 try {
 	await tour(named, {
-		tenant: env.KINOTHEK_TENANT, clientId: env.KINOTHEK_CLIENT_ID, clientSecret: env.KINOTHEK_CLIENT_SECRET, film, picture,
+		tenant: env.KINOTHEK_TENANT, clientId: env.KINOTHEK_CLIENT_ID, clientSecret: env.KINOTHEK_CLIENT_SECRET, publicId: env.TOUR_PUBLIC_ID, film, picture,
 		receiver: `http://127.0.0.1:${receiver.address().port}/kinothek`,
 		setToken: (given) => { token = given; },
 		send: async (url, headers, body) => {
@@ -161,11 +181,16 @@ try {
 			if (!answer.ok)
 				throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
 		},
-		message, stream, stopJobs, signIn,
+		message, stream, stopJobs: () => stop(env.TOUR_JOBS_PID), signIn,
 	});
 	await again();
+	await stop(env.TOUR_DB_PID);
+	await proof.unavailable(calls.values());
 } finally {
 	receiver.close();
 	receiver.closeAllConnections();
 	writeFileSync(`${dir}/exchanges.json`, JSON.stringify(exchanges, null, '\t'));
+	const table = [];
+	writeFileSync(`${dir}/faults`, proof.report((line) => table.push(line)).map((line) => `${line}\n`).join(''));
+	writeFileSync(`${dir}/rows`, table.map((line) => `${line}\n`).join(''));
 }

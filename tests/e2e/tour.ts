@@ -10,6 +10,7 @@ export interface Place {
 	tenant: string;
 	clientId: string;
 	clientSecret: string;
+	publicId: string;		// the client that people sign in by
 	film: Blob;			// a video with speech and the name film.mp4
 	picture: Blob;			// PNG
 	receiver: string;		// address that takes webhooks
@@ -437,6 +438,7 @@ async function people(api: typeof operations, place: Place, path: { tenantShortc
 	await good(api.getUserInfo({ path }));
 	await good(api.getUserInfoByPost({ path, body: {} as never }));
 	place.setToken('');
+	await good(api.revokeToken({ path, body: { token, client_id: place.publicId } }));
 	await good(api.revokeToken({ path, body: { token, ...client } }));
 	const { error } = await api.createToken({ path, body: { grant_type: 'client_credentials', ...client, client_secret: 'wrong' } });
 	if (error?.error !== 'invalid_client')
