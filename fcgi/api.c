@@ -389,7 +389,7 @@ decode_query(struct req *r)
 {
 	static const struct record none = { .name = "None", .size = 1, .fields = page_fields, .n = 0 };
 	const struct record *record = r->route->query != NULL ? r->route->query :
-	    r->route->method == GET || r->route->method == METHOD_DELETE ? r->route->in : NULL;
+	    operation_takes_json(r->route) || r->route->flags & RAW_BODY ? NULL : r->route->in;
 	struct pair pairs[MAX_PAIRS], page[MAX_PAIRS], own[MAX_PAIRS];
 	size_t n = read_pairs(r, pairs), i, n_page = 0, n_own = 0;
 	void *row = NULL;
@@ -451,6 +451,24 @@ small_enough(struct req *r)
 	return false;
 }
 
+/* A bare array becomes the first member of the object. */
+static void
+unfold(struct req *r)
+{
+	struct buf b = BUF(r->mem);
+	size_t at = 0;
+
+	while (at < r->body_size && strchr(" \t\r\n", r->body[at]) != NULL && r->body[at] != '\0')
+		at++;
+	if (at == r->body_size || r->body[at] != '[')
+		return;
+	buf_printf(&b, "{\"%s\":", record_json_name(r->route->in, &r->route->in->fields[0]));
+	buf_add(&b, r->body, r->body_size);
+	buf_char(&b, '}');
+	r->body = b.text;
+	r->body_size = b.len;
+}
+
 /* False when refused. */
 static bool
 decode_body(struct req *r)
@@ -466,7 +484,7 @@ decode_body(struct req *r)
 	}
 	if (r->route->flags & RAW_BODY)
 		return true;
-	if (r->route->in == NULL || r->route->method == GET || r->route->method == METHOD_DELETE)
+	if (!operation_takes_json(r->route))
 		return no_body(r);
 	if (r->body_size == 0 && r->route->flags & OPTIONAL_BODY) {
 		r->in = arena_alloc(r->mem, r->route->in->size);
@@ -481,6 +499,8 @@ decode_body(struct req *r)
 		refuse(r, ERR_BAD_JSON, "The body is missing: send a JSON object.");
 		return false;
 	}
+	if (r->route->flags & BARE)
+		unfold(r);
 	got = record_decode(r->mem, r->route->in, on, r->body != NULL ? r->body : "", r->body_size, &r->in, &r->given,
 	    &r->faults);
 	if (got == NOT_JSON)

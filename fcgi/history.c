@@ -92,18 +92,17 @@ static const struct record forgotten_record = RECORD("Forgotten", struct forgott
 static int
 history_delete(struct req *r)
 {
-	struct buf b = BUF(r->mem);
 	const struct forgotten *f;
+	struct uuid *ids;
 	size_t n, i;
 
 	f = db_rows(r->db, &forgotten_record, "FROM watched t WHERE t.principal_id = ? FOR UPDATE",
 	    ARGS(ID(r->who->id)), &n);
 	db_run(r->db, "DELETE FROM watched WHERE principal_id = ?", ARGS(ID(r->who->id)));
-	buf_text(&b, "{\"deleted\":[");
+	ids = arena_array(r->mem, n + 1, sizeof(*ids));
 	for (i = 0; i < n; i++)
-		buf_printf(&b, "%s\"%s\"", i > 0 ? "," : "", uuid_text(r->mem, f[i].media_id));
-	buf_text(&b, "],\"permanent\":true}");
-	return reply_json(r, 200, buf_string(&b));
+		ids[i] = f[i].media_id;
+	return reply_deleted_all(r, ids, n, true);
 }
 
 const struct route history_routes[] = {

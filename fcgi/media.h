@@ -9,7 +9,13 @@ int media_list(struct req *);				/* media_list.c */
 int channel_media_list(struct req *);			/* of the channel that the path names */
 int media_delete(struct req *);				/* media_delete.c */
 int media_recover(struct req *);
+struct deletion { bool permanent; };
 extern const struct record deletion_record;
+/* What a deletion does to one asset, which is locked, in these channels: in the transaction.  Returns the bytes that it
+ * took, for usage_add(), which is the last of all.  Once this is committed its files move at once by
+ * media_move_files(), or by a job, should we not live to do it. */
+int64_t media_delete_one(struct req *, struct uuid media_id, const struct ids *channel_ids, bool permanent);
+void media_move_files(struct req *, struct uuid media_id);
 
 enum { MEDIA_TAG_MAX = 100 };		/* characters */
 /* The name of a tag as it is kept (media/label.h): nothing to be seen, or too long, is a fault. */

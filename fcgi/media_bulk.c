@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* /v2/media/tags: labels of many assets at once */
+/* /v2/media, /v2/media/tags: many assets at once: deleting them, and their labels */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +45,10 @@ static const struct field tag_of_fields[] = {
 };
 static const struct record tag_of_record = RECORD("MediaTag", struct tag_of, tag_of_fields);
 
-struct one { struct uuid id; struct ids channel_ids; };
+struct one { struct uuid id; struct ids channel_ids; struct moment deleted_at; };
 static const struct field one_fields[] = {
 	FIELD(struct one, id, .doc = "Asset"),
+	FIELD(struct one, deleted_at, .doc = "When it was soft-deleted; 0: it is there"),
 	FIELD(struct one, channel_ids, .doc = "Where it is"),
 };
 static const struct record one_record = RECORD("MediaInBulk", struct one, one_fields);
@@ -83,13 +84,14 @@ static struct one *
 load_all(struct req *r, const struct ids *given, const struct ids *ids)
 {
 	static const char *const by_id[] = { "FROM media t WHERE t.id = ? AND t.tenant_id = ? AND t.deleted_at = 0",
-	    "FROM media t WHERE t.id = ? AND t.tenant_id = ? AND t.deleted_at = 0 FOR UPDATE" };
+	    "FROM media t WHERE t.id = ? AND t.tenant_id = ? AND t.deleted_at = 0 FOR UPDATE",
+	    "FROM media t WHERE t.id = ? AND t.tenant_id = ? FOR UPDATE" };
+	const char *from = by_id[r->route->flags & WITH_DELETED ? 2 : route_writes(r->route)];
 	struct one *all = arena_array(r->mem, ids->n, sizeof(*all)), *one;
 	size_t i;
 
 	for (i = 0; i < ids->n; i++) {
-		one = db_row(r->db, &one_record, by_id[route_writes(r->route)], ARGS(ID(ids->at[i]),
-		    ID(r->who->tenant_id)));
+		one = db_row(r->db, &one_record, from, ARGS(ID(ids->at[i]), ID(r->who->tenant_id)));
 		if (one != NULL)
 			all[i] = *one;
 		else
@@ -101,7 +103,7 @@ load_all(struct req *r, const struct ids *given, const struct ids *ids)
 			return NULL;
 	if (r->faults.n == 0)
 		return all;
-	refuse(r, ERR_INVALID, NULL);
+	refuse(r, r->route->method == METHOD_DELETE ? ERR_NOT_FOUND : ERR_INVALID, NULL);
 	return NULL;
 }
 
@@ -246,7 +248,49 @@ tags_common(struct req *r)
 	return reply_list(r, &tag_of_record, tags, n);
 }
 
+static void
+move_all_files(struct req *r)
+{
+	const struct assets *in = r->in;
+	struct ids ids = distinct(r, &in->media_ids);
+	size_t i;
+
+	for (i = 0; i < ids.n; i++)
+		media_move_files(r, ids.at[i]);
+}
+
+/* What is soft-deleted already counts as done. */
+static int
+media_delete_all(struct req *r)
+{
+	const struct assets *in = r->in;
+	bool permanent = ((const struct deletion *)r->query)->permanent;
+	struct ids ids = distinct(r, &in->media_ids);
+	int64_t bytes = 0, n = 0;
+	const struct one *all;
+	size_t i;
+
+	if ((all = load_all(r, &in->media_ids, &ids)) == NULL)
+		return r->status;
+	for (i = 0; i < ids.n; i++) {
+		bool was_there = all[i].deleted_at.ms == 0;
+
+		if (was_there || permanent)
+			bytes += media_delete_one(r, all[i].id, &all[i].channel_ids, permanent);
+		n += was_there;
+	}
+	r->committed = move_all_files;
+	usage_add(r->db, r->who->tenant_id, -n, -bytes);
+	return reply_deleted_all(r, ids.at, ids.n, permanent);
+}
+
 const struct route media_bulk_routes[] = {
+	{
+		METHOD_DELETE, "/v2/media", SCOPE_CREATE_CONTENT, media_delete_all, &assets_record, &deleted_record,
+		"Delete up to 500 assets at once, all or none, softly unless permanent",
+		.flags = WITH_DELETED | BARE, .fails = "403 404 422", .query = &deletion_record,
+		.id = "deleteManyMedia",
+	},
 	{
 		METHOD_PATCH, "/v2/media/tags", SCOPE_CREATE_CONTENT, tags_assign, &assignment_record, &changed_record,
 		"Change the tags of up to 500 assets at once, all or none; tags that are new are made",

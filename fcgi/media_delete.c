@@ -10,7 +10,6 @@
 #include "core/store.h"
 #include "fcgi/media.h"
 
-struct deletion { bool permanent; };
 static const struct field deletion_fields[] = {
 	FIELD(struct deletion, permanent, .on = QUERY, .doc = "Remove it from storage for good"),
 };
@@ -50,30 +49,48 @@ delete_for_good(struct req *r, struct uuid media_id)
 	job_add(r->db, purge, place, .keys = { keys, n_keys });
 }
 
-static void
-move_files(struct req *r)
+void
+media_move_files(struct req *r, struct uuid media_id)
 {
 	db_begin(r->db);
-	if (!asset_serve(r->db, r->id[0]))
-		log_text(LOG_LEVEL_WARN, "store", "files of %s: %s", uuid_text(r->mem, r->id[0]), strerror(errno));
+	if (!asset_serve(r->db, media_id))
+		log_text(LOG_LEVEL_WARN, "store", "files of %s: %s", uuid_text(r->mem, media_id), strerror(errno));
 	db_commit(r->db);
 	db_forgive(r->db);
 }
 
-/* At once when this is committed, and by a job, should we not live to do it. */
 static void
-files_follow(struct req *r)
+move_files(struct req *r)
 {
-	asset_serve_later(r->db, r->who->tenant_id, r->id[0]);
-	r->committed = move_files;
+	media_move_files(r, r->id[0]);
 }
 
 /* Where it is, for pages that are made from there: media_list.c. */
 static void
-mark_deleted(struct req *r, bool is_deleted)
+mark_deleted(struct req *r, struct uuid media_id, bool is_deleted)
 {
 	db_run(r->db, "UPDATE media_channels SET is_deleted = ? WHERE media_id = ?", ARGS(INT(is_deleted),
-	    ID(r->id[0])));
+	    ID(media_id)));
+}
+
+int64_t
+media_delete_one(struct req *r, struct uuid media_id, const struct ids *channel_ids, bool permanent)
+{
+	int64_t bytes = permanent ? asset_bytes(r->db, media_id) : 0;
+
+	if (permanent) {
+		delete_for_good(r, media_id);
+	} else {
+		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND "
+		    "tenant_id = ?", ARGS(TIME(r->now), TIME(r->now), ID(media_id), ID(r->who->tenant_id)));
+		mark_deleted(r, media_id, true);
+	}
+	asset_serve_later(r->db, r->who->tenant_id, media_id);
+	event_add(r->db, &(struct event_new){ .tenant_id = r->who->tenant_id, .media_id = media_id,
+	    .type = "media.deleted", .principal_id = r->who->id, .channel_ids = *channel_ids, .data = arena_printf(
+	    r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, media_id), permanent ? "true" :
+	    "false") });
+	return bytes;
 }
 
 int
@@ -82,22 +99,12 @@ media_delete(struct req *r)
 	const struct deletion *in = r->in;
 	const struct media *m = r->object;
 	bool was_there = m->deleted_at.ms == 0;
-	int64_t bytes = in->permanent ? asset_bytes(r->db, m->id) : 0;
+	int64_t bytes;
 
 	if (!in->permanent && !was_there)
 		return refuse(r, ERR_ALREADY_DELETED, NULL);
-	if (in->permanent)
-		delete_for_good(r, m->id);
-	else
-		db_run(r->db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND "
-		    "tenant_id = ?", ARGS(TIME(r->now), TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
-	if (!in->permanent)
-		mark_deleted(r, true);
-	files_follow(r);
-	event_add(r->db, &(struct event_new){ .tenant_id = r->who->tenant_id, .media_id = m->id,
-	    .type = "media.deleted", .principal_id = r->who->id, .channel_ids = m->channel_ids, .data = arena_printf(
-	    r->mem, "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(r->mem, m->id), in->permanent ? "true" :
-	    "false") });
+	bytes = media_delete_one(r, m->id, &m->channel_ids, in->permanent);
+	r->committed = move_files;
 	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);
 	return reply_deleted(r, m->id, in->permanent);
 }
@@ -111,8 +118,9 @@ media_recover(struct req *r)
 		return refuse(r, ERR_NOT_SOFT_DELETED, NULL);
 	db_run(r->db, "UPDATE media SET deleted_at = 0, version = version + 1, updated_at = ? WHERE id = ? AND "
 	    "tenant_id = ?", ARGS(TIME(r->now), ID(m->id), ID(r->who->tenant_id)));
-	mark_deleted(r, false);
-	files_follow(r);
+	mark_deleted(r, m->id, false);
+	asset_serve_later(r->db, r->who->tenant_id, m->id);
+	r->committed = move_files;
 	event(r, m->id, "media.restored", NULL);
 	usage_add(r->db, r->who->tenant_id, 1, 0);
 	return asset_reply(r, true);

@@ -126,7 +126,7 @@ bool
 operation_takes_json(const struct route *route)
 {
 	return route->in != NULL && (route->flags & RAW_BODY) == 0 && route->method != GET &&
-	    route->method != METHOD_DELETE;
+	    (route->method != METHOD_DELETE || route->query != NULL);
 }
 
 bool

@@ -151,13 +151,22 @@ static const struct field deleted_fields[] = {
 const struct record deleted_record = RECORD("Deleted", struct deleted, deleted_fields);
 
 int
-reply_deleted(struct req *r, struct uuid id, bool permanent)
+reply_deleted_all(struct req *r, const struct uuid *ids, size_t n, bool permanent)
 {
-	const char *text = uuid_text(r->mem, id);
-	struct deleted out = { { &text, 1 }, permanent };
+	const char **texts = arena_array(r->mem, n + 1, sizeof(*texts));
+	struct deleted out = { { texts, n }, permanent };
+	size_t i;
 
+	for (i = 0; i < n; i++)
+		texts[i] = uuid_text(r->mem, ids[i]);
 	r->etag = NULL;
 	return reply(r, 200, &deleted_record, &out);
+}
+
+int
+reply_deleted(struct req *r, struct uuid id, bool permanent)
+{
+	return reply_deleted_all(r, &id, 1, permanent);
 }
 
 void

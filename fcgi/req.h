@@ -55,6 +55,7 @@ enum {
 	PAGE = 1 << 12,
 	SUPER_ADMIN = 1 << 13,	/* for SuperAdmins alone: others get 403 before anything is looked at */
 	ANEW = 1 << 15,		/* a PUT that makes another thing each time: it takes an Idempotency-Key as POST does */
+	BARE = 1 << 16,		/* its body may also be the array alone that is the first member of `in` */
 	SOMEWHERE = 1 << 14,	/* for those alone who have the permission of its scope in a channel of the tenant */
 };
 
@@ -109,7 +110,8 @@ struct route {
 	const char *path;
 	enum scope scope;
 	int (*run)(struct req *);
-	const struct record *in;	/* GET and DELETE: query; POST, PUT: CREATE fields; PATCH: PATCH fields */
+	/* GET and DELETE: query; POST, PUT, and a DELETE that has .query as well: CREATE fields; PATCH: PATCH fields */
+	const struct record *in;
 	const struct record *out;
 	const char *doc;		/* one line, imperative */
 	unsigned flags;
@@ -206,6 +208,7 @@ int reply_created(struct req *, const struct record *, const void *row, struct u
  * later (Location, Retry-After).  For routes with LATER. */
 int reply_later(struct req *, const struct record *, const void *row, int seconds);
 /* 200 {"deleted":[id],"permanent":…}: what every DELETE answers. */
+int reply_deleted_all(struct req *, const struct uuid *ids, size_t n, bool permanent);
 int reply_deleted(struct req *, struct uuid id, bool permanent);
 extern const struct record deleted_record;
 /* A page: `data` is the array, `pagination` beside it, Link headers. */

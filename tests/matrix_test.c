@@ -144,6 +144,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/tags/{tagId}", "ViewChannel" },
 	{ "PATCH /v2/tags/{tagId}", "CreateContent, SuperAdmin" },
 	{ "DELETE /v2/tags/{tagId}", "CreateContent, SuperAdmin" },
+	{ "DELETE /v2/media", "CreateContent" },
 	{ "PATCH /v2/media/tags", "CreateContent" },
 	{ "POST /v2/media/tags", "CreateContent" LISTED },
 	{ "GET /v2/tenants/current/settings", "any token" },

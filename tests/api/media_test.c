@@ -176,6 +176,104 @@ deleting_for_good_takes_the_rows_and_asks_for_the_files(void **state)
 	    1);
 }
 
+/* A body with these, the last of them twice. */
+static const char *
+all_of(struct world *w, const struct uuid *ids, size_t n)
+{
+	struct buf b = BUF(w->mem);
+	size_t i;
+
+	buf_char(&b, '[');
+	for (i = 0; i < n; i++)
+		buf_printf(&b, "\"%s\",", uuid_text(w->mem, ids[i]));
+	buf_printf(&b, "\"%s\"]", uuid_text(w->mem, ids[n - 1]));
+	return buf_string(&b);
+}
+
+static int64_t
+gone(struct world *w)
+{
+	return number(w, "FROM media WHERE deleted_at > 0 AND tenant_id = ?", ARGS(ID(w->tenant_id)));
+}
+
+static int64_t
+told(struct world *w)
+{
+	return number(w, "FROM events WHERE type = 'media.deleted' AND tenant_id = ?", ARGS(ID(w->tenant_id)));
+}
+
+static bool
+are_counted(struct world *w, int64_t n)
+{
+	return number(w, "FROM tenant_usage WHERE tenant_id = ? AND media_count = ?", ARGS(ID(w->tenant_id),
+	    INT(n))) == 1;
+}
+
+static void
+many_are_deleted_at_once_or_none(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid ids[] = { world_media(w, "video", "Cat"), world_media(w, "audio", "Dog"),
+	    world_media(w, "image", "Cow") };
+	struct uuid foreign[] = { ids[0], world_media(other, "video", "Foreign") };
+	struct uuid unknown[] = { ids[0], uuid_new() };
+	const char *whole = arena_printf(w->mem, "{\"mediaIds\":%s}", all_of(w, ids, 2));
+	struct req *r;
+
+	assert_true(are_counted(w, 3));
+	assert_int_equal(call(w, "DELETE", "/v2/media", all_of(w, foreign, 2))->status, 404);
+	assert_int_equal(call(w, "DELETE", "/v2/media", all_of(w, unknown, 2))->status, 404);
+	assert_int_equal(call(w, "DELETE", "/v2/media", NULL)->status, 400);
+	assert_int_equal(call(w, "DELETE", "/v2/media", "{\"mediaIds\":[]}")->status, 422);
+	assert_int_equal(call(w, "DELETE", "/v2/media", "[]")->status, 422);
+	assert_int_equal(call(w, "DELETE", "/v2/media", " [1]")->status, 422);
+	assert_int_equal(call(w, "DELETE", "/v2/media", "[")->status, 400);
+	assert_int_equal(call(w, "DELETE", "/v2/media?permanent=maybe", whole)->status, 422);
+	assert_int_equal(gone(w), 0);
+
+	r = call(w, "DELETE", "/v2/media", whole);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.permanent"), "false");
+	assert_non_null(text(w, r, "data.deleted.1"));
+	assert_null(text(w, r, "data.deleted.2"));
+	assert_int_equal(gone(w), 2);
+	assert_int_equal(number(w, "FROM media_channels WHERE is_deleted = 1 AND channel_id = ?",
+	    ARGS(ID(w->channel_id))), 2);
+	assert_true(are_counted(w, 1));
+	assert_int_equal(told(w), 2);
+
+	/* what is soft-deleted counts as done, and nothing is told of it again */
+	assert_int_equal(call(w, "DELETE", "/v2/media", all_of(w, ids, 3))->status, 200);
+	assert_int_equal(told(w), 3);
+	assert_true(are_counted(w, 0));
+	r = call(w, "DELETE", "/v2/media?permanent=true", all_of(w, ids, 3));
+	assert_string_equal(text(w, r, "data.permanent"), "true");
+	assert_int_equal(number(w, "FROM media WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'purge' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 3);
+	assert_true(are_counted(w, 0));
+	assert_int_equal(number(w, "FROM media WHERE id = ?", ARGS(ID(foreign[1]))), 1);
+}
+
+static void
+who_may_not_delete_one_of_many_deletes_none(void **state)
+{
+	struct world *w = *state;
+	struct uuid ids[] = { world_media(w, "video", "Cat"), world_media(w, "video", "Dog") };
+	struct uuid channel_id = uuid_new();
+	const char *owner = world_member(w, "ViewChannel CreateContent", "Channel Owner", NULL);
+	const char *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'Away', 1, 1)",
+	    ARGS(ID(channel_id), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE media_channels SET channel_id = ? WHERE media_id = ?", ARGS(ID(channel_id), ID(ids[1])));
+	db_run(w->db, "UPDATE media SET channel_ids = ? WHERE id = ?", ARGS(ID(channel_id), ID(ids[1])));
+	role_changed(w->db, w->tenant_id);
+	assert_int_equal(call_as(w, viewer, "DELETE", "/v2/media", all_of(w, ids, 1))->status, 403);
+	assert_int_equal(call_as(w, owner, "DELETE", "/v2/media", all_of(w, ids, 2))->status, 403);
+	assert_int_equal(gone(w), 0);
+	assert_int_equal(call_as(w, owner, "DELETE", "/v2/media", all_of(w, ids, 1))->status, 200);
+}
+
 static void
 another_tenants_asset_is_not_there(void **state)
 {
@@ -532,6 +630,8 @@ main(void)
 		WORLD_TEST(sending_back_every_member_of_an_answer_changes_nothing),
 		WORLD_TEST(deleting_is_soft_then_conflict_then_recoverable),
 		WORLD_TEST(deleting_for_good_takes_the_rows_and_asks_for_the_files),
+		WORLD_TEST(many_are_deleted_at_once_or_none),
+		WORLD_TEST(who_may_not_delete_one_of_many_deletes_none),
 		WORLD_TEST(another_tenants_asset_is_not_there),
 		WORLD_TEST(roles_in_a_channel_decide_what_a_member_may_do),
 		WORLD_TEST(an_asset_is_shown_in_the_context_of_its_own_channels_only),

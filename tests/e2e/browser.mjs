@@ -234,7 +234,7 @@ await test('chapters stand below the player and in its bar, and lead there', asy
 	that(await choice.locator('input').count() === 3 && await choice.locator('input').nth(1).isChecked(), 'the menu has other chapters');
 	await shot(p, 'watch-chapters-menu');
 	await choice.locator('input').nth(1).press('ArrowDown');
-	await until(p, () => document.querySelector('video').currentTime > 12);
+	await until(p, () => document.querySelector('video').currentTime >= 12);
 	await p.keyboard.press('Escape');
 	await at(p, 1);
 	await link.click();
@@ -382,7 +382,7 @@ await test('a recording shows its waveform and plays', async () => {
 	await shot(p, 'sound');
 	const box = await p.locator('canvas.waveform').boundingBox();
 	await p.mouse.click(box.x + box.width * 0.75, box.y + box.height / 2);
-	await until(p, () => document.querySelector('video').currentTime > 12);
+	await until(p, () => document.querySelector('video').currentTime >= 12);
 	await p.close();
 });
 

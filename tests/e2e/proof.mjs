@@ -147,6 +147,8 @@ export default function proofs({ doc, rows, url, record, powerless }) {
 			yield () => ask(method, path, proxied, body, '127.0.0.2');
 			break;
 		case '404':
+			if (proof.operation.operationId === 'deleteManyMedia')
+				yield () => ask(method, path, headers, JSON.stringify([nobody]));
 			for (const { name } of proof.operation.parameters.filter((one) => one.in === 'path' && one.name !== 'name').reverse()) {
 				const at = proof.path.split('/').indexOf(`{${name}}`);
 				yield () => ask(method, place.split('/').map((part, i) => i === at ? nobody : part).join('/') + (query && `?${query}`), headers, body);

@@ -378,6 +378,8 @@ async function changes(api: typeof operations, mediaId: string, channelId: strin
 	if (again?.data.code !== 'already_deleted')
 		throw new Error(`deleted twice: ${JSON.stringify(again)}`);
 	await good(api.recoverMedia({ path }));
+	await good(api.deleteManyMedia({ body: { mediaIds: [mediaId] }, query: { permanent: false } }));
+	await good(api.recoverMedia({ path }));
 	const { error: wrong } = await api.updateMedia({ path, body: { name: '' } });
 	if (wrong?.data.errors[0]?.pointer !== '/name')
 		throw new Error(`no name: ${JSON.stringify(wrong)}`);
