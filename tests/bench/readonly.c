@@ -4,8 +4,9 @@
  * buffers that hold everything; the answer is as many bytes as the API's, made once.  What the API takes longer than
  * this is its own doing.
  *
- * STATEMENTS has a line for each kind of request: name (one, page), bytes of the answer, the arguments (I: the id at
- * the end of the address, T: the tenant, or a number), the SQL; separated by tabs.
+ * STATEMENTS has a line for each statement of a kind of request, in their order: name of the kind, bytes of the
+ * answer, the arguments (I: the id at the end of the address, J: the one before it, T: the tenant, N: null, or a
+ * number), the SQL; separated by tabs.  An address is /readonly/NAME/..., behind which any address of the API fits.
  */
 #include <mysql.h>
 #include <stdbool.h>
@@ -16,7 +17,7 @@
 
 #include "tests/bench/responder.h"
 
-enum { MAX_ARGS = 16, CELL = 4096, ID_TEXT = 36 };
+enum { MAX_ARGS = 16, MAX_STATEMENTS = 8, CELL = 4096, ID_TEXT = 36 };
 
 struct statement {
 	char name[8], sql[16384], recipe[64], *body;
@@ -27,8 +28,9 @@ struct statement {
 	bool takes_id;
 };
 
-static struct statement statements[2];
-static unsigned char tenant[16], asked[16];
+static struct statement statements[MAX_STATEMENTS];
+static size_t n_statements;
+static unsigned char tenant[16], asked[16], above[16];
 static const char *socket_of_db;
 
 static void
@@ -65,18 +67,18 @@ read_statements(const char *path)
 {
 	FILE *f = fopen(path, "r");
 	char line[20000];
-	size_t i;
 
 	must(f != NULL, path);
-	for (i = 0; i < 2; i++) {
-		struct statement *s = &statements[i];
+	while (fgets(line, sizeof(line), f) != NULL) {
+		struct statement *s = &statements[n_statements++];
 
-		must(fgets(line, sizeof(line), f) != NULL &&
-		    sscanf(line, "%7[^\t]\t%zu\t%63[^\t]\t%16383[^\n]", s->name, &s->bytes, s->recipe, s->sql) == 4,
-		    "two lines are wanted");
+		must(n_statements <= MAX_STATEMENTS, "too many statements");
+		must(sscanf(line, "%7[^\t]\t%zu\t%63[^\t]\t%16383[^\n]", s->name, &s->bytes, s->recipe, s->sql) == 4,
+		    "four columns are wanted");
 		s->body = calloc(1, s->bytes);
 		must(s->body != NULL, "no memory");
 	}
+	must(n_statements > 0, "no statements");
 	fclose(f);
 }
 
@@ -92,12 +94,14 @@ bind_args(struct statement *s)
 
 		must(n < MAX_ARGS, "too many arguments");
 		s->numbers[n] = atoll(word);
-		b->buffer_type = *word == 'I' || *word == 'T' ? MYSQL_TYPE_BLOB : MYSQL_TYPE_LONGLONG;
-		b->buffer = *word == 'I' ? asked : *word == 'T' ? tenant : (void *)&s->numbers[n];
+		b->buffer_type = *word == 'N' ? MYSQL_TYPE_NULL : strchr("IJT", *word) != NULL ? MYSQL_TYPE_BLOB :
+		    MYSQL_TYPE_LONGLONG;
+		b->buffer = *word == 'I' ? asked : *word == 'J' ? above : *word == 'T' ? tenant :
+		    (void *)&s->numbers[n];
 		b->buffer_length = 16;
 		n++;
 	}
-	must(n == mysql_stmt_param_count(s->handle), "the API's query takes other arguments now: see tests/bench/api");
+	must(n == mysql_stmt_param_count(s->handle), "the API's query takes other arguments now: see tests/bench");
 	must(mysql_stmt_bind_param(s->handle, s->in) == 0, mysql_stmt_error(s->handle));
 }
 
@@ -136,7 +140,7 @@ begin(void)
 	must(mysql_real_connect(my, NULL, "root", NULL, "kinothek", 0, socket_of_db, 0) != NULL, mysql_error(my));
 	must(mysql_query(my, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED") == 0 &&
 	    mysql_query(my, "SET SESSION optimizer_switch = 'materialization=off'") == 0, mysql_error(my));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < n_statements; i++) {
 		struct statement *s = &statements[i];
 
 		s->handle = mysql_stmt_init(my);
@@ -146,21 +150,55 @@ begin(void)
 	}
 }
 
-/* A list has a query. */
 static void
-answer(const char *uri, struct answer *answer)
+run(struct statement *s)
 {
-	struct statement *s = &statements[strchr(uri, '?') != NULL];
-	size_t n = strlen(uri);
 	int got, rows = 0;
 
-	must(n > ID_TEXT && id_of(uri + n - ID_TEXT, asked), "an address ends with an id");
 	must(mysql_stmt_execute(s->handle) == 0, mysql_stmt_error(s->handle));
 	while ((got = mysql_stmt_fetch(s->handle)) == 0)
 		rows++;
 	must(got == MYSQL_NO_DATA && rows > 0, "a row is missing, or longer than its buffer");
 	mysql_stmt_free_result(s->handle);
-	*answer = (struct answer){ "application/json", s->body, s->bytes };
+}
+
+/* The id of the last asset, chapter or the like that an address names, and the one that it is below. */
+static void
+read_ids(const char *uri)
+{
+	size_t n = 0;
+
+	for (; *uri != '\0'; uri++) {
+		unsigned char id[16];
+
+		n = strchr("/=?", *uri) != NULL ? 0 : n + 1;
+		if (n != ID_TEXT || !id_of(uri + 1 - ID_TEXT, id))
+			continue;
+		memcpy(above, asked, sizeof(above));
+		memcpy(asked, id, sizeof(asked));
+	}
+}
+
+static void
+answer(const char *uri, struct answer *answer)
+{
+	static const char prefix[] = "/readonly/";
+	const char *name = uri + strlen(prefix);
+	size_t i, ran = 0;
+
+	must(strncmp(uri, prefix, strlen(prefix)) == 0, "an address begins with /readonly/");
+	read_ids(name);
+	for (i = 0; i < n_statements; i++) {
+		struct statement *s = &statements[i];
+		size_t n = strlen(s->name);
+
+		if (strncmp(name, s->name, n) != 0 || name[n] != '/')
+			continue;
+		run(s);
+		ran++;
+		*answer = (struct answer){ "application/json", s->body, s->bytes };
+	}
+	must(ran > 0, "there is no such kind of request");
 }
 
 int
