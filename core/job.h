@@ -122,6 +122,11 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 #define JOB_IMPORT_STATUS_SQL "IF(t.status <> 'calculating' OR t.import_job_id IS NULL, t.status, COALESCE((SELECT " \
 	"IF(j.state IN ('ready', 'running', 'delayed'), 'calculating', 'failed') FROM jobs j WHERE j.id = t.import_job_id), " \
 	"'failed'))"
+/* Of such a row that has an error: why it has failed. */
+#define JOB_IMPORT_ERROR_SQL "IF(t.status <> 'calculating' OR t.import_job_id IS NULL, t.error, COALESCE((SELECT IF(j.state IN " \
+	"('ready', 'running', 'delayed'), NULL, IF(j.state = 'cancelled', 'The import was cancelled.', 'The import has failed.')) " \
+	"FROM jobs j WHERE j.id = t.import_job_id), IF(EXISTS (SELECT 1 FROM jobs j WHERE j.id = t.import_job_id), NULL, " \
+	"'The import has failed.')))"
 #define job_add(db, kind, place, ...) \
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 

@@ -20,7 +20,7 @@ static const struct field chapter_fields[] = {
 	FIELD(struct chapter, description, .on = CREATE | OMIT_NULL | MULTILINE, .max = 10000, .doc = "For people"),
 	FIELD(struct chapter, status,      .on = SERVER, .required = true, .one_of = "ready calculating failed", .sql = JOB_IMPORT_STATUS_SQL,
 	    .doc = "calculating: a job makes its entries, or makes them anew"),
-	FIELD(struct chapter, error,       .on = SERVER | OMIT_NULL, .doc = "Why an import has failed"),
+	FIELD(struct chapter, error,       .on = SERVER | OMIT_NULL, .sql = JOB_IMPORT_ERROR_SQL, .doc = "Why an import has failed"),
 	FIELD(struct chapter, entries,     .on = COMPUTED | DETAIL, .required = true, .of = &entry_record,
 	    .doc = "In the order of the tree: each is followed by those below it"),
 	FIELD(struct chapter, created_at,  .on = SERVER, .required = true, .doc = "When it was made"),

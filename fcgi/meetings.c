@@ -36,7 +36,7 @@ static const struct field meeting_fields[] = {
 	    .doc = "Shown to people"),
 	FIELD(struct meeting, status,       .on = SERVER, .required = true, .one_of = "ready calculating failed", .sql = JOB_IMPORT_STATUS_SQL,
 	    .doc = "calculating: a job fills it from another server"),
-	FIELD(struct meeting, error,        .on = SERVER | OMIT_NULL, .doc = "Why an import has failed"),
+	FIELD(struct meeting, error,        .on = SERVER | OMIT_NULL, .sql = JOB_IMPORT_ERROR_SQL, .doc = "Why an import has failed"),
 	FIELD(struct meeting, starts_at,    .on = CREATE | PATCH | FILTER | SORT, .key = "by_start", .required = true, .doc = "When it begins"),
 	FIELD(struct meeting, ends_at,      .on = CREATE | PATCH | OMIT_NULL, .doc = "When it ends"),
 	FIELD(struct meeting, location,     .on = CREATE | PATCH | OMIT_NULL, .max = 1000, .doc = "Where it is held"),
@@ -300,6 +300,8 @@ meeting_patch(struct req *r)
 	struct meeting *m = patched(r);
 	uint64_t changed;
 
+	if (strcmp(now->status, "calculating") == 0)
+		return refuse(r, ERR_MEETING_CALCULATING, NULL);
 	if (!is_fine(r, m, r->given))
 		return r->status;
 	changed = record_differs(r->mem, &meeting_record, now, m, r->given);
@@ -347,7 +349,7 @@ const struct route meetings_routes[] = {
 		METHOD_PATCH, "/v2/meetings/{meetingId}", SCOPE_CREATE_CONTENT, meeting_patch, &meeting_record,
 		&meeting_record,
 		"Change a meeting; its creator and SuperAdmins may",
-		.flags = CONDITIONAL, .fails = "403 404 412 422",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "meeting_calculating",
 	},
 	{
 		METHOD_DELETE, "/v2/meetings/{meetingId}", SCOPE_CREATE_CONTENT, meeting_delete, NULL, &deleted_record,

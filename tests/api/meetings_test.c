@@ -344,6 +344,7 @@ an_import_is_filled_by_a_job(void **state)
 	struct world *w = *state;
 	struct uuid media = asset(w), id, channel;
 	const char *address, *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
+	const char *owner = world_member(w, "ViewChannel CreateContent", "Channel Owner", NULL);
 	struct req *r;
 	size_t i;
 
@@ -358,7 +359,10 @@ an_import_is_filled_by_a_job(void **state)
 	assert_true(has_fault(r, "/mediaIds/0", "not_found"));
 	r = call_as(w, viewer, "POST", "/v2/meetings/imports", "{\"url\":\"https://oparl.example/m/1\"}");
 	assert_int_equal(r->status, 403);
-	hidden_asset(w, &channel);
+	r = call_as(w, owner, "POST", "/v2/meetings/imports", arena_printf(w->mem,
+	    "{\"url\":\"https://oparl.example/m/1\",\"mediaIds\":[\"%s\"]}", uuid_text(w->mem, hidden_asset(w, &channel))));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/mediaIds/0", "not_found"));
 	assert_int_equal(number(w, "FROM meetings WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	assert_int_equal(number(w, "FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem,
@@ -374,9 +378,20 @@ an_import_is_filled_by_a_job(void **state)
 	    "j.state = 'ready' AND m.id = ? AND j.media_id IS NULL", ARGS(ID(id))), 1);
 	r = call(w, "GET", "/v2/meetings", NULL);
 	assert_string_equal(text(w, r, "data.0.status"), "calculating");
+	assert_null(text(w, r, "data.0.error"));
+	r = call(w, "PATCH", address, "{\"name\":\"Mine\"}");
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "meeting_calculating");
 	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE kind = 'agenda' AND tenant_id = ?",
 	    ARGS(ID(w->tenant_id)));
-	assert_string_equal(text(w, call(w, "GET", address, NULL), "data.status"), "failed");
+	r = call(w, "GET", address, NULL);
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_string_equal(text(w, r, "data.error"), "The import was cancelled.");
+	assert_int_equal(call(w, "PATCH", address, "{\"name\":\"Mine\"}")->status, 200);
+	db_run(w->db, "DELETE FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id)));
+	r = call(w, "GET", address, NULL);
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_string_equal(text(w, r, "data.error"), "The import has failed.");
 	r = call(w, "POST", "/v2/meetings", meeting(w, ""));
 	assert_string_equal(text(w, r, "data.status"), "ready");
 }
