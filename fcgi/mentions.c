@@ -48,6 +48,17 @@ mentions_of(struct req *r, const struct uuid *object_ids, size_t n)
 	return list;
 }
 
+struct list
+mentions_open(struct req *r, struct uuid object_id)
+{
+	struct list list;
+
+	list.rows = db_rows(r->db, &mention_record, "FROM mentions x JOIN media t ON t.id = x.media_id WHERE "
+	    "x.object_id = ? AND t.deleted_at = 0 AND EXISTS (SELECT 1 FROM media_channels mc JOIN channels c ON c.id = "
+	    "mc.channel_id WHERE mc.media_id = t.id AND c.visibility <> 'private')", ARGS(ID(object_id)), &list.n);
+	return list;
+}
+
 const struct mention *
 mention_in(const struct list *list, struct uuid object_id, struct uuid media_id)
 {

@@ -13,6 +13,8 @@ struct mention { struct uuid object_id, media_id; struct position duration; };
 
 /* All mentions in these objects of assets that the caller may see: one statement. */
 struct list mentions_of(struct req *, const struct uuid *object_ids, size_t n);
+/* Of assets that anybody may watch: those that are in a channel which is not private. */
+struct list mentions_open(struct req *, struct uuid object_id);
 /* Is the asset among the mentions in that object?  NULL: it is not. */
 const struct mention *mention_in(const struct list *, struct uuid object_id, struct uuid media_id);
 /* Does the caller see any asset that the object refers to? */

@@ -83,6 +83,10 @@ const char *page_clock(struct shown *, int64_t ms);
 const char *page_type(struct shown *, const char *type);
 void page_part(struct buf *, const char *part);
 
+/* Begins the picture of something that a page lists as the how manieth, from 0: a div, where more may stand.  Without a
+ * thumbnail a sign tells its type; of NULL nothing. */
+void page_picture(struct shown *, const struct thumbnail *, const char *type, size_t place);
+
 /* Can it be played; can anything be seen of it?  As soon as one form is there, while others are still being made. */
 bool page_is_playable(const struct shown *);
 bool page_is_there(const struct shown *);
@@ -100,6 +104,8 @@ void page_about(struct shown *);
 /* Reads what people made of its time: the agenda of its newest meeting, its clips, and its comments where the tenant
  * shows them.  Not for what a link or another page shows, which is the asset alone. */
 void page_find_times(struct shown *);
+/* "#t=12.000,20.500": a stretch of what a page plays (Media Fragments URI); its end is left out where it is not set. */
+const char *page_fragment(struct shown *, struct position start, struct position end);
 /* Chapters, clips, comments; and, beside all this, the agenda. */
 void page_times(struct shown *);
 void page_agenda(struct shown *);

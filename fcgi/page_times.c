@@ -6,7 +6,7 @@
 #include "fcgi/page.h"
 #include "fcgi/section.h"
 
-enum { CLIPS_SHOWN = 200, COMMENTS_SHOWN = 500, LEVELS = 5 };
+enum { CLIPS_SHOWN = 200, COMMENTS_SHOWN = 500, LEVELS = 5, SECOND_SCREEN = 100 };
 
 /* A point of an agenda; `start` is set where a recording that anybody may open has it, which is media_id. */
 struct point { const char *number, *name; bool is_public; struct uuid entry_id, media_id; struct position start; };
@@ -119,10 +119,19 @@ page_find_times(struct shown *p)
 
 /* ---- how it is shown ---- */
 
-static const char *
-fragment(struct shown *p, int64_t ms)
+const char *
+page_fragment(struct shown *p, struct position start, struct position end)
 {
-	return arena_printf(p->r->mem, "#t=%lld.%03d", (long long)ms / 1000, (int)(ms % 1000));
+	const char *from = arena_printf(p->r->mem, "#t=%lld.%03d", (long long)start.ms / 1000, (int)(start.ms % 1000));
+
+	return end.set ? arena_printf(p->r->mem, "%s,%lld.%03d", from, (long long)end.ms / 1000,
+	    (int)(end.ms % 1000)) : from;
+}
+
+static const char *
+fragment(struct shown *p, struct position start)
+{
+	return page_fragment(p, start, (struct position){ 0, false });
 }
 
 static void
@@ -166,7 +175,7 @@ put_chapters(struct shown *p)
 	for (i = 0; i < p->p->chapters.n; i++) {
 		html_el(&p->h, "li");
 		html_el(&p->h, "a");
-		html_url(&p->h, "href", fragment(p, c[i].start.ms));
+		html_url(&p->h, "href", fragment(p, c[i].start));
 		html_text_el(&p->h, "time", NULL, page_clock(p, c[i].start.ms));
 		put_name(p, NULL, c[i].title);
 		html_end(&p->h);
@@ -177,25 +186,12 @@ put_chapters(struct shown *p)
 }
 
 static void
-put_clip(struct shown *p, const struct section *s)
+put_clip(struct shown *p, const struct section *s, size_t place)
 {
-	const struct thumbnail *t = s->thumbnail.row;
-	const char *at = fragment(p, s->position.ms);
-
 	html_el(&p->h, "li");
 	html_el(&p->h, "a");
-	html_url(&p->h, "href", s->end.set ? arena_printf(p->r->mem, "%s,%lld.%03d", at, (long long)s->end.ms / 1000,
-	    (int)(s->end.ms % 1000)) : at);
-	html_el(&p->h, "span");
-	html_attr(&p->h, "class", "card-picture");
-	if (t != NULL) {
-		html_leaf(&p->h, "img");
-		html_url(&p->h, "src", page_local(p, t->url));
-		html_attr(&p->h, "alt", "");
-		html_attr(&p->h, "loading", "lazy");
-		html_int(&p->h, "width", t->width);
-		html_int(&p->h, "height", t->height);
-	}
+	html_url(&p->h, "href", page_fragment(p, s->position, s->end));
+	page_picture(p, s->thumbnail.row, p->p->type, place);
 	html_text_el(&p->h, "span", "card-length", s->end.set ? arena_printf(p->r->mem, "%s\xe2\x80\x93%s",
 	    page_clock(p, s->position.ms), page_clock(p, s->end.ms)) : page_clock(p, s->position.ms));
 	html_end(&p->h);
@@ -214,7 +210,7 @@ put_clips(struct shown *p)
 	begin_part(p, "clips", say(p->r, "Clips"), p->clips.n > 0);
 	html_el(&p->h, "ul");
 	for (i = 0; i < p->clips.n; i++)
-		put_clip(p, &s[i]);
+		put_clip(p, &s[i], SECOND_SCREEN + i);
 	html_end(&p->h);
 	html_end(&p->h);
 }
@@ -242,7 +238,7 @@ put_remark(struct shown *p, const struct remark *c, int level)
 	html_end(&p->h);
 	if (c->time.set) {
 		html_el(&p->h, "a");
-		html_url(&p->h, "href", fragment(p, c->time.ms));
+		html_url(&p->h, "href", fragment(p, c->time));
 		html_text(&p->h, page_clock(p, c->time.ms));
 		html_end(&p->h);
 	}
@@ -314,7 +310,7 @@ put_point(struct shown *p, const struct point *c)
 		html_el(&p->h, "span");
 	} else {
 		html_el(&p->h, "a");
-		html_url(&p->h, "href", arena_printf(p->r->mem, "%s%s", page, fragment(p, c->start.ms)));
+		html_url(&p->h, "href", arena_printf(p->r->mem, "%s%s", page, fragment(p, c->start)));
 	}
 	html_attr(&p->h, "class", "point");
 	html_text_el(&p->h, "span", "number", c->number);

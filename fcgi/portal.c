@@ -7,7 +7,7 @@
 #include "fcgi/asset_view.h"
 #include "fcgi/page.h"
 
-enum { ON_A_PAGE = 48, SEEN_AT_ONCE = 4 };
+enum { ON_A_PAGE = 48 };
 
 /* Without its newest asset. */
 #define ONE_CHANNEL "FROM channels t JOIN tenants n ON n.id = t.tenant_id LEFT JOIN media m ON m.id = NULL WHERE " \
@@ -67,51 +67,6 @@ static const char *
 path_of(struct shown *p, const char *folder, struct uuid id)
 {
 	return arena_printf(p->r->mem, "/%s/%s", folder, uuid_text(p->r->mem, id));
-}
-
-/* Of what has no picture, such as sound, what it is. */
-static void
-put_sign(struct shown *p, const char *type)
-{
-	static const struct { const char *type, *path; } signs[] = {
-		{ "audio", "M9 18V6l10-2v12M9 18a2.5 2.5 0 1 1-2.5-2.5A2.5 2.5 0 0 1 9 18zM19 16a2.5 2.5 0 1 1-2.5-2.5A2.5 2.5 0 0 1 19 16z" },
-		{ "video", "M4 5h16v14H4zM10 9v6l5-3z" },
-		{ "image", "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01" },
-		{ "document", "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		if (type == NULL || strcmp(signs[i].type, type) != 0)
-			continue;
-		html_el(&p->h, "svg");
-		html_attr(&p->h, "class", "card-sign");
-		html_attr(&p->h, "viewBox", "0 0 24 24");
-		html_attr(&p->h, "aria-hidden", "true");
-		html_el(&p->h, "path");
-		html_attr(&p->h, "d", signs[i].path);
-		html_end(&p->h);
-		html_end(&p->h);
-	}
-}
-
-static void
-put_picture(struct shown *p, const struct thumbnail *t, const char *type, size_t place)
-{
-	html_el(&p->h, "div");
-	html_attr(&p->h, "class", "card-picture");
-	if (t != NULL) {
-		html_leaf(&p->h, "img");
-		html_url(&p->h, "src", page_local(p, t->url));
-		html_attr(&p->h, "alt", "");
-		html_int(&p->h, "width", t->width);
-		html_int(&p->h, "height", t->height);
-		if (place >= SEEN_AT_ONCE) {
-			html_attr(&p->h, "loading", "lazy");
-			html_attr(&p->h, "decoding", "async");
-		}
-	} else
-		put_sign(p, type);
 }
 
 /* A card is one link, the one of its heading. */
@@ -203,7 +158,7 @@ put_channel(struct shown *p, const struct open_channel *c, size_t place)
 {
 	html_el(&p->h, "li");
 	html_attr(&p->h, "class", "card");
-	put_picture(p, asset_thumbnail(p->r, c->newest_id, c->picture), c->newest_type, place);
+	page_picture(p, asset_thumbnail(p->r, c->newest_id, c->picture), c->newest_type, place);
 	html_end(&p->h);
 	put_card_title(p, path_of(p, "c", c->id), c->name);
 	if (c->description != NULL) {
@@ -308,7 +263,7 @@ put_card(struct shown *p, const struct card *c, size_t place)
 
 	html_el(&p->h, "li");
 	html_attr(&p->h, "class", "card");
-	put_picture(p, asset_thumbnail(p->r, c->id, c->picture), c->type, place);
+	page_picture(p, asset_thumbnail(p->r, c->id, c->picture), c->type, place);
 	if (c->duration.set)
 		html_text_el(&p->h, "span", "card-length", page_clock(p, c->duration.ms));
 	html_end(&p->h);

@@ -5,10 +5,10 @@
 #include "core/role.h"
 #include "fcgi/access.h"
 #include "fcgi/mentions.h"
+#include "fcgi/story.h"
 
 enum { STORIES_MAX = 1000, SCENES_MAX = 200, CHOICES_MAX = 20, SCENE_ID_MAX = 64 };	/* of a tenant, story, scene */
 
-struct choice { const char *label, *scene_id; };
 static const struct field choice_fields[] = {
 	FIELD(struct choice, label, .on = CREATE | OMIT_NULL, .min = 1, .max = 255,
 	    .doc = "Shown to people; an interactive story wants it"),
@@ -17,13 +17,6 @@ static const struct field choice_fields[] = {
 };
 static const struct record choice_record = RECORD("StoryChoice", struct choice, choice_fields);
 
-struct scene {
-	const char *id, *title;
-	struct uuid media_id, section_id;
-	struct position start, end;
-	struct list choices;			/* struct choice */
-	bool is_missing;
-};
 static const struct field scene_fields[] = {
 	FIELD(struct scene, id, .on = CREATE, .required = true, .min = 1, .max = SCENE_ID_MAX,
 	    .doc = "What choices call it, of the client's choice: there is one of each in a story"),
@@ -40,15 +33,6 @@ static const struct field scene_fields[] = {
 };
 static const struct record scene_record = RECORD("StoryScene", struct scene, scene_fields);
 
-struct story {
-	struct uuid id;
-	const char *name, *description, *kind;
-	struct list scenes;			/* struct scene */
-	const char *start_scene_id;
-	struct moment created_at, updated_at;
-	int64_t version;
-	struct uuid tenant_id, principal_id;
-};
 static const struct field story_fields[] = {
 	FIELD(struct story, id,             .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct story, name,           .on = CREATE | FILTER | SORT, .key = "by_name", .required = true, .min = 1, .max = 255,
@@ -117,12 +101,11 @@ is_static(const struct story *s)
 	return strcmp(s->kind, "static") == 0;
 }
 
-/* Two statements, however many scenes there are. */
+/* With the assets that may be seen.  One statement, however many scenes there are. */
 static struct plot *
-look(struct req *r, struct story *s)
+look(struct req *r, struct story *s, struct list seen)
 {
 	struct plot *p = NEW(r->mem, struct plot);
-	struct list seen = mentions_of(r, &s->id, 1);
 	struct uuid ids[SCENES_MAX];
 	const struct named *found;
 	size_t wanted = 0, n, i, k;
@@ -204,7 +187,7 @@ leave_out_hidden(struct req *r, struct plot *p)
 static void
 story_view(struct req *r, struct story *s)
 {
-	struct plot *p = look(r, s);
+	struct plot *p = look(r, s, mentions_of(r, &s->id, 1));
 	size_t i;
 
 	for (i = 0; i < p->n; i++) {
@@ -215,6 +198,17 @@ story_view(struct req *r, struct story *s)
 	if (!mentions_mine(r, s->principal_id))
 		leave_out_hidden(r, p);
 	r->etag = mentions_tag(r, &story_record, s, s->version);
+}
+
+struct story *
+story_open(struct req *r, struct uuid id)
+{
+	struct story *s = db_row(r->db, &story_record, "FROM stories t WHERE t.id = ?", ARGS(ID(id)));
+
+	if (s == NULL)
+		return NULL;
+	leave_out_hidden(r, look(r, s, mentions_open(r, id)));
+	return s->scenes.n > 0 ? s : NULL;
 }
 
 static int
@@ -353,7 +347,7 @@ is_fine(struct req *r, struct story *s)
 	for (i = 0; i < s->scenes.n && i < SCENES_MAX; i++)
 		ids[i] = scene[i].media_id;
 	mentions_set(r, s->id, ids, i);
-	p = look(r, s);
+	p = look(r, s, mentions_of(r, &s->id, 1));
 	check_graph(r, p);
 	check_scenes(r, p);
 	if (r->faults.n == 0)

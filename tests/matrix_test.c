@@ -85,6 +85,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "PUT /v2/media/{mediaId}/share", "ManageSharingOptions" ASSET },
 	{ "DELETE /v2/media/{mediaId}/share/revoke", "ManageSharingOptions" ASSET },
 	{ "GET /s/{secret}", OPEN },
+	{ "GET /watch/stories/{storyId}", OPEN },
 	{ "POST /s/{secret}", OPEN },
 	{ "GET /v2/media/{mediaId}/sections", "ViewChannel" ASSET },
 	{ "POST /v2/media/{mediaId}/sections", "CreateContent" ASSET },

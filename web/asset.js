@@ -19,10 +19,8 @@ function local(url) {
 	return u.pathname.startsWith('/play/') ? u.pathname + u.search : u.href;
 }
 
-/* What a page says of its asset, as /v2/media/{mediaId}/player does. */
-export function read(page) {
-	const media = JSON.parse(page.getElementById('media').textContent);
-
+/* What /v2/media/{mediaId}/player answers, as players take it. */
+export function taken(media) {
 	for (const key of ['playlistUrl', 'posterUrl', 'storyboardUrl', 'storyboardVttUrl', 'waveformUrl'])
 		media[key] = local(media[key]);
 	for (const list of [media.captions ??= [], media.renditions ??= []])
@@ -30,6 +28,9 @@ export function read(page) {
 	media.chapters ??= [];
 	return media;
 }
+
+/* What a page says of its asset. */
+export const read = page => taken(JSON.parse(page.getElementById('media').textContent));
 
 /* The file that a signed address names, whenever it was signed. */
 export const fileOf = url => url?.split('/').slice(4).join('/') ?? null;

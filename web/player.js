@@ -78,26 +78,27 @@ function buildStage(video, media) {
 }
 
 /* The video as it stands in the page becomes a player; onto it comes what update(media) brings.  Of the media nothing is
- * fetched before somebody is about to play. */
-export async function openPlayer(place, video, media) {
+ * fetched before somebody is about to play.  Of a story: `at`, where it begins, and no address or memory says otherwise;
+ * `renew`, which gets the asset again when its addresses have run out. */
+export async function openPlayer(place, video, media, { at, renew = async () => read(await ask({ anyway: true })) } = {}) {
 	if (language !== 'en')
 		await import(`./vendor/media-chrome/lang/${language}.js`).catch(() => null);
-	const wanted = fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime, playing = !video.paused;
-	const left = wanted || playing || video.loop ? 0 : positionOf(media), start = wanted || left;
+	const wanted = at ?? (fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime), playing = !video.paused;
+	const left = wanted || playing || video.loop || at !== undefined ? 0 : positionOf(media), start = wanted || left;
 	const parts = buildStage(video, media);
-	const player = { place, video, media, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
-		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next) };
+	const player = { place, video, media, renew, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
+		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next), show: (next, from) => show(player, next, from) };
 	let begun = null;
 
 	place.replaceChildren(parts.stage);
 	parts.stage.append(video);
 	parts.begin.onclick = () => play(video);
 	for (const event of ['play', 'pause', 'ended', 'seeked'])
-		video.addEventListener(event, () => parts.stage.classList.toggle('begun', !video.paused || video.currentTime > 0.5));
+		video.addEventListener(event, () => parts.stage.classList.toggle('begun', !video.paused || video.currentTime > (at ?? 0) + 0.5));
 	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
 	tellTime(player);
 	rememberVolume(video);
-	if (!video.loop)
+	if (!video.loop && at === undefined)
 		rememberPosition(player, left);
 	extras(player);
 	settings(player);
@@ -110,7 +111,8 @@ export async function openPlayer(place, video, media) {
 		player.going ||= !player.attached;
 		player.prepare();
 	});
-	followFragments(player);
+	if (at === undefined)
+		followFragments(player);
 	if (start || playing)
 		player.prepare();
 	/* An animation, as people know it; but it can be stopped. */
@@ -230,7 +232,7 @@ async function recover(player, failure) {
 		player.renewed = true;
 		setTimeout(() => player.renewed = false, 60000);
 		try {
-			player.media = read(await ask({ anyway: true }));
+			player.media = await player.renew();
 			await attach(player, at);
 			return;
 		} catch (again) {
@@ -252,6 +254,17 @@ function update(player, media) {
 	if (more && media.playlistUrl)
 		changePlaylist(player);
 	extras(player);
+}
+
+/* Another asset, from `from` seconds on; it goes on playing. */
+async function show(player, media, from) {
+	player.hls?.destroy();
+	player.hls = null;
+	player.attached = false;
+	player.going = true;
+	player.media = media;
+	extras(player);
+	await attach(player, from);
 }
 
 /* What comes with the video, and may come late: poster, captions, previews, waveform. */

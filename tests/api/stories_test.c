@@ -406,6 +406,84 @@ lists_and_stories_cost_the_same_with_more_in_them(void **state)
 	assert_int_equal(many, few);
 }
 
+static struct req *
+page(struct world *w, const char *path)
+{
+	return call_as(w, NULL, "GET", arena_printf(w->mem, "/watch%s", path + strlen("/v2")), NULL);
+}
+
+/* What is told of the scenes on it, for web/story.js. */
+static const char *
+told(struct world *w, const struct req *r)
+{
+	static const char before[] = "id=\"story\">";
+	const char *at = r->status == 200 ? strstr(r->out.text, before) : NULL;
+
+	return at != NULL ? arena_copy_n(w->mem, at + sizeof(before) - 1, strcspn(at, "\n") - sizeof(before) + 1) :
+	    arena_printf(w->mem, "%d", r->status);
+}
+
+static bool
+says(const struct req *r, const char *what)
+{
+	return strstr(r->out.text, what) != NULL;
+}
+
+static void
+its_page_has_the_scenes_that_anybody_may_watch(void **state)
+{
+	struct world *w = *state;
+	struct uuid channel_id, shown = asset(w), hidden = hidden_asset(w, &channel_id);
+	const char *line = make_as(w, w->token, story(w, "static", arena_printf(w->mem, "%s,%s,%s,%s", scene(w, "a",
+	    hidden, "one>b"), scene(w, "b", shown, "two>c"), scene(w, "c", hidden, "three>&d"), scene(w, "&d", shown,
+	    "")), "a"));
+	const char *tree = make_as(w, w->token, story(w, "interactive", arena_printf(w->mem, "%s,%s,%s", scene(w, "a",
+	    hidden, "Go>b"), scene(w, "b", shown, "Secret>a Stay>b <i>c"), scene(w, "c", shown, "Secret>a")), "a"));
+	const char *secret = make_as(w, w->token, story(w, "static", scene(w, "a", hidden, ""), "a"));
+	struct req *r;
+
+	assert_int_equal(page(w, line)->status, 404);
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(w->channel_id)));
+	role_changed(w->db, w->tenant_id);
+
+	r = page(w, line);
+	assert_int_equal(r->status, 200);
+	assert_true(says(r, "<h1 id=\"title\" tabindex=\"-1\" dir=\"auto\">A day</h1>"));
+	assert_true(says(r, arena_printf(w->mem, "href=\"/watch/%s#t=1.000,2.500\"", uuid_text(w->mem, shown))));
+	assert_true(says(r, "Scene &amp;d"));
+	assert_false(says(r, "Scene a") || says(r, "Scene c") || says(r, uuid_text(w->mem, hidden)));
+	assert_true(says(r, "name=\"robots\" content=\"noindex\""));
+	assert_non_null(strstr(told(w, r), "\"start\":1,"));
+	assert_non_null(strstr(told(w, r), "\"choices\":[{\"label\":\"three\",\"scene\":2}]"));
+
+	r = page(w, tree);
+	assert_true(says(r, "<a href=\"#scene-1\" dir=\"auto\">Stay</a>"));
+	assert_true(says(r, "<a href=\"#scene-2\" dir=\"auto\">&lt;i</a>"));
+	assert_false(says(r, "Secret"));
+	assert_string_equal(told(w, page(w, secret)), "404");
+	assert_string_equal(told(w, page(w, "/v2/stories/01900000-0000-7000-8000-000000000000")), "404");
+
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(shown)));
+	assert_string_equal(told(w, page(w, line)), "404");
+}
+
+static void
+its_page_is_found_by_search_engines_where_all_of_it_is_on_the_portal(void **state)
+{
+	struct world *w = *state;
+	struct uuid channel_id, shown = asset(w), other = hidden_asset(w, &channel_id);
+	const char *path = make_as(w, w->token, story(w, "static", arena_printf(w->mem, "%s,%s", scene(w, "a", shown,
+	    "b"), scene(w, "b", other, "")), "a"));
+
+	db_run(w->db, "UPDATE tenants SET portal_enabled = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(w->channel_id)));
+	assert_false(says(page(w, path), "noindex"));
+	db_run(w->db, "UPDATE channels SET visibility = 'shared' WHERE id = ?", ARGS(ID(channel_id)));
+	assert_true(says(page(w, path), "noindex"));
+	db_run(w->db, "UPDATE channels SET visibility = 'public' WHERE id = ?", ARGS(ID(channel_id)));
+	assert_false(says(page(w, path), "noindex"));
+}
+
 int
 main(void)
 {
@@ -415,6 +493,8 @@ main(void)
 		WORLD_TEST(a_scene_is_a_stretch_of_its_asset_or_of_a_section_there),
 		WORLD_TEST(what_its_writer_may_not_see_is_not_there),
 		WORLD_TEST(hidden_scenes_are_left_out_and_what_is_left_holds_together),
+		WORLD_TEST(its_page_has_the_scenes_that_anybody_may_watch),
+		WORLD_TEST(its_page_is_found_by_search_engines_where_all_of_it_is_on_the_portal),
 		WORLD_TEST(what_is_gone_is_missing_for_those_who_may_mend_it),
 		WORLD_TEST(its_maker_and_super_admins_change_it_and_nobody_else),
 		WORLD_TEST(lists_and_stories_cost_the_same_with_more_in_them),

@@ -805,7 +805,65 @@ for (const [n, name, description] of [[1, 'Lighthouses', 'Talks and recordings a
 		'${name}', NULLIF('${description}', ''), 'public', 1, 1 FROM tenants LIMIT 1`);
 sql(`INSERT INTO media_channels (media_id, channel_id, created_at) SELECT id, ${hex(channelId(1))}, 1 FROM media UNION
 	SELECT id, ${hex(channelId(2))}, 1 FROM media WHERE type = 'audio'`);
+
+/* Stories of what is open by now: in one way, and by choice. */
+const film = idOf(env.WATCH_languages);
+const stories = {};
+for (const [kind, choices] of [['static', [[['b']], [['c']], []]], ['interactive', [[['b', 'Hear both languages'], ['c', 'See <the> lens']], [['a', 'Once more']], []]]])
+	stories[kind] = `${base}/watch/stories/${await send('/v2/stories', { kind, name: 'Lights at sea', description: 'What a keeper saw.', startSceneId: 'a',
+		scenes: [['a', talk, 1, 2.5, 'The tower'], ['b', film, 2, 3.5, ''], ['c', talk, 6, 7, 'The lens']].map(([id, mediaId, start, end, title], i) =>
+			({ id, mediaId, start, end, title, choices: choices[i].map(([sceneId, label]) => ({ sceneId, label })) })) })}`;
+const sceneNow = (p, number) => until(p, n => document.querySelector(`#scene-${n} > a`).ariaCurrent === 'true' && !document.querySelector('video').paused, number);
+
+await test('a story plays through', async () => {
+	const p = await visit(stories.static);
+	await p.click('.begin');
+	await sceneNow(p, 1);
+	await until(p, () => document.querySelector('video').currentTime > 1.2);
+	await sceneNow(p, 2);
+	await until(p, () => document.querySelector('video').currentTime >= 2 && document.querySelector('video').currentTime < 3);
+	await shot(p, 'story-second');
+	await sceneNow(p, 3);
+	await until(p, () => document.querySelector('.crossing')?.textContent.includes('The end'));
+	that(Math.abs((await state(p)).time - 7) < 0.4, `it went on to ${(await state(p)).time}`);
+	that(new URL(p.url()).hash === '#scene-3', p.url());
+	await shot(p, 'story-end');
+	await p.click('.crossing button');
+	await sceneNow(p, 1);
+	await p.click('#scene-3 > a');
+	await sceneNow(p, 3);
+	await p.context().close();
+});
+
+await test('a story asks how it goes on, and the keyboard answers', async () => {
+	const p = await visit(stories.interactive);
+	await p.locator('.begin').press('Enter');
+	await until(p, () => document.activeElement?.textContent === 'Hear both languages');
+	await shot(p, 'story-choices');
+	await p.keyboard.press('Tab');
+	await p.keyboard.press('Enter');
+	await sceneNow(p, 3);
+	await until(p, () => document.querySelector('.crossing'));
+	await p.click('.crossing >> text=Back');
+	await sceneNow(p, 1);
+	await p.reload();
+	await until(p, () => document.querySelector('#scene-1 > a').ariaCurrent === 'true');
+	await p.click('#scene-1 .ways a >> text=See <the> lens');
+	await sceneNow(p, 3);
+	await p.context().close();
+});
+
+await test('without a script a story is a list of links', async () => {
+	const p = await visit(stories.interactive, { javaScriptEnabled: false });
+	that(await p.locator('#scenes > li > a').count() === 3 && await p.locator('.ways a').count() === 3, 'links are missing');
+	await p.click('.opening');
+	that(p.url() === `${base}/watch/${talk}#t=1.000,2.500`, p.url());
+	await p.context().close();
+});
+
 const STATES = {
+	story: [stories.static, '.begin'],
+	crossing: [`${stories.interactive}?lang=de#scene-3`, '.begin', async p => { await p.click('.begin'); await p.waitForSelector('.crossing'); }],
 	nothing: [`${base}/`, '.empty', null, () => portal(0)],
 	portal: [`${base}/`, '.card', null, () => portal(1)],
 	channels: [`${base}/?lang=de`, '.card', p => p.keyboard.press('Tab')],
