@@ -341,7 +341,7 @@ has_parameter(const struct record *record, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < record->n; i++)
+	for (i = 0; record != NULL && i < record->n; i++)
 		if (strcasecmp(record_json_name(record, &record->fields[i]), name) == 0)
 			return true;
 	return false;

@@ -760,6 +760,28 @@ the_document_names_every_route_but_those_of_pages(void **state)
 		    ((route->flags & PAGE) != 0));
 }
 
+/* Whoever shares an address adds some. */
+static void
+no_page_minds_parameters_that_it_does_not_know(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, pages = 0;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		struct req *r;
+
+		if ((route->flags & PAGE) == 0 || route->method != GET)
+			continue;
+		r = call_as(w, NULL, "GET", arena_printf(w->mem, "%s?lang=de&utm_source=x&page=-1", filled(w, route,
+		    any_id(w))), NULL);
+		if (r->status == 422 || r->status >= 500)
+			fail_msg("%s: %d", route->path, r->status);
+		pages++;
+	}
+	assert_true(pages > 5);
+}
+
 static void
 every_operation_has_a_name_of_its_own_in_programs(void **state)
 {
@@ -855,6 +877,7 @@ main(void)
 		WORLD_TEST(a_part_of_a_body_or_another_type_is_refused),
 		WORLD_TEST(plain_http_from_elsewhere_is_refused_when_https_is_required),
 		WORLD_TEST(the_document_names_every_route_but_those_of_pages),
+		WORLD_TEST(no_page_minds_parameters_that_it_does_not_know),
 		WORLD_TEST(every_operation_has_a_name_of_its_own_in_programs),
 		WORLD_TEST(codes_of_routes_are_errors_that_there_are),
 		WORLD_TEST(service_routes_answer),
