@@ -727,3 +727,56 @@ ingest_start(struct db *db, struct uuid tenant_id, struct uuid media_id)
 	asset_summarise(db, media_id, SUM_INGEST);
 	return id;
 }
+
+struct running { struct uuid id; };
+static const struct field running_fields[] = { FIELD(struct running, id, .doc = "Job") };
+static const struct record running_record = RECORD("RunningJob", struct running, running_fields);
+
+static void
+delete_for_good(struct db *db, const struct asset_deletion *d)
+{
+	struct arena *mem = db_arena(db);
+	struct job_place place = { .tenant_id = d->tenant_id, .media_id = d->media_id, .priority = PRIORITY_BULK };
+	struct strings pictures = asset_pictures(db, d->media_id);
+	const struct running *jobs;
+	struct job_wait *waits;
+	const char **keys;
+	size_t n_keys = 2, n, i;
+
+	keys = arena_array(mem, pictures.n + 2, sizeof(*keys));
+	keys[0] = store_key_original(mem, d->media_id);
+	keys[1] = store_key_play(mem, d->media_id, NULL);
+	for (i = 0; i < pictures.n; i++)
+		keys[n_keys++] = store_key_thumbnail(mem, d->media_id, pictures.at[i]);
+	jobs = db_rows(db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",
+	    ARGS(ID(d->media_id)), &n);
+	waits = arena_array(mem, n, sizeof(*waits));
+	for (i = 0; i < n; i++)
+		waits[i] = (struct job_wait){ jobs[i].id, false };
+	place.waits = (struct job_waits){ waits, n };
+	db_run(db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'",
+	    ARGS(ID(d->media_id)));
+	db_run(db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(d->media_id)));
+	db_run(db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(d->media_id), ID(d->tenant_id)));
+	job_add(db, purge, place, .keys = { keys, n_keys });
+}
+
+int64_t
+asset_delete(struct db *db, const struct asset_deletion *d)
+{
+	struct arena *mem = db_arena(db);
+	int64_t bytes = d->permanent ? asset_bytes(db, d->media_id) : 0;
+
+	if (d->permanent) {
+		delete_for_good(db, d);
+	} else {
+		db_run(db, "UPDATE media SET deleted_at = ?, version = version + 1, updated_at = ? WHERE id = ? AND "
+		    "tenant_id = ?", ARGS(TIME(d->at), TIME(d->at), ID(d->media_id), ID(d->tenant_id)));
+		db_run(db, "UPDATE media_channels SET is_deleted = 1 WHERE media_id = ?", ARGS(ID(d->media_id)));
+	}
+	asset_serve_later(db, d->tenant_id, d->media_id);
+	event_add(db, &(struct event_new){ .tenant_id = d->tenant_id, .media_id = d->media_id, .type = "media.deleted",
+	    .principal_id = d->principal_id, .channel_ids = d->channel_ids, .data = arena_printf(mem,
+	    "{\"mediaId\":\"%s\",\"permanent\":%s}", uuid_text(mem, d->media_id), d->permanent ? "true" : "false") });
+	return bytes;
+}

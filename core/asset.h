@@ -102,6 +102,18 @@ void asset_files_gone(struct db *, const struct conf *, struct uuid tenant_id, s
 /* A job makes pictures of sections whose position has none; one that waits already does these, too. */
 void asset_pictures_later(struct db *, struct uuid tenant_id, struct uuid media_id);
 
+/* What is deleted, by whom (none: its time is over), and the channels in which it was. */
+struct asset_deletion {
+	struct uuid tenant_id, media_id, principal_id;
+	struct ids channel_ids;
+	bool permanent;
+	struct moment at;
+};
+/* Deletes an asset whose row is locked, softly or for good, and tells it.  Of what goes for good the rows go at once,
+ * the files by a job that waits for the steps that run, and looks itself whether more have begun.  Returns the bytes
+ * that it took, for usage_add(), which is the last of all. */
+int64_t asset_delete(struct db *, const struct asset_deletion *);
+
 /* Bytes of an asset that count in the quota of its tenant: the original, and the thumbnails that clients
  * have set for it and its sections. */
 int64_t asset_bytes(struct db *, struct uuid media_id);

@@ -11,9 +11,8 @@ int media_delete(struct req *);				/* media_delete.c */
 int media_recover(struct req *);
 struct deletion { bool permanent; };
 extern const struct record deletion_record;
-/* What a deletion does to one asset, which is locked, in these channels: in the transaction.  Returns the bytes that it
- * took, for usage_add(), which is the last of all.  Once this is committed its files move at once by
- * media_move_files(), or by a job, should we not live to do it. */
+/* asset_delete() by the caller.  Once this is committed its files move at once by media_move_files(), or by a job,
+ * should we not live to do it. */
 int64_t media_delete_one(struct req *, struct uuid media_id, const struct ids *channel_ids, bool permanent);
 void media_move_files(struct req *, struct uuid media_id);
 

@@ -6,7 +6,7 @@
 #include "fcgi/page.h"
 #include "fcgi/section.h"
 
-enum { CLIPS_SHOWN = 200, COMMENTS_SHOWN = 500, LEVELS = 5, SECOND_SCREEN = 100 };
+enum { CLIPS_SHOWN = 200, COMMENTS_SHOWN = 200, LEVELS = 5, SECOND_SCREEN = 100 };
 
 /* A point of an agenda; `start` is set where a recording that anybody may open has it, which is media_id. */
 struct point { const char *number, *name; bool is_public; struct uuid entry_id, media_id; struct position start; };

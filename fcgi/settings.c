@@ -43,8 +43,7 @@ static const struct field settings_fields[] = {
 	    .doc = "Do the pages of assets show their comments, with the names of who wrote them, to all who may open "
 	    "the page?"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
-	    .doc = "Days that soft-deleted assets are to be kept, 0 for ever. Kept here; nothing deletes them by "
-	    "itself yet"),
+	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",
 	    .doc = "Days that a clip which was cut for a download stays"),
 	FIELD(struct settings, webhooks_per_principal, .on = PATCH, .min = 0, .max = 1000, .preset = "10",

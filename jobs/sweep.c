@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Once a minute: uploads that nobody finished, scratch that crashes left behind, files that no row names, jobs nobody
- * asks for any more, files of soft-deleted assets that are still served, answers that nobody may ask for again.  Safe
- * to run twice, and at any moment be killed: what is left is found again the next time.
+ * asks for any more, soft-deleted assets that nobody wants back, files of others that are still served, answers that
+ * nobody may ask for again.  Safe to run twice, and at any moment be killed: what is left is found again the next time.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -255,6 +255,67 @@ hide_deleted(struct job *j)
 	}
 }
 
+/* One whose time is over; deleted_at tells that it was not brought back and deleted again in between. */
+struct overdue { struct uuid id; struct moment deleted_at; struct ids channel_ids; };
+static const struct field overdue_fields[] = {
+	FIELD(struct overdue, id, .doc = "Unique id"),
+	FIELD(struct overdue, deleted_at, .doc = "Soft-deleted then"),
+	FIELD(struct overdue, channel_ids, .doc = "Where it was"),
+};
+static const struct record overdue_record = RECORD("OverdueAsset", struct overdue, overdue_fields);
+
+struct keeper { struct uuid id; int64_t days; };
+static const struct field keeper_fields[] = {
+	FIELD(struct keeper, id, .doc = "Tenant"),
+	FIELD(struct keeper, days, .sql = "t.soft_delete_retention_days", .doc = "How long it keeps them"),
+};
+static const struct record keeper_record = RECORD("Keeper", struct keeper, keeper_fields);
+
+/* Of one tenant, by its index. */
+#define OVERDUE "FROM media t WHERE t.tenant_id = ? AND t.deleted_at BETWEEN 1 AND " SQL_NOW " - ? * " DAY_MS " ORDER BY " \
+	"t.deleted_at LIMIT 1"
+struct reckoning { const struct keeper *of; int left; };
+
+static bool
+delete_overdue(struct job *j, void *at)
+{
+	struct reckoning *r = at;
+	const struct overdue *found = r->left > 0 ? db_row(j->db, &overdue_record, OVERDUE, ARGS(ID(r->of->id),
+	    INT(r->of->days))) : NULL, *a;
+
+	if (found == NULL)
+		return false;
+	a = db_row(j->db, &overdue_record, "FROM media t WHERE t.id = ? AND t.deleted_at = ? FOR UPDATE",
+	    ARGS(ID(found->id), TIME(found->deleted_at)));
+	if (a != NULL)
+		usage_add(j->db, r->of->id, 0, -asset_delete(j->db, &(struct asset_deletion){
+		    .tenant_id = r->of->id, .media_id = a->id, .channel_ids = a->channel_ids, .permanent = true,
+		    .at = moment_now() }));
+	job_progress(j, 68);
+	r->left--;
+	return true;
+}
+
+/* Any tenants, so that all have their turn. */
+static void
+delete_all_overdue(struct job *j)
+{
+	struct reckoning r = { .left = ASSETS };
+	const struct keeper *keepers;
+	size_t i, n;
+
+	keepers = db_rows(j->db, &keeper_record,
+	    "FROM tenants t WHERE t.soft_delete_retention_days > 0 ORDER BY RAND() LIMIT 50", NO_ARGS, &n);
+	for (i = 0; i < n && r.left > 0; i++) {
+		if (db_number(j->db, "SELECT 1 " OVERDUE, ARGS(ID(keepers[i].id), INT(keepers[i].days)), 0) == 0)
+			continue;
+		r.of = &keepers[i];
+		job_batches(j, delete_overdue, &r, sizeof(r));
+	}
+	if (r.left < ASSETS)
+		job_log(j, "%d soft-deleted assets were deleted for good: their time was over", ASSETS - r.left);
+}
+
 enum outcome
 sweep_run(struct job *j)
 {
@@ -264,6 +325,7 @@ sweep_run(struct job *j)
 	orphans_clear(j, ASSETS);
 	clear_events(j);
 	clear_deliveries(j);
+	delete_all_overdue(j);
 	job_progress(j, 70);
 	if (!job_resume(j))
 		return RETRY;

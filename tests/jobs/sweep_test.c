@@ -236,6 +236,75 @@ the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_m
 #undef MANY
 }
 
+/* Soft-deleted that many days ago, with its files. */
+static struct uuid
+deleted_asset(struct runners *t, struct world *of, double days)
+{
+	struct uuid id = world_media(of, "video", "Cat");
+
+	assert_int_equal(call(of, "DELETE", arena_printf(t->mem, "/v2/media/%s", uuid_text(t->mem, id)), NULL)->status,
+	    200);
+	db_run(t->db, "UPDATE media SET file_size = 1000, deleted_at = " SQL_NOW " - ? WHERE id = ?",
+	    ARGS(INT((int64_t)(days * 86400000)), ID(id)));
+	usage_add(t->db, of->tenant_id, 0, 1000);
+	assert_true(store_write(t->mem, "x", 1, store_key_original(t->mem, id)));
+	return id;
+}
+
+static bool
+is_there(struct runners *t, struct uuid id)
+{
+	return db_number(t->db, "SELECT COUNT(*) FROM media WHERE id = ?", ARGS(ID(id)), 0) == 1;
+}
+
+static void
+keep_for(struct runners *t, struct world *of, int64_t days)
+{
+	db_run(t->db, "UPDATE tenants SET soft_delete_retention_days = ? WHERE id = ?", ARGS(INT(days),
+	    ID(of->tenant_id)));
+}
+
+static void
+the_sweep_deletes_for_good_what_was_deleted_longer_ago_than_the_tenant_keeps_it(void **state)
+{
+	struct runners *t = *state;
+	struct world *other = world_other(t->world);
+	struct uuid old, young, live, kept, back;
+	int64_t used;
+
+	keep_for(t, t->world, 10);
+	keep_for(t, other, 0);
+	live = world_media(t->world, "video", "Dog");
+	db_run(t->db, "UPDATE media SET created_at = 1, updated_at = 1 WHERE id = ?", ARGS(ID(live)));
+	old = deleted_asset(t, t->world, 10.01);
+	young = deleted_asset(t, t->world, 9.99);
+	back = deleted_asset(t, t->world, 100);
+	kept = deleted_asset(t, other, 4000);
+	assert_int_equal(call(t->world, "PUT", arena_printf(t->mem, "/v2/media/%s/recover", uuid_text(t->mem, back)),
+	    NULL)->status, 200);
+	used = db_number(t->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(
+	    ID(t->world->tenant_id)), 0);
+
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep purge serve";
+	runner_drain(t);
+	assert_false(is_there(t, old));
+	assert_true(is_there(t, young));
+	assert_true(is_there(t, live));
+	assert_true(is_there(t, back));
+	assert_true(is_there(t, kept));
+	assert_int_equal(store_size(t->mem, store_key_original(t->mem, old)), -1);
+	assert_int_equal(store_size(t->mem, store_key_original(t->mem, young)), 1);
+	assert_int_equal(db_number(t->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(
+	    ID(t->world->tenant_id)), 0), used - 1000);
+	assert_int_equal(db_number(t->db, "SELECT COUNT(*) FROM events WHERE media_id = ? AND type = 'media.deleted' "
+	    "AND principal_id IS NULL AND data LIKE '%\"permanent\":true%'", ARGS(ID(old)), 0), 1);
+	keep_for(t, other, 1);
+	add(t, "sweep", NULL, anywhere);
+	runner_drain(t);
+	assert_false(is_there(t, kept));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)
 
 int
@@ -248,6 +317,7 @@ main(void)
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
 		TEST(the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_many),
+		TEST(the_sweep_deletes_for_good_what_was_deleted_longer_ago_than_the_tenant_keeps_it),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 	};
 
