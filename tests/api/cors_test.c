@@ -65,7 +65,7 @@ a_preflight_is_answered_for_origins_of_any_tenant_and_of_the_server(void **state
 	assert_false(allows(s, "https://evil.example", "", "OPTIONS", "/v2/media"));
 	r = ask(s, ours, "", "OPTIONS", "/v2/media");
 	assert_int_equal(r->status, 204);
-	assert_string_equal(header(s->w, r, "Access-Control-Allow-Methods"), "GET, HEAD");
+	assert_string_equal(header(s->w, r, "Access-Control-Allow-Methods"), "GET, HEAD, DELETE");
 	assert_non_null(strstr(header(s->w, r, "Access-Control-Allow-Headers"), "Idempotency-Key"));
 }
 
