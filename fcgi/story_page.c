@@ -75,16 +75,17 @@ number_of(const struct shown *p, const char *scene_id)
 	return i < count(p) ? i + 1 : 1;
 }
 
-/* Every scene that is left has one. */
+/* NULL: it has gone since the story was read. */
 static const struct told *
 asset_of(const struct shown *p, const struct scene *s)
 {
 	const struct telling *t = p->data;
-	size_t i = 0;
+	size_t i;
 
-	while (i + 1 < t->n && !uuid_equal(t->assets[i].id, s->media_id))
-		i++;
-	return &t->assets[i];
+	for (i = 0; i < t->n; i++)
+		if (uuid_equal(t->assets[i].id, s->media_id))
+			return &t->assets[i];
+	return NULL;
 }
 
 static const struct scene *
@@ -280,10 +281,13 @@ story_page(struct req *r)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	t.assets = db_rows(r->db, &told_record, "FROM mentions x JOIN media t ON t.id = x.media_id WHERE "
 	    "x.object_id = ? AND t.deleted_at = 0", ARGS(ID(story->id)), &t.n);
-	if (t.n == 0)			/* they went in between */
-		return refuse(r, ERR_NOT_FOUND, NULL);
-	for (i = 0; i < count(&p); i++)
-		p.is_public &= asset_of(&p, scenes_of(&p) + i)->is_listed;
+	for (i = 0; i < count(&p); i++) {
+		const struct told *asset = asset_of(&p, scenes_of(&p) + i);
+
+		if (asset == NULL)
+			return refuse(r, ERR_NOT_FOUND, NULL);
+		p.is_public &= asset->is_listed;
+	}
 	p.title = arena_printf(r->mem, "%s \xe2\x80\x93 Kinothek", story->name);
 	p.path = arena_printf(r->mem, "/watch/stories/%s", uuid_text(r->mem, story->id));
 	p.look = theme_of_media(r, scenes_of(&p)->media_id, (struct uuid){ { 0 } }, false);
