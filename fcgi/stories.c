@@ -200,6 +200,28 @@ story_view(struct req *r, struct story *s)
 	r->etag = mentions_tag(r, &story_record, s, s->version);
 }
 
+/* One way through the scenes: in the order in which they play, and then those that nothing leads to. */
+static void
+order(struct req *r, struct story *s)
+{
+	struct plot p = { .story = s, .scene = s->scenes.rows, .n = s->scenes.n };
+	struct scene *ordered = arena_array(r->mem, p.n + 1, sizeof(*ordered));
+	bool *is_in = arena_array(r->mem, p.n + 1, sizeof(*is_in));
+	size_t n = 0, i = index_of(&p, s->start_scene_id);
+
+	while (i < p.n && !is_in[i]) {
+		const struct choice *next = first_choice(&p.scene[i]);
+
+		is_in[i] = true;
+		ordered[n++] = p.scene[i];
+		i = next != NULL ? index_of(&p, next->scene_id) : p.n;
+	}
+	for (i = 0; i < p.n; i++)
+		if (!is_in[i])
+			ordered[n++] = p.scene[i];
+	s->scenes.rows = ordered;
+}
+
 struct story *
 story_open(struct req *r, struct uuid id)
 {
@@ -208,6 +230,8 @@ story_open(struct req *r, struct uuid id)
 	if (s == NULL)
 		return NULL;
 	leave_out_hidden(r, look(r, s, mentions_open(r, id)));
+	if (is_static(s))
+		order(r, s);
 	return s->scenes.n > 0 ? s : NULL;
 }
 

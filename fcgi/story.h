@@ -26,8 +26,8 @@ struct story {
 	struct uuid tenant_id, principal_id;
 };
 
-/* With the scenes of assets that anybody may watch, as those who see these and no others are answered.  NULL: there is
- * no such story, or none of its assets is open. */
+/* With the scenes of assets that anybody may watch, as those who see these and no others are answered; those of a
+ * static story in the order in which they play.  NULL: there is no such story, or none of its assets is open. */
 struct story *story_open(struct req *, struct uuid id);
 
 #endif

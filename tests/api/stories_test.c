@@ -440,6 +440,8 @@ its_page_has_the_scenes_that_anybody_may_watch(void **state)
 	const char *tree = make_as(w, w->token, story(w, "interactive", arena_printf(w->mem, "%s,%s,%s", scene(w, "a",
 	    hidden, "Go>b"), scene(w, "b", shown, "Secret>a Stay>b <i>c"), scene(w, "c", shown, "Secret>a")), "a"));
 	const char *secret = make_as(w, w->token, story(w, "static", scene(w, "a", hidden, ""), "a"));
+	const char *back = make_as(w, w->token, story(w, "static", arena_printf(w->mem, "%s,%s,%s", scene(w, "x", shown,
+	    ""), scene(w, "last", shown, ""), scene(w, "first", shown, "last")), "first"));
 	struct req *r;
 
 	assert_int_equal(page(w, line)->status, 404);
@@ -461,6 +463,10 @@ its_page_has_the_scenes_that_anybody_may_watch(void **state)
 	assert_true(says(r, "<a href=\"#scene-2\" dir=\"auto\">&lt;i</a>"));
 	assert_false(says(r, "Secret"));
 	assert_string_equal(told(w, page(w, secret)), "404");
+	r = page(w, back);
+	assert_true(strstr(r->out.text, "Scene first") < strstr(r->out.text, "Scene last"));
+	assert_true(strstr(r->out.text, "Scene last") < strstr(r->out.text, "Scene x"));
+	assert_non_null(strstr(told(w, r), "\"start\":1,"));
 	assert_string_equal(told(w, page(w, "/v2/stories/01900000-0000-7000-8000-000000000000")), "404");
 
 	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(shown)));
