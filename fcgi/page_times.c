@@ -5,6 +5,7 @@
 #include "fcgi/mentions.h"
 #include "fcgi/page.h"
 #include "fcgi/section.h"
+#include "fcgi/seen.h"
 
 enum { CLIPS_SHOWN = 200, COMMENTS_SHOWN = 200, LEVELS = 5, SECOND_SCREEN = 100 };
 
@@ -33,6 +34,18 @@ static const struct field agenda_fields[] = {
 	FIELD(struct agenda, points, .sql = "t.agenda", .of = &point_record, .doc = "What was talked about"),
 };
 static const struct record agenda_record = RECORD("Agenda", struct agenda, agenda_fields);
+
+/* Who made a meeting that refers to the asset. */
+struct maker { struct uuid id, tenant_id; const char *name, *shortcode, *client_scopes; int64_t is_super_admin; };
+static const struct field maker_fields[] = {
+	FIELD(struct maker, id, .sql = "p.id", .doc = "Principal"),
+	FIELD(struct maker, tenant_id, .sql = "p.tenant_id", .doc = "Its tenant"),
+	FIELD(struct maker, name, .sql = "p.name", .doc = "Its name"),
+	FIELD(struct maker, shortcode, .sql = "n.shortcode", .doc = "Of the tenant"),
+	FIELD(struct maker, client_scopes, .sql = "c.scopes", .doc = "If that is a client"),
+	FIELD(struct maker, is_super_admin, .sql = SEEN_SUPER_ADMIN, .doc = "By its row"),
+};
+static const struct record maker_record = RECORD("Maker", struct maker, maker_fields);
 
 /* Where an entry leads to. */
 struct mark { struct uuid entry_id, media_id; struct position position; };
@@ -83,23 +96,69 @@ find_marks(struct shown *p, const struct agenda *a)
 			}
 }
 
-/* What was not held in public is not told. */
+static const struct route *
+changing(void)
+{
+	const struct route *route = media_routes;
+
+	while (route->method != METHOD_PATCH)
+		route++;
+	return route;
+}
+
+/* Whoever sees an asset may refer to it; what stands on its page is for those who may change it, as it is now. */
+static bool
+may_say(struct shown *p, const struct maker *m)
+{
+	struct principal who = { .id = m->id, .tenant_id = m->tenant_id, .shortcode = m->shortcode, .name = m->name,
+	    .is_super_admin = m->is_super_admin, .scopes = ~0u };
+
+	if (m->client_scopes != NULL)
+		who.scopes = scope_bits(m->client_scopes);
+	return seen_may(seen_by(p->r->mem, p->r->db, p->r->conf, &who), p->p->id, changing());
+}
+
+/* The newest of one that says anything in public: what was not held in public is not told. */
+static struct agenda *
+newest_of(struct shown *p, const struct maker *m)
+{
+	struct agenda *all;
+	size_t n, i, k;
+
+	all = db_rows(p->r->db, &agenda_record, "FROM mentions x JOIN meetings t ON t.id = x.object_id WHERE "
+	    "x.media_id = ? AND t.principal_id = ? AND t.status = 'ready' ORDER BY t.starts_at DESC, t.id DESC LIMIT 10",
+	    ARGS(ID(p->p->id), ID(m->id)), &n);
+	for (i = 0; i < n; i++) {
+		struct point *point = all[i].points.rows;
+		size_t points = 0;
+
+		for (k = 0; k < all[i].points.n; k++)
+			if (point[k].is_public)
+				point[points++] = point[k];
+		all[i].points.n = points;
+		if (points > 0)
+			return &all[i];
+	}
+	return NULL;
+}
+
 static struct agenda *
 find_agenda(struct shown *p)
 {
-	struct agenda *a = db_row(p->r->db, &agenda_record, "FROM mentions x JOIN meetings t ON t.id = x.object_id "
-	    "WHERE x.media_id = ? ORDER BY t.starts_at DESC, t.id DESC LIMIT 1", ARGS(ID(p->p->id)));
-	struct point *point = a != NULL ? a->points.rows : NULL;
-	size_t n = 0, i;
+	const struct maker *makers;
+	struct agenda *best = NULL, *a;
+	size_t n, i;
 
-	for (i = 0; a != NULL && i < a->points.n; i++)
-		if (point[i].is_public)
-			point[n++] = point[i];
-	if (n == 0)
-		return NULL;
-	a->points.n = n;
-	find_marks(p, a);
-	return a;
+	makers = db_rows(p->r->db, &maker_record, "FROM principals p JOIN tenants n ON n.id = p.tenant_id " SEEN_JOIN
+	    " WHERE p.id IN (SELECT t.principal_id FROM mentions x JOIN meetings t ON t.id = x.object_id WHERE x.media_id = "
+	    "?) ORDER BY p.id LIMIT 20", ARGS(ID(p->p->id)), &n);
+	for (i = 0; i < n; i++)
+		if (may_say(p, &makers[i]) && (a = newest_of(p, &makers[i])) != NULL && (best == NULL ||
+		    a->starts_at.ms > best->starts_at.ms))
+			best = a;
+	if (best != NULL)
+		find_marks(p, best);
+	return best;
 }
 
 void
@@ -113,7 +172,7 @@ page_find_times(struct shown *p)
 	section_view(p->r, id, p->clips.rows, p->clips.n);
 	p->comments.rows = db_rows(p->r->db, &remark_record, "FROM comments t JOIN media m ON m.id = t.media_id JOIN "
 	    "tenants n ON n.id = m.tenant_id LEFT JOIN principals p ON p.id = t.principal_id WHERE t.media_id = ? AND "
-	    "n.comments_on_pages = 1 ORDER BY t.time, t.created_at, t.id LIMIT ?", ARGS(ID(id), INT(COMMENTS_SHOWN)),
+	    "n.comments_on_pages = 1 ORDER BY t.parent_id IS NOT NULL, t.time, t.created_at, t.id LIMIT ?", ARGS(ID(id), INT(COMMENTS_SHOWN)),
 	    &p->comments.n);
 }
 

@@ -390,8 +390,13 @@ a_page_has_the_public_points_of_its_newest_meeting_as_a_tree_that_leads_into_the
 	struct uuid id = make_film(w, "Council"), second = make_film(w, "Council, 2"), away = make_film(w, "Away");
 	const char *ids = arena_printf(w->mem, "\"mediaIds\":[\"%s\",\"%s\",\"%s\"]", uuid_text(w->mem, id),
 	    uuid_text(w->mem, second), uuid_text(w->mem, away)), *body;
+	struct uuid stranger_id, elsewhere = uuid_new();
+	const char *stranger = world_member(w, "ViewChannel CreateContent", "Viewer", &stranger_id);
 	const struct req *r;
 
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'Elsewhere', "
+	    "1, 1)", ARGS(ID(elsewhere), ID(w->tenant_id)));
+	world_role(w, elsewhere, stranger_id, "Channel Owner");
 	make_visible(w, "shared");
 	body = arena_printf(w->mem, "{\"name\":\"Older\",\"startsAt\":\"2026-01-20T18:00:00Z\",%s,\"agenda\":["
 	    "{\"number\":\"1\",\"name\":\"Older\",\"public\":true}]}", ids);
@@ -418,6 +423,14 @@ a_page_has_the_public_points_of_its_newest_meeting_as_a_tree_that_leads_into_the
 	assert_string_equal(found(w, r, "//nav[@id='agenda']/div/ol/li[3]/span"), "11Not to be seen");
 	assert_null(strstr(r->out.text, uuid_text(w->mem, away)));
 	assert_string_equal(found(w, open_page(w, "embed", id, ""), "count(//*[@id='agenda'])"), "0");
+
+	/* who merely sees the asset says nothing on its page */
+	body = arena_printf(w->mem, "{\"name\":\"Nonsense\",\"startsAt\":\"2099-01-01T00:00:00Z\",\"mediaIds\":["
+	    "\"%s\"],\"agenda\":[{\"number\":\"1\",\"name\":\"Nonsense\",\"public\":true}]}", uuid_text(w->mem, id));
+	assert_int_equal(call_as(w, stranger, "POST", "/v2/meetings", body)->status, 201);
+	assert_null(strstr(open_page(w, "watch", id, "")->out.text, "Nonsense"));
+	world_role(w, w->channel_id, stranger_id, "Channel Owner");
+	assert_non_null(strstr(open_page(w, "watch", id, "")->out.text, "Nonsense"));
 	db_run(w->db, "DELETE FROM meetings", NO_ARGS);
 	assert_string_equal(found(w, open_page(w, "watch", id, ""), "count(//nav[@id='agenda'][@hidden])"), "1");
 }
