@@ -116,7 +116,7 @@ consistency_run(struct cli *c)
 	if (status == 0)
 		status = verify_assets(c, asset_found);
 	arena_free(mem);
-	if (c->json && status == 0)
+	if (c->json)
 		printf("%s]\n", findings == 0 ? "[" : "");
 	return status != 0 ? status : findings > 0 ? 1 : 0;
 }

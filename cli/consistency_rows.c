@@ -167,6 +167,11 @@ static const struct walk walks[] = {
 		    "x.import_job_id WHERE " IN_STEP("id") "x.import_job_id IS NOT NULL AND j.id IS NULL"),
 		    "the job that fills it is not there" },
 	} },
+	{ "meetings", STEP("meetings", "id", "500"), {
+		{ &naming, FIND("x.id, x.import_job_id AS other FROM meetings x LEFT JOIN jobs j ON j.id = "
+		    "x.import_job_id WHERE " IN_STEP("id") "x.import_job_id IS NOT NULL AND x.status = 'calculating' AND "
+		    "j.id IS NULL"), "the job that fills it is not there" },
+	} },
 	{ "entries", STEP("entries", "id", "1000"), {
 		{ &naming, FIND("x.id, x.parent_id AS other FROM entries x LEFT JOIN entries p ON p.id = x.parent_id AND "
 		    "p.chapter_id = x.chapter_id WHERE " IN_STEP("id") "x.parent_id IS NOT NULL AND p.id IS NULL"),
@@ -186,6 +191,9 @@ static const struct walk walks[] = {
 		    "the entry that leads to it is not there, or in another chapter" },
 		{ &naming, FIND("x.id, k.media_id AS other FROM sections x JOIN clips k ON k.section_id = x.id WHERE "
 		    IN_STEP("id") "k.media_id <> x.media_id"), "its clip is of another asset" },
+		{ &naming, FIND("x.id, k.job_id AS other FROM sections x JOIN clips k ON k.section_id = x.id LEFT JOIN jobs j "
+		    "ON j.id = k.job_id WHERE " IN_STEP("id") "k.job_id IS NOT NULL AND k.file IS NULL AND j.id IS NULL"),
+		    "the job that cuts its clip is not there" },
 		{ &naming, FIND("x.id, x.chapter_id AS other FROM sections x JOIN chapters c ON c.id = x.chapter_id WHERE "
 		    IN_STEP("id") "c.media_id <> x.media_id"), "its chapter is of another asset" },
 	} },

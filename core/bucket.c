@@ -194,6 +194,21 @@ bucket_owe(const struct bucket *b, const char *owner, int64_t now_ms)
 }
 
 void
+bucket_give(const struct bucket *b, const char *owner, int64_t now_ms)
+{
+	struct place *p = place_of(b, owner, now_ms * 1000, false);
+	int64_t full_at, owed, now = now_ms * 1000;
+
+	if (p == NULL)
+		return;
+	full_at = p->full_at;
+	do
+		owed = debt(b, full_at, now);
+	while (!atomic_compare_exchange_weak(&p->full_at, &full_at, owed > cost(b) ? now + owed - cost(b) : now));
+	p->taken -= cost(b) < p->taken ? cost(b) : p->taken;
+}
+
+void
 bucket_look(const struct bucket *b, const char *owner, int64_t now_ms, struct level *level)
 {
 	struct place *p = place_of(b, owner, now_ms * 1000, false);

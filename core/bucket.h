@@ -38,6 +38,8 @@ void bucket_close(void);
 bool bucket_take(const struct bucket *, const char *owner, int64_t now_ms, struct level *);
 /* Takes one whether there is one or not: up to one more bucket is owed. */
 void bucket_owe(const struct bucket *, const char *owner, int64_t now_ms);
+/* Puts one back that has turned out not to count. */
+void bucket_give(const struct bucket *, const char *owner, int64_t now_ms);
 void bucket_look(const struct bucket *, const char *owner, int64_t now_ms, struct level *);
 
 /* What it holds, in µs of filling. */

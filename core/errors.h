@@ -57,7 +57,7 @@
 	E(LAST_CHANNEL,		409, "last_channel",		"An asset is in one channel at least.") \
 	E(LAST_OWNER,		409, "last_owner",		"A channel has one Channel Owner at least, who is a user or a client; a group may be empty.") \
 	E(ALREADY_MEMBER,	409, "already_member",		"The principal is a member already; PUT changes its role.") \
-	E(MEETING_CALCULATING,	409, "meeting_calculating",	"A job is filling the meeting: change it when that is over.") \
+	E(CALCULATING,		409, "calculating",		"A job fills it from another server: change it when that is over, or delete it.") \
 	E(NAME_TAKEN,		409, "name_taken",		"There is one of this name already, regardless of case, accents and blanks at the end.") \
 	E(UPLOAD_EXPIRED,	410, "upload_expired",		"The upload has expired. Create a new one.") \
 	E(LENGTH_REQUIRED,	411, "length_required",		"Content-Length is required.") \

@@ -119,8 +119,8 @@ void job_kinds_add(const struct job_kind *, size_t n);
 /* Adds the row in the caller's transaction.  Returns its id.  Use job_add(), which checks the argument type. */
 struct uuid job_insert(struct db *, const char *kind, const struct record *, const void *args, struct job_place);
 /* Of a row with status and import_job_id: an import whose job was cancelled, or is gone, has ended with it. */
-#define JOB_IMPORT_STATUS_SQL "IF(t.status <> 'calculating' OR t.import_job_id IS NULL, t.status, COALESCE((SELECT " \
-	"IF(j.state IN ('ready', 'running', 'delayed'), 'calculating', 'failed') FROM jobs j WHERE j.id = t.import_job_id), " \
+#define JOB_IMPORT_STATUS_SQL(t) "IF(" t ".status <> 'calculating' OR " t ".import_job_id IS NULL, " t ".status, COALESCE((SELECT " \
+	"IF(j.state IN ('ready', 'running', 'delayed'), 'calculating', 'failed') FROM jobs j WHERE j.id = " t ".import_job_id), " \
 	"'failed'))"
 /* Of such a row that has an error: why it has failed. */
 #define JOB_IMPORT_ERROR_SQL "IF(t.status <> 'calculating' OR t.import_job_id IS NULL, t.error, COALESCE((SELECT IF(j.state IN " \

@@ -37,3 +37,11 @@ tries_failed(const char *address, const char *name, int64_t now_ms)
 
 	bucket_owe(&tries, owner(text, sizeof(text), address, name), now_ms);
 }
+
+void
+tries_succeeded(const char *address, const char *name, int64_t now_ms)
+{
+	char text[1024];
+
+	bucket_give(&tries, owner(text, sizeof(text), address, name), now_ms);
+}

@@ -17,5 +17,7 @@ enum {
 /* Seconds until the pair may try again; 0: now. */
 int64_t tries_wait(const char *address, const char *name, int64_t now_ms);
 void tries_failed(const char *address, const char *name, int64_t now_ms);
+/* One that counted before it was known has not been in vain. */
+void tries_succeeded(const char *address, const char *name, int64_t now_ms);
 
 #endif

@@ -23,11 +23,13 @@ bool chapter_has_room(struct req *);
 void chapter_insert(struct req *, struct chapter *);
 
 /* r->object on routes to what lies below a chapter. */
-struct chapter_head { struct uuid id; const char *type; int64_t version; };
+struct chapter_head { struct uuid id; const char *type, *status; int64_t version; };
 
 /* Is the chapter of this type (NULL: none) one that only jobs change?  Then it is refused: with 422, or with 403 where
  * the route has that among its codes. */
 bool chapter_is_closed(struct req *, const char *type);
+/* The same, also while an import fills it: that would write over what is changed. */
+bool chapter_is_busy(struct req *, const char *type, const char *status);
 
 /* A chapter is of another version when its entries or their sections have changed. */
 void chapter_touched(struct req *, struct uuid chapter_id);

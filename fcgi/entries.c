@@ -2,6 +2,7 @@
 /* /v2/media/{mediaId}/chapters/{chapterId}/entries: the lines of a table of contents, and the sections they lead to */
 #include <string.h>
 
+#include "core/job.h"
 #include "fcgi/chapter.h"
 #include "fcgi/outline.h"
 
@@ -20,6 +21,7 @@ static const struct field entry_fields[] = {
 	FIELD(struct entry, updated_at,   .on = SERVER, .required = true, .doc = "Last change"),
 	FIELD(struct entry, version,      .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 	FIELD(struct entry, chapter_type, .on = HIDDEN | DETAIL, .sql = "c.type", .doc = "Of the chapter"),
+	FIELD(struct entry, chapter_status, .on = HIDDEN | DETAIL, .sql = JOB_IMPORT_STATUS_SQL("c"), .doc = "Of the chapter"),
 };
 const struct record entry_record = RECORD("Entry", struct entry, entry_fields);
 
@@ -31,13 +33,22 @@ const struct object entry_object = {
 	.record = &entry_record, .from = ENTRY_FROM,
 };
 
-/* A section of the asset beside an entry, which may lead to it. */
+/* A section of the asset beside an entry, which may lead to it: it is the entry that is of another version then. */
+struct entry_section { struct uuid id, chapter_id, entry_id; const char *chapter_type; int64_t version; };
+static const struct field entry_section_fields[] = {
+	FIELD(struct entry_section, id, .doc = "The section"),
+	FIELD(struct entry_section, chapter_id, .doc = "In whose context it is"),
+	FIELD(struct entry_section, entry_id, .doc = "What leads to it"),
+	FIELD(struct entry_section, chapter_type, .sql = "c.type", .doc = "Of the entry's chapter"),
+	FIELD(struct entry_section, version, .sql = "e.version", .doc = "Of the entry"),
+};
+static const struct record entry_section_record = RECORD("EntrySection", struct entry_section, entry_section_fields);
+
 const struct object entry_section_object = {
 	.path = "/v2/media/{mediaId}/chapters/{chapterId}/entries/{entryId}/sections/{sectionId}",
-	.reach = REACH_BELOW_MEDIA, .record = &section_record,
+	.reach = REACH_BELOW_MEDIA, .record = &entry_section_record,
 	.from = "FROM media a JOIN chapters c ON c.media_id = a.id JOIN entries e ON e.chapter_id = c.id JOIN "
-	    "sections t ON "
-	    "t.media_id = a.id WHERE a.id = ? AND c.id = ? AND e.id = ? AND t.id = ?",
+	    "sections t ON t.media_id = a.id WHERE a.id = ? AND c.id = ? AND e.id = ? AND t.id = ?",
 };
 
 struct bulk { struct list entries; };
@@ -71,11 +82,14 @@ entries_of(struct req *r, struct uuid chapter_id)
 	return outline_list(r->mem, &o);
 }
 
+/* What is told of the section changes the tag, too. */
 static struct entry *
 with_section(struct req *r, struct entry *e)
 {
-	if (e != NULL)
+	if (e != NULL) {
 		e->section.row = db_row(r->db, &section_record, SECTIONS_WHOLE "t.entry_id = ?", ARGS(ID(e->id)));
+		r->etag = reply_tag(r, &entry_record, e);
+	}
 	return e;
 }
 
@@ -122,7 +136,7 @@ entry_create(struct req *r)
 	struct outline o;
 	int64_t at;
 
-	if (chapter_is_closed(r, chapter->type))
+	if (chapter_is_busy(r, chapter->type, chapter->status))
 		return r->status;
 	o = outline_load(r->db, chapter->id, 1);
 	if (o.n >= ENTRIES_MAX)
@@ -142,7 +156,7 @@ entry_put(struct req *r)
 	struct outline o;
 	int64_t at;
 
-	if (chapter_is_closed(r, e->chapter_type))
+	if (chapter_is_busy(r, e->chapter_type, e->chapter_status))
 		return r->status;
 	o = outline_load(r->db, e->chapter_id, 0);
 	at = outline_find(&o, e->id);
@@ -184,7 +198,7 @@ entries_patch(struct req *r)
 	const int64_t *at;
 	struct outline o;
 
-	if (chapter_is_closed(r, chapter->type))
+	if (chapter_is_busy(r, chapter->type, chapter->status))
 		return r->status;
 	o = outline_load(r->db, chapter->id, 0);
 	at = find_all(r, &o, &in->entries, pointers);
@@ -206,7 +220,7 @@ entry_delete(struct req *r)
 	const struct entry *e = r->object;
 	struct outline o;
 
-	if (chapter_is_closed(r, e->chapter_type))
+	if (chapter_is_busy(r, e->chapter_type, e->chapter_status))
 		return r->status;
 	o = outline_load(r->db, e->chapter_id, 0);
 	outline_remove(r->mem, &o, outline_find(&o, e->id));
@@ -220,7 +234,7 @@ entry_delete(struct req *r)
 static int
 entry_link(struct req *r)
 {
-	const struct section *s = r->object;
+	const struct entry_section *s = r->object;
 
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
@@ -240,7 +254,7 @@ entry_link(struct req *r)
 static int
 entry_unlink(struct req *r)
 {
-	const struct section *s = r->object;
+	const struct entry_section *s = r->object;
 
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
@@ -258,12 +272,13 @@ const struct route entries_routes[] = {
 		POST, ENTRIES, SCOPE_CREATE_CONTENT, entry_create, &entry_record, &entry_record,
 		"Add an entry to a chapter; those behind it move on",
 		.flags = BELOW, .success = 201, .fails = "403 404 409 422",
-		.codes = "422:chapter_not_editable too_many_entries",
+		.codes = "422:chapter_not_editable calculating too_many_entries",
 	},
 	{
 		METHOD_PATCH, ENTRIES, SCOPE_CREATE_CONTENT, entries_patch, &bulk_record, &ok_record,
 		"Change many entries of a chapter at once, all or none",
-		.flags = BELOW | CONDITIONAL, .fails = "403 404 412 422", .codes = "403:chapter_not_editable",
+		.flags = BELOW | CONDITIONAL, .fails = "403 404 409 412 422",
+		.codes = "403:chapter_not_editable calculating",
 		.id = "updateMediaChapterEntries",
 	},
 	{
@@ -274,13 +289,13 @@ const struct route entries_routes[] = {
 	{
 		PUT, ENTRIES "/{entryId}", SCOPE_CREATE_CONTENT, entry_put, &entry_record, &entry_record,
 		"Change an entry, or its place; members that are left out stay as they are",
-		.flags = CONDITIONAL, .success = 201, .fails = "403 404 412 422", .codes = "422:chapter_not_editable",
-		.id = "updateMediaChapterEntry",
+		.flags = CONDITIONAL, .success = 201, .fails = "403 404 409 412 422",
+		.codes = "422:chapter_not_editable calculating", .id = "updateMediaChapterEntry",
 	},
 	{
 		METHOD_DELETE, ENTRIES "/{entryId}", SCOPE_CREATE_CONTENT, entry_delete, NULL, &deleted_record,
 		"Delete an entry and all below it; their sections stay",
-		.flags = CONDITIONAL, .fails = "403 404 412", .codes = "403:chapter_not_editable",
+		.flags = CONDITIONAL, .fails = "403 404 409 412", .codes = "403:chapter_not_editable calculating",
 	},
 	{
 		PUT, ENTRIES "/{entryId}/sections/{sectionId}", SCOPE_CREATE_CONTENT, entry_link, NULL, &entry_record,

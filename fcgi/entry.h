@@ -16,7 +16,7 @@ struct entry {
 	struct uuid section_id;			/* of a body */
 	int64_t version;
 	struct moment created_at, updated_at;
-	const char *chapter_type;
+	const char *chapter_type, *chapter_status;
 };
 extern const struct record entry_record;
 

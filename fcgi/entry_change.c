@@ -82,9 +82,19 @@ take_away(struct linked *all, size_t n, struct uuid entry_id)
 			all[i].then = (struct uuid){ { 0 } };
 }
 
+/* What an entry leads to is part of it. */
+static void
+touch(struct outline *o, struct uuid entry_id)
+{
+	int64_t at = outline_find(o, entry_id);
+
+	if (at >= 0)
+		o->at[at].is_touched = true;
+}
+
 /* Those that say something of their section first let go of the one that they have, so that two may change them. */
 static void
-change_links(struct req *r, const struct outline *o, struct linked *all, size_t n_all, const struct entry_change *c,
+change_links(struct req *r, struct outline *o, struct linked *all, size_t n_all, const struct entry_change *c,
     const int64_t *at, const char *const *pointers, size_t n)
 {
 	struct linked *s;
@@ -106,6 +116,11 @@ change_links(struct req *r, const struct outline *o, struct linked *all, size_t 
 		else
 			s->then = o->at[at[i]].entry.id;
 	}
+	for (s = all; s < all + n_all; s++)
+		if (!uuid_equal(s->entry_id, s->then)) {
+			touch(o, s->entry_id);
+			touch(o, s->then);
+		}
 }
 
 /* An entry leads to one section at most, at any moment: first all are let go. */
@@ -142,16 +157,18 @@ entries_change(struct req *r, struct outline *o, const struct entry_change *c, c
     const char *const *pointers, size_t n)
 {
 	struct linked *all = NULL;
+	bool links = false;
 	size_t n_all = 0, i;
 	int64_t round;
 
 	for (i = 0; i < n; i++) {
 		change_text(r, &o->at[at[i]], &c[i], pointers[i]);
 		change_place(r, o, at[i], &c[i], pointers[i]);
-		if (has(&c[i], "section_id") && all == NULL)
-			all = db_rows(r->db, &linked_record, "FROM sections t WHERE t.chapter_id = ? ORDER BY t.id",
-			    ARGS(ID(o->chapter_id)), &n_all);
+		links |= has(&c[i], "section_id");
 	}
+	if (links)
+		all = db_rows(r->db, &linked_record, "FROM sections t WHERE t.chapter_id = ? ORDER BY t.id",
+		    ARGS(ID(o->chapter_id)), &n_all);
 	change_links(r, o, all, n_all, c, at, pointers, n);
 	round = r->faults.n > 0 ? -1 : outline_number(r->mem, o);
 	for (i = 0; i < n && round >= 0; i++)

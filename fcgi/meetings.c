@@ -34,7 +34,7 @@ static const struct field meeting_fields[] = {
 	FIELD(struct meeting, id,           .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct meeting, name,         .on = CREATE | PATCH | FILTER | SORT, .key = "by_name", .required = true, .min = 1, .max = 255,
 	    .doc = "Shown to people"),
-	FIELD(struct meeting, status,       .on = SERVER, .required = true, .one_of = "ready calculating failed", .sql = JOB_IMPORT_STATUS_SQL,
+	FIELD(struct meeting, status,       .on = SERVER, .required = true, .one_of = "ready calculating failed", .sql = JOB_IMPORT_STATUS_SQL("t"),
 	    .doc = "calculating: a job fills it from another server"),
 	FIELD(struct meeting, error,        .on = SERVER | OMIT_NULL, .sql = JOB_IMPORT_ERROR_SQL, .doc = "Why an import has failed"),
 	FIELD(struct meeting, starts_at,    .on = CREATE | PATCH | FILTER | SORT, .key = "by_start", .required = true, .doc = "When it begins"),
@@ -128,7 +128,7 @@ meeting_view(struct req *r, struct meeting *m)
 	for (i = 0; i < m->agenda.n; i++)
 		if (!has[i])
 			item[i].entry_id = (struct uuid){ { 0 } };
-	r->etag = mentions_tag(r, &meeting_record, m, m->version);
+	r->etag = reply_tag(r, &meeting_record, m);
 }
 
 static int
@@ -301,7 +301,7 @@ meeting_patch(struct req *r)
 	uint64_t changed;
 
 	if (strcmp(now->status, "calculating") == 0)
-		return refuse(r, ERR_MEETING_CALCULATING, NULL);
+		return refuse(r, ERR_CALCULATING, NULL);
 	if (!is_fine(r, m, r->given))
 		return r->status;
 	changed = record_differs(r->mem, &meeting_record, now, m, r->given);
@@ -349,7 +349,7 @@ const struct route meetings_routes[] = {
 		METHOD_PATCH, "/v2/meetings/{meetingId}", SCOPE_CREATE_CONTENT, meeting_patch, &meeting_record,
 		&meeting_record,
 		"Change a meeting; its creator and SuperAdmins may",
-		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "meeting_calculating",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "calculating",
 	},
 	{
 		METHOD_DELETE, "/v2/meetings/{meetingId}", SCOPE_CREATE_CONTENT, meeting_delete, NULL, &deleted_record,

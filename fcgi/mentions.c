@@ -100,16 +100,6 @@ mentions_mine(const struct req *r, struct uuid principal_id)
 	return r->who->is_super_admin || uuid_equal(r->who->id, principal_id);
 }
 
-const char *
-mentions_tag(struct req *r, const struct record *record, const void *row, int64_t version)
-{
-	struct buf b = BUF(r->mem);
-
-	record_render(&b, record, row, false);
-	return arena_printf(r->mem, "\"%lld-%.12s\"", (long long)version, entity_tag(r->mem, buf_string(&b),
-	    b.len) + 1);
-}
-
 void *
 mentions_list(struct req *r, const struct record *record, const struct mention_lists *from, size_t *n)
 {

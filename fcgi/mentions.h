@@ -27,9 +27,6 @@ void mentions_clear(struct req *, struct uuid object_id);
 /* The caller made it, or is a SuperAdmin: such are told of what they cannot see that it is missing. */
 bool mentions_mine(const struct req *, struct uuid principal_id);
 
-/* The ETag of an object as it is told to the caller: what is hidden, gone or there again changes it, too. */
-const char *mentions_tag(struct req *, const struct record *, const void *row, int64_t version);
-
 /* A page of what the caller may see of a table with tenant_id and principal_id: its own, and what shows an asset. */
 struct mention_lists { const char *all, *open, *some; };
 #define MENTION_LISTS(table) { "FROM " table " t WHERE t.tenant_id = ?", \

@@ -101,6 +101,16 @@ entity_tag(struct arena *mem, const void *bytes, size_t n)
 	return arena_printf(mem, "\"%016" PRIx64 "\"", h);
 }
 
+const char *
+reply_tag(struct req *r, const struct record *record, const void *row)
+{
+	struct buf b = BUF(r->mem);
+
+	record_render(&b, record, row, false);
+	return arena_printf(r->mem, "\"%lld-%.12s\"", (long long)int_member(record, row, "version"),
+	    entity_tag(r->mem, buf_string(&b), b.len) + 1);
+}
+
 bool
 reply_not_modified(struct req *r)
 {

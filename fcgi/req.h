@@ -222,6 +222,8 @@ int reply_raw(struct req *, int status, const char *type, const void *bytes, siz
 int reply_none(struct req *);			/* 204 */
 /* An ETag that follows from the bytes and says nothing of them. */
 const char *entity_tag(struct arena *, const void *bytes, size_t n);
+/* "version-" and a tag of what is told: for what also tells of rows that have a version of their own. */
+const char *reply_tag(struct req *, const struct record *, const void *row);
 /* Answers with 304 when the client names r->etag. */
 bool reply_not_modified(struct req *);
 

@@ -47,7 +47,7 @@ void section_check(struct req *, const struct section *, struct position duratio
 /* Has the asset room for n more?  Else it is refused. */
 bool section_has_room(struct req *, struct uuid media_id, int64_t n);
 
-/* Whatever an entry leads to, it leads to no more. */
+/* Whatever an entry leads to, it leads to no more: the entry is of another version. */
 void section_unlink(struct req *, struct uuid entry_id);
 
 #endif

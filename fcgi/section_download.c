@@ -8,10 +8,8 @@
 #include "core/store.h"
 #include "fcgi/section.h"
 
-/* Seconds after which a client asks again; ms before the end of a clip that is asked for at which it gets longer to
- * live, so that an address which is handed out leads to it as long as it holds; ms after which a job that has failed is
- * tried again. */
-enum { ASK_AGAIN_S = 2, SOON_MS = 24 * 3600 * 1000, FAILED_MS = 60000 };
+/* Seconds after which a client asks again; ms after which a job that has failed is tried again. */
+enum { ASK_AGAIN_S = 2, FAILED_MS = 60000 };
 
 /* How often the length of an asset its clips may be long together: they count in no quota, and who only looks asks for
  * them. */
@@ -57,11 +55,21 @@ look(struct req *r, const struct section *s)
 	    "c.section_id = t.id LEFT JOIN jobs j ON j.id = c.job_id WHERE t.id = ?", ARGS(ID(s->id)));
 }
 
+/* Until when an address that is handed out now leads to a clip, ms. */
+static int64_t
+promised(const struct req *r)
+{
+	return play_expiry(r->conf, r->now) * 1000;
+}
+
+/* Until when a clip stays: never less than that. */
 static int64_t
 expiry(struct req *r)
 {
-	return r->now.ms + 86400000 * db_number(r->db, "SELECT download_expiry_days FROM tenants WHERE id = ?",
-	    ARGS(ID(r->who->tenant_id)), 1);
+	const int64_t kept = r->now.ms + 86400000 * db_number(r->db, "SELECT download_expiry_days FROM tenants WHERE "
+	    "id = ?", ARGS(ID(r->who->tenant_id)), 1);
+
+	return kept > promised(r) ? kept : promised(r);
 }
 
 static int
@@ -71,7 +79,7 @@ ready(struct req *r, const struct section *s, const struct state *is)
 	char prefix[PLAY_PREFIX_MAX];
 	struct clip c = { "ready", NULL, film ? "video/mp4" : "audio/mp4", is->size };
 
-	if (is->expires_at.ms < r->now.ms + SOON_MS)
+	if (is->expires_at.ms < promised(r))
 		db_run(r->db, "UPDATE clips SET expires_at = GREATEST(expires_at, ?) WHERE section_id = ?",
 		    ARGS(INT(expiry(r)), ID(s->id)));
 	play_prefix(r->conf, s->media_id, r->now, prefix);

@@ -138,6 +138,8 @@ section_unlink(struct req *r, struct uuid entry_id)
 {
 	db_run(r->db, "UPDATE sections SET entry_id = NULL, version = version + 1, updated_at = ? WHERE entry_id = ?",
 	    ARGS(TIME(r->now), ID(entry_id)));
+	db_run(r->db, "UPDATE entries SET version = version + 1, updated_at = ? WHERE id = ?", ARGS(TIME(r->now),
+	    ID(entry_id)));
 }
 
 static int
@@ -247,6 +249,7 @@ section_patch(struct req *r)
 	const uint64_t all = r->given | record_bit(&section_record, "time") | record_bit(&section_record, "start") |
 	    record_bit(&section_record, "end");
 	const struct around *a = look_around(r, s->chapter_id);
+	const uint64_t words = record_bit(&section_record, "title") | record_bit(&section_record, "description");
 	uint64_t changed;
 
 	if (chapter_is_closed(r, now->chapter_type))
@@ -266,7 +269,8 @@ section_patch(struct req *r)
 	if (changed != 0) {
 		db_update(r->db, "sections", &section_record, s, changed, s->id);
 		section_told(r, "section.updated", s);
-		asset_pictures_later(r->db, r->who->tenant_id, s->media_id);
+		if ((changed & ~words) != 0)
+			asset_pictures_later(r->db, r->who->tenant_id, s->media_id);
 		if (!uuid_equal(s->chapter_id, now->chapter_id))
 			chapter_touched(r, now->chapter_id);
 	}
@@ -283,6 +287,8 @@ section_delete(struct req *r)
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
 	files = asset_section_files(r->db, s->media_id, s->id, (struct uuid){ { 0 } });
+	if (!uuid_is_none(s->entry_id))
+		section_unlink(r, s->entry_id);
 	db_run(r->db, "DELETE FROM sections WHERE id = ? AND media_id = ?", ARGS(ID(s->id), ID(s->media_id)));
 	section_told(r, "section.deleted", s);
 	asset_files_gone(r->db, NULL, r->who->tenant_id, s->media_id, files);

@@ -158,16 +158,26 @@ try_pass_phrase(struct req *r)
 	return t;
 }
 
+static const char *
+address(const struct req *r)
+{
+	return r->client != NULL ? r->client : "";
+}
+
+static const char *
+tried(struct req *r, const struct link *l)
+{
+	return arena_printf(r->mem, "share %s", uuid_text(r->mem, l->id));
+}
+
 /* Each try counts before it is known to be in vain, so that many at once are no way round. */
 static bool
 may_try(struct req *r, const struct link *l)
 {
-	const char *address = r->client != NULL ? r->client : "", *name = arena_printf(r->mem, "share %s",
-	    uuid_text(r->mem, l->id));
-	int64_t wait = tries_wait(address, name, r->now.ms);
+	int64_t wait = tries_wait(address(r), tried(r, l), r->now.ms);
 
 	if (wait == 0) {
-		tries_failed(address, name, r->now.ms);
+		tries_failed(address(r), tried(r, l), r->now.ms);
 		return true;
 	}
 	r->refused = true;
@@ -200,6 +210,7 @@ share_open(struct req *r)
 		return may_try(r, l) ? aside(r, try_pass_phrase) : r->status;
 	if (t->hash == NULL || strcmp(t->hash, l->pass_phrase_hash) != 0)
 		return ask(r, 403, N_("This is not the pass phrase."));
+	tries_succeeded(address(r), tried(r, l), r->now.ms);
 	buf_printf(&r->headers, "Set-Cookie: %s=%s; Path=%s; Max-Age=%d; HttpOnly; SameSite=Lax%s\r\n", cookie_name(r),
 	    proof(r, l, until), path_of(r), REMEMBERED_S, r->https ? "; Secure" : "");
 	return go_on(r);

@@ -197,7 +197,7 @@ story_view(struct req *r, struct story *s)
 	}
 	if (!mentions_mine(r, s->principal_id))
 		leave_out_hidden(r, p);
-	r->etag = mentions_tag(r, &story_record, s, s->version);
+	r->etag = reply_tag(r, &story_record, s);
 }
 
 /* One way through the scenes: in the order in which they play, and then those that nothing leads to. */
@@ -330,15 +330,33 @@ check_stretch(struct req *r, const struct plot *p, size_t i)
 		fault(r, pointer(r, i, "end"), "too_small", "it ends behind its start");
 }
 
+/* Of a story that is put again: a scene whose asset has gone may stay as it is. */
+static bool
+stays(const struct list *kept, struct scene *s)
+{
+	const struct scene *was = kept->rows;
+	size_t i;
+
+	for (i = 0; i < kept->n; i++)
+		if (strcmp(was[i].id, s->id) == 0 && uuid_equal(was[i].media_id, s->media_id) && was[i].start.ms ==
+		    s->start.ms && was[i].end.ms == s->end.ms) {
+			s->section_id = was[i].section_id;
+			return true;
+		}
+	return false;
+}
+
 /* What the caller may not see is not there. */
 static void
-check_scenes(struct req *r, struct plot *p)
+check_scenes(struct req *r, struct plot *p, struct list kept)
 {
 	size_t i;
 
 	for (i = 0; i < p->n; i++) {
 		struct scene *s = &p->scene[i];
 
+		if (p->asset[i] == NULL && stays(&kept, s))
+			continue;
 		if (p->asset[i] == NULL) {
 			fault(r, pointer(r, i, "mediaId"), "not_found", "there is no such asset");
 			continue;
@@ -359,9 +377,9 @@ check_scenes(struct req *r, struct plot *p)
 	}
 }
 
-/* Sets what it refers to, and looks at that as the caller may.  False: refused. */
+/* Sets what it refers to, and looks at that as the caller may; `kept` are the scenes that it had.  False: refused. */
 static bool
-is_fine(struct req *r, struct story *s)
+is_fine(struct req *r, struct story *s, struct list kept)
 {
 	const struct scene *scene = s->scenes.rows;
 	struct uuid ids[SCENES_MAX];
@@ -373,7 +391,7 @@ is_fine(struct req *r, struct story *s)
 	mentions_set(r, s->id, ids, i);
 	p = look(r, s, mentions_of(r, &s->id, 1));
 	check_graph(r, p);
-	check_scenes(r, p);
+	check_scenes(r, p, kept);
 	if (r->faults.n == 0)
 		return true;
 	refuse(r, ERR_INVALID, NULL);
@@ -400,7 +418,7 @@ story_create(struct req *r)
 	    STORIES_MAX)
 		return refuse(r, ERR_TOO_MANY_STORIES, NULL);
 	s->id = uuid_new();
-	if (!is_fine(r, s))
+	if (!is_fine(r, s, (struct list){ NULL, 0 }))
 		return r->status;
 	s->tenant_id = r->who->tenant_id;
 	s->principal_id = r->who->id;
@@ -420,7 +438,7 @@ story_put(struct req *r)
 	uint64_t changed;
 
 	s->id = now->id;
-	if (!is_fine(r, s))
+	if (!is_fine(r, s, now->scenes))
 		return r->status;
 	changed = record_differs(r->mem, &story_record, now, s, record_bit(&story_record, "name") |
 	    record_bit(&story_record, "description") | record_bit(&story_record, "kind") | record_bit(&story_record,

@@ -31,6 +31,14 @@ lacks(struct job *j, struct uuid media_id, const struct place *s)
 	    store_size(j->mem, store_key_play(j->mem, media_id, s->thumbnail_file)) < 0);
 }
 
+/* Who changes sections holds the asset: what has seen this job waiting, and so adds none, is seen by it; and none is
+ * copied while it is asked whose a picture is. */
+static void
+hold(struct job *j)
+{
+	db_number(j->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(j->media_id)), 0);
+}
+
 static struct place *
 to_do(struct job *j, struct uuid media_id, size_t *n)
 {
@@ -100,6 +108,14 @@ note_all(struct job *j, const struct place *s, size_t n, const char *const *file
 	asset_files_gone(j->db, j->conf, j->tenant_id, j->media_id, gone);
 }
 
+/* Copied meanwhile from what had none. */
+static bool
+is_more(struct job *j)
+{
+	return db_number(j->db, "SELECT 1 FROM sections WHERE media_id = ? AND (thumbnail_at IS NULL OR "
+	    "thumbnail_at <> position) LIMIT 1", ARGS(ID(j->media_id)), 0) == 1;
+}
+
 enum outcome
 section_thumbnails_run(struct job *j)
 {
@@ -114,6 +130,7 @@ section_thumbnails_run(struct job *j)
 	struct fault fault;
 	size_t n, i;
 
+	hold(j);
 	todo = to_do(j, in->media_id, &n);
 	if (of == NULL || n == 0)
 		return DONE;
@@ -142,8 +159,9 @@ section_thumbnails_run(struct job *j)
 	}
 	if (!job_resume(j))
 		return RETRY;
+	hold(j);
 	note_all(j, todo, n, file, made);
-	if (n == SOME)
+	if (n == SOME || is_more(j))
 		asset_pictures_later(j->db, j->tenant_id, in->media_id);
 	return DONE;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/job.h"
 #include "fcgi/entry.h"
 #include "tests/world.h"
 
@@ -611,6 +612,94 @@ a_chapter_is_of_another_version_when_something_in_it_changes(void **state)
 	}
 }
 
+/* What it leads to is part of an entry: who has read it before the link changed writes nothing over that, and who asks
+ * again is told. */
+static void
+an_entry_is_of_another_version_when_what_it_leads_to_changes(void **state)
+{
+	struct world *w = *state;
+	const char *of = asset(w), *c = chapter(w, of), *a = entry(w, c, "A", NULL), *b = entry(w, c, "B", NULL),
+	    *s = section(w, of, c, "\"type\":\"marker\",\"time\":1"), *t = section(w, of, c,
+	    "\"type\":\"marker\",\"time\":2"), *link = arena_printf(w->mem, "%s/sections/%s", a, id_of(s));
+	const struct { const char *method, *uri, *body; bool links; } changes[] = {
+		{ "PUT", link, NULL, true }, { "PATCH", s, "{\"time\":3}", false },
+		{ "PATCH", s, "{\"title\":\"Here\"}", false }, { "DELETE", link, NULL, true },
+		{ "PUT", a, arena_printf(w->mem, "{\"title\":\"A\",\"sectionId\":\"%s\"}", id_of(t)), true },
+		{ "PATCH", arena_printf(w->mem, "%s/entries", c), arena_printf(w->mem, "{\"entries\":[{\"id\":\"%s\","
+		    "\"sectionId\":\"%s\"},{\"id\":\"%s\",\"sectionId\":\"%s\"}]}", id_of(b), id_of(t), id_of(a),
+		    id_of(s)), true },
+		{ "DELETE", s, NULL, true },
+	};
+	struct req *r, *again;
+	const char *etag;
+	size_t i;
+
+	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		etag = call(w, "GET", a, NULL)->etag;
+		r = call(w, changes[i].method, changes[i].uri, changes[i].body);
+		if (r->status > 201)
+			fail_msg("%s %s: %s", changes[i].method, changes[i].uri, buf_string(&r->out));
+		again = NEW(w->mem, struct req);
+		again->if_none_match = etag;
+		assert_int_equal(call_req(w, again, w->token, "GET", a, NULL)->status, 200);
+		again = NEW(w->mem, struct req);
+		again->if_match = etag;
+		r = call_req(w, again, w->token, "PUT", a, "{\"title\":\"A\"}");
+		if (r->status != (changes[i].links ? 412 : 201))
+			fail_msg("%s %s: %d", changes[i].method, changes[i].uri, r->status);
+	}
+	/* Linking takes the tag of the entry, which it answers with. */
+	s = section(w, of, c, "\"type\":\"marker\",\"time\":1");
+	again = NEW(w->mem, struct req);
+	again->if_match = etag;
+	assert_int_equal(call_req(w, again, w->token, "PUT", arena_printf(w->mem, "%s/sections/%s", a, id_of(s)),
+	    NULL)->status, 412);
+	again = NEW(w->mem, struct req);
+	again->if_match = call(w, "GET", a, NULL)->etag;
+	r = call_req(w, again, w->token, "PUT", arena_printf(w->mem, "%s/sections/%s", a, id_of(s)), NULL);
+	assert_int_equal(r->status, 201);
+	assert_string_equal(r->etag, call(w, "GET", a, NULL)->etag);
+	again = NEW(w->mem, struct req);
+	again->if_match = r->etag;
+	assert_int_equal(call_req(w, again, w->token, "DELETE", arena_printf(w->mem, "%s/sections/%s", a, id_of(s)),
+	    NULL)->status, 200);
+}
+
+/* Else the import would write over it. */
+static void
+what_an_import_fills_is_changed_when_that_is_over(void **state)
+{
+	struct world *w = *state;
+	const char *of = asset(w), *c = chapter(w, of), *a = entry(w, c, "A", NULL), *list = arena_printf(w->mem,
+	    "%s/entries", c);
+	const struct { const char *method, *uri, *body; int then; } changes[] = {
+		{ "PUT", c, "{\"name\":\"Other\"}", 200 }, { "POST", list, "{\"title\":\"B\"}", 201 },
+		{ "PATCH", list, arena_printf(w->mem, "{\"entries\":[{\"id\":\"%s\",\"title\":\"C\"}]}", id_of(a)),
+		    200 },
+		{ "PUT", a, "{\"title\":\"D\"}", 201 }, { "DELETE", a, NULL, 200 },
+	};
+	struct uuid id, job;
+	struct req *r;
+	size_t i;
+	int over;
+
+	assert_true(uuid_parse(id_of(c), &id));
+	job = job_add(w->db, agenda, (struct job_place){ .tenant_id = w->tenant_id }, .chapter_id = id,
+	    .url = "https://oparl.example/m/1");
+	db_run(w->db, "UPDATE chapters SET status = 'calculating', import_job_id = ? WHERE id = ?", ARGS(ID(job),
+	    ID(id)));
+	for (over = 0; over < 2; over++) {
+		for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+			r = call(w, changes[i].method, changes[i].uri, changes[i].body);
+			if (r->status != (over ? changes[i].then : 409))
+				fail_msg("%s %s: %s", changes[i].method, changes[i].uri, buf_string(&r->out));
+			if (!over)
+				assert_string_equal(text(w, r, "data.code"), "calculating");
+		}
+		db_run(w->db, "UPDATE chapters SET status = 'ready' WHERE id = ?", ARGS(ID(id)));
+	}
+}
+
 static void
 an_import_is_calculating_as_long_as_its_job_goes_on(void **state)
 {
@@ -663,6 +752,8 @@ main(void)
 		WORLD_TEST(two_hundred_entries_change_in_one_transaction_of_few_statements),
 		WORLD_TEST(deep_and_large_ones_are_one_transaction_of_few_statements),
 		WORLD_TEST(a_chapter_is_of_another_version_when_something_in_it_changes),
+		WORLD_TEST(an_entry_is_of_another_version_when_what_it_leads_to_changes),
+		WORLD_TEST(what_an_import_fills_is_changed_when_that_is_over),
 		WORLD_TEST(an_import_is_calculating_as_long_as_its_job_goes_on),
 	};
 

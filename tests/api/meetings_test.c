@@ -381,7 +381,7 @@ an_import_is_filled_by_a_job(void **state)
 	assert_null(text(w, r, "data.0.error"));
 	r = call(w, "PATCH", address, "{\"name\":\"Mine\"}");
 	assert_int_equal(r->status, 409);
-	assert_string_equal(text(w, r, "data.code"), "meeting_calculating");
+	assert_string_equal(text(w, r, "data.code"), "calculating");
 	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE kind = 'agenda' AND tenant_id = ?",
 	    ARGS(ID(w->tenant_id)));
 	r = call(w, "GET", address, NULL);

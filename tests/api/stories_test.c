@@ -309,6 +309,30 @@ hidden_scenes_are_left_out_and_what_is_left_holds_together(void **state)
 	assert_int_equal(listed(w, viewer), 0);
 }
 
+/* Who mends a story need not take out what has gone; but nothing that has gone comes into one. */
+static void
+what_is_missing_stays_as_it_is_when_a_story_is_put_again(void **state)
+{
+	struct world *w = *state;
+	struct uuid stays = asset(w), goes = asset(w);
+	const char *author = world_member(w, "ViewChannel CreateContent", "Contributor", NULL),
+	    *scenes = arena_printf(w->mem, "%s,%s", scene(w, "a", goes, "b"), scene(w, "b", stays, "")),
+	    *path = make_as(w, author, story(w, "static", scenes, "a"));
+	struct req *r;
+
+	assert_int_equal(status(w, w->token, "DELETE", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, goes)),
+	    NULL), 200);
+	r = call_as(w, author, "PUT", path, story(w, "interactive", arena_printf(w->mem, "%s,%s", scene(w, "a", goes,
+	    "Go>b"), scene(w, "b", stays, "")), "b"));
+	assert_int_equal(r->status, 200);
+	assert_string_equal(graph(w, author, path), "b: a!>b b");
+	r = call_as(w, author, "PUT", path, story(w, "static", arena_printf(w->mem, "%s,%s", scene(w, "c", goes, "b"),
+	    scene(w, "b", stays, "")), "c"));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/scenes/0/mediaId", "not_found"));
+	assert_string_equal(graph(w, author, path), "b: a!>b b");
+}
+
 /* Its maker, who has named it, is told that something is missing, but not why. */
 static void
 what_is_gone_is_missing_for_those_who_may_mend_it(void **state)
@@ -501,6 +525,7 @@ main(void)
 		WORLD_TEST(hidden_scenes_are_left_out_and_what_is_left_holds_together),
 		WORLD_TEST(its_page_has_the_scenes_that_anybody_may_watch),
 		WORLD_TEST(its_page_is_found_by_search_engines_where_all_of_it_is_on_the_portal),
+		WORLD_TEST(what_is_missing_stays_as_it_is_when_a_story_is_put_again),
 		WORLD_TEST(what_is_gone_is_missing_for_those_who_may_mend_it),
 		WORLD_TEST(its_maker_and_super_admins_change_it_and_nobody_else),
 		WORLD_TEST(lists_and_stories_cost_the_same_with_more_in_them),

@@ -37,6 +37,23 @@ thirty_are_free_then_one_every_two_seconds(void **state)
 }
 
 static void
+what_was_not_in_vain_does_not_count(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3 * TRIES_FREE; i++) {
+		assert_int_equal(tries_wait("192.0.2.9", "nine", now), 0);
+		tries_failed("192.0.2.9", "nine", now);
+		tries_succeeded("192.0.2.9", "nine", now);
+	}
+	assert_int_equal(lock_out("192.0.2.9", "nine"), TRIES_FREE + 1);
+	/* One that succeeds where all are owed lets one more in, and nothing is given beyond what a bucket holds. */
+	tries_succeeded("192.0.2.9", "nine", now);
+	assert_int_equal(lock_out("192.0.2.9", "nine"), 1);
+}
+
+static void
 another_address_or_name_does_not_wait(void **state)
 {
 	(void)state;
@@ -85,6 +102,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(thirty_are_free_then_one_every_two_seconds),
+		cmocka_unit_test(what_was_not_in_vain_does_not_count),
 		cmocka_unit_test(another_address_or_name_does_not_wait),
 		cmocka_unit_test(where_the_address_ends_the_name_has_not_begun),
 		cmocka_unit_test(a_flood_of_other_pairs_neither_locks_anyone_out_nor_forgives),

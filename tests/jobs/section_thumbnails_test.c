@@ -105,6 +105,8 @@ a_section_that_is_moved_shows_another_place_and_the_halves_of_one_each_their_own
 	assert_string_equal(colour(w, media, id), "red");
 	path = arena_printf(w->mem, "/v2/media/%s/sections/%s", uuid_text(w->mem, media), uuid_text(w->mem, id));
 	assert_int_equal(call(w, "PATCH", path, "{\"title\":\"Sunset\"}")->status, 201);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'section_thumbnails' AND media_id = ? AND state <> "
+	    "'succeeded'", ARGS(ID(media))), 0);
 	go(w);
 	assert_string_equal(file_of(w, id), first);
 	r = call(w, "POST", arena_printf(w->mem, "%s/split", path), "{\"splitAt\":9}");
