@@ -106,9 +106,9 @@ origin_allow(struct buf *head, const struct conf *conf, const char *origin)
 }
 
 void
-origin_allow_methods(struct buf *head, const char *methods)
+origin_allow_methods(struct buf *head, const char *methods, const char *more)
 {
 	buf_printf(head, "Access-Control-Allow-Methods: %s\r\n"
 	    "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, "
-	    "Last-Event-ID\r\nAccess-Control-Max-Age: 7200\r\n", methods);
+	    "Last-Event-ID%s\r\nAccess-Control-Max-Age: 7200\r\n", methods, more);
 }

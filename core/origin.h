@@ -27,6 +27,7 @@ void origin_written(struct db *, struct uuid tenant_id);
 
 /* Header lines that let pages of the origin read an answer; and that let them ask with these methods ("GET, PUT"). */
 void origin_allow(struct buf *, const struct conf *, const char *origin);
-void origin_allow_methods(struct buf *, const char *methods);
+/* more: ", X-One", names of headers beside those that the interface reads. */
+void origin_allow_methods(struct buf *, const char *methods, const char *more);
 
 #endif

@@ -19,6 +19,8 @@ long unseal(const struct conf *, struct arena *, const char *purpose, const char
 
 /* HMAC-SHA256 of the text, in base64url. */
 const char *seal_proof(const struct conf *, struct arena *, const char *purpose, const char *text);
+/* Purpose of the secret that signs the requests of an upload, which is the proof of its session token. */
+#define UPLOAD_SECRET "upload secret"
 /* Are the two the same?  In a time that says nothing of where they differ. */
 bool seal_same(const char *a, const char *b);
 

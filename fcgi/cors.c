@@ -32,5 +32,5 @@ cors_answer(struct req *r)
 		return;
 	origin_allow(&r->headers, r->conf, r->origin);
 	if (r->method == OPTIONS && r->request_method != NULL)
-		origin_allow_methods(&r->headers, r->methods);
+		origin_allow_methods(&r->headers, r->methods, "");
 }

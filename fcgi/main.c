@@ -16,6 +16,7 @@
 
 #define ARENA_LIMIT (256u << 20)
 #define LARGE 131072	/* bytes of what goes back to the system when it is freed: long answers that wait for slow readers */
+#define SMALL_BODY 16384	/* bytes that nobody is asked about */
 #define GRACE 30	/* s for requests in flight after SIGTERM */
 
 struct api {
@@ -25,25 +26,50 @@ struct api {
 };
 
 /*
- * The address of an upload that still waits for its file, with a ticket that fits, and no more bytes than it may have:
- * a server that spools asks before it takes them.
+ * An upload that still waits for its file, with a ticket that fits, and no more bytes than it may have: a server that
+ * spools asks before it takes them.
  */
 static bool
-ticket_fits(const struct api *a, const char *uri, int64_t length)
+opens(const struct api *a, const char *upload_id, const char *ticket, int64_t length)
 {
-	const char *ticket = strstr(uri, "?ticket=");
 	struct uuid id;
 
-	if (!ticket || length > a->conf->upload_max_size ||
-	    !uuid_parse(arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), &id))
+	if (length > a->conf->upload_max_size || !uuid_parse(upload_id, &id))
 		return false;
-	ticket += 8;
 	db_use(a->db, a->mem);
 	db_forgive(a->db);
 	return db_number(a->db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND ticket_hash = UNHEX(SHA2(?, 256)) AND "
 	    "status IN ('waiting', 'uploading') AND expires_at > ? AND (file_size IS NULL OR file_size >= ?)",
-	    ARGS(ID(id), STR(arena_copy_n(a->mem, ticket, strcspn(ticket, "&"))), TIME(moment_now()), INT(length)),
-	    0) > 0;
+	    ARGS(ID(id), STR(ticket), TIME(moment_now()), INT(length)), 0) > 0;
+}
+
+static bool
+ticket_fits(const struct api *a, const char *uri, int64_t length)
+{
+	const char *ticket = strstr(uri, "?ticket=");
+
+	return ticket && opens(a, arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), arena_copy_n(a->mem,
+	    ticket + 8, strcspn(ticket + 8, "&")), length);
+}
+
+/* Whoever signs a request to the object store names its upload and its session token, in headers or in the address. */
+static bool
+token_fits(const struct api *a, const struct fcgi *in, const char *uri, int64_t length)
+{
+	const char *from = fcgi_param(in, a->mem, "HTTP_AUTHORIZATION"), *token = fcgi_param(in, a->mem,
+	    "HTTP_X_AMZ_SECURITY_TOKEN"), *key, *p;
+	char id[UUID_TEXT];
+
+	if (length <= SMALL_BODY)
+		return true;		/* kinothek-upload refuses it by itself */
+	if (token == NULL && (p = strstr(uri, "X-Amz-Security-Token=")) != NULL)
+		token = arena_copy_n(a->mem, p + 21, strcspn(p + 21, "&"));
+	key = strstr(from != NULL ? from : uri, "Credential=");
+	if (token == NULL || key == NULL || strlen(key += 11) < 32)
+		return false;
+	snprintf(id, sizeof(id), "%.8s-%.4s-%.4s-%.4s-%.12s", key, key + 8, key + 12, key + 16, key + 20);
+	/* chunks have sizes and signatures besides */
+	return opens(a, id, token, length - length / 8 - SMALL_BODY);
 }
 
 /* A web server asks whether it may send a file, or receive one. */
@@ -62,6 +88,8 @@ answer_authorizer(const struct api *a, struct visit *v)
 
 	if (uri && !strncmp(uri, "/upload/", 8))
 		p = ticket_fits(a, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
+	else if (uri && !strncmp(uri, "/storage", 8))
+		p = token_fits(a, &v->in, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
 	else if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
 		p = play_check(a->conf, uri, moment_now(), &media_id, &file);
 	server_send(v, a->mem, &(struct iovec){ answers[p], strlen(answers[p]) }, 1);

@@ -9,16 +9,34 @@
 #include "core/channel.h"
 #include "core/job.h"
 #include "core/quota.h"
+#include "core/seal.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
 
-struct upload_input { const char *url, *method; struct json headers; };
+enum { PARTS_MAX = 10000 };	/* of an object in an object store */
+
+/* What a put takes, or what a multipart transfer does. */
+struct upload_input {
+	const char *url, *method;
+	struct json headers;
+	const char *endpoint, *region, *bucket, *key, *access_key_id, *secret_access_key, *session_token;
+	struct number part_size;
+};
 static const struct field upload_input_fields[] = {
-	FIELD(struct upload_input, url, .required = true, .format = "uri",
-	    .doc = "Address for the bytes. It opens this upload to everyone who has it, until the file has arrived"),
-	FIELD(struct upload_input, method, .required = true, .one_of = "PUT", .doc = "HTTP method"),
-	FIELD(struct upload_input, headers, .required = true, .format = "object", .doc = "Headers to send: an object of names and values"),
+	FIELD(struct upload_input, url, .on = OMIT_NULL, .format = "uri",
+	    .doc = "put: address for the bytes. It opens this upload to everyone who has it, until they have arrived"),
+	FIELD(struct upload_input, method, .on = OMIT_NULL, .one_of = "PUT", .doc = "put: HTTP method"),
+	FIELD(struct upload_input, headers, .on = OMIT_NULL, .format = "object", .doc = "put: headers to send: an object of names and values"),
+	FIELD(struct upload_input, endpoint, .on = OMIT_NULL, .format = "uri",
+	    .doc = "multipart: of the object store, for any client of Amazon S3; addresses are in path style"),
+	FIELD(struct upload_input, region, .on = OMIT_NULL, .doc = "multipart: region to sign for"),
+	FIELD(struct upload_input, bucket, .on = OMIT_NULL, .doc = "multipart: bucket"),
+	FIELD(struct upload_input, key, .on = OMIT_NULL, .doc = "multipart: the one key that the credentials reach"),
+	FIELD(struct upload_input, access_key_id, .on = OMIT_NULL, .doc = "multipart: credentials, which end with the upload"),
+	FIELD(struct upload_input, secret_access_key, .on = OMIT_NULL, .doc = "multipart: their secret"),
+	FIELD(struct upload_input, session_token, .on = OMIT_NULL, .doc = "multipart: their session token, without which they are worth nothing"),
+	FIELD(struct upload_input, part_size, .on = OMIT_NULL, .doc = "multipart: bytes of a part that fit this file"),
 };
 static const struct record upload_input_record = RECORD("UploadInput", struct upload_input, upload_input_fields);
 
@@ -43,7 +61,7 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
 	FIELD(struct upload, principal_name, .on = SERVER | HIDDEN, .doc = "Name of who made it"),
 	FIELD(struct upload, file_name, .on = SERVER | FILTER, .required = true, .doc = "Name of the file, a label only"),
-	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put", .doc = "How the bytes come"),
+	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put multipart", .doc = "How the bytes come"),
 	FIELD(struct upload, file_size, .on = SERVER, .doc = "Bytes as declared"),
 	FIELD(struct upload, transcript_language_codes, .on = SERVER, .doc = "Languages to transcribe"),
 	FIELD(struct upload, status, .on = SERVER | FILTER, .required = true,
@@ -66,7 +84,8 @@ struct upload_new { const char *file_name, *type; struct number file_size; struc
 static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, file_name, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put", .preset = "\"put\"", .doc = "How the bytes come: put"),
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put multipart", .preset = "\"multipart\"",
+	    .doc = "How the bytes come: in one PUT, or in parts by a client of object stores"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
 };
@@ -159,6 +178,42 @@ ticket_new(struct req *r, struct uuid upload_id)
 	return ticket;
 }
 
+static struct upload_input *
+input_of_put(struct req *r, const struct upload *u)
+{
+	struct upload_input *input = NEW(r->mem, struct upload_input);
+
+	*input = (struct upload_input){ .method = "PUT",
+	    .headers = { "{\"Content-Type\":\"application/octet-stream\"}" }, .url = arena_printf(r->mem,
+	    "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id), ticket_new(r, u->id)) };
+	return input;
+}
+
+/* Whole MiB, so that the largest file that it may be has no more parts than there may be. */
+static int64_t
+part_size(const struct conf *conf, struct number file_size)
+{
+	const int64_t most = file_size.set ? file_size.n : conf->upload_max_size, mib = 1 << 20, least = 8 * mib,
+	    wanted = (most / PARTS_MAX + mib) / mib * mib;
+
+	return wanted > least ? wanted : least;
+}
+
+/* See fcgi/upload/s3.h. */
+static struct upload_input *
+input_of_parts(struct req *r, const struct upload *u)
+{
+	struct upload_input *input = NEW(r->mem, struct upload_input);
+	const char *token = ticket_new(r, u->id);
+
+	*input = (struct upload_input){ .endpoint = arena_printf(r->mem, "%s/storage", r->conf->public_url),
+	    .region = "us-east-1", .bucket = "uploads", .key = uuid_text(r->mem, u->id),
+	    .access_key_id = hex_encode(r->mem, u->id.b, sizeof(u->id.b)), .session_token = token,
+	    .secret_access_key = seal_proof(r->conf, r->mem, UPLOAD_SECRET, token),
+	    .part_size = { part_size(r->conf, u->file_size), true } };
+	return input;
+}
+
 static int
 uploads_list(struct req *r)
 {
@@ -179,12 +234,10 @@ upload_create(struct req *r)
 {
 	const struct upload_new *in = r->in;
 	struct upload *u = NEW(r->mem, struct upload);
-	struct upload_input *input = NEW(r->mem, struct upload_input);
+	bool parts = in->type == NULL || strcmp(in->type, "multipart") == 0;
 
-	if (in->type != NULL && strcmp(in->type, "multipart") == 0)
-		fault(r, "/type", "not_available", "multipart transfers are not available yet; use put");
-	else if (in->type != NULL && strcmp(in->type, "put") != 0)
-		fault(r, "/type", "not_allowed", "one of: put");
+	if (!parts && strcmp(in->type, "put") != 0)
+		fault(r, "/type", "not_allowed", "one of: put, multipart");
 	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
@@ -195,14 +248,12 @@ upload_create(struct req *r)
 	    !may_open(r, in->file_size.set ? in->file_size.n : 0))
 		return r->status;
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
-	    .principal_name = r->who->name, .file_name = in->file_name, .type = "put", .file_size = in->file_size,
+	    .principal_name = r->who->name, .file_name = in->file_name, .type = parts ? "multipart" : "put",
+	    .file_size = in->file_size,
 	    .transcript_language_codes = in->transcript_language_codes, .status = "waiting", .version = 1,
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
 	db_insert(r->db, "uploads", &upload_record, u);
-	*input = (struct upload_input){ .method = "PUT",
-	    .headers = { "{\"Content-Type\":\"application/octet-stream\"}" }, .url = arena_printf(r->mem,
-	    "%s/upload/%s?ticket=%s", r->conf->public_url, uuid_text(r->mem, u->id), ticket_new(r, u->id)) };
-	u->input.row = input;
+	u->input.row = parts ? input_of_parts(r, u) : input_of_put(r, u);
 	return reply_created(r, &upload_record, u, u->id);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The routes of kinothek-upload: CGI variables in, bytes into put.c, an answer out. */
+/* The routes of kinothek-upload: CGI variables in, bytes into put.c or s3.c, an answer out. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +10,10 @@
 #include "core/peer.h"
 #include "core/version.h"
 #include "fcgi/upload/call.h"
+#include "fcgi/upload/s3.h"
 #include "fcgi/upload/wire.h"
 
-#define ARENA_LIMIT (8u << 20)
+#define ARENA_LIMIT (16u << 20)
 #define PACE 60000	/* ms over which the pace of a body is measured */
 #define TICKET_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
@@ -22,6 +24,7 @@ struct call {
 	struct wire wire;
 	const char *method, *path;	/* of the route; NULL: none has that address */
 	struct put put;
+	struct s3_call *s3;		/* NULL: it is not for the object store */
 	char id[UUID_TEXT], request_id[UUID_TEXT];
 	struct buf answer;		/* of success */
 	int status;
@@ -112,6 +115,54 @@ upload_put(struct call *c)
 	return error;
 }
 
+/* "x-amz-date" as the web server calls it. */
+static const char *
+header(void *user, const char *name)
+{
+	const struct call *c = user;
+	const bool is_bare = strcmp(name, "content-type") == 0 || strcmp(name, "content-length") == 0;
+	char *text = arena_printf(c->mem, "%s%s", is_bare ? "" : "HTTP_", name);
+
+	for (char *p = text; *p != '\0'; p++)
+		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+	return param(c, text);
+}
+
+/* A host of our own that a client in front of a proxy may have signed. */
+static const char *
+public_host(const struct call *c)
+{
+	const char *host = strstr(c->in->conf->public_url, "://");
+
+	return host != NULL ? arena_copy_n(c->mem, host + 3, strcspn(host + 3, "/")) : NULL;
+}
+
+/* S3_CALLS are the methods of the object store, whose paths are not routes. */
+#define S3_CALLS "DELETE, GET, HEAD, POST, PUT"
+#define S3_HEADERS ", Content-MD5, X-Amz-Acl, X-Amz-Checksum-Algorithm, X-Amz-Checksum-Crc32, X-Amz-Checksum-Crc32c, " \
+	"X-Amz-Checksum-Crc64nvme, X-Amz-Checksum-Sha1, X-Amz-Checksum-Sha256, X-Amz-Content-Sha256, X-Amz-Date, " \
+	"X-Amz-Decoded-Content-Length, X-Amz-Sdk-Checksum-Algorithm, X-Amz-Security-Token, X-Amz-Trailer, X-Amz-User-Agent, " \
+	"Amz-Sdk-Invocation-Id, Amz-Sdk-Request"
+
+static void
+object_store(struct call *c, const char *uri)
+{
+	c->s3 = NEW(c->mem, struct s3_call);
+	*c->s3 = (struct s3_call){ .in = c->in, .mem = c->mem, .read = read_body, .user = c, .length = -1,
+	    .request_id = c->request_id, .request = { .method = c->method, .uri = uri, .header = header, .user = c,
+	    .other_host = public_host(c) } };
+	c->path = "/storage";
+	if (strcmp(c->method, "OPTIONS") == 0)
+		return;
+	if (read_length(c) == ERR_NONE)
+		c->s3->length = c->put.length;
+	s3_run(c->s3);
+	c->put.id = c->s3->upload_id;
+	c->put.received = c->s3->received;
+	c->put.reason = c->s3->reason;
+	snprintf(c->id, sizeof(c->id), "%s", uuid_is_none(c->put.id) ? "" : uuid_text(c->mem, c->put.id));
+}
+
 /* What is behind every server the same is REQUEST_URI.  Nothing in our addresses needs an escape. */
 static enum error
 find_route(struct call *c, const struct route **route)
@@ -148,6 +199,7 @@ is_secure(const struct call *c)
 static enum error
 run(struct call *c)
 {
+	const char *uri = param(c, "REQUEST_URI");
 	const struct route *route;
 	enum error error;
 
@@ -155,6 +207,10 @@ run(struct call *c)
 		return ERR_HEAD_TOO_LARGE;
 	if (!is_secure(c))
 		return ERR_HTTPS_REQUIRED;
+	if (s3_is_address(uri)) {
+		object_store(c, uri);
+		return ERR_NONE;
+	}
 	error = find_route(c, &route);
 	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0)
 		return ERR_NONE;
@@ -168,6 +224,8 @@ methods(const struct call *c)
 	struct buf b = BUF(c->mem);
 	const struct route *r;
 
+	if (c->s3 != NULL)
+		return S3_CALLS;
 	for (r = routes; r->method != NULL; r++)
 		if (c->path != NULL && strcmp(r->path, c->path) == 0)
 			buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", r->method);
@@ -178,7 +236,7 @@ methods(const struct call *c)
 static bool
 is_allowed(const struct call *c, const char *origin)
 {
-	bool any = strcmp(c->method, "OPTIONS") == 0 || c->path == NULL, yes;
+	bool any = strcmp(c->method, "OPTIONS") == 0 || c->path == NULL || uuid_is_none(c->put.id), yes;
 	struct db *db;
 
 	if (origin_of_server(c->in->conf, origin))
@@ -199,8 +257,8 @@ put_cors(const struct call *c, struct buf *head)
 	if (origin == NULL || !origin_is_one(origin) || !is_allowed(c, origin))
 		return;
 	origin_allow(head, c->in->conf, origin);
-	if (c->status == 204)
-		origin_allow_methods(head, methods(c));
+	if (strcmp(c->method, "OPTIONS") == 0 && c->status == 204)
+		origin_allow_methods(head, methods(c), c->s3 != NULL ? S3_HEADERS : "");
 }
 
 /* A refused content adds the code of its reason. */
@@ -215,6 +273,33 @@ put_failure(struct call *c, enum error error)
 		fault_add(&faults, c->mem, "", reason_info(p->reason)->code, "%s", reason_info(p->reason)->remedy);
 	return failure_render(&c->answer, error, p->detail != NULL ? p->detail : error_info(error)->text, &faults,
 	    c->request_id, param(c, "HTTP_ACCEPT"));
+}
+
+/* Lengths of HEAD are told by what answers it. */
+static void
+answer_object(struct call *c)
+{
+	struct buf head = BUF(c->mem);
+	const struct s3_call *s3 = c->s3;
+	const bool is_head = strcmp(c->method, "HEAD") == 0;
+	struct iovec parts[2];
+
+	c->status = strcmp(c->method, "OPTIONS") == 0 ? 204 : s3->status;
+	buf_printf(&head, "Status: %d\r\nX-Amz-Request-Id: %s\r\nX-Request-Id: %s\r\nCache-Control: no-store\r\n"
+	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, c->request_id);
+	put_cors(c, &head);
+	if (c->status == 204 || c->status == 405)
+		buf_printf(&head, "Allow: %s, OPTIONS\r\n", methods(c));
+	if (c->status == 503)
+		buf_text(&head, "Retry-After: 5\r\n");
+	if (s3->headers.len > 0)
+		buf_text(&head, buf_string(&s3->headers));
+	if (c->status != 204 && !is_head)
+		buf_printf(&head, "Content-Length: %zu\r\n", s3->body.len);
+	buf_text(&head, "\r\n");
+	parts[0] = (struct iovec){ head.text, head.len };
+	parts[1] = (struct iovec){ s3->body.text, s3->body.len };
+	wire_answer(&c->wire, c->mem, parts, is_head || c->status == 204 ? 1 : 2);
 }
 
 static void
@@ -248,7 +333,8 @@ log_call(const struct call *c, enum error error)
 
 	log_line(level, "request", LOG_TEXT("req", c->request_id), LOG_TEXT("method", c->method),
 	    LOG_TEXT("route", c->path), LOG_TEXT("upload", c->path != NULL ? c->id : NULL),
-	    LOG_INT("status", c->status), LOG_TEXT("code", error != ERR_NONE ? error_info(error)->code : NULL),
+	    LOG_INT("status", c->status), LOG_TEXT("code", error != ERR_NONE ? error_info(error)->code : c->s3 != NULL ?
+	    s3_error_info(c->s3->error)->code : NULL),
 	    LOG_TEXT("reason", c->put.reason != REASON_NONE ? reason_info(c->put.reason)->code : NULL),
 	    LOG_INT("bytes", c->put.received), LOG_INT("ms", clock_ms() - c->started));
 }
@@ -267,7 +353,10 @@ call_serve(const struct intake *in, int fd, struct uuid id)
 		if (c.method == NULL)
 			c.method = "";
 		error = run(&c);
-		answer(&c, error);
+		if (c.s3 != NULL)
+			answer_object(&c);
+		else
+			answer(&c, error);
 		log_call(&c, error);
 	}
 	wire_close(&c.wire);

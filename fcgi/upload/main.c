@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-upload: takes bytes in below /upload by FastCGI.
+ * kinothek-upload: takes bytes in below /upload and /storage by FastCGI.
  *
  * Each connection has a thread of its own, so that whatever one transfer waits for, its client, the disk or the
  * database, holds up no other, and its code reads from top to bottom.  A thousand of them take little memory and time

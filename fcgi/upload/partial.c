@@ -90,6 +90,15 @@ delete_before(const char *path, int64_t attempt)
 		closedir(dir);
 }
 
+void
+partial_forget(struct arena *mem, struct uuid upload_id, int64_t attempt)
+{
+	const char *dir = store_incoming(mem, upload_id);
+
+	delete_before(dir, attempt);
+	rmdir(dir);
+}
+
 /* An earlier attempt that ends takes the directory with it when it is empty: then once more. */
 static bool
 make_file(struct partial *p)

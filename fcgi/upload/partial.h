@@ -10,6 +10,8 @@
  *	partial_keep()		the rest may come in a later attempt
  *	partial_drop()		nothing of it is wanted; also behind partial_finish()
  *
+ * Files of other transfers lie beside it, and begin with the number of their attempt, too (fcgi/upload/s3_part.h).
+ *
  * Safe to be killed anywhere: a later attempt goes on where the last sync was, in a process of its own if need be.
  * False with errno when the disk fails; what is open then is closed by partial_keep() or partial_drop().
  */
@@ -50,6 +52,9 @@ bool partial_write(struct partial *, const void *bytes, size_t n);
 bool partial_finish(struct partial *, unsigned char sha256[32]);
 bool partial_keep(struct partial *);
 void partial_drop(struct partial *);
+
+/* Deletes what attempts before that one have left, whatever it is, and the directory when that is all. */
+void partial_forget(struct arena *, struct uuid upload_id, int64_t attempt);
 
 /* Bytes of the disk that attempts at the upload hold. */
 int64_t partial_held(struct arena *, struct uuid upload_id);

@@ -7,10 +7,12 @@
  * PUT, or purged when the upload expires.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/event.h"
 #include "core/log.h"
@@ -455,6 +457,7 @@ place(struct transfer *t)
 	    "media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(t->sniff.mime_type),
 	    STR(t->sniff.type), INT(p->in->conf->upload_lifetime * 1000), ID(p->id)));
+	db_run(t->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(p->id)));
 	return ERR_NONE;
 }
 
@@ -559,5 +562,22 @@ put_run(struct put *p)
 	}
 	if (t.seated)
 		room_leave(p->in->room, &t.seat);
+	return p->error;
+}
+
+enum error
+put_place(struct put *p, const struct seat *seat, int64_t attempt, const char *path, const unsigned char sha256[32])
+{
+	struct transfer t = { .p = p, .attempt = attempt, .seat = { .upload_id = p->id, .tenant_id = seat->tenant_id,
+	    .principal_id = seat->principal_id }, .file = { .fd = open(path, O_RDONLY | O_CLOEXEC), .path = path } };
+
+	stop(p, ERR_NONE, NULL);
+	if (t.file.fd < 0)
+		return stop_by_errno(p, "cannot open the file of an upload");
+	memcpy(t.sha256, sha256, sizeof(t.sha256));
+	p->sha256 = hex_encode(p->mem, t.sha256, sizeof(t.sha256));
+	if (inspect(&t) == ERR_NONE && settle(&t) == ERR_NONE)
+		p->mime_type = t.sniff.mime_type;
+	close(t.file.fd);
 	return p->error;
 }

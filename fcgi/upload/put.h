@@ -46,4 +46,10 @@ struct put {
  */
 enum error put_run(struct put *p);
 
+/* The end of it, for bytes that have come in another way and are in this file, on the disk, p->received of them:
+ * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Returns
+ * p->error. */
+enum error put_place(struct put *p, const struct seat *, int64_t attempt, const char *path,
+    const unsigned char sha256[32]);
+
 #endif

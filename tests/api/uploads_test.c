@@ -72,7 +72,8 @@ path_of(struct world *w, const char *id, const char *rest)
 static const char *
 new_upload_as(struct world *w, const char *token, const char *body)
 {
-	struct req *r = call_as(w, token, "POST", "/v2/uploads", body);
+	struct req *r = call_as(w, token, "POST", "/v2/uploads", arena_printf(w->mem, "{\"type\":\"put\",%s", body +
+	    1));
 
 	assert_int_equal(r->status, 201);
 	return arena_printf(w->mem, "%s %s", text(w, r, "data.id"), strstr(text(w, r, "data.input.url"), "?ticket=") +
@@ -233,7 +234,6 @@ faults_of_a_new_upload_are_named(void **state)
 		{ "{\"fileName\":\"a\",\"fileSize\":0}", "/fileSize", "too_small" },
 		{ "{\"fileName\":\"a\",\"fileSize\":-1}", "/fileSize", "too_small" },
 		{ "{\"fileName\":\"a\",\"fileSize\":1.5}", "/fileSize", "type" },
-		{ "{\"fileName\":\"a\",\"type\":\"multipart\"}", "/type", "not_available" },
 		{ "{\"fileName\":\"a\",\"type\":\"ftp\"}", "/type", "not_allowed" },
 		{ "{\"fileName\":\"a\",\"status\":\"uploaded\"}", "/status", "read_only" },
 		{ "{\"fileName\":\"a\",\"mediaId\":null}", "/mediaId", "read_only" },
@@ -260,13 +260,34 @@ faults_of_a_new_upload_are_named(void **state)
 	assert_int_equal(number(w, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
 }
 
+/* That is what comes when nothing is said. */
 static void
-multipart_says_that_it_is_not_available_yet(void **state)
+multipart_answers_credentials_of_one_key(void **state)
 {
 	struct world *w = *state;
-	struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"multipart\"}");
+	static const char *const bodies[] = { "{\"fileName\":\"a\"}", "{\"fileName\":\"a\",\"type\":\"multipart\"}",
+	    "{\"fileName\":\"a\",\"type\":\"multipart\",\"fileSize\":1000000000}" };
+	struct req *r;
+	size_t i;
 
-	assert_non_null(strstr(text(w, r, "data.errors.0.detail"), "not available yet"));
+	for (i = 0; i < 3; i++) {
+		r = call(w, "POST", "/v2/uploads", bodies[i]);
+		assert_int_equal(r->status, 201);
+		assert_string_equal(text(w, r, "data.type"), "multipart");
+		assert_null(text(w, r, "data.input.url"));
+		assert_string_equal(text(w, r, "data.input.key"), text(w, r, "data.id"));
+		assert_string_equal(text(w, r, "data.input.bucket"), "uploads");
+		assert_non_null(strstr(text(w, r, "data.input.endpoint"), "/storage"));
+		assert_int_equal(strlen(text(w, r, "data.input.accessKeyId")), 32);
+		/* in whole MiB, and 10,000 of them are enough */
+		assert_int_equal(atoll(text(w, r, "data.input.partSize")) % (1 << 20), 0);
+		assert_true(atoll(text(w, r, "data.input.partSize")) * 10000 >= (i == 2 ? 1000000000 :
+		    w->conf->upload_max_size));
+		assert_string_not_equal(text(w, r, "data.input.secretAccessKey"), text(w, r,
+		    "data.input.sessionToken"));
+		r = call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", text(w, r, "data.id")), NULL);
+		assert_null(text(w, r, "data.input.key"));
+	}
 }
 
 static void
@@ -903,7 +924,7 @@ main(void)
 		WORLD_TEST(an_upload_says_where_its_bytes_go),
 		WORLD_TEST(every_odd_file_name_is_only_a_label),
 		WORLD_TEST(faults_of_a_new_upload_are_named),
-		WORLD_TEST(multipart_says_that_it_is_not_available_yet),
+		WORLD_TEST(multipart_answers_credentials_of_one_key),
 		WORLD_TEST(a_file_above_the_limit_or_the_room_is_refused_when_announced),
 		WORLD_TEST(a_file_that_breaks_the_quota_is_refused_when_completed),
 		WORLD_TEST(a_disk_without_room_is_said_before_anything_is_sent),

@@ -158,8 +158,8 @@ async function designs(api: typeof operations, picture: Blob) {
 }
 
 async function upload(api: typeof operations, place: Place, body: { fileName: string; transcriptLanguageCodes?: string[] }, bytes: Blob): Promise<string> {
-	const { data: made } = await good(api.createUpload({ body: { ...body, fileSize: bytes.size } }));
-	if (!made.input)
+	const { data: made } = await good(api.createUpload({ body: { ...body, type: 'put', fileSize: bytes.size } }));
+	if (!made.input?.url || !made.input.headers)
 		throw new Error('nobody says where the bytes go');
 	await place.send(made.input.url, made.input.headers, bytes);
 	return made.id;

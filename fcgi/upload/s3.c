@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who asks the object store for what. */
+#include <inttypes.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/seal.h"
+#include "fcgi/upload/s3_visit.h"
+
+static const struct s3_error_info infos[] = {
+	{ 200, NULL, NULL },
+#define S3_INFO(name, status, code, text) { status, code, text },
+	S3_ERRORS(S3_INFO)
+#undef S3_INFO
+};
+
+const struct s3_error_info *
+s3_error_info(enum s3_error error)
+{
+	return &infos[error];
+}
+
+bool
+s3_is_address(const char *uri)
+{
+	const size_t n = sizeof(S3_STORAGE) - 1;
+
+	return uri != NULL && strncmp(uri, S3_STORAGE, n) == 0 && (uri[n] == '\0' || uri[n] == '/' || uri[n] == '?');
+}
+
+/* 32 digits of hex in lower case. */
+static bool
+id_of_key(const char *key, struct uuid *id)
+{
+	char text[UUID_TEXT];
+
+	if (strlen(key) != 32)
+		return false;
+	snprintf(text, sizeof(text), "%.8s-%.4s-%.4s-%.4s-%.12s", key, key + 8, key + 12, key + 16, key + 20);
+	return uuid_parse(text, id);
+}
+
+static bool
+token_fits(const struct s3 *s)
+{
+	unsigned char sha256[32];
+	const char *token = s->sign.token, *hash = s->row->ticket_hash;
+
+	if (token == NULL || hash == NULL || strlen(hash) != 64)
+		return false;
+	EVP_Digest(token, strlen(token), sha256, NULL, EVP_sha256(), NULL);
+	return CRYPTO_memcmp(hex_encode(s->c->mem, sha256, sizeof(sha256)), hash, 64) == 0;
+}
+
+static enum s3_error
+authenticate(struct s3 *s)
+{
+	struct s3_call *c = s->c;
+	enum s3_error error = s3_sign_read(&s->sign, c->mem, &c->request, moment_now());
+
+	if (error != S3_FINE)
+		return error;
+	if (!id_of_key(s->sign.access_key, &c->upload_id))
+		return S3_UNKNOWN_KEY;
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	s->row = s3_load(s, false);
+	error = s3_by_db(s);
+	s3_give_link(s);
+	if (error != S3_FINE)
+		return error;
+	if (s->row == NULL || strcmp(s->row->type, "multipart") != 0)
+		return S3_UNKNOWN_KEY;
+	if (!token_fits(s))
+		return S3_NO_TOKEN;
+	return s3_sign_check(&s->sign, c->mem, &c->request, seal_proof(c->in->conf, c->mem, UPLOAD_SECRET,
+	    s->sign.token));
+}
+
+/* Of an upload that has ended without a file. */
+static enum s3_error
+check_state(const struct s3 *s)
+{
+	const struct s3_row *row = s->row;
+
+	if (strcmp(row->status, "errored") == 0) {
+		s->c->detail = row->refusal;
+		return S3_REFUSED;
+	}
+	if (s3_has_arrived(row))
+		return S3_FINE;
+	return !s3_is_open(row) || row->expires_at.ms <= moment_now().ms ? S3_EXPIRED : S3_FINE;
+}
+
+static const char *
+key_of(const struct s3 *s)
+{
+	return arena_printf(s->c->mem, "%s%s", s->prefix, uuid_text(s->c->mem, s->c->upload_id));
+}
+
+static enum s3_error
+list_uploads(struct s3 *s)
+{
+	const char *prefix = s3_query(s->c->mem, s->c->request.uri, "prefix");
+	struct buf *b = s3_xml(s->c, "ListMultipartUploadsResult");
+
+	s3_put(b, "Bucket", s->bucket);
+	buf_text(b, "<KeyMarker/><UploadIdMarker/><MaxUploads>1000</MaxUploads><IsTruncated>false</IsTruncated>");
+	if (prefix != NULL)
+		s3_put(b, "Prefix", prefix);
+	if (s3_takes(s->row, s->row->attempt) && (prefix == NULL || strncmp(key_of(s), prefix, strlen(prefix)) == 0)) {
+		buf_text(b, "<Upload>");
+		s3_put(b, "Key", key_of(s));
+		s3_put(b, "UploadId", s3_upload_name(s, s->row->attempt));
+		buf_text(b, "<StorageClass>STANDARD</StorageClass>");
+		s3_put(b, "Initiated", s3_moment(s->c->mem, s->row->updated_at));
+		buf_text(b, "</Upload>");
+	}
+	return s3_end_xml(s->c, "ListMultipartUploadsResult");
+}
+
+static enum s3_error
+list_objects(struct s3 *s)
+{
+	const char *prefix = s3_query(s->c->mem, s->c->request.uri, "prefix");
+	struct buf *b = s3_xml(s->c, "ListBucketResult");
+	bool there = s->row->etag != NULL && s3_has_arrived(s->row) && (prefix == NULL || strncmp(key_of(s), prefix,
+	    strlen(prefix)) == 0);
+
+	s3_put(b, "Name", s->bucket);
+	s3_put(b, "Prefix", prefix != NULL ? prefix : "");
+	s3_put_number(b, "KeyCount", there ? 1 : 0);
+	buf_text(b, "<Marker/><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>");
+	if (there) {
+		buf_text(b, "<Contents>");
+		s3_put(b, "Key", key_of(s));
+		s3_put(b, "LastModified", s3_moment(s->c->mem, s->row->updated_at));
+		s3_put(b, "ETag", arena_printf(s->c->mem, "\"%s\"", s->row->etag));
+		s3_put_number(b, "Size", s->row->received_bytes);
+		buf_text(b, "<StorageClass>STANDARD</StorageClass></Contents>");
+	}
+	return s3_end_xml(s->c, "ListBucketResult");
+}
+
+static enum s3_error
+list_buckets(struct s3 *s)
+{
+	struct buf *b = s3_xml(s->c, "ListAllMyBucketsResult");
+
+	buf_text(b, "<Owner>");
+	s3_put(b, "ID", uuid_text(s->c->mem, s->row->principal_id));
+	buf_text(b, "</Owner><Buckets><Bucket>");
+	s3_put(b, "Name", S3_BUCKET);
+	s3_put(b, "CreationDate", s3_moment(s->c->mem, s->row->updated_at));
+	buf_text(b, "</Bucket></Buckets>");
+	return s3_end_xml(s->c, "ListAllMyBucketsResult");
+}
+
+static enum s3_error
+location(struct s3 *s)
+{
+	s3_xml(s->c, "LocationConstraint");
+	return s3_end_xml(s->c, "LocationConstraint");
+}
+
+static enum s3_error
+head_object(struct s3 *s)
+{
+	if (s->row->etag == NULL || !s3_has_arrived(s->row))
+		return S3_NO_SUCH_KEY;
+	s3_put_etag(&s->c->headers, s->row->etag);
+	buf_printf(&s->c->headers, "Content-Length: %" PRId64 "\r\nAccept-Ranges: none\r\n", s->row->received_bytes);
+	return S3_FINE;
+}
+
+static bool
+asks(const struct s3 *s, const char *name)
+{
+	return s3_query(s->c->mem, s->c->request.uri, name) != NULL;
+}
+
+/* What an object or a bucket also has elsewhere. */
+static bool
+is_elsewhere(const struct s3 *s)
+{
+	static const char *const names[] = { "acl", "tagging", "policy", "policyStatus", "lifecycle", "cors",
+	    "versioning",
+	    "versions", "website", "logging", "notification", "encryption", "requestPayment", "object-lock", "retention",
+	    "legal-hold", "torrent", "restore", "select", "attributes", "replication", "accelerate", "analytics",
+	    "inventory", "metrics", "ownershipControls", "publicAccessBlock", "intelligent-tiering", "delete" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (asks(s, names[i]))
+			return true;
+	return false;
+}
+
+static enum s3_error
+on_bucket(struct s3 *s)
+{
+	const char *method = s->c->request.method;
+
+	if (is_elsewhere(s))
+		return S3_NOT_IMPLEMENTED;
+	if (strcmp(method, "HEAD") == 0 || strcmp(method, "PUT") == 0)
+		return S3_FINE;			/* it is there */
+	if (strcmp(method, "GET") != 0)
+		return strcmp(method, "DELETE") == 0 ? S3_ACCESS_DENIED : S3_NOT_IMPLEMENTED;
+	if (asks(s, "location"))
+		return location(s);
+	if (asks(s, "uploads"))
+		return list_uploads(s);
+	if (strcmp(s->bucket, S3_BUCKET) == 0 || asks(s, "list-type") || asks(s, "prefix") || asks(s, "delimiter") ||
+	    asks(s, "max-keys"))
+		return list_objects(s);
+	return list_buckets(s);
+}
+
+static enum s3_error
+on_object(struct s3 *s)
+{
+	const char *method = s->c->request.method;
+	enum s3_error error = check_state(s);
+
+	if (error != S3_FINE)
+		return error;
+	if (is_elsewhere(s))
+		return S3_NOT_IMPLEMENTED;
+	if (strcmp(method, "HEAD") == 0)
+		return head_object(s);
+	if (strcmp(method, "POST") == 0)
+		return asks(s, "uploads") ? s3_create(s) : asks(s, "uploadId") ? s3_complete(s) : S3_NOT_IMPLEMENTED;
+	if (strcmp(method, "PUT") == 0)
+		return asks(s, "uploadId") || asks(s, "partNumber") ? s3_upload_part(s) : s3_put_object(s);
+	if (strcmp(method, "GET") == 0)
+		return asks(s, "uploadId") ? s3_list_parts(s) : S3_NOT_IMPLEMENTED;
+	if (strcmp(method, "DELETE") == 0)
+		return asks(s, "uploadId") ? s3_abort(s) : S3_NOT_IMPLEMENTED;
+	return S3_BAD_METHOD;
+}
+
+static enum s3_error
+read_address(struct s3 *s)
+{
+	struct arena *mem = s->c->mem;
+	const char *path = s->c->request.uri + sizeof(S3_STORAGE) - 1;
+	char *copy = arena_copy_n(mem, path, strcspn(path, "?"));
+	const size_t bucket = sizeof(S3_BUCKET) - 1;
+	long n = percent_decode(copy, strlen(copy), false);
+
+	if (n < 0)
+		return S3_BAD_ARGUMENT;
+	copy[n] = '\0';
+	path = *copy == '/' ? copy + 1 : copy;
+	s->bucket = *path == '\0' ? &S3_STORAGE[1] : S3_BUCKET;
+	s->prefix = *path == '\0' ? S3_BUCKET "/" : "";
+	if (*path == '\0')
+		return S3_FINE;
+	if (strncmp(path, S3_BUCKET, bucket) != 0 || (path[bucket] != '\0' && path[bucket] != '/'))
+		return S3_NO_SUCH_BUCKET;
+	path += bucket;
+	path += *path == '/';
+	s->key = *path != '\0' ? path : NULL;
+	return S3_FINE;
+}
+
+static enum s3_error
+run(struct s3 *s)
+{
+	enum s3_error error = read_address(s);
+
+	if (error == S3_FINE)
+		error = authenticate(s);
+	if (error != S3_FINE)
+		return error;
+	if (s->key == NULL)
+		return on_bucket(s);
+	if (strcmp(s->key, uuid_text(s->c->mem, s->c->upload_id)) != 0)
+		return S3_ACCESS_DENIED;
+	return on_object(s);
+}
+
+static void
+put_error(struct s3_call *c)
+{
+	const struct s3_error_info *info = s3_error_info(c->error);
+
+	c->status = info->status;
+	c->headers = c->body = BUF(c->mem);
+	buf_text(&c->body, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error>");
+	s3_put(&c->body, "Code", info->code);
+	s3_put(&c->body, "Message", c->detail != NULL ? c->detail : info->text);
+	s3_put(&c->body, "Resource", arena_copy_n(c->mem, c->request.uri, strcspn(c->request.uri, "?")));
+	s3_put(&c->body, "RequestId", c->request_id);
+	buf_text(&c->body, "</Error>");
+	buf_text(&c->headers, "Content-Type: application/xml\r\n");
+}
+
+void
+s3_run(struct s3_call *c)
+{
+	struct s3 s = { .c = c };
+
+	c->headers = c->body = BUF(c->mem);
+	c->status = 200;
+	c->error = run(&s);
+	if (s.seated)
+		room_leave(c->in->room, &s.seat);
+	if (c->error != S3_FINE)
+		put_error(c);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CompleteMultipartUpload: which parts the file consists of, and its end. */
+#include <errno.h>
+#include <inttypes.h>
+#include <libxml/parser.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/upload/partial.h"
+#include "fcgi/upload/s3_visit.h"
+
+enum {
+	PART_MIN = 5 << 20,		/* bytes, but of the last one */
+	XML_MAX = 4 << 20,		/* bytes of a list of parts */
+};
+
+struct wanted { int64_t number; const char *etag; };
+struct wish { struct wanted *at; size_t n; };
+
+static const char *
+text_of(struct arena *mem, xmlNode *node)
+{
+	xmlChar *text = xmlNodeGetContent(node);
+	const char *copy = arena_copy(mem, text != NULL ? (const char *)text : "");
+
+	xmlFree(text);
+	return copy;
+}
+
+/* Quoted or not, and white space around it. */
+static const char *
+bare_etag(struct arena *mem, const char *text)
+{
+	text += strspn(text, " \t\r\n\"");
+	return arena_copy_n(mem, text, strcspn(text, " \t\r\n\""));
+}
+
+static bool
+read_part(struct arena *mem, xmlNode *node, struct wanted *w)
+{
+	bool has_number = false;
+
+	*w = (struct wanted){ 0 };
+	for (xmlNode *child = node->children; child != NULL; child = child->next) {
+		const char *name = (const char *)child->name;
+
+		if (child->type != XML_ELEMENT_NODE)
+			continue;
+		if (strcmp(name, "PartNumber") == 0)
+			has_number = int_parse(bare_etag(mem, text_of(mem, child)), &w->number);
+		else if (strcmp(name, "ETag") == 0)
+			w->etag = bare_etag(mem, text_of(mem, child));
+	}
+	return has_number && w->etag != NULL;
+}
+
+static bool
+read_parts(struct arena *mem, xmlDoc *doc, struct wish *wish)
+{
+	xmlNode *root = xmlDocGetRootElement(doc);
+
+	*wish = (struct wish){ arena_array(mem, S3_PARTS_MAX, sizeof(*wish->at)), 0 };
+	if (root == NULL || doc->intSubset != NULL || strcmp((const char *)root->name, "CompleteMultipartUpload") != 0)
+		return false;
+	for (xmlNode *child = root->children; child != NULL; child = child->next) {
+		if (child->type != XML_ELEMENT_NODE)
+			continue;
+		if (strcmp((const char *)child->name, "Part") != 0 || wish->n == S3_PARTS_MAX ||
+		    !read_part(mem, child, &wish->at[wish->n]))
+			return false;
+		wish->n++;
+	}
+	return wish->n > 0;
+}
+
+static enum s3_error
+read_wish(struct s3 *s, struct wish *wish)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct arena *mem = s->c->mem;
+	struct buf text = BUF(mem);
+	const void *bytes;
+	struct s3_body b;
+	enum s3_error error = s3_begin_body(s, &b);
+	xmlDoc *doc;
+	int n = 0;
+
+	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0) {
+		if (text.len + (size_t)n > XML_MAX)
+			error = S3_BAD_XML;
+		else
+			buf_add(&text, bytes, (size_t)n);
+	}
+	if (error == S3_FINE)
+		error = n < 0 ? (b.error != S3_FINE ? b.error : S3_INCOMPLETE) : s3_body_check(&b);
+	s3_body_end(&b);
+	if (error != S3_FINE)
+		return error;
+	pthread_once(&once, xmlInitParser);
+	doc = xmlReadMemory(buf_string(&text), (int)text.len, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR |
+	    XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
+	error = doc != NULL && read_parts(mem, doc, wish) ? S3_FINE : S3_BAD_XML;
+	xmlFreeDoc(doc);
+	return error;
+}
+
+/* The parts that are wished for, as they are there. */
+static enum s3_error
+choose(struct s3 *s, const struct wish *wish, const struct s3_part *part, size_t n, const struct s3_part **chosen)
+{
+	int64_t total = 0;
+	size_t i, k;
+
+	for (i = k = 0; i < wish->n; i++) {
+		if (i > 0 && wish->at[i].number <= wish->at[i - 1].number)
+			return S3_PART_ORDER;
+		while (k < n && part[k].number < wish->at[i].number)
+			k++;
+		if (k == n || part[k].number != wish->at[i].number || strcmp(part[k].md5, wish->at[i].etag) != 0)
+			return S3_BAD_PART;
+		if (part[k].size < PART_MIN && i + 1 < wish->n)
+			return S3_TOO_SMALL;
+		chosen[i] = &part[k];
+		total += part[k].size;
+	}
+	s->c->received = total;
+	if (s->row->file_size.set && total != s->row->file_size.n)
+		return S3_WRONG_SIZE;
+	return total > s->c->in->conf->upload_max_size ? S3_TOO_LARGE : S3_FINE;
+}
+
+/* MD5 of the MD5s of the parts, and their number. */
+static const char *
+etag_of(struct arena *mem, const struct s3_part *const *part, size_t n)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	unsigned char md5[16];
+
+	if (md == NULL || !EVP_DigestInit_ex(md, EVP_md5(), NULL))
+		return "";
+	for (size_t i = 0; i < n; i++) {
+		for (int k = 0; k < 16; k++)
+			sscanf(part[i]->md5 + 2 * k, "%2hhx", &md5[k]);
+		EVP_DigestUpdate(md, md5, sizeof(md5));
+	}
+	EVP_DigestFinal_ex(md, md5, NULL);
+	EVP_MD_CTX_free(md);
+	return arena_printf(mem, "%s-%zu", hex_encode(mem, md5, sizeof(md5)), n);
+}
+
+static enum s3_error
+by_put(struct s3 *s, const struct put *p)
+{
+	s->c->reason = p->reason;
+	s->c->detail = p->detail;
+	switch (p->error) {
+	case ERR_NONE: return S3_FINE;
+	case ERR_UNSUPPORTED_TYPE: case ERR_INVALID: case ERR_UPLOAD_REFUSED: return S3_REFUSED;
+	case ERR_NO_SPACE: return S3_NO_SPACE;
+	case ERR_UNAVAILABLE: return S3_UNAVAILABLE;
+	case ERR_INTERNAL: return S3_INTERNAL;
+	default: return S3_NO_SUCH_UPLOAD;	/* cancelled, expired, or begun anew meanwhile */
+	}
+}
+
+/* All of it is in this file. */
+enum s3_error
+s3_arrive(struct s3 *s, const struct s3_file *f, int64_t attempt, const char *etag)
+{
+	struct put p = { .in = s->c->in, .mem = s->c->mem, .id = s->c->upload_id, .received = s->c->received };
+	enum s3_error error;
+
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	db_run(s->db, "UPDATE uploads SET etag = ? WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	    ARGS(STR(etag),
+	    ID(p.id), INT(attempt)));
+	error = s3_by_db(s);
+	s3_give_link(s);
+	if (error != S3_FINE)
+		return error;
+	put_place(&p, &s->seat, attempt, f->path, f->sha256);
+	error = by_put(s, &p);
+	if (error == S3_FINE || p.reason != REASON_NONE)
+		partial_forget(s->c->mem, p.id, attempt + 1);
+	return error;
+}
+
+static enum s3_error
+answer_complete(struct s3 *s, const char *etag)
+{
+	struct buf *b = s3_xml(s->c, "CompleteMultipartUploadResult");
+
+	s3_put(b, "Location", arena_printf(s->c->mem, "%s" S3_STORAGE "/" S3_BUCKET "/%s", s->c->in->conf->public_url,
+	    uuid_text(s->c->mem, s->c->upload_id)));
+	s3_put(b, "Bucket", s->bucket);
+	s3_put(b, "Key", s->key);
+	s3_put(b, "ETag", arena_printf(s->c->mem, "\"%s\"", etag));
+	return s3_end_xml(s->c, "CompleteMultipartUploadResult");
+}
+
+static enum s3_error
+join(struct s3 *s, const struct s3_part *const *chosen, size_t n, int64_t attempt, const char *etag)
+{
+	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .fd = -1 };
+	enum s3_error error;
+
+	if (!s3_file_new(&f, s->c->upload_id, arena_printf(s->c->mem, "%" PRId64 ".whole.%s", attempt,
+	    s->c->request_id)))
+		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	error = s3_file_join(&f, s->c->upload_id, chosen, n);
+	s3_file_close(&f);
+	if (error == S3_FINE)
+		error = s3_arrive(s, &f, attempt, etag);
+	if (error != S3_FINE)
+		s3_file_remove(s->c->mem, s->c->upload_id, f.name);
+	return error;
+}
+
+static enum s3_error
+read_rows(struct s3 *s, struct s3_part **part, size_t *n)
+{
+	enum s3_error error;
+
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	s->row = s3_load(s, false);
+	*part = s3_parts_of(s, 0, S3_PARTS_MAX, n);
+	error = s3_by_db(s);
+	s3_give_link(s);
+	return error;
+}
+
+/* Whoever asks twice gets the first answer; of two at once one finds that the other was first. */
+enum s3_error
+s3_complete(struct s3 *s)
+{
+	const struct s3_part **chosen;
+	struct s3_part *part;
+	struct wish wish;
+	const char *etag;
+	int64_t attempt;
+	size_t n;
+	enum s3_error error = read_wish(s, &wish);
+
+	if (error != S3_FINE)
+		return error;
+	if (!s3_read_attempt(s, &attempt))
+		return S3_NO_SUCH_UPLOAD;
+	if (s->row->etag != NULL && s3_has_arrived(s->row) && s->row->attempt == attempt)
+		return answer_complete(s, s->row->etag);
+	error = s3_enter(s);
+	if (error == S3_FINE)
+		error = read_rows(s, &part, &n);
+	if (error != S3_FINE)
+		return error;
+	if (!s3_takes(s->row, attempt))
+		return S3_NO_SUCH_UPLOAD;
+	chosen = arena_array(s->c->mem, wish.n, sizeof(*chosen));
+	error = choose(s, &wish, part, n, chosen);
+	if (error != S3_FINE)
+		return error;
+	etag = etag_of(s->c->mem, chosen, wish.n);
+	error = join(s, chosen, wish.n, attempt, etag);
+	if (error != S3_FINE && error != S3_REFUSED && read_rows(s, &part, &n) == S3_FINE && s->row != NULL &&
+	    s3_has_arrived(s->row) && s->row->attempt == attempt && s->row->etag != NULL)
+		return answer_complete(s, s->row->etag);
+	return error == S3_FINE ? answer_complete(s, etag) : error;
+}

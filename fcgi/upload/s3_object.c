@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What brings bytes: PutObject, and the parts of a multipart upload. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/quota.h"
+#include "core/store.h"
+#include "fcgi/upload/partial.h"
+#include "fcgi/upload/s3_visit.h"
+
+enum { PAGE = 1000 };			/* parts of a list */
+
+/* How many bytes the file may have: as many as were declared, and as there is room for. */
+static enum s3_error
+limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
+{
+	const struct s3_row *row = s->row;
+	const struct conf *conf = s->c->in->conf;
+	int64_t left;
+
+	*most = row->file_size.set ? row->file_size.n : conf->upload_max_size;
+	if (wanted > *most - others)
+		return S3_TOO_LARGE;
+	left = row->file_size.set ? INT64_MAX : quota_left(s->db, row->tenant_id, row->id, INT64_MAX);
+	if (s3_by_db(s) != S3_FINE)
+		return s3_by_db(s);
+	if (store_free() < (wanted > 0 ? wanted : 1) || left - others < (wanted > 0 ? wanted : 1))
+		return S3_NO_SPACE;
+	*most = *most - others < left - others ? *most - others : left - others;
+	return S3_FINE;
+}
+
+/* Takes the next number: whatever was on its way has lost. */
+static enum s3_error
+begin(struct s3 *s, bool parts)
+{
+	const struct s3_row *row = s->row;
+	const int64_t attempt = row->attempt + 1;
+	int64_t n;
+
+	if (!s3_is_open(row))
+		return S3_ACCESS_DENIED;
+	db_begin(s->db);
+	n = db_run(s->db, "UPDATE uploads SET status = 'uploading', attempt = ?, multipart_attempt = ?, etag = NULL, "
+	    "received_bytes = 0, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND attempt = ? AND status IN ('waiting', 'uploading')", ARGS(INT(attempt), parts ?
+	    INT(attempt) : STR(NULL), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id), INT(row->attempt)));
+	db_run(s->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(row->id)));
+	if (n <= 0 || !db_commit(s->db)) {
+		enum s3_error error = s3_by_db(s);
+
+		db_rollback(s->db);
+		return error != S3_FINE ? error : S3_CONFLICT;
+	}
+	s->row->attempt = attempt;
+	room_supersede(s->c->in->room, &s->seat, attempt);
+	return S3_FINE;
+}
+
+static enum s3_error
+begin_parts(struct s3 *s)
+{
+	return begin(s, true);
+}
+
+enum s3_error
+s3_create(struct s3 *s)
+{
+	enum s3_error error = s3_enter(s);
+	struct buf *b;
+
+	if (error == S3_FINE)
+		error = s3_with_link(s, begin_parts);
+	if (error != S3_FINE)
+		return error;
+	partial_forget(s->c->mem, s->c->upload_id, s->row->attempt);
+	b = s3_xml(s->c, "InitiateMultipartUploadResult");
+	s3_put(b, "Bucket", s->bucket);
+	s3_put(b, "Key", s->key);
+	s3_put(b, "UploadId", s3_upload_name(s, s->row->attempt));
+	return s3_end_xml(s->c, "InitiateMultipartUploadResult");
+}
+
+/* The row of a part that is on the disk.  *replaced: the file that it had before. */
+static enum s3_error
+note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char **replaced, bool *unknown)
+{
+	unsigned char md5[16];
+	struct s3_row *row;
+	enum s3_error error;
+
+	for (int i = 0; i < 16; i++)
+		sscanf(part->md5 + 2 * i, "%2hhx", &md5[i]);
+	db_begin(s->db);
+	row = s3_load(s, true);
+	if (!s3_takes(row, attempt)) {
+		error = s3_by_db(s);
+		db_rollback(s->db);
+		return error != S3_FINE ? error : S3_NO_SUCH_UPLOAD;
+	}
+	*replaced = db_text(s->db, "SELECT file FROM upload_parts WHERE upload_id = ? AND number = ?",
+	    ARGS(ID(row->id), INT(part->number)));
+	db_run(s->db, "REPLACE INTO upload_parts (upload_id, number, size, file, md5, sum_kind, sum, put_at) VALUES "
+	    "(?, ?, ?, ?, ?, ?, ?, " SQL_NOW ")", ARGS(ID(row->id), INT(part->number), INT(part->size), STR(part->file),
+	    BYTES(md5, sizeof(md5)), STR(part->sum_kind), STR(part->sum)));
+	db_run(s->db, "UPDATE uploads SET received_bytes = (SELECT SUM(p.size) FROM upload_parts p WHERE p.upload_id "
+	    "= ?), "
+	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
+	    ARGS(ID(row->id), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id)));
+	if (db_commit(s->db))
+		return S3_FINE;
+	error = s3_by_db(s);
+	*unknown = true;
+	db_rollback(s->db);
+	return error;
+}
+
+/* The bytes of the other parts. */
+static enum s3_error
+look_at_parts(struct s3 *s, int64_t attempt, int64_t number, int64_t wanted, int64_t *most)
+{
+	int64_t others;
+
+	s->row = s3_load(s, false);
+	if (!s3_takes(s->row, attempt))
+		return s3_by_db(s) != S3_FINE ? s3_by_db(s) : S3_NO_SUCH_UPLOAD;
+	others = db_number(s->db, "SELECT COALESCE(SUM(size), 0) FROM upload_parts WHERE upload_id = ? AND number <> ?",
+	    ARGS(ID(s->row->id), INT(number)), 0);
+	return limit(s, wanted, others, most);
+}
+
+static void
+answer_part(struct s3_call *c, const struct s3_part *part)
+{
+	s3_put_etag(&c->headers, part->md5);
+	if (part->sum != NULL)
+		buf_printf(&c->headers, "x-amz-checksum-%s: %s\r\n", part->sum_kind, part->sum);
+}
+
+static enum s3_error
+receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
+{
+	struct s3_call *c = s->c;
+	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
+	const char *replaced = NULL;
+	struct s3_part part;
+	bool unknown = false;
+	enum s3_error error;
+
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	error = look_at_parts(s, attempt, number, b->length, &f.limit);
+	s3_give_link(s);
+	if (error == S3_FINE)
+		error = s3_enter(s);
+	if (error != S3_FINE)
+		return error;
+	s->seat.attempt = 0;
+	room_supersede(c->in->room, &s->seat, attempt);
+	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".%" PRId64 ".%s", attempt, number,
+	    c->request_id)))
+		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	error = s3_file_take(&f, b);
+	c->received = b->received;
+	if (error == S3_FINE) {
+		part = (struct s3_part){ .number = number, .size = b->received, .file = f.name, .md5 = b->md5,
+		    .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
+		if (s3_take_link(s)) {
+			error = note_part(s, attempt, &part, &replaced, &unknown);
+			s3_give_link(s);
+		} else {
+			error = S3_UNAVAILABLE;
+		}
+	}
+	s3_file_close(&f);
+	if (error == S3_FINE)
+		answer_part(c, &part);
+	/* Whether its row is there nobody knows: it goes with the upload. */
+	if (error != S3_FINE && !unknown)
+		s3_file_remove(c->mem, c->upload_id, f.name);
+	if (replaced != NULL && error == S3_FINE)
+		s3_file_remove(c->mem, c->upload_id, replaced);
+	return error;
+}
+
+enum s3_error
+s3_upload_part(struct s3 *s)
+{
+	const char *text = s3_query(s->c->mem, s->c->request.uri, "partNumber");
+	int64_t number, attempt;
+	struct s3_body b;
+	enum s3_error error;
+
+	if (s->c->request.header(s->c->request.user, "x-amz-copy-source") != NULL)
+		return S3_NOT_IMPLEMENTED;
+	if (text == NULL || !int_parse(text, &number) || number < 1 || number > S3_PARTS_MAX)
+		return S3_BAD_PART_NUMBER;
+	if (!s3_read_attempt(s, &attempt))
+		return S3_NO_SUCH_UPLOAD;
+	error = s3_begin_body(s, &b);
+	if (error == S3_FINE)
+		error = receive_part(s, &b, attempt, number);
+	s3_body_end(&b);
+	return error;
+}
+
+static int64_t
+query_number(struct s3 *s, const char *name, int64_t otherwise, int64_t most)
+{
+	const char *text = s3_query(s->c->mem, s->c->request.uri, name);
+	int64_t n;
+
+	return text == NULL || !int_parse(text, &n) || n < 0 ? otherwise : n > most ? most : n;
+}
+
+enum s3_error
+s3_list_parts(struct s3 *s)
+{
+	const int64_t after = query_number(s, "part-number-marker", 0, S3_PARTS_MAX), max = query_number(s,
+	    "max-parts", PAGE,
+	    PAGE);
+	const struct s3_part *part;
+	struct buf *b;
+	int64_t attempt;
+	size_t n, i;
+
+	if (!s3_read_attempt(s, &attempt) || !s3_takes(s->row, attempt))
+		return S3_NO_SUCH_UPLOAD;
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	part = s3_parts_of(s, after, max + 1, &n);
+	s3_give_link(s);
+	b = s3_xml(s->c, "ListPartsResult");
+	s3_put(b, "Bucket", s->bucket);
+	s3_put(b, "Key", s->key);
+	s3_put(b, "UploadId", s3_upload_name(s, attempt));
+	s3_put_number(b, "PartNumberMarker", after);
+	s3_put_number(b, "MaxParts", max);
+	s3_put(b, "IsTruncated", (int64_t)n > max ? "true" : "false");
+	for (i = 0; i < n && (int64_t)i < max; i++) {
+		buf_text(b, "<Part>");
+		s3_put_number(b, "PartNumber", part[i].number);
+		s3_put(b, "LastModified", s3_moment(s->c->mem, part[i].put_at));
+		s3_put(b, "ETag", arena_printf(s->c->mem, "\"%s\"", part[i].md5));
+		s3_put_number(b, "Size", part[i].size);
+		buf_text(b, "</Part>");
+	}
+	if (i > 0)
+		s3_put_number(b, "NextPartNumberMarker", part[i - 1].number);
+	buf_text(b, "<StorageClass>STANDARD</StorageClass>");
+	return s3_end_xml(s->c, "ListPartsResult");
+}
+
+static enum s3_error
+end_attempt(struct s3 *s)
+{
+	int64_t n;
+
+	db_begin(s->db);
+	n = db_run(s->db, "UPDATE uploads SET status = 'waiting', attempt = attempt + 1, multipart_attempt = NULL, "
+	    "received_bytes = 0, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
+	    "'uploading'", ARGS(ID(s->c->upload_id), INT(s->row->attempt)));
+	db_run(s->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(s->c->upload_id)));
+	if (n > 0 && db_commit(s->db))
+		return S3_FINE;
+	n = s3_by_db(s);
+	db_rollback(s->db);
+	return n != S3_FINE ? (enum s3_error)n : S3_NO_SUCH_UPLOAD;
+}
+
+enum s3_error
+s3_abort(struct s3 *s)
+{
+	int64_t attempt;
+	enum s3_error error;
+
+	if (!s3_read_attempt(s, &attempt) || !s3_takes(s->row, attempt))
+		return S3_NO_SUCH_UPLOAD;
+	error = s3_with_link(s, end_attempt);
+	if (error == S3_FINE) {
+		partial_forget(s->c->mem, s->c->upload_id, attempt + 1);
+		s->c->status = 204;
+	}
+	return error;
+}
+
+static enum s3_error
+begin_whole(struct s3 *s)
+{
+	return begin(s, false);
+}
+
+static enum s3_error
+receive_whole(struct s3 *s, struct s3_body *b)
+{
+	struct s3_call *c = s->c;
+	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
+	enum s3_error error;
+
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	error = s->row->file_size.set && b->length >= 0 && b->length != s->row->file_size.n ? S3_WRONG_SIZE :
+	    limit(s, b->length, 0, &f.limit);
+	s3_give_link(s);
+	if (error == S3_FINE)
+		error = s3_enter(s);
+	if (error == S3_FINE)
+		error = s3_with_link(s, begin_whole);
+	if (error != S3_FINE)
+		return error;
+	partial_forget(c->mem, c->upload_id, s->row->attempt);
+	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".0.%s", s->row->attempt, c->request_id)))
+		error = errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	if (error == S3_FINE)
+		error = s3_file_take(&f, b);
+	c->received = b->received;
+	s3_file_close(&f);
+	if (error == S3_FINE && s->row->file_size.set && c->received != s->row->file_size.n)
+		error = S3_WRONG_SIZE;
+	if (error == S3_FINE)
+		error = s3_arrive(s, &f, s->row->attempt, b->md5);
+	if (error != S3_FINE && error != S3_REFUSED) {
+		partial_forget(c->mem, c->upload_id, s->row->attempt + 1);
+		s3_with_link(s, end_attempt);
+		return error;
+	}
+	if (error == S3_FINE)
+		s3_put_etag(&c->headers, b->md5);
+	return error;
+}
+
+enum s3_error
+s3_put_object(struct s3 *s)
+{
+	struct s3_body b;
+	enum s3_error error;
+
+	if (s->c->request.header(s->c->request.user, "x-amz-copy-source") != NULL)
+		return S3_NOT_IMPLEMENTED;
+	error = s3_begin_body(s, &b);
+	if (error == S3_FINE)
+		error = receive_whole(s, &b);
+	s3_body_end(&b);
+	return error;
+}

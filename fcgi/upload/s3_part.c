@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Writing parts, and joining them. */
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/store.h"
+#include "fcgi/upload/s3_part.h"
+
+enum {
+	LOOK = 8 << 20,		/* bytes between two looks at the room on the disk, */
+	PIECE = 1 << 20,	/* and in one go through a part */
+	MIN_RATE = 1024, WINDOW_MS = 60000,	/* bytes per second over so long, or the client is given up */
+};
+
+static const char *
+path_of(struct arena *mem, struct uuid upload_id, const char *name)
+{
+	return arena_printf(mem, "%s/%s", store_incoming(mem, upload_id), name);
+}
+
+static enum s3_error
+by_errno(const char *what)
+{
+	if (errno == ENOSPC || errno == EDQUOT)
+		return S3_NO_SPACE;
+	log_text(LOG_LEVEL_ERROR, "upload", "%s: %m", what);
+	return S3_INTERNAL;
+}
+
+bool
+s3_file_new(struct s3_file *f, struct uuid upload_id, const char *name)
+{
+	f->name = name;
+	f->path = path_of(f->mem, upload_id, name);
+	f->fd = -1;
+	if (mkdir(store_incoming(f->mem, upload_id), 0700) != 0 && errno != EEXIST)
+		return false;
+	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	return f->fd >= 0;
+}
+
+static bool
+write_all(int fd, const char *at, size_t n)
+{
+	while (n > 0) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno != EINTR)
+			return false;
+		at += done > 0 ? done : 0;
+		n -= done > 0 ? (size_t)done : 0;
+	}
+	return true;
+}
+
+static enum s3_error
+take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
+{
+	bool fine;
+
+	if (received > f->limit)
+		return S3_TOO_LARGE;
+	if (received / LOOK != (received - (int64_t)n) / LOOK && store_free() == 0)
+		return S3_NO_SPACE;
+	room_turn(f->in->room, f->seat, TURN_WRITE);
+	fine = write_all(f->fd, bytes, n);
+	room_turn_over(f->in->room, f->seat, TURN_WRITE, (int64_t)n);
+	atomic_store(&f->seat->received, received);
+	return fine ? S3_FINE : by_errno("cannot write a part");
+}
+
+static enum s3_error
+ended_early(const struct s3_file *f, const struct s3_body *b)
+{
+	if (b->error != S3_FINE)
+		return b->error;
+	return f->seat->ended == ERR_TOO_BUSY ? S3_SLOW_DOWN : f->seat->ended != ERR_NONE ? S3_CONFLICT : S3_INCOMPLETE;
+}
+
+static enum s3_error
+sync_file(struct s3_file *f, int64_t bytes)
+{
+	bool fine;
+
+	room_turn(f->in->room, f->seat, TURN_SYNC);
+	fine = fsync(f->fd) == 0;
+	room_turn_over(f->in->room, f->seat, TURN_SYNC, bytes);
+	return fine ? S3_FINE : by_errno("cannot sync a part");
+}
+
+enum s3_error
+s3_file_take(struct s3_file *f, struct s3_body *b)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	enum s3_error error = S3_FINE;
+	int64_t waited = 0, from = 0, start;
+	const void *bytes;
+	int n = 0;
+
+	if (md == NULL || !EVP_DigestInit_ex(md, EVP_sha256(), NULL))
+		abort();
+	while (error == S3_FINE) {
+		start = clock_ms();
+		if ((n = s3_body_read(b, f->seat, &bytes)) <= 0)
+			break;
+		waited += clock_ms() - start;
+		EVP_DigestUpdate(md, bytes, (size_t)n);
+		error = take_piece(f, bytes, (size_t)n, b->received);
+		if (waited >= WINDOW_MS) {
+			if (b->received - from < waited * MIN_RATE / 1000)
+				error = S3_INCOMPLETE;
+			waited = 0;
+			from = b->received;
+		}
+	}
+	EVP_DigestFinal_ex(md, f->sha256, NULL);
+	EVP_MD_CTX_free(md);
+	if (error == S3_FINE && n < 0)
+		error = ended_early(f, b);
+	if (error == S3_FINE)
+		error = s3_body_check(b);
+	return error != S3_FINE ? error : sync_file(f, b->received);
+}
+
+/* Of the whole part, in turns so that others get theirs. */
+static bool
+hash_part(struct s3_file *f, EVP_MD_CTX *md, int fd, int64_t size)
+{
+	char *piece = malloc(PIECE);
+	int64_t at = 0;
+	ssize_t n = 1;
+
+	if (piece == NULL)
+		abort();
+	while (at < size && n > 0) {
+		room_turn(f->in->room, f->seat, TURN_WRITE);
+		n = pread(fd, piece, PIECE, at);
+		if (n > 0)
+			EVP_DigestUpdate(md, piece, (size_t)n);
+		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
+		at += n > 0 ? n : 0;
+	}
+	free(piece);
+	if (n == 0)
+		errno = EIO;		/* shorter than its row says */
+	return at == size;
+}
+
+/* Shares the blocks where the file system can and they lie so that it does; else the kernel copies. */
+static bool
+append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
+{
+	struct file_clone_range range = { .src_fd = fd, .dest_offset = (uint64_t)at };
+	loff_t from = 0, to = at;
+	ssize_t n;
+
+	if (ioctl(f->fd, FICLONERANGE, &range) == 0)
+		return true;
+	if (store_free() < size) {
+		errno = ENOSPC;
+		return false;
+	}
+	while (from < size) {
+		room_turn(f->in->room, f->seat, TURN_WRITE);
+		n = copy_file_range(fd, &from, f->fd, &to, size - from < LOOK ? (size_t)(size - from) : LOOK, 0);
+		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0 && errno != EINTR)
+			return false;
+	}
+	return true;
+}
+
+static bool
+join_part(struct s3_file *f, EVP_MD_CTX *md, const char *path, int64_t at, int64_t size, bool alone)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && (alone || append_part(f, fd, at, size)) && hash_part(f, md, fd, size);
+
+	if (fd >= 0)
+		close(fd);
+	return fine;
+}
+
+enum s3_error
+s3_file_join(struct s3_file *f, struct uuid upload_id, const struct s3_part *const *part, size_t n)
+{
+	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	int64_t at = 0;
+	bool fine = true;
+
+	if (md == NULL || !EVP_DigestInit_ex(md, EVP_sha256(), NULL))
+		abort();
+	if (n == 1) {
+		unlink(f->path);
+		fine = link(path_of(f->mem, upload_id, part[0]->file), f->path) == 0;
+	}
+	for (size_t i = 0; i < n && fine; i++) {
+		fine = join_part(f, md, path_of(f->mem, upload_id, part[i]->file), at, part[i]->size, n == 1);
+		at += part[i]->size;
+	}
+	EVP_DigestFinal_ex(md, f->sha256, NULL);
+	EVP_MD_CTX_free(md);
+	return fine ? sync_file(f, n == 1 ? 0 : at) : by_errno("cannot join the parts of an upload");
+}
+
+void
+s3_file_close(struct s3_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+void
+s3_file_remove(struct arena *mem, struct uuid upload_id, const char *name)
+{
+	unlink(path_of(mem, upload_id, name));
+}
