@@ -40,6 +40,7 @@
 	E(TOO_MANY_SECTIONS,	409, "too_many_sections",	"The asset has as many sections as it may. Delete one first.") \
 	E(TOO_MANY_CLIPS,	409, "too_many_clips",		"The asset has clips enough, by their length. They go when nobody asks for them.") \
 	E(TOO_MANY_COMMENTS,	409, "too_many_comments",	"The asset has as many comments as it may. Delete one first.") \
+	E(TOO_MANY_DOWNLOADS,	409, "too_many_downloads",	"There are as many downloads as there may be. Delete one first, or wait until one expires.") \
 	E(TOO_MANY_DESIGNS,	409, "too_many_designs",	"The tenant has as many designs as it may. Delete one first.") \
 	E(TOO_MANY_STORIES,	409, "too_many_stories",	"The tenant has as many stories as it may. Delete one first.") \
 	E(TOO_MANY_MEETINGS,	409, "too_many_meetings",	"The tenant has as many meetings as it may. Delete one first.") \

@@ -36,6 +36,11 @@ static const struct field captions_args_fields[] = {
 };
 const struct record captions_args_record = RECORD("CaptionsArgs", struct captions_args, captions_args_fields);
 
+static const struct field download_args_fields[] = {
+	FIELD(struct download_args, download_id, .required = true, .doc = "What is packed"),
+};
+const struct record download_args_record = RECORD("DownloadArgs", struct download_args, download_args_fields);
+
 static const struct field section_thumbnails_args_fields[] = {
 	FIELD(struct section_thumbnails_args, media_id, .required = true, .doc = "The asset"),
 };

@@ -79,8 +79,9 @@ names_file(struct search *s, const char *file)
 	return db_number(s->o->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ? AND (custom_thumbnail_file = ? OR "
 	    "JSON_SEARCH(captions, 'one', ?) IS NOT NULL)) + (SELECT COUNT(*) FROM sections WHERE media_id = ? AND "
 	    "(custom_thumbnail_file = ? OR thumbnail_file = ?)) + (SELECT COUNT(*) FROM clips WHERE media_id = ? AND "
-	    "file = ?)", ARGS(ID(s->media_id), STR(file), STR(file), ID(s->media_id), STR(file), STR(file),
-	    ID(s->media_id), STR(file)), 1) > 0;
+	    "file = ?) + (SELECT COUNT(*) FROM downloads WHERE id = ? AND file = ?)", ARGS(ID(s->media_id), STR(file),
+	    STR(file), ID(s->media_id), STR(file), STR(file), ID(s->media_id), STR(file), ID(s->media_id),
+	    STR(file)), 1) > 0;
 }
 
 /* Whether the run has ended is asked first: if it commits between the two questions, the second one sees its row. */
@@ -153,6 +154,20 @@ look_at_generation(struct search *s, const char *generation)
 	} while (n == PAGE);
 }
 
+/* Of a download, whose id stands where that of an asset does: each run has a folder. */
+static void
+look_at_packages(struct search *s)
+{
+	const char *prefix = store_key_play(s->mem, s->media_id, "zip/");
+	struct store_entry *e;
+	size_t i, n;
+
+	e = store_list(s->mem, prefix, NULL, PAGE, &n);
+	for (i = 0; i < n; i++)
+		if (e[i].size < 0)
+			look_into(s, arena_printf(s->mem, "zip/%s", last_part(s->mem, e[i].key)), false, NULL);
+}
+
 static void
 look_at_asset(struct search *s, const char *key)
 {
@@ -171,6 +186,8 @@ look_at_asset(struct search *s, const char *key)
 		if (strcmp(name, "custom") == 0 || strcmp(name, "captions") == 0 ||
 		    strcmp(name, "sections") == 0 || strcmp(name, "clips") == 0)
 			look_into(s, name, false, NULL);
+		else if (strcmp(name, "zip") == 0)
+			look_at_packages(s);
 		else if (uuid_parse(name, &id))
 			look_at_generation(s, name);
 	}

@@ -7,6 +7,7 @@
  *	originals/{mediaId}		the file as uploaded
  *	originals/{mediaId}.{name}	a thumbnail that a client has set: no ingest makes it again
  *	play/{mediaId}/…		renditions, posters, captions: their addresses come from core/play.h
+ *	play/{downloadId}/…		what a download has packed
  *
  * The words are those that an object store has too.  A key is the name of an object or, as "{key}/…", of all that lies
  * below it; there are no directories, nothing is renamed, and nothing is appended to.  What is written to a key is

@@ -9,6 +9,7 @@
 static const struct { const char *name, *doc; } tags[] = {
 	{ "media", "Assets: videos, sounds, pictures and documents, and what belongs to one of them" },
 	{ "uploads", "Files on their way in: announce one, send its bytes, complete it" },
+	{ "downloads", "Files packed into one to take away" },
 	{ "designs", "How channels, players and exported documents look" },
 	{ "jobs", "The work that makes assets playable" },
 	{ "audit", "Who changed who may do what, when, and from where" },

@@ -116,7 +116,7 @@ openapi_successes(struct document *d, const struct route *route)
 		openapi_header(d, "Location", "Location");
 	if (route->flags & LIST)
 		openapi_header(d, "Link", "Link");
-	if (strstr(route->path, "/download") != NULL && status == 200)
+	if (route->flags & NO_ENVELOPE && strstr(route->path, "/download") != NULL && status == 200)
 		openapi_header(d, "Content-Disposition", "ContentDisposition");
 	if (idempotency_counts(route))
 		openapi_header(d, "Idempotent-Replayed", "IdempotentReplayed");

@@ -5,7 +5,7 @@
 #include "core/caption.h"
 #include "core/job.h"
 #include "media/quality.h"
-#include "fcgi/req.h"
+#include "fcgi/transcripts.h"
 
 const struct object transcript_object = {
 	.path = "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", .reach = REACH_BELOW_MEDIA,
@@ -27,7 +27,7 @@ static const struct form {
 
 struct download { const char *transcript_download_type; bool omit_speaker_labels; };
 static const struct field download_fields[] = {
-	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = "json txt srt vtt", .preset = "\"json\"", .doc = "Form of the file"),
+	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = TRANSCRIPT_FORMS, .preset = "\"json\"", .doc = "Form of the file"),
 	FIELD(struct download, omit_speaker_labels, .on = QUERY, .doc = "Leave out who speaks"),
 };
 static const struct record download_record = RECORD("TranscriptDownload", struct download, download_fields);
@@ -119,31 +119,47 @@ forget_speakers(struct list *paragraphs)
 	}
 }
 
+static const struct form *
+form_of(const char *name)
+{
+	const struct form *form = forms;
+
+	while (name != NULL && strcmp(form->name, name) != 0)
+		form++;
+	return form;
+}
+
+struct buf
+transcript_file(struct arena *mem, struct transcript *t, const char *form, bool speakers)
+{
+	struct buf out = BUF(mem);
+	struct list paragraphs;
+
+	if (form_of(form) != forms) {
+		paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
+		transcript_write(&out, form_of(form)->form, &paragraphs, speakers);
+	} else {
+		if (!speakers && strstr(t->paragraphs.text, "\"speaker") != NULL) {
+			paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
+			forget_speakers(&paragraphs);
+			t->paragraphs.text = transcript_json(mem, &paragraphs);
+		}
+		/* Long ones are large: room at once. */
+		out.room = strlen(t->paragraphs.text) + 4096;
+		out.text = arena_alloc(mem, out.room);
+		record_render(&out, &transcript_record, t, false);
+	}
+	return out;
+}
+
 static int
 transcript_download(struct req *r)
 {
 	const struct download *in = r->in;
-	const struct form *form = forms;
+	const struct form *form = form_of(in->transcript_download_type);
 	struct transcript *t = r->object;
-	struct buf out = BUF(r->mem);
-	struct list paragraphs;
+	struct buf out = transcript_file(r->mem, t, form->name, !in->omit_speaker_labels);
 
-	while (in->transcript_download_type != NULL && strcmp(form->name, in->transcript_download_type) != 0)
-		form++;
-	if (form != forms) {
-		paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
-		transcript_write(&out, form->form, &paragraphs, !in->omit_speaker_labels);
-	} else {
-		if (in->omit_speaker_labels && strstr(t->paragraphs.text, "\"speaker") != NULL) {
-			paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
-			forget_speakers(&paragraphs);
-			t->paragraphs.text = transcript_json(r->mem, &paragraphs);
-		}
-		/* Long ones are large: room at once. */
-		out.room = strlen(t->paragraphs.text) + 4096;
-		out.text = arena_alloc(r->mem, out.room);
-		record_render(&out, &transcript_record, t, false);
-	}
 	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),
 	    t->language_code, form->name);
 	return reply_raw(r, 200, form->type, buf_string(&out), out.len);

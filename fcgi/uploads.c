@@ -84,7 +84,7 @@ struct upload_new { const char *file_name, *type; struct number file_size; struc
 static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, file_name, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put multipart", .preset = "\"multipart\"",
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart", .preset = "\"multipart\"",
 	    .doc = "How the bytes come: in one PUT, or in parts by a client of object stores"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),

@@ -688,6 +688,17 @@ make_meeting(struct world *w, struct made *m, const struct made *beside)
 	    ID(m->media_id)));
 }
 
+static void
+make_download(struct world *w, struct made *m, const struct made *beside)
+{
+	(void)beside;
+	m->ids[0] = uuid_new();
+	db_run(w->db, "INSERT INTO downloads (id, tenant_id, principal_id, title, status, error, expires, version, "
+	    "created_at, "
+	    "updated_at) VALUES (?, ?, ?, 'Cats', 'failed', 'None', " SQL_NOW " + 86400000, 7, 1, 1)", ARGS(ID(m->ids[0]),
+	    ID(w->tenant_id), ID(w->client_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -736,6 +747,10 @@ static const struct maker {
 	{
 		&meeting_object, make_meeting, .patch = "{\"location\":\"Town hall\"}",
 		.create = "{\"name\":\"Council\",\"startsAt\":\"2026-11-20T18:00:00Z\"}",
+	},
+	{
+		&download_object, make_download, .of = make_playing,
+		.create = "{\"title\":\"All\",\"selectedMediaIds\":[\"%s\"]}",
 	},
 };
 

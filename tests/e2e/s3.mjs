@@ -3,7 +3,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-const from = createRequire(`${process.env.KINOTHEK_NODE_MODULES}/none`);
+const from = createRequire(`${process.env.NODE_MODULES}/none`);
 const { S3Client, PutObjectCommand } = from('@aws-sdk/client-s3');
 const { Upload } = from('@aws-sdk/lib-storage');
 const [, , file] = process.argv;

@@ -64,6 +64,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await history(api, mediaId);
 	await stories(api, mediaId, parts.halfId);
 	await meetings(api, mediaId, parts.entryId, place.receiver);
+	await downloads(api, mediaId);
 	await changes(api, mediaId, channelId);
 	await messages(api, place, watcher.id, mediaId, failed, parts);
 	await good(api.deleteWebhook({ path: { webhookId: watcher.id } }));
@@ -352,6 +353,27 @@ async function meetings(api: typeof operations, mediaId: string, entryId: string
 	const { data: imported } = await good(api.importMeeting({ body: { url: new URL('/meeting/12', receiver).href, mediaIds: [mediaId] } }));
 	await until('the meeting', async () => (await good(api.getMeeting({ path: { meetingId: imported.id } }))).data.status === 'ready');
 	await good(api.deleteMeeting({ path: { meetingId: imported.id } }));
+}
+
+// The asset, a rendition of it and what is said in it, as one file.
+async function downloads(api: typeof operations, mediaId: string) {
+	const { data: { renditions } } = await good(api.getMedia({ path: { mediaId } }));
+	const { data: [said] } = await good(api.listMediaTranscripts({ path: { mediaId } }));
+	const one = renditions.find(({ kind }) => kind === 'mp4');
+	if (!said || !one)
+		throw new Error('there is nothing to pack');
+	const { data: { id: downloadId } } = await good(api.createDownload({ body: { title: 'The opening, to take away', selectedMediaIds: [mediaId],
+		selectedRenditionIds: [one.id], selectedTranscripts: [{ id: said.id, format: 'srt' }] } }));
+	const path = { downloadId };
+	const [file] = await until('the package', async () => {
+		const { data: { status, files } } = await good(api.getDownload({ path }));
+		return status === 'ready' && files;
+	});
+	const packed = file && await (await fetch(file.url)).arrayBuffer();
+	if (packed?.byteLength !== file?.size || new TextDecoder().decode(packed?.slice(0, 2)) !== 'PK')
+		throw new Error('what comes is not the package');
+	await good(api.listDownloads({ query: { sort: 'createdAt:desc' } }));
+	await good(api.deleteDownload({ path }));
 }
 
 // What waits can be cancelled only while nobody runs it.

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files packed into one: a ZIP archive as all systems open it, with 64-bit sizes where they are needed. */
+#ifndef JOBS_PACKAGE_H
+#define JOBS_PACKAGE_H
+
+#include "core/arena.h"
+#include "core/fault.h"
+
+/* A file of this machine, or bytes in memory that stay until it is written. */
+struct package_entry {
+	const char *name;		/* package_name() */
+	const char *path;		/* NULL: the bytes */
+	const char *bytes;
+	size_t n;
+};
+
+struct package {
+	struct package_entry *at;
+	size_t n, room;
+};
+
+/*
+ * What a file may be called on any system: free text and an ending ("mp4", NULL: none) without separators, controls,
+ * names of devices, and dots or blanks at either end; at most 100 characters and the ending; and no other of the
+ * package, upper and lower case being the same.
+ */
+const char *package_name(struct arena *, const struct package *, const char *text, const char *ending);
+void package_add(struct arena *, struct package *, struct package_entry);
+
+/* Media is stored as it is, text is deflated.  `progress` is told from 0 to 100.  False with the fault. */
+bool package_write(struct arena *, const struct package *, const char *path, void (*progress)(void *user, int percent),
+    void *user, struct fault *);
+
+#endif

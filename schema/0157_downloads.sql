@@ -1,0 +1,23 @@
+CREATE TABLE IF NOT EXISTS downloads (
+  id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7; its file lies below play/{id}/',
+  tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
+  principal_id BINARY(16) NOT NULL COMMENT 'Who made it; only they and SuperAdmins see it',
+  title VARCHAR(255) NOT NULL COMMENT 'What the file is called by',
+  description TEXT NULL COMMENT 'For people',
+  selected_media_ids VARBINARY(8000) NULL COMMENT 'Assets, 16 bytes each',
+  selected_rendition_ids VARBINARY(8000) NULL COMMENT 'Renditions, 16 bytes each',
+  selected_transcripts JSON NULL COMMENT '[{id,format}]',
+  status ENUM('preparing','ready','failed') NOT NULL DEFAULT 'preparing' COMMENT 'preparing: job_id packs it',
+  error VARCHAR(1000) NULL COMMENT 'Why it has failed',
+  job_id BINARY(16) NULL COMMENT 'The job that packs it',
+  file VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL COMMENT 'Below play/{id}/; set when ready',
+  size BIGINT NULL COMMENT 'Bytes of it',
+  expires BIGINT NOT NULL COMMENT 'When it goes',
+  version BIGINT NOT NULL DEFAULT 1 COMMENT 'Grows with each change',
+  created_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
+  KEY by_tenant (tenant_id, id),
+  KEY by_principal (tenant_id, principal_id, id),
+  KEY by_expiry (expires),
+  CONSTRAINT downloads_tenant FOREIGN KEY (tenant_id) REFERENCES tenants (id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Packages of files to take away';

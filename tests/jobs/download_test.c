@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Packages: asked for, packed, opened by another program, and gone. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/store.h"
+#include "jobs/orphans.h"
+#include "jobs/package.h"
+#include "tests/jobs/intake.h"
+
+static const char film[] = "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=2 -f lavfi -i "
+    "sine=440:r=48000:d=2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -f mp4 \"$f\"";
+
+static void
+go(struct world *w)
+{
+	struct conf conf = *w->conf;
+
+	conf.job_kinds = "download";
+	drain(w, &conf);
+}
+
+static struct req *
+ask(struct world *w, const char *token, const char *body)
+{
+	return call_as(w, token, "POST", "/v2/downloads", body);
+}
+
+/* The address of one that was made. */
+static const char *
+made(struct world *w, const char *token, const char *body)
+{
+	struct req *r = ask(w, token, body);
+
+	if (r->status != 201)
+		fail_msg("%s: %s", body, buf_string(&r->out));
+	assert_string_equal(text(w, r, "data.status"), "preparing");
+	assert_null(text(w, r, "data.files.0.url"));
+	return arena_printf(w->mem, "/v2/downloads/%s", text(w, r, "data.id"));
+}
+
+/* The file of the download behind that address, on this machine. */
+static const char *
+path_of(struct world *w, const char *at)
+{
+	const char *file = db_text(w->db, "SELECT file FROM downloads WHERE id = UNHEX(REPLACE(?, '-', ''))",
+	    ARGS(STR(strrchr(at, '/') + 1)));
+	struct uuid id;
+
+	assert_non_null(file);
+	assert_true(uuid_parse(strrchr(at, '/') + 1, &id));
+	return store_fetch(w->mem, store_key_play(w->mem, id, file), NULL);
+}
+
+/* "name size method" of each member, as Python reads them, which checks all sums. */
+static const char *
+members(struct world *w, const char *path)
+{
+	static char told[8192];
+	FILE *f = popen(arena_printf(w->mem, "python3 -c 'import sys,zipfile\nz=zipfile.ZipFile(sys.argv[1])\nassert "
+	    "z.testzip() "
+	    "is None\nprint(\"|\".join(f\"{m.filename} {m.file_size} {m.compress_type}\" for m in z.infolist()))' '%s'", path),
+	    "r");
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(told, 1, sizeof(told) - 1, f);
+	told[n] = '\0';
+	assert_int_equal(pclose(f), 0);
+	told[strcspn(told, "\n")] = '\0';
+	return told;
+}
+
+static const char *
+bodies(struct world *w, const char *title, const char *rest)
+{
+	return arena_printf(w->mem, "{\"title\":\"%s\",%s}", title, rest);
+}
+
+static void
+names_are_safe_everywhere_and_none_comes_twice(void **state)
+{
+	static const struct { const char *text, *ending, *name; } cases[] = {
+		{ "Talk", "mp4", "Talk.mp4" }, { "talk", "MP4", "talk (2).MP4" }, { "../../etc/passwd", NULL, "_.._etc_passwd" },
+		{ "a\\b:c*d?e\"f<g>h|i", "txt", "a_b_c_d_e_f_g_h_i.txt" }, { "con", "mp4", "_con.mp4" }, { "LPT1", NULL, "_LPT1" },
+		{ " ... ", "mp4", "file.mp4" }, { "a\nb\rc", NULL, "a b c" }, { "Überblick 😀", "pdf", "Überblick 😀.pdf" },
+		{ "\xe2\x80\xae" "4pm.exe", NULL, "4pm.exe" }, { "end. .", NULL, "end" }, { "", NULL, "file" },
+	};
+	struct world *w = *state;
+	struct package p = { NULL, 0, 0 };
+	char *long_name = arena_alloc(w->mem, 401);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *name = package_name(w->mem, &p, cases[i].text, cases[i].ending);
+
+		assert_string_equal(name, cases[i].name);
+		package_add(w->mem, &p, (struct package_entry){ name, NULL, "x", 1 });
+	}
+	memset(long_name, 'a', 400);
+	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 104);
+}
+
+static void
+what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, make(w, film)), viewer_id;
+	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *id = uuid_text(w->mem,
+	    media),
+	    *whole, *seen, *path, *rendition, *url;
+	int64_t original = store_size(w->mem, store_key_original(w->mem, media));
+	struct req *r;
+
+	drain(w, w->conf);
+	assert_int_equal(call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s", id),
+	    "{\"name\":\"../Talk: 1/2\"}")->status, 200);
+	rendition = db_text(w->db, "SELECT LOWER(CONCAT_WS('-', SUBSTR(HEX(id), 1, 8), SUBSTR(HEX(id), 9, 4), "
+	    "SUBSTR(HEX(id), 13, "
+	    "4), SUBSTR(HEX(id), 17, 4), SUBSTR(HEX(id), 21))) FROM renditions WHERE media_id = ? AND kind = 'mp4' ORDER BY "
+	    "file_size DESC LIMIT 1", ARGS(ID(media)));
+	assert_non_null(rendition);
+	whole = made(w, w->token, bodies(w, "Council: 23 Nov.", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],"
+	    "\"selectedRenditionIds\":[\"%s\"]", id, rendition)));
+	seen = made(w, viewer, bodies(w, "Für mich", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", id)));
+	go(w);
+	r = call(w, "GET", whole, NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.files.0.mimeType"), "application/zip");
+	url = text(w, r, "data.files.0.url");
+	assert_non_null(strstr(url, "/council-23-nov.zip"));
+	path = members(w, path_of(w, whole));
+	assert_non_null(strstr(path, arena_printf(w->mem, "_Talk_ 1_2.mp4 %lld 0|", (long long)original)));
+	assert_non_null(strstr(path, "_Talk_ 1_2 - "));
+	/* Who only looks gets what there is to see. */
+	path = members(w, path_of(w, seen));
+	assert_null(strstr(path, "|"));
+	assert_null(strstr(path, arena_printf(w->mem, " %lld ", (long long)original)));
+	/* Nobody else's. */
+	assert_int_equal(call_as(w, viewer, "GET", whole, NULL)->status, 404);
+	assert_int_equal(call_as(w, viewer, "DELETE", whole, NULL)->status, 404);
+	assert_int_equal(call_as(w, world_other(w)->token, "GET", whole, NULL)->status, 404);
+	/* It goes with its file. */
+	path = path_of(w, whole);
+	assert_int_equal(call(w, "DELETE", whole, NULL)->status, 200);
+	drain(w, w->conf);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(access(path_of(w, seen), F_OK), 0);
+}
+
+static void
+what_may_not_be_had_is_not_there(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid foreign = world_media(other, "video", "Theirs"), mine = world_media(w, "video", "Mine");
+	const char *stranger = world_member(w, "ViewChannel", NULL, NULL), *id = uuid_text(w->mem, mine);
+	const struct { const char *token, *body, *pointer, *code; } bad[] = {
+		{ w->token, "{\"title\":\"a\"}", "/selectedMediaIds", "required" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\",\"%s\"]", id, uuid_text(w->mem,
+		    foreign))), "/selectedMediaIds/1", "not_found" },
+		{ stranger, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", id)), "/selectedMediaIds/0",
+		    "not_found" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedRenditionIds\":[\"%s\"]", id)),
+		    "/selectedRenditionIds/0", "not_found" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":\"%s\"}]", id)),
+		    "/selectedTranscripts/0", "not_found" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],\"expires\":\"2020-01-01T00:00:00Z\"",
+		    id)), "/expires", "too_small" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],\"expires\":\"2999-01-01T00:00:00Z\"",
+		    id)), "/expires", "too_large" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct req *r = ask(w, bad[i].token, bad[i].body);
+
+		if (r->status != 422 || !has_fault(r, bad[i].pointer, bad[i].code))
+			fail_msg("%zu, %s: %s", i, bad[i].pointer, buf_string(&r->out));
+	}
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'download' AND state = 'ready'", NO_ARGS), 0);
+}
+
+/* Transcripts want a permission of their own; what goes in between is left out, and all of it is a failure. */
+static void
+rights_that_went_are_asked_for_when_it_is_packed(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Cat"), viewer_id, transcript = uuid_new();
+	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *blind = world_member(w,
+	    "ViewChannel", "Viewer", NULL), *body = bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":"
+	    "\"%s\",\"format\":\"srt\"},{\"id\":\"%s\",\"format\":\"txt\"}]", uuid_text(w->mem, transcript), uuid_text(w->mem,
+	    transcript))), *at;
+	struct req *r;
+
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "version, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'none', 'completed', ?, 1, 1, 1)", ARGS(ID(transcript),
+	    ID(media), STR("[{\"id\":\"01900000-0000-7000-8000-000000000000\",\"start\":0.0,\"end\":1.0,\"text\":\"Hello there.\","
+	    "\"words\":[]}]")));
+	r = ask(w, blind, body);
+	assert_true(has_fault(r, "/selectedTranscripts/0", "not_allowed"));
+	at = made(w, viewer, body);
+	go(w);
+	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.srt"));
+	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.txt"));
+	at = made(w, viewer, body);
+	world_role(w, w->channel_id, viewer_id, NULL);
+	go(w);
+	r = call_as(w, viewer, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_non_null(strstr(text(w, r, "data.error"), "Nothing of it"));
+}
+
+static void
+its_file_is_kept_as_long_as_its_row(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, make(w, film));
+	struct conf conf = *w->conf;
+	const char *at, *path;
+
+	drain(w, w->conf);
+	at = made(w, w->token, bodies(w, "All", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", uuid_text(w->mem,
+	    media))));
+	go(w);
+	path = path_of(w, at);
+	db_run(w->db, "UPDATE downloads SET expires = 1 WHERE id = UNHEX(REPLACE(?, '-', ''))", ARGS(STR(strrchr(at,
+	    '/') + 1)));
+	job_add(w->db, sweep, (struct job_place){ .priority = PRIORITY_FIRST }, .note = "");
+	conf.job_kinds = "sweep";
+	drain(w, &conf);
+	assert_int_equal(call(w, "GET", at, NULL)->status, 404);
+	assert_int_equal(access(path, F_OK), 0);	/* an address may have been handed out just now */
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(names_are_safe_everywhere_and_none_comes_twice),
+		WORLD_TEST(what_is_selected_is_packed_as_its_maker_may_have_it),
+		WORLD_TEST(what_may_not_be_had_is_not_there),
+		WORLD_TEST(rights_that_went_are_asked_for_when_it_is_packed),
+		WORLD_TEST(its_file_is_kept_as_long_as_its_row),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
