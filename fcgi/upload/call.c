@@ -13,7 +13,7 @@
 #include "fcgi/upload/s3.h"
 #include "fcgi/upload/wire.h"
 
-#define ARENA_LIMIT (16u << 20)
+#define ARENA_LIMIT (32u << 20)	/* a list of 10,000 parts takes a third of it */
 #define PACE 60000	/* ms over which the pace of a body is measured */
 #define TICKET_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 

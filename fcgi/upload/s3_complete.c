@@ -12,7 +12,7 @@
 
 enum {
 	PART_MIN = 5 << 20,		/* bytes, but of the last one */
-	XML_MAX = 4 << 20,		/* bytes of a list of parts */
+	XML_MAX = 2 << 20,		/* bytes of a list of parts */
 };
 
 struct wanted { int64_t number; const char *etag; };
@@ -86,6 +86,7 @@ read_wish(struct s3 *s, struct wish *wish)
 	xmlDoc *doc;
 	int n = 0;
 
+	b.kind = S3_SUM_NONE;		/* a checksum that comes here is one of the file */
 	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0) {
 		if (text.len + (size_t)n > XML_MAX)
 			error = S3_BAD_XML;

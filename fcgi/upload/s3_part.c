@@ -82,7 +82,8 @@ ended_early(const struct s3_file *f, const struct s3_body *b)
 {
 	if (b->error != S3_FINE)
 		return b->error;
-	return f->seat->ended == ERR_TOO_BUSY ? S3_SLOW_DOWN : f->seat->ended != ERR_NONE ? S3_CONFLICT : S3_INCOMPLETE;
+	/* Whoever has been superseded is told so when it tries again. */
+	return f->seat->ended != ERR_NONE ? S3_SLOW_DOWN : S3_INCOMPLETE;
 }
 
 static enum s3_error

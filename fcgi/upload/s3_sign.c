@@ -11,7 +11,7 @@
 #include "core/buf.h"
 #include "fcgi/upload/s3_sign.h"
 
-enum { SKEW_MS = 15 * 60 * 1000, EXPIRES_MAX = 7 * 24 * 3600, PARAMS_MAX = 64 };
+enum { SKEW_MS = 15 * 60 * 1000, EXPIRES_MAX = 7 * 24 * 3600, PARAMS_MAX = 64, NAMES_MAX = 64 };
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
@@ -254,8 +254,9 @@ put_headers(struct buf *b, struct arena *mem, const struct s3_sign *s, const str
 {
 	const char *p = s->signed_headers;
 	bool has_host = false, has_token = s->in_query || s->token == NULL;
+	int n = 0;
 
-	while (*p != '\0') {
+	while (*p != '\0' && n++ < NAMES_MAX) {
 		const char *name = arena_copy_n(mem, p, strcspn(p, ";"));
 
 		has_host |= strcmp(name, "host") == 0;
@@ -266,7 +267,7 @@ put_headers(struct buf *b, struct arena *mem, const struct s3_sign *s, const str
 		p += strlen(name);
 		p += *p == ';';
 	}
-	return has_host && has_token;
+	return has_host && has_token && *p == '\0';
 }
 
 static bool

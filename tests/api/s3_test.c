@@ -690,6 +690,46 @@ an_address_that_is_signed_holds_for_what_it_says(void **state)
 	holds(&c, bytes, 5000);
 }
 
+/* What a client may send must not take the process down with all its transfers: lists and heads have bounds. */
+static void
+long_lists_are_refused_and_cost_little(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c), *query = arena_printf(w->mem, "uploadId=%s", upload), *date = date_of(w, 0),
+	    *path = arena_printf(w->mem, "/storage/uploads/%s", c.id);
+	struct buf body = BUF(w->mem), names = BUF(w->mem);
+	struct ask put = { "PUT", .query = part_query(&c, 1, upload), .body = "x", .n = 1 };
+	const char *good;
+	int i;
+
+	buf_text(&body, "<CompleteMultipartUpload>");
+	for (i = 1; i <= 10001; i++)
+		buf_text(&body, named(&c, i, "00000000000000000000000000000000"));
+	buf_text(&body, "</CompleteMultipartUpload>");
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
+	    "MalformedXML");
+	body.len -= 1 << 16;
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
+	    "MalformedXML");
+	body = BUF(w->mem);
+	buf_text(&body, "<?xml version=\"1.0\"?><!DOCTYPE a [<!ENTITY b \"");
+	for (i = 0; i < 1000; i++)
+		buf_text(&body, "bbbbbbbbbb");
+	buf_text(&body, "\">]><CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>&b;&b;&b;</ETag></Part>"
+	    "</CompleteMultipartUpload>");
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
+	    "MalformedXML");
+	good = authorization(&c, &put, path, date, hex_sha256(w, "x", 1));
+	buf_printf(&names, "%.*sSignedHeaders=host", (int)(strstr(good, "SignedHeaders=") - good), good);
+	for (i = 0; i < 2000; i++)
+		buf_text(&names, ";authorization");
+	buf_text(&names, strstr(good, ",Signature="));
+	refused(&c, send_signed(&c, &put, date, buf_string(&names), hex_sha256(w, "x", 1)), 403,
+	    "SignatureDoesNotMatch");
+	part(&c, upload, 1, "x", 1);
+}
+
 static void
 the_last_transfer_that_began_is_the_one_that_counts(void **state)
 {
@@ -771,6 +811,7 @@ main(void)
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
+		WORLD_TEST(long_lists_are_refused_and_cost_little),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
