@@ -74,6 +74,19 @@ scope_name(enum scope scope)
 	return (size_t)scope < sizeof(names) / sizeof(names[0]) ? names[scope] : NULL;
 }
 
+const char *
+scope_text(struct arena *mem, unsigned scopes)
+{
+	struct buf b = BUF(mem);
+	const char *name;
+	int i;
+
+	for (i = SCOPE_UNSET + 1; (name = scope_name((enum scope)i)) != NULL; i++)
+		if (scopes & SCOPE_BIT(i))
+			buf_printf(&b, "%s%s", b.len > 0 ? " " : "", name);
+	return buf_string(&b);
+}
+
 unsigned
 scope_bits(const char *list)
 {

@@ -42,6 +42,8 @@ enum scope {
 const char *scope_name(enum scope);
 /* Bits of a blank-separated list; unknown words are ignored. */
 unsigned scope_bits(const char *list);
+/* Their names with a blank between. */
+const char *scope_text(struct arena *, unsigned bits);
 
 /* The scopes openid, profile and email: what a token tells of its user. */
 enum { TELLS_ID = 1, TELLS_NAME = 2, TELLS_EMAIL = 4 };

@@ -30,7 +30,7 @@ static const struct record file_record = RECORD("DownloadFile", struct file, fil
 
 struct download {
 	struct uuid id, tenant_id, principal_id, job_id;
-	const char *title, *description, *status, *error, *file;
+	const char *title, *description, *status, *error, *file, *scopes;
 	struct ids selected_media_ids, selected_rendition_ids;
 	struct list selected_transcripts, files;
 	struct moment expires, created_at, updated_at;
@@ -42,7 +42,8 @@ static const struct field download_fields[] = {
 	FIELD(struct download, title, .on = CREATE | FILTER, .required = true, .min = 1, .max = 255, .doc = "What it is called, and its file with it"),
 	FIELD(struct download, description, .on = CREATE | OMIT_NULL | MULTILINE, .max = 5000, .doc = "For people"),
 	FIELD(struct download, selected_media_ids, .on = CREATE, .max = SELECTED_MAX,
-	    .doc = "Assets: of each its original for those who may change it, for others its largest rendition"),
+	    .doc = "Assets: of each its original for those who may change it by this token, for others its largest "
+	    "rendition"),
 	FIELD(struct download, selected_rendition_ids, .on = CREATE, .max = SELECTED_MAX,
 	    .doc = "Renditions that are one file: mp4, audio, image or pdf"),
 	FIELD(struct download, selected_transcripts, .on = CREATE, .max = SELECTED_MAX, .of = &picked_transcript_record,
@@ -63,6 +64,7 @@ static const struct field download_fields[] = {
 	FIELD(struct download, version, .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 	FIELD(struct download, tenant_id, .on = SERVER | HIDDEN, .doc = "The tenant"),
 	FIELD(struct download, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
+	FIELD(struct download, scopes, .on = SERVER | HIDDEN, .doc = "Of the token that made it"),
 	FIELD(struct download, job_id, .on = SERVER | HIDDEN, .doc = "What packs it"),
 	FIELD(struct download, file, .on = SERVER | HIDDEN, .doc = "Below play/{id}/"),
 	FIELD(struct download, size, .on = SERVER | HIDDEN, .doc = "Bytes of it"),
@@ -234,6 +236,7 @@ download_create(struct req *r)
 	d->id = uuid_new();
 	d->tenant_id = r->who->tenant_id;
 	d->principal_id = r->who->id;
+	d->scopes = scope_text(r->mem, r->who->scopes);
 	d->status = "preparing";
 	d->error = d->file = NULL;
 	d->size = d->progress = (struct number){ 0, false };

@@ -93,19 +93,6 @@ has_room(struct req *r)
 	return false;
 }
 
-static const char *
-scopes_text(struct arena *mem, unsigned scopes)
-{
-	struct buf b = BUF(mem);
-	const char *name;
-	int i;
-
-	for (i = SCOPE_UNSET + 1; (name = scope_name((enum scope)i)) != NULL; i++)
-		if (scopes & SCOPE_BIT(i))
-			buf_printf(&b, "%s%s", b.len > 0 ? " " : "", name);
-	return buf_string(&b);
-}
-
 /* False: refused. */
 static bool
 is_fine(struct req *r, const struct webhook *w, bool url_is_new)
@@ -134,7 +121,7 @@ webhook_create(struct req *r)
 	w->id = uuid_new();
 	w->tenant_id = r->who->tenant_id;
 	w->principal_id = r->who->id;
-	w->scopes = scopes_text(r->mem, r->who->scopes);
+	w->scopes = scope_text(r->mem, r->who->scopes);
 	w->sealed = webhook_key(r->conf, r->mem, &w->secret);
 	w->created_at = w->updated_at = r->now;
 	w->version = 1;
@@ -152,7 +139,7 @@ scopes_then(struct req *r, const struct webhook *w)
 {
 	unsigned mine = r->who->scopes;
 
-	return scopes_text(r->mem, uuid_equal(w->principal_id, r->who->id) ? mine : mine & scope_bits(w->scopes));
+	return scope_text(r->mem, uuid_equal(w->principal_id, r->who->id) ? mine : mine & scope_bits(w->scopes));
 }
 
 static int

@@ -17,7 +17,7 @@
 
 struct order {
 	struct uuid principal_id;
-	const char *title, *shortcode, *name, *client_scopes;
+	const char *title, *shortcode, *name, *scopes, *client_scopes;
 	struct ids selected_media_ids, selected_rendition_ids;
 	struct json selected_transcripts;
 	int64_t is_super_admin;
@@ -27,6 +27,7 @@ static const struct field order_fields[] = {
 	FIELD(struct order, title, .doc = "What it is called"),
 	FIELD(struct order, shortcode, .sql = "n.shortcode", .doc = "Of the tenant"),
 	FIELD(struct order, name, .sql = "p.name", .doc = "Of who made it"),
+	FIELD(struct order, scopes, .sql = "t.scopes", .doc = "Of the token that made it"),
 	FIELD(struct order, client_scopes, .sql = "c.scopes", .doc = "If that is a client"),
 	FIELD(struct order, selected_media_ids, .doc = "Assets"),
 	FIELD(struct order, selected_rendition_ids, .doc = "Renditions"),
@@ -231,8 +232,9 @@ maker(struct job *j, const struct order *o)
 	struct principal *who = NEW(j->mem, struct principal);
 
 	*who = (struct principal){ .id = o->principal_id, .tenant_id = j->tenant_id, .shortcode = o->shortcode,
-	    .name = o->name, .is_super_admin = o->is_super_admin, .scopes = o->client_scopes != NULL ?
-	    scope_bits(o->client_scopes) : ~0u };
+	    .name = o->name, .is_super_admin = o->is_super_admin, .scopes = scope_bits(o->scopes) };
+	if (o->client_scopes != NULL)
+		who->scopes &= scope_bits(o->client_scopes);
 	return seen_by(j->mem, j->db, j->conf, who);
 }
 

@@ -2,6 +2,7 @@ CREATE TABLE IF NOT EXISTS downloads (
   id BINARY(16) NOT NULL PRIMARY KEY COMMENT 'UUIDv7; its file lies below play/{id}/',
   tenant_id BINARY(16) NOT NULL COMMENT 'The tenant',
   principal_id BINARY(16) NOT NULL COMMENT 'Who made it; only they and SuperAdmins see it',
+  scopes VARCHAR(1000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '' COMMENT 'Of the token that made it: the job may do no more',
   title VARCHAR(255) NOT NULL COMMENT 'What the file is called by',
   description TEXT NULL COMMENT 'For people',
   selected_media_ids VARBINARY(8000) NULL COMMENT 'Assets, 16 bytes each',

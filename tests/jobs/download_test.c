@@ -109,7 +109,7 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	struct uuid media = take_in(w, make(w, film)), viewer_id;
 	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *id = uuid_text(w->mem,
 	    media),
-	    *whole, *seen, *path, *rendition, *url;
+	    *whole, *seen, *narrow, *path, *rendition, *url;
 	int64_t original = store_size(w->mem, store_key_original(w->mem, media));
 	struct req *r;
 
@@ -137,6 +137,12 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	path = members(w, path_of(w, seen));
 	assert_null(strstr(path, "|"));
 	assert_null(strstr(path, arena_printf(w->mem, " %lld ", (long long)original)));
+	/* Nor does a token that may only look get more, whoever has it. */
+	narrow = world_member(w, "ViewChannel", "Contributor", &viewer_id);
+	seen = made(w, narrow, bodies(w, "Für mich", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", id)));
+	db_run(w->db, "UPDATE clients SET scopes = 'ViewChannel CreateContent' WHERE id = ?", ARGS(ID(viewer_id)));
+	go(w);
+	assert_null(strstr(members(w, path_of(w, seen)), arena_printf(w->mem, " %lld ", (long long)original)));
 	/* Nobody else's. */
 	assert_int_equal(call_as(w, viewer, "GET", whole, NULL)->status, 404);
 	assert_int_equal(call_as(w, viewer, "DELETE", whole, NULL)->status, 404);
