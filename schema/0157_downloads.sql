@@ -19,6 +19,9 @@ CREATE TABLE IF NOT EXISTS downloads (
   updated_at BIGINT NOT NULL COMMENT 'ms since 1970 UTC',
   KEY by_tenant (tenant_id, id),
   KEY by_principal (tenant_id, principal_id, id),
+  KEY by_created_at (tenant_id, created_at, id),
+  KEY by_title (tenant_id, title),
+  KEY by_expires (tenant_id, expires),
   KEY by_expiry (expires),
   CONSTRAINT downloads_tenant FOREIGN KEY (tenant_id) REFERENCES tenants (id)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_520_ci COMMENT='Packages of files to take away';

@@ -358,6 +358,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "HistoryItem", "watched", "principal_id", true },
 	{ "Story", "stories", "tenant_id", true },
 	{ "Meeting", "meetings", "tenant_id", false },
+	{ "Download", "downloads", "tenant_id", false },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 
