@@ -32,6 +32,7 @@
 	E(UPLOAD_NOT_RECEIVED,	409, "upload_not_received",	"The file has not arrived yet: send it to input.url first.") \
 	E(UPLOAD_RECEIVED,	409, "upload_received",		"The file of this upload has arrived already.") \
 	E(UPLOAD_REFUSED,	409, "upload_refused",		"The file of this upload was refused; its error says why. Create a new upload.") \
+	E(UPLOAD_OFFSET,	409, "upload_offset",		"The upload goes on elsewhere: ask for its offset by HEAD.") \
 	E(UPLOAD_SUPERSEDED,	409, "upload_superseded",	"Another PUT of this upload has taken over.") \
 	E(DESIGN_IN_USE,	409, "design_in_use",		"Channels use this design.") \
 	E(TAG_EXISTS,		409, "tag_exists",		"There is a tag of this name.") \
@@ -61,8 +62,10 @@
 	E(CALCULATING,		409, "calculating",		"A job fills it from another server: change it when that is over, or delete it.") \
 	E(NAME_TAKEN,		409, "name_taken",		"There is one of this name already, regardless of case, accents and blanks at the end.") \
 	E(UPLOAD_EXPIRED,	410, "upload_expired",		"The upload has expired. Create a new one.") \
+	E(UPLOAD_GONE,		410, "upload_gone",		"This upload was cancelled. Create a new one.") \
 	E(LENGTH_REQUIRED,	411, "length_required",		"Content-Length is required.") \
 	E(CHANGED,		412, "changed",			"The resource has changed since. Read it again, and send its new ETag.") \
+	E(TUS_VERSION,		412, "tus_version",		"This server speaks tus 1.0.0: say so in Tus-Resumable.") \
 	E(TOO_LARGE,		413, "too_large",		"The body is too large.") \
 	E(UNSUPPORTED_TYPE,	415, "unsupported_type",	"This content type is not taken here.") \
 	E(INVALID,		422, "invalid",			"The input has faults.") \
@@ -85,6 +88,7 @@
 	E(TOO_MANY_REQUESTS,	429, "too_many_requests",	"You have sent too many requests. Wait as long as Retry-After says.") \
 	E(TOO_MANY_UPLOADS,	429, "too_many_uploads",	"Too many uploads are open. Complete or cancel some.") \
 	E(HEAD_TOO_LARGE,	431, "head_too_large",		"The head is too large: send fewer or shorter header fields, or a shorter query.") \
+	E(CHECKSUM,		460, "checksum_mismatch",	"The bytes are not those that the checksum was made of, and were not kept.") \
 	E(INTERNAL,		500, "internal",		"Something went wrong here.") \
 	E(UNAVAILABLE,		503, "unavailable",		"Temporarily unavailable; try again.") \
 	E(TOO_EXPENSIVE,	503, "too_expensive", \

@@ -102,7 +102,8 @@ origin_allow(struct buf *head, const struct conf *conf, const char *origin)
 {
 	buf_printf(head, "Access-Control-Allow-Origin: %s\r\n"
 	    "Access-Control-Expose-Headers: Allow, Content-Disposition, ETag, Idempotent-Replayed, Link, Location, "
-	    "RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Api-Version, X-Request-Id\r\n", names_all(conf) ? "*" : origin);
+	    "RateLimit, RateLimit-Policy, Retry-After, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, "
+	    "Upload-Concat, Upload-Expires, Upload-Length, Upload-Offset, WWW-Authenticate, X-Api-Version, X-Request-Id\r\n", names_all(conf) ? "*" : origin);
 }
 
 void

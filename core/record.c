@@ -2,6 +2,8 @@
 /* Field tables: their check at start, names, JSON out, schemas.  Decoding is in decode.c, SQL in db.c. */
 #include <ctype.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +31,18 @@ struct keys {
 	size_t n[WAYS];
 };
 
-static struct keys **all_keys;
-static size_t n_keys, room_keys;
+/*
+ * An open hash by address; records are static, so nothing is ever removed.  Threads look things up without a lock: what
+ * one finds is whole, and a table that was outgrown stays for who still looks there.
+ */
+struct table {
+	const struct table *outgrown;
+	size_t room, n;
+	_Atomic(struct keys *) at[];
+};
+
+static _Atomic(struct table *) table;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void
 broken(const struct record *r, const char *field, const char *why)
@@ -86,35 +98,62 @@ keys_make(const struct record *r)
 	return k;
 }
 
-/* An open hash by address; records are static, so nothing is ever removed. */
+/* Where the record is, or would be. */
+static _Atomic(struct keys *) *
+place_of(struct table *t, const struct record *r)
+{
+	size_t i = ((uintptr_t)r >> 4) % t->room;
+	struct keys *k;
+
+	while ((k = atomic_load_explicit(&t->at[i], memory_order_acquire)) != NULL && k->record != r)
+		i = (i + 1) % t->room;
+	return &t->at[i];
+}
+
+static struct table *
+table_grow(const struct table *old)
+{
+	size_t room = old != NULL ? old->room * 2 : 128, i;
+	struct table *t = calloc(1, sizeof(*t) + room * sizeof(t->at[0]));
+
+	if (t == NULL)
+		abort();
+	t->outgrown = old;
+	t->room = room;
+	for (i = 0; old != NULL && i < old->room; i++)
+		if (old->at[i] != NULL)
+			*place_of(t, ((struct keys *)old->at[i])->record) = (struct keys *)old->at[i];
+	t->n = old != NULL ? old->n : 0;
+	return t;
+}
+
+static const struct keys *
+keys_add(const struct record *r)
+{
+	struct table *t;
+	struct keys *k;
+
+	pthread_mutex_lock(&table_lock);
+	t = table;
+	if (t == NULL || t->n * 2 >= t->room)
+		table = t = table_grow(t);
+	k = *place_of(t, r);
+	if (k == NULL) {
+		k = keys_make(r);
+		atomic_store_explicit(place_of(t, r), k, memory_order_release);
+		t->n++;
+	}
+	pthread_mutex_unlock(&table_lock);
+	return k;
+}
+
 static const struct keys *
 keys_of(const struct record *r)
 {
-	size_t at, i;
+	struct table *t = atomic_load_explicit(&table, memory_order_acquire);
+	const struct keys *k = t != NULL ? atomic_load_explicit(place_of(t, r), memory_order_acquire) : NULL;
 
-	if (n_keys * 2 >= room_keys) {
-		struct keys **old = all_keys;
-		size_t old_room = room_keys;
-
-		room_keys = room_keys ? room_keys * 2 : 128;
-		all_keys = calloc(room_keys, sizeof(*all_keys));
-		if (all_keys == NULL)
-			abort();
-		for (i = 0; i < old_room; i++) {
-			if (old[i] == NULL)
-				continue;
-			for (at = ((uintptr_t)old[i]->record >> 4) % room_keys; all_keys[at] != NULL;
-			    at = (at + 1) % room_keys)
-				;
-			all_keys[at] = old[i];
-		}
-		free(old);
-	}
-	for (at = ((uintptr_t)r >> 4) % room_keys; all_keys[at] != NULL; at = (at + 1) % room_keys)
-		if (all_keys[at]->record == r)
-			return all_keys[at];
-	n_keys++;
-	return all_keys[at] = keys_make(r);
+	return k != NULL ? k : keys_add(r);
 }
 
 const char *

@@ -20,9 +20,8 @@ cgi_length(const struct fcgi *f, struct arena *mem)
 
 /* Of the path only REQUEST_URI is the same behind every server. */
 struct req *
-cgi_head(const struct visit *v, const struct conf *conf, struct db *db, struct arena *mem)
+cgi_head(const struct fcgi *f, const struct conf *conf, struct db *db, struct arena *mem)
 {
-	const struct fcgi *f = &v->in;
 	struct req *r = NEW(mem, struct req);
 	struct peer peer = peer_find(mem, conf->trusted_proxies, fcgi_param(f, mem, "REMOTE_ADDR"),
 	    fcgi_param(f, mem, "HTTPS"), fcgi_param(f, mem, "HTTP_X_FORWARDED_FOR"),
@@ -31,8 +30,8 @@ cgi_head(const struct visit *v, const struct conf *conf, struct db *db, struct a
 	r->mem = mem;
 	r->db = db;
 	r->conf = conf;
-	r->client_fd = v->fd;
-	r->came = v->began;
+	r->client_fd = -1;
+	r->came = clock_ms();
 	r->method_name = fcgi_param(f, mem, "REQUEST_METHOD");
 	r->uri = fcgi_param(f, mem, "REQUEST_URI");
 	r->content_type = fcgi_param(f, mem, "CONTENT_TYPE");
@@ -56,6 +55,16 @@ cgi_head(const struct visit *v, const struct conf *conf, struct db *db, struct a
 		r->method_name = "";
 	if (!r->uri)
 		r->uri = "";
+	return r;
+}
+
+struct req *
+cgi_visit(const struct visit *v, const struct conf *conf, struct db *db, struct arena *mem)
+{
+	struct req *r = cgi_head(&v->in, conf, db, mem);
+
+	r->client_fd = v->fd;
+	r->came = v->began;
 	return r;
 }
 

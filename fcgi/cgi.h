@@ -6,8 +6,10 @@
 #include "core/server.h"
 #include "fcgi/req.h"
 
-/* The request as its head tells it, without the body. */
-struct req *cgi_head(const struct visit *, const struct conf *, struct db *, struct arena *);
+/* The request as its head tells it, without the body: one that has just come, and whose client nobody watches. */
+struct req *cgi_head(const struct fcgi *, const struct conf *, struct db *, struct arena *);
+/* The same of a visit. */
+struct req *cgi_visit(const struct visit *, const struct conf *, struct db *, struct arena *);
 /* The body, and what is wrong with it. */
 void cgi_body(struct req *, struct visit *);
 /* Bytes of the body that were declared, or -1. */

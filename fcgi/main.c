@@ -43,13 +43,23 @@ opens(const struct api *a, const char *upload_id, const char *ticket, int64_t le
 	    ARGS(ID(id), STR(ticket), TIME(moment_now()), INT(length)), 0) > 0;
 }
 
+/* Nothing to speak of is spooled: kinothek-upload refuses it by itself. */
 static bool
-ticket_fits(const struct api *a, const char *uri, int64_t length)
+is_small(const struct api *a, const struct fcgi *in, int64_t length)
 {
-	const char *ticket = strstr(uri, "?ticket=");
+	return length < 0 ? fcgi_param(in, a->mem, "HTTP_TRANSFER_ENCODING") == NULL : length <= SMALL_BODY;
+}
 
-	return ticket && opens(a, arena_copy_n(a->mem, uri + 8, (size_t)(ticket - uri - 8)), arena_copy_n(a->mem,
-	    ticket + 8, strcspn(ticket + 8, "&")), length);
+static bool
+ticket_fits(const struct api *a, const struct fcgi *in, const char *uri, int64_t length)
+{
+	const bool tus = !strncmp(uri, "/upload/tus", 11);
+	const char *ticket = strstr(uri, "?ticket="), *id = strrchr(arena_copy_n(a->mem, uri, strcspn(uri, "?")),
+	    '/') + 1;
+
+	if (tus && is_small(a, in, length))
+		return true;
+	return ticket && opens(a, id, arena_copy_n(a->mem, ticket + 8, strcspn(ticket + 8, "&")), length);
 }
 
 /* Whoever signs a request to the object store names its upload and its session token, in headers or in the address. */
@@ -60,8 +70,8 @@ token_fits(const struct api *a, const struct fcgi *in, const char *uri, int64_t 
 	    "HTTP_X_AMZ_SECURITY_TOKEN"), *key, *p;
 	char id[UUID_TEXT];
 
-	if (length <= SMALL_BODY)
-		return true;		/* kinothek-upload refuses it by itself */
+	if (is_small(a, in, length))
+		return true;
 	if (token == NULL && (p = strstr(uri, "X-Amz-Security-Token=")) != NULL)
 		token = arena_copy_n(a->mem, p + 21, strcspn(p + 21, "&"));
 	key = strstr(from != NULL ? from : uri, "Credential=");
@@ -87,7 +97,7 @@ answer_authorizer(const struct api *a, struct visit *v)
 	struct uuid media_id;
 
 	if (uri && !strncmp(uri, "/upload/", 8))
-		p = ticket_fits(a, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
+		p = ticket_fits(a, &v->in, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
 	else if (uri && !strncmp(uri, "/storage", 8))
 		p = token_fits(a, &v->in, uri, cgi_length(&v->in, a->mem)) ? PLAY_FINE : PLAY_REFUSED;
 	else if (uri && method && (!strcmp(method, "GET") || !strcmp(method, "HEAD") || !strcmp(method, "OPTIONS")))
@@ -99,7 +109,7 @@ static bool
 admit(struct visit *v, void *user)
 {
 	const struct api *a = user;
-	struct req *r = cgi_head(v, a->conf, a->db, a->mem);
+	struct req *r = cgi_visit(v, a->conf, a->db, a->mem);
 	int64_t declared = cgi_length(&v->in, a->mem);
 	bool yes;
 
@@ -130,7 +140,7 @@ answer(struct visit *v, void *user)
 	if (v->in.role == FCGI_AUTHORIZER && v->fault == VISIT_FINE) {
 		answer_authorizer(a, v);
 	} else {
-		r = cgi_head(v, a->conf, a->db, a->mem);
+		r = cgi_visit(v, a->conf, a->db, a->mem);
 		cgi_body(r, v);
 		r->may_wait = may_wait(v);
 		r->has_waited = v->fault == VISIT_NO_TURN;

@@ -25,7 +25,8 @@ struct upload_input {
 };
 static const struct field upload_input_fields[] = {
 	FIELD(struct upload_input, url, .on = OMIT_NULL, .format = "uri",
-	    .doc = "put: address for the bytes. It opens this upload to everyone who has it, until they have arrived"),
+	    .doc = "put and tus: address for the bytes. It opens this upload to everyone who has it, until they have "
+	    "arrived"),
 	FIELD(struct upload_input, method, .on = OMIT_NULL, .one_of = "PUT", .doc = "put: HTTP method"),
 	FIELD(struct upload_input, headers, .on = OMIT_NULL, .format = "object", .doc = "put: headers to send: an object of names and values"),
 	FIELD(struct upload_input, endpoint, .on = OMIT_NULL, .format = "uri",
@@ -61,7 +62,7 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
 	FIELD(struct upload, principal_name, .on = SERVER | HIDDEN, .doc = "Name of who made it"),
 	FIELD(struct upload, file_name, .on = SERVER | FILTER, .required = true, .doc = "Name of the file, a label only"),
-	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put multipart", .doc = "How the bytes come"),
+	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put multipart tus", .doc = "How the bytes come"),
 	FIELD(struct upload, file_size, .on = SERVER, .doc = "Bytes as declared"),
 	FIELD(struct upload, transcript_language_codes, .on = SERVER, .doc = "Languages to transcribe"),
 	FIELD(struct upload, status, .on = SERVER | FILTER, .required = true,
@@ -84,9 +85,9 @@ struct upload_new { const char *file_name, *type; struct number file_size; struc
 static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, file_name, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart", .preset = "\"multipart\"",
-	    .doc = "How the bytes come: in one PUT, or in parts by a client of object stores"),
-	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken"),
+	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart|tus", .preset = "\"multipart\"",
+	    .doc = "How the bytes come: in one PUT, in parts by a client of object stores, or by a client of tus"),
+	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken. tus wants it"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
 };
 static const struct record upload_new_record = RECORD("UploadNew", struct upload_new, upload_new_fields);
@@ -178,6 +179,17 @@ ticket_new(struct req *r, struct uuid upload_id)
 	return ticket;
 }
 
+/* See fcgi/upload/tus.h. */
+static struct upload_input *
+input_of_tus(struct req *r, const struct upload *u)
+{
+	struct upload_input *input = NEW(r->mem, struct upload_input);
+
+	*input = (struct upload_input){ .url = arena_printf(r->mem, "%s/upload/tus/%s?ticket=%s", r->conf->public_url,
+	    uuid_text(r->mem, u->id), ticket_new(r, u->id)) };
+	return input;
+}
+
 static struct upload_input *
 input_of_put(struct req *r, const struct upload *u)
 {
@@ -229,15 +241,32 @@ uploads_list(struct req *r)
 	return reply_list(r, &upload_record, rows, n);
 }
 
+struct way { const char *type; struct upload_input *(*input)(struct req *, const struct upload *); };
+static const struct way ways[] = { { "multipart", input_of_parts }, { "put", input_of_put }, { "tus", input_of_tus } };
+
+/* NULL: there is no such way. */
+static const struct way *
+way_of(const char *type)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (type == NULL || strcmp(type, ways[i].type) == 0)
+			return &ways[i];
+	return NULL;
+}
+
 static int
 upload_create(struct req *r)
 {
 	const struct upload_new *in = r->in;
 	struct upload *u = NEW(r->mem, struct upload);
-	bool parts = in->type == NULL || strcmp(in->type, "multipart") == 0;
+	const struct way *way = way_of(in->type);
 
-	if (!parts && strcmp(in->type, "put") != 0)
-		fault(r, "/type", "not_allowed", "one of: put, multipart");
+	if (way == NULL)
+		fault(r, "/type", "not_allowed", "one of: put, multipart, tus");
+	else if (way->input == input_of_tus && !in->file_size.set)
+		fault(r, "/fileSize", "required", "tus is to be told how long the file is");
 	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
@@ -248,12 +277,12 @@ upload_create(struct req *r)
 	    !may_open(r, in->file_size.set ? in->file_size.n : 0))
 		return r->status;
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
-	    .principal_name = r->who->name, .file_name = in->file_name, .type = parts ? "multipart" : "put",
+	    .principal_name = r->who->name, .file_name = in->file_name, .type = way->type,
 	    .file_size = in->file_size,
 	    .transcript_language_codes = in->transcript_language_codes, .status = "waiting", .version = 1,
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
 	db_insert(r->db, "uploads", &upload_record, u);
-	u->input.row = parts ? input_of_parts(r, u) : input_of_put(r, u);
+	u->input.row = way->input(r, u);
 	return reply_created(r, &upload_record, u, u->id);
 }
 

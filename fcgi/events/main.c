@@ -33,7 +33,7 @@ static bool
 admit(struct visit *v, void *user)
 {
 	struct program *p = user;
-	struct req *r = cgi_head(v, p->conf, p->db, p->mem);
+	struct req *r = cgi_visit(v, p->conf, p->db, p->mem);
 	bool yes;
 
 	ticket_take(r, false);
@@ -57,7 +57,7 @@ static bool
 answer(struct visit *v, void *user)
 {
 	struct program *p = user;
-	struct req *r = cgi_head(v, p->conf, p->db, p->mem);
+	struct req *r = cgi_visit(v, p->conf, p->db, p->mem);
 	struct subscription what = { .reader = streams_reader(p->streams), .wants_stream = wants_stream(r),
 	    .may_wait = strcmp(r->method_name, "GET") == 0 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The routes of kinothek-upload: CGI variables in, bytes into put.c or s3.c, an answer out. */
+/* The doors of kinothek-upload: CGI variables in, bytes into put.c, tus.c or s3.c, an answer out. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +9,11 @@
 #include "core/origin.h"
 #include "core/peer.h"
 #include "core/version.h"
+#include "fcgi/cgi.h"
+#include "fcgi/upload/announce.h"
 #include "fcgi/upload/call.h"
 #include "fcgi/upload/s3.h"
+#include "fcgi/upload/tus.h"
 #include "fcgi/upload/wire.h"
 
 #define ARENA_LIMIT (32u << 20)	/* a list of 10,000 parts takes a third of it */
@@ -22,20 +25,22 @@ struct call {
 	const struct intake *in;
 	struct arena *mem;
 	struct wire wire;
-	const char *method, *path;	/* of the route; NULL: none has that address */
+	const char *method, *path;	/* of the door; NULL: none has that address */
 	struct put put;
 	struct s3_call *s3;		/* NULL: it is not for the object store */
+	struct req *made;		/* its answer is ours; NULL: it is our own */
+	struct buf lines;		/* of the head, besides */
 	char id[UUID_TEXT], request_id[UUID_TEXT];
 	struct buf answer;		/* of success */
 	int status;
 	int64_t started;		/* ms */
 };
 
-struct route {
-	const char *method, *path;	/* which ends in the id of an upload */
+struct door {
+	const char *method, *path;	/* which ends in the id of an upload, if any */
 	enum error (*run)(struct call *);
 };
-static const struct route routes[];
+static const struct door doors[];
 
 static const char *
 param(const struct call *c, const char *name)
@@ -115,6 +120,8 @@ upload_put(struct call *c)
 	return error;
 }
 
+/* ---- tus ---- */
+
 /* "x-amz-date" as the web server calls it. */
 static const char *
 header(void *user, const char *name)
@@ -128,6 +135,82 @@ header(void *user, const char *name)
 	return param(c, text);
 }
 
+static struct req *
+ask_interface(void *user, const char *json)
+{
+	const struct call *c = user;
+
+	return announce(c->in, &c->wire.in, c->mem, json);
+}
+
+/* A body that nobody declares is none, but where one has to be. */
+static enum error
+run_tus(struct call *c, enum error (*run)(struct tus *))
+{
+	struct tus t = { .put = c->put, .header = header, .read = read_body, .announce = ask_interface, .user = c,
+	    .headers = BUF(c->mem) };
+	enum error error = read_length(c);
+
+	t.put.window = PACE;
+	t.length = c->put.length;
+	if (error == ERR_LENGTH_REQUIRED && run != tus_patch) {
+		error = ERR_NONE;
+		t.length = 0;
+	}
+	if (error == ERR_NONE)
+		error = run(&t);
+	c->put = t.put;
+	c->lines = t.headers;
+	c->made = t.made;
+	return error;
+}
+
+static enum error
+upload_tus_create(struct call *c)
+{
+	enum error error = run_tus(c, tus_create);
+
+	snprintf(c->id, sizeof(c->id), "%s", uuid_is_none(c->put.id) ? "" : uuid_text(c->mem, c->put.id));
+	return error;
+}
+
+static enum error
+upload_tus_head(struct call *c)
+{
+	return run_tus(c, tus_head);
+}
+
+static enum error
+upload_tus_patch(struct call *c)
+{
+	return run_tus(c, tus_patch);
+}
+
+static enum error
+upload_tus_delete(struct call *c)
+{
+	return run_tus(c, tus_delete);
+}
+
+static bool
+is_tus(const struct call *c)
+{
+	return c->path != NULL && strncmp(c->path, TUS_PATH, strlen(TUS_PATH)) == 0;
+}
+
+/* What browsers and proxies let through may be a POST alone. */
+static void
+read_override(struct call *c)
+{
+	const char *method = param(c, "HTTP_X_HTTP_METHOD_OVERRIDE"), *uri = param(c, "REQUEST_URI");
+
+	if (method != NULL && uri != NULL && strcmp(c->method, "POST") == 0 && strncmp(uri, TUS_PATH "/",
+	    strlen(TUS_PATH "/")) == 0)
+		c->method = method;
+}
+
+/* ---- the object store ---- */
+
 /* A host of our own that a client in front of a proxy may have signed. */
 static const char *
 public_host(const struct call *c)
@@ -137,7 +220,7 @@ public_host(const struct call *c)
 	return host != NULL ? arena_copy_n(c->mem, host + 3, strcspn(host + 3, "/")) : NULL;
 }
 
-/* S3_CALLS are the methods of the object store, whose paths are not routes. */
+/* S3_CALLS are the methods of the object store, whose paths are not doors. */
 #define S3_CALLS "DELETE, GET, HEAD, POST, PUT"
 #define S3_HEADERS ", Content-MD5, X-Amz-Acl, X-Amz-Checksum-Algorithm, X-Amz-Checksum-Crc32, X-Amz-Checksum-Crc32c, " \
 	"X-Amz-Checksum-Crc64nvme, X-Amz-Checksum-Sha1, X-Amz-Checksum-Sha256, X-Amz-Content-Sha256, X-Amz-Date, " \
@@ -163,25 +246,35 @@ object_store(struct call *c, const char *uri)
 	snprintf(c->id, sizeof(c->id), "%s", uuid_is_none(c->put.id) ? "" : uuid_text(c->mem, c->put.id));
 }
 
+/* Is it that of the door, which ends in an id or at once? */
+static bool
+is_address(struct call *c, const char *uri, const char *path)
+{
+	const size_t prefix = strcspn(path, "{");
+
+	if (uri == NULL || strncmp(uri, path, prefix) != 0)
+		return false;
+	return path[prefix] == '{' ? read_address(c, uri, prefix) : uri[prefix] == '\0' || uri[prefix] == '?';
+}
+
+/* ---- one request ---- */
+
 /* What is behind every server the same is REQUEST_URI.  Nothing in our addresses needs an escape. */
 static enum error
-find_route(struct call *c, const struct route **route)
+find_door(struct call *c, const struct door **door)
 {
 	const char *uri = param(c, "REQUEST_URI");
-	const struct route *r;
-	size_t prefix;
+	const struct door *d;
 
-	*route = NULL;
-	for (r = routes; r->method != NULL; r++) {
-		prefix = strcspn(r->path, "{");
-		if (c->path != NULL ? strcmp(c->path, r->path) != 0 : uri == NULL ||
-		    strncmp(uri, r->path, prefix) != 0 || !read_address(c, uri, prefix))
+	*door = NULL;
+	for (d = doors; d->method != NULL; d++) {
+		if (c->path != NULL ? strcmp(c->path, d->path) != 0 : !is_address(c, uri, d->path))
 			continue;
-		c->path = r->path;
-		if (strcmp(c->method, r->method) == 0)
-			*route = r;
+		c->path = d->path;
+		if (strcmp(c->method, d->method) == 0)
+			*door = d;
 	}
-	return c->path == NULL ? ERR_NOT_FOUND : *route == NULL ? ERR_METHOD_NOT_ALLOWED : ERR_NONE;
+	return c->path == NULL ? ERR_NOT_FOUND : *door == NULL ? ERR_METHOD_NOT_ALLOWED : ERR_NONE;
 }
 
 static bool
@@ -200,7 +293,7 @@ static enum error
 run(struct call *c)
 {
 	const char *uri = param(c, "REQUEST_URI");
-	const struct route *route;
+	const struct door *door;
 	enum error error;
 
 	if (c->wire.in.state == FCGI_HEAD_TOO_LARGE)
@@ -211,10 +304,14 @@ run(struct call *c)
 		object_store(c, uri);
 		return ERR_NONE;
 	}
-	error = find_route(c, &route);
-	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0)
+	read_override(c);
+	error = find_door(c, &door);
+	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0) {
+		if (is_tus(c))
+			tus_describe(&c->lines, c->in->conf);
 		return ERR_NONE;
-	return error == ERR_NONE ? route->run(c) : error;
+	}
+	return error == ERR_NONE ? door->run(c) : error;
 }
 
 /* "PUT, HEAD": what the path takes. */
@@ -222,13 +319,13 @@ static const char *
 methods(const struct call *c)
 {
 	struct buf b = BUF(c->mem);
-	const struct route *r;
+	const struct door *d;
 
 	if (c->s3 != NULL)
 		return S3_CALLS;
-	for (r = routes; r->method != NULL; r++)
-		if (c->path != NULL && strcmp(r->path, c->path) == 0)
-			buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", r->method);
+	for (d = doors; d->method != NULL; d++)
+		if (c->path != NULL && strcmp(d->path, c->path) == 0)
+			buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", d->method);
 	return buf_string(&b);
 }
 
@@ -258,7 +355,7 @@ put_cors(const struct call *c, struct buf *head)
 		return;
 	origin_allow(head, c->in->conf, origin);
 	if (strcmp(c->method, "OPTIONS") == 0 && c->status == 204)
-		origin_allow_methods(head, methods(c), c->s3 != NULL ? S3_HEADERS : "");
+		origin_allow_methods(head, methods(c), c->s3 != NULL ? S3_HEADERS : is_tus(c) ? TUS_HEADERS : "");
 }
 
 /* A refused content adds the code of its reason. */
@@ -313,16 +410,33 @@ answer(struct call *c, enum error error)
 	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: no-store\r\n"
 	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, API_VERSION);
 	put_cors(c, &head);
-	if (c->status == 204 || c->status == 405)
+	if (strcmp(c->method, "OPTIONS") == 0 || c->status == 405)
 		buf_printf(&head, "Allow: %s, OPTIONS\r\n", methods(c));
 	if (c->status == 503)
 		buf_text(&head, "Retry-After: 5\r\n");
 	if (c->status != 204)
 		buf_printf(&head, "Content-Type: %s\r\nContent-Length: %zu\r\n", type, c->answer.len);
+	buf_add(&head, c->lines.text, c->lines.len);
 	buf_text(&head, "\r\n");
 	parts[0] = (struct iovec){ head.text, head.len };
 	parts[1] = (struct iovec){ c->answer.text, c->answer.len };
 	wire_answer(&c->wire, c->mem, parts, strcmp(c->method, "HEAD") == 0 ? 1 : 2);
+}
+
+/* What the interface answered, as if it had been asked itself. */
+static void
+answer_made(struct call *c)
+{
+	struct req *r = c->made;
+	struct buf head;
+	struct iovec parts[2];
+
+	c->status = r->status;
+	buf_add(&r->headers, c->lines.text, c->lines.len);
+	head = cgi_answer_head(r, true);
+	parts[0] = (struct iovec){ head.text, head.len };
+	parts[1] = (struct iovec){ r->out.text, r->out.len };
+	wire_answer(&c->wire, c->mem, parts, 2);
 }
 
 /* Never the query: it holds the ticket. */
@@ -343,7 +457,7 @@ void
 call_serve(const struct intake *in, int fd, struct uuid id)
 {
 	struct arena *mem = arena_new(ARENA_LIMIT);
-	struct call c = { .in = in, .mem = mem, .answer = BUF(mem), .put = { .in = in, .mem = mem },
+	struct call c = { .in = in, .mem = mem, .answer = BUF(mem), .lines = BUF(mem), .put = { .in = in, .mem = mem },
 	    .started = clock_ms() };
 	enum error error;
 
@@ -355,6 +469,8 @@ call_serve(const struct intake *in, int fd, struct uuid id)
 		error = run(&c);
 		if (c.s3 != NULL)
 			answer_object(&c);
+		else if (c.made != NULL)
+			answer_made(&c);
 		else
 			answer(&c, error);
 		log_call(&c, error);
@@ -363,7 +479,11 @@ call_serve(const struct intake *in, int fd, struct uuid id)
 	arena_free(mem);
 }
 
-static const struct route routes[] = {
+static const struct door doors[] = {
 	{ "PUT", "/upload/{uploadId}", upload_put },
+	{ "POST", TUS_PATH, upload_tus_create },
+	{ "HEAD", TUS_PATH "/{uploadId}", upload_tus_head },
+	{ "PATCH", TUS_PATH "/{uploadId}", upload_tus_patch },
+	{ "DELETE", TUS_PATH "/{uploadId}", upload_tus_delete },
 	{ 0 }
 };

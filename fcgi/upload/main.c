@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/store.h"
 #include "core/version.h"
+#include "fcgi/upload/announce.h"
 #include "fcgi/upload/call.h"
 
 enum {
@@ -127,6 +128,7 @@ serve(const struct intake *in, int connections)
 			continue;
 		if (poll(p, 2, REST_MS / 2) <= 0) {
 			links_rest(in->links, REST_MS);
+			announce_rest(REST_MS);
 			continue;
 		}
 		fd = p[0].revents != 0 ? accept4(p[0].fd, NULL, NULL, SOCK_CLOEXEC) : -1;
@@ -199,11 +201,14 @@ main(int argc, char **argv)
 		return 71;
 	}
 	listen_start(&l, argv);
+	bucket_open(in.conf->run_dir);
 	listen_for_many();
 	in.links = links_new(in.conf, LINKS);
 	in.room = room_new(transfers, cores > 0 ? (int)cores : 1, SYNCERS);
 	serve(&in, transfers + SPARE);
+	announce_end();
 	room_free(in.room);
 	links_free(in.links);
+	bucket_close();
 	return 0;
 }

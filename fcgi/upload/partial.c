@@ -245,6 +245,26 @@ sync_now(struct partial *p)
 	return true;
 }
 
+void
+partial_mark(struct partial *p)
+{
+	if (p->marked == NULL)
+		p->marked = EVP_MD_CTX_new();
+	if (p->marked == NULL || !EVP_MD_CTX_copy_ex(p->marked, p->hash))
+		abort();
+	p->mark = p->offset;
+}
+
+/* First the word that less is there: what is behind it counts for nothing then. */
+bool
+partial_rewind(struct partial *p)
+{
+	if (p->spoiled || p->marked == NULL || !EVP_MD_CTX_copy_ex(p->hash, p->marked))
+		return false;
+	p->offset = p->mark;
+	return sync_now(p) && ftruncate(p->fd, p->offset) == 0 && lseek(p->fd, p->offset, SEEK_SET) == p->offset;
+}
+
 bool
 partial_write(struct partial *p, const void *bytes, size_t n)
 {
@@ -280,7 +300,15 @@ end(struct partial *p)
 		close(p->fd);
 	p->fd = -1;
 	EVP_MD_CTX_free(p->hash);
-	p->hash = NULL;
+	EVP_MD_CTX_free(p->marked);
+	p->hash = p->marked = NULL;
+}
+
+void
+partial_close(struct partial *p)
+{
+	end(p);
+	p->path = NULL;
 }
 
 /* Room that was reserved for what has not come goes back. */

@@ -35,8 +35,8 @@ struct partial {
 	/* Its own. */
 	struct arena *mem;
 	const char *dir, *synced_path, *fresh_path;
-	EVP_MD_CTX *hash;
-	int64_t synced, synced_at;	/* bytes; ms */
+	EVP_MD_CTX *hash, *marked;
+	int64_t synced, synced_at, mark;	/* bytes; ms; bytes */
 };
 
 bool partial_new(struct partial *, struct arena *, struct uuid upload_id, int64_t attempt);
@@ -45,8 +45,15 @@ bool partial_new(struct partial *, struct arena *, struct uuid upload_id, int64_
  * its process still writes. */
 bool partial_resume(struct partial *, struct arena *, struct uuid upload_id, int64_t attempt);
 
+/* Lets go of one that partial_resume() has refused, and changes nothing; p->path is NULL then. */
+void partial_close(struct partial *);
+
 /* Keeps room for so many bytes where the file system can.  False: there is none. */
 bool partial_reserve(struct partial *, int64_t size);
+
+/* Remembers where it is; and goes back there, as if nothing had come since. */
+void partial_mark(struct partial *);
+bool partial_rewind(struct partial *);
 
 bool partial_write(struct partial *, const void *bytes, size_t n);
 bool partial_finish(struct partial *, unsigned char sha256[32]);

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "core/event.h"
+#include "core/job.h"
 #include "core/log.h"
 #include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/upload/partial.h"
 #include "fcgi/upload/put.h"
+#include "fcgi/upload/s3_part.h"
 #include "media/sniff.h"
 
 enum {
@@ -27,25 +29,30 @@ enum {
 	TICK_SHARE = 10,	/* and so much more for each transfer of this process */
 	MIN_RATE = 1024,	/* bytes per second */
 	PATIENCE = 20,		/* seconds to wait for a database that is away at the end */
+	HANDOVER_MS = 10000,	/* for an earlier attempt to let go of its file */
 };
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *ticket_hash, *status, *refusal;
+	const char *type, *ticket_hash, *status, *refusal;
 	struct number file_size;
-	int64_t attempt;
+	bool is_partial;
+	int64_t attempt, received_bytes;
 	struct moment expires_at;
 };
 static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, id, .doc = "Unique id"),
 	FIELD(struct upload_row, tenant_id, .doc = "Whose quota it is"),
 	FIELD(struct upload_row, principal_id, .doc = "Who made it"),
+	FIELD(struct upload_row, type, .doc = "How the bytes come"),
 	FIELD(struct upload_row, ticket_hash, .sql = "LOWER(HEX(t.ticket_hash))", .doc = "SHA-256 of the ticket in hex"),
 	FIELD(struct upload_row, status, .doc = "State"),
 	FIELD(struct upload_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.code'))",
 	    .doc = "Code of the reason why the content was refused"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
+	FIELD(struct upload_row, is_partial, .doc = "Becomes part of another one"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
+	FIELD(struct upload_row, received_bytes, .doc = "Bytes that have come"),
 	FIELD(struct upload_row, expires_at, .doc = "End of its life"),
 };
 static const struct record upload_row_record = RECORD("UploadRow", struct upload_row, upload_row_fields);
@@ -58,6 +65,7 @@ struct transfer {
 	struct partial file;
 	int64_t attempt;	/* our number */
 	int64_t expected;	/* bytes, or -1 */
+	bool goes_on;		/* with what earlier attempts have brought */
 	bool declared;		/* when the upload was announced: what is open counts them */
 	int64_t limit;
 	int64_t left;		/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
@@ -212,24 +220,26 @@ check_length(struct transfer *t, const struct upload_row *row)
 
 /* Takes a place, and the next number.  Whoever holds the one before has lost from here on. */
 static enum error
-claim(struct transfer *t, const struct upload_row *row)
+claim(struct transfer *t, const struct upload_row *row, int64_t received)
 {
 	struct put *p = t->p;
 	int64_t n;
 
+	p->expires_at = p->read != NULL ? (struct moment){ moment_now().ms + p->in->conf->upload_lifetime * 1000 } :
+	    row->expires_at;	/* who only asks brings nothing */
 	t->seat = (struct seat){ .upload_id = row->id, .tenant_id = row->tenant_id, .principal_id = row->principal_id };
 	if (!room_enter(p->in->room, &t->seat))
 		return stop(p, ERR_TOO_BUSY, NULL);
 	t->seated = true;
-	n = db_run(t->db, "UPDATE uploads SET status = 'uploading', attempt = attempt + 1, received_bytes = 0, "
-	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	n = db_run(t->db, "UPDATE uploads SET status = 'uploading', attempt = attempt + 1, received_bytes = ?, "
+	    "expires_at = ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ? AND attempt = ? AND status IN ('waiting', 'uploading')",
-	    ARGS(INT(p->in->conf->upload_lifetime * 1000), ID(row->id), INT(row->attempt)));
+	    ARGS(INT(received), TIME(p->expires_at), ID(row->id), INT(row->attempt)));
 	if (n < 0)
 		return stop_by_db(t);
 	if (n == 0)
 		return stop_by_status(p, "uploading");
-	t->attempt = row->attempt + 1;
+	t->attempt = p->attempt = row->attempt + 1;
 	room_supersede(p->in->room, &t->seat, t->attempt);
 	return ERR_NONE;
 }
@@ -501,13 +511,18 @@ settle(struct transfer *t)
 	}
 }
 
-/* Bytes may come again, or go on, when only the connection or its time was at fault. */
+/* Bytes may come again, or go on, when only the connection or its time was at fault.  Those that others go on with
+ * are lost with their upload alone. */
 static bool
 is_worth_keeping(const struct transfer *t)
 {
 	enum error error = t->p->error;
 
-	return !t->placed && (error == ERR_INCOMPLETE_BODY || error == ERR_TOO_BUSY || error == ERR_UNAVAILABLE);
+	if (t->placed || t->p->reason != REASON_NONE)
+		return false;
+	if (t->goes_on)
+		return error != ERR_UPLOAD_CANCELLED && error != ERR_UPLOAD_EXPIRED;
+	return error == ERR_INCOMPLETE_BODY || error == ERR_TOO_BUSY || error == ERR_UNAVAILABLE;
 }
 
 /* The row says what is left of the bytes; should that fail, the next PUT does not mind. */
@@ -515,17 +530,18 @@ static void
 give_back(struct transfer *t)
 {
 	struct put *p = t->p;
-	bool kept = is_worth_keeping(t) && partial_keep(&t->file);
+	bool untouched = t->goes_on && t->file.path == NULL, kept = !untouched && is_worth_keeping(t) &&
+	    partial_keep(&t->file);
 
-	if (!kept)
+	if (!kept && !untouched)
 		partial_drop(&t->file);
 	if (p->reason != REASON_NONE)
 		return;
 	if (!ask_link(t))
 		return;
-	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = ?, version = version + 1, updated_at = "
-	    SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'", ARGS(INT(kept ? t->file.offset : 0),
-	    ID(p->id), INT(t->attempt)));
+	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = IF(?, received_bytes, ?), "
+	    "version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	    ARGS(INT(untouched), INT(kept ? t->file.offset : 0), ID(p->id), INT(t->attempt)));
 	give_link(t);
 }
 
@@ -540,7 +556,7 @@ start(struct transfer *t)
 	/* No tenant is asked for: the ticket stands for it. */
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
 	if (check_row(t, row) == ERR_NONE && check_length(t, row) == ERR_NONE)
-		claim(t, row);
+		claim(t, row, 0);
 	give_link(t);
 	return p->error;
 }
@@ -562,6 +578,192 @@ put_run(struct put *p)
 	}
 	if (t.seated)
 		room_leave(p->in->room, &t.seat);
+	return p->error;
+}
+
+/* ---- bodies that go on ---- */
+
+static enum error
+check_rest(struct transfer *t, const struct upload_row *row)
+{
+	struct put *p = t->p;
+
+	if (strcmp(row->type, "tus") != 0 || !row->file_size.set)
+		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload by tus.");
+	p->size = t->limit = row->file_size.n;
+	p->is_partial = row->is_partial;
+	p->expires_at = row->expires_at;
+	t->expected = p->length >= 0 ? p->offset + p->length : -1;
+	t->declared = true;
+	if (p->read == NULL)
+		return ERR_NONE;
+	if (p->offset > p->size || t->expected > p->size)
+		return stop(p, ERR_TOO_LARGE, "The body is longer than the rest of the file.");
+	return store_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
+}
+
+static bool
+has_arrived(const struct upload_row *row)
+{
+	return strcmp(row->status, "uploaded") == 0 || strcmp(row->status, "completed") == 0;
+}
+
+/* Who only asks is told also of a file that is all here. */
+static enum error
+start_rest(struct transfer *t)
+{
+	struct put *p = t->p;
+	struct upload_row *row;
+
+	if (!ask_link(t))
+		return stop(p, ERR_UNAVAILABLE, NULL);
+	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
+	if (row != NULL && ticket_matches(p, row->ticket_hash) && has_arrived(row) && p->read == NULL)
+		check_rest(t, row);
+	else if (check_row(t, row) == ERR_NONE && check_rest(t, row) == ERR_NONE)
+		claim(t, row, row->received_bytes);
+	if (!t->seated && row != NULL)
+		p->received = row->received_bytes;
+	give_link(t);
+	return p->error;
+}
+
+/* The attempt that this one ends has to let go first: it brings to the disk what it has. */
+static enum error
+take_over(struct transfer *t)
+{
+	static const struct timespec nap = { .tv_nsec = 50 * 1000000 };
+	const int64_t until = clock_ms() + HANDOVER_MS;
+	struct put *p = t->p;
+
+	while (!partial_resume(&t->file, p->mem, p->id, t->attempt)) {
+		bool held = errno == EWOULDBLOCK;
+
+		if (t->seat.ended != ERR_NONE)
+			stop(p, (enum error)t->seat.ended, NULL);
+		else if (!held)
+			stop_by_errno(p, "cannot go on with the file of an upload");
+		partial_close(&t->file);
+		if (p->error != ERR_NONE)
+			return p->error;
+		if (clock_ms() > until)
+			return stop(p, ERR_TOO_BUSY, "An earlier request for this upload still writes. Try again.");
+		nanosleep(&nap, NULL);
+	}
+	p->received = t->pace_from = t->file.offset;
+	if (p->read != NULL && p->received != p->offset)
+		return stop(p, ERR_UPLOAD_OFFSET, arena_printf(p->mem, "The upload goes on at %" PRId64 ".",
+		    p->received));
+	return ERR_NONE;
+}
+
+/* What comes with a checksum counts as a whole, or not at all. */
+static enum error
+receive_rest(struct transfer *t)
+{
+	struct put *p = t->p;
+
+	partial_mark(&t->file);
+	receive(t);
+	if (p->verify == NULL || (p->error == ERR_NONE && p->verify(p->user)))
+		return p->error;
+	if (!partial_rewind(&t->file))
+		return stop_by_errno(p, "cannot take bytes of an upload back");
+	p->received = t->file.offset;
+	return p->error != ERR_NONE ? p->error : stop(p, ERR_CHECKSUM, NULL);
+}
+
+/* A file that was all here, when only its end had failed, ends with the next request. */
+static enum error
+arrive(struct transfer *t)
+{
+	struct put *p = t->p;
+
+	if (p->received < p->size || p->is_partial)
+		return ERR_NONE;
+	if (inspect(t) != ERR_NONE || finish(t) != ERR_NONE || settle(t) != ERR_NONE)
+		return p->error;
+	p->mime_type = t->sniff.mime_type;
+	partial_drop(&t->file);
+	return ERR_NONE;
+}
+
+enum error
+put_go_on(struct put *p)
+{
+	struct transfer t = { .p = p, .left = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
+
+	stop(p, ERR_NONE, NULL);
+	if (start_rest(&t) == ERR_NONE && t.seated && (take_over(&t) != ERR_NONE ||
+	    (p->read != NULL && receive_rest(&t) != ERR_NONE) || arrive(&t) != ERR_NONE || p->mime_type == NULL))
+		give_back(&t);
+	if (t.seated)
+		room_leave(p->in->room, &t.seat);
+	return p->error;
+}
+
+static enum error
+join(struct transfer *t, const struct s3_part *const *parts, size_t n)
+{
+	struct put *p = t->p;
+	struct s3_file f = { .in = p->in, .mem = p->mem, .seat = &t->seat, .fd = -1 };
+	enum s3_error error;
+
+	if (!s3_file_new(&f, p->id, arena_printf(p->mem, "%" PRId64 ".whole", t->attempt)))
+		return stop_by_errno(p, "cannot make the file of an upload");
+	error = s3_file_join(&f, p->id, parts, n);
+	s3_file_close(&f);
+	if (error != S3_FINE)
+		return stop(p, error == S3_NO_SPACE ? ERR_NO_SPACE : ERR_INTERNAL, NULL);
+	p->received = p->size;
+	return put_place(p, &t->seat, t->attempt, f.path, f.sha256);
+}
+
+enum error
+put_join(struct put *p, const struct s3_part *const *parts, size_t n)
+{
+	struct transfer t = { .p = p, .left = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
+
+	stop(p, ERR_NONE, NULL);
+	p->read = NULL;
+	if (start_rest(&t) != ERR_NONE || !t.seated)
+		return p->error;
+	if (join(&t, parts, n) != ERR_NONE)
+		give_back(&t);
+	partial_forget(p->mem, p->id, t.attempt + 1);
+	room_leave(p->in->room, &t.seat);
+	return p->error;
+}
+
+static void
+cancel(struct transfer *t, const struct upload_row *row)
+{
+	struct put *p = t->p;
+	const char *keys[] = { store_key_upload(p->mem, p->id), store_key_original(p->mem, p->id) };
+
+	db_begin(t->db);
+	if (db_run(t->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(ID(p->id))) > 0)
+		job_add(t->db, purge, (struct job_place){ .tenant_id = row->tenant_id }, .keys = { keys, 2 });
+	if (!db_commit(t->db)) {
+		stop_by_db(t);
+		db_rollback(t->db);
+	}
+}
+
+enum error
+put_cancel(struct put *p)
+{
+	struct transfer t = { .p = p };
+	struct upload_row *row;
+
+	stop(p, ERR_NONE, NULL);
+	if (!ask_link(&t))
+		return stop(p, ERR_UNAVAILABLE, NULL);
+	row = db_row(t.db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
+	if (check_row(&t, row) == ERR_NONE)
+		cancel(&t, row);
+	give_link(&t);
 	return p->error;
 }
 

@@ -9,6 +9,8 @@
 #include "fcgi/upload/links.h"
 #include "fcgi/upload/room.h"
 
+struct s3_part;
+
 /* What all transfers of a process share. */
 struct intake {
 	const struct conf *conf;
@@ -25,6 +27,10 @@ struct put {
 	int64_t length;			/* of the body; -1: not known before its end */
 	/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
 	int64_t window;
+	/* The body goes on behind so many bytes of earlier ones, and need not be the last; -1: it is the whole file. */
+	int64_t offset;
+	/* Asked at the end of a body that goes on: are these the bytes that were sent?  If not, they go.  NULL: yes. */
+	bool (*verify)(void *user);
 	/* At least one byte, soon after it has come, good until the next call; 0 at the end of the body; -1 when its
 	 * connection ends or is silent, or the seat's `ended` says that this transfer has to go. */
 	int (*read)(void *user, const struct seat *, const void **bytes);
@@ -34,8 +40,12 @@ struct put {
 	enum error error;		/* ERR_NONE: received, and the row says so */
 	enum reason reason;		/* why the content was refused, when it was */
 	const char *detail;		/* one sentence, NULL: that of the error */
-	int64_t received;
-	const char *sha256, *mime_type;
+	int64_t received;		/* of the file, with what had come before */
+	int64_t size;			/* that it is to have; 0: nobody said so */
+	int64_t attempt;		/* its number */
+	bool is_partial;		/* it becomes part of another upload */
+	struct moment expires_at;	/* then what a body went on with is dropped */
+	const char *sha256, *mime_type;	/* of a whole file; NULL: there is more to come */
 };
 
 /*
@@ -45,6 +55,18 @@ struct put {
  * stays (fcgi/upload/partial.h), though a PUT begins anew.  Returns p->error.
  */
 enum error put_run(struct put *p);
+
+/*
+ * The same for a body that goes on, behind p->offset bytes; with no read() it takes none, and p->received tells from
+ * where on a body may go on.  An attempt that still runs is ended by this one, which goes on behind its bytes.
+ */
+enum error put_go_on(struct put *p);
+
+/* All of a file that is to go on, of these parts, one behind the other (fcgi/upload/s3_part.h). */
+enum error put_join(struct put *p, const struct s3_part *const *, size_t n);
+
+/* Gives an upload up, as PUT /v2/uploads/{uploadId}/cancel does, for who has its ticket. */
+enum error put_cancel(struct put *p);
 
 /* The end of it, for bytes that have come in another way and are in this file, on the disk, p->received of them:
  * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Returns

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Uploads that go on where they broke, by the tus protocol 1.0.0 (tus.io) with the extensions creation,
+ * creation-with-upload, expiration, checksum, termination and concatenation: POST makes one as POST /v2/uploads does,
+ * for who has a bearer token; with the address that it answers, and no token, HEAD tells how much is there, PATCH
+ * brings more, DELETE gives up.  Of requests at the same time the later one wins: it ends the earlier one, and goes on
+ * behind what that has brought.  Knows nothing of FastCGI.
+ */
+#ifndef FCGI_UPLOAD_TUS_H
+#define FCGI_UPLOAD_TUS_H
+
+#include "core/buf.h"
+#include "fcgi/req.h"
+#include "fcgi/upload/put.h"
+
+#define TUS_PATH "/upload/tus"
+#define TUS_HEADERS ", Tus-Resumable, Upload-Checksum, Upload-Concat, Upload-Length, Upload-Metadata, Upload-Offset, " \
+	"X-HTTP-Method-Override, X-Requested-With"
+
+struct tus {
+	/* What was asked. */
+	struct put put;			/* with in, mem and window; id and ticket but for tus_create() */
+	const char *(*header)(void *user, const char *name);	/* by its name in lower case; NULL: there was none */
+	int (*read)(void *user, const struct seat *, const void **bytes);	/* as of struct put */
+	/* The answer of POST /v2/uploads to this body, for who asks. */
+	struct req *(*announce)(void *user, const char *json);
+	void *user;
+	int64_t length;			/* of the body; -1: not known before its end */
+
+	/* What became of it. */
+	struct buf headers;		/* lines, also of what is refused */
+	struct req *made;		/* all of the answer to POST but the lines; NULL: it is refused before */
+};
+
+/* What OPTIONS tells. */
+void tus_describe(struct buf *, const struct conf *);
+
+/*
+ * An upload of Upload-Length bytes, whose name is "filename" or "name" of Upload-Metadata; "transcriptLanguageCodes"
+ * there are languages to transcribe, with commas.  "Upload-Concat: partial": its bytes become part of another one;
+ * "final;" and the addresses of such ones: it is these, one behind the other, which end with it.
+ */
+enum error tus_create(struct tus *);
+enum error tus_head(struct tus *);
+enum error tus_patch(struct tus *);
+enum error tus_delete(struct tus *);
+
+#endif

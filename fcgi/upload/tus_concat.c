@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parts are uploads of their own, asked for as HEAD does, and joined as those of clients of object stores are. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fcgi/upload/s3_part.h"
+#include "fcgi/upload/tus.h"
+#include "fcgi/upload/tus_concat.h"
+
+enum { PARTS_MAX = 100 };	/* each is read once, to be sure of it */
+
+enum error
+tus_make_partial(struct put *p)
+{
+	struct db *db = links_ask(p->in->links);
+	bool fine;
+
+	if (db == NULL)
+		return ERR_UNAVAILABLE;
+	fine = db_run(db, "UPDATE uploads SET is_partial = TRUE WHERE id = ?", ARGS(ID(p->id))) > 0;
+	links_give(p->in->links, db);
+	return fine ? ERR_NONE : ERR_UNAVAILABLE;
+}
+
+/* "…/upload/tus/{uploadId}?ticket=…" */
+static bool
+read_address(struct put *part, const char *address)
+{
+	const char *at = strstr(address, TUS_PATH "/");
+	char id[UUID_TEXT];
+
+	if (at == NULL)
+		return false;
+	at += strlen(TUS_PATH "/");
+	snprintf(id, sizeof(id), "%s", at);
+	at += strlen(id);
+	if (!uuid_parse(id, &part->id) || strncmp(at, "?ticket=", 8) != 0)
+		return false;
+	part->ticket = at + 8;
+	return true;
+}
+
+static enum error
+find_part(struct put *part, struct put *p, const char *address)
+{
+	enum error error = read_address(part, address) ? put_go_on(part) : ERR_BAD_REQUEST;
+
+	p->detail = part->detail;
+	if (error == ERR_BAD_REQUEST)
+		p->detail = "Behind \"final;\" there are to be addresses of uploads, as they were given.";
+	if (error == ERR_NONE && !part->is_partial) {
+		p->detail = "An upload that was not made with \"Upload-Concat: partial\" cannot become part of "
+		    "another one.";
+		return ERR_FORBIDDEN;
+	}
+	return error == ERR_NONE && part->received < part->size ? ERR_UPLOAD_NOT_RECEIVED : error;
+}
+
+enum error
+tus_concat_find(struct tus_concat *c, struct put *p, const char *addresses)
+{
+	enum error error = ERR_NONE;
+	size_t n;
+
+	*c = (struct tus_concat){ .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)) };
+	for (; error == ERR_NONE && *(addresses += strspn(addresses, " ")) != '\0'; addresses += n) {
+		n = strcspn(addresses, " ");
+		if (c->n == PARTS_MAX)
+			return ERR_BAD_REQUEST;
+		c->part[c->n] = (struct put){ .in = p->in, .mem = p->mem };
+		error = find_part(&c->part[c->n], p, arena_copy_n(p->mem, addresses, n));
+		c->size += c->part[c->n++].size;
+	}
+	return error == ERR_NONE && c->n == 0 ? ERR_BAD_REQUEST : error;
+}
+
+enum error
+tus_concat(const struct tus_concat *c, struct put *p)
+{
+	struct s3_part *part = arena_array(p->mem, c->n, sizeof(*part));
+	const struct s3_part **parts = arena_array(p->mem, c->n, sizeof(*parts));
+	enum error error;
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		part[i] = (struct s3_part){ .number = (int64_t)i + 1, .size = c->part[i].size, .file =
+		    arena_printf(p->mem,
+		    "../%s/%" PRId64, uuid_text(p->mem, c->part[i].id), c->part[i].attempt) };
+		parts[i] = &part[i];
+	}
+	error = put_join(p, parts, c->n);
+	if (error != ERR_NONE && p->reason == REASON_NONE) {
+		struct put lost = { .in = p->in, .mem = p->mem, .id = p->id, .ticket = p->ticket };
+
+		put_cancel(&lost);
+	}
+	for (i = 0; i < c->n && error == ERR_NONE; i++)
+		put_cancel(&c->part[i]);
+	return error;
+}

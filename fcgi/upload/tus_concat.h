@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Uploads by tus that are made of others: tus 1.0.0, extension concatenation. */
+#ifndef FCGI_UPLOAD_TUS_CONCAT_H
+#define FCGI_UPLOAD_TUS_CONCAT_H
+
+#include "fcgi/upload/put.h"
+
+struct tus_concat {
+	struct put *part;		/* as they were found, in order */
+	size_t n;
+	int64_t size;			/* bytes of all */
+};
+
+/* Says that the upload which was just made is to become part of another one: its bytes are kept when they are all
+ * there, and nobody looks at what they are. */
+enum error tus_make_partial(struct put *);
+
+/* The parts at these addresses, with blanks between them: each with a ticket that fits, and all here.  Of the put are
+ * `in` and `mem`; it gets a sentence of what is wrong. */
+enum error tus_concat_find(struct tus_concat *, struct put *, const char *addresses);
+
+/* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
+enum error tus_concat(const struct tus_concat *, struct put *);
+
+#endif
