@@ -31,7 +31,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *ticket_hash, *status, *refusal;
+	const char *type, *ticket_hash, *status, *refusal;
 	struct number file_size;
 	int64_t attempt;
 	struct moment expires_at;
@@ -40,6 +40,7 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, id, .doc = "Unique id"),
 	FIELD(struct upload_row, tenant_id, .doc = "Whose quota it is"),
 	FIELD(struct upload_row, principal_id, .doc = "Who made it"),
+	FIELD(struct upload_row, type, .doc = "How the bytes come"),
 	FIELD(struct upload_row, ticket_hash, .sql = "LOWER(HEX(t.ticket_hash))", .doc = "SHA-256 of the ticket in hex"),
 	FIELD(struct upload_row, status, .doc = "State"),
 	FIELD(struct upload_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.code'))",
@@ -147,7 +148,10 @@ ticket_matches(const struct put *p, const char *hash)
 	return CRYPTO_memcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hash, 64) == 0;
 }
 
-/* An unknown upload and a wrong ticket answer alike. */
+/*
+ * An unknown upload and a wrong ticket answer alike.  So does one that comes in parts: its ticket is a session token,
+ * which every signed address shows and which is worth nothing without the secret.
+ */
 static enum error
 check_row(struct transfer *t, const struct upload_row *row)
 {
@@ -155,7 +159,7 @@ check_row(struct transfer *t, const struct upload_row *row)
 
 	if (row == NULL && db_failure(t->db) != DB_FINE)
 		return stop_by_db(t);
-	if (row == NULL || !ticket_matches(p, row->ticket_hash))
+	if (row == NULL || strcmp(row->type, "put") != 0 || !ticket_matches(p, row->ticket_hash))
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
 		    "answered it.");
 	if (strcmp(row->status, "errored") == 0 && row->refusal != NULL)

@@ -654,6 +654,23 @@ credentials_reach_one_key_for_as_long_as_the_upload_is_open(void **state)
 	refused(&second, ask(&second, &(struct ask){ "POST", .query = "uploads=" }), 400, "ExpiredToken");
 }
 
+/* It is in each address that is signed for somebody else, who may do with it what was signed and no more. */
+static void
+the_token_opens_nothing_without_the_secret(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 5000);
+	struct sending s = { .body = bytes, .left = 5000 };
+	struct put p = { .in = &here, .mem = w->mem, .id = uuid_of(&c), .ticket = c.token, .length = 5000,
+	    .read = read_some, .user = &s };
+
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	assert_int_equal(s.left, 5000);
+	assert_string_equal(status_of(&c), "waiting");
+	fine(ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 5000 }));
+}
+
 /* A signed request in an address: its time and its query count. */
 static void
 an_address_that_is_signed_holds_for_what_it_says(void **state)
@@ -810,6 +827,7 @@ main(void)
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
+		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
