@@ -83,6 +83,18 @@ s3_create(struct s3 *s)
 	return s3_end_xml(s->c, "InitiateMultipartUploadResult");
 }
 
+/* Parts that came at the same moment each had the room that all of them have together. */
+static enum s3_error
+weigh(struct s3 *s, const struct s3_row *row)
+{
+	const int64_t most = row->file_size.set ? row->file_size.n : s->c->in->conf->upload_max_size, all =
+	    db_number(s->db, "SELECT SUM(size) FROM upload_parts WHERE upload_id = ?", ARGS(ID(row->id)), 0);
+
+	if (all > most)
+		return S3_TOO_LARGE;
+	return !row->file_size.set && quota_left(s->db, row->tenant_id, row->id, INT64_MAX) < all ? S3_NO_SPACE : S3_FINE;
+}
+
 /* The row of a part that is on the disk.  *replaced: the file that it had before. */
 static enum s3_error
 note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char **replaced, bool *unknown)
@@ -105,6 +117,11 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char 
 	db_run(s->db, "REPLACE INTO upload_parts (upload_id, number, size, file, md5, sum_kind, sum, put_at) VALUES "
 	    "(?, ?, ?, ?, ?, ?, ?, " SQL_NOW ")", ARGS(ID(row->id), INT(part->number), INT(part->size), STR(part->file),
 	    BYTES(md5, sizeof(md5)), STR(part->sum_kind), STR(part->sum)));
+	error = weigh(s, row);
+	if (error != S3_FINE) {
+		db_rollback(s->db);
+		return error;
+	}
 	db_run(s->db, "UPDATE uploads SET received_bytes = (SELECT SUM(p.size) FROM upload_parts p WHERE p.upload_id "
 	    "= ?), "
 	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",

@@ -44,9 +44,19 @@ struct ask {
 	const char *secret, *wire;		/* wire: what is sent instead of body */
 	size_t n_wire;
 	bool cut;				/* the connection breaks behind what is sent */
+	void (*meanwhile)(void *);		/* happens between the body and its answer */
+	void *user;
 };
 
-struct sending { struct header at[HEADERS]; size_t n; const char *body; size_t left; bool cut; };
+struct sending {
+	struct header at[HEADERS];
+	size_t n;
+	const char *body;
+	size_t left;
+	bool cut;
+	void (*meanwhile)(void *);		/* once, when all of the body was read */
+	void *user;
+};
 
 static const char *
 header_of(void *user, const char *name)
@@ -68,6 +78,12 @@ read_some(void *user, const struct seat *seat, const void **bytes)
 	*bytes = s->body;
 	s->body += n;
 	s->left -= n;
+	if (n == 0 && s->meanwhile != NULL) {
+		void (*meanwhile)(void *) = s->meanwhile;
+
+		s->meanwhile = NULL;
+		meanwhile(s->user);
+	}
 	return seat->ended != ERR_NONE || (n == 0 && s->cut) ? -1 : (int)n;
 }
 
@@ -150,7 +166,7 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 	const char *path = a->path != NULL ? a->path : arena_printf(w->mem, "/storage/uploads/%s", c->id);
 
 	*s = (struct sending){ .body = a->wire != NULL ? a->wire : a->body, .left = a->wire != NULL ? a->n_wire : a->n,
-	    .cut = a->cut };
+	    .cut = a->cut, .meanwhile = a->meanwhile, .user = a->user };
 	s->at[s->n++] = (struct header){ "Host", "media.example" };
 	s->at[s->n++] = (struct header){ "X-Amz-Date", date };
 	s->at[s->n++] = (struct header){ "X-Amz-Content-Sha256", content };
@@ -808,6 +824,45 @@ what_is_no_media_or_too_much_is_refused(void **state)
 	refused(&sized, ask(&sized, &(struct ask){ .method = "GET" }), 501, "NotImplemented");
 }
 
+/* A request that comes while another is answered. */
+struct other { const struct client *c; struct ask ask; enum s3_error error; };
+
+static void
+send_other(void *user)
+{
+	struct other *o = user;
+
+	o->error = ask(o->c, &o->ask)->error;
+}
+
+/* Each of them finds all the room that there is when it begins. */
+static void
+parts_at_the_same_moment_have_the_room_of_one(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 9000);
+
+	for (int i = 0; i < 2; i++) {
+		struct client c = client_of(w, i == 0 ? ",\"fileSize\":9000" : "");
+		const char *upload = begin(&c), *quota = "UPDATE tenants SET storage_quota = (SELECT s.storage_used FROM "
+		    "tenant_usage s WHERE s.tenant_id = tenants.id) + 10000 + (SELECT COALESCE(SUM(COALESCE(u.file_size, "
+		    "u.received_bytes)), 0) FROM uploads u WHERE u.tenant_id = tenants.id AND u.status IN ('waiting', "
+		    "'uploading', 'uploaded')) WHERE id = ?";
+		struct other first = { &c, { "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = 8000 }, 0 };
+
+		if (i == 1)
+			db_run(w->db, quota, ARGS(ID(w->tenant_id)));
+		refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes, .n = 8000,
+		    .meanwhile = send_other, .user = &first }), i == 0 ? 400 : 507, i == 0 ? "EntityTooLarge" :
+		    "InsufficientStorage");
+		assert_int_equal(first.error, S3_FINE);
+		assert_int_equal(files_of(&c), 1);
+		/* Once more is no more. */
+		part(&c, upload, 1, bytes, 9000);
+		db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	}
+}
+
 static int
 close_all(void **state)
 {
@@ -831,6 +886,7 @@ main(void)
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
+		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
 
