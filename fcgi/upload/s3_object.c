@@ -92,7 +92,10 @@ weigh(struct s3 *s, const struct s3_row *row)
 
 	if (all > most)
 		return S3_TOO_LARGE;
-	return !row->file_size.set && quota_left(s->db, row->tenant_id, row->id, INT64_MAX) < all ? S3_NO_SPACE : S3_FINE;
+	/* A declared size is counted where it was declared. */
+	if (!row->file_size.set && quota_left(s->db, row->tenant_id, row->id, INT64_MAX) < all)
+		return S3_NO_SPACE;
+	return S3_FINE;
 }
 
 /* The row of a part that is on the disk.  *replaced: the file that it had before. */

@@ -2,6 +2,8 @@
 /* The object store below /storage, as clients of Amazon S3 speak to it; signed here by hand. */
 #include <sys/stat.h>
 
+#include <libxml/xmlmemory.h>
+#include <malloc.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
@@ -763,6 +765,87 @@ long_lists_are_refused_and_cost_little(void **state)
 	part(&c, upload, 1, "x", 1);
 }
 
+/* What the parser holds, and the most it held. */
+static size_t held, most_held;
+
+static void *
+take_more(void *before, size_t n)
+{
+	size_t old = before != NULL ? malloc_usable_size(before) : 0;
+	void *p = realloc(before, n);
+
+	held += (p != NULL ? malloc_usable_size(p) : 0) - old;
+	most_held = held > most_held ? held : most_held;
+	return p;
+}
+
+static void *
+take_new(size_t n)
+{
+	return take_more(NULL, n);
+}
+
+static void
+give_back(void *p)
+{
+	held -= p != NULL ? malloc_usable_size(p) : 0;
+	free(p);
+}
+
+static char *
+take_copy(const char *text)
+{
+	return strcpy(take_new(strlen(text) + 1), text);
+}
+
+/* Any number of them may come at once. */
+static void
+a_list_of_parts_takes_the_memory_of_its_bytes(void **state)
+{
+	static const char *const inner[] = { "<a/>", "<ETag/>", "<ETag>x</ETag>", "<PartNumber>1</PartNumber>", " ",
+	    "&#65;",
+	    "<a b='' c='' d='' e='' f='' g='' h='' i='' j='' k='' l='' m='' n='' o='' p=''/>", "<!--a-->" };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *query = arena_printf(w->mem, "uploadId=%s", begin(&c));
+
+	for (size_t i = 0; i < 2 * sizeof(inner) / sizeof(inner[0]); i++) {
+		struct buf body = BUF(w->mem);
+		bool apart = i % 2 != 0;
+
+		buf_text(&body, "<CompleteMultipartUpload>");
+		for (size_t n = 0; body.len < 2 * MIB - 200; n++)
+			buf_printf(&body, "%s%s%s", apart || n == 0 ? "<Part>" : "", inner[i / 2], apart ? "</Part>" :
+			    "");
+		buf_printf(&body, "%s</CompleteMultipartUpload>", apart ? "" : "</Part>");
+		most_held = held;
+		ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len });
+		if (most_held > 16 * MIB)
+			fail_msg("%s, %d: %zu bytes", inner[i / 2], apart, most_held);
+	}
+	assert_true(most_held > 0);
+}
+
+/* Only who has a place is waited for. */
+static void
+a_list_of_parts_waits_for_its_turn(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+	struct seat all[8];
+
+	for (int i = 0; i < 8; i++) {
+		all[i] = (struct seat){ .upload_id = uuid_new(), .tenant_id = w->tenant_id, .principal_id =
+		    w->client_id };
+		assert_true(room_enter(here.room, &all[i]));
+	}
+	refused(&c, complete(&c, upload, "<Part"), 503, "SlowDown");
+	for (int i = 0; i < 8; i++)
+		room_leave(here.room, &all[i]);
+	refused(&c, complete(&c, upload, "<Part"), 400, "MalformedXML");
+}
+
 static void
 the_last_transfer_that_began_is_the_one_that_counts(void **state)
 {
@@ -848,7 +931,8 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 		    "tenant_usage s WHERE s.tenant_id = tenants.id) + 10000 + (SELECT COALESCE(SUM(COALESCE(u.file_size, "
 		    "u.received_bytes)), 0) FROM uploads u WHERE u.tenant_id = tenants.id AND u.status IN ('waiting', "
 		    "'uploading', 'uploaded')) WHERE id = ?";
-		struct other first = { &c, { "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = 8000 }, 0 };
+		struct other first = { &c, { "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = 8000 },
+		    S3_INTERNAL };
 
 		if (i == 1)
 			db_run(w->db, quota, ARGS(ID(w->tenant_id)));
@@ -861,6 +945,26 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 		part(&c, upload, 1, bytes, 9000);
 		db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
 	}
+}
+
+/* The answer to the first may be lost, so it comes again while the first is at work. */
+static void
+who_asks_for_what_has_just_been_done_is_told_so(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 9000);
+	const char *upload = begin(&c), *list = arena_printf(w->mem, "<CompleteMultipartUpload>%s"
+	    "</CompleteMultipartUpload>", named(&c, 1, part(&c, upload, 1, bytes, 9000)));
+	struct other first = { &c, { "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = list,
+	    .n = strlen(list) }, S3_INTERNAL };
+	struct ask again = first.ask;
+
+	again.meanwhile = send_other;
+	again.user = &first;
+	fine(ask(&c, &again));
+	assert_int_equal(first.error, S3_FINE);
+	holds(&c, bytes, 9000);
 }
 
 static int
@@ -885,10 +989,14 @@ main(void)
 		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
+		WORLD_TEST(a_list_of_parts_takes_the_memory_of_its_bytes),
+		WORLD_TEST(a_list_of_parts_waits_for_its_turn),
+		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
 
+	xmlMemSetup(give_back, take_new, take_more, take_copy);
 	return cmocka_run_group_tests(tests, world_open, close_all);
 }
