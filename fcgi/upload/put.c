@@ -31,7 +31,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *type, *ticket_hash, *status, *refusal;
+	const char *type, *ticket_hash, *status, *refusal, *sha256;
 	struct number file_size;
 	int64_t attempt;
 	struct moment expires_at;
@@ -45,6 +45,7 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, status, .doc = "State"),
 	FIELD(struct upload_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.code'))",
 	    .doc = "Code of the reason why the content was refused"),
+	FIELD(struct upload_row, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of what has arrived, in hex"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
 	FIELD(struct upload_row, expires_at, .doc = "End of its life"),
@@ -448,7 +449,8 @@ place(struct transfer *t)
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ? FOR UPDATE", ARGS(ID(p->id)));
 	if (row == NULL)
 		return stop_by_status(p, "cancelled");
-	if (row->attempt == t->attempt && strcmp(row->status, "uploaded") == 0)
+	if (row->attempt == t->attempt && strcmp(row->status, "uploaded") == 0 && row->sha256 != NULL &&
+	    strcmp(row->sha256, p->sha256) == 0)
 		return ERR_NONE;	/* the commit of the try before had arrived after all */
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
@@ -457,9 +459,9 @@ place(struct transfer *t)
 		return stop_by_errno(p, "cannot put a file into the store");
 	}
 	t->placed = true;
-	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, "
-	    "media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(t->sniff.mime_type),
+	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, etag = ?, mime_type = "
+	    "?, media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(p->etag), STR(t->sniff.mime_type),
 	    STR(t->sniff.type), INT(p->in->conf->upload_lifetime * 1000), ID(p->id)));
 	db_run(t->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(p->id)));
 	return ERR_NONE;

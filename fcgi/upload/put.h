@@ -36,6 +36,7 @@ struct put {
 	const char *detail;		/* one sentence, NULL: that of the error */
 	int64_t received;
 	const char *sha256, *mime_type;
+	const char *etag;		/* of what put_place() places; NULL: none */
 };
 
 /*
@@ -47,8 +48,8 @@ struct put {
 enum error put_run(struct put *p);
 
 /* The end of it, for bytes that have come in another way and are in this file, on the disk, p->received of them:
- * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Returns
- * p->error. */
+ * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Of two files
+ * of an attempt one is placed, and the other refused unless it is the same.  Returns p->error. */
 enum error put_place(struct put *p, const struct seat *, int64_t attempt, const char *path,
     const unsigned char sha256[32]);
 

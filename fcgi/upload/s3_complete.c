@@ -174,18 +174,10 @@ by_put(struct s3 *s, const struct put *p)
 enum s3_error
 s3_arrive(struct s3 *s, const struct s3_file *f, int64_t attempt, const char *etag)
 {
-	struct put p = { .in = s->c->in, .mem = s->c->mem, .id = s->c->upload_id, .received = s->c->received };
+	struct put p = { .in = s->c->in, .mem = s->c->mem, .id = s->c->upload_id, .received = s->c->received,
+	    .etag = etag };
 	enum s3_error error;
 
-	if (!s3_take_link(s))
-		return S3_UNAVAILABLE;
-	db_run(s->db, "UPDATE uploads SET etag = ? WHERE id = ? AND attempt = ? AND status = 'uploading'",
-	    ARGS(STR(etag),
-	    ID(p.id), INT(attempt)));
-	error = s3_by_db(s);
-	s3_give_link(s);
-	if (error != S3_FINE)
-		return error;
 	put_place(&p, &s->seat, attempt, f->path, f->sha256);
 	error = by_put(s, &p);
 	if (error == S3_FINE || p.reason != REASON_NONE)

@@ -927,8 +927,8 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 
 	for (int i = 0; i < 2; i++) {
 		struct client c = client_of(w, i == 0 ? ",\"fileSize\":9000" : "");
-		const char *upload = begin(&c), *quota = "UPDATE tenants SET storage_quota = (SELECT s.storage_used FROM "
-		    "tenant_usage s WHERE s.tenant_id = tenants.id) + 10000 + (SELECT COALESCE(SUM(COALESCE(u.file_size, "
+		const char *upload = begin(&c), *quota = "UPDATE tenants SET storage_quota = 10000 + (SELECT "
+		    "s.storage_used FROM tenant_usage s WHERE s.tenant_id = tenants.id) + (SELECT COALESCE(SUM(COALESCE(u.file_size, "
 		    "u.received_bytes)), 0) FROM uploads u WHERE u.tenant_id = tenants.id AND u.status IN ('waiting', "
 		    "'uploading', 'uploaded')) WHERE id = ?";
 		struct other first = { &c, { "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = 8000 },
@@ -967,6 +967,36 @@ who_asks_for_what_has_just_been_done_is_told_so(void **state)
 	holds(&c, bytes, 9000);
 }
 
+/* Both have joined their parts when the first one is placed. */
+static void
+of_two_files_of_an_attempt_one_is_told_that_it_counts(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 6 * MIB), *head = film(w, 6 * MIB);
+	const char *upload = begin(&c), *path = arena_printf(w->mem, "%s/1.whole.x", store_incoming(w->mem,
+	    uuid_of(&c)));
+	struct seat seat = { .upload_id = uuid_of(&c), .tenant_id = w->tenant_id, .principal_id = w->client_id };
+	struct put p = { .in = &here, .mem = w->mem, .id = uuid_of(&c), .received = 9000, .etag = "another-2" };
+	unsigned char sha256[32];
+	const char *etag;
+	FILE *f;
+
+	fine(complete(&c, upload, named(&c, 1, part(&c, upload, 1, bytes, 6 * MIB))));
+	etag = header_told(w, ask(&c, &(struct ask){ .method = "HEAD" }), "ETag");
+	assert_non_null(etag);
+	assert_true(mkdir(store_incoming(w->mem, uuid_of(&c)), 0700) == 0);
+	assert_non_null(f = fopen(path, "w"));
+	assert_int_equal(fwrite(head, 1, 9000, f), 9000);
+	assert_int_equal(fclose(f), 0);
+	EVP_Digest(head, 9000, sha256, NULL, EVP_sha256(), NULL);
+	assert_int_equal(put_place(&p, &seat, 1, path, sha256), ERR_UPLOAD_RECEIVED);
+	EVP_Digest(bytes, 6 * MIB, sha256, NULL, EVP_sha256(), NULL);
+	assert_int_equal(put_place(&p, &seat, 1, path, sha256), ERR_NONE);
+	holds(&c, bytes, 6 * MIB);
+	assert_string_equal(header_told(w, ask(&c, &(struct ask){ .method = "HEAD" }), "ETag"), etag);
+}
+
 static int
 close_all(void **state)
 {
@@ -992,6 +1022,7 @@ main(void)
 		WORLD_TEST(a_list_of_parts_takes_the_memory_of_its_bytes),
 		WORLD_TEST(a_list_of_parts_waits_for_its_turn),
 		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
+		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
