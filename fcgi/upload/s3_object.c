@@ -178,6 +178,7 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	if (error != S3_FINE)
 		return error;
 	s->seat.attempt = 0;
+	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
 	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".%" PRId64 ".%s", attempt, number,
 	    c->request_id)))
@@ -331,6 +332,7 @@ receive_whole(struct s3 *s, struct s3_body *b)
 	if (error != S3_FINE)
 		return error;
 	partial_forget(c->mem, c->upload_id, s->row->attempt);
+	f.attempt = s->row->attempt;
 	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".0.%s", s->row->attempt, c->request_id)))
 		error = errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
 	if (error == S3_FINE)

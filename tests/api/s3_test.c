@@ -46,7 +46,8 @@ struct ask {
 	const char *secret, *wire;		/* wire: what is sent instead of body */
 	size_t n_wire;
 	bool cut;				/* the connection breaks behind what is sent */
-	void (*meanwhile)(void *);		/* happens between the body and its answer */
+	void (*meanwhile)(void *);		/* happens between the body and its answer, */
+	int nap;				/* or in the body */
 	void *user;
 };
 
@@ -55,8 +56,9 @@ struct sending {
 	size_t n;
 	const char *body;
 	size_t left;
-	bool cut;
-	void (*meanwhile)(void *);		/* once, when all of the body was read */
+	bool cut, begun;
+	void (*meanwhile)(void *);		/* once, when all of the body was read, */
+	int nap;				/* or else behind its first piece; then for so many ms nothing comes */
 	void *user;
 };
 
@@ -80,12 +82,14 @@ read_some(void *user, const struct seat *seat, const void **bytes)
 	*bytes = s->body;
 	s->body += n;
 	s->left -= n;
-	if (n == 0 && s->meanwhile != NULL) {
+	if (s->meanwhile != NULL && (n == 0 || (s->nap > 0 && s->begun))) {
 		void (*meanwhile)(void *) = s->meanwhile;
 
 		s->meanwhile = NULL;
 		meanwhile(s->user);
+		usleep((useconds_t)s->nap * 1000);
 	}
+	s->begun = true;
 	return seat->ended != ERR_NONE || (n == 0 && s->cut) ? -1 : (int)n;
 }
 
@@ -168,7 +172,7 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 	const char *path = a->path != NULL ? a->path : arena_printf(w->mem, "/storage/uploads/%s", c->id);
 
 	*s = (struct sending){ .body = a->wire != NULL ? a->wire : a->body, .left = a->wire != NULL ? a->n_wire : a->n,
-	    .cut = a->cut, .meanwhile = a->meanwhile, .user = a->user };
+	    .cut = a->cut, .meanwhile = a->meanwhile, .nap = a->nap, .user = a->user };
 	s->at[s->n++] = (struct header){ "Host", "media.example" };
 	s->at[s->n++] = (struct header){ "X-Amz-Date", date };
 	s->at[s->n++] = (struct header){ "X-Amz-Content-Sha256", content };
@@ -997,6 +1001,47 @@ of_two_files_of_an_attempt_one_is_told_that_it_counts(void **state)
 	assert_string_equal(header_told(w, ask(&c, &(struct ask){ .method = "HEAD" }), "ETag"), etag);
 }
 
+static void
+near_its_end(void *user)
+{
+	const struct client *c = user;
+
+	db_run(c->w->db, "UPDATE uploads SET expires_at = " SQL_NOW " + 60000 WHERE id = ?", ARGS(ID(uuid_of(c))));
+}
+
+static void
+cancelled(void *user)
+{
+	const struct client *c = user;
+
+	assert_int_equal(call(c->w, "PUT", arena_printf(c->w->mem, "/v2/uploads/%s/cancel", c->id), NULL)->status, 200);
+}
+
+/* As one of a PUT does. */
+static void
+bytes_on_their_way_keep_the_upload_alive_and_end_with_it(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 5 * MIB);
+	struct s3_call *r;
+
+	for (int whole = 0; whole < 2; whole++) {
+		struct client c = client_of(w, "");
+		struct ask put = { "PUT", .query = whole ? NULL : part_query(&c, 1, begin(&c)), .body = bytes,
+		    .n = 5 * MIB, .wire = bytes, .n_wire = 1 * MIB, .cut = true, .meanwhile = near_its_end, .nap = 2500, .user = &c };
+
+		refused(&c, ask(&c, &put), 400, "IncompleteBody");
+		assert_true(number(w, "FROM uploads t WHERE t.id = ? AND expires_at > " SQL_NOW " + 120000",
+		    ARGS(ID(uuid_of(&c)))) == 1);
+		put.wire = NULL;
+		put.meanwhile = cancelled;
+		r = ask(&c, &put);
+		refused(&c, r, 404, "NoSuchUpload");
+		assert_true(r->received < 5 * MIB);
+		assert_int_equal(files_of(&c), 0);
+	}
+}
+
 static int
 close_all(void **state)
 {
@@ -1025,6 +1070,7 @@ main(void)
 		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
+		WORLD_TEST(bytes_on_their_way_keep_the_upload_alive_and_end_with_it),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
 
