@@ -250,7 +250,7 @@ s3_complete(struct s3 *s)
 	const char *etag;
 	int64_t attempt;
 	size_t n;
-	enum s3_error error = s3_enter(s);
+	enum s3_error error = s3_enter(s, true);
 
 	if (error == S3_FINE)
 		error = read_wish(s, &wish);

@@ -68,7 +68,7 @@ begin_parts(struct s3 *s)
 enum s3_error
 s3_create(struct s3 *s)
 {
-	enum s3_error error = s3_enter(s);
+	enum s3_error error = s3_enter(s, false);
 	struct buf *b;
 
 	if (error == S3_FINE)
@@ -174,7 +174,7 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	error = look_at_parts(s, attempt, number, b->length, &f.limit);
 	s3_give_link(s);
 	if (error == S3_FINE)
-		error = s3_enter(s);
+		error = s3_enter(s, true);
 	if (error != S3_FINE)
 		return error;
 	s->seat.attempt = 0;
@@ -326,7 +326,7 @@ receive_whole(struct s3 *s, struct s3_body *b)
 	    limit(s, b->length, 0, &f.limit);
 	s3_give_link(s);
 	if (error == S3_FINE)
-		error = s3_enter(s);
+		error = s3_enter(s, false);
 	if (error == S3_FINE)
 		error = s3_with_link(s, begin_whole);
 	if (error != S3_FINE)

@@ -1028,7 +1028,8 @@ bytes_on_their_way_keep_the_upload_alive_and_end_with_it(void **state)
 	for (int whole = 0; whole < 2; whole++) {
 		struct client c = client_of(w, "");
 		struct ask put = { "PUT", .query = whole ? NULL : part_query(&c, 1, begin(&c)), .body = bytes,
-		    .n = 5 * MIB, .wire = bytes, .n_wire = 1 * MIB, .cut = true, .meanwhile = near_its_end, .nap = 2500, .user = &c };
+		    .n = 5 * MIB, .wire = bytes, .n_wire = 1 * MIB, .cut = true, .meanwhile = near_its_end,
+		    .nap = 2500, .user = &c };
 
 		refused(&c, ask(&c, &put), 400, "IncompleteBody");
 		assert_true(number(w, "FROM uploads t WHERE t.id = ? AND expires_at > " SQL_NOW " + 120000",
