@@ -34,7 +34,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *type, *ticket_hash, *status, *refusal;
+	const char *type, *ticket_hash, *status, *refusal, *sha256;
 	struct number file_size;
 	bool is_partial;
 	int64_t attempt, received_bytes;
@@ -49,6 +49,7 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, status, .doc = "State"),
 	FIELD(struct upload_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.code'))",
 	    .doc = "Code of the reason why the content was refused"),
+	FIELD(struct upload_row, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of what has arrived, in hex"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct upload_row, is_partial, .doc = "Becomes part of another one"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
@@ -155,7 +156,10 @@ ticket_matches(const struct put *p, const char *hash)
 	return CRYPTO_memcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hash, 64) == 0;
 }
 
-/* An unknown upload and a wrong ticket answer alike. */
+/*
+ * An unknown upload and a wrong ticket answer alike.  So does one that comes in parts: its ticket is a session token,
+ * which every signed address shows and which is worth nothing without the secret.
+ */
 static enum error
 check_row(struct transfer *t, const struct upload_row *row)
 {
@@ -163,7 +167,7 @@ check_row(struct transfer *t, const struct upload_row *row)
 
 	if (row == NULL && db_failure(t->db) != DB_FINE)
 		return stop_by_db(t);
-	if (row == NULL || !ticket_matches(p, row->ticket_hash))
+	if (row == NULL || strcmp(row->type, "put") != 0 || !ticket_matches(p, row->ticket_hash))
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
 		    "answered it.");
 	if (strcmp(row->status, "errored") == 0 && row->refusal != NULL)
@@ -454,7 +458,8 @@ place(struct transfer *t)
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ? FOR UPDATE", ARGS(ID(p->id)));
 	if (row == NULL)
 		return stop_by_status(p, "cancelled");
-	if (row->attempt == t->attempt && strcmp(row->status, "uploaded") == 0)
+	if (row->attempt == t->attempt && strcmp(row->status, "uploaded") == 0 && row->sha256 != NULL &&
+	    strcmp(row->sha256, p->sha256) == 0)
 		return ERR_NONE;	/* the commit of the try before had arrived after all */
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
@@ -463,9 +468,9 @@ place(struct transfer *t)
 		return stop_by_errno(p, "cannot put a file into the store");
 	}
 	t->placed = true;
-	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, mime_type = ?, "
-	    "media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(t->sniff.mime_type),
+	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, etag = ?, mime_type = "
+	    "?, media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(p->etag), STR(t->sniff.mime_type),
 	    STR(t->sniff.type), INT(p->in->conf->upload_lifetime * 1000), ID(p->id)));
 	db_run(t->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(p->id)));
 	return ERR_NONE;

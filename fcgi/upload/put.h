@@ -46,6 +46,7 @@ struct put {
 	bool is_partial;		/* it becomes part of another upload */
 	struct moment expires_at;	/* then what a body went on with is dropped */
 	const char *sha256, *mime_type;	/* of a whole file; NULL: there is more to come */
+	const char *etag;		/* of what put_place() places; NULL: none */
 };
 
 /*
@@ -69,8 +70,8 @@ enum error put_join(struct put *p, const struct s3_part *const *, size_t n);
 enum error put_cancel(struct put *p);
 
 /* The end of it, for bytes that have come in another way and are in this file, on the disk, p->received of them:
- * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Returns
- * p->error. */
+ * looks at what they are, and puts the file where the original of the asset lies.  seat: whose they are.  Of two files
+ * of an attempt one is placed, and the other refused unless it is the same.  Returns p->error. */
 enum error put_place(struct put *p, const struct seat *, int64_t attempt, const char *path,
     const unsigned char sha256[32]);
 

@@ -154,7 +154,7 @@ make_place(struct room *r, const struct seat *newcomer)
 	struct seat *s, *least = NULL;
 
 	for (s = r->seats; s != NULL; s = s->next)
-		if (s->ended == ERR_NONE && uuid_equal(s->upload_id, newcomer->upload_id)) {
+		if (!newcomer->beside && s->ended == ERR_NONE && uuid_equal(s->upload_id, newcomer->upload_id)) {
 			end_seat(r, s, ERR_UPLOAD_SUPERSEDED);
 			return true;
 		}

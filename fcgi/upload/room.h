@@ -27,6 +27,7 @@ struct party;
 
 struct seat {
 	struct uuid upload_id, tenant_id, principal_id;
+	bool beside;			/* others of its upload, as parts are: it ends none to have their place */
 	atomic_llong received;		/* bytes */
 	atomic_int ended;		/* enum error: why it has to go, which SEAT_SIGNAL tells its thread */
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libxml/parser.h>
+#include <libxml/xmlreader.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,66 +13,75 @@
 
 enum {
 	PART_MIN = 5 << 20,		/* bytes, but of the last one */
-	XML_MAX = 2 << 20,		/* bytes of a list of parts */
+	XML_MAX = 2 << 20,		/* bytes of a list of parts, */
+	ELEMENTS_MAX = 16 * S3_PARTS_MAX, TAG_MAX = 512,	/* elements in it, and bytes of a tag */
 };
 
 struct wanted { int64_t number; const char *etag; };
 struct wish { struct wanted *at; size_t n; };
 
-static const char *
-text_of(struct arena *mem, xmlNode *node)
-{
-	xmlChar *text = xmlNodeGetContent(node);
-	const char *copy = arena_copy(mem, text != NULL ? (const char *)text : "");
-
-	xmlFree(text);
-	return copy;
-}
-
 /* Quoted or not, and white space around it. */
 static const char *
-bare_etag(struct arena *mem, const char *text)
+bare(struct arena *mem, const char *text)
 {
 	text += strspn(text, " \t\r\n\"");
 	return arena_copy_n(mem, text, strcspn(text, " \t\r\n\""));
 }
 
+/* What no client sends and a parser pays dearly for: declarations, and tags full of attributes. */
 static bool
-read_part(struct arena *mem, xmlNode *node, struct wanted *w)
+is_plain(const char *text)
 {
-	bool has_number = false;
-
-	*w = (struct wanted){ 0 };
-	for (xmlNode *child = node->children; child != NULL; child = child->next) {
-		const char *name = (const char *)child->name;
-
-		if (child->type != XML_ELEMENT_NODE)
-			continue;
-		if (strcmp(name, "PartNumber") == 0)
-			has_number = int_parse(bare_etag(mem, text_of(mem, child)), &w->number);
-		else if (strcmp(name, "ETag") == 0)
-			w->etag = bare_etag(mem, text_of(mem, child));
-	}
-	return has_number && w->etag != NULL;
+	for (const char *at = text; (at = strchr(at, '<')) != NULL; at++)
+		if (at[1] == '!' || strcspn(at, ">") > TAG_MAX)
+			return false;
+	return true;
 }
 
+/* An element that the reader is at.  Those that we do not know are checksums. */
 static bool
-read_parts(struct arena *mem, xmlDoc *doc, struct wish *wish)
+take_element(struct arena *mem, xmlTextReader *reader, struct wish *wish)
 {
-	xmlNode *root = xmlDocGetRootElement(doc);
+	const char *name = (const char *)xmlTextReaderConstLocalName(reader);
+	const int depth = xmlTextReaderDepth(reader);
+	struct wanted *w = &wish->at[wish->n > 0 ? wish->n - 1 : 0];
+	xmlChar *text = NULL;
+	bool fine = true;
+
+	if (depth == 0)
+		return strcmp(name, "CompleteMultipartUpload") == 0;
+	if (depth == 1) {
+		wish->at[wish->n == S3_PARTS_MAX ? 0 : wish->n] = (struct wanted){ 0 };
+		return strcmp(name, "Part") == 0 && wish->n++ < S3_PARTS_MAX;
+	}
+	if (depth > 2 || (strcmp(name, "PartNumber") != 0 && strcmp(name, "ETag") != 0))
+		return true;
+	text = xmlTextReaderReadString(reader);
+	if (strcmp(name, "PartNumber") == 0)
+		fine = int_parse(bare(mem, text != NULL ? (const char *)text : ""), &w->number);
+	else
+		w->etag = bare(mem, text != NULL ? (const char *)text : "");
+	xmlFree(text);
+	return fine;
+}
+
+/* One by one: a tree of so many bytes would take fifty times their memory. */
+static bool
+read_parts(struct arena *mem, const struct buf *text, struct wish *wish)
+{
+	xmlTextReader *reader = xmlReaderForMemory(text->text, (int)text->len, NULL, NULL, XML_PARSE_NONET |
+	    XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
+	int elements = 0, n = reader != NULL ? 1 : -1;
+	bool fine = true;
 
 	*wish = (struct wish){ arena_array(mem, S3_PARTS_MAX, sizeof(*wish->at)), 0 };
-	if (root == NULL || doc->intSubset != NULL || strcmp((const char *)root->name, "CompleteMultipartUpload") != 0)
-		return false;
-	for (xmlNode *child = root->children; child != NULL; child = child->next) {
-		if (child->type != XML_ELEMENT_NODE)
-			continue;
-		if (strcmp((const char *)child->name, "Part") != 0 || wish->n == S3_PARTS_MAX ||
-		    !read_part(mem, child, &wish->at[wish->n]))
-			return false;
-		wish->n++;
-	}
-	return wish->n > 0;
+	while (fine && n == 1 && (n = xmlTextReaderRead(reader)) == 1)
+		if (xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT)
+			fine = ++elements <= ELEMENTS_MAX && take_element(mem, reader, wish);
+	xmlFreeTextReader(reader);
+	for (size_t i = 0; fine && i < wish->n; i++)
+		fine = wish->at[i].number != 0 && wish->at[i].etag != NULL;
+	return fine && n == 0 && wish->n > 0;
 }
 
 static enum s3_error
@@ -83,7 +93,6 @@ read_wish(struct s3 *s, struct wish *wish)
 	const void *bytes;
 	struct s3_body b;
 	enum s3_error error = s3_begin_body(s, &b);
-	xmlDoc *doc;
 	int n = 0;
 
 	b.kind = S3_SUM_NONE;		/* a checksum that comes here is one of the file */
@@ -99,11 +108,7 @@ read_wish(struct s3 *s, struct wish *wish)
 	if (error != S3_FINE)
 		return error;
 	pthread_once(&once, xmlInitParser);
-	doc = xmlReadMemory(buf_string(&text), (int)text.len, NULL, NULL, XML_PARSE_NONET | XML_PARSE_NOERROR |
-	    XML_PARSE_NOWARNING | XML_PARSE_NOBLANKS);
-	error = doc != NULL && read_parts(mem, doc, wish) ? S3_FINE : S3_BAD_XML;
-	xmlFreeDoc(doc);
-	return error;
+	return is_plain(buf_string(&text)) && read_parts(mem, &text, wish) ? S3_FINE : S3_BAD_XML;
 }
 
 /* The parts that are wished for, as they are there. */
@@ -169,18 +174,10 @@ by_put(struct s3 *s, const struct put *p)
 enum s3_error
 s3_arrive(struct s3 *s, const struct s3_file *f, int64_t attempt, const char *etag)
 {
-	struct put p = { .in = s->c->in, .mem = s->c->mem, .id = s->c->upload_id, .received = s->c->received };
+	struct put p = { .in = s->c->in, .mem = s->c->mem, .id = s->c->upload_id, .received = s->c->received,
+	    .etag = etag };
 	enum s3_error error;
 
-	if (!s3_take_link(s))
-		return S3_UNAVAILABLE;
-	db_run(s->db, "UPDATE uploads SET etag = ? WHERE id = ? AND attempt = ? AND status = 'uploading'",
-	    ARGS(STR(etag),
-	    ID(p.id), INT(attempt)));
-	error = s3_by_db(s);
-	s3_give_link(s);
-	if (error != S3_FINE)
-		return error;
 	put_place(&p, &s->seat, attempt, f->path, f->sha256);
 	error = by_put(s, &p);
 	if (error == S3_FINE || p.reason != REASON_NONE)
@@ -233,7 +230,17 @@ read_rows(struct s3 *s, struct s3_part **part, size_t *n)
 	return error;
 }
 
-/* Whoever asks twice gets the first answer; of two at once one finds that the other was first. */
+/* Whoever asks twice gets the first answer. */
+static bool
+is_complete(const struct s3 *s, int64_t attempt)
+{
+	return s->row != NULL && s->row->etag != NULL && s3_has_arrived(s->row) && s->row->attempt == attempt;
+}
+
+/*
+ * Of two at once one finds that the other was first.  Takes its seat in front of the body, so that those who let us
+ * wait for it give way to others.
+ */
 enum s3_error
 s3_complete(struct s3 *s)
 {
@@ -243,19 +250,19 @@ s3_complete(struct s3 *s)
 	const char *etag;
 	int64_t attempt;
 	size_t n;
-	enum s3_error error = read_wish(s, &wish);
+	enum s3_error error = s3_enter(s, true);
 
+	if (error == S3_FINE)
+		error = read_wish(s, &wish);
 	if (error != S3_FINE)
 		return error;
 	if (!s3_read_attempt(s, &attempt))
 		return S3_NO_SUCH_UPLOAD;
-	if (s->row->etag != NULL && s3_has_arrived(s->row) && s->row->attempt == attempt)
-		return answer_complete(s, s->row->etag);
-	error = s3_enter(s);
-	if (error == S3_FINE)
-		error = read_rows(s, &part, &n);
+	error = is_complete(s, attempt) ? S3_FINE : read_rows(s, &part, &n);
 	if (error != S3_FINE)
 		return error;
+	if (is_complete(s, attempt))
+		return answer_complete(s, s->row->etag);
 	if (!s3_takes(s->row, attempt))
 		return S3_NO_SUCH_UPLOAD;
 	chosen = arena_array(s->c->mem, wish.n, sizeof(*chosen));
@@ -264,8 +271,7 @@ s3_complete(struct s3 *s)
 		return error;
 	etag = etag_of(s->c->mem, chosen, wish.n);
 	error = join(s, chosen, wish.n, attempt, etag);
-	if (error != S3_FINE && error != S3_REFUSED && read_rows(s, &part, &n) == S3_FINE && s->row != NULL &&
-	    s3_has_arrived(s->row) && s->row->attempt == attempt && s->row->etag != NULL)
+	if (error != S3_FINE && error != S3_REFUSED && read_rows(s, &part, &n) == S3_FINE && is_complete(s, attempt))
 		return answer_complete(s, s->row->etag);
 	return error == S3_FINE ? answer_complete(s, etag) : error;
 }

@@ -68,7 +68,7 @@ begin_parts(struct s3 *s)
 enum s3_error
 s3_create(struct s3 *s)
 {
-	enum s3_error error = s3_enter(s);
+	enum s3_error error = s3_enter(s, false);
 	struct buf *b;
 
 	if (error == S3_FINE)
@@ -81,6 +81,21 @@ s3_create(struct s3 *s)
 	s3_put(b, "Key", s->key);
 	s3_put(b, "UploadId", s3_upload_name(s, s->row->attempt));
 	return s3_end_xml(s->c, "InitiateMultipartUploadResult");
+}
+
+/* Parts that came at the same moment each had the room that all of them have together. */
+static enum s3_error
+weigh(struct s3 *s, const struct s3_row *row)
+{
+	const int64_t most = row->file_size.set ? row->file_size.n : s->c->in->conf->upload_max_size, all =
+	    db_number(s->db, "SELECT SUM(size) FROM upload_parts WHERE upload_id = ?", ARGS(ID(row->id)), 0);
+
+	if (all > most)
+		return S3_TOO_LARGE;
+	/* A declared size is counted where it was declared. */
+	if (!row->file_size.set && quota_left(s->db, row->tenant_id, row->id, INT64_MAX) < all)
+		return S3_NO_SPACE;
+	return S3_FINE;
 }
 
 /* The row of a part that is on the disk.  *replaced: the file that it had before. */
@@ -105,6 +120,11 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char 
 	db_run(s->db, "REPLACE INTO upload_parts (upload_id, number, size, file, md5, sum_kind, sum, put_at) VALUES "
 	    "(?, ?, ?, ?, ?, ?, ?, " SQL_NOW ")", ARGS(ID(row->id), INT(part->number), INT(part->size), STR(part->file),
 	    BYTES(md5, sizeof(md5)), STR(part->sum_kind), STR(part->sum)));
+	error = weigh(s, row);
+	if (error != S3_FINE) {
+		db_rollback(s->db);
+		return error;
+	}
 	db_run(s->db, "UPDATE uploads SET received_bytes = (SELECT SUM(p.size) FROM upload_parts p WHERE p.upload_id "
 	    "= ?), "
 	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
@@ -154,10 +174,11 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	error = look_at_parts(s, attempt, number, b->length, &f.limit);
 	s3_give_link(s);
 	if (error == S3_FINE)
-		error = s3_enter(s);
+		error = s3_enter(s, true);
 	if (error != S3_FINE)
 		return error;
 	s->seat.attempt = 0;
+	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
 	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".%" PRId64 ".%s", attempt, number,
 	    c->request_id)))
@@ -305,12 +326,13 @@ receive_whole(struct s3 *s, struct s3_body *b)
 	    limit(s, b->length, 0, &f.limit);
 	s3_give_link(s);
 	if (error == S3_FINE)
-		error = s3_enter(s);
+		error = s3_enter(s, false);
 	if (error == S3_FINE)
 		error = s3_with_link(s, begin_whole);
 	if (error != S3_FINE)
 		return error;
 	partial_forget(c->mem, c->upload_id, s->row->attempt);
+	f.attempt = s->row->attempt;
 	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".0.%s", s->row->attempt, c->request_id)))
 		error = errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
 	if (error == S3_FINE)

@@ -17,6 +17,7 @@
 enum {
 	LOOK = 8 << 20,		/* bytes between two looks at the room on the disk, */
 	PIECE = 1 << 20,	/* and in one go through a part */
+	TICK_MS = 2000, TICK_SHARE = 10,	/* between signs of life on the row, as of a PUT */
 	MIN_RATE = 1024, WINDOW_MS = 60000,	/* bytes per second over so long, or the client is given up */
 };
 
@@ -77,6 +78,27 @@ take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 	return fine ? S3_FINE : by_errno("cannot write a part");
 }
 
+/*
+ * Says on the row that bytes come, if the database has a moment: its life counts from the last of them.  Those of a
+ * part are added when all of it is here.
+ */
+static enum s3_error
+tick(struct s3_file *f, int64_t received, int64_t *next)
+{
+	struct db *db = links_try(f->in->links);
+	int64_t n;
+
+	*next = clock_ms() + TICK_MS + TICK_SHARE * room_taken(f->in->room);
+	if (db == NULL)
+		return S3_FINE;
+	n = db_run(db, "UPDATE uploads SET received_bytes = IF(multipart_attempt = attempt, received_bytes, ?), "
+	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
+	    "'uploading'", ARGS(INT(received), INT(f->in->conf->upload_lifetime * 1000), ID(f->seat->upload_id),
+	    INT(f->attempt)));
+	links_give(f->in->links, db);
+	return n == 0 ? S3_NO_SUCH_UPLOAD : S3_FINE;
+}
+
 static enum s3_error
 ended_early(const struct s3_file *f, const struct s3_body *b)
 {
@@ -102,7 +124,7 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 {
 	EVP_MD_CTX *md = EVP_MD_CTX_new();
 	enum s3_error error = S3_FINE;
-	int64_t waited = 0, from = 0, start;
+	int64_t waited = 0, from = 0, start, next = clock_ms() + TICK_MS;
 	const void *bytes;
 	int n = 0;
 
@@ -115,6 +137,8 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 		waited += clock_ms() - start;
 		EVP_DigestUpdate(md, bytes, (size_t)n);
 		error = take_piece(f, bytes, (size_t)n, b->received);
+		if (error == S3_FINE && clock_ms() >= next)
+			error = tick(f, b->received, &next);
 		if (waited >= WINDOW_MS) {
 			if (b->received - from < waited * MIN_RATE / 1000)
 				error = S3_INCOMPLETE;

@@ -18,6 +18,7 @@ struct s3_file {
 	const struct intake *in;
 	struct arena *mem;
 	struct seat *seat;
+	int64_t attempt;		/* of the upload, for s3_file_take(); when that ends, so does this */
 	int64_t limit;			/* bytes that it may have */
 	const char *name, *path;
 	int fd;

@@ -104,10 +104,10 @@ s3_takes(const struct s3_row *row, int64_t attempt)
 }
 
 enum s3_error
-s3_enter(struct s3 *s)
+s3_enter(struct s3 *s, bool beside)
 {
 	s->seat = (struct seat){ .upload_id = s->c->upload_id, .tenant_id = s->row->tenant_id,
-	    .principal_id = s->row->principal_id };
+	    .principal_id = s->row->principal_id, .beside = beside };
 	s->seated = room_enter(s->c->in->room, &s->seat);
 	return s->seated ? S3_FINE : S3_SLOW_DOWN;
 }

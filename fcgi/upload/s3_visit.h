@@ -46,8 +46,8 @@ bool s3_takes(const struct s3_row *, int64_t attempt);
 /* Its parts, by number, behind that one. */
 struct s3_part *s3_parts_of(struct s3 *, int64_t after, int64_t max, size_t *n);
 
-/* A seat in the room, which s3_run() leaves. */
-enum s3_error s3_enter(struct s3 *);
+/* A seat in the room, which s3_run() leaves; beside: as of struct seat. */
+enum s3_error s3_enter(struct s3 *, bool beside);
 /* The name of a multipart upload, and the attempt in ?uploadId=.  False: it is no name of this upload. */
 const char *s3_upload_name(const struct s3 *, int64_t attempt);
 bool s3_read_attempt(struct s3 *, int64_t *attempt);

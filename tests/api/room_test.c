@@ -142,6 +142,25 @@ a_later_put_takes_the_place_of_the_earlier_one(void **state)
 	room_free(r);
 }
 
+/* Or those of a client, each sent again when another has ended it, would never end. */
+static void
+parts_of_an_upload_do_not_take_the_places_of_each_other(void **state)
+{
+	struct room *r = room_new(2, 1, 1);
+
+	for (int i = 0; i < 3; i++) {
+		seats[i] = (struct seat){ .tenant_id = name(1), .principal_id = name(1), .upload_id = name(9),
+		    .beside = true };
+		assert_int_equal(room_enter(r, &seats[i]), i < 2);
+	}
+	assert_int_equal(ended(seats, 2), 0);
+	assert_true(come(r, &seats[2], 2, 2));
+	assert_int_equal(ended(seats, 2), 1);
+	for (int i = 0; i < 3; i++)
+		room_leave(r, &seats[i]);
+	room_free(r);
+}
+
 /* Threads that want a turn all the time, and count what they got while all of them did. */
 struct worker {
 	struct room *room;
@@ -292,6 +311,7 @@ main(void)
 		cmocka_unit_test(tenants_come_to_have_the_same_whoever_came_first),
 		cmocka_unit_test(within_a_tenant_principals_do),
 		cmocka_unit_test(a_later_put_takes_the_place_of_the_earlier_one),
+		cmocka_unit_test(parts_of_an_upload_do_not_take_the_places_of_each_other),
 		cmocka_unit_test(ten_transfers_of_a_tenant_get_no_more_done_than_one_of_another),
 		cmocka_unit_test(nor_those_of_a_principal_within_its_tenant),
 		cmocka_unit_test(turns_are_shared_by_bytes),

@@ -2,6 +2,8 @@
 /* The object store below /storage, as clients of Amazon S3 speak to it; signed here by hand. */
 #include <sys/stat.h>
 
+#include <libxml/xmlmemory.h>
+#include <malloc.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdio.h>
@@ -44,9 +46,21 @@ struct ask {
 	const char *secret, *wire;		/* wire: what is sent instead of body */
 	size_t n_wire;
 	bool cut;				/* the connection breaks behind what is sent */
+	void (*meanwhile)(void *);		/* happens between the body and its answer, */
+	int nap;				/* or in the body */
+	void *user;
 };
 
-struct sending { struct header at[HEADERS]; size_t n; const char *body; size_t left; bool cut; };
+struct sending {
+	struct header at[HEADERS];
+	size_t n;
+	const char *body;
+	size_t left;
+	bool cut, begun;
+	void (*meanwhile)(void *);		/* once, when all of the body was read, */
+	int nap;				/* or else behind its first piece; then for so many ms nothing comes */
+	void *user;
+};
 
 static const char *
 header_of(void *user, const char *name)
@@ -68,6 +82,14 @@ read_some(void *user, const struct seat *seat, const void **bytes)
 	*bytes = s->body;
 	s->body += n;
 	s->left -= n;
+	if (s->meanwhile != NULL && (n == 0 || (s->nap > 0 && s->begun))) {
+		void (*meanwhile)(void *) = s->meanwhile;
+
+		s->meanwhile = NULL;
+		meanwhile(s->user);
+		usleep((useconds_t)s->nap * 1000);
+	}
+	s->begun = true;
 	return seat->ended != ERR_NONE || (n == 0 && s->cut) ? -1 : (int)n;
 }
 
@@ -150,7 +172,7 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 	const char *path = a->path != NULL ? a->path : arena_printf(w->mem, "/storage/uploads/%s", c->id);
 
 	*s = (struct sending){ .body = a->wire != NULL ? a->wire : a->body, .left = a->wire != NULL ? a->n_wire : a->n,
-	    .cut = a->cut };
+	    .cut = a->cut, .meanwhile = a->meanwhile, .nap = a->nap, .user = a->user };
 	s->at[s->n++] = (struct header){ "Host", "media.example" };
 	s->at[s->n++] = (struct header){ "X-Amz-Date", date };
 	s->at[s->n++] = (struct header){ "X-Amz-Content-Sha256", content };
@@ -654,6 +676,23 @@ credentials_reach_one_key_for_as_long_as_the_upload_is_open(void **state)
 	refused(&second, ask(&second, &(struct ask){ "POST", .query = "uploads=" }), 400, "ExpiredToken");
 }
 
+/* It is in each address that is signed for somebody else, who may do with it what was signed and no more. */
+static void
+the_token_opens_nothing_without_the_secret(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 5000);
+	struct sending s = { .body = bytes, .left = 5000 };
+	struct put p = { .in = &here, .mem = w->mem, .id = uuid_of(&c), .ticket = c.token, .length = 5000,
+	    .read = read_some, .user = &s };
+
+	assert_int_equal(put_run(&p), ERR_FORBIDDEN);
+	assert_int_equal(s.left, 5000);
+	assert_string_equal(status_of(&c), "waiting");
+	fine(ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 5000 }));
+}
+
 /* A signed request in an address: its time and its query count. */
 static void
 an_address_that_is_signed_holds_for_what_it_says(void **state)
@@ -730,6 +769,87 @@ long_lists_are_refused_and_cost_little(void **state)
 	part(&c, upload, 1, "x", 1);
 }
 
+/* What the parser holds, and the most it held. */
+static size_t held, most_held;
+
+static void *
+take_more(void *before, size_t n)
+{
+	size_t old = before != NULL ? malloc_usable_size(before) : 0;
+	void *p = realloc(before, n);
+
+	held += (p != NULL ? malloc_usable_size(p) : 0) - old;
+	most_held = held > most_held ? held : most_held;
+	return p;
+}
+
+static void *
+take_new(size_t n)
+{
+	return take_more(NULL, n);
+}
+
+static void
+give_back(void *p)
+{
+	held -= p != NULL ? malloc_usable_size(p) : 0;
+	free(p);
+}
+
+static char *
+take_copy(const char *text)
+{
+	return strcpy(take_new(strlen(text) + 1), text);
+}
+
+/* Any number of them may come at once. */
+static void
+a_list_of_parts_takes_the_memory_of_its_bytes(void **state)
+{
+	static const char *const inner[] = { "<a/>", "<ETag/>", "<ETag>x</ETag>", "<PartNumber>1</PartNumber>", " ",
+	    "&#65;",
+	    "<a b='' c='' d='' e='' f='' g='' h='' i='' j='' k='' l='' m='' n='' o='' p=''/>", "<!--a-->" };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *query = arena_printf(w->mem, "uploadId=%s", begin(&c));
+
+	for (size_t i = 0; i < 2 * sizeof(inner) / sizeof(inner[0]); i++) {
+		struct buf body = BUF(w->mem);
+		bool apart = i % 2 != 0;
+
+		buf_text(&body, "<CompleteMultipartUpload>");
+		for (size_t n = 0; body.len < 2 * MIB - 200; n++)
+			buf_printf(&body, "%s%s%s", apart || n == 0 ? "<Part>" : "", inner[i / 2], apart ? "</Part>" :
+			    "");
+		buf_printf(&body, "%s</CompleteMultipartUpload>", apart ? "" : "</Part>");
+		most_held = held;
+		ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len });
+		if (most_held > 16 * MIB)
+			fail_msg("%s, %d: %zu bytes", inner[i / 2], apart, most_held);
+	}
+	assert_true(most_held > 0);
+}
+
+/* Only who has a place is waited for. */
+static void
+a_list_of_parts_waits_for_its_turn(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+	struct seat all[8];
+
+	for (int i = 0; i < 8; i++) {
+		all[i] = (struct seat){ .upload_id = uuid_new(), .tenant_id = w->tenant_id, .principal_id =
+		    w->client_id };
+		assert_true(room_enter(here.room, &all[i]));
+	}
+	refused(&c, complete(&c, upload, "<Part"), 503, "SlowDown");
+	for (int i = 0; i < 8; i++)
+		room_leave(here.room, &all[i]);
+	refused(&c, complete(&c, upload, "<Part"), 400, "MalformedXML");
+}
+
 static void
 the_last_transfer_that_began_is_the_one_that_counts(void **state)
 {
@@ -791,6 +911,138 @@ what_is_no_media_or_too_much_is_refused(void **state)
 	refused(&sized, ask(&sized, &(struct ask){ .method = "GET" }), 501, "NotImplemented");
 }
 
+/* A request that comes while another is answered. */
+struct other { const struct client *c; struct ask ask; enum s3_error error; };
+
+static void
+send_other(void *user)
+{
+	struct other *o = user;
+
+	o->error = ask(o->c, &o->ask)->error;
+}
+
+/* Each of them finds all the room that there is when it begins. */
+static void
+parts_at_the_same_moment_have_the_room_of_one(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 9000);
+
+	for (int i = 0; i < 2; i++) {
+		struct client c = client_of(w, i == 0 ? ",\"fileSize\":9000" : "");
+		const char *upload = begin(&c), *quota = "UPDATE tenants SET storage_quota = 10000 + (SELECT "
+		    "s.storage_used FROM tenant_usage s WHERE s.tenant_id = tenants.id) + (SELECT COALESCE(SUM(COALESCE(u.file_size, "
+		    "u.received_bytes)), 0) FROM uploads u WHERE u.tenant_id = tenants.id AND u.status IN ('waiting', "
+		    "'uploading', 'uploaded')) WHERE id = ?";
+		struct other first = { &c, { "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = 8000 },
+		    S3_INTERNAL };
+
+		if (i == 1)
+			db_run(w->db, quota, ARGS(ID(w->tenant_id)));
+		refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes, .n = 8000,
+		    .meanwhile = send_other, .user = &first }), i == 0 ? 400 : 507, i == 0 ? "EntityTooLarge" :
+		    "InsufficientStorage");
+		assert_int_equal(first.error, S3_FINE);
+		assert_int_equal(files_of(&c), 1);
+		/* Once more is no more. */
+		part(&c, upload, 1, bytes, 9000);
+		db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	}
+}
+
+/* The answer to the first may be lost, so it comes again while the first is at work. */
+static void
+who_asks_for_what_has_just_been_done_is_told_so(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 9000);
+	const char *upload = begin(&c), *list = arena_printf(w->mem, "<CompleteMultipartUpload>%s"
+	    "</CompleteMultipartUpload>", named(&c, 1, part(&c, upload, 1, bytes, 9000)));
+	struct other first = { &c, { "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = list,
+	    .n = strlen(list) }, S3_INTERNAL };
+	struct ask again = first.ask;
+
+	again.meanwhile = send_other;
+	again.user = &first;
+	fine(ask(&c, &again));
+	assert_int_equal(first.error, S3_FINE);
+	holds(&c, bytes, 9000);
+}
+
+/* Both have joined their parts when the first one is placed. */
+static void
+of_two_files_of_an_attempt_one_is_told_that_it_counts(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 6 * MIB), *head = film(w, 6 * MIB);
+	const char *upload = begin(&c), *path = arena_printf(w->mem, "%s/1.whole.x", store_incoming(w->mem,
+	    uuid_of(&c)));
+	struct seat seat = { .upload_id = uuid_of(&c), .tenant_id = w->tenant_id, .principal_id = w->client_id };
+	struct put p = { .in = &here, .mem = w->mem, .id = uuid_of(&c), .received = 9000, .etag = "another-2" };
+	unsigned char sha256[32];
+	const char *etag;
+	FILE *f;
+
+	fine(complete(&c, upload, named(&c, 1, part(&c, upload, 1, bytes, 6 * MIB))));
+	etag = header_told(w, ask(&c, &(struct ask){ .method = "HEAD" }), "ETag");
+	assert_non_null(etag);
+	assert_true(mkdir(store_incoming(w->mem, uuid_of(&c)), 0700) == 0);
+	assert_non_null(f = fopen(path, "w"));
+	assert_int_equal(fwrite(head, 1, 9000, f), 9000);
+	assert_int_equal(fclose(f), 0);
+	EVP_Digest(head, 9000, sha256, NULL, EVP_sha256(), NULL);
+	assert_int_equal(put_place(&p, &seat, 1, path, sha256), ERR_UPLOAD_RECEIVED);
+	EVP_Digest(bytes, 6 * MIB, sha256, NULL, EVP_sha256(), NULL);
+	assert_int_equal(put_place(&p, &seat, 1, path, sha256), ERR_NONE);
+	holds(&c, bytes, 6 * MIB);
+	assert_string_equal(header_told(w, ask(&c, &(struct ask){ .method = "HEAD" }), "ETag"), etag);
+}
+
+static void
+near_its_end(void *user)
+{
+	const struct client *c = user;
+
+	db_run(c->w->db, "UPDATE uploads SET expires_at = " SQL_NOW " + 60000 WHERE id = ?", ARGS(ID(uuid_of(c))));
+}
+
+static void
+cancelled(void *user)
+{
+	const struct client *c = user;
+
+	assert_int_equal(call(c->w, "PUT", arena_printf(c->w->mem, "/v2/uploads/%s/cancel", c->id), NULL)->status, 200);
+}
+
+/* As one of a PUT does. */
+static void
+bytes_on_their_way_keep_the_upload_alive_and_end_with_it(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 5 * MIB);
+	struct s3_call *r;
+
+	for (int whole = 0; whole < 2; whole++) {
+		struct client c = client_of(w, "");
+		struct ask put = { "PUT", .query = whole ? NULL : part_query(&c, 1, begin(&c)), .body = bytes,
+		    .n = 5 * MIB, .wire = bytes, .n_wire = 1 * MIB, .cut = true, .meanwhile = near_its_end,
+		    .nap = 2500, .user = &c };
+
+		refused(&c, ask(&c, &put), 400, "IncompleteBody");
+		assert_true(number(w, "FROM uploads t WHERE t.id = ? AND expires_at > " SQL_NOW " + 120000",
+		    ARGS(ID(uuid_of(&c)))) == 1);
+		put.wire = NULL;
+		put.meanwhile = cancelled;
+		r = ask(&c, &put);
+		refused(&c, r, 404, "NoSuchUpload");
+		assert_true(r->received < 5 * MIB);
+		assert_int_equal(files_of(&c), 0);
+	}
+}
+
 static int
 close_all(void **state)
 {
@@ -810,11 +1062,19 @@ main(void)
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
+		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
+		WORLD_TEST(a_list_of_parts_takes_the_memory_of_its_bytes),
+		WORLD_TEST(a_list_of_parts_waits_for_its_turn),
+		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
+		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
+		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
+		WORLD_TEST(bytes_on_their_way_keep_the_upload_alive_and_end_with_it),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
 
+	xmlMemSetup(give_back, take_new, take_more, take_copy);
 	return cmocka_run_group_tests(tests, world_open, close_all);
 }
