@@ -21,7 +21,8 @@ static const struct field page_fields[] = {
 	FIELD(struct page_query, page,        .on = QUERY, .max = 1000000, .preset = "0", .doc = "Page, from 0"),
 	FIELD(struct page_query, page_number, .on = QUERY, .max = 1000000, .doc = "The same as page"),
 	FIELD(struct page_query, perpage,     .on = QUERY, .min = 1, .max = 50, .preset = "10", .doc = "Items on a page"),
-	FIELD(struct page_query, sort,        .on = QUERY, .max = 100, .doc = "One property, with :desc for the other way; newest first unless given"),
+	FIELD(struct page_query, sort,        .on = QUERY, .max = 100, .doc = "One property, with :desc for the other way; without it as the summary says, or "
+	    "else newest first"),
 	FIELD(struct page_query, filter,      .on = QUERY, .max = 2000, .doc = "property=value, several joined by + (sent as %2B); operators = != >= <= ~"),
 	FIELD(struct page_query, after,       .on = QUERY, .max = 4000, .doc = "Cursor of the next page: pagination.next, or the Link header"),
 };

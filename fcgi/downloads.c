@@ -88,12 +88,14 @@ static void
 add_files(struct req *r, struct download *d)
 {
 	struct file *f = NEW(r->mem, struct file);
+	const struct moment signed_at = { d->expires.ms - 1000 * r->conf->play_lifetime };
 	char prefix[PLAY_PREFIX_MAX];
 
 	d->files = (struct list){ f, 0 };
 	if (strcmp(d->status, "ready") != 0 || d->file == NULL)
 		return;
-	*f = (struct file){ arena_printf(r->mem, "%s%s", play_prefix(r->conf, d->id, r->now, prefix), d->file),
+	/* Whoever has the address may fetch it as long as it is there, not for play.lifetime. */
+	*f = (struct file){ arena_printf(r->mem, "%s%s", play_prefix(r->conf, d->id, signed_at, prefix), d->file),
 	    "application/zip", d->size.n };
 	d->files.n = 1;
 }
@@ -133,8 +135,8 @@ download_get(struct req *r)
 
 /* What may not be seen is not there; what may be seen and not read in that way is refused as such. */
 static void
-judge(struct req *r, const char *member, const struct uuid *ids, size_t n, const struct picked *found, size_t n_found,
-    enum scope scope)
+judge(struct req *r, const char *member, const char *what, const struct uuid *ids, size_t n, const struct picked *found,
+    size_t n_found, enum scope scope)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *pointer = arena_printf(r->mem, "/%s/%zu", member, i);
@@ -144,7 +146,7 @@ judge(struct req *r, const char *member, const struct uuid *ids, size_t n, const
 			if (uuid_equal(found[k].id, ids[i]))
 				may = access_by(r, &found[k].channel_ids);
 		if ((may & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) == 0)
-			fault(r, pointer, "not_found", "there is no such thing");
+			fault(r, pointer, "not_found", "there is no such %s", what);
 		else if ((may & r->who->scopes & SCOPE_BIT(scope)) == 0)
 			fault(r, pointer, "not_allowed", "this needs the permission %s", scope_name(scope));
 	}
@@ -163,7 +165,7 @@ check_media(struct req *r, const struct ids *ids)
 		return;
 	found = db_rows(r->db, &picked_record, PICK "media x ON x.id = UNHEX(j.id) STRAIGHT_JOIN media t ON t.id = x.id"
 	    OF_TENANT, ARGS(STR(mentions_json(r->mem, ids->at, ids->n)), ID(r->who->tenant_id)), &n);
-	judge(r, "selectedMediaIds", ids->at, ids->n, found, n, SCOPE_VIEW_CHANNEL);
+	judge(r, "selectedMediaIds", "asset", ids->at, ids->n, found, n, SCOPE_VIEW_CHANNEL);
 }
 
 static void
@@ -179,7 +181,8 @@ check_renditions(struct req *r, const struct ids *ids)
 	    "x.media_id AND t.generation = x.generation" OF_TENANT " AND x.kind IN ('mp4', 'audio', 'image', 'pdf') AND "
 	    "x.mime_type NOT LIKE '%mpegurl'", ARGS(STR(mentions_json(r->mem, ids->at, ids->n)), ID(r->who->tenant_id)),
 	    &n);
-	judge(r, "selectedRenditionIds", ids->at, ids->n, found, n, SCOPE_VIEW_CHANNEL);
+	judge(r, "selectedRenditionIds", "rendition that is one file: mp4, audio, image or pdf", ids->at, ids->n, found,
+	    n, SCOPE_VIEW_CHANNEL);
 }
 
 static void
@@ -197,23 +200,22 @@ check_transcripts(struct req *r, const struct list *list)
 	found = db_rows(r->db, &picked_record, PICK "transcripts x ON x.id = UNHEX(j.id) STRAIGHT_JOIN media t ON "
 	    "t.id = "
 	    "x.media_id" OF_TENANT, ARGS(STR(mentions_json(r->mem, ids, list->n)), ID(r->who->tenant_id)), &n);
-	judge(r, "selectedTranscripts", ids, list->n, found, n, SCOPE_VIEW_METADATA);
+	judge(r, "selectedTranscripts", "transcript", ids, list->n, found, n, SCOPE_VIEW_METADATA);
 }
 
 /* Not beyond what the tenant has set. */
 static void
 check_expiry(struct req *r, struct download *d)
 {
-	const int64_t most = r->now.ms + 86400000 * db_number(r->db, "SELECT download_expiry_days FROM tenants WHERE "
-	    "id = ?",
-	    ARGS(ID(r->who->tenant_id)), 1);
+	const int64_t days = db_number(r->db, "SELECT download_expiry_days FROM tenants WHERE id = ?",
+	    ARGS(ID(r->who->tenant_id)), 1), most = r->now.ms + 86400000 * days;
 
 	if (d->expires.ms == 0)
 		d->expires.ms = most;
 	else if (d->expires.ms <= r->now.ms)
 		fault(r, "/expires", "too_small", "this is over");
 	else if (d->expires.ms > most)
-		fault(r, "/expires", "too_large", "downloads are kept for a shorter time here");
+		fault(r, "/expires", "too_large", "downloads are kept for %lld days here", (long long)days);
 }
 
 static int

@@ -214,7 +214,7 @@ is_fine(struct req *r, const struct meeting *m, uint64_t given)
 	struct list seen;
 
 	if (m->ends_at.ms != 0 && m->ends_at.ms < m->starts_at.ms)
-		fault(r, "/endsAt", "too_small", "it ends behind its start");
+		fault(r, "/endsAt", "too_small", "it must not end before it begins");
 	check_address(r, "/oparlUrl", m->oparl_url);
 	if (given & record_bit(&meeting_record, "media_ids"))
 		mentions_set(r, m->id, m->media_ids.at, m->media_ids.n);

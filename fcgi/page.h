@@ -80,6 +80,9 @@ bool page_is_embed(const struct shown *);
 
 /* "83:00" of ms; parts in a row with dots between them, "Video · 2:03". */
 const char *page_clock(struct shown *, int64_t ms);
+
+/* The same of a place in a recording: as the player's clock shows it there, which tells what is over of a second. */
+const char *page_moment(struct shown *, int64_t ms);
 const char *page_type(struct shown *, const char *type);
 void page_part(struct buf *, const char *part);
 

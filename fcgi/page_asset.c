@@ -21,6 +21,12 @@ page_clock(struct shown *p, int64_t ms)
 	    arena_printf(p->r->mem, "%lld:%02lld", s / 60, s % 60);
 }
 
+const char *
+page_moment(struct shown *p, int64_t ms)
+{
+	return page_clock(p, ms - ms % 1000);
+}
+
 static const char *
 size_text(struct shown *p, int64_t n)
 {

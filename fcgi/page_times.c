@@ -235,7 +235,7 @@ put_chapters(struct shown *p)
 		html_el(&p->h, "li");
 		html_el(&p->h, "a");
 		html_url(&p->h, "href", fragment(p, c[i].start));
-		html_text_el(&p->h, "time", NULL, page_clock(p, c[i].start.ms));
+		html_text_el(&p->h, "time", NULL, page_moment(p, c[i].start.ms));
 		put_name(p, NULL, c[i].title);
 		html_end(&p->h);
 		html_end(&p->h);
@@ -252,7 +252,7 @@ put_clip(struct shown *p, const struct section *s, size_t place)
 	html_url(&p->h, "href", page_fragment(p, s->position, s->end));
 	page_picture(p, s->thumbnail.row, p->p->type, place);
 	html_text_el(&p->h, "span", "card-length", s->end.set ? arena_printf(p->r->mem, "%s\xe2\x80\x93%s",
-	    page_clock(p, s->position.ms), page_clock(p, s->end.ms)) : page_clock(p, s->position.ms));
+	    page_moment(p, s->position.ms), page_moment(p, s->end.ms)) : page_moment(p, s->position.ms));
 	html_end(&p->h);
 	put_name(p, NULL, s->title);
 	html_end(&p->h);
@@ -298,7 +298,7 @@ put_remark(struct shown *p, const struct remark *c, int level)
 	if (c->time.set) {
 		html_el(&p->h, "a");
 		html_url(&p->h, "href", fragment(p, c->time));
-		html_text(&p->h, page_clock(p, c->time.ms));
+		html_text(&p->h, page_moment(p, c->time.ms));
 		html_end(&p->h);
 	}
 	html_end(&p->h);
@@ -375,7 +375,7 @@ put_point(struct shown *p, const struct point *c)
 	html_text_el(&p->h, "span", "number", c->number);
 	put_name(p, "name", c->name);
 	if (c->start.set && is_here)
-		html_text_el(&p->h, "time", NULL, page_clock(p, c->start.ms));
+		html_text_el(&p->h, "time", NULL, page_moment(p, c->start.ms));
 	html_end(&p->h);
 }
 

@@ -11,7 +11,8 @@
 
 struct player_query { const char *t; };
 static const struct field player_query_fields[] = {
-	FIELD(struct player_query, t, .on = QUERY, .max = 100, .doc = "Token of a signed watch or embed address"),
+	FIELD(struct player_query, t, .on = QUERY, .max = 100, .doc = "Token of a signed watch or embed address. "
+	    "Without it: assets in shared and public channels alone, whatever access token is sent"),
 };
 static const struct record player_query_record = RECORD("PlayerQuery", struct player_query, player_query_fields);
 

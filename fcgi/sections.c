@@ -90,19 +90,19 @@ section_told(struct req *r, const char *type, const struct section *s)
 }
 
 static void
-check_position(struct req *r, const char *pointer, struct position p, struct position duration)
+check_position(struct req *r, const char *pointer, const char *type, struct position p, struct position duration)
 {
 	if (!p.set)
-		fault(r, pointer, "required", "this type of section has it");
+		fault(r, pointer, "required", "a %s wants it", type);
 	else if (p.ms > duration.ms)
 		fault(r, pointer, "too_large", "the asset ends at %.3f seconds", (double)duration.ms / 1000);
 }
 
 static void
-check_absent(struct req *r, const char *pointer, struct position p)
+check_absent(struct req *r, const char *pointer, const char *type, struct position p)
 {
 	if (p.set)
-		fault(r, pointer, "not_allowed", "this type of section has it not");
+		fault(r, pointer, "not_allowed", "a %s has none", type);
 }
 
 void
@@ -111,16 +111,16 @@ section_check(struct req *r, const struct section *s, struct position duration)
 	bool is_marker = strcmp(s->type, "marker") == 0;
 
 	if (is_marker) {
-		check_position(r, "/time", s->time, duration);
-		check_absent(r, "/start", s->start);
-		check_absent(r, "/end", s->end);
+		check_position(r, "/time", s->type, s->time, duration);
+		check_absent(r, "/start", s->type, s->start);
+		check_absent(r, "/end", s->type, s->end);
 		return;
 	}
-	check_absent(r, "/time", s->time);
-	check_position(r, "/start", s->start, duration);
-	check_position(r, "/end", s->end, duration);
+	check_absent(r, "/time", s->type, s->time);
+	check_position(r, "/start", s->type, s->start, duration);
+	check_position(r, "/end", s->type, s->end, duration);
 	if (s->start.set && s->end.set && s->end.ms <= s->start.ms)
-		fault(r, "/end", "too_small", "it ends behind its start");
+		fault(r, "/end", "too_small", "it has to end behind its start");
 }
 
 bool
@@ -304,9 +304,9 @@ check_cut(struct req *r, const struct section *s, int64_t at)
 	bool is_marker = strcmp(s->type, "marker") == 0;
 
 	if (at <= s->position.ms)
-		fault(r, "/splitAt", "too_small", "it is split behind its %s", is_marker ? "time" : "start");
+		fault(r, "/splitAt", "too_small", "this has to be behind its %s", is_marker ? "time" : "start");
 	else if (at >= s->end.ms && !is_marker)
-		fault(r, "/splitAt", "too_large", "it is split before its end");
+		fault(r, "/splitAt", "too_large", "this has to be before its end");
 	else if (at > s->duration.ms)
 		fault(r, "/splitAt", "too_large", "the asset ends at %.3f seconds", (double)s->duration.ms / 1000);
 }

@@ -45,7 +45,7 @@ static const struct field settings_fields[] = {
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",
-	    .doc = "Days that a clip which was cut for a download stays"),
+	    .doc = "Days that downloads are kept at most, and clips that were cut of sections"),
 	FIELD(struct settings, webhooks_per_principal, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
 	    .doc = "How many webhooks one principal may have"),
 	FIELD(struct settings, transcription_languages, .on = PATCH, .required = true, .max = LANGUAGES_MAX, .item_max = 35,

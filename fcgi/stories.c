@@ -327,7 +327,7 @@ check_stretch(struct req *r, const struct plot *p, size_t i)
 		fault(r, pointer(r, i, "end"), "too_large", "the asset ends at %.3f seconds", (double)duration.ms /
 		    1000);
 	if (s->start.set && s->end.set && s->end.ms <= s->start.ms)
-		fault(r, pointer(r, i, "end"), "too_small", "it ends behind its start");
+		fault(r, pointer(r, i, "end"), "too_small", "it has to end behind its start");
 }
 
 /* Of a story that is put again: a scene whose asset has gone may stay as it is. */

@@ -175,12 +175,13 @@ start_of(const struct agenda *a, const struct target *of, const struct agenda_it
 	return item->start.ms != 0 && began != 0 && of->duration.set && at >= 0 && at < of->duration.ms ? at : -1;
 }
 
-/* Until it ends, the next one begins, or the recording is over. */
+/* Until it ends, the next one begins, what it is below ends, or the recording is over. */
 static int64_t
 end_of(const struct agenda *a, const struct target *of, const int64_t *start, size_t i)
 {
 	const struct agenda_item *item = &a->at[i];
 	int64_t end = item->end.ms > item->start.ms ? start[i] + item->end.ms - item->start.ms : of->duration.ms;
+	int64_t above, over;
 	size_t k;
 
 	for (k = i + 1; k < a->n && item->end.ms <= item->start.ms; k++)
@@ -188,6 +189,11 @@ end_of(const struct agenda *a, const struct target *of, const int64_t *start, si
 			end = start[k];
 			break;
 		}
+	for (above = item->parent; above >= 0 && item->end.ms <= item->start.ms; above = a->at[above].parent) {
+		over = start[above] >= 0 ? start[above] + a->at[above].end.ms - a->at[above].start.ms : -1;
+		if (over > start[i] && over < end)
+			end = over;
+	}
 	return end < of->duration.ms ? end : of->duration.ms;
 }
 

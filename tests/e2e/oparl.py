@@ -69,6 +69,8 @@ class Answer(BaseHTTPRequestHandler):
                 location={'type': TYPE + 'Location', 'description': 'Rathaus, Saal 2'}),
             '/meeting/47': meeting(47, AGENDA[:1], organization=[f'http://127.0.0.1:{canary_port}/']),
             '/meeting/48': {**meeting(48, AGENDA), 'start': None},
+            '/meeting/49': meeting(49, [{**item('1', 'Haushalt', 0, start='00:00'), 'end': '2025-09-18T17:00:03+02:00'},
+                item('1.1', 'Stellenplan', 1, start='00:01'), item('2', 'Anfragen', 2)]),
             '/organization/1': {'type': TYPE + 'Organization', 'name': 'Rat der Stadt Quellbach'},
             '/thousands': meeting(44, MANY[:10000]), '/more': meeting(45, MANY),
             '/itself': {'data': AGENDA[:2], 'links': {'next': f'{base}/itself'}},

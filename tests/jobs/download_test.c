@@ -110,7 +110,7 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *id = uuid_text(w->mem,
 	    media),
 	    *whole, *seen, *narrow, *path, *rendition, *url;
-	int64_t original = store_size(w->mem, store_key_original(w->mem, media));
+	int64_t original = store_size(w->mem, store_key_original(w->mem, media)), until;
 	struct req *r;
 
 	drain(w, w->conf);
@@ -130,6 +130,11 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	assert_string_equal(text(w, r, "data.files.0.mimeType"), "application/zip");
 	url = text(w, r, "data.files.0.url");
 	assert_non_null(strstr(url, "/council-23-nov.zip"));
+	/* The address holds as long as the download. */
+	until = db_number(w->db, "SELECT MAX(CEIL(expires / 600000) * 600) FROM downloads WHERE title = "
+	    "'Council: 23 Nov.' AND file IS NOT NULL AND tenant_id = ?", ARGS(ID(w->tenant_id)), 0);
+	assert_true(until > moment_now().ms / 1000 + 6 * 86400);
+	assert_non_null(strstr(url, arena_printf(w->mem, "/play/%lld.", (long long)until)));
 	path = members(w, path_of(w, whole));
 	assert_non_null(strstr(path, arena_printf(w->mem, "_Talk_ 1_2.mp4 %lld 0|", (long long)original)));
 	assert_non_null(strstr(path, "_Talk_ 1_2 - "));
