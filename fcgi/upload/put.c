@@ -167,7 +167,7 @@ check_row(struct transfer *t, const struct upload_row *row)
 
 	if (row == NULL && db_failure(t->db) != DB_FINE)
 		return stop_by_db(t);
-	if (row == NULL || strcmp(row->type, "put") != 0 || !ticket_matches(p, row->ticket_hash))
+	if (row == NULL || strcmp(row->type, t->goes_on ? "tus" : "put") != 0 || !ticket_matches(p, row->ticket_hash))
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
 		    "answered it.");
 	if (strcmp(row->status, "errored") == 0 && row->refusal != NULL)
@@ -759,7 +759,7 @@ cancel(struct transfer *t, const struct upload_row *row)
 enum error
 put_cancel(struct put *p)
 {
-	struct transfer t = { .p = p };
+	struct transfer t = { .p = p, .goes_on = true };
 	struct upload_row *row;
 
 	stop(p, ERR_NONE, NULL);

@@ -396,6 +396,7 @@ one_that_is_given_up_or_foreign_takes_nothing(void **state)
 	struct client c = client_for(w, 1000), other = client_for(w, 1000), put = c;
 	const char *bytes = film(w, 1000);
 	struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"put\",\"fileSize\":1000}");
+	struct tus *as_one;
 
 	bring(&c, 0, bytes, 500, ERR_NONE);
 	other.ticket = c.ticket;
@@ -405,6 +406,12 @@ one_that_is_given_up_or_foreign_takes_nothing(void **state)
 	put.id = text(w, r, "data.id");
 	put.ticket = strstr(text(w, r, "data.input.url"), "?ticket=") + 8;
 	bring(&put, 0, bytes, 500, ERR_FORBIDDEN);
+	ask(&put, tus_delete, &(struct ask){ .n = 0 }, ERR_FORBIDDEN);
+	is_at(&c, 500);
+	as_one = tus_new(w, &(struct ask){ .body = bytes, .n = 1000 });
+	assert_true(uuid_parse(c.id, &as_one->put.id));
+	as_one->put.ticket = c.ticket;
+	assert_int_equal(put_run(&as_one->put), ERR_FORBIDDEN);
 	is_at(&c, 500);
 	ask(&c, tus_delete, &(struct ask){ .n = 0 }, ERR_NONE);
 	assert_string_equal(status_of(&c), "cancelled");
