@@ -50,22 +50,29 @@ sum_looks_right(enum s3_sum_kind kind, const char *text)
 	return looks_like(text, bytes[kind]);
 }
 
-/* The checksum of a header, or the one that a trailer is announced to have. */
+/* The checksum of a header, or the one that a trailer is announced to have.  What cannot be held against the bytes is
+ * refused: its client takes them for checked. */
 static enum s3_error
 expect_sum(struct s3_body *b)
 {
 	const char *trailer = header(b, "x-amz-trailer");
 
-	for (enum s3_sum_kind k = S3_SUM_CRC32; k <= S3_SUM_SHA256 && b->kind == S3_SUM_NONE; k++) {
-		b->sum_said = header(b, arena_printf(b->mem, SUM "%s", s3_sum_name(k)));
-		if (b->sum_said != NULL)
+	for (enum s3_sum_kind k = S3_SUM_CRC32; k <= S3_SUM_SHA256; k++) {
+		const char *said = header(b, arena_printf(b->mem, SUM "%s", s3_sum_name(k)));
+
+		if (said != NULL && b->kind != S3_SUM_NONE)
+			return S3_ONE_SUM;
+		if (said != NULL) {
+			b->sum_said = said;
 			b->kind = k;
+		}
 	}
 	if (b->kind != S3_SUM_NONE)
-		return sum_looks_right(b->kind, b->sum_said) ? S3_FINE : S3_INVALID_DIGEST;
+		return b->has_trailer ? S3_ONE_SUM : sum_looks_right(b->kind, b->sum_said) ? S3_FINE :
+		    S3_INVALID_DIGEST;
 	if (b->has_trailer && trailer != NULL && strncasecmp(trailer, SUM, strlen(SUM)) == 0)
 		b->kind = s3_sum_find(trailer + strlen(SUM));
-	return S3_FINE;
+	return b->has_trailer && b->kind == S3_SUM_NONE ? S3_ONE_SUM : S3_FINE;
 }
 
 /* How long the bytes are, by what the client says in front of them. */

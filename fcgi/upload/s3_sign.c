@@ -88,8 +88,8 @@ read_credential(struct s3_sign *s, struct arena *mem, const char *text)
 		return false;
 	s->access_key = arena_copy_n(mem, text, (size_t)(slash - text));
 	s->scope = slash + 1;
-	return strncmp(s->scope, s->date, 8) == 0 && s->scope[8] == '/' && strlen(s->scope) > 24 &&
-	    strlen(s->scope) < 100 && strcmp(s->scope + strlen(s->scope) - 16, "/s3/aws4_request") == 0;
+	return strlen(s->scope) > 24 && strlen(s->scope) < 100 && strncmp(s->scope, s->date, 8) == 0 &&
+	    s->scope[8] == '/' && strcmp(s->scope + strlen(s->scope) - 16, "/s3/aws4_request") == 0;
 }
 
 /* A member of the Authorization header, between commas with or without blanks. */

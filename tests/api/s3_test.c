@@ -621,6 +621,29 @@ a_turned_bit_is_noticed_by_each_checksum(void **state)
 	assert_int_equal(files_of(&c), 7);
 }
 
+/* Who sends one takes the bytes for checked when they were accepted. */
+static void
+a_checksum_that_is_not_looked_at_is_refused(void **state)
+{
+	static const char wire[] = "5\r\nbytes\r\n0\r\nx-amz-checksum-%s:AAAAAA==\r\n\r\n";
+	static const struct { const char *trailer, *sent; } cases[] = { { NULL, "crc32" },
+	    { "x-amz-checksum-md4", "md4" }, { "x-amz-checksum-crc32,x-amz-checksum-sha1", "crc32" } };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *query = part_query(&c, 1, begin(&c));
+
+	refused(&c, ask(&c, &(struct ask){ "PUT", .query = query, .body = "bytes", .n = 5, .more = {
+	    { "x-amz-checksum-crc32", "sZlDzg==" }, { "x-amz-checksum-crc32c", "AAAAAA==" } } }), 400, "InvalidRequest");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *body = arena_printf(w->mem, wire, cases[i].sent);
+
+		refused(&c, ask(&c, &(struct ask){ "PUT", .query = query, .wire = body, .n_wire = strlen(body),
+		    .content = "STREAMING-UNSIGNED-PAYLOAD-TRAILER", .more = { { "x-amz-decoded-content-length", "5" },
+		    { cases[i].trailer != NULL ? "x-amz-trailer" : NULL, cases[i].trailer } } }), 400, "InvalidRequest");
+	}
+	assert_int_equal(files_of(&c), 0);
+}
+
 /* Foreign keys, wrong secrets, old clocks, no tokens: nothing is written. */
 static void
 credentials_reach_one_key_for_as_long_as_the_upload_is_open(void **state)
@@ -655,6 +678,8 @@ credentials_reach_one_key_for_as_long_as_the_upload_is_open(void **state)
 	bad.skew = 16 * 60;
 	refused(&bad, ask(&bad, &put), 403, "RequestTimeTooSkewed");
 	refused(&c, send_signed(&c, &put, date_of(w, 0), NULL, EMPTY_SHA256), 403, "AccessDenied");
+	refused(&c, send_signed(&c, &put, "2013", "AWS4-HMAC-SHA256 Credential=a/2013,SignedHeaders=host,Signature=b",
+	    EMPTY_SHA256), 400, "AuthorizationHeaderMalformed");
 	refused(&c, send_signed(&c, &put, date_of(w, 0), "AWS AKID:c2lnbmF0dXJl", EMPTY_SHA256), 400, "InvalidRequest");
 	put.path = "/storage/uploads/..%2f..%2fetc";
 	refused(&c, ask(&c, &put), 403, "AccessDenied");
@@ -1061,6 +1086,7 @@ main(void)
 		WORLD_TEST(parts_come_in_any_order_and_again_and_become_the_file),
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
+		WORLD_TEST(a_checksum_that_is_not_looked_at_is_refused),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
 		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
