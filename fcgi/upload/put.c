@@ -229,8 +229,9 @@ claim(struct transfer *t, const struct upload_row *row, int64_t received)
 	struct put *p = t->p;
 	int64_t n;
 
-	p->expires_at = p->read != NULL ? (struct moment){ moment_now().ms + p->in->conf->upload_lifetime * 1000 } :
-	    row->expires_at;	/* who only asks brings nothing */
+	p->expires_at = row->expires_at;
+	if (p->read != NULL)		/* who only asks brings nothing */
+		p->expires_at.ms = moment_now().ms + p->in->conf->upload_lifetime * 1000;
 	t->seat = (struct seat){ .upload_id = row->id, .tenant_id = row->tenant_id, .principal_id = row->principal_id };
 	if (!room_enter(p->in->room, &t->seat))
 		return stop(p, ERR_TOO_BUSY, NULL);
