@@ -532,6 +532,8 @@ take_text(struct decode *d, const struct field *f, const char *pointer, const ch
 	case KIND_MOMENT:
 		if (!moment_parse(text, at))
 			bad(d, pointer, "format", "a time of RFC 3339 is wanted, as 2026-11-20T10:26:53Z");
+		else if (((const struct moment *)at)->ms == 0)	/* which says that there is none */
+			bad(d, pointer, "too_small", "a time after the beginning of 1970 is wanted");
 		return true;
 	default:
 		return false;

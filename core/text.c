@@ -238,6 +238,8 @@ offset_parse(const char **p, int *minutes)
 	return **p == '\0';
 }
 
+#define LAST_MOMENT INT64_C(253402300799999)		/* 9999-12-31T23:59:59.999Z */
+
 bool
 moment_parse(const char *text, struct moment *out)
 {
@@ -245,6 +247,7 @@ moment_parse(const char *text, struct moment *out)
 	const char *p = text;
 	struct tm tm = { 0 };
 	int y, mo, d, h, mi, s, minutes, ms = 0, scale = 100;
+	int64_t at;
 
 	if ((y = digits(&p, 4)) < 1970 || !literal(&p, "-") || (mo = digits(&p, 2)) < 1 || mo > 12 ||
 	    !literal(&p, "-") || (d = digits(&p, 2)) < 1 || !literal(&p, "Tt ") || (h = digits(&p, 2)) < 0 || h > 23 ||
@@ -267,7 +270,11 @@ moment_parse(const char *text, struct moment *out)
 	tm.tm_hour = h;
 	tm.tm_min = mi;
 	tm.tm_sec = s;
-	out->ms = ((int64_t)timegm(&tm) - minutes * 60) * 1000 + ms;
+	at = ((int64_t)timegm(&tm) - minutes * 60) * 1000 + ms;
+	/* an offset or a leap second leads out of the years that can be written */
+	if (at < 0 || at > LAST_MOMENT)
+		return false;
+	out->ms = at;
 	return true;
 }
 

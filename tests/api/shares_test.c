@@ -415,6 +415,8 @@ a_link_ends_in_time_and_is_replaced_by_another(void **state)
 	assert_int_equal(number(w, "FROM shares WHERE media_id = ? AND expires_at = 0", ARGS(ID(id))), 1);
 	assert_true(has_fault(call(w, "PUT", to(w, id, "/share"), "{\"expiresAt\":\"2001-01-01T00:00:00Z\"}"),
 	    "/expiresAt", "too_small"));
+	assert_true(has_fault(call(w, "PUT", to(w, id, "/share"), "{\"expiresAt\":\"1970-01-01T00:00:00Z\"}"),
+	    "/expiresAt", "too_small"));
 	assert_string_equal(share_as(w, w->token, id, "{\"expiresAt\":\"2999-01-01T00:00:00Z\"}"), next);
 	assert_string_equal(share_as(w, w->token, id, "{\"expiresAt\":null}"), next);
 	assert_null(text(w, call(w, "PUT", to(w, id, "/share"), NULL), "data.expiresAt"));
