@@ -216,6 +216,39 @@ check_transcripts(struct req *r, const struct list *list)
 	judge(r, "selectedTranscripts", "transcript", ids, list->n, found, n, SCOPE_VIEW_METADATA);
 }
 
+/* The file of an archive that has the same one five hundred times. */
+static void
+check_twice(struct req *r, const char *member, const struct ids *ids)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (uuid_equal(ids->at[k], ids->at[i])) {
+				fault(r, arena_printf(r->mem, "/%s/%zu", member, i), "duplicate",
+				    "this is in the list already");
+				break;
+			}
+}
+
+static const char *
+form_of(const struct picked_transcript *t)
+{
+	return t->format != NULL ? t->format : "json";
+}
+
+static void
+check_transcripts_twice(struct req *r, const struct list *list)
+{
+	const struct picked_transcript *t = list->rows;
+
+	for (size_t i = 0; i < list->n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (uuid_equal(t[k].id, t[i].id) && strcmp(form_of(&t[k]), form_of(&t[i])) == 0) {
+				fault(r, arena_printf(r->mem, "/selectedTranscripts/%zu", i), "duplicate",
+				    "this is in the list already");
+				break;
+			}
+}
+
 /* Not beyond what the tenant has set. */
 static void
 check_expiry(struct req *r, struct download *d)
@@ -241,6 +274,9 @@ download_create(struct req *r)
 	check_once(r, "selectedRenditionIds", &d->selected_rendition_ids);
 	if (d->selected_media_ids.n + d->selected_rendition_ids.n + d->selected_transcripts.n == 0)
 		fault(r, "/selectedMediaIds", "required", "nothing is selected");
+	check_twice(r, "selectedMediaIds", &d->selected_media_ids);
+	check_twice(r, "selectedRenditionIds", &d->selected_rendition_ids);
+	check_transcripts_twice(r, &d->selected_transcripts);
 	check_media(r, &d->selected_media_ids);
 	check_renditions(r, &d->selected_rendition_ids);
 	check_transcripts(r, &d->selected_transcripts);

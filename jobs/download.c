@@ -5,6 +5,8 @@
  * that no row names go by the sweep.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +16,8 @@
 #include "fcgi/transcripts.h"
 #include "jobs/package.h"
 #include "jobs/step.h"
+
+#define TRANSCRIPT_MEMORY ((size_t)512 << 20)	/* as of a job */
 
 struct order {
 	struct uuid principal_id;
@@ -111,7 +115,7 @@ add_file(struct packing *k, const char *key, const char *text, const char *endin
 	path = step_fetch(k->j, key, fault);
 	if (path == NULL)
 		return false;
-	package_add(mem, &k->p, (struct package_entry){ package_name(mem, &k->p, text, ending), path, NULL, 0 });
+	package_add(mem, &k->p, (struct package_entry){ package_name(mem, &k->p, text, ending), path, false });
 	return true;
 }
 
@@ -120,6 +124,8 @@ add_file(struct packing *k, const char *key, const char *text, const char *endin
 	"FIELD(x.kind, 'audio', 'image', 'pdf', 'mp4') DESC, x.file_size DESC LIMIT 1"
 #define RENDITION "FROM renditions x JOIN media t ON t.id = x.media_id AND t.generation = x.generation AND t.deleted_at = 0 " \
 	"WHERE x.id = ?"
+
+#define TRANSCRIPT "FROM transcripts t JOIN media m ON m.id = t.media_id AND m.deleted_at = 0 WHERE t.id = ?"
 
 /* The original, or the largest of what there is to see. */
 static bool
@@ -154,25 +160,44 @@ add_rendition(struct packing *k, struct uuid id, struct fault *fault)
 	    ending_of(mem, t->file), fault);
 }
 
-static void
-add_transcript(struct packing *k, const struct wanted *w)
+/* What `own` holds may be megabytes. */
+static bool
+write_transcript(struct packing *k, struct arena *own, const struct wanted *w, struct fault *fault)
 {
 	struct arena *mem = k->j->mem;
-	struct transcript *t = db_row(k->j->db, &transcript_record,
-	    "FROM transcripts t JOIN media m ON m.id = t.media_id AND "
-	    "m.deleted_at = 0 WHERE t.id = ?", ARGS(ID(w->id)));
-	const char *name;
+	struct transcript *t;
+	const char *form = arena_copy(mem, w->format != NULL ? w->format : "json"), *name, *path;
 	struct buf b;
+	bool fine;
+	FILE *f;
 
+	db_use(k->j->db, own);
+	t = db_row(k->j->db, &transcript_record, TRANSCRIPT, ARGS(ID(w->id)));
+	db_use(k->j->db, mem);
 	if (t == NULL || !may(k, t->media_id, GET, "/v2/media/{mediaId}/metadata/transcripts")) {
 		k->left_out++;
-		return;
+		return true;
 	}
 	name = db_text(k->j->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(t->media_id)));
-	b = transcript_file(mem, t, w->format, true);
+	path = arena_printf(mem, "%s/%zu.%s", k->j->work_dir, k->p.n, form);
+	b = transcript_file(own, t, w->format, true);
+	f = fopen(path, "we");
+	fine = f != NULL && fwrite(b.text, 1, b.len, f) == b.len;
+	if ((f != NULL && fclose(f) != 0) || !fine)
+		return fault_of_errno(mem, errno, fault, "A transcript could not be written.");
 	package_add(mem, &k->p, (struct package_entry){ package_name(mem, &k->p, arena_printf(mem, "%s.%s",
-	    name != NULL ? name : "", t->language_code), w->format != NULL ? w->format : "json"), NULL, buf_string(&b),
-	    b.len });
+	    name != NULL ? name : "", t->language_code), form), path, true });
+	return true;
+}
+
+static bool
+add_transcript(struct packing *k, const struct wanted *w, struct fault *fault)
+{
+	struct arena *own = arena_new(TRANSCRIPT_MEMORY);
+	const bool fine = write_transcript(k, own, w, fault);
+
+	arena_free(own);
+	return fine;
 }
 
 static bool
@@ -189,7 +214,8 @@ collect(struct packing *k, const struct order *o, struct fault *fault)
 		if (!add_rendition(k, o->selected_rendition_ids.at[i], fault))
 			return false;
 	for (i = 0; i < wanted.n; i++)
-		add_transcript(k, &w[i]);
+		if (!add_transcript(k, &w[i], fault))
+			return false;
 	return true;
 }
 
@@ -222,7 +248,7 @@ bytes_of(const struct package *p)
 	struct stat st;
 
 	for (size_t i = 0; i < p->n; i++)
-		bytes += p->at[i].path == NULL ? (int64_t)p->at[i].n : stat(p->at[i].path, &st) == 0 ? st.st_size : 0;
+		bytes += stat(p->at[i].path, &st) == 0 ? st.st_size : 0;
 	return bytes;
 }
 

@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "jobs/package.h"
 
-enum { NAME_CHARACTERS = 100 };
+enum { NAME_CHARACTERS = 100, NAME_BYTES = 230 };	/* 25 are left for number and ending */
 
 /* Windows takes these for devices, whatever ending they have. */
 static bool
@@ -34,7 +34,7 @@ safe(struct arena *mem, const char *text)
 	text = utf8_to_line(mem, text);
 	text += strspn(text, ". ");
 	for (; *text != '\0'; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80 && ++characters > NAME_CHARACTERS)
+		if (((unsigned char)*text & 0xc0) != 0x80 && (++characters > NAME_CHARACTERS || b.len > NAME_BYTES - 4))
 			break;
 		buf_char(&b, strchr("/\\:*?\"<>|", *text) != NULL ? '_' : *text);
 	}
@@ -95,8 +95,7 @@ on_progress(zip_t *z, double share, void *user)
 static bool
 add(zip_t *z, const struct package_entry *e)
 {
-	zip_source_t *source = e->path != NULL ? zip_source_file(z, e->path, 0, -1) :
-	    zip_source_buffer(z, e->bytes, e->n, 0);
+	zip_source_t *source = zip_source_file(z, e->path, 0, -1);
 	zip_int64_t at;
 
 	if (source == NULL)
@@ -106,7 +105,7 @@ add(zip_t *z, const struct package_entry *e)
 		zip_source_free(source);
 		return false;
 	}
-	return zip_set_file_compression(z, (zip_uint64_t)at, e->path != NULL ? ZIP_CM_STORE : ZIP_CM_DEFLATE, 0) == 0;
+	return zip_set_file_compression(z, (zip_uint64_t)at, e->is_text ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) == 0;
 }
 
 static bool

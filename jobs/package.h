@@ -6,12 +6,11 @@
 #include "core/arena.h"
 #include "core/fault.h"
 
-/* A file of this machine, or bytes in memory that stay until it is written. */
+/* A file of this machine, which stays until it is written. */
 struct package_entry {
 	const char *name;		/* package_name() */
-	const char *path;		/* NULL: the bytes */
-	const char *bytes;
-	size_t n;
+	const char *path;
+	bool is_text;
 };
 
 struct package {
@@ -21,8 +20,8 @@ struct package {
 
 /*
  * What a file may be called on any system: free text and an ending ("mp4", NULL: none) without separators, controls,
- * names of devices, and dots or blanks at either end; at most 100 characters and the ending; and no other of the
- * package, upper and lower case being the same.
+ * names of devices, and dots or blanks at either end; at most 100 characters and the ending, of 255 bytes in all; and
+ * no other of the package, upper and lower case being the same.
  */
 const char *package_name(struct arena *, const struct package *, const char *text, const char *ending);
 void package_add(struct arena *, struct package *, struct package_entry);

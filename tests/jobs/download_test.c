@@ -96,10 +96,20 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 		const char *name = package_name(w->mem, &p, cases[i].text, cases[i].ending);
 
 		assert_string_equal(name, cases[i].name);
-		package_add(w->mem, &p, (struct package_entry){ name, NULL, "x", 1 });
+		package_add(w->mem, &p, (struct package_entry){ name, "x", true });
 	}
 	memset(long_name, 'a', 400);
 	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 104);
+	/* Most file systems take 255 bytes; of Chinese that is fewer characters, and none is cut. */
+	for (size_t i = 0; i < 133; i++)
+		memcpy(long_name + 3 * i, "会", 3);
+	for (size_t i = 0; i < 12; i++) {
+		const char *name = package_name(w->mem, &p, long_name, "jsonl");
+
+		assert_true(strlen(name) <= 255);
+		assert_non_null(strstr(name, i == 0 ? "会.jsonl" : "会 ("));
+		package_add(w->mem, &p, (struct package_entry){ name, "x", true });
+	}
 }
 
 static void
@@ -180,6 +190,12 @@ what_may_not_be_had_is_not_there(void **state)
 		    "/selectedRenditionIds/0", "not_found" },
 		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":\"%s\"}]", id)),
 		    "/selectedTranscripts/0", "not_found" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\",\"%s\"]", id, id)),
+		    "/selectedMediaIds/1", "duplicate" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedRenditionIds\":[\"%s\",\"%s\"]", id, id)),
+		    "/selectedRenditionIds/1", "duplicate" },
+		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":\"%s\"},{\"id\":\"%s\","
+		    "\"format\":\"json\"}]", id, id)), "/selectedTranscripts/1", "duplicate" },
 		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],\"expires\":\"2020-01-01T00:00:00Z\"",
 		    id)), "/expires", "too_small" },
 		{ w->token, bodies(w, "a", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],\"expires\":\"2999-01-01T00:00:00Z\"",
@@ -226,6 +242,32 @@ rights_that_went_are_asked_for_when_it_is_packed(void **state)
 	assert_non_null(strstr(text(w, r, "data.error"), "Nothing of it"));
 }
 
+/* One after the other: all of them would not fit into the memory of a job. */
+static void
+many_long_transcripts_are_packed_in_the_memory_of_one(void **state)
+{
+	enum { MIB = 1 << 20, LONG = 8 * MIB, MANY = 40 };
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Long"), transcript = uuid_new();
+	const char *at, *id = uuid_text(w->mem, transcript);
+	struct buf all = BUF(w->mem);
+
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "version, created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'none', 'completed', CONCAT('[{\"id\":\"01900000-0000-"
+	    "7000-8000-000000000000\",\"start\":0.0,\"end\":1.0,\"text\":\"', REPEAT('a', ?), '\",\"words\":[]}]'), 1, "
+	    "1, 1)", ARGS(ID(transcript), ID(media), INT(LONG)));
+	at = made(w, w->token, bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":\"%s\"}]",
+	    id)));
+	for (int i = 0; i < MANY; i++)
+		buf_printf(&all, "%s{\"id\":\"%s\",\"format\":\"json\"}", i == 0 ? "[" : ",", id);
+	buf_text(&all, "]");
+	db_run(w->db, "UPDATE downloads SET selected_transcripts = ? WHERE id = UNHEX(REPLACE(?, '-', ''))",
+	    ARGS(STR(buf_string(&all)), STR(strrchr(at, '/') + 1)));
+	go(w);
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.status"), "ready");
+	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (40).json"));
+}
+
 static void
 its_file_is_kept_as_long_as_its_row(void **state)
 {
@@ -256,6 +298,7 @@ main(void)
 		WORLD_TEST(what_is_selected_is_packed_as_its_maker_may_have_it),
 		WORLD_TEST(what_may_not_be_had_is_not_there),
 		WORLD_TEST(rights_that_went_are_asked_for_when_it_is_packed),
+		WORLD_TEST(many_long_transcripts_are_packed_in_the_memory_of_one),
 		WORLD_TEST(its_file_is_kept_as_long_as_its_row),
 	};
 
