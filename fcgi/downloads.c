@@ -152,19 +152,6 @@ judge(struct req *r, const char *member, const char *what, const struct uuid *id
 	}
 }
 
-/* A package counts in no quota: the same again and again would make a large one of a small asset. */
-static void
-check_once(struct req *r, const char *member, const struct ids *ids)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (uuid_equal(ids->at[k], ids->at[i])) {
-				fault(r, arena_printf(r->mem, "/%s/%zu", member, i), "duplicate", "this is selected "
-				    "already");
-				break;
-			}
-}
-
 #define PICK "FROM " MENTIONED_IDS " STRAIGHT_JOIN "
 #define OF_TENANT " WHERE t.tenant_id = ? AND t.deleted_at = 0"
 
@@ -216,7 +203,7 @@ check_transcripts(struct req *r, const struct list *list)
 	judge(r, "selectedTranscripts", "transcript", ids, list->n, found, n, SCOPE_VIEW_METADATA);
 }
 
-/* The file of an archive that has the same one five hundred times. */
+/* A package counts in no quota: the same again and again would make a large one of a small asset. */
 static void
 check_twice(struct req *r, const char *member, const struct ids *ids)
 {
@@ -270,8 +257,6 @@ download_create(struct req *r)
 	const struct job_place place = { .tenant_id = r->who->tenant_id };
 	struct download *d = r->in;
 
-	check_once(r, "selectedMediaIds", &d->selected_media_ids);
-	check_once(r, "selectedRenditionIds", &d->selected_rendition_ids);
 	if (d->selected_media_ids.n + d->selected_rendition_ids.n + d->selected_transcripts.n == 0)
 		fault(r, "/selectedMediaIds", "required", "nothing is selected");
 	check_twice(r, "selectedMediaIds", &d->selected_media_ids);
