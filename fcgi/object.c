@@ -175,7 +175,8 @@ check_route(const struct route *route, const struct object *o)
 	if (route->scope == SCOPE_PUBLIC && (route->flags & NO_OBJECT) == 0)
 		broken(route->path, "nobody is there to judge the object by: NO_OBJECT");
 	if (route_writes(route) && looks_only(route, o))
-		broken(route->path, "writes, but its scope is one for looking");
+		broken(route->path, "writes, but its scope is one for looking, and neither FOR_VIEWERS nor its reach "
+		    "allows that");
 	if ((route->flags & NO_OBJECT) != 0 || !route_writes(route))
 		return;
 	if ((o->reach == REACH_CHANNEL || o->reach == REACH_BELOW_CHANNEL || o->reach == REACH_BESIDE_CHANNEL) &&
@@ -210,6 +211,8 @@ object_check(const struct route *route)
 		broken(o->path, "what mentions assets is below nothing");
 	if (o->reach == 0 || o->record == NULL || count_of(o->from, "?") != count_of(o->path, "Id}"))
 		broken(o->path, "the object has no reach, no record, or not a ? for each id");
+	if ((size_t)o->reach >= sizeof(ways) / sizeof(ways[0]) || ways[o->reach].fields == NULL)
+		broken(o->path, "its reach has no row in ways[], nor perhaps a case in judge()");
 	record_check(o->record);
 	if (o->head != NULL)
 		record_check(o->head);

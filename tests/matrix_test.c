@@ -205,7 +205,8 @@ each_operation_is_for_whom_the_table_says(void **state)
 		for (k = 0; k < n && strcmp(rows[k].operation, operation(w, route)) != 0; k++)
 			;
 		if (k == n)
-			fail_msg("%s has no row; it is for: %s", operation(w, route), verdict_words(w->mem, route));
+			fail_msg("%s has no row in tests/matrix_test.c; by its reach and scope it is for: %s",
+			    operation(w, route), verdict_words(w->mem, route));
 		if (strcmp(rows[k].who, verdict_words(w->mem, route)) != 0)
 			fail_msg("%s is for: %s", operation(w, route), verdict_words(w->mem, route));
 	}
@@ -492,8 +493,16 @@ may_be_soft_deleted(const struct route *route)
 {
 	const struct object *o = (route->flags & NO_OBJECT) == 0 ? object_of(route) : NULL;
 
-	return o != NULL && (o->reach == REACH_MEDIA || o->reach == REACH_BELOW_MEDIA ||
-	    o->reach == REACH_BESIDE_CHANNEL);
+	if (o == NULL)
+		return false;
+	switch (o->reach) {
+	case REACH_MEDIA: case REACH_BELOW_MEDIA: case REACH_AUTHOR: case REACH_BESIDE_CHANNEL:
+		return true;
+	case REACH_OWNER: case REACH_CHANNEL: case REACH_BELOW_CHANNEL: case REACH_SHARED: case REACH_MENTIONS:
+	case REACH_TENANT:
+		return false;
+	}
+	return false;
 }
 
 static void
@@ -565,10 +574,9 @@ list_of(struct world *w, const struct route *get)
 	const struct object *o = object_of(get);
 	const struct route *list;
 
-	if (get->method != GET || o == NULL || get->flags & NO_OBJECT || strcmp(get->path, o->path) != 0 ||
-	    strchr(get->path, '{') != strrchr(get->path, '{'))
+	if (get->method != GET || o == NULL || get->flags & NO_OBJECT || strcmp(get->path, o->path) != 0)
 		return NULL;
-	list = walk_route(GET, arena_copy_n(w->mem, get->path, (size_t)(strchr(get->path, '{') - get->path) - 1));
+	list = walk_route(GET, arena_copy_n(w->mem, get->path, (size_t)(strrchr(get->path, '{') - get->path) - 1));
 	return list != NULL && list->flags & LIST ? list : NULL;
 }
 
@@ -589,8 +597,8 @@ lists_show_and_count_what_may_be_got_and_nothing_else(void **state)
 		seen++;
 		for (k = 0; k < crowd->n; k++) {
 			const struct somebody *s = &crowd->at[k];
-			struct req *r = call_as(w, s->token, "GET", arena_printf(w->mem, "%s?perpage=50", list->path),
-			    NULL);
+			struct req *r = call_as(w, s->token, "GET", arena_printf(w->mem, "%s?perpage=50",
+			    walk_to(w, list, &m)), NULL);
 
 			if (verdict_of(list, &s->is, LIVE) != 0)
 				continue;

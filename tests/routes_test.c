@@ -265,7 +265,8 @@ static void
 check_event(struct world *w, const struct route *route, const struct made *m, int64_t before)
 {
 	if (object_of(route)->reach != REACH_OWNER && events_of(w, m) != before + 1)
-		fail_msg("%s %s adds no event", method_name(route->method), route->path);
+		fail_msg("%s %s adds no event, or several: a handler says event() once, unless only who made it "
+		    "sees it (REACH_OWNER)", method_name(route->method), route->path);
 }
 
 /* The next route of this method to an object itself that can be read, too. */

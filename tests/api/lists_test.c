@@ -399,7 +399,8 @@ what_lists_can_be_sorted_and_filtered_by_has_an_index(void **state)
 			if ((route->out->fields[n].on & (FILTER | SORT)) == 0)
 				continue;
 			if (k == sizeof(lists) / sizeof(lists[0]))
-				fail_msg("%s: this test must know of which table it is a list", route->path);
+				fail_msg("%s: the table `lists` of this test must say of which table %s are a list",
+				    route->path, route->out->name);
 			if (lists[k].few)
 				assert_true(has_index(w, lists[k].table, lists[k].common, NULL));
 			else
