@@ -278,7 +278,7 @@ const struct route entries_routes[] = {
 		METHOD_PATCH, ENTRIES, SCOPE_CREATE_CONTENT, entries_patch, &bulk_record, &ok_record,
 		"Change many entries of a chapter at once, all or none",
 		.flags = BELOW | CONDITIONAL, .fails = "403 404 409 412 422",
-		.codes = "403:chapter_not_editable calculating",
+		.codes = "403:chapter_not_editable calculating too_many_entries",
 		.id = "updateMediaChapterEntries",
 	},
 	{
@@ -290,7 +290,7 @@ const struct route entries_routes[] = {
 		PUT, ENTRIES "/{entryId}", SCOPE_CREATE_CONTENT, entry_put, &entry_record, &entry_record,
 		"Change an entry, or its place; members that are left out stay as they are",
 		.flags = CONDITIONAL, .success = 201, .fails = "403 404 409 412 422",
-		.codes = "422:chapter_not_editable calculating", .id = "updateMediaChapterEntry",
+		.codes = "422:chapter_not_editable calculating too_many_entries", .id = "updateMediaChapterEntry",
 	},
 	{
 		METHOD_DELETE, ENTRIES "/{entryId}", SCOPE_CREATE_CONTENT, entry_delete, NULL, &deleted_record,

@@ -5,7 +5,7 @@
 
 #include "fcgi/section.h"
 
-enum { ENTRIES_MAX = 10000 };			/* of a chapter */
+enum { ENTRIES_MAX = 10000, ENTRY_TEXTS_MAX = 8 << 20 };	/* of a chapter; bytes: one answer tells all of them */
 
 struct entry {
 	struct uuid id, chapter_id;

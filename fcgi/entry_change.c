@@ -42,12 +42,12 @@ change_text(struct req *r, struct outline_node *node, const struct entry_change 
 		fault(r, arena_printf(r->mem, "%s/title", pointer), "required", "this may not be null");
 	else if (has(c, "title") && (e->title == NULL || strcmp(e->title, c->title) != 0)) {
 		e->title = c->title;
-		node->is_touched = true;
+		node->is_touched = node->is_reworded = true;
 	}
 	if (has(c, "description") && (c->description == NULL || e->description == NULL ||
 	    strcmp(c->description, e->description) != 0) && c->description != e->description) {
 		e->description = c->description;
-		node->is_touched = true;
+		node->is_touched = node->is_reworded = true;
 	}
 }
 
@@ -158,7 +158,8 @@ entries_change(struct req *r, struct outline *o, const struct entry_change *c, c
 {
 	struct linked *all = NULL;
 	bool links = false;
-	size_t n_all = 0, i;
+	const size_t before = outline_texts(o);
+	size_t n_all = 0, texts, i;
 	int64_t round;
 
 	for (i = 0; i < n; i++) {
@@ -176,6 +177,12 @@ entries_change(struct req *r, struct outline *o, const struct entry_change *c, c
 			fault(r, arena_printf(r->mem, "%s/parentId", pointers[i]), "cycle", "it would be below itself");
 	if (r->faults.n > 0) {
 		refuse(r, ERR_INVALID, NULL);
+		return false;
+	}
+	texts = outline_texts(o);
+	if (texts > ENTRY_TEXTS_MAX && texts > before) {
+		refuse(r, ERR_TOO_MANY_ENTRIES, "The entries of a chapter may have %d bytes of text together.",
+		    ENTRY_TEXTS_MAX);
 		return false;
 	}
 	outline_write(r, o);

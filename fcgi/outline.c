@@ -147,15 +147,36 @@ outline_remove(struct arena *mem, struct outline *o, int64_t at)
 	return n;
 }
 
-static void
-put_node(struct buf *b, const struct entry *e)
+size_t
+outline_texts(const struct outline *o)
 {
-	buf_printf(b, "%s{\"id\":\"%s\",\"number\":%lld,\"title\":", b->len > 1 ? "," : "", hex_encode(b->mem, e->id.b,
+	size_t bytes = 0, i;
+
+	for (i = 0; i < o->n; i++) {
+		const struct entry *e = &o->at[i].entry;
+
+		if (!o->at[i].is_removed)
+			bytes += (e->title != NULL ? strlen(e->title) : 0) + (e->description != NULL ?
+			    strlen(e->description) : 0);
+	}
+	return bytes;
+}
+
+/* One entry that moves gives all behind it other numbers: their texts would be more than a statement may hold. */
+static void
+put_node(struct buf *b, const struct outline_node *node)
+{
+	const struct entry *e = &node->entry;
+
+	buf_printf(b, "%s{\"id\":\"%s\",\"number\":%lld", b->len > 1 ? "," : "", hex_encode(b->mem, e->id.b,
 	    sizeof(e->id.b)), (long long)e->sort_number);
-	buf_json(b, e->title);
 	if (!uuid_is_none(e->parent_id))
 		buf_printf(b, ",\"parent\":\"%s\"", hex_encode(b->mem, e->parent_id.b, sizeof(e->parent_id.b)));
-	if (e->description != NULL) {
+	if (node->is_reworded) {
+		buf_text(b, ",\"title\":");
+		buf_json(b, e->title);
+	}
+	if (node->is_reworded && e->description != NULL) {
 		buf_text(b, ",\"description\":");
 		buf_json(b, e->description);
 	}
@@ -177,17 +198,18 @@ outline_write(struct req *r, const struct outline *o)
 		const struct outline_node *node = &o->at[i];
 
 		if (node->is_removed)
-			put_node(&removed, &node->entry);
+			put_node(&removed, node);
 		else if (node->is_new)
 			db_insert(r->db, "entries", &entry_record, &node->entry);
 		else if (node->is_touched)
-			put_node(&touched, &node->entry);
+			put_node(&touched, node);
 	}
 	buf_char(&touched, ']');
 	buf_char(&removed, ']');
 	if (touched.len > 2)
 		db_run(r->db, "UPDATE " WRITTEN " STRAIGHT_JOIN entries t ON t.id = UNHEX(j.id) SET t.parent_id = "
-		    "UNHEX(j.parent), t.sort_number = j.number, t.title = j.title, t.description = j.description, "
+		    "UNHEX(j.parent), t.sort_number = j.number, t.description = IF(j.title IS NULL, t.description, j.description), "
+		    "t.title = COALESCE(j.title, t.title), "
 		    "t.version = t.version + 1, t.updated_at = ? WHERE t.chapter_id = ?",
 		    ARGS(STR(buf_string(&touched)),
 		    TIME(r->now), ID(o->chapter_id)));

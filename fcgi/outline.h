@@ -13,6 +13,7 @@ struct outline_node {
 	struct entry entry;			/* parent_id and sort_number: of the row, then by outline_number() */
 	int64_t parent;				/* index of its parent; -1: at the top */
 	bool is_new, is_touched, is_moving, is_removed;
+	bool is_reworded;			/* touched, and its texts are others */
 	int64_t wanted, said;			/* of one that moves: its sort number, and which it was of them */
 };
 struct outline_id { struct uuid id; int64_t at; };
@@ -44,7 +45,10 @@ size_t outline_remove(struct arena *, struct outline *, int64_t at);
 /* Gives all of them the numbers that follow.  -1; or the index of one that would be below itself: then nothing is. */
 int64_t outline_number(struct arena *, struct outline *);
 
-/* Writes what is new, touched or gone. */
+/* Bytes of the titles and descriptions that stay. */
+size_t outline_texts(const struct outline *);
+
+/* Writes what is new, touched or gone; texts of what has been reworded alone. */
 void outline_write(struct req *, const struct outline *);
 
 /* All as they are, struct entry, in the order of the tree: each is followed by those below it. */

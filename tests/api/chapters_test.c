@@ -584,6 +584,43 @@ deep_and_large_ones_are_one_transaction_of_few_statements(void **state)
 	    "t.media_id = (SELECT media_id FROM chapters WHERE id = ?)", ARGS(ID(id))), 2 * MANY);
 }
 
+/* One answer tells all of them, and one that moves writes none of the others'. */
+static void
+long_texts_stay_and_grow_no_more(void **state)
+{
+	static const char received[] = "SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE "
+	    "VARIABLE_NAME = 'BYTES_RECEIVED'";
+	struct world *w = *state;
+	const char *c = chapter(w, asset(w)), *a = entry(w, c, "A", NULL);
+	struct uuid id;
+	int64_t before;
+	struct req *r;
+
+	assert_true(uuid_parse(id_of(c), &id));
+	db_run(w->db, "INSERT INTO entries (id, chapter_id, sort_number, title, description, created_at, updated_at) "
+	    "SELECT UNHEX(REPLACE(UUID(), '-', '')), ?, 2 + a.d + 10 * b.d, 'B', REPEAT('x', 10000), 1, 1 FROM " TEN_SQL
+	    " a, " TEN_SQL " b", ARGS(ID(id)));
+	before = db_number(w->db, received, NO_ARGS, 0);
+	assert_int_equal(call(w, "PUT", a, "{\"title\":\"C\",\"sortNumber\":101}")->status, 201);
+	assert_in_range(db_number(w->db, received, NO_ARGS, 0) - before, 100, 100000);
+	assert_int_equal(number(w, "FROM entries WHERE chapter_id = ? AND title = 'B' AND sort_number < 101 AND "
+	    "LENGTH(description) = 10000", ARGS(ID(id))), 100);
+	assert_int_equal(number(w, "FROM entries WHERE chapter_id = ? AND title = 'C' AND sort_number = 101 AND "
+	    "description IS NULL", ARGS(ID(id))), 1);
+	db_run(w->db, "UPDATE entries SET description = REPEAT('x', 65000) WHERE chapter_id = ? AND title = 'B'",
+	    ARGS(ID(id)));
+	db_run(w->db, "INSERT INTO entries (id, chapter_id, sort_number, title, description, created_at, updated_at) "
+	    "SELECT UNHEX(REPLACE(UUID(), '-', '')), chapter_id, sort_number + 101, 'D', description, 1, 1 FROM entries WHERE "
+	    "chapter_id = ? AND sort_number < 41", ARGS(ID(id)));
+	db_run(w->db, "UPDATE entries SET sort_number = sort_number - 1 WHERE chapter_id = ? AND title = 'D'",
+	    ARGS(ID(id)));
+	assert_int_equal(call(w, "PUT", a, "{\"title\":\"CC\"}")->status, 409);
+	r = call(w, "POST", arena_printf(w->mem, "%s/entries", c), "{\"title\":\"D\"}");
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "too_many_entries");
+	assert_int_equal(call(w, "PUT", a, "{\"title\":\"E\",\"sortNumber\":1}")->status, 201);
+}
+
 /* Whatever shows a chapter is asked for again when something in it has changed. */
 static void
 a_chapter_is_of_another_version_when_something_in_it_changes(void **state)
@@ -751,6 +788,7 @@ main(void)
 		WORLD_TEST(a_thousand_moves_end_as_the_model_says),
 		WORLD_TEST(two_hundred_entries_change_in_one_transaction_of_few_statements),
 		WORLD_TEST(deep_and_large_ones_are_one_transaction_of_few_statements),
+		WORLD_TEST(long_texts_stay_and_grow_no_more),
 		WORLD_TEST(a_chapter_is_of_another_version_when_something_in_it_changes),
 		WORLD_TEST(an_entry_is_of_another_version_when_what_it_leads_to_changes),
 		WORLD_TEST(what_an_import_fills_is_changed_when_that_is_over),
