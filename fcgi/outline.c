@@ -109,13 +109,16 @@ outline_number(struct arena *mem, struct outline *o)
 {
 	struct outline_node **all = arena_array(mem, o->n + 1, sizeof(struct outline_node *));
 	size_t n = 0, from, stay, to, i;
+	int64_t round = -1;
 
 	for (i = 0; i < o->n; i++) {
-		if (o->at[i].is_moving && goes_round(o, (int64_t)i))
-			return (int64_t)i;
+		if (o->at[i].is_moving && goes_round(o, (int64_t)i) && (round < 0 || o->at[i].said < o->at[round].said))
+			round = (int64_t)i;
 		if (!o->at[i].is_removed)
 			all[n++] = &o->at[i];
 	}
+	if (round >= 0)
+		return round;
 	qsort(all, n, sizeof(struct outline_node *), by_place);
 	for (from = 0; from < n; from = to) {
 		stay = 0;

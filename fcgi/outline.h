@@ -42,7 +42,8 @@ void outline_move(struct outline *, int64_t at, int64_t parent, int64_t wanted);
 /* Marks one and all below it as gone.  How many that are. */
 size_t outline_remove(struct arena *, struct outline *, int64_t at);
 
-/* Gives all of them the numbers that follow.  -1; or the index of one that would be below itself: then nothing is. */
+/* Gives all of them the numbers that follow.  -1; or the index of the one said first of those that would be below
+ * themselves: then nothing is. */
 int64_t outline_number(struct arena *, struct outline *);
 
 /* Bytes of the titles and descriptions that stay. */
