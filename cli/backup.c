@@ -219,7 +219,7 @@ hash_all(struct backup *b)
 		if (known != NULL && known->size == f->size)
 			f->sha256 = known->sha256;
 		else
-			f->sha256 = manifest_hash(b->lasting, in_dir(b, b->lasting, f->path));
+			f->sha256 = digest_file(b->lasting, in_dir(b, b->lasting, f->path), NULL);
 		if (f->sha256 == NULL)
 			return cannot(b, f->path);
 		backup_progress(b->c, &b->progress, f->size);

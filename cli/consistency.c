@@ -37,7 +37,7 @@ file_found(void *at, struct arena *mem, const char *key)
 {
 	(void)mem;
 	consistency_found(at, "store", key, "no row names this file",
-	    "The sweep deletes it when it is a day old: see whether a job runner runs, and `kinothek job list --all`.");
+	    "The sweep deletes it when it is a day old: see whether a job runner runs, or run `kinothek prune`.");
 }
 
 static int
@@ -62,12 +62,10 @@ look_for_files(struct cli *c, struct arena *mem, bool idle)
 }
 
 static void
-asset_found(struct cli *c, struct arena *mem, const char *id, const char *state)
+lack_told(void *at, struct arena *mem, const struct lack *lack)
 {
-	bool lost = strncmp(state, "original", 8) == 0;
-
-	consistency_found(c, "media", id, arena_printf(mem, "its files are not all there, or not as they were: %s",
-	    state), lost ? "Bring its original back from a backup." : "Run `kinothek rebuild`.");
+	(void)mem;
+	consistency_found(at, lack->table, lack->id, lack->text, lack->remedy);
 }
 
 struct received { struct uuid id; };
@@ -76,7 +74,7 @@ static const struct record received_record = RECORD("ReceivedUpload", struct rec
 
 /* Bytes that are all there, and are no asset yet. */
 static int
-look_at_uploads(struct cli *c, struct arena *mem)
+look_at_uploads(struct cli *c, struct arena *mem, lack_found *found, void *at)
 {
 	const struct received *u;
 	struct uuid after = { { 0 } };
@@ -90,12 +88,20 @@ look_at_uploads(struct cli *c, struct arena *mem)
 			/* It may have become an asset meanwhile, and that may be gone. */
 			if (store_size(mem, store_key_original(mem, u[i].id)) < 0 && db_number(c->db, "SELECT 1 FROM "
 			    "uploads WHERE id = ? AND status = 'uploaded'", ARGS(ID(u[i].id)), 0) == 1)
-				consistency_found(c, "uploads", uuid_text(mem, u[i].id), "its bytes are not there",
-				    "Cancel it, and upload the file again.");
+				found(at, mem, &(const struct lack){ "uploads", uuid_text(mem, u[i].id),
+				    "its bytes are not there", "Cancel it, and upload the file again." });
 		if (n > 0)
 			after = u[n - 1].id;
 	} while (n == PAGE);
 	return db_failure(c->db) == DB_FINE ? 0 : cli_fail_db(c);
+}
+
+int
+consistency_lacks(struct cli *c, struct arena *mem, lack_found *found, void *at)
+{
+	int status = look_at_uploads(c, mem, found, at);
+
+	return status != 0 ? status : verify_assets(c, found, at);
 }
 
 int
@@ -111,10 +117,8 @@ consistency_run(struct cli *c)
 	if (status == 0)
 		status = look_for_files(c, mem, cli_option(c, "idle") != NULL);
 	if (status == 0)
-		status = look_at_uploads(c, mem);
+		status = consistency_lacks(c, mem, lack_told, c);
 	db_use(c->db, c->mem);
-	if (status == 0)
-		status = verify_assets(c, asset_found);
 	arena_free(mem);
 	if (c->json)
 		printf("%s]\n", findings == 0 ? "[" : "");

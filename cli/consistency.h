@@ -16,8 +16,14 @@ void consistency_found(struct cli *, const char *where, const char *which, const
 /* What the foreign keys of the schema do not hold.  Memory is of a step.  Returns 0, or the status. */
 int consistency_rows(struct cli *, struct arena *);
 
-/* The assets whose files are not as their rows say, in the words of `kinothek verify` (cli/rebuild.c).  Returns 0, or
- * the status. */
-int verify_assets(struct cli *, void (*found)(struct cli *, struct arena *, const char *id, const char *state));
+/* A row whose objects are not in the store, or not as they were. */
+struct lack { const char *table, *id, *text, *remedy; };
+typedef void lack_found(void *at, struct arena *, const struct lack *);
+
+/* All rows that lack objects: uploads, then assets.  Memory is of a page.  Returns 0, or the status. */
+int consistency_lacks(struct cli *, struct arena *, lack_found *, void *at);
+
+/* The assets among them, in the words of `kinothek verify` (cli/rebuild.c).  Returns 0, or the status. */
+int verify_assets(struct cli *, lack_found *, void *at);
 
 #endif

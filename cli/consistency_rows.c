@@ -232,6 +232,15 @@ static const struct walk walks[] = {
 		{ &naming, FIND("x.id, x.job_id AS other FROM downloads x LEFT JOIN jobs j ON j.id = x.job_id WHERE "
 		    IN_STEP("id") "x.status = 'preparing' AND j.id IS NULL"), "the job that packs it is not there" },
 	} },
+	{ "imports", STEP("imports", "id", "500"), {
+		{ &naming, FIND("x.id, x.principal_id AS other FROM imports x LEFT JOIN principals p ON p.id = "
+		    "x.principal_id AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"),
+		    "who made it is not there" },
+	} },
+	{ "import_files", STEP("import_files", "id", "500"), {
+		{ &naming, FIND("x.id, x.job_id AS other FROM import_files x LEFT JOIN jobs j ON j.id = x.job_id WHERE "
+		    IN_STEP("id") "x.status = 'waiting' AND j.id IS NULL"), "the job that fetches it is not there" },
+	} },
 	{ "jobs", STEP("jobs", "id", "1000"), {
 		/* One that ran when its asset was deleted may be tried again, and finds that out; purges outlive it. */
 		{ &naming, FIND("x.id, x.media_id AS other FROM jobs x LEFT JOIN media m ON m.id = x.media_id WHERE "

@@ -31,6 +31,7 @@
 	C("sandbox",		check_sandbox,		false) \
 	C("queue",		check_queue,		true) \
 	C("assets",		check_assets,		true) \
+	C("originals",		check_originals,	true) \
 	C("backup",		check_backup,		true) \
 	C("store",		check_store,		false) \
 	C("scratch",		check_scratch,		false) \
@@ -38,6 +39,7 @@
 	C("mail",		check_mail,		false) \
 	C("video",		check_ffmpeg,		false) \
 	C("documents",		check_documents,	false) \
+	C("pictures",		check_ocr,		false) \
 	C("voices",		check_voices,		false) \
 	C("speech",		check_speech,		false) \
 	C("limits",		check_limits,		false)

@@ -93,6 +93,31 @@ clock_ahead(struct cli *c, const char *host)
 	return now == INT64_MIN ? now : now - (before + moment_now().ms) / 2;
 }
 
+struct skew { const char *name; int64_t clock_ahead; };
+static const struct field skew_fields[] = {
+	FIELD(struct skew, name, .doc = "Host and process of a runner"),
+	FIELD(struct skew, clock_ahead, .doc = "ms before the database"),
+};
+static const struct record skew_record = RECORD("RunnerClock", struct skew, skew_fields);
+
+static const char clock_remedy[] = "Let NTP keep both (chrony, systemd-timesyncd): tokens, signed addresses and leases "
+    "depend on it.";
+
+/* Of other machines, as their runners say. */
+static struct finding
+clock_of_runners(struct cli *c, int64_t worst)
+{
+	const struct skew *s = db_row(c->db, &skew_record, "FROM runners t WHERE t.seen_at > " SQL_NOW " - 600000 AND "
+	    "ABS(t.clock_ahead) > ? ORDER BY ABS(t.clock_ahead) DESC LIMIT 1", ARGS(INT(CLOCKS_APART)));
+
+	if (s != NULL)
+		return FOUND(WARN, arena_printf(c->mem,
+		    "the machine of the runner %s and the database are %.1f s apart", s->name,
+		    (double)llabs(s->clock_ahead) / 1000), clock_remedy);
+	return FOUND(OK, arena_printf(c->mem, "agrees with the database within %lld ms", (long long)llabs(worst)),
+	    NULL);
+}
+
 struct finding
 check_clock(struct cli *c)
 {
@@ -112,9 +137,8 @@ check_clock(struct cli *c)
 	if (llabs(worst) > CLOCKS_APART)
 		return FOUND(WARN,
 		    arena_printf(c->mem, "this machine and the database are %.1f s apart", (double)llabs(worst) / 1000),
-		    "Let NTP keep both (chrony, systemd-timesyncd): tokens, signed addresses and leases depend on it.");
-	return FOUND(
-	    OK, arena_printf(c->mem, "agrees with the database within %lld ms", (long long)llabs(worst)), NULL);
+		    clock_remedy);
+	return clock_of_runners(c, worst);
 }
 
 struct finding

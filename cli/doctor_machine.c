@@ -122,6 +122,42 @@ check_documents(struct cli *c)
 	return FOUND(OK, "PDF, and office files by LibreOffice", NULL);
 }
 
+/* The first language of the settings that tesseract has no model for, or NULL. */
+static const char *
+unread(struct cli *c, const char *installed_ones)
+{
+	const char *at = c->conf->engine[ENGINE_ocr].languages, *language;
+	size_t n;
+
+	for (; at != NULL && *at != '\0'; at += n, at += strspn(at, ",")) {
+		n = strcspn(at, ",");
+		language = arena_copy_n(c->mem, at, n);
+		if (strstr(installed_ones, arena_printf(c->mem, "\n%s\n", language)) == NULL)
+			return language;
+	}
+	return NULL;
+}
+
+struct finding
+check_ocr(struct cli *c)
+{
+	const char *const argv[] = { "tesseract", "--list-langs", NULL };
+	const struct jail jail = { .argv = argv, .in = -1, .wall_seconds = 30, .threads_only = true };
+	struct jail_result r = { 0 };
+	const char *missing;
+
+	if (!installed(c, "tesseract"))
+		return FOUND(WARN, "tesseract is not installed: text on slides and pictures is not read",
+		    "Install the packages tesseract-ocr and tesseract-ocr-deu.");
+	if (!jail_run(c->mem, &jail, &r))
+		return FOUND(WARN, "tesseract does not run", "See \"sandbox\" above, or install tesseract-ocr anew.");
+	missing = unread(c, r.out);
+	if (missing != NULL)
+		return FOUND(WARN, arena_printf(c->mem, "tesseract has no model for %s", missing), arena_printf(c->mem,
+		    "Install the package tesseract-ocr-%s, or change engine.ocr.languages.", missing));
+	return FOUND(OK, arena_printf(c->mem, "text is read in %s", c->conf->engine[ENGINE_ocr].languages), NULL);
+}
+
 struct finding
 check_limits(struct cli *c)
 {

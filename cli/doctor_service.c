@@ -116,26 +116,105 @@ check_sandbox(struct cli *c)
 	    possible), sandbox_remedy);
 }
 
+struct waiting { const char *kind; int64_t ready, since, running; };
+static const struct field waiting_fields[] = {
+	FIELD(struct waiting, kind, .doc = "What"),
+	FIELD(struct waiting, ready, .sql = "SUM(t.state = 'ready')", .doc = "How many could begin"),
+	FIELD(struct waiting, since, .sql = "MIN(IF(t.state = 'ready', t.run_at, NULL))", .doc = "The first of them since then"),
+	FIELD(struct waiting, running, .sql = "SUM(t.state = 'running' AND t.lease_until > " SQL_NOW ")", .doc = "How many run"),
+};
+static const struct record waiting_record = RECORD("WaitingJobs", struct waiting, waiting_fields);
+
+/* A class has places of its own on each machine; what runs in one helps no other. */
+static const struct { const char *name; int64_t patience; } classes[JOB_CLASSES] = {
+	[JOB_ENCODE] = { "encodes", 24 * 60 },	/* minutes */
+	[JOB_ANALYSE] = { "analyses", 24 * 60 },
+	[JOB_QUICK] = { "short steps", 15 },
+	[JOB_NETWORK] = { "steps that other servers do", 60 },
+	[JOB_TRANSFER] = { "imports", 24 * 60 },
+};
+
+static void
+count_waiting(struct cli *c, struct waiting of[JOB_CLASSES])
+{
+	const struct waiting *w;
+	const struct job_kind *kind;
+	struct waiting *sum;
+	size_t i, n;
+
+	w = db_rows(c->db, &waiting_record, "FROM jobs t WHERE t.state IN ('ready', 'running') GROUP BY t.kind",
+	    NO_ARGS, &n);
+	for (i = 0; i < n; i++) {
+		kind = job_kind(w[i].kind);
+		if (kind == NULL)
+			continue;
+		sum = &of[kind->class];
+		if (w[i].ready > 0 && (sum->ready == 0 || w[i].since < sum->since))
+			sum->since = w[i].since;
+		sum->ready += w[i].ready;
+		sum->running += w[i].running;
+	}
+}
+
 struct finding
 check_queue(struct cli *c)
 {
-	int64_t ready = db_number(c->db, "SELECT COUNT(*) FROM jobs WHERE state = 'ready'", NO_ARGS, 0);
-	int64_t since = db_number(c->db, "SELECT MIN(run_at) FROM jobs WHERE state = 'ready'", NO_ARGS, 0);
-	int64_t busy = db_number(
-	    c->db, "SELECT COUNT(*) FROM jobs WHERE state = 'running' AND lease_until > " SQL_NOW, NO_ARGS, 0);
-	int64_t waiting = db_number(
-	    c->db, "SELECT COUNT(*) FROM jobs WHERE state IN ('waiting', 'delayed')", NO_ARGS, 0);
-	int64_t minutes = (moment_now().ms - since) / 60000;
+	struct waiting of[JOB_CLASSES] = { { 0 } };
+	struct buf text = BUF(c->mem);
+	const char *late;
+	int64_t minutes;
+	size_t i;
 
-	if (ready > 0 && busy == 0 && minutes >= 10)
-		return FOUND(FAIL,
-		    arena_printf(c->mem, "%lld jobs are ready, the first for %lld minutes, and nobody works",
-			(long long)ready, (long long)minutes),
-		    "Start kinothek-jobs; see job.kinds.");
-	return FOUND(OK,
-	    arena_printf(c->mem, "%lld jobs ready, %lld waiting for others or for their time, %lld running",
-		(long long)ready, (long long)waiting, (long long)busy),
-	    NULL);
+	count_waiting(c, of);
+	for (i = 0; i < JOB_CLASSES; i++) {
+		minutes = of[i].ready == 0 ? 0 : (moment_now().ms - of[i].since) / 60000;
+		late = arena_printf(c->mem, "%lld %s are ready, the first for %lld minutes", (long long)of[i].ready,
+		    classes[i].name, (long long)minutes);
+		if (of[i].running == 0 && minutes >= 10)
+			return FOUND(FAIL, arena_printf(c->mem, "%s, and nobody does such", late),
+			    "Start kinothek-jobs; see job.kinds.");
+		if (minutes >= classes[i].patience)
+			return FOUND(WARN, late, "Raise job.slots, or add a machine that runs kinothek-jobs; "
+			    "`kinothek job list` names them.");
+		buf_printf(&text, "%s: %lld ready, %lld running; ", classes[i].name, (long long)of[i].ready,
+		    (long long)of[i].running);
+	}
+	buf_printf(&text, "%lld wait for others or for their time", (long long)db_number(c->db,
+	    "SELECT COUNT(*) FROM jobs WHERE state IN ('waiting', 'delayed')", NO_ARGS, 0));
+	return FOUND(OK, buf_string(&text), NULL);
+}
+
+struct harm { const char *name, *damage; struct moment verified_at; };
+static const struct field harm_fields[] = {
+	FIELD(struct harm, name, .doc = "Shown to people"),
+	FIELD(struct harm, damage, .doc = "What was found"),
+	FIELD(struct harm, verified_at, .doc = "When it was last whole"),
+};
+static const struct record harm_record = RECORD("DamagedOriginal", struct harm, harm_fields);
+
+/* What the ledger says; the store is not read. */
+struct finding
+check_originals(struct cli *c)
+{
+	const int64_t damaged = db_number(c->db, "SELECT COUNT(*) FROM media WHERE damage IS NOT NULL", NO_ARGS, 0);
+	const int64_t oldest = db_number(c->db, "SELECT MIN(examined_at) FROM media WHERE damage IS NULL", NO_ARGS, 0);
+	const int64_t days = oldest == 0 ? 0 : (moment_now().ms - oldest) / DAY_MS;
+	const struct harm *h;
+
+	h = damaged == 0 ? NULL : db_row(c->db, &harm_record, "FROM media t WHERE t.damage IS NOT NULL ORDER BY "
+	    "t.verified_at DESC LIMIT 1", NO_ARGS);
+	if (h != NULL)
+		return FOUND(FAIL, arena_printf(c->mem, "%lld are damaged: \"%s\" is %s, and was whole on %s",
+		    (long long)damaged, h->name, h->damage, cli_time(c->mem, h->verified_at)),
+		    "`kinothek verify` names all of them; bring them back from a backup of that time, then `kinothek "
+		    "verify --hashes`. Look at the disk, too.");
+	if (c->conf->scrub_days == 0)
+		return FOUND(WARN, "nobody reads them again: scrub.days = 0",
+		    "Set scrub.days, or run `kinothek verify --hashes` from time to time.");
+	if (days > 2 * c->conf->scrub_days)
+		return FOUND(WARN, arena_printf(c->mem, "one was not read for %lld days, and scrub.days is %lld",
+		    (long long)days, (long long)c->conf->scrub_days), "Raise scrub.rate, or scrub.days.");
+	return FOUND(OK, "none is known to be damaged", NULL);
 }
 
 struct sample { struct uuid id; const char *name, *file; };

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,65 +12,8 @@
 #include "core/buf.h"
 #include "core/disk.h"
 
-enum { CHUNK = 1 << 20 };
-
 static const char first_line[] = "kinothek-backup 1\n";
 static const int64_t LARGEST = INT64_C(1) << 32;
-
-static const char *
-hash_of(struct arena *mem, EVP_MD_CTX *context)
-{
-	unsigned char sum[EVP_MAX_MD_SIZE];
-	unsigned n = 0;
-
-	if (EVP_DigestFinal_ex(context, sum, &n) != 1)
-		abort();
-	EVP_MD_CTX_free(context);
-	return hex_encode(mem, sum, n);
-}
-
-static EVP_MD_CTX *
-hash_begin(void)
-{
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-
-	if (context == NULL || EVP_DigestInit_ex(context, EVP_sha256(), NULL) != 1)
-		abort();
-	return context;
-}
-
-static const char *
-hash_text(struct arena *mem, const char *text, size_t n)
-{
-	EVP_MD_CTX *context = hash_begin();
-
-	if (EVP_DigestUpdate(context, text, n) != 1)
-		abort();
-	return hash_of(mem, context);
-}
-
-const char *
-manifest_hash(struct arena *mem, const char *path)
-{
-	static char chunk[CHUNK];
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
-	EVP_MD_CTX *context;
-	ssize_t n;
-
-	if (fd < 0)
-		return NULL;
-	context = hash_begin();
-	while ((n = read(fd, chunk, sizeof(chunk))) > 0 || (n < 0 && errno == EINTR))
-		if (n > 0 && EVP_DigestUpdate(context, chunk, (size_t)n) != 1)
-			abort();
-	saved = errno;
-	close(fd);
-	if (n == 0)
-		return hash_of(mem, context);
-	EVP_MD_CTX_free(context);
-	errno = saved;
-	return NULL;
-}
 
 void
 manifest_add(struct arena *mem, struct manifest *m, const struct manifest_file *file)
@@ -136,7 +78,7 @@ manifest_write(struct arena *mem, const struct manifest *m, const char *dir)
 		buf_printf(&b, "tenant %s %s\n", uuid_text(mem, m->tenants[i].id), m->tenants[i].shortcode);
 	for (i = 0; i < m->n_files; i++)
 		buf_printf(&b, "file %s %" PRId64 " %s\n", m->files[i].sha256, m->files[i].size, m->files[i].path);
-	buf_printf(&b, "end %s\n", hash_text(mem, b.text, b.len));
+	buf_printf(&b, "end %s\n", digest_text(mem, b.text, b.len));
 	fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -163,7 +105,7 @@ is_path(const char *path)
 static bool
 is_hash(const char *word)
 {
-	return strlen(word) == SHA256_TEXT - 1 && strspn(word, "0123456789abcdef") == SHA256_TEXT - 1;
+	return strlen(word) == DIGEST_TEXT - 1 && strspn(word, "0123456789abcdef") == DIGEST_TEXT - 1;
 }
 
 static bool
@@ -225,7 +167,7 @@ parse(struct arena *mem, char *text, size_t n)
 	text[n - 1] = '\0';
 	last = strrchr(text, '\n');
 	if (last == NULL || strncmp(last + 1, "end ", 4) != 0 ||
-	    strcmp(last + 5, hash_text(mem, text, (size_t)(last + 1 - text))) != 0)
+	    strcmp(last + 5, digest_text(mem, text, (size_t)(last + 1 - text))) != 0)
 		return NULL;
 	*last = '\0';
 	text += sizeof(first_line) - 1;

@@ -13,10 +13,8 @@
 #ifndef CLI_MANIFEST_H
 #define CLI_MANIFEST_H
 
-#include "core/arena.h"
+#include "core/digest.h"
 #include "core/text.h"
-
-enum { SHA256_TEXT = 65 };
 
 struct manifest_file { const char *path, *sha256; int64_t size; };
 struct manifest_tenant { struct uuid id; const char *shortcode; };
@@ -40,8 +38,5 @@ const struct manifest_file *manifest_find(const struct manifest *, const char *p
 
 /* In one step, and on the disk when it returns.  False with errno. */
 bool manifest_write(struct arena *, const struct manifest *, const char *dir);
-
-/* Lower-case hex of the content.  NULL with errno. */
-const char *manifest_hash(struct arena *, const char *path);
 
 #endif

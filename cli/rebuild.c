@@ -10,16 +10,16 @@
 #include <string.h>
 
 #include "cli/consistency.h"
-#include "cli/manifest.h"
 #include "core/asset.h"
 #include "core/job.h"
+#include "core/ledger.h"
 #include "core/store.h"
 
 enum { PAGE = 200, PAGE_MEMORY = 256 << 20 };
 
 struct asset {
 	struct uuid id, tenant_id, ingest_job_id;
-	const char *name, *status, *sha256;
+	const char *name, *status, *sha256, *damage;
 	int64_t file_size;
 	struct json captions;
 	bool at_work;
@@ -32,6 +32,7 @@ static const struct field asset_fields[] = {
 	FIELD(struct asset, status, .doc = "State"),
 	FIELD(struct asset, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of the original"),
 	FIELD(struct asset, file_size, .doc = "Bytes of the original"),
+	FIELD(struct asset, damage, .doc = "What was found when it was last read"),
 	FIELD(struct asset, captions, .doc = "Files"),
 	FIELD(struct asset, at_work, .sql = "t.ingest_status IN ('queued', 'running')", .doc = "Its ingest is not over"),
 };
@@ -50,7 +51,9 @@ struct look {
 	struct cli *c;
 	struct arena *mem;		/* of a page */
 	struct buf json;
-	void (*found)(struct cli *, struct arena *, const char *id, const char *state);	/* NULL: it is printed */
+	lack_found *found;		/* NULL: it is printed */
+	void *at;
+	struct uuid tenant_id, media_id;	/* none: of all */
 	bool all, hashes, mends;
 	size_t n, count[ORIGINAL_CHANGED + 1], added, busy;
 };
@@ -95,20 +98,29 @@ has_more(struct look *l, const struct asset *a)
 	return true;
 }
 
+/* With --hashes its bytes are read, and the ledger is told; else the ledger is asked. */
+static bool
+is_unharmed(struct look *l, const struct asset *a)
+{
+	const struct original o = { a->id, a->sha256, a->file_size };
+	enum examined found;
+
+	if (!l->hashes)
+		return a->damage == NULL;
+	found = ledger_examine(l->mem, &o, NULL, NULL);
+	ledger_note(l->c->db, &o, found);
+	return found == EXAMINED_INTACT;
+}
+
 static enum state
 judge(struct look *l, const struct asset *a)
 {
-	const char *key = store_key_original(l->mem, a->id), *sha256;
+	const char *key = store_key_original(l->mem, a->id);
 
 	if (store_size(l->mem, key) < 0)
 		return ORIGINAL_GONE;
-	if (store_size(l->mem, key) != a->file_size)
+	if (store_size(l->mem, key) != a->file_size || !is_unharmed(l, a))
 		return ORIGINAL_CHANGED;
-	if (l->hashes) {
-		sha256 = manifest_hash(l->mem, store_fetch(l->mem, key, NULL));
-		if (sha256 == NULL || strcmp(sha256, a->sha256) != 0)
-			return ORIGINAL_CHANGED;
-	}
 	if (!has_renditions(l, a))
 		return NOT_PLAYABLE;
 	return has_more(l, a) ? WHOLE : NOT_COMPLETE;
@@ -145,25 +157,37 @@ ingest_anew(struct cli *c, void *arg)
 	return 0;
 }
 
+/* By state. */
+static const struct { const char *name, *remedy; } states[] = {
+	{ "whole", NULL },
+	{ "not playable", "Run `kinothek rebuild`: its original is there." },
+	{ "not complete", "Run `kinothek rebuild`: its original is there." },
+	{ "original gone", "Bring its original back from a backup, or delete the asset and upload the file again." },
+	{ "original changed", "Bring its original back from a backup, or delete the asset and upload the file again." },
+};
+
 static void
 tell(struct look *l, const struct asset *a, enum state state)
 {
-	static const char *const states[] = { "whole", "not playable", "not complete", "original gone",
-		"original changed" };
+	const char *id = uuid_text(l->mem, a->id), *name = states[state].name, *remedy = states[state].remedy;
 
 	if (state == WHOLE)
 		return;
 	if (l->found != NULL) {
-		l->found(l->c, l->mem, uuid_text(l->mem, a->id), states[state]);
+		l->found(l->at, l->mem, &(const struct lack){ "media", id, arena_printf(l->mem,
+		    "its files are not all there, or not as they were: %s", name), remedy });
 		return;
 	}
 	if (!l->c->json) {
-		printf("%s  %-16s  %s\n", uuid_text(l->mem, a->id), states[state], a->name);
+		printf("%s  %-16s  %s\n", id, name, a->name);
+		if (!l->mends)
+			printf("    -> %s\n", remedy);
 		return;
 	}
-	buf_printf(&l->json, "%s{\"mediaId\":\"%s\",\"state\":\"%s\",\"name\":", l->json.len == 0 ? "" : ",",
-	    uuid_text(l->mem, a->id), states[state]);
+	buf_printf(&l->json, "%s{\"mediaId\":\"%s\",\"state\":\"%s\",\"name\":", l->json.len == 0 ? "" : ",", id, name);
 	buf_json(&l->json, a->name);
+	buf_text(&l->json, ",\"remedy\":");
+	buf_json(&l->json, remedy);
 	buf_char(&l->json, '}');
 }
 
@@ -197,6 +221,20 @@ look_at(struct look *l, const struct asset *a)
 	return status;
 }
 
+static const struct asset *
+next_page(struct look *l, struct uuid after, size_t *n)
+{
+	struct db *db = l->c->db;
+
+	if (!uuid_is_none(l->media_id))
+		return db_rows(db, &asset_record, "FROM media t WHERE t.id = ?", ARGS(ID(l->media_id)), n);
+	if (!uuid_is_none(l->tenant_id))
+		return db_rows(db, &asset_record, "FROM media t WHERE t.id > ? AND t.tenant_id = ? ORDER BY t.id "
+		    "LIMIT ?", ARGS(BYTES(after.b, sizeof(after.b)), ID(l->tenant_id), INT(PAGE)), n);
+	return db_rows(db, &asset_record, "FROM media t WHERE t.id > ? ORDER BY t.id LIMIT ?",
+	    ARGS(BYTES(after.b, sizeof(after.b)), INT(PAGE)), n);
+}
+
 /* All assets in the order of their ids, which nobody changes. */
 static int
 look_at_all(struct look *l)
@@ -208,8 +246,7 @@ look_at_all(struct look *l)
 
 	do {
 		db_use(l->c->db, l->mem);
-		a = db_rows(l->c->db, &asset_record, "FROM media t WHERE t.id > ? ORDER BY t.id LIMIT ?",
-		    ARGS(BYTES(after.b, sizeof(after.b)), INT(PAGE)), &n);
+		a = next_page(l, after, &n);
 		if (db_failure(l->c->db) != DB_FINE)
 			return cli_fail_db(l->c);
 		for (i = 0; i < n && status == 0; i++)
@@ -255,9 +292,9 @@ run(struct look *l)
 }
 
 int
-verify_assets(struct cli *c, void (*found)(struct cli *, struct arena *, const char *id, const char *state))
+verify_assets(struct cli *c, lack_found *found, void *at)
 {
-	struct look l = { .c = c, .mem = arena_new(PAGE_MEMORY), .found = found };
+	struct look l = { .c = c, .mem = arena_new(PAGE_MEMORY), .found = found, .at = at };
 	int status = look_at_all(&l);
 
 	arena_free(l.mem);
@@ -276,6 +313,17 @@ int
 verify_run(struct cli *c)
 {
 	struct look l = { .c = c, .hashes = cli_option(c, "hashes") != NULL };
+	const char *tenant = cli_option(c, "tenant"), *media = cli_option(c, "media");
+	int status = 0;
 
+	if (tenant != NULL && media != NULL)
+		return cli_fail(c, EX_USAGE, "--tenant and --media exclude each other");
+	if (tenant != NULL && (status = tenant_find(c, tenant, &l.tenant_id)) != 0)
+		return status;
+	if (media != NULL && !cli_id(c, media, &l.media_id))
+		return EX_USAGE;
+	if (media != NULL && db_number(c->db, "SELECT COUNT(*) FROM media WHERE id = ?", ARGS(ID(l.media_id)), 0) == 0)
+		return db_failure(c->db) != DB_FINE ? cli_fail_db(c) :
+		    cli_fail(c, EX_NOINPUT, "there is no asset %s", media);
 	return run(&l);
 }

@@ -124,7 +124,7 @@ check_files(struct restore *r)
 	for (i = 0; i < r->what->n_files; i++) {
 		f = &r->what->files[i];
 		path = path_of(r, r->page, f->path);
-		sha256 = manifest_hash(r->page, path);
+		sha256 = digest_file(r->page, path, NULL);
 		if (sha256 == NULL || strcmp(sha256, f->sha256) != 0)
 			return cli_fail(r->c, EX_DATAERR, "%s was changed: its sum is not that of the manifest", path);
 		arena_reset(r->page);

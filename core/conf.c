@@ -161,11 +161,16 @@ static const struct setting settings[] = {
 
 	{ "job.slots", AS_INT, AT(job_slots), "2", 0, 256, NULL, NULL,
 	    "Encodes that this machine runs at the same time; beside them half as many analyses, as many short steps (at least "
-	    "two), and eight steps that other servers do. 0: one per processor core." },
+	    "two), eight steps that other servers do, and four imports. 0: one per processor core." },
 	{ "job.lease", AS_INT, AT(job_lease), "60", 5, 3600, "seconds", NULL,
 	    "A job whose runner was not heard of for so long is given to another one." },
 	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,
 	    "Kinds of jobs this machine takes. Nothing: all." },
+	{ "scrub.days", AS_INT, AT(scrub_days), "30", 0, 3650, "days, 0 for never", NULL,
+	    "Originals that were not read for so long are read again and compared with what came, so that a disk that forgets "
+	    "is found while there are backups." },
+	{ "scrub.rate", AS_SIZE, AT(scrub_rate), "16M", 1 << 16, INT64_C(1) << 40, NULL, NULL,
+	    "Bytes a second that this takes from the disk at most." },
 
 	{ "engine.transcribe", AS_CHOICE, AT(engine[ENGINE_transcribe].name), "pocketsphinx", 0, 0,
 	    &TRANSCRIBE_ENGINES(CHOICE)[1], NULL,
@@ -185,11 +190,19 @@ static const struct setting settings[] = {
 	    "Languages that the model for sherpa knows; others are refused instead of heard as nonsense. Nothing: any." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
+	{ "engine.ocr", AS_CHOICE, AT(engine[ENGINE_ocr].name), "tesseract", 0, 0,
+	    &OCR_ENGINES(CHOICE)[1], NULL,
+	    "What reads the text on pictures, slides and screens." },
+	{ "engine.ocr.languages", AS_LIST, AT(engine[ENGINE_ocr].languages), "eng,deu", 0, 200,
+	    "languages as models of tesseract are called, comma-separated", item_any,
+	    "Languages that it looks for, beside that of the asset. Each needs its package, tesseract-ocr-deu for deu." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
 	    "Directory of the library sherpa-onnx and of its model silero_vad_v6.onnx, which find where somebody speaks. Nothing: "
 	    "where the installation has put them." },
 	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
+	{ "import.private_hosts", AS_LIST, AT(import_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Hosts with private addresses that files may be imported from; all others must have public ones." },
 	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that agendas may be imported from; all others must have public ones." },
 	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,

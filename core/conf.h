@@ -46,11 +46,13 @@ struct conf {
 	int64_t image_max_pixels;
 	int64_t document_max_pages;
 	int64_t job_slots, job_lease;		/* s */
+	int64_t scrub_days, scrub_rate;		/* bytes a second */
 	const char *job_kinds;			/* NULL: all */
 	const char *sandbox;			/* "strict" or "degraded" */
 	struct engine_settings engine[ENGINE_FAMILY_COUNT];	/* of families that have an engine */
 	const char *engine_library;		/* NULL: see sherpa_dir() */
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
+	const char *import_private_hosts;	/* the same for what is imported */
 	const char *oparl_private_hosts;	/* the same for servers of agendas */
 	const char *provider_private_hosts;	/* the same for external token servers */
 	const char *webhook_private_hosts;	/* the same for receivers of webhooks */

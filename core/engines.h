@@ -25,7 +25,10 @@
 	E(transcribe, http) \
 	E(transcribe, sherpa)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E)
+#define OCR_ENGINES(E) \
+	E(ocr, tesseract)
+
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)

@@ -72,6 +72,7 @@
 	E(IDEMPOTENCY_KEY_REUSED, 422, "idempotency_key_reused", "This Idempotency-Key came with another request before; take a new one for each.") \
 	E(NOT_SOFT_DELETED,	422, "not_soft_deleted",	"The asset is not soft-deleted.") \
 	E(NOT_READY,		422, "not_ready",		"The asset is still being prepared, or could not be.") \
+	E(NO_PAGE,		422, "no_page",			"Private channels alone hold the asset: it has no page that others may open.") \
 	E(NOT_SHARED,		422, "not_shared",		"Nobody shares the asset.") \
 	E(INGEST_RUNNING,	422, "ingest_running",		"An ingest of this asset is queued or running.") \
 	E(USER_CHANNEL,		422, "user_channel",		"The channel of a user has one owner, Viewers beside, no designs, and is private or shared.") \

@@ -5,6 +5,7 @@
 
 #include "core/event.h"
 #include "core/log.h"
+#include "core/search.h"
 #include "core/text.h"
 #include "core/token.h"
 
@@ -69,6 +70,7 @@ event_add(struct db *db, const struct event_new *e)
 	    ID(e->media_id), ID(e->object_id), INT(e->is_audit), STR(e->type), ID(e->principal_id), STR(e->address),
 	    BYTES(e->channel_ids.n > 0 ? e->channel_ids.at : NULL, e->channel_ids.n * sizeof(struct uuid)),
 	    STR(e->data != NULL ? e->data : "{}"), TIME(moment_now())));
+	search_told(db, e->media_id, e->type, e->data);
 }
 
 void
@@ -79,6 +81,7 @@ event_add_job(struct db *db, struct uuid media_id, const char *type, const char 
 	db_run(db, "INSERT INTO events (tenant_id, media_id, type, data, created_at) SELECT m.tenant_id, m.id, ?, ?, ? "
 	    "FROM media m WHERE m.id = ?", ARGS(STR(type), STR(data != NULL ? data : "{}"), TIME(moment_now()),
 	    ID(media_id)));
+	search_told(db, media_id, type, data);
 }
 
 /* So old that none below it is still open.  0: there is none. */

@@ -215,22 +215,28 @@ html_text_el_(struct html *h, const char *name, const char *class, const char *t
 
 /* What could end the script, or be taken for the end of a line, stands in strings alone: an escape says the same. */
 void
-html_json(struct html *h, const char *type, const char *id, const char *json)
+html_json_text(struct buf *b, const char *json)
 {
 	const char *p;
 
+	for (p = json; *p != '\0'; p++) {
+		if (*p == '<' || *p == '>' || *p == '&')
+			buf_printf(b, "\\u%04x", (unsigned)*p);
+		else if (strncmp(p, "\xe2\x80\xa8", 3) == 0 || strncmp(p, "\xe2\x80\xa9", 3) == 0)
+			buf_printf(b, "\\u202%c", p[2] == (char)0xa8 ? '8' : '9'), p += 2;
+		else
+			buf_char(b, *p);
+	}
+}
+
+void
+html_json(struct html *h, const char *type, const char *id, const char *json)
+{
 	html_el_(h, "script");
 	put_attribute(h, "type", type);
 	if (id != NULL)
 		put_attribute(h, "id", id);
 	into_content(h);
-	for (p = json; *p != '\0'; p++) {
-		if (*p == '<' || *p == '>' || *p == '&')
-			buf_printf(&h->out, "\\u%04x", (unsigned)*p);
-		else if (strncmp(p, "\xe2\x80\xa8", 3) == 0 || strncmp(p, "\xe2\x80\xa9", 3) == 0)
-			buf_printf(&h->out, "\\u202%c", p[2] == (char)0xa8 ? '8' : '9'), p += 2;
-		else
-			buf_char(&h->out, *p);
-	}
+	html_json_text(&h->out, json);
 	html_end(h);
 }

@@ -61,6 +61,8 @@ void html_url_(struct html *, const char *name, const char *address);
 void html_text(struct html *, const char *text);
 /* An element that holds a text alone, with a class unless that is NULL. */
 void html_text_el_(struct html *, const char *name, const char *class, const char *text);
+/* JSON as it may stand in a <script>: the same in other letters. */
+void html_json_text(struct buf *, const char *json);
 /* A <script> of data, with an id unless that is NULL.  `json` is well-formed JSON. */
 void html_json(struct html *, const char *type, const char *id, const char *json);
 

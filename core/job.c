@@ -63,10 +63,20 @@ static const struct field agenda_args_fields[] = {
 };
 const struct record agenda_args_record = RECORD("AgendaArgs", struct agenda_args, agenda_args_fields);
 
+static const struct field import_args_fields[] = {
+	FIELD(struct import_args, file_id, .required = true, .doc = "Which of an import"),
+};
+const struct record import_args_record = RECORD("ImportArgs", struct import_args, import_args_fields);
+
 static const struct field serve_args_fields[] = {
 	FIELD(struct serve_args, media_id, .required = true, .doc = "The asset"),
 };
 const struct record serve_args_record = RECORD("ServeArgs", struct serve_args, serve_args_fields);
+
+static const struct field index_args_fields[] = {
+	FIELD(struct index_args, media_id, .required = true, .doc = "The asset"),
+};
+const struct record index_args_record = RECORD("IndexArgs", struct index_args, index_args_fields);
 
 static const struct field retag_args_fields[] = {
 	FIELD(struct retag_args, tag_id, .required = true, .doc = "The tag"),

@@ -32,6 +32,9 @@
 	K(variants,		ENCODE,  3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
 	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
 	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
+	K(scenes,		ANALYSE, 3, 120, "scenes",		1,  false, true,  "Find where the camera is another") \
+	K(video_texts,		ANALYSE, 3, 600, "videoTexts",		3,  false, true,  "Read what stands on slides and screens") \
+	K(image_texts,		ANALYSE, 3, 600, "imageTexts",		3,  false, true,  "Read what stands on a picture") \
 	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
@@ -40,12 +43,15 @@
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
+	K(index,		QUICK,   5, 120, "index",		0,  true,  false, "Make findable what an asset is called and what is said in it") \
 	K(retag,		QUICK,   9, 120, "retag",		0,  true,  false, "Show the new name of a tag on its assets, or take it from them") \
 	K(closing,		QUICK,   9, 120, "closing",		0,  true,  false, "Empty a channel that is being deleted, and delete it") \
 	K(mail,			NETWORK, 9, 60,  "mail",		0,  true,  false, "Send an invitation to the address of its user") \
 	K(deliver,		NETWORK, 3, 60,  "deliver",		0,  true,  false, "Send events to webhooks, as long as there are any") \
 	K(purge,		QUICK,   9, 120, "purge",		0,  true,  false, "Delete the files of something that is gone, and check") \
+	K(import,		TRANSFER, 5, 300, "import",		0,  true,  false, "Fetch a file from an address and make it an asset") \
 	K(keys,			NETWORK, 1, 60,  "keys",		0,  true,  false, "Ask an external token server for its keys") \
+	K(scrub,		NETWORK, 2, 300, "scrub",		0,  true,  false, "Read originals again, slowly, and compare them with what came") \
 	K(sweep,		QUICK,   2, 120, "sweep",		0,  true,  false, "Expire uploads and clear what crashes left behind")
 
 /* Most kinds work on one asset: its generation is the folder that the step writes to. */
@@ -55,10 +61,12 @@ struct captions_args { struct uuid media_id, transcript_id; };
 struct section_thumbnails_args { struct uuid media_id; };
 struct clip_args { struct uuid section_id; const char *source; int64_t start, end; };
 struct download_args { struct uuid download_id; };
+struct import_args { struct uuid file_id; };
 /* Of the ids one is none. */
 struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool is_named; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
+struct index_args { struct uuid media_id; };
 struct retag_args { struct uuid tag_id; };
 /* Who deletes the channel, and from where: its events and the audit say so. */
 struct closing_args { struct uuid channel_id, principal_id; const char *address; };
@@ -79,10 +87,14 @@ struct no_args { const char *note; };
 #define waveform_args asset_args
 #define variants_args asset_args
 #define pages_args asset_args
+#define scenes_args asset_args
+#define video_texts_args asset_args
+#define image_texts_args asset_args
 #define chapters_args asset_args
 #define publish_args asset_args
 #define deliver_args no_args
 #define keys_args no_args
+#define scrub_args no_args
 #define sweep_args no_args
 
 /* A run of a job, "{jobId}.{fence}": no other run has that name, also of the same job.  It names the scratch of the
@@ -90,7 +102,7 @@ struct no_args { const char *note; };
 const char *job_run_name(struct arena *, struct uuid id, int64_t fence);
 bool job_run_parse(const char *name, struct uuid *id, int64_t *fence);
 
-enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_CLASSES };
+enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_TRANSFER, JOB_CLASSES };
 
 /* Of one tenant, the lower number runs first: each point is half a minute, so that nothing waits for ever. */
 enum priority { PRIORITY_FIRST = 10, PRIORITY_NORMAL = 50, PRIORITY_BULK = 80 };
@@ -133,8 +145,8 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record,
-    agenda_args_record, clip_args_record, download_args_record, section_thumbnails_args_record, serve_args_record,
-    retag_args_record,
+    agenda_args_record, clip_args_record, download_args_record, import_args_record,
+    section_thumbnails_args_record, serve_args_record, index_args_record, retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
@@ -146,10 +158,14 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define waveform_args_record asset_args_record
 #define variants_args_record asset_args_record
 #define pages_args_record asset_args_record
+#define scenes_args_record asset_args_record
+#define video_texts_args_record asset_args_record
+#define image_texts_args_record asset_args_record
 #define chapters_args_record asset_args_record
 #define publish_args_record asset_args_record
 #define deliver_args_record no_args_record
 #define keys_args_record no_args_record
+#define scrub_args_record no_args_record
 #define sweep_args_record no_args_record
 
 /* Wakes the runners of this machine by datagram; called after COMMIT, never inside.  Never blocks, never fails. */

@@ -49,6 +49,17 @@
 		"The runner that worked on it ended, or was not heard of for too long. It is tried again; the operator finds the cause in its log.") \
 	R(SANDBOX,		"sandbox_unavailable",	FINAL,   "This machine cannot isolate decoders. The operator finds the cause with `kinothek doctor`.") \
 	R(SOURCE_UNAVAILABLE,	"source_unavailable",	COUNTED, "The server that it comes from cannot be reached. It is tried again.") \
+	R(SOURCE_REFUSED,	"source_refused",	FINAL, \
+		"The server that it comes from does not give the file. Open the address without being signed in, and import it again.") \
+	R(SOURCE_FORBIDDEN,	"source_forbidden",	FINAL, \
+		"Only http and https addresses of public servers are fetched. The operator may name others in import.private_hosts.") \
+	R(SOURCE_IS_PAGE,	"source_is_page",	FINAL, \
+		"The address leads to a web page, not to a file. Import the address of the video, picture or document itself.") \
+	R(FILE_TOO_LARGE,	"file_too_large",	FINAL,   "The file is larger than files may be here. The operator sets upload.max_size.") \
+	R(QUOTA_FULL,		"quota_full",		FINAL,   "The storage quota of the tenant has no room for the file. Delete something.") \
+	R(DUPLICATE_FILE,	"duplicate_file",	FINAL,   "An identical file is there already.") \
+	R(CHANNEL_UNAVAILABLE,	"channel_unavailable",	FINAL, \
+		"Who asked for it may not put assets into the channel now, or the channel is gone. Import it again into another one.") \
 	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The speech engine cannot be reached. It is tried again.") \
 	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The speech engine refused the request. Check its settings.") \
 	R(MODEL_MISSING,	"model_missing",	FINAL, \

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,27 +16,17 @@
 
 #include "core/buf.h"
 #include "core/text.h"
-#include "core/web_target.h"
+#include "core/web_transfer.h"
 
 enum {
 	CONNECT_SECONDS = 10, MAIL_SECONDS = 45,
 	CONNECTIONS = 256,		/* that web_many keeps open, so that those of others do not use up our files */
 };
 
-struct transfer {
-	struct web_call *call;
-	struct web_target *target;
-	struct buf body;
-	size_t max;
-	bool too_large;
-	struct curl_slist *resolve, *headers;
-	curl_mime *mime;
-};
-
 static size_t
 on_body(char *bytes, size_t size, size_t n, void *user)
 {
-	struct transfer *t = user;
+	struct web_transfer *t = user;
 
 	t->too_large = t->body.len + size * n > t->max;
 	if (t->too_large && t->call->cut)
@@ -57,13 +48,18 @@ on_progress(void *user, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 }
 
 static struct curl_slist *
-header_list(const char *const *headers)
+header_list(struct arena *mem, const struct web_call *call)
 {
+	const char *const *headers = call->headers;
 	/* Without this, larger bodies wait a second for a "100 Continue" that many servers never send. */
 	struct curl_slist *list = curl_slist_append(NULL, "Expect:");
 
 	for (; headers != NULL && *headers != NULL; headers++)
 		list = curl_slist_append(list, *headers);
+	if (call->from > 0)
+		list = curl_slist_append(list, arena_printf(mem, "Range: bytes=%" PRId64 "-", call->from));
+	if (call->from > 0 && call->if_range != NULL)
+		list = curl_slist_append(list, arena_printf(mem, "If-Range: %s", call->if_range));
 	return list;
 }
 
@@ -106,7 +102,7 @@ open_socket(void *target, curlsocktype purpose, struct curl_sockaddr *to)
 }
 
 static void
-set_limits(CURL *c, struct transfer *t)
+set_limits(CURL *c, struct web_transfer *t)
 {
 	struct web_call *call = t->call;
 
@@ -134,8 +130,8 @@ set_limits(CURL *c, struct transfer *t)
 	}
 }
 
-static enum web_end
-end_of(CURLcode code, const struct transfer *t)
+enum web_end
+web_transfer_end(CURLcode code, const struct web_transfer *t)
 {
 	if (t->too_large || code == CURLE_FILESIZE_EXCEEDED)
 		return t->call->cut ? WEB_ANSWERED : WEB_TOO_LARGE;
@@ -168,11 +164,20 @@ certificate_of(struct arena *mem, CURL *c)
 	return NULL;
 }
 
-static void
-read_answer(struct arena *mem, CURL *c, struct web_answer *a, const char **location)
+/* NULL: there is none. */
+static const char *
+header_of(struct arena *mem, CURL *c, const char *name)
+{
+	struct curl_header *h;
+
+	return curl_easy_header(c, name, 0, CURLH_HEADER, -1, &h) == CURLHE_OK ? arena_copy(mem, h->value) : NULL;
+}
+
+void
+web_transfer_read(struct arena *mem, CURL *c, struct web_answer *a, const char **location)
 {
 	char *text = NULL;
-	curl_off_t seconds = 0;
+	curl_off_t seconds = 0, length = -1;
 	long status = 0;
 
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
@@ -181,19 +186,24 @@ read_answer(struct arena *mem, CURL *c, struct web_answer *a, const char **locat
 		a->type = arena_copy(mem, text);
 	if (curl_easy_getinfo(c, CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
 		a->retry_after = seconds < 86400 ? (int)seconds : 86400;
+	if (curl_easy_getinfo(c, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length) == CURLE_OK)
+		a->length = length;
+	a->etag = header_of(mem, c, "ETag");
+	a->modified = header_of(mem, c, "Last-Modified");
+	a->range = header_of(mem, c, "Content-Range");
+	a->disposition = header_of(mem, c, "Content-Disposition");
 	text = NULL;
 	if (curl_easy_getinfo(c, CURLINFO_REDIRECT_URL, &text) == CURLE_OK && text != NULL)
 		*location = arena_copy(mem, text);
 }
 
-/* One request to one checked target.  *location is where the answer redirects to, or NULL. */
-static void
-prepare(CURL *c, struct arena *mem, struct transfer *t)
+void
+web_transfer_prepare(CURL *c, struct arena *mem, struct web_transfer *t)
 {
 	t->body = BUF(mem);
 	t->max = t->call->max_size > 0 ? t->call->max_size : 1 << 20;
 	t->resolve = web_target_pinned(mem, t->target);
-	t->headers = header_list(t->call->headers);
+	t->headers = header_list(mem, t->call);
 	set_limits(c, t);
 	set_body(c, t->call, &t->mime);
 	curl_easy_setopt(c, CURLOPT_URL, t->target->url);
@@ -201,33 +211,40 @@ prepare(CURL *c, struct arena *mem, struct transfer *t)
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
 }
 
-/* The handle is gone then. */
-static void
-finish(CURL *c, struct arena *mem, struct transfer *t, CURLcode code, struct web_answer *a, const char **location)
+void
+web_transfer_free(CURL *c, struct web_transfer *t)
 {
-	a->end = end_of(code, t);
-	if (a->end == WEB_ANSWERED)
-		read_answer(mem, c, a, location);
-	if (t->call->any_certificate)
-		a->certificate = certificate_of(mem, c);
-	a->body = buf_string(&t->body);
-	a->size = t->body.len;
 	curl_easy_cleanup(c);
 	curl_mime_free(t->mime);
 	curl_slist_free_all(t->resolve);
 	curl_slist_free_all(t->headers);
 }
 
+/* The handle is gone then. */
 static void
-transfer(struct arena *mem, struct web_call *call, struct web_target *target, struct web_answer *a,
+finish(CURL *c, struct arena *mem, struct web_transfer *t, CURLcode code, struct web_answer *a, const char **location)
+{
+	a->end = web_transfer_end(code, t);
+	if (a->end == WEB_ANSWERED)
+		web_transfer_read(mem, c, a, location);
+	if (t->call->any_certificate)
+		a->certificate = certificate_of(mem, c);
+	a->body = buf_string(&t->body);
+	a->size = t->body.len;
+	web_transfer_free(c, t);
+}
+
+/* One request to one checked target, to its end. */
+static void
+transfer(void *user, struct arena *mem, struct web_call *call, struct web_target *target, struct web_answer *a,
     const char **location)
 {
-	struct transfer t = { .call = call, .target = target };
+	struct web_transfer t = { .call = call, .target = target };
 	CURL *c = curl_easy_init();
 
 	if (c == NULL)
 		abort();
-	prepare(c, mem, &t);
+	web_transfer_prepare(c, mem, &t);
 	finish(c, mem, &t, curl_easy_perform(c), a, location);
 }
 
@@ -255,7 +272,7 @@ insecure(struct arena *mem, const struct web_call *call, const struct web_target
 }
 
 bool
-web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
+web_follow(struct arena *mem, const struct web_call *wanted, struct web_answer *a, web_hop *hop, void *user)
 {
 	struct web_call call = *wanted;
 	struct web_target target, before = { 0 };
@@ -265,7 +282,7 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 
 	begin();
 	for (;; left--) {
-		*a = (struct web_answer){ .type = "", .body = "" };
+		*a = (struct web_answer){ .type = "", .body = "", .length = -1 };
 		location = NULL;
 		if (!web_target_parse(mem, call.url, "http,https", &target)) {
 			a->end = WEB_BAD_URL;
@@ -278,7 +295,7 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 			return false;
 		if (before.host != NULL && !same_origin(&before, &target))
 			call.headers = NULL;
-		transfer(mem, &call, &target, a, &location);
+		hop(user, mem, &call, &target, a, &location);
 		if (a->end != WEB_ANSWERED || location == NULL || !follows)
 			return a->end == WEB_ANSWERED && a->status >= 200 && a->status < 300;
 		if (left == 0) {
@@ -288,6 +305,12 @@ web_call(struct arena *mem, const struct web_call *wanted, struct web_answer *a)
 		before = target;
 		call.url = location;
 	}
+}
+
+bool
+web_call(struct arena *mem, const struct web_call *call, struct web_answer *a)
+{
+	return web_follow(mem, call, a, transfer, NULL);
 }
 
 /* A question to the name service, in a thread of its own.  Who asked may have given up: then nobody is there. */
@@ -303,7 +326,7 @@ struct ongoing {
 	struct arena *mem;
 	struct web_call call;
 	struct web_target target;
-	struct transfer transfer;
+	struct web_transfer transfer;
 	struct web_answer answer;
 	void *whose;
 	CURL *c;				/* NULL: not yet, or not any more */
@@ -357,8 +380,8 @@ start_call(struct web_many *m, struct ongoing *o)
 	o->c = curl_easy_init();
 	if (o->c == NULL)
 		abort();
-	o->transfer = (struct transfer){ .call = &o->call, .target = &o->target };
-	prepare(o->c, o->mem, &o->transfer);
+	o->transfer = (struct web_transfer){ .call = &o->call, .target = &o->target };
+	web_transfer_prepare(o->c, o->mem, &o->transfer);
 	curl_easy_setopt(o->c, CURLOPT_TIMEOUT_MS, (long)left);
 	curl_easy_setopt(o->c, CURLOPT_PRIVATE, o);
 	if (curl_multi_add_handle(m->multi, o->c) != CURLM_OK)
@@ -431,7 +454,7 @@ web_many_add(struct web_many *m, struct arena *mem, const struct web_call *call,
 	o->mem = mem;
 	o->call = *call;
 	o->whose = whose;
-	o->answer = (struct web_answer){ .type = "", .body = "" };
+	o->answer = (struct web_answer){ .type = "", .body = "", .length = -1 };
 	o->deadline = clock_ms() + (int64_t)(call->timeout > 0 ? call->timeout : 30) * 1000;
 	o->next = m->all;
 	m->all = o;
@@ -589,14 +612,14 @@ web_mail(struct arena *mem, const struct web_letter *letter, struct web_answer *
 	struct web_call call = { .timeout = MAIL_SECONDS, .alive = letter->alive, .user = letter->job };
 	struct curl_slist *resolve, *to = NULL;
 	struct web_target target;
-	struct transfer t = { .call = &call, .target = &target, .body = BUF(mem), .max = 1 << 20 };
+	struct web_transfer t = { .call = &call, .target = &target, .body = BUF(mem), .max = 1 << 20 };
 	const char *left = letter->text;
 	CURLcode code;
 	long status = 0;
 	CURL *c;
 
 	begin();
-	*a = (struct web_answer){ .end = WEB_BAD_URL, .type = "", .body = "" };
+	*a = (struct web_answer){ .end = WEB_BAD_URL, .type = "", .body = "", .length = -1 };
 	if (!web_target_parse(mem, letter->url, "smtp,smtps", &target) ||
 	    (a->end = web_target_resolve(mem, &target, "0.0.0.0/0,::/0")) != WEB_ANSWERED)
 		return false;
@@ -610,7 +633,7 @@ web_mail(struct arena *mem, const struct web_letter *letter, struct web_answer *
 	code = curl_easy_perform(c);
 	curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
 	a->status = (int)status;
-	a->end = code != CURLE_OPERATION_TIMEDOUT && status >= 400 ? WEB_ANSWERED : end_of(code, &t);
+	a->end = code != CURLE_OPERATION_TIMEDOUT && status >= 400 ? WEB_ANSWERED : web_transfer_end(code, &t);
 	curl_easy_cleanup(c);
 	curl_slist_free_all(resolve);
 	curl_slist_free_all(to);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/arena.h"
 
@@ -28,6 +29,8 @@ struct web_call {
 	const char *url;
 	const char *method;			/* NULL: POST with parts or body, else GET */
 	const char *const *headers;		/* "Name: value", ends in NULL; not sent on to another host */
+	int64_t from;				/* not the whole, but from this byte on; 0: the whole */
+	const char *if_range;			/* and that only if it is this still: an ETag, or Last-Modified */
 	const void *body;
 	size_t body_size;
 	const struct web_part *parts;		/* instead of body; ends in one without name */
@@ -55,6 +58,10 @@ struct web_answer {
 	enum web_end end;
 	int status;
 	const char *type;			/* Content-Type, or "" */
+	const char *etag;			/* as it was sent; NULL: none */
+	int64_t length;				/* that the server has told, of HEAD too; -1: none */
+	const char *modified;			/* Last-Modified, as it was sent; NULL: none */
+	const char *range, *disposition;	/* Content-Range, Content-Disposition; NULL: none */
 	const char *body;			/* ends in NUL */
 	size_t size;
 	int retry_after;			/* s; 0 = not said */
@@ -63,6 +70,20 @@ struct web_answer {
 
 /* Blocks.  True when the server answered with 2xx. */
 bool web_call(struct arena *, const struct web_call *, struct web_answer *);
+
+/*
+ * An answer that is read as it comes, for what is too large to be kept: by the same rules, and redirects are followed.
+ * call->timeout is for its head alone, how long a body may be silent is the reader's affair; max_size, if there is any,
+ * is for the whole of it.  What is not read is not fetched: some hundred kilobytes of it wait here at most.
+ */
+struct web_stream;
+/* Blocks until the head is there; then a->end is WEB_ANSWERED, whatever the status.  NULL: there is none. */
+struct web_stream *web_stream_open(struct arena *, const struct web_call *, struct web_answer *);
+/* Waits for `ms` at most.  Bytes, which are good until the next call; 0: none have come yet, or this was the last. */
+size_t web_stream_read(struct web_stream *, int ms, const void **bytes);
+/* Is it over?  *end: WEB_ANSWERED when all that the server has announced is here. */
+bool web_stream_is_over(const struct web_stream *, enum web_end *end);
+void web_stream_close(struct web_stream *);
 
 /*
  * Many calls at once in one process, with the same rules; redirects are not followed.  Names are asked for in threads
@@ -100,6 +121,8 @@ bool web_mail(struct arena *, const struct web_letter *, struct web_answer *);
 bool web_is_secure(struct arena *, const char *url, const char *private_hosts);
 /* May it be one that a secure call goes to, as far as can be told without asking a name service? */
 bool web_may_fit(struct arena *, const char *url, const char *private_hosts);
+/* The same of one that is not: http to any host, too. */
+bool web_may_fetch(struct arena *, const char *url, const char *private_hosts);
 /* Scheme, host and port, the same for all spellings of them.  URLs that do not fit are their own. */
 const char *web_origin(struct arena *, const char *url);
 

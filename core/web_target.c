@@ -281,8 +281,8 @@ read_host(struct arena *mem, const char *url, struct web_target *t)
 	return host[0] != '\0';
 }
 
-bool
-web_may_fit(struct arena *mem, const char *url, const char *private_hosts)
+static bool
+may_fit(struct arena *mem, const char *url, const char *private_hosts, bool secure)
 {
 	struct addrinfo *all;
 	struct web_target t;
@@ -293,9 +293,21 @@ web_may_fit(struct arena *mem, const char *url, const char *private_hosts)
 	tls = strcmp(t.scheme, "https") == 0;
 	all = web_target_numeric(t.host);
 	if (all == NULL)
-		return tls || private_hosts != NULL;
+		return tls || !secure || private_hosts != NULL;
 	fits = web_target_judge(mem, &t, private_hosts, all) == WEB_ANSWERED &&
-	    (tls || web_target_is_allowed(mem, private_hosts, &t));
+	    (tls || !secure || web_target_is_allowed(mem, private_hosts, &t));
 	freeaddrinfo(all);
 	return fits;
+}
+
+bool
+web_may_fit(struct arena *mem, const char *url, const char *private_hosts)
+{
+	return may_fit(mem, url, private_hosts, true);
+}
+
+bool
+web_may_fetch(struct arena *mem, const char *url, const char *private_hosts)
+{
+	return may_fit(mem, url, private_hosts, false);
 }

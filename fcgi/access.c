@@ -247,3 +247,20 @@ access_somewhere(struct req *r, enum scope scope)
 		return true;
 	return access_granted(r, permissions, scope);
 }
+
+int
+access_few(struct req *r, enum scope scope, struct arg *channels)
+{
+	const struct audience *a = r->audience;
+	size_t i;
+	int k = 0, at;
+
+	for (i = 0; r->who->scopes & SCOPE_BIT(scope) && i < a->n && k <= ACCESS_FEW; i++)
+		if (a->at[i].permissions & SCOPE_BIT(scope) && ++k <= ACCESS_FEW)
+			channels[k - 1] = ID(a->at[i].id);
+	if ((a->too_many && r->who->scopes & SCOPE_BIT(scope)) || k > ACCESS_FEW)
+		return -1;
+	for (at = k; at < ACCESS_FEW; at++)
+		channels[at] = k > 0 ? channels[0] : ID((struct uuid){ { 0 } });
+	return k;
+}

@@ -63,6 +63,12 @@ bool access_somewhere(struct req *, enum scope scope);
 #define ACCESS_ROLE_SQL \
 	"EXISTS (SELECT 1 FROM media_channels mc JOIN " ROLE_HOLDERS_SQL " h JOIN memberships m ON " \
 	"m.channel_id = mc.channel_id AND m.principal_id = h.id WHERE mc.media_id = t.id AND FIND_IN_SET(m.role, ?) > 0)"
+/* The same for callers with a few channels, whose ids are its binds: access_few() gives them. */
+enum { ACCESS_FEW = 8 };
+#define ACCESS_FEW_SQL \
+	"EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND mc.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?))"
+/* The channels where the caller may do that: how many, or -1 if they are more than a few. */
+int access_few(struct req *, enum scope, struct arg *channels);
 
 /*
  * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a

@@ -6,6 +6,7 @@
 
 #include "core/asset.h"
 #include "core/play.h"
+#include "core/spoken.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/theme.h"
@@ -93,8 +94,10 @@ const struct record media_record = RECORD("Media", struct media, media_fields);
 static const struct field media_head_fields[] = {
 	FIELD(struct media_head, id, .doc = "Unique id"),
 	FIELD(struct media_head, channel_ids, .doc = "Where it is"),
+	FIELD(struct media_head, type, .doc = "What it is"),
 	FIELD(struct media_head, name, .doc = "Shown to people"),
 	FIELD(struct media_head, ingest_status, .doc = "Of the latest ingest as a whole"),
+	FIELD(struct media_head, duration, .doc = "Seconds"),
 	FIELD(struct media_head, version, .doc = "Changes by clients"),
 	FIELD(struct media_head, revision, .doc = "Changes by jobs"),
 };
@@ -288,6 +291,12 @@ asset_is_seen_in(struct req *r, const struct ids *channel_ids, struct uuid chann
 	return false;
 }
 
+bool
+asset_language_fits(const char *code)
+{
+	return strcmp(code, "translate-en") == 0 || language_valid(code);
+}
+
 void
 asset_check_languages(struct req *r, const char *member, const struct strings *codes)
 {
@@ -296,7 +305,8 @@ asset_check_languages(struct req *r, const char *member, const struct strings *c
 	for (i = 0; i < codes->n; i++) {
 		const char *pointer = arena_printf(r->mem, "/%s/%zu", member, i);
 
-		if (strcmp(codes->at[i], "translate-en") != 0 && !language_valid(codes->at[i]))
+		codes->at[i] = spoken_plain(r->mem, codes->at[i]);
+		if (!asset_language_fits(codes->at[i]))
 			fault(r, pointer, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
 		for (k = 0; k < i; k++)
 			if (strcasecmp(codes->at[i], codes->at[k]) == 0)

@@ -44,7 +44,8 @@ extern const struct record media_record;
 struct media_head {
 	struct uuid id;
 	struct ids channel_ids;
-	const char *name, *ingest_status;
+	const char *type, *name, *ingest_status;
+	struct position duration;
 	int64_t version, revision;
 };
 
@@ -63,6 +64,8 @@ int asset_reply_in(struct req *, struct uuid channel_id);
 /* Is this one of the channels that the asset is in, and that the caller sees? */
 bool asset_is_seen_in(struct req *, const struct ids *channel_ids, struct uuid channel_id);
 
+/* Is it a language to transcribe: a BCP 47 tag, or translate-en? */
+bool asset_language_fits(const char *code);
 /* Faults for what is no language to transcribe, at the member of the body that holds the list. */
 void asset_check_languages(struct req *, const char *member, const struct strings *codes);
 

@@ -21,9 +21,8 @@ static const struct record usage_record = RECORD("Usage", struct usage, usage_fi
 #define LIVE ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "= 0")
 #define DELETED ASSETS("IGNORE INDEX FOR ORDER BY (PRIMARY) ", "> 0")
 #define NEWEST ASSETS("FORCE INDEX (by_id) ", "= 0")
-#define IN_CHANNELS " AND EXISTS (SELECT 1 FROM media_channels mc WHERE mc.media_id = t.id AND " \
-	"mc.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?))"
-enum { FEW = 8, LITTLE = 4096, EXACT = 10000 };
+#define IN_CHANNELS " AND " ACCESS_FEW_SQL
+enum { FEW = ACCESS_FEW, LITTLE = 4096, EXACT = 10000 };
 
 /* What is live in a few channels, or in those of a JSON array of hexadecimal ids: by an index alone. */
 #define LIVE_IN_FEW "media_channels t FORCE INDEX (by_live) WHERE t.channel_id IN (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -41,24 +40,6 @@ static const struct record seen_record = RECORD("Seen", struct seen, seen_fields
 	"ON u.tenant_id = t.tenant_id WHERE t.id IN (" TEN ", " TEN ", " TEN ", " TEN ", " TEN ") AND t.tenant_id = ? AND " \
 	"t.deleted_at = 0"
 enum { MOST = 50 };
-
-/* The channels where the caller may do that: a few, or -1 for more of them. */
-static int
-few_channels(struct req *r, enum scope scope, struct arg *channels)
-{
-	const struct audience *a = r->audience;
-	size_t i;
-	int k = 0, at;
-
-	for (i = 0; r->who->scopes & SCOPE_BIT(scope) && i < a->n && k <= FEW; i++)
-		if (a->at[i].permissions & SCOPE_BIT(scope) && ++k <= FEW)
-			channels[k - 1] = ID(a->at[i].id);
-	if ((a->too_many && r->who->scopes & SCOPE_BIT(scope)) || k > FEW)
-		return -1;
-	for (at = k; at < FEW; at++)
-		channels[at] = k > 0 ? channels[0] : ID((struct uuid){ { 0 } });
-	return k;
-}
 
 static const char *
 many_channels(struct req *r, enum scope scope)
@@ -188,7 +169,7 @@ page_of(struct req *r, bool deleted, size_t *n)
 
 	if (r->audience->everywhere & SCOPE_BIT(scope) && r->who->scopes & SCOPE_BIT(scope))
 		return db_list(r->db, &media_record, all[which], ARGS(ID(r->who->tenant_id)), &r->page, n);
-	k = few_channels(r, scope, channels);
+	k = access_few(r, scope, channels);
 	if (which == 0 && k > 0 && page_of_little(r, channels, FEW, &rows, n))
 		return rows;
 	if (which == 0 && k < 0 && !r->audience->too_many &&

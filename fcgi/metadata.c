@@ -24,10 +24,14 @@ static const struct field metadata_fields[] = {
 	FIELD(struct metadata, entities, .required = true, .of = &part_record, .doc = "People, places, organisations and works named"),
 	FIELD(struct metadata, keywords, .required = true, .of = &part_record, .doc = "Words that tell it from others"),
 	FIELD(struct metadata, speakers, .required = true, .of = &part_record, .doc = "Who speaks"),
-	FIELD(struct metadata, video_texts, .required = true, .of = &part_record, .doc = "Text seen in the video"),
-	FIELD(struct metadata, image_texts, .required = true, .of = &part_record, .doc = "Text seen in the picture"),
-	FIELD(struct metadata, document_content, .required = true, .of = &part_record, .doc = "Text of the pages"),
-	FIELD(struct metadata, scenes, .required = true, .of = &part_record, .doc = "Shots of the video"),
+	FIELD(struct metadata, video_texts, .required = true, .of = &part_record,
+	    .doc = "Lines of text seen in the video: text, confidence, and instances with start, end and box, whose x, "
+	    "y, width and height are shares of the picture"),
+	FIELD(struct metadata, image_texts, .required = true, .of = &part_record,
+	    .doc = "Lines of text seen in the picture: text, confidence, box"),
+	FIELD(struct metadata, document_content, .required = true, .of = &part_record,
+	    .doc = "Text of the pages: page, text"),
+	FIELD(struct metadata, scenes, .required = true, .of = &part_record, .doc = "Shots of the video: start, end"),
 	FIELD(struct metadata, file, .required = true, .of = &part_record, .doc = "Technical facts of the uploaded file"),
 };
 static const struct record metadata_record = RECORD("Metadata", struct metadata, metadata_fields);

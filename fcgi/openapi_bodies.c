@@ -26,7 +26,8 @@ put_content(struct document *d, const char *types, const struct record *record, 
 	buf_text(&d->b, "\"content\":{");
 	while (*types != '\0') {
 		size_t n = strcspn(types, " ");
-		bool json = n == 16 && memcmp(types, "application/json", 16) == 0;
+		bool json = (n == 16 && memcmp(types, "application/json", 16) == 0) || (n > 5 && memcmp(types + n - 5,
+		    "+json", 5) == 0);
 		bool form = n == 33 && memcmp(types, "application/x-www-form-urlencoded", 33) == 0;
 
 		openapi_separate(d);

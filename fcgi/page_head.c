@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fcgi/page.h"
+#include "fcgi/seo.h"
 
 static bool
 is(const char *a, const char *b)
@@ -42,38 +43,14 @@ put_graph(struct shown *p)
 	}
 }
 
+/* Search engines want a picture of what is to be seen. */
 static void
-put_member(struct buf *b, const char *name, const char *value)
+put_seo(struct shown *p)
 {
-	if (value == NULL)
+	if (p->path == NULL || !page_is_there(p) || (p->p->poster_url == NULL && !is(p->p->type, "audio")))
 		return;
-	buf_printf(b, ",\"%s\":", name);
-	buf_json(b, value);
-}
-
-/* schema.org, with what search engines ask of a video: a name, a picture and a date.  The address of the picture is
- * signed, and who comes for it after play.lifetime has to read the page again; so the film is named by its page. */
-static void
-put_video_object(struct shown *p)
-{
-	int64_t s = (p->p->duration.ms + 500) / 1000;
-	struct buf b = BUF(p->r->mem);
-	char at[MOMENT_TEXT];
-
-	if (p->path == NULL || !is(p->p->type, "video") || !page_is_playable(p) || p->p->poster_url == NULL)
-		return;
-	buf_text(&b, "{\"@context\":\"https://schema.org\",\"@type\":\"VideoObject\"");
-	put_member(&b, "name", p->p->name);
-	put_member(&b, "description", p->p->description);
-	put_member(&b, "thumbnailUrl", p->p->poster_url);
-	put_member(&b, "uploadDate", moment_format(p->p->created_at, at));
-	put_member(&b, "url", page_address(p, p->path));
-	put_member(&b, "embedUrl", page_address(p, embed_path(p)));
-	if (p->p->duration.set)
-		put_member(&b, "duration", arena_printf(p->r->mem, "PT%" PRId64 "H%" PRId64 "M%" PRId64 "S", s / 3600,
-		    s / 60 % 60, s % 60));
-	buf_char(&b, '}');
-	html_json(&p->h, "application/ld+json", NULL, buf_string(&b));
+	html_json(&p->h, "application/ld+json", NULL, seo_json(p->r, p->p, page_address(p, p->path), page_address(p,
+	    embed_path(p))));
 }
 
 void
@@ -82,7 +59,7 @@ page_asset_head(struct shown *p)
 	page_meta(p, "description", p->p->description);
 	if (!page_is_embed(p)) {
 		put_graph(p);
-		put_video_object(p);
+		put_seo(p);
 	}
 	if (!page_is_there(p) && !is(p->p->status, "failed")) {
 		html_el(&p->h, "noscript");

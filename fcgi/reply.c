@@ -455,6 +455,7 @@ refuse(struct req *r, enum error error, const char *format, ...)
 	}
 	begin_answer(r, e->status, "application/json");
 	r->refused = true;
+	r->error = error;
 	r->etag = r->location = r->disposition = NULL;
 	r->cache_control = "no-store";
 	if (e->status == 503 || e->status == 429)

@@ -28,6 +28,32 @@ seen_by(struct arena *mem, struct db *db, const struct conf *conf, struct princi
 	return r;
 }
 
+struct asker { const char *shortcode, *name, *client_scopes; bool is_super_admin; };
+static const struct field asker_fields[] = {
+	FIELD(struct asker, shortcode, .sql = "n.shortcode", .doc = "Of the tenant"),
+	FIELD(struct asker, name, .sql = "p.name", .doc = "Who it is"),
+	FIELD(struct asker, client_scopes, .sql = "c.scopes", .doc = "If it is a client"),
+	FIELD(struct asker, is_super_admin, .sql = SEEN_SUPER_ADMIN, .doc = "As of now"),
+};
+static const struct record asker_record = RECORD("Asker", struct asker, asker_fields);
+
+struct req *
+seen_anew(struct arena *mem, struct db *db, const struct conf *conf, struct uuid tenant_id, struct uuid principal_id,
+    const char *scopes)
+{
+	const struct asker *a = db_row(db, &asker_record, "FROM principals p JOIN tenants n ON n.id = p.tenant_id "
+	    SEEN_JOIN " WHERE p.id = ? AND p.tenant_id = ? AND " SEEN_LIVE, ARGS(ID(principal_id), ID(tenant_id)));
+	struct principal *who = NEW(mem, struct principal);
+
+	if (a == NULL)
+		return NULL;
+	*who = (struct principal){ .id = principal_id, .tenant_id = tenant_id, .shortcode = a->shortcode,
+	    .name = a->name, .is_super_admin = a->is_super_admin, .scopes = scope_bits(scopes) };
+	if (a->client_scopes != NULL)
+		who->scopes &= scope_bits(a->client_scopes);
+	return seen_by(mem, db, conf, who);
+}
+
 /* How an asset is read; which decides what is told of it, too. */
 static const struct route *
 reading(void)

@@ -20,6 +20,11 @@
 /* A request of nobody, for this principal, whose scopes say how much it may be told.  Outside of any transaction. */
 struct req *seen_by(struct arena *, struct db *, const struct conf *, struct principal *);
 
+/* The same for one that has asked for something which a job does now, by its row as it is and the scopes that its token
+ * had then.  NULL: it may not sign in any more, or the database fails. */
+struct req *seen_anew(struct arena *, struct db *, const struct conf *, struct uuid tenant_id, struct uuid principal_id,
+    const char *scopes);
+
 /* May that principal do to the asset what the operation does, as the dispatcher would decide? */
 bool seen_may(struct req *, struct uuid media_id, const struct route *);
 

@@ -49,19 +49,34 @@ transcript_get(struct req *r)
 	return reply(r, 200, &transcript_record, r->object);
 }
 
-/* Captions that are to be seen no more go at once; those that are wanted are written by a job. */
 static void
-follow_decision(struct req *r, const struct transcript *t)
+tell(struct req *r)
+{
+	event(r, r->id[0], "metadata.updated", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}",
+	    uuid_text(r->mem, r->id[0])));
+}
+
+/* Captions that are to be seen no more go at once; those that are wanted are written by a job. */
+void
+transcript_changed(struct req *r, const struct transcript *t)
 {
 	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = t->media_id,
 	    .priority = PRIORITY_FIRST };
 
-	if (quality_shows(t) == caption_is_listed(r->db, t->media_id, t->id))
-		return;
 	if (quality_shows(t))
 		job_add(r->db, captions, place, .media_id = t->media_id, .transcript_id = t->id);
 	else
 		caption_replace(r->db, r->who->tenant_id, t->media_id, t->id, NULL);
+	tell(r);
+}
+
+void
+transcript_remove(struct req *r, struct uuid id)
+{
+	db_run(r->db, "DELETE FROM transcripts WHERE id = ? AND media_id = ?", ARGS(ID(id), ID(r->id[0])));
+	if (caption_is_listed(r->db, r->id[0], id))
+		caption_replace(r->db, r->who->tenant_id, r->id[0], id, NULL);
+	tell(r);
 }
 
 static int
@@ -71,11 +86,19 @@ transcript_patch(struct req *r)
 
 	if (record_differs(r->mem, &transcript_record, r->object, t, r->given) != 0) {
 		db_update(r->db, "transcripts", &transcript_record, t, r->given, t->id);
-		follow_decision(r, t);
-		event(r, t->media_id, "metadata.updated", arena_printf(r->mem,
-		    "{\"mediaId\":\"%s\",\"kind\":\"transcripts\"}", uuid_text(r->mem, t->media_id)));
+		if (quality_shows(t) == caption_is_listed(r->db, t->media_id, t->id))
+			tell(r);
+		else
+			transcript_changed(r, t);
 	}
 	return reply(r, 200, &transcript_record, object_again(r));
+}
+
+static int
+transcript_delete(struct req *r)
+{
+	transcript_remove(r, r->id[1]);
+	return reply_deleted(r, r->id[1], true);
 }
 
 /* Names of assets are free text; names of files are not, and neither are headers (RFC 6266, RFC 8187). */
@@ -152,17 +175,23 @@ transcript_file(struct arena *mem, struct transcript *t, const char *form, bool 
 	return out;
 }
 
-static int
-transcript_download(struct req *r)
+int
+transcript_send(struct req *r, struct transcript *t, const char *name, bool speakers)
 {
-	const struct download *in = r->in;
-	const struct form *form = form_of(in->transcript_download_type);
-	struct transcript *t = r->object;
-	struct buf out = transcript_file(r->mem, t, form->name, !in->omit_speaker_labels);
+	const struct form *form = form_of(name);
+	struct buf out = transcript_file(r->mem, t, name, speakers);
 
 	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),
 	    t->language_code, form->name);
 	return reply_raw(r, 200, form->type, buf_string(&out), out.len);
+}
+
+static int
+transcript_download(struct req *r)
+{
+	const struct download *in = r->in;
+
+	return transcript_send(r, r->object, in->transcript_download_type, !in->omit_speaker_labels);
 }
 
 const struct route transcripts_routes[] = {
@@ -183,6 +212,12 @@ const struct route transcripts_routes[] = {
 		transcript_patch, &transcript_record, &transcript_record,
 		"Decide whether players show a transcript as captions; that can be taken back",
 		.flags = CONDITIONAL, .fails = "403 404 412 422",
+	},
+	{
+		METHOD_DELETE, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_CREATE_CONTENT,
+		transcript_delete, NULL, &deleted_record,
+		"Delete a transcript, and the subtitles that are made of it, for good",
+		.flags = CONDITIONAL, .fails = "403 404 412",
 	},
 	{
 		GET, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", SCOPE_VIEW_METADATA,

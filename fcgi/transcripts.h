@@ -10,5 +10,13 @@
 
 /* In one of these forms; NULL: json.  speakers: with their names. */
 struct buf transcript_file(struct arena *, struct transcript *, const char *form, bool speakers);
+/* Answers with that file, to be kept under the name of the asset of the path. */
+int transcript_send(struct req *, struct transcript *, const char *form, bool speakers);
+
+/* A transcript of the asset of the path has other words, or is to be shown or hidden: its captions follow, and it is
+ * told. */
+void transcript_changed(struct req *, const struct transcript *);
+/* The transcript and its captions go, and that is told. */
+void transcript_remove(struct req *, struct uuid id);
 
 #endif

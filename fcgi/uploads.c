@@ -6,13 +6,12 @@
 #include <strings.h>
 
 #include "core/asset.h"
-#include "core/channel.h"
 #include "core/job.h"
 #include "core/quota.h"
 #include "core/seal.h"
 #include "core/store.h"
-#include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "fcgi/uploads.h"
 
 enum { PARTS_MAX = 10000 };	/* of an object in an object store */
 
@@ -41,28 +40,14 @@ static const struct field upload_input_fields[] = {
 };
 static const struct record upload_input_record = RECORD("UploadInput", struct upload_input, upload_input_fields);
 
-struct upload {
-	struct uuid id, tenant_id, principal_id;
-	const char *principal_name, *file_name, *type;
-	struct number file_size;
-	struct strings transcript_language_codes;
-	const char *status;
-	int64_t received_bytes;
-	const char *mime_type, *sha256;
-	struct nested error;
-	struct uuid media_id;
-	struct moment expires_at;
-	struct nested input;
-	int64_t version;
-	struct moment created_at, updated_at;
-};
 static const struct field upload_fields[] = {
 	FIELD(struct upload, id, .on = SERVER, .required = true, .doc = "Unique id; the asset it becomes has the same one"),
 	FIELD(struct upload, tenant_id, .on = SERVER | HIDDEN, .doc = "Its tenant"),
 	FIELD(struct upload, principal_id, .on = SERVER | HIDDEN, .doc = "Who made it"),
 	FIELD(struct upload, principal_name, .on = SERVER | HIDDEN, .doc = "Name of who made it"),
 	FIELD(struct upload, file_name, .on = SERVER | FILTER, .required = true, .doc = "Name of the file, a label only"),
-	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put multipart tus", .doc = "How the bytes come"),
+	FIELD(struct upload, type, .on = SERVER, .required = true, .one_of = "put multipart tus import",
+	    .doc = "How the bytes come; import: from an address, see /v2/uploads/imports"),
 	FIELD(struct upload, file_size, .on = SERVER, .doc = "Bytes as declared"),
 	FIELD(struct upload, transcript_language_codes, .on = SERVER, .doc = "Languages to transcribe"),
 	FIELD(struct upload, status, .on = SERVER | FILTER, .required = true,
@@ -79,7 +64,7 @@ static const struct field upload_fields[] = {
 	FIELD(struct upload, created_at, .on = SERVER | FILTER | SORT, .required = true, .doc = "When it was made"),
 	FIELD(struct upload, updated_at, .on = SERVER, .required = true, .doc = "When it was last changed"),
 };
-static const struct record upload_record = RECORD("Upload", struct upload, upload_fields);
+const struct record upload_record = RECORD("Upload", struct upload, upload_fields);
 
 struct upload_new { const char *file_name, *type; struct number file_size; struct strings transcript_language_codes; };
 static const struct field upload_new_fields[] = {
@@ -98,14 +83,6 @@ static const struct field completion_fields[] = {
 	FIELD(struct completion, name, .on = CREATE, .min = 1, .max = 255, .doc = "Name of the asset; the file name without its ending when it is left out"),
 };
 static const struct record completion_record = RECORD("UploadCompletion", struct completion, completion_fields);
-
-/* What of the tenant matters here. */
-struct rules { struct uuid default_channel_id; bool duplicate_check; };
-static const struct field rules_fields[] = {
-	FIELD(struct rules, default_channel_id, .doc = "Channel of uploads that name none"),
-	FIELD(struct rules, duplicate_check, .doc = "Refuse a file that is there already"),
-};
-static const struct record rules_record = RECORD("UploadRules", struct rules, rules_fields);
 
 /* What is on its way already: of the tenant, and of the caller in it. */
 struct burden { int64_t n, bytes, own_n, own_bytes; };
@@ -317,112 +294,18 @@ refuse_by_status(struct req *r, const struct upload *u)
 	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, NULL);
 }
 
-/* The one language the asset is in, as far as its uploader said so. */
-static const char *
-spoken(const struct upload *u)
-{
-	size_t i;
-
-	for (i = 0; i < u->transcript_language_codes.n; i++)
-		if (strncmp(u->transcript_language_codes.at[i], "translate-", 10) != 0)
-			return u->transcript_language_codes.at[i];
-	return NULL;
-}
-
-/* Named only to who may see it. */
-struct twin { struct uuid id; struct ids channel_ids; };
-static const struct field twin_fields[] = {
-	FIELD(struct twin, id, .doc = "Asset"),
-	FIELD(struct twin, channel_ids, .doc = "Where it is"),
-};
-static const struct record twin_record = RECORD("Twin", struct twin, twin_fields);
-
-/* Called when the row of the usage is locked, so that of two like files at once the second one sees the first.  What is
- * still on its way counts against uploads that begin, not against one that is all here. */
-static bool
-is_welcome(struct req *r, const struct upload *u, const struct rules *rules)
-{
-	const struct twin *twin;
-
-	if (db_number(r->db, "SELECT CAST(n.storage_quota - s.storage_used AS SIGNED) FROM tenants n JOIN tenant_usage "
-	    "s ON s.tenant_id = n.id WHERE n.id = ? AND n.storage_quota IS NOT NULL", ARGS(ID(u->tenant_id)), 0) < 0) {
-		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
-		return false;
-	}
-	if (!rules->duplicate_check)
-		return true;
-	twin = db_row(r->db, &twin_record, "FROM media t JOIN uploads u ON u.sha256 = t.sha256 AND u.id = ? "
-	    "WHERE t.tenant_id = ? AND t.deleted_at = 0 AND t.id <> u.id ORDER BY t.created_at, t.id LIMIT 1",
-	    ARGS(ID(u->id), ID(u->tenant_id)));
-	if (twin != NULL && access_by(r, &twin->channel_ids) & SCOPE_BIT(SCOPE_VIEW_CHANNEL))
-		refuse(r, ERR_DUPLICATE_FILE, "An identical file is there already: asset %s.",
-		    uuid_text(r->mem, twin->id));
-	else if (twin != NULL)
-		refuse(r, ERR_DUPLICATE_FILE, NULL);
-	return twin == NULL;
-}
-
-static void
-make_asset(struct req *r, const struct upload *u, struct uuid channel_id)
-{
-	const struct completion *in = r->in;
-
-	db_run(r->db, "INSERT INTO media (id, tenant_id, type, name, language_code, transcript_language_codes, "
-	    "original_file_name, mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) "
-	    "SELECT u.id, u.tenant_id, u.media_type, ?, ?, u.transcript_language_codes, u.file_name, u.mime_type, "
-	    "u.received_bytes, u.sha256, u.principal_id, u.principal_name, ?, ? FROM uploads u WHERE u.id = ?",
-	    ARGS(STR(in->name != NULL ? in->name : asset_name_from(r->mem, u->file_name)), STR(spoken(u)), TIME(r->now),
-	    TIME(r->now), ID(u->id)));
-	db_run(r->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
-	    ARGS(ID(u->id), ID(channel_id), TIME(r->now)));
-	ingest_start(r->db, u->tenant_id, u->id);
-	asset_summarise(r->db, u->id, SUM_CHANNELS | SUM_TAGS);
-	event(r, u->id, "media.created", arena_printf(r->mem, "{\"mediaId\":\"%s\"}", uuid_text(r->mem, u->id)));
-}
-
-/* Where the asset goes: the channel that was asked for, or the default one.  None after refusing. */
-static struct uuid
-target(struct req *r, const struct rules *rules)
-{
-	const struct completion *in = r->in;
-	struct uuid channel_id = uuid_is_none(in->channel_id) ? rules->default_channel_id : in->channel_id,
-	    none = { { 0 } };
-
-	if (uuid_is_none(channel_id))
-		refuse(r, ERR_NO_DEFAULT_CHANNEL, NULL);
-	else if (!uuid_is_none(in->channel_id) && access_visible(r, &(struct ids){ &channel_id, 1 }).n == 0)
-		fault(r, "/channelId", "not_found", "there is no such channel");
-	if (r->faults.n > 0)
-		refuse(r, ERR_INVALID, NULL);
-	if (r->refused)
-		return none;
-	return access_into(r, channel_id) ? channel_id : none;
-}
-
 /* The row is locked: of any number of calls exactly one makes the asset; all others see what it did. */
 static int
 upload_complete(struct req *r)
 {
 	const struct upload *u = r->object;
-	const struct rules *rules;
-	struct uuid channel_id;
+	const struct completion *in = r->in;
 
 	if (strcmp(u->status, "completed") == 0)
 		return reply(r, 200, &upload_record, u);
 	if (strcmp(u->status, "uploaded") != 0 || u->expires_at.ms <= r->now.ms)
 		return refuse_by_status(r, u);
-	rules = db_row(r->db, &rules_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(u->tenant_id)));
-	if (rules == NULL)
-		return refuse(r, ERR_NOT_FOUND, NULL);
-	channel_id = target(r, rules);
-	if (uuid_is_none(channel_id))
-		return r->status;
-	db_run(r->db, "UPDATE uploads SET status = 'completed', media_id = id, version = version + 1, updated_at = ? "
-	    "WHERE id = ?", ARGS(TIME(r->now), ID(u->id)));
-	channel_of_user(r->db, u->tenant_id, r->who->id, r->client);
-	make_asset(r, u, channel_id);
-	usage_add(r->db, u->tenant_id, 1, u->received_bytes);
-	if (!is_welcome(r, u, rules))
+	if (!upload_finish(r, u, in->channel_id, in->name))
 		return r->status;
 	return reply(r, 200, &upload_record, object_again(r));
 }
@@ -431,19 +314,12 @@ static int
 upload_cancel(struct req *r)
 {
 	const struct upload *u = r->object;
-	struct job_place place = { .tenant_id = r->who->tenant_id };
-	const char **keys;
 
 	if (strcmp(u->status, "cancelled") == 0)
 		return reply(r, 200, &upload_record, u);
-	if (db_run(r->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = ? WHERE id = ? "
-	    "AND status IN ('waiting', 'uploading', 'uploaded')", ARGS(TIME(r->now), ID(u->id))) == 0)
+	if (!upload_drop(r, u->id))
 		return strcmp(u->status, "errored") == 0 ? refuse_content(r, u) : refuse(r, strcmp(u->status,
 		    "completed") == 0 ? ERR_UPLOAD_COMPLETED : ERR_UPLOAD_EXPIRED, NULL);
-	keys = arena_array(r->mem, 2, sizeof(*keys));
-	keys[0] = store_key_upload(r->mem, u->id);
-	keys[1] = store_key_original(r->mem, u->id);
-	job_add(r->db, purge, place, .keys = { keys, 2 });
 	return reply(r, 200, &upload_record, object_again(r));
 }
 

@@ -4,6 +4,7 @@
  * from where the picture changes.  Safe to run twice: there is one such chapter, and its entries are replaced.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/asset.h"
@@ -13,7 +14,7 @@
 #include "media/transcript.h"
 #include "jobs/step.h"
 
-enum { TITLE_MAX = 1000 };			/* bytes */
+enum { TITLE_MAX = 1000, NEAR_MS = 5000 };	/* bytes; ms */
 
 struct subject { struct uuid chapter_id; int64_t duration; const char *language_code; struct json chapters; };
 static const struct field subject_fields[] = {
@@ -71,6 +72,68 @@ said(struct job *j)
 	    ARGS(ID(j->media_id)));
 
 	return t != NULL ? record_parse_list(j->mem, &paragraph_record, t->paragraphs.text) : (struct list){ NULL, 0 };
+}
+
+/* What stands on slides (jobs/screen_texts.h). */
+struct box { double y, height; };
+static const struct field box_fields[] = {
+	FIELD(struct box, y, .doc = "Share of the picture"),
+	FIELD(struct box, height, .doc = "Share of the picture"),
+};
+static const struct record box_record = RECORD("SlideBox", struct box, box_fields);
+
+struct shown { struct position start; struct nested box; };
+static const struct field shown_fields[] = {
+	FIELD(struct shown, start, .doc = "s"),
+	FIELD(struct shown, box, .of = &box_record, .doc = "Where"),
+};
+static const struct record shown_record = RECORD("SlideInstance", struct shown, shown_fields);
+
+struct slide_line { const char *text; struct list instances; };
+static const struct field slide_line_fields[] = {
+	FIELD(struct slide_line, text, .doc = "As it was read"),
+	FIELD(struct slide_line, instances, .of = &shown_record, .doc = "When and where"),
+};
+static const struct record slide_line_record = RECORD("SlideLine", struct slide_line, slide_line_fields);
+
+/* The line that is written largest of those in the upper half that come where a stretch begins; NULL: none does. */
+static const char *
+headline(const struct list *lines, int64_t start)
+{
+	const struct slide_line *l = lines->rows;
+	const char *best = NULL;
+	double tallest = 0;
+	size_t i, k;
+
+	for (i = 0; i < lines->n; i++)
+		for (k = 0; k < l[i].instances.n; k++) {
+			const struct shown *s = &((const struct shown *)l[i].instances.rows)[k];
+			const struct box *b = s->box.row;
+
+			if (b == NULL || llabs(s->start.ms - start) > NEAR_MS || b->y > 0.5 || b->height <= tallest)
+				continue;
+			tallest = b->height;
+			best = l[i].text;
+		}
+	return best;
+}
+
+static const struct stretch *
+named_by_slides(struct job *j, const struct stretch *s, size_t n, const char *items)
+{
+	const struct list lines = items != NULL ? record_parse_list(j->mem, &slide_line_record, items) :
+	    (struct list){ NULL, 0 };
+	struct stretch *named = arena_array(j->mem, n, sizeof(*named));
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		const char *title = headline(&lines, s[i].start);
+
+		named[i] = s[i];
+		if (title != NULL)
+			named[i].title = title;
+	}
+	return named;
 }
 
 /* The place itself names what nothing else does: "1:02:05". */
@@ -174,6 +237,8 @@ chapters_run(struct job *j)
 	const struct subject *a = db_row(j->db, &subject_record, SUBJECT, ARGS(ID(j->media_id)));
 	const char *lowest = step_lowest(j, in);
 	const struct list paragraphs = said(j);
+	const char *slides = db_text(j->db, "SELECT JSON_EXTRACT(data, '$.items') FROM metadata WHERE media_id = ? AND "
+	    "kind = 'videoTexts'", ARGS(ID(j->media_id)));
 	const struct stretch *s;
 	struct moments changes = { NULL, 0 };
 	struct av_rendition r;
@@ -192,5 +257,5 @@ chapters_run(struct job *j)
 	    !av_changes(j->mem, &r, &changes.at, &changes.n, &fault)))
 		return job_fault(j, &fault);
 	n = chapters_find(j->mem, &paragraphs, changes, a->duration, &s);
-	return store(j, s, n);
+	return store(j, named_by_slides(j, s, n, slides), n);
 }

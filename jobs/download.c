@@ -21,22 +21,17 @@
 
 struct order {
 	struct uuid principal_id;
-	const char *title, *shortcode, *name, *scopes, *client_scopes;
+	const char *title, *scopes;
 	struct ids selected_media_ids, selected_rendition_ids;
 	struct json selected_transcripts;
-	int64_t is_super_admin;
 };
 static const struct field order_fields[] = {
-	FIELD(struct order, principal_id, .sql = "t.principal_id", .doc = "Who made it"),
+	FIELD(struct order, principal_id, .doc = "Who made it"),
 	FIELD(struct order, title, .doc = "What it is called"),
-	FIELD(struct order, shortcode, .sql = "n.shortcode", .doc = "Of the tenant"),
-	FIELD(struct order, name, .sql = "p.name", .doc = "Of who made it"),
-	FIELD(struct order, scopes, .sql = "t.scopes", .doc = "Of the token that made it"),
-	FIELD(struct order, client_scopes, .sql = "c.scopes", .doc = "If that is a client"),
+	FIELD(struct order, scopes, .doc = "Of the token that made it"),
 	FIELD(struct order, selected_media_ids, .doc = "Assets"),
 	FIELD(struct order, selected_rendition_ids, .doc = "Renditions"),
 	FIELD(struct order, selected_transcripts, .doc = "Transcripts and their forms"),
-	FIELD(struct order, is_super_admin, .sql = SEEN_SUPER_ADMIN, .doc = "Who made it"),
 };
 static const struct record order_record = RECORD("DownloadOrder", struct order, order_fields);
 
@@ -241,29 +236,6 @@ on_progress(void *user, int percent)
 	job_progress(user, percent);
 }
 
-static int64_t
-bytes_of(const struct package *p)
-{
-	int64_t bytes = 0;
-	struct stat st;
-
-	for (size_t i = 0; i < p->n; i++)
-		bytes += stat(p->at[i].path, &st) == 0 ? st.st_size : 0;
-	return bytes;
-}
-
-static struct req *
-maker(struct job *j, const struct order *o)
-{
-	struct principal *who = NEW(j->mem, struct principal);
-
-	*who = (struct principal){ .id = o->principal_id, .tenant_id = j->tenant_id, .shortcode = o->shortcode,
-	    .name = o->name, .is_super_admin = o->is_super_admin, .scopes = scope_bits(o->scopes) };
-	if (o->client_scopes != NULL)
-		who->scopes &= scope_bits(o->client_scopes);
-	return seen_by(j->mem, j->db, j->conf, who);
-}
-
 static enum outcome
 finish(struct job *j, const char *file, int64_t size, const char *error)
 {
@@ -284,10 +256,8 @@ enum outcome
 download_run(struct job *j)
 {
 	const struct download_args *in = j->in;
-	const struct order *o = db_row(j->db, &order_record, "FROM downloads t JOIN principals p ON p.id = "
-	    "t.principal_id JOIN "
-	    "tenants n ON n.id = t.tenant_id " SEEN_JOIN " WHERE t.id = ? AND t.job_id = ? AND t.status = 'preparing' AND "
-	    SEEN_LIVE, ARGS(ID(in->download_id), ID(j->id)));
+	const struct order *o = db_row(j->db, &order_record, "FROM downloads t WHERE t.id = ? AND t.job_id = ? AND "
+	    "t.status = 'preparing'", ARGS(ID(in->download_id), ID(j->id)));
 	const char *path = arena_printf(j->mem, "%s/package.zip", j->work_dir), *file;
 	struct packing k = { .j = j };
 	struct fault fault;
@@ -296,7 +266,9 @@ download_run(struct job *j)
 	if (o == NULL)
 		return DONE;
 	job_pause(j);
-	k.r = maker(j, o);
+	k.r = seen_anew(j->mem, j->db, j->conf, j->tenant_id, o->principal_id, o->scopes);
+	if (k.r == NULL)
+		return db_failure(j->db) != DB_FINE ? RETRY : DONE;
 	if (!collect(&k, o, &fault))
 		return job_fault(j, &fault);
 	if (db_failure(j->db) != DB_FINE)
@@ -305,7 +277,7 @@ download_run(struct job *j)
 		job_log(j, "%d files are not there any more, or not for its maker", k.left_out);
 	if (k.p.n == 0)
 		return finish(j, NULL, 0, "Nothing of it is there any more, or may be seen.");
-	if (store_free() < bytes_of(&k.p))
+	if (store_free() < package_bytes(&k.p))
 		return job_retry(j, REASON_NO_SPACE, "There is no room for the package.");
 	if (!package_write(j->mem, &k.p, path, on_progress, j, &fault))
 		return job_fault(j, &fault);

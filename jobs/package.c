@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* By libzip, which reads each file once and writes beside the archive until it is whole. */
+/* What files may be called, and all of them in one archive. */
+#include <sys/stat.h>
+
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
-#include <zip.h>
 
 #include "core/buf.h"
 #include "core/text.h"
+#include "jobs/archive.h"
 #include "jobs/package.h"
 
 enum { NAME_CHARACTERS = 100, NAME_BYTES = 230 };	/* 25 are left for number and ending */
@@ -81,57 +83,40 @@ package_add(struct arena *mem, struct package *p, struct package_entry e)
 	p->at[p->n++] = e;
 }
 
-struct listener { void (*progress)(void *user, int percent); void *user; };
+int64_t
+package_bytes(const struct package *p)
+{
+	int64_t bytes = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < p->n; i++)
+		bytes += stat(p->at[i].path, &st) == 0 ? st.st_size : 0;
+	return bytes;
+}
+
+struct listener { void (*progress)(void *user, int percent); void *user; int64_t bytes; int told; };
 
 static void
-on_progress(zip_t *z, double share, void *user)
+on_taken(void *user, int64_t bytes)
 {
-	const struct listener *l = user;
+	struct listener *l = user;
+	const int percent = l->bytes > 0 && bytes < l->bytes ? (int)(bytes * 100 / l->bytes) : 100;
 
-	(void)z;
-	l->progress(l->user, (int)(share * 100));
-}
-
-static bool
-add(zip_t *z, const struct package_entry *e)
-{
-	zip_source_t *source = zip_source_file(z, e->path, 0, -1);
-	zip_int64_t at;
-
-	if (source == NULL)
-		return false;
-	at = zip_file_add(z, e->name, source, ZIP_FL_ENC_UTF_8);
-	if (at < 0) {
-		zip_source_free(source);
-		return false;
-	}
-	return zip_set_file_compression(z, (zip_uint64_t)at, e->is_text ? ZIP_CM_DEFLATE : ZIP_CM_STORE, 0) == 0;
-}
-
-static bool
-failed(struct arena *mem, struct fault *fault, int error)
-{
-	return fault_of_errno(mem, error != 0 ? error : EIO, fault, "The package could not be written.");
+	if (percent > l->told)
+		l->progress(l->user, l->told = percent);
 }
 
 bool
 package_write(struct arena *mem, const struct package *p, const char *path, void (*progress)(void *user, int percent),
     void *user, struct fault *fault)
 {
-	struct listener l = { progress, user };
-	int error;
-	zip_t *z = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &error);
-	bool fine = z != NULL;
+	struct listener l = { progress, user, package_bytes(p), -1 };
+	struct archive a = { .taken = on_taken, .user = &l, .narrow = UINT32_MAX };
+	bool fine = archive_begin(&a, mem, path);
 
-	if (z == NULL)
-		return failed(mem, fault, errno);
-	zip_register_progress_callback_with_state(z, 0.01, on_progress, NULL, &l);
 	for (size_t i = 0; i < p->n && fine; i++)
-		fine = add(z, &p->at[i]);
-	errno = 0;
-	if (fine && zip_close(z) == 0)
+		fine = archive_add(&a, p->at[i].name, p->at[i].path, p->at[i].is_text);
+	if (fine && archive_end(&a))
 		return true;
-	error = zip_error_code_system(zip_get_error(z));
-	zip_discard(z);
-	return failed(mem, fault, error);
+	return fault_of_errno(mem, errno, fault, "The package could not be written.");
 }

@@ -26,6 +26,9 @@ struct package {
 const char *package_name(struct arena *, const struct package *, const char *text, const char *ending);
 void package_add(struct arena *, struct package *, struct package_entry);
 
+/* Of all its files. */
+int64_t package_bytes(const struct package *);
+
 /* Media is stored as it is, text is deflated.  `progress` is told from 0 to 100.  False with the fault. */
 bool package_write(struct arena *, const struct package *, const char *path, void (*progress)(void *user, int percent),
     void *user, struct fault *);

@@ -7,6 +7,7 @@
 
 #include "core/asset.h"
 #include "core/event.h"
+#include "core/search.h"
 #include "jobs/run.h"
 
 enum { BATCH = 50 };
@@ -56,6 +57,8 @@ show_some(struct job *j, void *at)
 	}
 	db_run(j->db, "UPDATE media SET " ASSET_SUM_TAGS_SQL " WHERE id IN " THOSE, args);
 	tell(j, args);
+	for (i = 0; i < n; i++)
+		search_changed(j->db, t[i].media_id, PRIORITY_BULK);
 	way->last = t[n - 1].media_id;
 	way->done += (int64_t)n;
 	job_progress(j, (int)(way->done * 100 / (way->total + BATCH)));

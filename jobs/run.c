@@ -28,7 +28,8 @@ enum {
 	LAST_WORDS = 10000,
 	DRAIN_DOWN = 30000,
 	SOON_MS = 600 * 1000,
-	NETWORK_SLOTS = 8
+	NETWORK_SLOTS = 8,
+	TRANSFER_SLOTS = 4
 };
 
 struct loop {
@@ -169,6 +170,8 @@ keep_house(struct loop *l)
 	presence_tell(&l->r, l->claims);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
+	if (!l->stopping && word_in(claims_kinds(l->claims), "scrub", strlen("scrub")))
+		settle_scrub(l->r.db, l->r.conf);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "deliver", strlen("deliver")))
 		settle_webhooks(l->r.db);
 }
@@ -451,6 +454,7 @@ set_slots(struct runner *r)
 	r->slots[JOB_ANALYSE] = n / 2 > 0 ? n / 2 : 1;
 	r->slots[JOB_QUICK] = n > 2 ? n : 2;
 	r->slots[JOB_NETWORK] = NETWORK_SLOTS;
+	r->slots[JOB_TRANSFER] = TRANSFER_SLOTS;
 	for (i = 0; i < JOB_CLASSES; i++)
 		r->places += r->slots[i] + 1;
 }

@@ -7,6 +7,7 @@
 
 #include "core/asset.h"
 #include "core/log.h"
+#include "core/ledger.h"
 #include "core/webhook.h"
 #include "jobs/runner.h"
 
@@ -245,21 +246,38 @@ settle_waiting(struct db *db)
 	}
 }
 
-/* The id is the minute, so that of all runners only one can add it. */
-void
-settle_sweep(struct db *db)
+/* One of every so many ms.  The id is the beginning of them and five letters, so that of all runners only one can add
+ * it. */
+static void
+add_regular(struct db *db, const char *kind, int64_t ms)
 {
-	int64_t minute = db_number(db, "SELECT " SQL_NOW " DIV 60000 * 60000", NO_ARGS, 0);
-	struct uuid id = { { 0, 0, 0, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 's', 'w', 'e', 'e', 'p' } };
+	int64_t at = db_number(db, "SELECT " SQL_NOW " DIV ? * ?", ARGS(INT(ms), INT(ms)), 0);
+	struct uuid id = { { 0, 0, 0, 0, 0, 0, 0x70, 0, 0x80 } };
 	int i;
 
 	for (i = 0; i < 6; i++)
-		id.b[i] = (uint8_t)(minute >> (40 - 8 * i));
+		id.b[i] = (uint8_t)(at >> (40 - 8 * i));
+	memcpy(id.b + 11, kind, 5);
 	db_run(db,
 	    "INSERT IGNORE INTO jobs (id, kind, args, state, priority, run_at, max_attempts, created_at) "
-	    "SELECT ?, 'sweep', '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs "
-	    "t WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = 'sweep')",
-	    ARGS(ID(id), INT(PRIORITY_NORMAL), INT(minute), INT(job_kind("sweep")->attempts), INT(minute)));
+	    "SELECT ?, ?, '{}', 'ready', ?, ?, ?, ? FROM (SELECT 1) AS one WHERE NOT EXISTS (SELECT 1 FROM jobs "
+	    "t WHERE t.tenant_id IS NULL AND t.state IN ('ready', 'running', 'delayed') AND t.kind = ?)",
+	    ARGS(ID(id), STR(kind), INT(PRIORITY_NORMAL), INT(at), INT(job_kind(kind)->attempts), INT(at), STR(kind)));
+}
+
+void
+settle_sweep(struct db *db)
+{
+	add_regular(db, "sweep", 60 * 1000);
+}
+
+void
+settle_scrub(struct db *db, const struct conf *conf)
+{
+	struct original o;
+
+	if (ledger_next(db, conf, &(struct ledger_place){ 0 }, &o))
+		add_regular(db, "scrub", 3600 * 1000);
 }
 
 void

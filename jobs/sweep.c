@@ -10,6 +10,7 @@
 
 #include "core/asset.h"
 #include "core/event.h"
+#include "core/import.h"
 #include "core/orphan.h"
 #include "core/scratch.h"
 #include "core/store.h"
@@ -170,6 +171,8 @@ clear_expired(struct job *j)
 	clear_old(j, "DELETE FROM authorizations WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM event_tickets WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM downloads WHERE expires < " SOME_BEFORE("expires"), 0);
+	clear_old(j, "DELETE FROM imports WHERE created_at < " SOME_BEFORE("created_at"), IMPORT_DAYS *
+	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);
 	clear_old(j, "DELETE FROM idempotent_answers WHERE expires_at < " SOME_BEFORE("expires_at"), 0);

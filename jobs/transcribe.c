@@ -243,6 +243,13 @@ list_captions(struct job *j, const struct transcript *t, const struct older *old
 		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
 }
 
+/* Such words are never replaced: they may have come while an engine was listening. */
+static bool
+is_of_people(const struct older *old)
+{
+	return strcmp(old->status, "completed") == 0 && strcmp(old->source, "machine") != 0;
+}
+
 /* Everything in one transaction: the row instead of the older one, the captions, the event, the end of the old
  * file. */
 static enum outcome
@@ -259,6 +266,11 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 		return RETRY;
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ? FOR UPDATE",
 	    ARGS(ID(j->media_id), STR(t->language_code)));
+	if (old != NULL && is_of_people(old)) {
+		if (c.file != NULL)
+			store_delete(j->mem, store_key_play(j->mem, j->media_id, c.file));
+		return DONE;
+	}
 	t->captions = decision(j, old, paragraphs);
 	if (old != NULL)
 		db_run(j->db, "DELETE FROM transcripts WHERE id = ?", ARGS(ID(old->id)));
@@ -286,6 +298,7 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 	t.confidence = q.confidence;
 	t.quality = q.grade;
 	t.no_speech = paragraphs.n == 0;
+	t.cue_count = (struct number){ transcript_cues(j->mem, &paragraphs), true };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	t.updated_at = t.created_at;
 	job_log(j, "%s: %zu utterances, mean confidence %.2f, %s", t.engine, n->n, t.confidence,
@@ -322,6 +335,7 @@ copy(struct job *j, const struct transcript *from)
 	for (i = 0; i < paragraphs.n; i++)
 		p[i] = (struct paragraph){ .id = uuid_new(), .start = p[i].start, .end = p[i].end, .text = p[i].text,
 		    .words = p[i].words };
+	t.cue_count = (struct number){ transcript_cues(j->mem, &paragraphs), true };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	/* Not that it is a copy: that there is the same file elsewhere is not for all who see this asset. */
 	job_log(j, "%s: %zu paragraphs, mean confidence %.2f", t.engine, paragraphs.n, t.confidence);
@@ -348,8 +362,8 @@ transcribe_run(struct job *j)
 	    media->language_code != NULL ? media->language_code : "en";
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ?",
 	    ARGS(ID(j->media_id), STR(h.language)));
-	/* People's words are never replaced, and a machine's only when that is asked for. */
-	if (old != NULL && strcmp(old->status, "completed") == 0 && (strcmp(old->source, "machine") != 0 || !in->anew))
+	/* A machine's words are replaced only when that is asked for. */
+	if (old != NULL && strcmp(old->status, "completed") == 0 && (is_of_people(old) || !in->anew))
 		return DONE;
 	if (!engine->knows(j->conf, h.language))
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",

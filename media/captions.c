@@ -10,13 +10,16 @@ enum {
 	LINE = 42, LINES = 2,
 	CUE_MIN = 1000, CUE_MAX = 7000, CUE_LEAST = 100,
 	PAUSE = 1000,				/* a cue never spans one */
-	PER_CHARACTER = 1000 / 21,		/* slower readers get the time until the next cue */
+	PER_CHARACTER = 1000 / 17 + 1,		/* where there is time until the next cue */
 };
 
-struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined, hidden; };
+/* What begins with a piece, where a person has made the subtitles. */
+enum beginning { NOTHING, A_LINE, A_CUE };
+struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined, hidden; enum beginning begins; };
 struct pieces { struct piece *at; size_t n; };
-struct cue { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; };
-struct cues { struct cue *at; size_t n; };
+/* kept: made by a person, so its times are right. */
+struct caption { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; bool kept; };
+struct captions { struct caption *at; size_t n; };
 
 /* Characters that a line of pieces [from, to) takes. */
 static size_t
@@ -64,8 +67,14 @@ add_mark(struct piece *out, size_t n, const struct word *w)
 		out[-1].end = w->end.ms;
 		return 0;
 	}
-	*out = (struct piece){ mark, sizeof(mark) - 1, 1, w->start.ms, w->end.ms, false, true };
+	*out = (struct piece){ mark, sizeof(mark) - 1, 1, w->start.ms, w->end.ms, false, true, NOTHING };
 	return 1;
+}
+
+static enum beginning
+beginning(const struct word *w)
+{
+	return w->begins == NULL ? NOTHING : strcmp(w->begins, "cue") == 0 ? A_CUE : A_LINE;
 }
 
 static struct pieces
@@ -80,11 +89,31 @@ pieces_of(struct arena *mem, const struct paragraph *p)
 		room += utf8_length(w[i].text) / LINE + 1;
 	out.at = arena_array(mem, room, sizeof(struct piece));
 	for (i = 0; i < words.n; i++)
-		if (quality_hides(&w[i]))
+		if (quality_hides(&w[i])) {
 			out.n += add_mark(out.at + out.n, out.n, &w[i]);
-		else if (w[i].text[0] != '\0')
-			out.n += add_pieces(out.at + out.n, &w[i]);
+		} else if (w[i].text[0] != '\0') {
+			struct piece *first = out.at + out.n;
+
+			out.n += add_pieces(first, &w[i]);
+			first->begins = beginning(&w[i]);
+		}
 	return out;
+}
+
+/* Where a person has begun the only further line, if it can be so; 0: nowhere. */
+static size_t
+kept_line(const struct piece *p, size_t n)
+{
+	size_t k, at = 0;
+
+	for (k = 1; k < n; k++) {
+		if (p[k].begins == NOTHING)
+			continue;
+		if (at > 0 || p[k].begins == A_CUE)
+			return 0;
+		at = k;
+	}
+	return at > 0 && width(p, 0, at) <= LINE && width(p, at, n) <= LINE ? at : 0;
 }
 
 /* Where the second line begins: both as even as can be, better after a comma.  n: one line is enough; 0: two are
@@ -92,8 +121,10 @@ pieces_of(struct arena *mem, const struct paragraph *p)
 static size_t
 second_line(const struct piece *p, size_t n)
 {
-	size_t k, best = 0, cost, least = SIZE_MAX, upper, lower;
+	size_t k, best = kept_line(p, n), cost, least = SIZE_MAX, upper, lower;
 
+	if (best > 0)
+		return best;
 	if (width(p, 0, n) <= LINE)
 		return n;
 	for (k = 1; k < n; k++) {
@@ -132,15 +163,33 @@ merit(const struct piece *p, size_t k, size_t n)
 	return sum + (pause > 600 ? 60 : pause / 10);
 }
 
+/* The pieces of the next cue that a person has made; 0: it was none, or does not fit on two lines. */
+static size_t
+kept_length(const struct piece *p, size_t n)
+{
+	size_t k = 1;
+
+	while (k < n && p[k].begins != A_CUE)
+		k++;
+	return p[0].begins == A_CUE && (k == 1 || second_line(p, k) > 0) ? k : 0;
+}
+
+/* Does a cue always end before this piece? */
+static bool
+divides(const struct piece *p)
+{
+	return p[0].begins == A_CUE || p[0].start - p[-1].end >= PAUSE;
+}
+
 /* The pieces of the next cue. */
 static size_t
 cue_length(const struct piece *p, size_t n)
 {
 	size_t most = 1, best, k;
 
-	while (most < n && p[most].start - p[most - 1].end < PAUSE && fits(p, most + 1))
+	while (most < n && !divides(p + most) && fits(p, most + 1))
 		most++;
-	if (most == n || p[most].start - p[most - 1].end >= PAUSE)
+	if (most == n || divides(p + most))
 		return most;
 	for (best = most, k = 1; k < most; k++)
 		if (merit(p, k, most) > merit(p, best, most))
@@ -150,16 +199,20 @@ cue_length(const struct piece *p, size_t n)
 
 /* Times for readers: long enough, not into the next cue, never backwards. */
 static void
-set_times(struct cues *c)
+set_times(struct captions *c)
 {
 	int64_t at = 0, wanted, next;
 	size_t i;
 
 	for (i = 0; i < c->n; i++) {
-		struct cue *x = &c->at[i];
+		struct caption *x = &c->at[i];
 
 		x->start = x->pieces[0].start < at ? at : x->pieces[0].start;
 		x->end = x->pieces[x->n - 1].end;
+		if (x->kept && x->end > x->start) {
+			at = x->end;
+			continue;
+		}
 		next = i + 1 < c->n ? c->at[i + 1].pieces[0].start : INT64_MAX;
 		wanted = (int64_t)width(x->pieces, 0, x->n) * PER_CHARACTER;
 		wanted = x->start + (wanted < CUE_MIN ? CUE_MIN : wanted > CUE_MAX ? CUE_MAX : wanted);
@@ -175,23 +228,25 @@ set_times(struct cues *c)
 	}
 }
 
-static struct cues
-make_cues(struct arena *mem, const struct list *paragraphs)
+static struct captions
+make_captions(struct arena *mem, const struct list *paragraphs)
 {
 	const struct paragraph *p = paragraphs->rows;
 	struct pieces *parts = arena_array(mem, paragraphs->n, sizeof(*parts));
 	size_t total = 0, i, at, n;
-	struct cues c = { NULL, 0 };
+	struct captions c = { NULL, 0 };
 
 	for (i = 0; i < paragraphs->n; i++) {
 		parts[i] = pieces_of(mem, &p[i]);
 		total += parts[i].n;
 	}
-	c.at = arena_array(mem, total, sizeof(struct cue));
+	c.at = arena_array(mem, total, sizeof(struct caption));
 	for (i = 0; i < paragraphs->n; i++)
 		for (at = 0; at < parts[i].n; at += n) {
-			n = cue_length(parts[i].at + at, parts[i].n - at);
-			c.at[c.n++] = (struct cue){ parts[i].at + at, n, 0, 0, p[i].speaker };
+			const size_t kept = kept_length(parts[i].at + at, parts[i].n - at);
+
+			n = kept > 0 ? kept : cue_length(parts[i].at + at, parts[i].n - at);
+			c.at[c.n++] = (struct caption){ parts[i].at + at, n, 0, 0, p[i].speaker, kept > 0 };
 		}
 	set_times(&c);
 	return c;
@@ -239,7 +294,7 @@ add_time(struct buf *b, enum transcript_form form, int64_t ms)
 }
 
 static void
-add_cue(struct buf *b, enum transcript_form form, const struct cue *c, bool speakers)
+add_cue(struct buf *b, enum transcript_form form, const struct caption *c, bool speakers)
 {
 	size_t second = second_line(c->pieces, c->n);
 
@@ -276,10 +331,16 @@ write_text(struct buf *b, const struct list *paragraphs, bool speakers)
 	}
 }
 
+int64_t
+transcript_cues(struct arena *mem, const struct list *paragraphs)
+{
+	return (int64_t)make_captions(mem, paragraphs).n;
+}
+
 void
 transcript_write(struct buf *b, enum transcript_form form, const struct list *paragraphs, bool speakers)
 {
-	struct cues c;
+	struct captions c;
 	size_t i;
 
 	if (form == TRANSCRIPT_TXT) {
@@ -288,7 +349,7 @@ transcript_write(struct buf *b, enum transcript_form form, const struct list *pa
 	}
 	if (form == TRANSCRIPT_VTT)
 		buf_text(b, "WEBVTT\n\n");
-	c = make_cues(b->mem, paragraphs);
+	c = make_captions(b->mem, paragraphs);
 	for (i = 0; i < c.n; i++) {
 		if (form == TRANSCRIPT_SRT)
 			buf_printf(b, "%zu\n", i + 1);

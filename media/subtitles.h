@@ -8,8 +8,7 @@
 
 #include "core/arena.h"
 #include "core/buf.h"
-
-enum subtitles_form { SUBTITLES_SRT, SUBTITLES_ASS, SUBTITLES_VTT };
+#include "media/cues.h"
 
 /* Appends the whole WebVTT file, in order of time.  Lines that are no subtitle are passed over.  Returns how many
  * subtitles are in it; with none nothing is appended. */

@@ -22,6 +22,8 @@ static const struct field word_fields[] = {
 	FIELD(struct word, source, .required = true, .one_of = "machine human import", .doc = "Where the word comes from"),
 	FIELD(struct word, estimated, .on = OMIT_NULL,
 	    .doc = "The times were not heard, but follow from the place of the word in what was said"),
+	FIELD(struct word, begins, .on = OMIT_NULL, .one_of = "cue line",
+	    .doc = "Of subtitles that were uploaded: one of them, or a further line of it, begins with this word"),
 };
 const struct record word_record = RECORD("Word", struct word, word_fields);
 
@@ -65,6 +67,7 @@ static const struct field transcript_fields[] = {
 	FIELD(struct transcript, confidence, .on = SERVER | OMIT_NULL, .doc = "Mean of the words, 0 to 1"),
 	FIELD(struct transcript, paragraphs, .on = SERVER | DETAIL, .required = true, .of = &paragraph_record, .format = "array",
 	    .doc = "The text in order; left out of lists"),
+	FIELD(struct transcript, cue_count, .on = SERVER | OMIT_NULL, .doc = "How many subtitles it makes"),
 	FIELD(struct transcript, version, .on = SERVER, .required = true, .doc = "Grows with each change"),
 	FIELD(struct transcript, created_at, .on = SERVER | SORT, .required = true, .doc = "When it was made"),
 	FIELD(struct transcript, updated_at, .on = SERVER | SORT, .required = true, .doc = "When it was last changed"),
@@ -306,6 +309,9 @@ breaks(const struct word *before, const struct word *after, size_t length)
 {
 	int64_t pause = after->start.ms - before->end.ms;
 
+	/* A subtitle of a person stays whole. */
+	if (strcmp(after->source, "import") == 0 && (after->begins == NULL || strcmp(after->begins, "cue") != 0))
+		return false;
 	if (pause >= PAUSE_LONG || length >= FULL)
 		return true;
 	return length >= ENOUGH && (pause >= PAUSE_SHORT || transcript_ends_sentence(before->text));

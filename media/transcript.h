@@ -21,6 +21,7 @@ struct word {
 	double confidence;			/* 0 to 1; 0 = the engine gives none */
 	const char *source;			/* machine, human, import */
 	bool estimated;				/* the engine gave no times: they are those of its place in the text */
+	const char *begins;			/* "cue", "line": of a subtitle that a person has made; NULL: neither */
 };
 
 /* An utterance as an engine gave it.  Positions are in the recording. */
@@ -46,9 +47,12 @@ struct transcript {
 	bool no_speech;
 	double confidence;
 	struct json paragraphs;			/* array of struct paragraph, stored as it is sent */
+	struct number cue_count;		/* subtitles that they make; not set: made by an older release */
 	int64_t version;
 	struct moment created_at, updated_at;
 };
+
+struct cues;
 
 extern const struct record word_record, segment_record, paragraph_record, transcript_record;
 
@@ -62,6 +66,10 @@ struct list transcript_align(struct arena *, const char *text, int64_t start, in
 /* Paragraphs by pauses, sentence ends and length, with new ids.  Positions come out in order and without overlap. */
 struct list transcript_paragraphs(struct arena *, const struct segment *, size_t n);
 
+/* Of subtitles that a person has made, in the order of time: each keeps its words, lines and times, but those that are
+ * shown at once follow each other.  False: there are more words than `most`. */
+bool transcript_imported(struct arena *, struct cues *, size_t most, struct list *paragraphs);
+
 /* Their stored form, which is also the one that is sent. */
 const char *transcript_json(struct arena *, const struct list *paragraphs);
 
@@ -70,11 +78,15 @@ bool transcript_is_wide(const char *);
 /* Does the word end a sentence? */
 bool transcript_ends_sentence(const char *word);
 
+/* How many subtitles they make. */
+int64_t transcript_cues(struct arena *, const struct list *paragraphs);
+
 enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT };
 
 /* Appends the whole file.  `speakers`: with their names where they are known.  Captions have a mark in the place of
  * what is more probably wrong than right (quality_hides): one for any number of words, in WebVTT of the class
- * `unsure`. */
+ * `unsure`.  Two lines of 42 characters at most, shown long enough to be read where nobody speaks already again; what a
+ * person has made into subtitles stays as it is, as long as it fits. */
 void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, bool speakers);
 
 /* The language of the text: "en" for "translate-en". */

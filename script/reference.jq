@@ -36,7 +36,7 @@ def call($example):
 	$r.method + " " + $r.path + (if $r.query then "?" + ($r.query | to_entries | map(.key + "=" + (.value | tostring | @uri)) | join("&")) else "" end) +
 	(($r.headers // {}) | to_entries | map("\n" + .key + ": " + .value) | join("")) +
 	(if $r.body then "\n\n" + (if $r.headers["Content-Type"] == "application/json" then $r.body | tojson
-		else [$r.body | to_entries[] | .key + "=" + (.value | tostring | @uri)] | join("&") end) else "" end);
+		elif ($r.body | type) == "string" then $r.body else [$r.body | to_entries[] | .key + "=" + (.value | tostring | @uri)] | join("&") end) else "" end);
 
 def answer($example):
 	($example.answer) as $a | ($a.status | tostring) + (if $a.body == null then "" elif ($a.body | type) == "string" then "\n\n" + $a.body

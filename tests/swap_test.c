@@ -19,6 +19,7 @@ static const struct meant {
 } meant[] = {
 	{ "channelIds", &channel_object },
 	{ "channelId", &channel_object },
+	{ "channel", &channel_object },
 	{ "moveTo", &channel_object },
 	{ "defaultChannelId", &channel_object },
 	{ "principalId", NULL },
@@ -77,7 +78,7 @@ body_of(struct world *w, const struct route *route)
 
 	if (strcmp(route->path, "/v2/media/tags") == 0 && route->method == METHOD_PATCH)
 		return "{\"tags\":[\"new\"]}";
-	if (strstr(route->path, "/imports") != NULL)
+	if (strstr(route->path, "/imports") != NULL && strncmp(route->path, "/v2/uploads/", 12) != 0)
 		return "{\"url\":\"https://oparl.example.org/meetings/1\"}";
 	for (i = 0; (get = api_route(i)) != NULL; i++)
 		if (get->method == GET && object_of(get) != NULL && (get->flags & NO_OBJECT) == 0 &&

@@ -384,9 +384,10 @@ world_media(struct world *w, const char *type, const char *name)
 	struct arg now = TIME(moment_now());
 
 	db_run(w->db, "INSERT INTO media (id, tenant_id, type, name, status, original_file_name, mime_type, file_size, "
-	    "sha256, generation, created_by_id, created_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, 'ready', "
-	    "'x.mp4', 'video/mp4', 1000, ?, 'g1', ?, 'Admin', ?, ?)", ARGS(ID(id), ID(w->tenant_id), STR(type),
-	    STR(name), BYTES("0123456789abcdef0123456789abcdef", 32), ID(w->client_id), now, now));
+	    "sha256, verified_at, examined_at, generation, created_by_id, created_by_name, created_at, updated_at) VALUES "
+	    "(?, ?, ?, ?, 'ready', 'x.mp4', 'video/mp4', 1000, ?, ?, ?, 'g1', ?, 'Admin', ?, ?)", ARGS(ID(id),
+	    ID(w->tenant_id), STR(type), STR(name), BYTES("0123456789abcdef0123456789abcdef", 32), now, now,
+	    ID(w->client_id), now, now));
 	db_run(w->db, "INSERT INTO media_channels (media_id, channel_id, created_at) VALUES (?, ?, ?)",
 	    ARGS(ID(id), ID(w->channel_id), now));
 	db_run(w->db, "UPDATE media SET ingest_status = 'succeeded' WHERE id = ?", ARGS(ID(id)));
@@ -441,6 +442,14 @@ make_transcript(struct world *w, struct made *m, const struct made *beside)
 	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
 	    "version, created_at, updated_at) VALUES (?, ?, ?, 'human', 'none', 'ready', '[]', 7, 1, 1)",
 	    ARGS(ID(m->ids[1]), ID(m->ids[0]), STR(beside != NULL ? "de" : "en")));
+}
+
+/* The transcript that they are made of. */
+static void
+make_subtitle(struct world *w, struct made *m, const struct made *beside)
+{
+	make_transcript(w, m, beside);
+	db_run(w->db, "UPDATE transcripts SET status = 'completed' WHERE id = ?", ARGS(ID(m->ids[1])));
 }
 
 static void
@@ -689,6 +698,22 @@ make_meeting(struct world *w, struct made *m, const struct made *beside)
 }
 
 static void
+make_import(struct world *w, struct made *m, const struct made *beside)
+{
+	const struct job_place place = { .tenant_id = w->tenant_id, .delay_ms = 86400000 };
+	struct uuid file_id = uuid_new(), job_id = job_add(w->db, import, place, .file_id = file_id);
+
+	(void)beside;
+	m->ids[0] = uuid_new();
+	db_run(w->db, "INSERT INTO imports (id, tenant_id, principal_id, principal_name, scopes, channel_id, version, "
+	    "created_at, "
+	    "updated_at) VALUES (?, ?, ?, 'Test', '', ?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id),
+	    ID(w->channel_id)));
+	db_run(w->db, "INSERT INTO import_files (id, import_id, position, url, name, job_id) VALUES (?, ?, 0, "
+	    "'https://media.example.org/cat.mp4', 'Cat', ?)", ARGS(ID(file_id), ID(m->ids[0]), ID(job_id)));
+}
+
+static void
 make_download(struct world *w, struct made *m, const struct made *beside)
 {
 	(void)beside;
@@ -708,6 +733,7 @@ static const struct maker {
 } makers[] = {
 	{ &media_object, make_media, .patch = "{\"name\":\"Dog\"}" },
 	{ &transcript_object, make_transcript, .patch = "{\"captions\":\"withheld\"}" },
+	{ &subtitle_object, make_subtitle },
 	{
 		&upload_object, make_upload, .create = "{\"fileName\":\"a.mp4\"}",
 		.deletable = "UPDATE uploads SET status = 'completed', media_id = id WHERE id = ?",
@@ -747,6 +773,10 @@ static const struct maker {
 	{
 		&meeting_object, make_meeting, .patch = "{\"location\":\"Town hall\"}",
 		.create = "{\"name\":\"Council\",\"startsAt\":\"2026-11-20T18:00:00Z\"}",
+	},
+	{
+		&import_object, make_import,
+		.create = "{\"files\":[{\"url\":\"https://media.example.org/cat.mp4\",\"name\":\"Cat\"}]}",
 	},
 	{
 		&download_object, make_download, .of = make_playing,

@@ -34,7 +34,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *type, *ticket_hash, *status, *refusal, *sha256;
+	const char *type, *ticket_hash, *status, *refusal, *sha256, *upload_concat;
 	struct number file_size;
 	bool is_partial;
 	int64_t attempt, received_bytes;
@@ -52,6 +52,7 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of what has arrived, in hex"),
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct upload_row, is_partial, .doc = "Becomes part of another one"),
+	FIELD(struct upload_row, upload_concat, .doc = "Of which others it was made"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
 	FIELD(struct upload_row, received_bytes, .doc = "Bytes that have come"),
 	FIELD(struct upload_row, expires_at, .doc = "End of its life"),
@@ -156,6 +157,16 @@ ticket_matches(const struct put *p, const char *hash)
 	return CRYPTO_memcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hash, 64) == 0;
 }
 
+/* Is it the upload that this body is for?  What a job fetches has no ticket: nobody else sends to it. */
+static bool
+is_ours(const struct transfer *t, const struct upload_row *row)
+{
+	const struct put *p = t->p;
+	const char *type = p->is_import ? "import" : t->goes_on ? "tus" : "put";
+
+	return row != NULL && strcmp(row->type, type) == 0 && (p->is_import || ticket_matches(p, row->ticket_hash));
+}
+
 /*
  * An unknown upload and a wrong ticket answer alike.  So does one that comes in parts: its ticket is a session token,
  * which every signed address shows and which is worth nothing without the secret.
@@ -167,7 +178,7 @@ check_row(struct transfer *t, const struct upload_row *row)
 
 	if (row == NULL && db_failure(t->db) != DB_FINE)
 		return stop_by_db(t);
-	if (row == NULL || strcmp(row->type, t->goes_on ? "tus" : "put") != 0 || !ticket_matches(p, row->ticket_hash))
+	if (!is_ours(t, row))
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload. Use input.url as POST /v2/uploads "
 		    "answered it.");
 	if (strcmp(row->status, "errored") == 0 && row->refusal != NULL)
@@ -594,10 +605,11 @@ check_rest(struct transfer *t, const struct upload_row *row)
 {
 	struct put *p = t->p;
 
-	if (strcmp(row->type, "tus") != 0 || !row->file_size.set)
+	if (!row->file_size.set)
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload by tus.");
 	p->size = t->limit = row->file_size.n;
 	p->is_partial = row->is_partial;
+	p->upload_concat = row->upload_concat != NULL ? arena_copy(p->mem, row->upload_concat) : NULL;
 	p->expires_at = row->expires_at;
 	t->expected = p->length >= 0 ? p->offset + p->length : -1;
 	t->declared = true;
@@ -614,17 +626,21 @@ has_arrived(const struct upload_row *row)
 	return strcmp(row->status, "uploaded") == 0 || strcmp(row->status, "completed") == 0;
 }
 
-/* Who only asks is told also of a file that is all here. */
+/* Who only asks is told also of a file that is all here.  One that was made of others never takes bytes of its own. */
 static enum error
 start_rest(struct transfer *t)
 {
 	struct put *p = t->p;
 	struct upload_row *row;
+	bool known;
 
 	if (!ask_link(t))
 		return stop(p, ERR_UNAVAILABLE, NULL);
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
-	if (row != NULL && ticket_matches(p, row->ticket_hash) && has_arrived(row) && p->read == NULL)
+	known = is_ours(t, row);
+	if (known && row->upload_concat != NULL && p->read != NULL)
+		stop(p, ERR_FORBIDDEN, "An upload that was made of others takes no bytes.");
+	else if (known && has_arrived(row) && p->read == NULL)
 		check_rest(t, row);
 	else if (check_row(t, row) == ERR_NONE && check_rest(t, row) == ERR_NONE)
 		claim(t, row, row->received_bytes);

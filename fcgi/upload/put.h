@@ -24,6 +24,7 @@ struct put {
 	struct arena *mem;
 	struct uuid id;			/* of the upload */
 	const char *ticket;		/* as in input.url; NULL when there was none */
+	bool is_import;			/* a job of ours fetches it: there is no ticket */
 	int64_t length;			/* of the body; -1: not known before its end */
 	/* ms; a client slower than 1 KiB/s over so long is given up; 0: any pace will do */
 	int64_t window;
@@ -44,6 +45,7 @@ struct put {
 	int64_t size;			/* that it is to have; 0: nobody said so */
 	int64_t attempt;		/* its number */
 	bool is_partial;		/* it becomes part of another upload */
+	const char *upload_concat;	/* of which others it was made; NULL: of none */
 	struct moment expires_at;	/* then what a body went on with is dropped */
 	const char *sha256, *mime_type;	/* of a whole file; NULL: there is more to come */
 	const char *etag;		/* of what put_place() places; NULL: none */

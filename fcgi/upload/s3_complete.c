@@ -201,7 +201,7 @@ answer_complete(struct s3 *s, const char *etag)
 static enum s3_error
 join(struct s3 *s, const struct s3_part *const *chosen, size_t n, int64_t attempt, const char *etag)
 {
-	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .fd = -1 };
+	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .attempt = attempt, .fd = -1 };
 	enum s3_error error;
 
 	if (!s3_file_new(&f, s->c->upload_id, arena_printf(s->c->mem, "%" PRId64 ".whole.%s", attempt,

@@ -8,6 +8,7 @@
 #include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/upload/partial.h"
+#include "fcgi/upload/s3_ahead.h"
 #include "fcgi/upload/s3_visit.h"
 
 enum { PAGE = 1000 };			/* parts of a list */
@@ -203,6 +204,8 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 		s3_file_remove(c->mem, c->upload_id, f.name);
 	if (replaced != NULL && error == S3_FINE)
 		s3_file_remove(c->mem, c->upload_id, replaced);
+	if (error == S3_FINE)
+		s3_ahead_go_on(s, attempt, number);
 	return error;
 }
 
@@ -317,7 +320,7 @@ static enum s3_error
 receive_whole(struct s3 *s, struct s3_body *b)
 {
 	struct s3_call *c = s->c;
-	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
+	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .is_whole = true, .fd = -1 };
 	enum s3_error error;
 
 	if (!s3_take_link(s))

@@ -12,6 +12,7 @@
 
 #include "core/log.h"
 #include "core/store.h"
+#include "fcgi/upload/s3_ahead.h"
 #include "fcgi/upload/s3_part.h"
 
 enum {
@@ -122,20 +123,20 @@ sync_file(struct s3_file *f, int64_t bytes)
 enum s3_error
 s3_file_take(struct s3_file *f, struct s3_body *b)
 {
-	EVP_MD_CTX *md = EVP_MD_CTX_new();
 	enum s3_error error = S3_FINE;
+	SHA256_CTX hash;
 	int64_t waited = 0, from = 0, start, next = clock_ms() + TICK_MS;
 	const void *bytes;
 	int n = 0;
 
-	if (md == NULL || !EVP_DigestInit_ex(md, EVP_sha256(), NULL))
-		abort();
+	s3_ahead_begin(&hash);
 	while (error == S3_FINE) {
 		start = clock_ms();
 		if ((n = s3_body_read(b, f->seat, &bytes)) <= 0)
 			break;
 		waited += clock_ms() - start;
-		EVP_DigestUpdate(md, bytes, (size_t)n);
+		if (f->is_whole)
+			s3_ahead_add(&hash, bytes, (size_t)n);
 		error = take_piece(f, bytes, (size_t)n, b->received);
 		if (error == S3_FINE && clock_ms() >= next)
 			error = tick(f, b->received, &next);
@@ -146,8 +147,7 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 			from = b->received;
 		}
 	}
-	EVP_DigestFinal_ex(md, f->sha256, NULL);
-	EVP_MD_CTX_free(md);
+	s3_ahead_end(&hash, f->sha256);
 	if (error == S3_FINE && n < 0)
 		error = ended_early(f, b);
 	if (error == S3_FINE)
@@ -155,9 +155,8 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 	return error != S3_FINE ? error : sync_file(f, b->received);
 }
 
-/* Of the whole part, in turns so that others get theirs. */
 static bool
-hash_part(struct s3_file *f, EVP_MD_CTX *md, int fd, int64_t size)
+hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t size)
 {
 	char *piece = malloc(PIECE);
 	int64_t at = 0;
@@ -169,7 +168,7 @@ hash_part(struct s3_file *f, EVP_MD_CTX *md, int fd, int64_t size)
 		room_turn(f->in->room, f->seat, TURN_WRITE);
 		n = pread(fd, piece, PIECE, at);
 		if (n > 0)
-			EVP_DigestUpdate(md, piece, (size_t)n);
+			s3_ahead_add(hash, piece, (size_t)n);
 		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
 		at += n > 0 ? n : 0;
 	}
@@ -177,6 +176,17 @@ hash_part(struct s3_file *f, EVP_MD_CTX *md, int fd, int64_t size)
 	if (n == 0)
 		errno = EIO;		/* shorter than its row says */
 	return at == size;
+}
+
+bool
+s3_file_hash(struct s3_file *f, struct uuid upload_id, const struct s3_part *part, SHA256_CTX *hash)
+{
+	int fd = open(path_of(f->mem, upload_id, part->file), O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && hash_part(f, hash, fd, part->size);
+
+	if (fd >= 0)
+		close(fd);
+	return fine;
 }
 
 /* Shares the blocks where the file system can and they lie so that it does; else the kernel copies. */
@@ -206,10 +216,10 @@ append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
 }
 
 static bool
-join_part(struct s3_file *f, EVP_MD_CTX *md, const char *path, int64_t at, int64_t size, bool alone)
+join_part(struct s3_file *f, const char *path, int64_t at, int64_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool fine = fd >= 0 && (alone || append_part(f, fd, at, size)) && hash_part(f, md, fd, size);
+	bool fine = fd >= 0 && append_part(f, fd, at, size);
 
 	if (fd >= 0)
 		close(fd);
@@ -219,22 +229,22 @@ join_part(struct s3_file *f, EVP_MD_CTX *md, const char *path, int64_t at, int64
 enum s3_error
 s3_file_join(struct s3_file *f, struct uuid upload_id, const struct s3_part *const *part, size_t n)
 {
-	EVP_MD_CTX *md = EVP_MD_CTX_new();
+	SHA256_CTX hash;
+	size_t ahead = s3_ahead_find(f->mem, upload_id, f->attempt, part, n, &hash), i;
 	int64_t at = 0;
 	bool fine = true;
 
-	if (md == NULL || !EVP_DigestInit_ex(md, EVP_sha256(), NULL))
-		abort();
 	if (n == 1) {
 		unlink(f->path);
 		fine = link(path_of(f->mem, upload_id, part[0]->file), f->path) == 0;
 	}
-	for (size_t i = 0; i < n && fine; i++) {
-		fine = join_part(f, md, path_of(f->mem, upload_id, part[i]->file), at, part[i]->size, n == 1);
+	for (i = 0; i < n && fine; i++) {
+		fine = n == 1 || join_part(f, path_of(f->mem, upload_id, part[i]->file), at, part[i]->size);
+		if (fine && i >= ahead)
+			fine = s3_file_hash(f, upload_id, part[i], &hash);
 		at += part[i]->size;
 	}
-	EVP_DigestFinal_ex(md, f->sha256, NULL);
-	EVP_MD_CTX_free(md);
+	s3_ahead_end(&hash, f->sha256);
 	return fine ? sync_file(f, n == 1 ? 0 : at) : by_errno("cannot join the parts of an upload");
 }
 

@@ -87,6 +87,8 @@ tus_head(struct tus *t)
 	buf_printf(&t->headers, "Upload-Length: %" PRId64 "\r\n", t->put.size);
 	if (t->put.is_partial)
 		buf_text(&t->headers, "Upload-Concat: partial\r\n");
+	else if (t->put.upload_concat != NULL)
+		buf_printf(&t->headers, "Upload-Concat: %s\r\n", t->put.upload_concat);
 	return ERR_NONE;
 }
 
@@ -354,10 +356,10 @@ create(struct tus *t, bool is_partial)
 }
 
 static enum error
-concatenate(struct tus *t, const char *addresses)
+concatenate(struct tus *t, const char *said)
 {
 	struct tus_concat concat;
-	enum error error = tus_concat_find(&concat, &t->put, addresses);
+	enum error error = tus_concat_find(&concat, &t->put, said);
 
 	if (error == ERR_NONE)
 		error = announce(t, concat.size, false);
@@ -375,8 +377,8 @@ tus_create(struct tus *t)
 
 	if (error != ERR_NONE)
 		return error;
-	if (concat != NULL && strncmp(concat, "final;", 6) == 0)
-		error = concatenate(t, concat + 6);
+	if (concat != NULL && strncmp(concat, TUS_FINAL, strlen(TUS_FINAL)) == 0)
+		error = concatenate(t, concat);
 	else if (concat == NULL || strcmp(concat, "partial") == 0)
 		error = create(t, concat != NULL);
 	else

@@ -8,19 +8,29 @@
 #include "fcgi/upload/tus.h"
 #include "fcgi/upload/tus_concat.h"
 
-enum { PARTS_MAX = 100 };	/* each is read once, to be sure of it */
+enum {
+	SAID_MAX = 8000,	/* bytes; HEAD says it again, and Apache takes no longer lines */
+	PARTS_MAX = 100,	/* more have no room in it; each is read once, to be sure of it */
+};
 
-enum error
-tus_make_partial(struct put *p)
+static enum error
+mark(struct put *p, bool is_partial, const char *concat)
 {
 	struct db *db = links_ask(p->in->links);
 	bool fine;
 
 	if (db == NULL)
 		return ERR_UNAVAILABLE;
-	fine = db_run(db, "UPDATE uploads SET is_partial = TRUE WHERE id = ?", ARGS(ID(p->id))) > 0;
+	fine = db_run(db, "UPDATE uploads SET is_partial = ?, upload_concat = ? WHERE id = ?", ARGS(INT(is_partial),
+	    STR(concat), ID(p->id))) > 0;
 	links_give(p->in->links, db);
 	return fine ? ERR_NONE : ERR_UNAVAILABLE;
+}
+
+enum error
+tus_make_partial(struct put *p)
+{
+	return mark(p, true, NULL);
 }
 
 /* "…/upload/tus/{uploadId}?ticket=…" */
@@ -57,13 +67,29 @@ find_part(struct put *part, struct put *p, const char *address)
 	return error == ERR_NONE && part->received < part->size ? ERR_UPLOAD_NOT_RECEIVED : error;
 }
 
-enum error
-tus_concat_find(struct tus_concat *c, struct put *p, const char *addresses)
+/* No address of ours holds what a header may not. */
+static bool
+is_fit(const char *said)
 {
+	const char *p = said;
+
+	while (*p >= ' ' && *p <= '~')
+		p++;
+	return *p == '\0' && p - said <= SAID_MAX;
+}
+
+enum error
+tus_concat_find(struct tus_concat *c, struct put *p, const char *said)
+{
+	const char *addresses = said + strlen(TUS_FINAL);
 	enum error error = ERR_NONE;
 	size_t n;
 
-	*c = (struct tus_concat){ .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)) };
+	if (!is_fit(said)) {
+		p->detail = "Upload-Concat may have 8000 characters here, of ASCII. Bring the file in fewer parts.";
+		return ERR_BAD_REQUEST;
+	}
+	*c = (struct tus_concat){ .said = said, .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)) };
 	for (; error == ERR_NONE && *(addresses += strspn(addresses, " ")) != '\0'; addresses += n) {
 		n = strcspn(addresses, " ");
 		if (c->n == PARTS_MAX)
@@ -89,7 +115,9 @@ tus_concat(const struct tus_concat *c, struct put *p)
 		    "../%s/%" PRId64, uuid_text(p->mem, c->part[i].id), c->part[i].attempt) };
 		parts[i] = &part[i];
 	}
-	error = put_join(p, parts, c->n);
+	error = mark(p, false, c->said);
+	if (error == ERR_NONE)
+		error = put_join(p, parts, c->n);
 	if (error != ERR_NONE && p->reason == REASON_NONE) {
 		struct put lost = { .in = p->in, .mem = p->mem, .id = p->id, .ticket = p->ticket };
 

@@ -5,7 +5,10 @@
 
 #include "fcgi/upload/put.h"
 
+#define TUS_FINAL "final;"
+
 struct tus_concat {
+	const char *said;		/* "final;", and their addresses */
 	struct put *part;		/* as they were found, in order */
 	size_t n;
 	int64_t size;			/* bytes of all */
@@ -15,9 +18,9 @@ struct tus_concat {
  * there, and nobody looks at what they are. */
 enum error tus_make_partial(struct put *);
 
-/* The parts at these addresses, with blanks between them: each with a ticket that fits, and all here.  Of the put are
- * `in` and `mem`; it gets a sentence of what is wrong. */
-enum error tus_concat_find(struct tus_concat *, struct put *, const char *addresses);
+/* The parts behind "final;", with blanks between their addresses: each with a ticket that fits, and all here.  Of the
+ * put are `in` and `mem`; it gets a sentence of what is wrong. */
+enum error tus_concat_find(struct tus_concat *, struct put *, const char *said);
 
 /* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
 enum error tus_concat(const struct tus_concat *, struct put *);

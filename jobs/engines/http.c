@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "core/spoken.h"
 #include "jobs/engines/engine.h"
 
 /* Models take 224 tokens of a text to go on from, some of them a character each. */
@@ -63,12 +64,6 @@ static const char *
 http_version(struct arena *mem, const struct conf *conf)
 {
 	return arena_printf(mem, "%s by HTTP", model_of(conf));
-}
-
-static bool
-http_knows(const struct conf *conf, const char *language)
-{
-	return true;
 }
 
 /* The address as configured; a bare host or ".../v1" gets the usual path. */
@@ -374,5 +369,5 @@ http_run(struct hearing *h)
 /* Five minutes of samples are 9.6 MB: below the 25 MB that servers take, and soon answered. */
 const struct engine engine_transcribe_http = {
 	.family = ENGINE_transcribe, .name = "http", .limits = { 300 * 1000, 8 << 20, 4, 30 }, .version = http_version,
-	.knows = http_knows, .run.transcribe = http_run,
+	.knows = spoken_known, .run.transcribe = http_run,
 };

@@ -6,6 +6,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "core/spoken.h"
 #include "jobs/engines/arpa.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
@@ -27,12 +28,6 @@ pocketsphinx_version(struct arena *mem, const struct conf *conf)
 	const char *model = model_of(conf), *slash = strrchr(model, '/');
 
 	return arena_printf(mem, "pocketsphinx 5prealpha, %s", slash != NULL ? slash + 1 : model);
-}
-
-static bool
-pocketsphinx_knows(const struct conf *conf, const char *language)
-{
-	return strcasecmp(language, "en") == 0 || strncasecmp(language, "en-", 3) == 0;
 }
 
 static void
@@ -86,5 +81,5 @@ pocketsphinx_run(struct hearing *h)
 
 const struct engine engine_transcribe_pocketsphinx = {
 	.family = ENGINE_transcribe, .name = "pocketsphinx", .version = pocketsphinx_version,
-	.knows = pocketsphinx_knows, .run.transcribe = pocketsphinx_run,
+	.knows = spoken_known, .run.transcribe = pocketsphinx_run,
 };

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sysexits.h>
 
+#include "core/spoken.h"
 #include "jobs/engines/sherpa_library.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
@@ -23,24 +24,6 @@ sherpa_version(struct arena *mem, const struct conf *conf)
 
 	return arena_printf(mem, "sherpa-onnx " SHERPA_VERSION ", %s, %s", set->type, slash[1] != '\0' ? slash + 1 :
 	    set->model);
-}
-
-/* By the first part of the tag. */
-static bool
-sherpa_knows(const struct conf *conf, const char *language)
-{
-	const struct engine_settings *set = &conf->engine[ENGINE_transcribe];
-	const char *at = set->languages;
-	size_t n = strcspn(language, "-_"), m;
-
-	if (strcmp(language, "translate-en") == 0)
-		return strcmp(set->type, "whisper") == 0;
-	for (; at != NULL; at = at[m] == '\0' ? NULL : at + m + 1) {
-		m = strcspn(at, ",");
-		if (strcspn(at, "-_,") == n && strncasecmp(at, language, n) == 0)
-			return true;
-	}
-	return set->languages == NULL;
 }
 
 /* What the library does when it does not like a model: abort(), or exit with a status of its own. */
@@ -80,6 +63,6 @@ sherpa_run(struct hearing *h)
 }
 
 const struct engine engine_transcribe_sherpa = {
-	.family = ENGINE_transcribe, .name = "sherpa", .version = sherpa_version, .knows = sherpa_knows,
+	.family = ENGINE_transcribe, .name = "sherpa", .version = sherpa_version, .knows = spoken_known,
 	.run.transcribe = sherpa_run,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The object store below /storage, as clients of Amazon S3 speak to it; signed here by hand. */
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <fcntl.h>
 #include <libxml/xmlmemory.h>
 #include <malloc.h>
 #include <openssl/evp.h>
@@ -15,6 +17,7 @@
 
 #include "core/store.h"
 #include "fcgi/upload/s3.h"
+#include "fcgi/upload/s3_ahead.h"
 #include "tests/world.h"
 
 #define MP4 "\0\0\0\030ftypisom\0\0\2\0isomiso2"
@@ -335,6 +338,15 @@ files_of(const struct client *c)
 	return (int64_t)n;
 }
 
+/* But what is worked out of them. */
+static int64_t
+parts_of(const struct client *c)
+{
+	const char *path = arena_printf(c->w->mem, "%s/1.ahead", store_incoming(c->w->mem, uuid_of(c)));
+
+	return files_of(c) - (access(path, F_OK) == 0);
+}
+
 static void
 holds(const struct client *c, const char *bytes, size_t n)
 {
@@ -492,7 +504,7 @@ parts_come_in_any_order_and_again_and_become_the_file(void **state)
 	etag[1] = part(&c, upload, 4, bytes + 5 * MIB, 5 * MIB);
 	etag[0] = part(&c, upload, 2, bytes, 5 * MIB);
 	part(&c, upload, 7, "nobody names me", 15);
-	assert_int_equal(files_of(&c), 4);
+	assert_int_equal(parts_of(&c), 4);
 	r = ask(&c, &(struct ask){ "GET", .query = arena_printf(w->mem, "uploadId=%s", upload) });
 	fine(r);
 	assert_string_equal(element(w, r, "PartNumber"), "2");
@@ -533,6 +545,86 @@ parts_come_in_any_order_and_again_and_become_the_file(void **state)
 	assert_string_equal(header_told(w, r, "Content-Length"), arena_printf(w->mem, "%zu", size));
 	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/uploads/%s/complete", c.id), "{}")->status, 200);
 	assert_string_equal(status_of(&c), "completed");
+}
+
+/* How many of the parts need not be read at the end any more. */
+static int64_t
+ahead(const struct client *c, int parts)
+{
+	struct world *w = c->w;
+	struct s3_part part[8];
+	const struct s3_part *at[8];
+	SHA256_CTX state;
+
+	for (int i = 0; i < parts; i++) {
+		part[i].file = db_text(w->db, "SELECT file FROM upload_parts WHERE upload_id = ? AND number = ?",
+		    ARGS(ID(uuid_of(c)), INT(i + 1)));
+		at[i] = &part[i];
+	}
+	return (int64_t)s3_ahead_find(w->mem, uuid_of(c), 1, at, (size_t)parts, &state);
+}
+
+/* Changes a byte of what was worked out. */
+static void
+spoil_ahead(const struct client *c, long offset)
+{
+	const char *path = arena_printf(c->w->mem, "%s/1.ahead", store_incoming(c->w->mem, uuid_of(c)));
+	FILE *f = fopen(path, "r+");
+	int byte;
+
+	assert_non_null(f);
+	fseek(f, offset, SEEK_SET);
+	byte = fgetc(f);
+	fseek(f, offset, SEEK_SET);
+	fputc(byte ^ 1, f);
+	fclose(f);
+}
+
+/* The hash follows the parts; what is sent again, or was torn by a crash, is worked out anew. */
+static void
+the_hash_of_parts_is_worked_out_ahead_and_never_wrong(void **state)
+{
+	struct world *w = *state;
+	const size_t size = 15 * MIB + 17;
+	char *bytes = film(w, size);
+
+	for (int trial = 0; trial < 6; trial++) {
+		struct client c = client_of(w, "");
+		int other = -1;
+		const char *upload = begin(&c), *etag[4] = { NULL };
+
+		etag[2] = part(&c, upload, 3, bytes + 10 * MIB, 5 * MIB);
+		etag[0] = part(&c, upload, 1, bytes, 5 * MIB);
+		assert_int_equal(ahead(&c, 1), 1);
+		etag[1] = part(&c, upload, 2, bytes + (trial == 1 || trial == 5 ? 0 : 5) * (size_t)MIB,
+		    5 * MIB);
+		assert_int_equal(ahead(&c, 3), 3);
+		if (trial == 5) {	/* somebody is at it, and cannot hear of it */
+			other = open(arena_printf(w->mem, "%s/1.ahead", store_incoming(w->mem, uuid_of(&c))), O_RDONLY);
+			assert_int_equal(flock(other, LOCK_EX), 0);
+			etag[1] = part(&c, upload, 2, bytes + 5 * MIB, 5 * MIB);
+			assert_int_equal(ahead(&c, 3), 1);
+			close(other);
+		}
+		if (trial == 1) {
+			etag[1] = part(&c, upload, 2, bytes + 5 * MIB, 5 * MIB);
+			assert_int_equal(ahead(&c, 3), 3);
+		}
+		if (trial == 2) {
+			spoil_ahead(&c, 250);
+			assert_int_equal(ahead(&c, 3), 1);
+		}
+		if (trial == 3)
+			unlink(arena_printf(w->mem, "%s/1.ahead", store_incoming(w->mem, uuid_of(&c))));
+		etag[3] = part(&c, upload, 4, bytes + 15 * MIB, 17);
+		assert_int_equal(ahead(&c, 4), trial == 2 || trial == 5 ? 1 : trial == 3 ? 0 : 4);
+		if (trial == 4)
+			spoil_ahead(&c, 0);
+		fine(complete(&c, upload, arena_printf(w->mem, "%s%s%s%s", named(&c, 1, etag[0]), named(&c, 2, etag[1]),
+		    named(&c, 3, etag[2]), named(&c, 4, etag[3]))));
+		holds(&c, bytes, size);
+		assert_int_equal(files_of(&c), 0);
+	}
 }
 
 static void
@@ -615,10 +707,10 @@ a_turned_bit_is_noticed_by_each_checksum(void **state)
 					refused(&c, r, 400, i == 6 ? "XAmzContentSHA256Mismatch" : "BadDigest");
 			}
 	/* What was refused has left nothing. */
-	assert_int_equal(files_of(&c), 7);
+	assert_int_equal(parts_of(&c), 7);
 	refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 1, upload), .body = bytes, .n = n, .more =
 	    { { "Content-MD5", "short==" } } }), 400, "InvalidDigest");
-	assert_int_equal(files_of(&c), 7);
+	assert_int_equal(parts_of(&c), 7);
 }
 
 /* Who sends one takes the bytes for checked when they were accepted. */
@@ -692,7 +784,7 @@ credentials_reach_one_key_for_as_long_as_the_upload_is_open(void **state)
 	refused(&c, ask(&c, &put), 400, "InvalidArgument");
 	put.query = part_query(&c, 1, arena_printf(w->mem, "%s.77", c.id));
 	refused(&c, ask(&c, &put), 404, "NoSuchUpload");
-	assert_int_equal(files_of(&c), 1);
+	assert_int_equal(parts_of(&c), 1);
 	assert_int_equal(files_of(&second) + files_of(&foreign), 0);
 	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/uploads/%s/cancel", c.id), NULL)->status, 200);
 	put.query = part_query(&c, 1, upload);
@@ -969,7 +1061,7 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 		    .meanwhile = send_other, .user = &first }), i == 0 ? 400 : 507, i == 0 ? "EntityTooLarge" :
 		    "InsufficientStorage");
 		assert_int_equal(first.error, S3_FINE);
-		assert_int_equal(files_of(&c), 1);
+		assert_int_equal(parts_of(&c), 1);
 		/* Once more is no more. */
 		part(&c, upload, 1, bytes, 9000);
 		db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
@@ -1084,6 +1176,7 @@ main(void)
 		WORLD_TEST(signatures_are_those_of_the_reference),
 		WORLD_TEST(chunks_are_signed_as_in_the_reference),
 		WORLD_TEST(parts_come_in_any_order_and_again_and_become_the_file),
+		WORLD_TEST(the_hash_of_parts_is_worked_out_ahead_and_never_wrong),
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(a_checksum_that_is_not_looked_at_is_refused),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Uploads by tus 1.0.0: each header as the protocol says it, and the bytes as they lie there. */
 #include <openssl/evp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "core/store.h"
 #include "fcgi/upload/tus.h"
@@ -421,6 +423,76 @@ one_that_is_given_up_or_foreign_takes_nothing(void **state)
 }
 
 static void
+one_past_its_time_is_gone(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_for(w, 1000);
+	const char *bytes = film(w, 1000);
+
+	bring(&c, 0, bytes, 500, ERR_NONE);
+	db_run(w->db, "UPDATE uploads SET expires_at = 1 WHERE id = UNHEX(REPLACE(?, '-', ''))", ARGS(STR(c.id)));
+	ask(&c, tus_head, &(struct ask){ .n = 0 }, ERR_UPLOAD_EXPIRED);
+	bring(&c, 500, bytes + 500, 500, ERR_UPLOAD_EXPIRED);
+	ask(&c, tus_delete, &(struct ask){ .n = 0 }, ERR_UPLOAD_EXPIRED);
+	assert_int_equal(error_info(ERR_UPLOAD_EXPIRED)->status, 410);
+}
+
+/* A PATCH on a thread of its own, which comes while another one brings bytes. */
+struct rival { struct tus *t; pthread_t thread; enum error error; };
+
+static void *
+run_rival(void *user)
+{
+	struct rival *r = user;
+
+	r->error = tus_patch(r->t);
+	return NULL;
+}
+
+/* One piece, and no more before the rival has ended this one. */
+static int
+read_and_wait(void *user, const struct seat *seat, const void **bytes)
+{
+	static char piece[1000];
+	struct rival *r = user;
+
+	if (r->thread == 0) {
+		assert_int_equal(pthread_create(&r->thread, NULL, run_rival, r), 0);
+		memcpy(piece, MP4, sizeof(MP4) - 1);
+		*bytes = piece;
+		return sizeof(piece);
+	}
+	for (int i = 0; seat->ended == ERR_NONE && i < 30000; i++)
+		usleep(1000);
+	return -1;
+}
+
+static void
+of_two_at_once_the_later_one_goes_on_behind_the_first(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_for(w, 400000);
+	struct ask second = { .lines = { { "Upload-Offset", "0" } }, .body = film(w, 5), .n = 5, .bytes = true };
+	struct rival r = { tus_new(w, &second), 0, ERR_NONE };
+	struct arena *own = arena_new(1 << 20);
+	struct tus *first = tus_new(w, &(struct ask){ .n = 0 });
+
+	assert_true(uuid_parse(c.id, &r.t->put.id));
+	r.t->put.ticket = first->put.ticket = c.ticket;
+	r.t->put.mem = r.t->headers.mem = own;
+	first->put.id = r.t->put.id;
+	first->put.read = read_and_wait;
+	first->put.user = &r;
+	first->put.length = 400000;
+	assert_int_equal(put_go_on(&first->put), ERR_UPLOAD_SUPERSEDED);
+	pthread_join(r.thread, NULL);
+	assert_int_equal(r.error, ERR_UPLOAD_OFFSET);
+	assert_int_equal(error_info(r.error)->status, 409);
+	arena_free(own);
+	is_at(&c, 1000);
+}
+
+static void
 what_is_no_media_is_refused_when_it_is_whole(void **state)
 {
 	struct world *w = *state;
@@ -467,6 +539,12 @@ parts_that_came_beside_each_other_become_one(void **state)
 	assert_string_equal(status_of(&a), "cancelled");
 	assert_string_equal(status_of(&b), "cancelled");
 	is_at(&whole, 2 * MIB);
+	/* It says again what it is made of, and takes nothing of its own. */
+	t = ask(&whole, tus_head, &(struct ask){ .n = 0 }, ERR_NONE);
+	assert_string_equal(told(w, t, "Upload-Concat"), all.lines[0].value);
+	bring(&whole, 2 * MIB, bytes, 0, ERR_FORBIDDEN);
+	bring(&whole, 0, bytes, 5, ERR_FORBIDDEN);
+	holds(&whole, bytes, 2 * MIB);
 	create(w, &all, ERR_UPLOAD_CANCELLED);
 	half = client_of(w, &(struct ask){ .lines = { { "Upload-Length", "10" }, { "Upload-Concat", "partial" } } });
 	again = final(w, half.address);
@@ -477,6 +555,10 @@ parts_that_came_beside_each_other_become_one(void **state)
 	again = final(w, arena_printf(w->mem, "%.*s", (int)strcspn(half.address, "?"), half.address));
 	create(w, &again, ERR_BAD_REQUEST);
 	again = final(w, "");
+	create(w, &again, ERR_BAD_REQUEST);
+	again = final(w, arena_printf(w->mem, "%s\r\nX: y", half.address));
+	create(w, &again, ERR_BAD_REQUEST);
+	again = final(w, arena_printf(w->mem, "%8000s", half.address));
 	create(w, &again, ERR_BAD_REQUEST);
 	half = partial_of(w, "#!/bin/sh\necho hello\n", 21);
 	again = final(w, half.address);
@@ -506,6 +588,8 @@ main(void)
 		WORLD_TEST(bytes_with_another_checksum_are_thrown_away),
 		WORLD_TEST(one_with_its_bytes_is_made_in_one_request),
 		WORLD_TEST(one_that_is_given_up_or_foreign_takes_nothing),
+		WORLD_TEST(one_past_its_time_is_gone),
+		WORLD_TEST(of_two_at_once_the_later_one_goes_on_behind_the_first),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
 	};

@@ -215,6 +215,31 @@ a_call_that_no_decoder_needs_does_not_exist(void **state)
 }
 
 /* The numbers of other architectures mean other calls. */
+static _Noreturn void
+call_as_i386(void)
+{
+	long result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory");	/* getpid */
+	_exit(result > 0 ? 0 : 1);
+}
+
+/* Some machines end whoever makes such a call, jail or not. */
+static bool
+takes_calls_as_i386(void)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		call_as_i386();
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 static void
 calls_of_another_architecture_end_a_program(void **state)
 {
@@ -226,19 +251,12 @@ calls_of_another_architecture_end_a_program(void **state)
 
 	assert_int_equal(r.end, JAIL_SIGNALLED);
 	assert_int_equal(r.status, SIGSYS);
+	if (!takes_calls_as_i386())
+		return;
 	assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	jail_run(p->mem, &jail, &r);
 	assert_int_equal(r.end, JAIL_SIGNALLED);
 	assert_int_equal(r.status, SIGSYS);
-}
-
-static _Noreturn void
-call_as_i386(void)
-{
-	long result;
-
-	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory");	/* getpid */
-	_exit(result > 0 ? 0 : 1);
 }
 #endif
 

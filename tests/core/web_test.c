@@ -19,6 +19,7 @@ static int name_service(const char *, const char *, const struct addrinfo *, str
 #include "core/web_target.c"
 #include "core/web_url.c"
 #include "core/web.c"
+#include "core/web_stream.c"
 #undef getaddrinfo
 
 enum { MEM = 64 << 20 };
@@ -107,6 +108,38 @@ say(int fd, const char *text)
 		_exit(1);
 }
 
+enum { LARGE = 3 << 20 };
+
+static char
+large_byte(size_t i)
+{
+	return (char)(i % 251);
+}
+
+/* As servers of files do: a part, if it is the part of what they have. */
+static void
+serve_large(int fd, const char *request)
+{
+	const char *range = strcasestr(request, "\r\nRange: bytes=");
+	const char *same = strcasestr(request, "\r\nIf-Range: \"one\"");
+	size_t from = range != NULL && same != NULL ? strtoul(range + 15, NULL, 10) : 0, i, n;
+	char piece[4096];
+
+	dprintf(fd, "HTTP/1.1 %s\r\nETag: \"one\"\r\nLast-Modified: Tue, 24 Nov 2026 10:00:00 GMT\r\n"
+	    "Content-Type: video/mp4\r\n"
+	    "Content-Disposition: attachment; filename=a.mp4\r\nContent-Length: %zu\r\n", from > 0 ? "206 X" : "200 X",
+	    LARGE - from);
+	if (from > 0)
+		dprintf(fd, "Content-Range: bytes %zu-%d/%d\r\n", from, LARGE - 1, LARGE);
+	say(fd, "\r\n");
+	for (i = from; i < LARGE; i += n) {
+		for (n = 0; n < sizeof(piece) && i + n < LARGE; n++)
+			piece[n] = large_byte(i + n);
+		if (write(fd, piece, n) != (ssize_t)n)
+			_exit(1);
+	}
+}
+
 /* One request to the peer; the path says what it does. */
 static void
 serve(int fd, int canary_port)
@@ -124,6 +157,11 @@ serve(int fd, int canary_port)
 		say(fd, "HTTP/1.1 302 X\r\nLocation: /round\r\nContent-Length: 0\r\n\r\n");
 	else if (strstr(request, " /away ") != NULL)
 		dprintf(fd, "HTTP/1.1 302 X\r\nLocation: http://localhost:%.5s/echo\r\nContent-Length: 0\r\n\r\n",
+		    strchr(strcasestr(request, "\r\nHost:") + 7, ':') + 1);
+	else if (strstr(request, " /large ") != NULL)
+		serve_large(fd, request);
+	else if (strstr(request, " /large-away ") != NULL)
+		dprintf(fd, "HTTP/1.1 302 X\r\nLocation: http://localhost:%.5s/large\r\nContent-Length: 4\r\n\r\nBody",
 		    strchr(strcasestr(request, "\r\nHost:") + 7, ':') + 1);
 	else if (strstr(request, " /near ") != NULL)
 		say(fd, "HTTP/1.1 302 X\r\nLocation: echo\r\nContent-Length: 0\r\n\r\n");
@@ -704,6 +742,135 @@ answers_that_do_not_end_are_cut(void **state)
 	assert_int_equal(a.size, 4);
 }
 
+static struct web_stream *
+open_stream(const struct world *w, const char *path, const struct web_call *more, struct web_answer *a)
+{
+	struct web_call call = *more;
+
+	call.url = arena_printf(w->mem, "http://127.0.0.1:%d%s", w->port, path);
+	call.private_hosts = arena_printf(w->mem, "%s, localhost:%d", w->allowed, w->port);
+	call.redirects = 3;
+	return web_stream_open(w->mem, &call, a);
+}
+
+/* Reads to the end, and holds it against what a large answer is from there on; returns how much has come. */
+static size_t
+read_large(struct web_stream *s, size_t from, enum web_end *end)
+{
+	const void *bytes;
+	size_t all = 0, n, i;
+
+	while ((n = web_stream_read(s, 100, &bytes)) > 0 || !web_stream_is_over(s, end)) {
+		for (i = 0; i < n && ((const char *)bytes)[i] == large_byte(from + all + i);)
+			i++;
+		assert_int_equal(i, n);
+		all += n;
+	}
+	return all;
+}
+
+static void
+a_large_answer_is_read_as_it_comes(void **state)
+{
+	struct world *w = *state;
+	struct web_answer a;
+	enum web_end end;
+	struct web_stream *s = open_stream(w, "/large", &(struct web_call){ .timeout = 60 }, &a);
+
+	assert_non_null(s);
+	assert_int_equal(a.status, 200);
+	assert_string_equal(a.etag, "\"one\"");
+	assert_string_equal(a.modified, "Tue, 24 Nov 2026 10:00:00 GMT");
+	assert_string_equal(a.disposition, "attachment; filename=a.mp4");
+	assert_string_equal(a.type, "video/mp4");
+	assert_int_equal(a.length, LARGE);
+	assert_null(a.range);
+	usleep(200000);		/* more comes than there is room for */
+	assert_int_equal(read_large(s, 0, &end), LARGE);
+	assert_int_equal(end, WEB_ANSWERED);
+	web_stream_close(s);
+}
+
+static void
+an_answer_goes_on_where_it_broke_off_if_it_is_the_same(void **state)
+{
+	struct world *w = *state;
+	struct web_call call = { .timeout = 60, .from = 1000001, .if_range = "\"one\"" };
+	struct web_answer a;
+	enum web_end end;
+	struct web_stream *s = open_stream(w, "/large-away", &call, &a);
+
+	assert_non_null(s);
+	assert_int_equal(a.status, 206);
+	assert_string_equal(a.range, arena_printf(w->mem, "bytes 1000001-%d/%d", LARGE - 1, LARGE));
+	assert_int_equal(read_large(s, 1000001, &end), LARGE - 1000001);
+	assert_int_equal(end, WEB_ANSWERED);
+	web_stream_close(s);
+	call.if_range = "\"two\"";
+	s = open_stream(w, "/large", &call, &a);
+	assert_non_null(s);
+	assert_int_equal(a.status, 200);
+	assert_int_equal(read_large(s, 0, &end), LARGE);
+	web_stream_close(s);
+}
+
+static void
+an_answer_that_breaks_is_told_from_one_that_ends(void **state)
+{
+	struct world *w = *state;
+	struct web_call call = { .timeout = 60 };
+	struct web_answer a;
+	const void *bytes;
+	enum web_end end;
+	size_t all = 0, n;
+	struct web_stream *s = open_stream(w, "/short", &call, &a);
+
+	assert_non_null(s);
+	assert_int_equal(a.length, 100);
+	while ((n = web_stream_read(s, 100, &bytes)) > 0 || !web_stream_is_over(s, &end))
+		all += n;
+	assert_int_equal(all, 5);
+	assert_int_equal(end, WEB_BROKEN);
+	web_stream_close(s);
+	s = open_stream(w, "/drip", &call, &a);		/* one that is slow is waited for no longer than is wanted */
+	assert_non_null(s);
+	while (web_stream_read(s, 10, &bytes) > 0)
+		continue;
+	assert_false(web_stream_is_over(s, &end));
+	web_stream_close(s);
+	call.max_size = LARGE - 1;
+	assert_null(open_stream(w, "/large", &call, &a));
+	assert_int_equal(a.end, WEB_TOO_LARGE);
+	s = open_stream(w, "/endless", &call, &a);
+	assert_non_null(s);
+	for (all = 0; (n = web_stream_read(s, 100, &bytes)) > 0 || !web_stream_is_over(s, &end);)
+		all += n;
+	assert_int_equal(end, WEB_TOO_LARGE);
+	assert_true(all < LARGE);
+	web_stream_close(s);
+}
+
+static void
+what_is_read_as_it_comes_goes_by_the_same_rules(void **state)
+{
+	struct world *w = *state;
+	struct web_call call = { .timeout = 60 };
+	struct web_answer a;
+
+	assert_null(open_stream(w, "/redirect/302", &call, &a));
+	assert_int_equal(a.end, WEB_FORBIDDEN);
+	assert_null(open_stream(w, "/to-file", &call, &a));
+	assert_int_equal(a.end, WEB_BAD_URL);
+	assert_null(open_stream(w, "/round", &call, &a));
+	assert_int_equal(a.end, WEB_TOO_MANY_REDIRECTS);
+	assert_null(open_stream(w, "/garbage", &call, &a));
+	assert_int_equal(a.end, WEB_BROKEN);
+	call.timeout = 1;
+	assert_null(open_stream(w, "/silent", &call, &a));
+	assert_int_equal(a.end, WEB_TIMEOUT);
+	assert_int_equal(connections(w), 0);
+}
+
 static void
 statuses_and_waits_are_told(void **state)
 {
@@ -817,6 +984,10 @@ main(void)
 		TEST(secrets_do_not_follow_to_another_host),
 		TEST(a_name_is_asked_for_once_and_only_what_was_checked_is_connected),
 		TEST(answers_that_do_not_end_are_cut),
+		TEST(a_large_answer_is_read_as_it_comes),
+		TEST(an_answer_goes_on_where_it_broke_off_if_it_is_the_same),
+		TEST(an_answer_that_breaks_is_told_from_one_that_ends),
+		TEST(what_is_read_as_it_comes_goes_by_the_same_rules),
 		TEST(statuses_and_waits_are_told),
 		TEST(forms_arrive_whole),
 		TEST(a_proxy_in_the_environment_is_ignored),

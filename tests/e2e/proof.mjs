@@ -244,7 +244,7 @@ export default function proofs({ doc, rows, url, record, powerless }) {
 		for (let parts = path.replace(/\?.*/s, '').split('/'); parts.length > 1; parts.pop())
 			for (const at of [[...parts, id].join('/'), [...parts.slice(0, -1), id].join('/')]) {
 				const proof = proofOf('GET', at);
-				if (proof && proof.path.endsWith('Id}') && !at.includes('/imports/'))
+				if (proof && proof.path.endsWith('Id}') && (at.startsWith('/v2/uploads/') || !at.includes('/imports/')))
 					return { at, data: data.created ?? data };
 			}
 		return undefined;

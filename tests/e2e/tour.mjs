@@ -20,7 +20,8 @@ const exchanges = {}, calls = new Map();
 let operation, token = '';
 
 const bodyOf = (type, text) => type.startsWith('application/json') ? JSON.parse(text) :
-	type.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) : undefined;
+	type.startsWith('application/x-www-form-urlencoded') ? Object.fromEntries(new URLSearchParams(text)) :
+	type.startsWith('application/x-subrip') ? text : undefined;
 
 const keep = (answer) => env.KINOTHEK_RECORD && appendFileSync(`${env.KINOTHEK_RECORD}/answers.tour.jsonl`, `${JSON.stringify(answer)}\n`);
 const proof = proofs({ doc: JSON.parse(readFileSync(fileURLToPath(new URL('../../docs/openapi.json', import.meta.url)), 'utf8')),
@@ -124,6 +125,10 @@ const came = [];
 const receiver = createServer((request, answer) => {
 	let text = '';
 
+	if (request.url === '/film.mp4')	// what is imported
+		return film.arrayBuffer().then((bytes) => answer.end(Buffer.from(bytes)));
+	if (request.url === '/silent')
+		return;
 	if (request.method === 'GET')		// a server of OParl, too
 		return answer.end(JSON.stringify({ id: `http://${request.headers.host}${request.url}`, type: 'https://schema.oparl.org/1.1/Meeting',
 			name: 'Council, 12th meeting', start: '2026-03-05T17:00:00+01:00', agendaItem: [['1', 'Opening', '00'], ['2', 'Budget', '02'], ['2.1', 'Staff', '']]

@@ -59,6 +59,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await designs(api, place.picture);
 	const failed = await refusals(api, place);
 	const mediaId = await uploads(api, place);
+	await imports(api, new URL('/film.mp4', place.receiver).href);
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId) };
 	await history(api, mediaId);
@@ -205,7 +206,10 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.listChannelMedia({ path: { channelId }, query: { sort: 'createdAt:desc' } }));
 	await good(api.getMedia({ path }));
 	await good(api.listMedia({ query: { sort: 'createdAt:desc', filter: 'type=video+name~conference' } }));
+	await until('the index', async () =>
+		(await good(api.search({ query: { text: '"opening of the" conf' } }))).data.some((hit) => hit.id === mediaId));
 	await good(api.getMediaPlayer({ path }));
+	await good(api.getMediaSeoMetadata({ path }));
 	await good(api.removeChannelMedia({ path: { channelId, mediaId } }));
 	await good(api.listMediaPermissions({ path }));
 	await good(api.setMediaThumbnail({ path, body: place.picture, headers: { 'Content-Type': 'image/png' } }));
@@ -226,6 +230,22 @@ async function transcripts(api: typeof operations, mediaId: string) {
 	await good(api.updateMediaTranscript({ path: one, body: { captions: 'published' } }));
 	await good(api.getMediaTranscript({ path: one }));
 	await good(api.downloadMediaTranscript({ path: one, query: { transcriptDownloadType: 'vtt' }, parseAs: 'text' }));
+	await good(api.listLanguages());
+	await subtitles(api, mediaId);
+}
+
+// Two languages: of one the subtitles go, of the other the transcript.
+async function subtitles(api: typeof operations, mediaId: string) {
+	const path = { mediaId }, body = '1\n00:00:00,500 --> 00:00:02,000\nGuten Morgen!\n';
+	const upload = async (languageCode: string) => (await good(api.createMediaSubtitle({ path, query: { languageCode }, body,
+		headers: { 'Content-Type': 'application/x-subrip' } }))).data;
+	const { id: subtitleId } = await upload('de'), { transcriptId } = await upload('fr');
+	await until('the captions', async () => (await good(api.getMediaSubtitle({ path: { ...path, subtitleId } }))).data.url);
+	await good(api.listMediaSubtitles({ path }));
+	await good(api.listMediaSubtitleLanguages({ path }));
+	await good(api.downloadMediaSubtitle({ path: { ...path, subtitleId }, query: { format: 'srt' }, parseAs: 'text' }));
+	await good(api.deleteMediaSubtitle({ path: { ...path, subtitleId } }));
+	await good(api.deleteMediaTranscript({ path: { ...path, transcriptId } }));
 }
 
 // A link for a week, which anybody may open who knows the pass phrase.
@@ -353,6 +373,21 @@ async function meetings(api: typeof operations, mediaId: string, entryId: string
 	const { data: imported } = await good(api.importMeeting({ body: { url: new URL('/meeting/12', receiver).href, mediaIds: [mediaId] } }));
 	await until('the meeting', async () => (await good(api.getMeeting({ path: { meetingId: imported.id } }))).data.status === 'ready');
 	await good(api.deleteMeeting({ path: { meetingId: imported.id } }));
+}
+
+// A film from an address, and one that never comes.
+async function imports(api: typeof operations, url: string) {
+	const { data: { id: importId } } = await good(api.createImport({ body: { files: [{ url, name: 'The opening, from elsewhere', filename: 'opening.mp4' }] } }));
+	const [file] = await until('the import', async () => {
+		const { data: { status, files } } = await good(api.getImport({ path: { importId } }));
+		return status === 'completed' && files;
+	});
+	if (!file?.mediaId)
+		throw new Error('the import has made no asset');
+	const { data: { id: stopped } } = await good(api.createImport({ body: { files: [{ url: new URL('/silent', url).href, name: 'Silence' }] } }));
+	await good(api.cancelImport({ path: { importId: stopped } }));
+	await good(api.listImports({ query: { sort: 'createdAt:desc' } }));
+	await good(api.deleteMedia({ path: { mediaId: file.mediaId } }));
 }
 
 // The asset, a rendition of it and what is said in it, as one file.

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Packages: asked for, packed, opened by another program, and gone. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zip.h>
 
 #include "core/store.h"
+#include "jobs/archive.h"
 #include "jobs/orphans.h"
 #include "jobs/package.h"
 #include "tests/jobs/intake.h"
@@ -110,6 +113,83 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 		assert_non_null(strstr(name, i == 0 ? "会.jsonl" : "会 ("));
 		package_add(w->mem, &p, (struct package_entry){ name, "x", true });
 	}
+}
+
+static const char *
+file_of(struct world *w, const char *name, size_t n)
+{
+	const char *path = arena_printf(w->mem, "%s/%s", w->conf->data_dir, name);
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	for (size_t i = 0; i < n; i++)
+		fputc((int)(i * i >> 3 & 0xff), f);
+	assert_int_equal(fclose(f), 0);
+	return path;
+}
+
+static void
+told_percent(void *user, int percent)
+{
+	(void)user;
+	assert_in_range(percent, 0, 100);
+}
+
+static void
+told(void *user, int64_t bytes)
+{
+	*(int64_t *)user = bytes;
+}
+
+/* As of four gigabytes, or of four bytes and so for all: by what Python and libzip say of them. */
+static void
+archives_are_read_by_others_whatever_their_size(void **state)
+{
+	static const int64_t narrow[] = { UINT32_MAX, 500000, 4 };
+	struct world *w = *state;
+	const char *large = file_of(w, "large", 600001), *empty = file_of(w, "empty", 0), *path = file_of(w, "zip", 9);
+	int64_t bytes = -1;
+	zip_t *z;
+
+	for (size_t i = 0; i < 3; i++) {
+		struct archive a = { .taken = told, .user = &bytes, .narrow = narrow[i] };
+
+		assert_true(archive_begin(&a, w->mem, path));
+		assert_true(archive_add(&a, "groß.mp4", large, false));
+		assert_true(archive_add(&a, "empty", empty, false));
+		assert_true(archive_add(&a, "a.txt", large, true));
+		assert_true(archive_add(&a, "b.txt", empty, true));
+		assert_true(archive_end(&a));
+		assert_int_equal(bytes, 2 * 600001);
+		assert_string_equal(members(w, path), "groß.mp4 600001 0|empty 0 0|a.txt 600001 8|b.txt 0 8");
+		z = zip_open(path, ZIP_RDONLY | ZIP_CHECKCONS, NULL);
+		assert_non_null(z);
+		assert_int_equal(zip_get_num_entries(z, 0), 4);
+		zip_discard(z);
+	}
+}
+
+static void
+what_cannot_be_read_or_written_is_told(void **state)
+{
+	struct world *w = *state;
+	struct package p = { NULL, 0, 0 };
+	struct archive a = { .narrow = UINT32_MAX };
+	struct fault fault;
+
+	assert_false(archive_begin(&a, w->mem, w->conf->data_dir));
+	assert_int_equal(errno, EISDIR);
+	assert_true(archive_begin(&a, w->mem, file_of(w, "zip", 0)));
+	assert_false(archive_add(&a, "a", w->conf->data_dir, false));
+	assert_int_equal(errno, EISDIR);
+	assert_true(archive_begin(&a, w->mem, "/dev/full"));
+	assert_false(archive_add(&a, "a", file_of(w, "large", 1000), false));
+	assert_int_equal(errno, ENOSPC);
+	package_add(w->mem, &p, (struct package_entry){ "a.mp4", file_of(w, "a", 10), false });
+	package_add(w->mem, &p, (struct package_entry){ "b.mp4", "/nowhere", false });
+	assert_false(package_write(w->mem, &p, file_of(w, "zip", 0), told_percent, NULL, &fault));
+	assert_int_not_equal(fault.reason, REASON_NONE);
+	assert_int_equal(package_bytes(&p), 10);
 }
 
 static void
@@ -295,6 +375,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(names_are_safe_everywhere_and_none_comes_twice),
+		WORLD_TEST(archives_are_read_by_others_whatever_their_size),
+		WORLD_TEST(what_cannot_be_read_or_written_is_told),
 		WORLD_TEST(what_is_selected_is_packed_as_its_maker_may_have_it),
 		WORLD_TEST(what_may_not_be_had_is_not_there),
 		WORLD_TEST(rights_that_went_are_asked_for_when_it_is_packed),

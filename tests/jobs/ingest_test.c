@@ -167,7 +167,7 @@ a_video_plays_and_a_container_of_sound_alone_is_audio(void **state)
 	assert_string_equal(text(w, r, "data.languageCode"), "de");
 	assert_non_null(text(w, r, "data.playlistUrl"));
 	assert_true(published(w, video, "master.m3u8"));
-	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'succeeded'", ARGS(ID(video))), 7);
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND state = 'succeeded'", ARGS(ID(video))), 9);
 	/* The transcript waits for a runner that takes it; all else does not wait for the transcript. */
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'transcribe' AND state = 'ready' "
 	    "AND JSON_VALUE(args, '$.languageCode') = 'de'", ARGS(ID(video))), 1);

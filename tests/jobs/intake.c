@@ -14,7 +14,8 @@
 #include "media/sniff.h"
 #include "tests/jobs/intake.h"
 
-#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,chapters,waveform,tracks,subtitles,variants,pages,publish,purge"
+#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,scenes,video_texts,chapters,waveform,tracks,subtitles,variants,image_texts," \
+	"pages,publish,purge"
 
 static const struct { const char *name; enum outcome (*run)(struct job *); } functions[] = {
 #define FUNCTION(kind, ...) { #kind, kind##_run },
@@ -64,6 +65,9 @@ drain_once(struct world *w, const struct conf *given)
 	for (i = 0; i < N_KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
 	conf.job_kinds = given->job_kinds != NULL ? given->job_kinds : INGEST;
+	/* A runner that drains waits for what is due soon: on a slow machine for what an earlier test has left. */
+	db_run(w->db, "UPDATE jobs SET run_at = run_at + 86400000 WHERE state = 'delayed' AND run_at > " SQL_NOW,
+	    NO_ARGS);
 	mkdir(conf.run_dir, 0700);
 	pid = fork();
 	assert_true(pid >= 0);

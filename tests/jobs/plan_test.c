@@ -340,7 +340,7 @@ nothing_is_written_where_nothing_can_be_made_anew(void **state)
 	db_run(w->db, "UPDATE media SET deleted_at = 0 WHERE id = ?", ARGS(ID(media)));
 	db_run(w->db, "UPDATE media SET ingest_job_id = ?, generation = ?, status = 'ready' WHERE id = ?",
 	    ARGS(ID(root), STR(uuid_text(w->mem, root)), ID(picture)));
-	assert_int_equal(plan_rerun(w->db, picture, NONE, NONE), RERUN_NOTHING);
+	assert_int_equal(plan_rerun(w->db, picture, WORDS("waveform"), NONE), RERUN_NOTHING);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), before);
 	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_ADDED);
 }
@@ -406,7 +406,7 @@ with_speech(struct world *w)
 	struct conf conf = *w->conf;
 
 	conf.job_kinds =
-	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,transcribe,chapters,purge";
+	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,scenes,video_texts,transcribe,chapters,purge";
 	return conf;
 }
 
@@ -428,7 +428,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	size_t i;
 
 	drain(w, &conf);
-	is_whole(w, media, "publish", 9);
+	is_whole(w, media, "publish", 11);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(unlink(file_of(w, media, all[i].file)), 0);
 		assert_int_equal(plan_rerun(w->db, media, WORDS(all[i].makes), NONE), RERUN_ADDED);
@@ -437,7 +437,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 		assert_non_null(text(w, r, "data.playlistUrl"));
 		assert_non_null(text(w, r, all[i].seen));
 		drain(w, &conf);
-		is_whole(w, media, all[i].kind, 9);
+		is_whole(w, media, all[i].kind, 11);
 		assert_int_equal(published_rows(w, media, all[i].rendition), 1);
 		assert_int_equal(access(file_of(w, media, all[i].file), R_OK), 0);
 		assert_int_equal(jobs(w, media, all[i].kind), 2);
@@ -446,7 +446,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	transcript = db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media)));
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 9);
+	is_whole(w, media, "transcribe", 11);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed'",
 	    ARGS(ID(media))), 1);
 	assert_string_not_equal(db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media))),
@@ -454,7 +454,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	/* All of them at once. */
 	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 9);
+	is_whole(w, media, "transcribe", 11);
 	assert_int_equal(jobs(w, media, "storyboard") + jobs(w, media, "thumbnail") + jobs(w, media, "waveform") +
 	    jobs(w, media, "transcribe"), 12);
 }

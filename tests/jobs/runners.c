@@ -326,8 +326,10 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[14], parts_run },
 	{ &test_kinds[15], lasting_run, .lasting = true },
 	{ &test_kinds[16], held_run },
+	{ NULL, index_run },
 	{ NULL, purge_run },
 	{ NULL, serve_run },
+	{ NULL, scrub_run },
 	{ NULL, sweep_run },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -357,8 +359,10 @@ runners_setup(void **state)
 	    "brief,tool,early,chatty,parts,lasting,held,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
-	kinds[KINDS - 3].kind = job_kind("purge");
-	kinds[KINDS - 2].kind = job_kind("serve");
+	kinds[KINDS - 5].kind = job_kind("index");
+	kinds[KINDS - 4].kind = job_kind("purge");
+	kinds[KINDS - 3].kind = job_kind("serve");
+	kinds[KINDS - 2].kind = job_kind("scrub");
 	kinds[KINDS - 1].kind = job_kind("sweep");
 	t->db = db_open(&t->conf, DB_JOBS);
 	db_use(t->db, mem);

@@ -315,6 +315,7 @@ languages_the_engine_does_not_know_are_refused(void **state)
 	struct job j = job_for(w, VOICE("hello", "rms"));
 	static const char *const unknown[] = { "de", "translate-en", "eng", "e" };
 	struct transcribe_args in = { .media_id = j.media_id };
+	struct conf by_http = *w->conf;
 	size_t i;
 
 	j.in = &in;
@@ -324,7 +325,9 @@ languages_the_engine_does_not_know_are_refused(void **state)
 		assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
 	}
 	assert_true(engine_transcribe_pocketsphinx.knows(w->conf, "en") &&
-	    engine_transcribe_pocketsphinx.knows(w->conf, "en-GB") && engine_transcribe_http.knows(w->conf, "de"));
+	    engine_transcribe_pocketsphinx.knows(w->conf, "en-GB"));
+	by_http.engine[ENGINE_transcribe].name = "http";
+	assert_true(engine_transcribe_http.knows(&by_http, "de"));
 }
 
 static void

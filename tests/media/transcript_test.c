@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "media/cues.h"
 #include "media/transcript.h"
 
 enum { MEM = 256 << 20 };
@@ -223,8 +224,8 @@ cues_end_at_sentences_and_pauses(void **state)
 
 	assert_string_equal(written(mem, TRANSCRIPT_VTT, &p),
 	    "WEBVTT\n\n"
-	    "00:00:00.000 --> 00:00:02.000\nThis is the first sentence of them all.\n\n"
-	    "00:00:02.100 --> 00:00:05.000\nAnd the second one is quite\na bit longer than that was.\n\n"
+	    "00:00:00.000 --> 00:00:02.100\nThis is the first sentence of them all.\n\n"
+	    "00:00:02.100 --> 00:00:05.345\nAnd the second one is quite\na bit longer than that was.\n\n"
 	    "00:00:06.500 --> 00:00:07.500\nPause\n\n");
 	arena_free(mem);
 }
@@ -242,9 +243,9 @@ nothing_in_the_text_can_break_a_file(void **state)
 	first->speaker = "Eve --> <i>\n";
 	vtt = written(mem, TRANSCRIPT_VTT, &p);
 	srt = written(mem, TRANSCRIPT_SRT, &p);
-	assert_string_equal(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:02.000\n<v Eve --&gt; &lt;i&gt; >a  b   --&gt; "
+	assert_string_equal(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:02.124\n<v Eve --&gt; &lt;i&gt; >a  b   --&gt; "
 	    "&lt;b&gt;&amp;amp;&lt;/b&gt; 00:00:01.000\n\n");
-	assert_string_equal(srt, "1\n00:00:00,000 --> 00:00:02,000\nEve \xe2\x86\x92 <i> : a  b   "
+	assert_string_equal(srt, "1\n00:00:00,000 --> 00:00:02,124\nEve \xe2\x86\x92 <i> : a  b   "
 	    "\xe2\x86\x92 <b>&amp;</b> 00:00:01.000\n\n");
 	arena_free(mem);
 }
@@ -312,6 +313,95 @@ languages_are_named_in_themselves(void **state)
 	arena_free(mem);
 }
 
+static struct list
+imported(struct arena *mem, const char *file)
+{
+	struct cues all = { .mem = mem };
+	struct list out = { NULL, 0 };
+
+	cues_read_any(&all, file, strlen(file));
+	assert_true(transcript_imported(mem, &all, 1000, &out));
+	return out;
+}
+
+static void
+subtitles_of_people_come_out_as_they_went_in(void **state)
+{
+	static const char file[] = "WEBVTT\n\n"
+	    "00:00:01.000 --> 00:00:02.500\n<v Anna>Good morning.\n\n"
+	    "00:00:02.500 --> 00:00:04.000\n<v Anna>It rains\nin London.\n\n"
+	    "00:00:09.250 --> 00:00:19.250\n<v Bert>- Really?\n- Oh yes, it does so every single day.\n\n"
+	    "00:00:19.300 --> 00:00:19.400\n<v Bert>No!\n\n";
+	struct arena *mem = arena_new(MEM);
+	struct list p = imported(mem, file), again;
+	const struct paragraph *at = p.rows;
+	const struct word *w = at[0].words.rows;
+
+	assert_int_equal(p.n, 2);
+	assert_string_equal(at[0].text, "Good morning. It rains in London.");
+	assert_string_equal(at[0].speaker, "Anna");
+	assert_string_equal(at[1].speaker, "Bert");
+	assert_string_equal(w[0].source, "import");
+	assert_string_equal(w[2].begins, "cue");
+	assert_string_equal(w[4].begins, "line");
+	assert_null(w[1].begins);
+	assert_true(w[2].start.ms == 2500 && w[5].end.ms == 4000 && w[3].estimated);
+	assert_string_equal(written(mem, TRANSCRIPT_VTT, &p), file);
+	assert_int_equal(transcript_cues(mem, &p), 4);
+	again = record_parse_list(mem, &paragraph_record, transcript_json(mem, &p));
+	assert_string_equal(written(mem, TRANSCRIPT_VTT, &again), file);
+	arena_free(mem);
+}
+
+static void
+subtitles_that_are_too_long_for_a_screen_are_broken_anew(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct list p = imported(mem, "1\n00:00:01,000 --> 00:00:09,000\nThis is one line of a subtitle that nobody "
+	    "could ever show on a screen of any size, since it goes on and on and on, and then it goes on still.\n\n"
+	    "2\n00:00:10,000 --> 00:00:12,000\na\nb\nc\n\n3\n00:00:12,000 --> 00:00:14,000\nshort\n");
+	const char *vtt = written(mem, TRANSCRIPT_VTT, &p);
+
+	assert_int_equal(check_cues(mem, vtt), 4);
+	assert_non_null(strstr(vtt, "00:00:10.000 --> 00:00:12.000\na b c\n"));
+	assert_non_null(strstr(vtt, "00:00:12.000 --> 00:00:14.000\nshort\n"));
+	arena_free(mem);
+}
+
+static void
+subtitles_that_overlap_follow_each_other(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	const char file[] = "1\n00:00:01,000 --> 00:00:05,000\nAAAA\n\n2\n00:00:01,000 --> 00:00:05,000\nBBBB\n\n"
+	    "3\n00:00:04,000 --> 00:00:06,000\nCC\n\n4\n00:00:06,000 --> 00:00:07,000\nDD\n";
+	struct cues all = { .mem = mem };
+	struct list p;
+
+	cues_read_any(&all, file, strlen(file));
+	assert_true(transcript_imported(mem, &all, 4, &p));
+	assert_string_equal(written(mem, TRANSCRIPT_VTT, &p), "WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nAAAA\n\n"
+	    "00:00:02.500 --> 00:00:04.000\nBBBB\n\n00:00:04.000 --> 00:00:06.000\nCC\n\n"
+	    "00:00:06.000 --> 00:00:07.000\nDD\n\n");
+	assert_int_equal(all.repairs[CUES_together].count, 2);
+	assert_int_equal(all.repairs[CUES_together].line, 6);
+	assert_false(transcript_imported(mem, &all, 3, &p));
+	arena_free(mem);
+}
+
+/* 17 characters a second where the pause after it allows that. */
+static void
+captions_stay_until_they_are_read(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct segment s = segment(mem, "thirty-four@0-300 characters@310-500 are@510-600 here@610-900 now.@910-1000 "
+	    "Next@4000-4300");
+	struct list p = transcript_paragraphs(mem, &s, 1);
+
+	assert_non_null(strstr(written(mem, TRANSCRIPT_VTT, &p), "00:00:00.000 --> 00:00:02.124\n"
+	    "thirty-four characters are here now.\n"));
+	arena_free(mem);
+}
+
 int
 main(void)
 {
@@ -328,6 +418,10 @@ main(void)
 		cmocka_unit_test(an_empty_transcript_is_a_valid_file),
 		cmocka_unit_test(what_is_stored_reads_back_the_same),
 		cmocka_unit_test(languages_are_named_in_themselves),
+		cmocka_unit_test(subtitles_of_people_come_out_as_they_went_in),
+		cmocka_unit_test(subtitles_that_are_too_long_for_a_screen_are_broken_anew),
+		cmocka_unit_test(subtitles_that_overlap_follow_each_other),
+		cmocka_unit_test(captions_stay_until_they_are_read),
 	};
 
 	record_check(&transcript_record);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Imports: fcgi/imports.c takes them, jobs/import.c fetches. */
+#ifndef CORE_IMPORT_H
+#define CORE_IMPORT_H
+
+#include <stdbool.h>
+
+#include "core/arena.h"
+#include "core/conf.h"
+
+enum { IMPORT_DAYS = 30 };	/* that one can be asked for */
+
+/* May it be fetched: http or https, without a user name, no private address?  Where a name leads is judged
+ * when it is. */
+bool import_url_fits(const struct conf *, struct arena *, const char *url);
+
+#endif

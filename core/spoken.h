@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which languages the engine that turns speech into words knows, by the settings. */
+#ifndef CORE_SPOKEN_H
+#define CORE_SPOKEN_H
+
+#include "core/arena.h"
+#include "core/conf.h"
+#include "core/record.h"
+
+#define SPOKEN_TRANSLATED "translate-en"
+
+/* Takes a BCP 47 tag, or translate-en. */
+bool spoken_known(const struct conf *, const char *language);
+
+/* Those that can be asked for, in order: all that it is known to know. */
+struct strings spoken_languages(struct arena *, const struct conf *);
+
+/* Other services call them de-v2 and translate-en-v2: the name without that. */
+const char *spoken_plain(struct arena *, const char *language);
+
+#endif

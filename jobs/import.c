@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Fetches a file from an address as an upload of who asked for it, and makes it an asset.  Safe to run twice: what has
+ * come stays with the upload, and a run goes on behind it where the server can; what is an asset already, or was
+ * cancelled, is left alone.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "core/quota.h"
+#include "core/store.h"
+#include "core/web.h"
+#include "fcgi/access.h"
+#include "fcgi/seen.h"
+#include "fcgi/upload/put.h"
+#include "fcgi/uploads.h"
+#include "jobs/import_name.h"
+#include "jobs/run.h"
+
+enum {
+	HEAD_TIMEOUT = 60,		/* s until an answer begins */
+	REDIRECTS = 10,
+	TICK_MS = 1000,			/* between signs of life */
+	SILENCE_MS = 60000, PACE_MS = 60000,	/* see fcgi/upload/put.h */
+	LONGEST_MS = 86400000,		/* for all of it */
+	NAP = 2,			/* s before a connection that broke is made again */
+};
+
+struct order {
+	struct uuid principal_id, channel_id;
+	const char *principal_name, *scopes, *url, *name, *filename, *language, *validator, *status;
+	int64_t file_size;
+};
+static const struct field order_fields[] = {
+	FIELD(struct order, principal_id, .sql = "m.principal_id", .doc = "Who asked for it"),
+	FIELD(struct order, channel_id, .sql = "m.channel_id", .doc = "Where it goes"),
+	FIELD(struct order, principal_name, .sql = "m.principal_name", .doc = "Who asked for it"),
+	FIELD(struct order, scopes, .sql = "m.scopes", .doc = "Of the token that asked"),
+	FIELD(struct order, url, .doc = "Where it is"),
+	FIELD(struct order, name, .doc = "Of the asset"),
+	FIELD(struct order, filename, .doc = "Of the file"),
+	FIELD(struct order, language, .sql = "t.transcription_language_code", .doc = "To transcribe"),
+	FIELD(struct order, validator, .doc = "Of what has begun to come"),
+	FIELD(struct order, status, .sql = "x.status", .doc = "Of the upload; NULL: there is none yet"),
+	FIELD(struct order, file_size, .sql = "COALESCE(x.file_size, 0)", .doc = "As its server has said"),
+};
+static const struct record order_record = RECORD("ImportOrder", struct order, order_fields);
+
+struct fetching {
+	struct job *j;
+	struct uuid id;
+	struct order *o;
+	struct req *r;			/* of who asked */
+	struct intake in;
+	struct web_stream *stream;
+	int64_t received, size;		/* of the file; 0: not known */
+	int64_t until;			/* ms of clock_ms(): no server holds a place longer */
+};
+
+/* The body, a piece at a time; what is silent for long is over. */
+static int
+on_read(void *user, const struct seat *seat, const void **bytes)
+{
+	struct fetching *k = user;
+	const int64_t until = clock_ms() + SILENCE_MS;
+	enum web_end end;
+	size_t n;
+
+	while (seat->ended == ERR_NONE && clock_ms() < k->until) {
+		n = web_stream_read(k->stream, TICK_MS, bytes);
+		k->received += (int64_t)n;
+		job_progress(k->j, k->size > 0 ? (int)(k->received * 100 / k->size) : 50);
+		if (n > 0)
+			return (int)n;
+		if (web_stream_is_over(k->stream, &end))
+			return end == WEB_ANSWERED ? 0 : -1;
+		if (clock_ms() > until)
+			return -1;
+	}
+	return -1;
+}
+
+/* No answer. */
+static enum outcome
+unanswered(struct fetching *k, enum web_end end)
+{
+	switch (end) {
+	case WEB_BAD_URL:
+	case WEB_FORBIDDEN:
+		return job_give_up(k->j, REASON_SOURCE_FORBIDDEN, "%s", web_sentence(end));
+	case WEB_TLS:
+	case WEB_TOO_MANY_REDIRECTS:
+		return job_give_up(k->j, REASON_SOURCE_REFUSED, "%s", web_sentence(end));
+	default:
+		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "%s", web_sentence(end));
+	}
+}
+
+/* DONE: the file, or the rest of it, follows. */
+static enum outcome
+judge(struct fetching *k, const struct web_answer *a)
+{
+	const bool passes = a->status == 408 || a->status == 425 || a->status == 429 || a->status >= 500;
+
+	if (a->status < 200 || a->status > 299)
+		return (passes ? job_retry : job_give_up)(k->j, passes ? REASON_SOURCE_UNAVAILABLE :
+		    REASON_SOURCE_REFUSED, "The server answers with status %d.", a->status);
+	if (strncasecmp(a->type, "text/html", 9) == 0 || strncasecmp(a->type, "application/xhtml", 17) == 0)
+		return job_give_up(k->j, REASON_SOURCE_IS_PAGE, NULL);
+	return DONE;
+}
+
+/* What an upload's end means here. */
+static enum outcome
+received(struct fetching *k, const struct put *p)
+{
+	if (p->error == ERR_NONE)
+		return DONE;
+	if (p->reason != REASON_NONE)
+		return job_give_up(k->j, p->reason, NULL);
+	switch (p->error) {
+	case ERR_UPLOAD_CANCELLED:
+	case ERR_UPLOAD_RECEIVED:
+		return DONE;		/* finish() sees which */
+	case ERR_INCOMPLETE_BODY:
+	case ERR_UPLOAD_OFFSET:
+	case ERR_UPLOAD_EXPIRED:
+		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "The connection broke after %" PRId64 " bytes.",
+		    k->received);
+	case ERR_TOO_LARGE:
+		return job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
+	case ERR_NO_SPACE:
+		if (quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX) <= k->received)
+			return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
+		return job_retry(k->j, REASON_NO_SPACE, "There is no room for the file.");
+	default:
+		return job_retry(k->j, REASON_STORAGE, NULL);
+	}
+}
+
+/* The row of an upload that begins, or begins anew with another length. */
+static void
+announce(struct fetching *k, const struct web_answer *a)
+{
+	const struct moment now = moment_now();
+	const struct order *o = k->o;
+	struct upload u = { .id = k->id, .tenant_id = k->j->tenant_id, .principal_id = o->principal_id,
+	    .principal_name = o->principal_name, .type = "import", .file_size = { k->size, k->size > 0 },
+	    .status = "waiting", .version = 1, .expires_at = { now.ms + k->j->conf->upload_lifetime * 1000 },
+	    .created_at = now, .updated_at = now };
+
+	u.file_name = o->filename != NULL ? o->filename : import_name(k->j->mem, a->disposition, o->url);
+	if (o->language != NULL)
+		u.transcript_language_codes = (struct strings){ &k->o->language, 1 };
+	if (o->status == NULL)
+		db_insert(k->j->db, "uploads", &upload_record, &u);
+	else
+		db_run(k->j->db, "UPDATE uploads SET file_size = ?, updated_at = " SQL_NOW
+		    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(k->size > 0 ? INT(k->size) : STR(NULL), ID(k->id)));
+	k->o->status = "waiting";
+	k->o->validator = a->etag != NULL && strncmp(a->etag, "W/", 2) != 0 ? a->etag : a->modified;
+	k->o->file_size = k->size;
+	db_run(k->j->db, "UPDATE import_files SET validator = ? WHERE id = ?", ARGS(STR(k->o->validator), ID(k->id)));
+}
+
+/* Is there room for a file of that length?  DONE: yes. */
+static enum outcome
+check_room(struct fetching *k)
+{
+	const int64_t size = k->size > 0 ? k->size : 1;
+
+	if (size > k->j->conf->upload_max_size)
+		return job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
+	if (quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX) < size)
+		return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
+	if (store_free() < size)
+		return job_retry(k->j, REASON_NO_SPACE, "There is no room for the file.");
+	return DONE;
+}
+
+/* From which byte on the file is wanted, by what has come of it in earlier runs; *whole: all is here. */
+static int64_t
+ask_offset(struct fetching *k, bool *whole)
+{
+	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .length = -1, .offset = -1 };
+
+	*whole = false;
+	if (k->o->status == NULL || k->o->validator == NULL || k->o->file_size <= 0 || put_go_on(&p) != ERR_NONE)
+		return 0;
+	*whole = p.mime_type != NULL;
+	return p.received;
+}
+
+static bool
+goes_on_at(const struct web_answer *a, int64_t offset)
+{
+	int64_t from;
+
+	return a->status == 206 && a->range != NULL && sscanf(a->range, "bytes %" SCNd64 "-", &from) == 1 &&
+	    from == offset;
+}
+
+/* Takes the body of an answer. */
+static enum outcome
+take(struct fetching *k, const struct web_answer *a, int64_t offset)
+{
+	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .length = -1,
+	    .window = PACE_MS, .offset = -1, .read = on_read, .user = k };
+	enum outcome outcome;
+
+	if (offset > 0 && goes_on_at(a, offset)) {
+		k->size = k->o->file_size;
+		k->received = p.offset = offset;
+		p.length = k->size - offset;
+		put_go_on(&p);
+		return received(k, &p);
+	}
+	if (a->status == 206)
+		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "The server gives another part of the file than was "
+		    "asked for.");
+	k->received = 0;
+	k->size = a->length > 0 ? a->length : 0;
+	outcome = check_room(k);
+	if (outcome != DONE)
+		return outcome;
+	announce(k, a);
+	if (db_failure(k->j->db) != DB_FINE)
+		return RETRY;
+	p.length = k->size > 0 ? k->size : -1;
+	put_run(&p);
+	return received(k, &p);
+}
+
+static enum outcome
+fetch_once(struct fetching *k)
+{
+	static const char *const headers[] = { "Accept: */*", NULL };
+	struct web_answer a;
+	enum outcome outcome;
+	bool whole;
+	const int64_t offset = ask_offset(k, &whole);
+
+	if (whole)
+		return DONE;
+	k->stream = web_stream_open(k->j->mem, &(struct web_call){ .url = k->o->url, .headers = headers, .from = offset,
+	    .if_range = offset > 0 ? k->o->validator : NULL, .private_hosts = k->j->conf->import_private_hosts,
+	    .timeout = HEAD_TIMEOUT, .redirects = REDIRECTS }, &a);
+	if (k->stream == NULL)
+		return unanswered(k, a.end);
+	outcome = judge(k, &a);
+	if (outcome == DONE)
+		outcome = take(k, &a, offset);
+	web_stream_close(k->stream);
+	return outcome;
+}
+
+/* A connection that breaks is taken up again as long as each one brings something: only what brings nothing is a
+ * failure, of which there may be a few. */
+static enum outcome
+fetch(struct fetching *k)
+{
+	static const struct timespec nap = { .tv_sec = NAP };
+	enum outcome outcome;
+	int64_t before;
+
+	k->until = clock_ms() + LONGEST_MS;
+	k->in = (struct intake){ k->j->conf, links_new(k->j->conf, 1), room_new(1, 1, 1) };
+	for (;;) {
+		before = k->received;
+		outcome = fetch_once(k);
+		if (outcome == RETRY && clock_ms() > k->until)
+			outcome = job_give_up(k->j, REASON_TIME_LIMIT, "The file has not come in a day.");
+		if (outcome != RETRY || k->j->reason != REASON_SOURCE_UNAVAILABLE || k->received <= before)
+			break;
+		nanosleep(&nap, NULL);
+	}
+	room_free(k->in.room);
+	links_free(k->in.links);
+	return outcome;
+}
+
+static enum reason
+reason_of(enum error error)
+{
+	switch (error) {
+	case ERR_DUPLICATE_FILE: return REASON_DUPLICATE_FILE;
+	case ERR_NO_SPACE: return REASON_QUOTA_FULL;
+	default: return REASON_CHANNEL_UNAVAILABLE;
+	}
+}
+
+struct settling { struct fetching *k; enum reason reason; };
+
+/* Why what has come does not become an asset.  REASON_NONE: it does, or has. */
+static enum reason
+settle(struct fetching *k)
+{
+	struct db *db = k->j->db;
+	const struct upload *u;
+	const char *status = db_text(db, "SELECT status FROM import_files WHERE id = ? FOR UPDATE", ARGS(ID(k->id)));
+	bool arrived;
+
+	u = db_row(db, &upload_record, "FROM uploads t WHERE t.id = ? AND t.tenant_id = ? FOR UPDATE", ARGS(ID(k->id),
+	    ID(k->j->tenant_id)));
+	if (status == NULL || strcmp(status, "waiting") != 0 || u == NULL)
+		return REASON_NONE;
+	if (strcmp(u->status, "errored") == 0 || strcmp(u->status, "timedOut") == 0)
+		return REASON_CANCELLED;
+	if (k->r->audience->version != db_number(db, "SELECT access_version FROM tenants WHERE id = ?",
+	    ARGS(ID(k->j->tenant_id)), -2))
+		return REASON_BUSY;
+	arrived = strcmp(u->status, "uploaded") == 0;
+	if (arrived && (!access_into(k->r, k->o->channel_id) || !upload_may_finish(k->r, u)))
+		return reason_of(k->r->error);
+	db_run(db, "UPDATE import_files SET status = IF(? = 'cancelled', 'cancelled', 'completed') WHERE id = ?",
+	    ARGS(STR(u->status), ID(k->id)));
+	if (arrived)
+		upload_finish(k->r, u, k->o->channel_id, k->o->name);
+	return REASON_NONE;
+}
+
+static bool
+settle_batch(struct job *j, void *at)
+{
+	struct settling *s = at;
+
+	(void)j;
+	s->reason = settle(s->k);
+	return false;
+}
+
+/* Asks anew who may do what: the bytes may have taken a day. */
+static enum outcome
+finish(struct fetching *k)
+{
+	struct job *j = k->j;
+	struct settling s = { .k = k };
+
+	k->r = seen_anew(j->mem, j->db, j->conf, j->tenant_id, k->o->principal_id, k->o->scopes);
+	if (db_failure(j->db) != DB_FINE)
+		return RETRY;
+	if (k->r == NULL)
+		return job_give_up(j, REASON_CHANNEL_UNAVAILABLE, NULL);
+	job_batches(j, settle_batch, &s, sizeof(s));
+	if (s.reason == REASON_NONE)
+		return DONE;
+	return s.reason == REASON_BUSY ? job_retry(j, s.reason, NULL) : job_give_up(j, s.reason, NULL);
+}
+
+enum outcome
+import_run(struct job *j)
+{
+	const struct import_args *in = j->in;
+	struct fetching k = { .j = j, .id = in->file_id };
+	enum outcome outcome = DONE;
+
+	k.o = db_row(j->db, &order_record, "FROM import_files t JOIN imports m ON m.id = t.import_id LEFT JOIN "
+	    "uploads x ON "
+	    "x.id = t.id WHERE t.id = ? AND t.job_id = ? AND t.status = 'waiting'", ARGS(ID(k.id), ID(j->id)));
+	if (k.o == NULL)
+		return DONE;
+	job_pause(j);
+	k.r = seen_anew(j->mem, j->db, j->conf, j->tenant_id, k.o->principal_id, k.o->scopes);
+	if (db_failure(j->db) != DB_FINE)
+		return RETRY;
+	if (k.r == NULL || !access_into(k.r, k.o->channel_id))
+		return job_give_up(j, REASON_CHANNEL_UNAVAILABLE, NULL);
+	if (k.o->status == NULL || strcmp(k.o->status, "waiting") == 0 || strcmp(k.o->status, "uploading") == 0)
+		outcome = fetch(&k);
+	return outcome == DONE ? finish(&k) : outcome;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/search: what is found, what of it is shown, and that nobody finds what they may not see. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/asset.h"
+#include "core/search.h"
+#include "tests/world.h"
+
+static void
+indexed(struct world *w, struct uuid id)
+{
+	db_begin(w->db);
+	assert_true(search_index(w->db, id));
+	assert_true(db_commit(w->db));
+}
+
+static struct uuid
+asset(struct world *w, const char *name)
+{
+	struct uuid id = world_media(w, "video", name);
+
+	indexed(w, id);
+	return id;
+}
+
+static struct req *
+ask_as(struct world *w, const char *token, const char *text_, const char *more)
+{
+	return call_as(w, token, "GET", arena_printf(w->mem, "/v2/search?perpage=50&text=%s%s",
+	    percent_encode(w->mem, text_), more), NULL);
+}
+
+static const char *
+total_as(struct world *w, const char *token, const char *text_)
+{
+	struct req *r = ask_as(w, token, text_, "");
+
+	assert_int_equal(r->status, 200);
+	return text(w, r, "pagination.total");
+}
+
+static const char *
+total(struct world *w, const char *text_)
+{
+	return total_as(w, w->token, text_);
+}
+
+#define FINDS(w, query, n) assert_string_equal(total(w, query), n)
+
+static void
+words_are_found_however_they_are_written(void **state)
+{
+	struct world *w = *state;
+
+	asset(w, "K\xc3\xa4se aus der Gro\xc3\x9fstra\xc3\x9f" "e");
+	asset(w, "Tea and bread");
+	FINDS(w, "k\xc3\xa4se", "1");
+	FINDS(w, "KASE", "1");
+	FINDS(w, "kaese", "1");
+	FINDS(w, "Ka\xcc\x88se", "1");
+	FINDS(w, "grossstrasse", "1");
+	FINDS(w, "bread tea", "1");
+	FINDS(w, "tea k\xc3\xa4se", "0");
+	FINDS(w, "br", "1");
+	FINDS(w, "br ", "0");
+	FINDS(w, "br tea", "0");
+}
+
+static void
+phrases_hold_together_and_minus_leaves_out(void **state)
+{
+	struct world *w = *state;
+
+	asset(w, "The red house");
+	asset(w, "The house is red");
+	asset(w, "A red-house story");
+	FINDS(w, "red house", "3");
+	FINDS(w, "\"red house\"", "2");
+	FINDS(w, "\"house red\"", "0");
+	FINDS(w, "red-house", "2");
+	FINDS(w, "red -story", "2");
+	FINDS(w, "red -\"red house\"", "1");
+	FINDS(w, "-story", "0");
+	FINDS(w, "\"red house", "2");
+}
+
+static void
+a_misspelled_word_is_found_where_nothing_is_as_it_is_written(void **state)
+{
+	struct world *w = *state;
+
+	asset(w, "Conference of cats");
+	FINDS(w, "confrence ", "1");
+	FINDS(w, "conferense ", "1");
+	FINDS(w, "cnoference ", "1");
+	FINDS(w, "conferrence ", "1");
+	FINDS(w, "confrense ", "0");
+	FINDS(w, "cits ", "0");
+	asset(w, "Confrence");
+	FINDS(w, "confrence ", "1");
+}
+
+static void
+odd_texts_are_no_errors(void **state)
+{
+	static const char *const odd[] = { "+ - > < ( ) ~ * \" @ \\ % _ '", "\"", "\"\"", "-", "--", "- -", "-\"", "%",
+	    "_", "*", "'; DROP TABLE media; --", "\xf0\x9f\x90\xb1", "\xc3\x9f", "\xc4\xb0", "a", "\xcc\x88", "\xe6\x97\xa5",
+	    "\xe2\x80\x8f\xd7\xa9", "   ", "\xf4\x8f\xbf\xbf",
+	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa " };
+	struct world *w = *state;
+	struct buf b = BUF(w->mem);
+	size_t i;
+
+	asset(w, "100% of it_all");
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
+		FINDS(w, odd[i], "0");
+	FINDS(w, "100%", "1");
+	FINDS(w, "it_all", "1");
+	FINDS(w, "i%all ", "0");
+	for (i = 0; i < 3000; i++)
+		buf_text(&b, "a ");
+	FINDS(w, buf_string(&b), "0");
+	assert_int_not_equal(call(w, "GET", "/v2/search?text=a%00b", NULL)->status, 500);
+	assert_int_not_equal(call(w, "GET", "/v2/search?text=%ff", NULL)->status, 500);
+	assert_string_equal(text(w, call(w, "GET", "/v2/search", NULL), "data.0.name"), "100% of it_all");
+}
+
+static void
+every_layer_says_where_and_when(void **state)
+{
+	static const struct { const char *word, *field, *start, *page; } layers[] = {
+		{ "meeting", "name", NULL, NULL }, { "minutes", "description", NULL, NULL }, { "council", "tag", NULL, NULL },
+		{ "dogs", "transcript", "2", NULL }, { "slide", "video_text", "4.5", NULL }, { "exit", "image_text", NULL, NULL },
+		{ "last", "document_content", NULL, "7" },
+	};
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Meeting");
+	struct req *r;
+	size_t i;
+
+	r = call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id)),
+	    "{\"description\":\"The minutes\",\"tags\":[\"Council\"]}");
+	assert_int_equal(r->status, 200);
+	db_begin(w->db);
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'x', 'completed', ?, 1, 1)", ARGS(ID(uuid_new()), ID(id),
+	    STR("[{\"start\":1.5,\"end\":2,\"text\":\"One cat\"},{\"start\":2,\"end\":3.25,\"text\":\"Two dogs\"}]")));
+	metadata_put(w->db, id, "documentContent", "x", "{\"pages\":[{\"page\":7,\"text\":\"Last\"}]}");
+	metadata_put(w->db, id, "videoTexts", "x",
+	    "{\"items\":[{\"text\":\"A slide\",\"instances\":[{\"start\":4.5,\"end\":9}]}]}");
+	metadata_put(w->db, id, "imageTexts", "x", "{\"items\":[{\"text\":\"Exit\"}]}");
+	assert_true(db_commit(w->db));
+	indexed(w, id);
+	for (i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
+		r = ask_as(w, w->token, layers[i].word, "");
+		assert_string_equal(text(w, r, "data.0.id"), uuid_text(w->mem, id));
+		assert_string_equal(text(w, r, "data.0.highlights.0.field"), layers[i].field);
+		if (layers[i].start != NULL)
+			assert_float_equal(strtod(text(w, r, "data.0.highlights.0.start"), NULL),
+			    strtod(layers[i].start, NULL), 0.001);
+		else
+			assert_null(text(w, r, "data.0.highlights.0.start"));
+		if (layers[i].page != NULL)
+			assert_string_equal(text(w, r, "data.0.highlights.0.page"), layers[i].page);
+		r = ask_as(w, w->token, layers[i].word, arena_printf(w->mem, "&fields=%s", layers[i].field));
+		assert_string_equal(text(w, r, "pagination.total"), "1");
+		r = ask_as(w, w->token, layers[i].word, "&fields=speakers,keywords");
+		assert_string_equal(text(w, r, "pagination.total"), "0");
+	}
+	r = ask_as(w, w->token, "dogs", "");
+	assert_string_equal(text(w, r, "data.0.highlights.0.marks.0.from"), "4");
+	assert_string_equal(text(w, r, "data.0.highlights.0.marks.0.to"), "8");
+	/* What is derived is for tokens that read it. */
+	assert_string_equal(total_as(w, world_member(w, "ViewChannel", "Viewer", NULL), "dogs"), "0");
+	assert_string_equal(total_as(w, world_member(w, "ViewChannel", "Viewer", NULL), "minutes"), "1");
+	assert_string_equal(total_as(w, world_member(w, "ViewChannel ViewMetadata", "Viewer", NULL), "dogs"), "1");
+}
+
+static void
+nobody_finds_or_counts_what_they_may_not_see(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id = asset(w, "Secretive"), principal;
+	const char *scopes = "ViewChannel ViewMetadata", *stranger = world_member(w, scopes, NULL, NULL),
+	    *member = world_member(w, scopes, "Viewer", &principal);
+	struct req *r;
+
+	assert_string_equal(total_as(w, member, "secretive"), "1");
+	assert_string_equal(total_as(w, stranger, "secretive"), "0");
+	assert_string_equal(total_as(w, stranger, "secretiv"), "0");
+	assert_string_equal(total_as(w, stranger, "secretife "), "0");
+	assert_string_equal(text(w, call_as(w, stranger, "GET", "/v2/search", NULL), "pagination.total"), "0");
+	assert_string_equal(total_as(other, other->token, "secretive"), "0");
+	r = call_as(w, stranger, "GET", arena_printf(w->mem, "/v2/search?channelId=%s",
+	    uuid_text(w->mem, w->channel_id)), NULL);
+	assert_int_equal(r->status, 422);
+	world_role(w, w->channel_id, principal, NULL);
+	assert_string_equal(total_as(w, member, "secretive"), "0");
+	db_run(w->db, "UPDATE tenants SET portal_enabled = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	r = call(w, "POST", "/v2/channels", "{\"name\":\"Open\",\"visibility\":\"public\"}");
+	assert_int_equal(r->status, 201);
+	r = call(w, "PUT", arena_printf(w->mem, "/v2/channels/%s/media/%s", text(w, r, "data.id"),
+	    uuid_text(w->mem, id)), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(total_as(w, stranger, "secretive"), "1");
+	assert_string_equal(total_as(other, other->token, "secretive"), "0");
+	r = call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id)), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(total_as(w, member, "secretive"), "0");
+	FINDS(w, "secretive", "0");
+}
+
+static void
+members_of_many_channels_find_what_is_in_them(void **state)
+{
+	struct world *w = *state;
+	struct uuid principal, channel;
+	const char *member = world_member(w, "ViewChannel ViewMetadata", "Viewer", &principal);
+	struct req *r;
+	int i;
+
+	asset(w, "Lighthouse");
+	for (i = 0; i < 10; i++) {
+		r = call(w, "POST", "/v2/channels", arena_printf(w->mem, "{\"name\":\"Harbour %d\"}", i));
+		assert_int_equal(r->status, 201);
+		assert_true(uuid_parse(text(w, r, "data.id"), &channel));
+		if (i > 0)
+			world_role(w, channel, principal, "Viewer");
+	}
+	assert_string_equal(total_as(w, member, "lighthouse"), "1");
+	assert_string_equal(total_as(w, member, "harbour"), "9");
+	assert_string_equal(total_as(w, member, "harbour 3"), "1");
+	assert_string_equal(total_as(w, member, "harbour 0"), "0");
+	world_role(w, w->channel_id, principal, NULL);
+	assert_string_equal(total_as(w, member, "lighthouse"), "0");
+	r = ask_as(w, member, "harbour", "&type=mediaasset");
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+}
+
+static void
+limits_hold_and_what_is_wrong_with_them_is_said(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, "Lighthouse");
+	struct req *r;
+
+	world_media(w, "image", "Lighthouse");
+	db_run(w->db, "UPDATE media SET duration = 90000, file_size = 1000 WHERE id = ?", ARGS(ID(id)));
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse",
+	    "&durationTo=90&fileSizeFrom=1000&assetTypes=video"), "pagination.total"), "1");
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&durationTo=89"), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&assetTypes=image"), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&tags=none"), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&createdTo=1999-01-01T00:00:00Z"),
+	    "pagination.total"), "0");
+	r = ask_as(w, w->token, "lighthouse", "&assetTypes=tape&fields=smell&sort=name");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "assetTypes", "not_allowed"));
+	assert_true(has_fault(r, "fields", "not_allowed"));
+	assert_true(has_fault(r, "sort", "not_allowed"));
+	assert_int_equal(ask_as(w, w->token, "lighthouse", "&after=nonsense")->status, 422);
+}
+
+static void
+pages_follow_each_other_and_names_come_first(void **state)
+{
+	struct world *w = *state;
+	struct uuid named = asset(w, "Harvest"), id;
+	struct req *r;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		id = world_media(w, "video", "Other");
+		r = call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id)),
+		    "{\"description\":\"About the harvest\"}");
+		assert_int_equal(r->status, 200);
+		indexed(w, id);
+	}
+	r = call(w, "GET", "/v2/search?text=harvest&perpage=2", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "5");
+	assert_string_equal(text(w, r, "data.0.id"), uuid_text(w->mem, named));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/search?text=harvest&perpage=4&after=%s",
+	    text(w, r, "pagination.next")), NULL);
+	assert_non_null(text(w, r, "data.2.id"));
+	assert_null(text(w, r, "data.3.id"));
+	assert_null(text(w, r, "pagination.next"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(words_are_found_however_they_are_written),
+		WORLD_TEST(phrases_hold_together_and_minus_leaves_out),
+		WORLD_TEST(a_misspelled_word_is_found_where_nothing_is_as_it_is_written),
+		WORLD_TEST(odd_texts_are_no_errors),
+		WORLD_TEST(every_layer_says_where_and_when),
+		WORLD_TEST(nobody_finds_or_counts_what_they_may_not_see),
+		WORLD_TEST(members_of_many_channels_find_what_is_in_them),
+		WORLD_TEST(limits_hold_and_what_is_wrong_with_them_is_said),
+		WORLD_TEST(pages_follow_each_other_and_names_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}

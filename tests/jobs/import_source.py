@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A server of files with the faults of real ones.  import_source.py FILE LOG: prints its port; a line of LOG is a request."""
+import http.server
+import os
+import sys
+
+with open(sys.argv[1], 'rb') as f:
+    FILM = f.read()
+LOG = open(sys.argv[2], 'a', buffering=1)
+tries = {}
+
+
+class Source(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def log_message(self, *args):
+        pass
+
+    def head(self, status, **headers):
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace('_', '-'), value)
+        self.send_header('Connection', 'close')
+        self.end_headers()
+        self.close_connection = True
+
+    def give(self, bytes_, tag, cut=None, **headers):
+        """The part that is asked for, if the file is the one that it is a part of; at most `cut` bytes of it."""
+        asked, begin = self.headers.get('Range'), 0
+        if asked and self.headers.get('If-Range') == tag:
+            begin = int(asked.split('=')[1].split('-')[0])
+            headers['Content_Range'] = f'bytes {begin}-{len(bytes_) - 1}/{len(bytes_)}'
+        self.head(206 if begin else 200, Content_Length=len(bytes_) - begin, ETag=tag, **headers)
+        self.wfile.write(bytes_[begin:][:cut])
+
+    def do_GET(self):
+        path = self.path.split('?')[0]
+        n = tries[path] = tries.get(path, 0) + 1
+        LOG.write(f"{path} {self.headers.get('Range') or '-'} {self.headers.get('If-Range') or '-'}\n")
+        if path == '/film.mp4':
+            self.give(FILM, '"one"')
+        elif path == '/named':
+            self.give(FILM, '"one"', Content_Disposition="attachment; filename=\"old.mp4\"; filename*=UTF-8''R%C3%A4t%20%E2%82%AC.mp4")
+        elif path == '/breaks.mp4':        # each connection brings a third of it
+            self.give(FILM, '"one"', cut=len(FILM) // 3 + 1)
+        elif path == '/changes.mp4':       # and becomes another file meanwhile
+            self.give(FILM + (b'' if n > 1 else b'old'), f'"{min(n, 2)}"', cut=None if n > 1 else len(FILM) // 2)
+        elif path == '/unsaid.mp4':        # how long it is
+            self.head(200)
+            self.wfile.write(FILM)
+        elif path == '/page':
+            self.head(200, Content_Type='text/html; charset=utf-8')
+            self.wfile.write(b'<!doctype html><title>A video</title>')
+        elif path == '/text.mp4':
+            self.give(b'<!doctype html><title>A video</title>', '"one"')
+        elif path == '/empty.mp4':
+            self.give(b'', '"one"')
+        elif path == '/busy':
+            self.head(503, Content_Length=0)
+        elif path == '/inside':
+            self.head(302, Location='http://127.0.0.2:1/film.mp4', Content_Length=0)
+        else:
+            self.head(404, Content_Length=0)
+
+
+server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Source)
+os.write(1, b'%d\n' % server.server_port)
+server.serve_forever()

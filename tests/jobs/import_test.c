@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Imports: from an address to an asset, over lines that break, from servers that lie. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/role.h"
+#include "core/store.h"
+#include "jobs/import_name.h"
+#include "tests/jobs/intake.h"
+
+static const char film[] = "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=2 -f lavfi -i "
+    "sine=440:r=48000:d=2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -f mp4 \"$f\"";
+
+static struct { const char *path, *log; int port; pid_t pid; struct conf conf; } source;
+
+/* Where the files are, for who may go there. */
+static void
+begin(struct world *w)
+{
+	const char *script = arena_printf(w->mem, "%s/tests/jobs/import_source.py", getenv("KINOTHEK_SRC"));
+	char line[16] = "";
+	int out[2];
+
+	source.path = make(w, film);
+	source.log = arena_printf(w->mem, "%s.log", source.path);
+	assert_int_equal(pipe(out), 0);
+	source.pid = fork();
+	if (source.pid == 0) {
+		dup2(out[1], 1);
+		close(out[0]);
+		execlp("python3", "python3", script, source.path, source.log, NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	assert_true(read(out[0], line, sizeof(line) - 1) > 0);
+	close(out[0]);
+	source.port = atoi(line);
+	source.conf = *w->conf;
+	source.conf.import_private_hosts = "127.0.0.1";
+	source.conf.job_kinds = "import,purge";
+	w->conf = &source.conf;
+}
+
+static int
+setup(void **state)
+{
+	int status = world_setup(state);
+
+	begin(*state);
+	return status;
+}
+
+static int
+teardown(void **state)
+{
+	kill(source.pid, SIGKILL);
+	waitpid(source.pid, NULL, 0);
+	return world_teardown(state);
+}
+
+static const char *
+order(struct world *w, const char *path, const char *more)
+{
+	return arena_printf(w->mem, "{\"files\":[{\"url\":\"http://127.0.0.1:%d%s\",\"name\":\"Council\"%s}]}",
+	    source.port, path,
+	    more);
+}
+
+/* The address of an import that was taken. */
+static const char *
+made(struct world *w, const char *token, const char *body)
+{
+	struct req *r = call_as(w, token, "POST", "/v2/uploads/imports", body);
+
+	if (r->status != 201)
+		fail_msg("%s: %s", body, buf_string(&r->out));
+	assert_string_equal(text(w, r, "data.status"), "waiting");
+	return arena_printf(w->mem, "/v2/uploads/imports/%s", text(w, r, "data.id"));
+}
+
+static struct req *
+imported(struct world *w, const char *token, const char *body)
+{
+	const char *at = made(w, token, body);
+
+	drain(w, w->conf);
+	return call_as(w, token, "GET", at, NULL);
+}
+
+/* What was asked for that path, a line each. */
+static int
+asked(struct world *w, const char *like)
+{
+	char line[512];
+	FILE *f = fopen(source.log, "re");
+	int n = 0;
+
+	(void)w;
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		n += strncmp(line, like, strlen(like)) == 0;
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
+
+/* The asset of the first file is that film, whole. */
+static void
+is_the_film(struct world *w, const struct req *r)
+{
+	const char *id = text(w, r, "data.files.0.mediaId"), *path;
+	struct uuid media_id;
+
+	if (id == NULL)
+		fail_msg("%s", buf_string(&r->out));
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	assert_true(uuid_parse(id, &media_id));
+	path = store_fetch(w->mem, store_key_original(w->mem, media_id), NULL);
+	assert_int_equal(system(arena_printf(w->mem, "cmp '%s' '%s'", path, source.path)), 0);
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/media/%s", id), NULL)->status, 200);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'ingest'", ARGS(ID(media_id))), 1);
+}
+
+static const char *
+failure(struct world *w, const char *path)
+{
+	struct req *r = imported(w, w->token, order(w, path, ""));
+
+	assert_string_equal(text(w, r, "data.files.0.status"), "failed");
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_null(text(w, r, "data.files.0.mediaId"));
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	return text(w, r, "data.files.0.error.code");
+}
+
+static void
+an_address_becomes_an_asset(void **state)
+{
+	struct world *w = *state;
+	struct req *r = imported(w, w->token, order(w, "/named?token=1", ",\"transcriptionLanguageCode\":\"de\""));
+	const char *id;
+
+	is_the_film(w, r);
+	id = text(w, r, "data.files.0.mediaId");
+	assert_string_equal(text(w, r, "data.files.0.id"), id);
+	assert_string_equal(text(w, r, "data.files.0.receivedBytes"), text(w, r, "data.files.0.fileSize"));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", id), NULL);
+	assert_string_equal(text(w, r, "data.name"), "Council");
+	assert_string_equal(text(w, r, "data.languageCode"), "de");
+	assert_string_equal(text(w, r, "data.channels.0.id"), uuid_text(w->mem, w->channel_id));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", id), NULL);
+	assert_string_equal(text(w, r, "data.type"), "import");
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	assert_string_equal(text(w, r, "data.fileName"), "Rät €.mp4");
+}
+
+static void
+what_has_come_is_not_fetched_again(void **state)
+{
+	struct world *w = *state;
+
+	is_the_film(w, imported(w, w->token, order(w, "/breaks.mp4", "")));
+	assert_int_equal(asked(w, "/breaks.mp4 - -"), 1);
+	assert_int_equal(asked(w, "/breaks.mp4 bytes="), 2);
+}
+
+static void
+a_file_that_has_changed_is_fetched_anew(void **state)
+{
+	struct world *w = *state;
+
+	is_the_film(w, imported(w, w->token, order(w, "/changes.mp4", "")));
+	assert_int_equal(asked(w, "/changes.mp4 bytes="), 1);
+	assert_int_equal(asked(w, "/changes.mp4"), 2);
+}
+
+static void
+a_length_that_is_not_told_is_no_matter(void **state)
+{
+	struct world *w = *state;
+
+	is_the_film(w, imported(w, w->token, order(w, "/unsaid.mp4", "")));
+}
+
+static void
+why_it_has_failed_is_told(void **state)
+{
+	struct world *w = *state;
+
+	assert_string_equal(failure(w, "/page"), "source_is_page");
+	assert_string_equal(failure(w, "/none"), "source_refused");
+	assert_string_equal(failure(w, "/inside"), "source_forbidden");
+	assert_string_equal(failure(w, "/text.mp4"), "format_not_allowed");
+	assert_string_equal(failure(w, "/empty.mp4"), "empty_file");
+	assert_int_equal(asked(w, "/none"), 1);
+}
+
+static void
+a_server_that_is_busy_is_asked_again_later(void **state)
+{
+	struct world *w = *state;
+	const char *at = made(w, w->token, order(w, "/busy", ""));
+	struct req *r;
+
+	drain(w, w->conf);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_unavailable");
+}
+
+static void
+addresses_inside_are_refused_at_once(void **state)
+{
+	static const char *const urls[] = { "http://127.0.0.2/a.mp4", "http://169.254.169.254/a", "http://[::1]/a",
+	    "ftp://example.org/a",
+		"file:///etc/passwd", "http://user:pass@example.org/a", "https://", "http://0x7f000002/a" };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		struct req *r = call(w, "POST", "/v2/uploads/imports", arena_printf(w->mem,
+		    "{\"files\":[{\"url\":\"%s\",\"name\":\"x\"}]}", urls[i]));
+
+		if (r->status != 422)
+			fail_msg("%s: %d", urls[i], r->status);
+	}
+	assert_int_equal(number(w, "FROM imports t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	source.conf.import_private_hosts = NULL;
+	assert_int_equal(call(w, "POST", "/v2/uploads/imports", order(w, "/film.mp4", ""))->status, 422);
+	made(w, w->token, "{\"files\":[{\"url\":\"http://media.example.org/a.mp4\",\"name\":\"x\"}]}");
+}
+
+static void
+only_who_may_put_assets_there_gets_them(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id;
+	const char *token = world_member(w, "CreateContent ViewChannel", "Contributor", &id), *at;
+	struct req *r;
+
+	/* Of another tenant, and without a role in it. */
+	r = call_as(w, token, "POST", "/v2/uploads/imports", arena_printf(w->mem, "{\"channel\":\"%s\",%s",
+	    uuid_text(w->mem, other->channel_id), order(w, "/film.mp4", "") + 1));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/channel", "not_found"));
+	at = made(w, token, order(w, "/film.mp4", ""));
+	assert_int_equal(call_as(w, other->token, "GET", at, NULL)->status, 404);
+	world_role(w, w->channel_id, id, NULL);
+	role_changed(w->db, w->tenant_id);
+	drain(w, w->conf);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "failed");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "channel_unavailable");
+	assert_int_equal(asked(w, "/film.mp4"), 0);
+}
+
+static void
+what_is_cancelled_does_not_come(void **state)
+{
+	struct world *w = *state;
+	const char *at = made(w, w->token, order(w, "/film.mp4", "")), *done = made(w, w->token, order(w, "/named",
+	    ""));
+	struct req *r = call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.status"), "cancelled");
+	drain(w, w->conf);
+	assert_int_equal(asked(w, "/film.mp4"), 0);
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.files.0.status"), "cancelled");
+	/* What is an asset stays one. */
+	assert_string_equal(text(w, call(w, "PUT", arena_printf(w->mem, "%s/cancel", done), NULL), "data.status"),
+	    "completed");
+	is_the_film(w, call(w, "GET", done, NULL));
+}
+
+static void
+there_is_no_room_beyond_the_quota(void **state)
+{
+	struct world *w = *state;
+
+	db_run(w->db, "UPDATE tenants SET storage_quota = 1000 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	assert_string_equal(failure(w, "/film.mp4"), "quota_full");
+}
+
+static void
+the_same_file_is_taken_once_where_the_tenant_wants_it(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	db_run(w->db, "UPDATE tenants SET duplicate_check = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	is_the_film(w, imported(w, w->token, order(w, "/film.mp4", "")));
+	r = imported(w, w->token, order(w, "/named", ""));
+	assert_string_equal(text(w, r, "data.files.0.status"), "failed");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "duplicate_file");
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+}
+
+static void
+a_file_is_called_as_its_server_says(void **state)
+{
+	static const struct { const char *disposition, *url, *name; } cases[] = {
+		{ NULL, "https://a.example/x/film%20one.mp4?sig=/y.mp4#z", "film one.mp4" },
+		{ NULL, "https://a.example", "file" }, { NULL, "https://a.example/", "file" }, { NULL, "https://a.example/%00", "file" },
+		{ NULL, "https://a.example/%ff.mp4", "file" }, { NULL, "https://a.example/..%2f..%2fetc%2fpasswd", "passwd" },
+		{ "attachment", "https://a.example/b.mp4", "b.mp4" },
+		{ "attachment; filename=c.mp4", "https://a.example/b", "c.mp4" },
+		{ "attachment; filename=\"a \\\"b\\\"; c.mp4\"", "https://a.example/b", "a \"b\"; c.mp4" },
+		{ "attachment; FILENAME = \"..\\\\..\\\\d.mp4\"", "https://a.example/b", "d.mp4" },
+		{ "attachment; filename=\"o.mp4\"; filename*=UTF-8''%e2%82%ac.mp4", "https://a.example/b", "€.mp4" },
+		{ "attachment; filename*=UTF-8''%zz", "https://a.example/b", "b" },
+		{ "attachment; filename=\"\"", "https://a.example/b", "b" }, { "attachment; filename=\"unended", "https://a.example/b", "unended" },
+		{ "attachment; filename=\".hidden\"", "https://a.example/b", "hidden" }, { ";;;=;", "https://a.example/b", "b" },
+	};
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(import_name(w->mem, cases[i].disposition, cases[i].url), cases[i].name);
+}
+
+int
+main(void)
+{
+#define SOURCE_TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_file_is_called_as_its_server_says),
+		SOURCE_TEST(an_address_becomes_an_asset),
+		SOURCE_TEST(what_has_come_is_not_fetched_again),
+		SOURCE_TEST(a_file_that_has_changed_is_fetched_anew),
+		SOURCE_TEST(a_length_that_is_not_told_is_no_matter),
+		SOURCE_TEST(why_it_has_failed_is_told),
+		SOURCE_TEST(a_server_that_is_busy_is_asked_again_later),
+		SOURCE_TEST(addresses_inside_are_refused_at_once),
+		SOURCE_TEST(only_who_may_put_assets_there_gets_them),
+		SOURCE_TEST(what_is_cancelled_does_not_come),
+		SOURCE_TEST(there_is_no_room_beyond_the_quota),
+		SOURCE_TEST(the_same_file_is_taken_once_where_the_tenant_wants_it),
+	};
+
+	return cmocka_run_group_tests(tests, intake_open, world_close);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What stands on slides, screens and pictures, and where the camera is another. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/asset.h"
+#include "jobs/engines/sheet.h"
+#include "tests/jobs/intake.h"
+
+#define FONT "fontfile=/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fontsize=44"
+#define TEXT(words, x, y, from) \
+	"drawtext=" FONT ":fontcolor=white:x=" x ":y=" y ":text='" words "':enable='gte(t," from ")'"
+#define WRITE " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 50 -f mp4 \"$f\""
+#define FFMPEG "ffmpeg -v error -nostdin -y "
+
+static struct req *
+metadata(struct world *w, struct uuid media, const char *kind)
+{
+	return call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=%s", uuid_text(w->mem, media), kind),
+	    NULL);
+}
+
+static struct uuid
+taken(struct world *w, const char *command)
+{
+	struct uuid media = take_in(w, make(w, command));
+
+	drain(w, w->conf);
+	return media;
+}
+
+/* Number of the item with this text, or -1. */
+static int
+item(struct world *w, struct req *r, const char *kind, const char *words)
+{
+	const char *found;
+	int i;
+
+	for (i = 0; (found = text(w, r, arena_printf(w->mem, "data.%s.items.%d.text", kind, i))) != NULL; i++)
+		if (strcmp(found, words) == 0)
+			return i;
+	return -1;
+}
+
+static double
+number_at(struct world *w, struct req *r, const char *path)
+{
+	const char *found = text(w, r, path);
+
+	if (found == NULL)
+		fail_msg("no %s: %s", path, buf_string(&r->out));
+	return strtod(found, NULL);
+}
+
+/* The only instance of a line of a film is there from and to these seconds, give or take one. */
+static void
+stands(struct world *w, struct req *r, const char *words, double from, double to)
+{
+	int i = item(w, r, "videoTexts", words);
+	const char *times = arena_printf(w->mem, "data.videoTexts.items.%d.instances", i);
+
+	if (i < 0)
+		fail_msg("\"%s\" was not read: %s", words, buf_string(&r->out));
+	assert_true(fabs(number_at(w, r, arena_printf(w->mem, "%s.0.start", times)) - from) <= 1);
+	assert_true(fabs(number_at(w, r, arena_printf(w->mem, "%s.0.end", times)) - to) <= 1);
+	assert_null(text(w, r, arena_printf(w->mem, "%s.1.start", times)));
+}
+
+/* A slide that grows by a line, beside which something moves all the time, and a second one. */
+static void
+lines_of_slides_are_read_with_the_time_they_stand_there(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i \"color=navy:s=1280x720:r=10:d=16,"
+	    TEXT("Railway bridges", "80", "80", "0") "," TEXT("Stone and timber", "120", "220", "8")
+	    "\" -f lavfi -i \"color=darkgreen:s=1280x720:r=10:d=10," TEXT("Concrete arches", "80", "80", "0")
+	    "\" -f lavfi -i testsrc2=s=200x120:r=10:d=26 -filter_complex '[0][1]concat=n=2[a];[a][2]overlay=1060:580'" WRITE);
+	struct req *r = metadata(w, media, "videoTexts");
+
+	assert_string_equal(media_column(w, media, "status"), "ready");
+	stands(w, r, "Railway bridges", 0, 16);
+	stands(w, r, "Stone and timber", 8, 16);
+	stands(w, r, "Concrete arches", 16, 26);
+	assert_true(fabs(number_at(w, r, arena_printf(w->mem, "data.videoTexts.items.%d.instances.0.box.x", item(w, r,
+	    "videoTexts", "Railway bridges"))) - 80.0 / 1280) < 0.02);
+	assert_int_equal(number(w, "FROM metadata t WHERE t.media_id = ? AND t.kind = 'videoTexts' AND t.engine = "
+	    "'tesseract 5'", ARGS(ID(media))), 1);
+}
+
+static void
+a_line_that_comes_back_has_a_second_time(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i \"color=navy:s=1280x720:r=10:d=30,drawtext=" FONT
+	    ":fontcolor=white:x=80:y=80:text='Order of business':enable='lt(mod(t,20),10)'\"" WRITE);
+	struct req *r = metadata(w, media, "videoTexts");
+	int i = item(w, r, "videoTexts", "Order of business");
+
+	assert_int_equal(i, 0);
+	assert_null(text(w, r, "data.videoTexts.items.1.text"));
+	assert_true(fabs(number_at(w, r, "data.videoTexts.items.0.instances.0.end") - 10) <= 1);
+	assert_true(fabs(number_at(w, r, "data.videoTexts.items.0.instances.1.start") - 20) <= 1);
+	assert_true(fabs(number_at(w, r, "data.videoTexts.items.0.instances.1.end") - 30) <= 1);
+}
+
+static void
+slides_name_the_parts_of_a_film(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i \"color=navy:s=1280x720:r=5:d=40,"
+	    TEXT("Railway bridges", "80", "80", "0")
+	    ",drawtext=" FONT ":fontcolor=white:x=80:y=400:fontsize=24:text='made by nobody'"
+	    "\" -f lavfi -i \"color=olive:s=1280x720:r=5:d=40," TEXT("Concrete arches", "80", "80", "0")
+	    "\" -filter_complex '[0][1]concat=n=2'" WRITE);
+	const char *chapters = arena_printf(w->mem, "/v2/media/%s/chapters", uuid_text(w->mem, media));
+	struct req *r = call(w, "GET", chapters, NULL);
+
+	r = call(w, "GET", arena_printf(w->mem, "%s/%s", chapters, text(w, r, "data.0.id")), NULL);
+	assert_string_equal(text(w, r, "data.entries.0.title"), "Railway bridges");
+	assert_string_equal(text(w, r, "data.entries.1.title"), "Concrete arches");
+}
+
+static void
+noise_says_nothing(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i \"nullsrc=s=640x360:r=10:d=8,"
+	    "geq='random(1)*255:128:128'\"" WRITE);
+	struct req *r = metadata(w, media, "videoTexts");
+
+	assert_string_equal(media_column(w, media, "status"), "ready");
+	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
+	assert_string_equal(text(w, r, "data.status"), "completed");
+}
+
+static void
+cuts_and_fades_part_scenes(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i color=navy:s=320x180:r=10:d=6 "
+	    "-f lavfi -i testsrc=s=320x180:r=10:d=8 -f lavfi -i mandelbrot=s=320x180:r=10,trim=duration=8 -filter_complex "
+	    "'[1][2]xfade=transition=fade:duration=1:offset=7,settb=1/10[b];[0]settb=1/10[a];[a][b]concat=n=2'" WRITE);
+	struct req *r = metadata(w, media, "scenes");
+
+	assert_string_equal(text(w, r, "data.scenes.count"), "3");
+	assert_true(number_at(w, r, "data.scenes.items.0.start") == 0);
+	assert_true(fabs(number_at(w, r, "data.scenes.items.1.start") - 6) <= 0.21);
+	assert_true(fabs(number_at(w, r, "data.scenes.items.2.start") - 13.5) <= 1);
+	assert_true(fabs(number_at(w, r, "data.scenes.items.2.end") - 21) <= 0.3);
+}
+
+static void
+a_picture_is_read(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = taken(w, FFMPEG "-f lavfi -i \"color=white:s=1600x900,drawtext=" FONT
+	    ":fontcolor=black:x=200:y=300:text='Opening hours'\"" " -frames:v 1 -f image2 -c:v png \"$f\"");
+	struct req *r = metadata(w, media, "imageTexts");
+
+	assert_string_equal(text(w, r, "data.imageTexts.items.0.text"), "Opening hours");
+	assert_true(fabs(number_at(w, r, "data.imageTexts.items.0.box.x") - 200.0 / 1600) < 0.02);
+	assert_true(number_at(w, r, "data.imageTexts.items.0.confidence") > 0.6);
+	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
+}
+
+static void
+signs_are_no_lines(void **state)
+{
+	struct world *w = *state;
+	struct sheet_line l = { "\xe2\x80\xa2 \xc2\xab Stone", 0.9, 0, 0, 1, 1 };
+
+	assert_true(sheet_keeps(w->mem, &l));
+	assert_string_equal(l.text, "Stone");
+	l = (struct sheet_line){ "(optional)", 0.9, 0, 0, 1, 1 };
+	assert_true(sheet_keeps(w->mem, &l));
+	assert_string_equal(l.text, "(optional)");
+	l = (struct sheet_line){ "- --", 0.99, 0, 0, 1, 1 };
+	assert_false(sheet_keeps(w->mem, &l));
+	l = (struct sheet_line){ "Stone", 0.3, 0, 0, 1, 1 };
+	assert_false(sheet_keeps(w->mem, &l));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(lines_of_slides_are_read_with_the_time_they_stand_there),
+		WORLD_TEST(a_line_that_comes_back_has_a_second_time),
+		WORLD_TEST(slides_name_the_parts_of_a_film),
+		WORLD_TEST(noise_says_nothing),
+		WORLD_TEST(cuts_and_fades_part_scenes),
+		WORLD_TEST(a_picture_is_read),
+		WORLD_TEST(signs_are_no_lines),
+	};
+
+	return cmocka_run_group_tests(tests, intake_open, world_close);
+}
