@@ -134,7 +134,7 @@ const struct route seo_routes[] = {
 	{
 		GET, "/v2/media/{mediaId}/metadata/seo", SCOPE_VIEW_METADATA, seo_get, NULL, &seo_record,
 		"Get what search engines are told of an asset in a shared or public channel: JSON-LD of schema.org, "
-		"which may stand in a <script> as it is",
+		"which may stand in a script element as it is",
 		.flags = BELOW | CONDITIONAL | NO_ENVELOPE, .fails = "403 404 422", .codes = "no_page not_ready",
 		.produces = "application/ld+json", .id = "getMediaSeoMetadata",
 	},
