@@ -24,7 +24,7 @@ node_command() {
 		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci --wsrep-on=ON --wsrep-provider="$galera"
 		--wsrep-cluster-name="kinothek$$" --wsrep-cluster-address="gcomm://127.0.0.1:$((n + 1)),127.0.0.1:$((n + 2)),127.0.0.1:$((n + 3))"
 		--wsrep-sst-method=nothing --wsrep-node-name="n$i" --wsrep-node-address="127.0.0.1:$((n + i))"
-		--wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$((n + i));ist.recv_addr=127.0.0.1:$((n + 8 + i));gcache.size=256M;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S;evs.suspect_timeout=PT2S;evs.inactive_timeout=PT4S")
+		--wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$((n + i));ist.recv_addr=127.0.0.1:$((n + 8 + i));gcache.size=256M;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S")
 }
 
 node_start() {
