@@ -45,6 +45,8 @@ enum { DESIGNS_MAX = 200, DESIGN_RESOURCES_MAX = 20, DESIGN_RESOURCE_BYTES = 512
 void design_view(struct req *, struct design *);
 /* The file of that name, or NULL. */
 const struct design_resource *design_resource(const struct design *, const char *name);
+/* Its bytes, n of them, or NULL: it is gone. */
+const void *design_resource_bytes(struct db *, struct uuid design_id, const char *name, size_t *n);
 /* Can a file be called so?  Letters, digits, and . _ - behind the first; not like a theme. */
 bool design_resource_name(const char *name);
 

@@ -23,7 +23,9 @@ static const struct field properties_fields[] = {
 	    .doc = "Name of a resource, WOFF2, that comes before the font; no matter while there is none. "
 	    "ChannelDesign"),
 	FIELD(struct design_properties, logo, .on = CREATE | OMIT_NULL, .min = 1, .max = 64,
-	    .doc = "Name of a resource, a picture; no matter while there is none. ChannelDesign, DocxExportDesign"),
+	    .doc = "Name of a resource, a picture; no matter while there is none. ChannelDesign, DocxExportDesign, "
+	    "which "
+	    "shows PNG and JPEG"),
 	FIELD(struct design_properties, radius, .on = CREATE | OMIT_NULL, .max = 24,
 	    .doc = "Pixels: how round corners are, 0 to 24. ChannelDesign, PlayerDesign"),
 };
@@ -54,7 +56,7 @@ static const struct record contrast_record = RECORD("DesignContrast", struct des
 static const struct field design_fields[] = {
 	FIELD(struct design, id,          .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct design, type,        .on = CREATE | FILTER, .required = true, .one_of = "ChannelDesign PlayerDesign DocxExportDesign",
-	    .doc = "What it is the design of. Exports as DOCX are not there yet: their designs are kept until then"),
+	    .doc = "What it is the design of"),
 	FIELD(struct design, name,        .on = CREATE | PATCH | FILTER | SORT, .key = "by_name", .required = true, .min = 1, .max = 255,
 	    .doc = "Shown to people"),
 	FIELD(struct design, is_main,     .on = CREATE | PATCH | FILTER, .preset = "false",

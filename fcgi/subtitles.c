@@ -281,7 +281,8 @@ subtitle_download(struct req *r)
 
 	if (t == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
-	return transcript_send(r, t, in->format != NULL ? in->format : "vtt", true);
+	return transcript_send(r, t, &(const struct transcript_order){ .form = in->format != NULL ? in->format : "vtt",
+	    .speakers = true });
 }
 
 static int

@@ -341,21 +341,30 @@ static const struct field bytes_fields[] = {
 };
 static const struct record bytes_record = RECORD("DesignBytes", struct bytes, bytes_fields);
 
+const void *
+design_resource_bytes(struct db *db, struct uuid design_id, const char *name, size_t *n)
+{
+	const struct bytes *bytes = db_row(db, &bytes_record, "FROM design_resources t WHERE t.design_id = ? AND "
+	    "t.name = ?", ARGS(ID(design_id), STR(name)));
+
+	*n = bytes != NULL ? (size_t)bytes->n : 0;
+	return bytes != NULL ? bytes->at : NULL;
+}
+
 static int
 send_resource(struct req *r, const struct design *d)
 {
 	const struct file_query *in = r->in;
 	const struct design_resource *file = design_resource(d, r->word[0]);
-	const struct bytes *bytes;
+	const void *bytes;
+	size_t n;
 
 	if (file == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
-	bytes = db_row(r->db, &bytes_record, "FROM design_resources t WHERE t.design_id = ? AND t.name = ?",
-	    ARGS(ID(d->id), STR(file->name)));
+	bytes = design_resource_bytes(r->db, d->id, file->name, &n);
 	if (bytes == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
-	return send_file(r, file->mime_type, bytes->at, (size_t)bytes->n, in->v != NULL && strcmp(in->v, file->hash)
-	    == 0);
+	return send_file(r, file->mime_type, bytes, n, in->v != NULL && strcmp(in->v, file->hash) == 0);
 }
 
 static int

@@ -4,6 +4,7 @@
 
 #include "core/caption.h"
 #include "core/job.h"
+#include "media/docx.h"
 #include "media/quality.h"
 #include "fcgi/transcripts.h"
 
@@ -23,12 +24,14 @@ static const struct form {
 	{ "txt", "text/plain; charset=utf-8", TRANSCRIPT_TXT },
 	{ "srt", "application/x-subrip; charset=utf-8", TRANSCRIPT_SRT },
 	{ "vtt", "text/vtt; charset=utf-8", TRANSCRIPT_VTT },
+	{ "docx", DOCX_TYPE, TRANSCRIPT_TXT },
 };
 
-struct download { const char *transcript_download_type; bool omit_speaker_labels; };
+struct download { const char *transcript_download_type; bool omit_speaker_labels; struct uuid design_id; };
 static const struct field download_fields[] = {
 	FIELD(struct download, transcript_download_type, .on = QUERY, .one_of = TRANSCRIPT_FORMS, .preset = "\"json\"", .doc = "Form of the file"),
 	FIELD(struct download, omit_speaker_labels, .on = QUERY, .doc = "Leave out who speaks"),
+	FIELD(struct download, design_id, .on = QUERY, .doc = "Of docx: a DocxExportDesign; left out: the main one"),
 };
 static const struct record download_record = RECORD("TranscriptDownload", struct download, download_fields);
 
@@ -153,16 +156,20 @@ form_of(const char *name)
 }
 
 struct buf
-transcript_file(struct arena *mem, struct transcript *t, const char *form, bool speakers)
+transcript_file(struct db *db, const struct conf *conf, struct transcript *t, const struct transcript_order *o)
 {
+	struct arena *mem = db_arena(db);
+	const struct form *form = form_of(o->form);
 	struct buf out = BUF(mem);
 	struct list paragraphs;
 
-	if (form_of(form) != forms) {
+	if (strcmp(form->name, "docx") == 0)
+		return transcript_docx(db, conf, t, o);
+	if (form != forms) {
 		paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
-		transcript_write(&out, form_of(form)->form, &paragraphs, speakers);
+		transcript_write(&out, form->form, &paragraphs, o->speakers);
 	} else {
-		if (!speakers && strstr(t->paragraphs.text, "\"speaker") != NULL) {
+		if (!o->speakers && strstr(t->paragraphs.text, "\"speaker") != NULL) {
 			paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
 			forget_speakers(&paragraphs);
 			t->paragraphs.text = transcript_json(mem, &paragraphs);
@@ -176,10 +183,10 @@ transcript_file(struct arena *mem, struct transcript *t, const char *form, bool 
 }
 
 int
-transcript_send(struct req *r, struct transcript *t, const char *name, bool speakers)
+transcript_send(struct req *r, struct transcript *t, const struct transcript_order *o)
 {
-	const struct form *form = form_of(name);
-	struct buf out = transcript_file(r->mem, t, name, speakers);
+	const struct form *form = form_of(o->form);
+	struct buf out = transcript_file(r->db, r->conf, t, o);
 
 	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),
 	    t->language_code, form->name);
@@ -191,7 +198,13 @@ transcript_download(struct req *r)
 {
 	const struct download *in = r->in;
 
-	return transcript_send(r, r->object, in->transcript_download_type, !in->omit_speaker_labels);
+	if (!uuid_is_none(in->design_id) && db_number(r->db, "SELECT 1 FROM designs WHERE id = ? AND tenant_id = ? AND "
+	    "type = 'DocxExportDesign'", ARGS(ID(in->design_id), ID(r->who->tenant_id)), 0) != 1) {
+		fault(r, "designId", "not_found", "there is no DocxExportDesign with this id");
+		return refuse(r, ERR_INVALID, NULL);
+	}
+	return transcript_send(r, r->object, &(const struct transcript_order){ in->transcript_download_type,
+	    !in->omit_speaker_labels, in->design_id });
 }
 
 const struct route transcripts_routes[] = {
@@ -224,7 +237,7 @@ const struct route transcripts_routes[] = {
 		transcript_download,
 		&download_record, &transcript_record, "Download a transcript as a file",
 		.flags = NO_ENVELOPE, .fails = "403 404 422",
-		.produces = "application/json text/plain application/x-subrip text/vtt",
+		.produces = "application/json text/plain application/x-subrip text/vtt " DOCX_TYPE,
 	},
 	{ 0 }
 };

@@ -6,12 +6,18 @@
 #include "fcgi/req.h"
 #include "media/transcript.h"
 
-#define TRANSCRIPT_FORMS "json txt srt vtt"
+#define TRANSCRIPT_FORMS "json txt srt vtt docx"
 
-/* In one of these forms; NULL: json.  speakers: with their names. */
-struct buf transcript_file(struct arena *, struct transcript *, const char *form, bool speakers);
+/* form: one of these, NULL: json.  speakers: with their names.  design_id: of a DocxExportDesign; none: the main one of
+ * the tenant, or as Kinothek itself looks. */
+struct transcript_order { const char *form; bool speakers; struct uuid design_id; };
+
+struct buf transcript_file(struct db *, const struct conf *, struct transcript *, const struct transcript_order *);
+/* What transcript_file() does for docx. */
+struct buf transcript_docx(struct db *, const struct conf *, const struct transcript *,
+    const struct transcript_order *);
 /* Answers with that file, to be kept under the name of the asset of the path. */
-int transcript_send(struct req *, struct transcript *, const char *form, bool speakers);
+int transcript_send(struct req *, struct transcript *, const struct transcript_order *);
 
 /* A transcript of the asset of the path has other words, or is to be shown or hidden: its captions follow, and it is
  * told. */

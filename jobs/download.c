@@ -175,7 +175,10 @@ write_transcript(struct packing *k, struct arena *own, const struct wanted *w, s
 	}
 	name = db_text(k->j->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(t->media_id)));
 	path = arena_printf(mem, "%s/%zu.%s", k->j->work_dir, k->p.n, form);
-	b = transcript_file(own, t, w->format, true);
+	db_use(k->j->db, own);
+	b = transcript_file(k->j->db, k->j->conf, t, &(const struct transcript_order){ .form = w->format,
+	    .speakers = true });
+	db_use(k->j->db, mem);
 	f = fopen(path, "we");
 	fine = f != NULL && fwrite(b.text, 1, b.len, f) == b.len;
 	if ((f != NULL && fclose(f) != 0) || !fine)

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/archive.h"
 #include "core/buf.h"
 #include "core/text.h"
-#include "jobs/archive.h"
 #include "jobs/package.h"
 
 enum { NAME_CHARACTERS = 100, NAME_BYTES = 230 };	/* 25 are left for number and ending */

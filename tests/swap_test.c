@@ -30,6 +30,7 @@ static const struct meant {
 	{ "parentId", &comment_object, .beside = true, .in = "/comments" },
 	{ "parentId", &entry_object, .beside = true },
 	{ "sectionId", &entry_section_object, .beside = true },
+	{ "designId", &design_object, "UPDATE designs SET type = 'DocxExportDesign' WHERE id = ?" },
 	{ "playerDesignId", &design_object, "UPDATE designs SET type = 'PlayerDesign' WHERE id = ?" },
 };
 

@@ -101,13 +101,91 @@ forms_that_are_not_there_are_refused_by_name(void **state)
 {
 	struct world *w = *state;
 	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
-	struct req *r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=docx"), NULL);
+	struct req *r = call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=odt"), NULL);
 
 	assert_int_equal(r->status, 422);
 	assert_true(has_fault(r, "transcriptDownloadType", "not_allowed"));
-	assert_non_null(strstr(buf_string(&r->out), "json, txt, srt, vtt"));
+	assert_non_null(strstr(buf_string(&r->out), "json, txt, srt, vtt, docx"));
 	assert_int_equal(call(w, "GET", download_path(w, media, id, "?omitSpeakerLabels=maybe"), NULL)->status, 422);
 	assert_int_equal(call(w, "GET", download_path(w, media, id, "?form=vtt"), NULL)->status, 422);
+}
+
+/* The text of a document, which is one part of it. */
+static const char *
+document_text(struct world *w, struct req *r)
+{
+	const char *path = arena_printf(w->mem, "%s/a.docx", w->conf->data_dir);
+	char *out = arena_alloc(w->mem, 1 << 20);
+	FILE *f = fopen(path, "w");
+	size_t n;
+
+	assert_int_equal(r->status, 200);
+	assert_non_null(f);
+	assert_int_equal(fwrite(r->out.text, 1, r->out.len, f), r->out.len);
+	fclose(f);
+	f = popen(arena_printf(w->mem, "unzip -p %s word/document.xml word/styles.xml", path), "r");
+	n = fread(out, 1, (1 << 20) - 1, f);
+	out[n] = '\0';
+	assert_int_equal(pclose(f), 0);
+	return out;
+}
+
+static const char *
+add_design(struct world *w, const char *type, const char *rest)
+{
+	struct req *r = call(w, "POST", "/v2/designs", arena_printf(w->mem, "{\"type\":\"%s\",\"name\":\"x\"%s}", type,
+	    rest));
+
+	assert_int_equal(r->status, 201);
+	return text(w, r, "data.id");
+}
+
+static void
+documents_look_as_the_tenant_has_decided(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *docx = download_path(w, media, id, "?transcriptDownloadType=docx"), *xml, *design;
+	struct req *r = call(w, "GET", docx, NULL);
+
+	assert_string_equal(r->answer_type, "application/vnd.openxmlformats-officedocument.wordprocessingml.document");
+	assert_string_equal(r->disposition, "attachment; filename=\"Talk.en.docx\"; filename*=UTF-8''Talk.en.docx");
+	xml = document_text(w, r);
+	assert_non_null(strstr(xml, "Hello &lt;world&gt;"));
+	assert_non_null(strstr(xml, ">Ada<"));
+	assert_non_null(strstr(xml, "Transcribed by a machine \xc2\xb7 test 1"));
+	assert_non_null(strstr(xml, "w:ascii=\"Calibri\""));
+	assert_null(strstr(document_text(w, call(w, "GET", arena_printf(w->mem, "%s&omitSpeakerLabels=true",
+	    docx), NULL)),
+	    ">Ada<"));
+	add_design(w, "DocxExportDesign",
+	    ",\"isMain\":true,\"properties\":{\"font\":\"serif\",\"headerColor\":\"#123456\"}");
+	xml = document_text(w, call(w, "GET", docx, NULL));
+	assert_non_null(strstr(xml, "w:ascii=\"Cambria\""));
+	assert_non_null(strstr(xml, "w:val=\"123456\""));
+	/* Too light to be read on white: made darker. */
+	design = add_design(w, "DocxExportDesign", ",\"properties\":{\"font\":\"mono\",\"headerColor\":\"#ffff00\"}");
+	xml = document_text(w, call(w, "GET", arena_printf(w->mem, "%s&designId=%s", docx, design), NULL));
+	assert_non_null(strstr(xml, "w:ascii=\"Consolas\""));
+	assert_null(strstr(xml, "ffff00"));
+	assert_null(strstr(xml, "123456"));
+}
+
+static void
+a_design_of_something_else_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *docx = download_path(w, media, id, "?transcriptDownloadType=docx"), *ids[2];
+
+	ids[0] = add_design(w, "ChannelDesign", ",\"properties\":{}");
+	ids[1] = uuid_text(w->mem, uuid_new());
+	for (size_t i = 0; i < 2; i++) {
+		struct req *r = call(w, "GET", arena_printf(w->mem, "%s&designId=%s", docx, ids[i]), NULL);
+
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "designId", "not_found"));
+	}
 }
 
 static void
@@ -196,7 +274,7 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	    .engine = "test 1", .status = "completed", .captions = "automatic", .version = 1,
 	    .created_at = moment_now(),
 	    .updated_at = moment_now() };
-	const char *paths[4];
+	const char *paths[5];
 	struct list list;
 	size_t before;
 	int i;
@@ -213,7 +291,8 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	paths[1] = path_of(w, media, "/transcripts");
 	paths[2] = download_path(w, media, t.id, "?transcriptDownloadType=vtt");
 	paths[3] = download_path(w, media, t.id, "?omitSpeakerLabels=true");
-	for (i = 0; i < 4; i++) {
+	paths[4] = download_path(w, media, t.id, "?transcriptDownloadType=docx");
+	for (i = 0; i < 5; i++) {
 		before = arena_used(w->mem);
 		assert_int_equal(call(w, "GET", paths[i], NULL)->status, 200);
 		assert_true(arena_used(w->mem) - before < 60 << 20);
@@ -367,6 +446,8 @@ main(void)
 		WORLD_TEST(a_transcript_shows_its_words_and_a_list_does_not),
 		WORLD_TEST(downloads_come_in_the_form_asked_for),
 		WORLD_TEST(forms_that_are_not_there_are_refused_by_name),
+		WORLD_TEST(documents_look_as_the_tenant_has_decided),
+		WORLD_TEST(a_design_of_something_else_is_refused),
 		WORLD_TEST(file_names_are_safe_whatever_the_asset_is_called),
 		WORLD_TEST(transcripts_belong_to_their_asset_and_tenant),
 		WORLD_TEST(players_learn_who_answers_for_the_captions),

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "core/archive.h"
 #include "core/store.h"
-#include "jobs/archive.h"
 #include "jobs/orphans.h"
 #include "jobs/package.h"
 #include "tests/jobs/intake.h"
@@ -339,13 +339,15 @@ many_long_transcripts_are_packed_in_the_memory_of_one(void **state)
 	at = made(w, w->token, bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":\"%s\"}]",
 	    id)));
 	for (int i = 0; i < MANY; i++)
-		buf_printf(&all, "%s{\"id\":\"%s\",\"format\":\"json\"}", i == 0 ? "[" : ",", id);
+		buf_printf(&all, "%s{\"id\":\"%s\",\"format\":\"%s\"}", i == 0 ? "[" : ",", id, i % 2 == 0 ?
+		    "docx" : "json");
 	buf_text(&all, "]");
 	db_run(w->db, "UPDATE downloads SET selected_transcripts = ? WHERE id = UNHEX(REPLACE(?, '-', ''))",
 	    ARGS(STR(buf_string(&all)), STR(strrchr(at, '/') + 1)));
 	go(w);
 	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.status"), "ready");
-	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (40).json"));
+	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (20).json"));
+	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (20).docx"));
 }
 
 static void

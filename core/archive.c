@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "jobs/archive.h"
+#include "core/archive.h"
 
 enum {
 	PIECE = 256 << 10,		/* bytes */
@@ -28,6 +28,9 @@ struct member {
 	uint32_t crc;
 	time_t changed_at;		/* s */
 };
+
+/* Where its bytes come from: a file, or, with a negative fd, memory. */
+struct source { int fd; const char *bytes; size_t left; };
 
 static void
 put(struct buf *b, uint64_t x, int bytes)
@@ -103,12 +106,22 @@ put_entry(struct buf *b, const struct member *m)
 }
 
 static bool
-write_at(int fd, const void *bytes, size_t n, int64_t at)
+write_at(struct archive *a, const void *bytes, size_t n, int64_t at)
 {
 	const char *from = bytes;
 
+	if (a->fd < 0) {
+		if ((size_t)at + n > a->out.len) {
+			buf_room(&a->out, (size_t)at + n - a->out.len);
+			a->out.len = (size_t)at + n;
+			a->out.text[a->out.len] = '\0';
+		}
+		if (n > 0)
+			memcpy(a->out.text + at, bytes, n);
+		return true;
+	}
 	while (n > 0) {
-		ssize_t done = pwrite(fd, from, n, at);
+		ssize_t done = pwrite(a->fd, from, n, at);
 
 		if (done < 0 && errno != EINTR)
 			return false;
@@ -124,10 +137,10 @@ append(struct archive *a, const void *bytes, size_t n)
 {
 	const int64_t before = a->at / WRITE_BACK;
 
-	if (!write_at(a->fd, bytes, n, a->at))
+	if (!write_at(a, bytes, n, a->at))
 		return false;
 	a->at += (int64_t)n;
-	if (a->at / WRITE_BACK != before)
+	if (a->fd >= 0 && a->at / WRITE_BACK != before)
 		sync_file_range(a->fd, before * WRITE_BACK, WRITE_BACK, SYNC_FILE_RANGE_WRITE);
 	return true;
 }
@@ -150,16 +163,30 @@ deflate_piece(struct archive *a, z_stream *z, unsigned char *bytes, size_t n)
 	return true;
 }
 
+static ssize_t
+read_piece(struct source *s, unsigned char *piece)
+{
+	const size_t n = s->left < PIECE ? s->left : PIECE;
+
+	if (s->fd >= 0)
+		return read(s->fd, piece, PIECE);
+	if (n > 0)
+		memcpy(piece, s->bytes, n);
+	s->bytes += n;
+	s->left -= n;
+	return (ssize_t)n;
+}
+
 /* z: NULL: as it is.  A file that has another length than it had is EIO. */
 static bool
-take(struct archive *a, struct member *m, int fd, z_stream *z, unsigned char *piece)
+take(struct archive *a, struct member *m, struct source *source, z_stream *z, unsigned char *piece)
 {
 	const int64_t from = a->at;
 	int64_t read_bytes = 0;
 	ssize_t n;
 
 	do {
-		n = read(fd, piece, PIECE);
+		n = read_piece(source, piece);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || (z != NULL ? !deflate_piece(a, z, piece, (size_t)n) : !append(a, piece, (size_t)n)))
@@ -177,7 +204,7 @@ take(struct archive *a, struct member *m, int fd, z_stream *z, unsigned char *pi
 
 /* The head is written when its numbers are known, in front of what has been. */
 static bool
-add(struct archive *a, struct member *m, int fd, z_stream *z)
+add(struct archive *a, struct member *m, struct source *source, z_stream *z)
 {
 	struct buf head = BUF(a->directory.mem);
 	unsigned char *piece = malloc(PIECE);
@@ -187,33 +214,47 @@ add(struct archive *a, struct member *m, int fd, z_stream *z)
 		abort();
 	put_head(&head, m);
 	a->at += (int64_t)head.len;
-	fine = take(a, m, fd, z, piece);
+	fine = take(a, m, source, z, piece);
 	free(piece);
 	head.len = 0;
 	put_head(&head, m);
-	return fine && write_at(a->fd, head.text, head.len, m->at);
+	return fine && write_at(a, head.text, head.len, m->at);
+}
+
+/* Of which size and time are known. */
+static bool
+add_member(struct archive *a, struct member *m, struct source *source)
+{
+	z_stream z = { .zalloc = Z_NULL };
+	bool fine;
+
+	if (m->deflated && deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
+	    Z_DEFAULT_STRATEGY) != Z_OK)
+		abort();
+	m->at = a->at;
+	m->wide = m->at > a->narrow || (m->deflated ? (int64_t)deflateBound(&z, (uLong)m->size) : m->size) > a->narrow;
+	fine = add(a, m, source, m->deflated ? &z : NULL);
+	if (m->deflated)
+		deflateEnd(&z);
+	if (!fine)
+		return false;
+	put_entry(&a->directory, m);
+	a->members++;
+	return true;
 }
 
 static bool
 add_open(struct archive *a, struct member *m, int fd)
 {
-	z_stream z = { .zalloc = Z_NULL };
+	struct source source = { .fd = fd };
 	struct stat st;
-	bool fine;
 
 	if (fstat(fd, &st) != 0)
 		return false;
-	if (m->deflated && deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
-	    Z_DEFAULT_STRATEGY) != Z_OK)
-		abort();
 	m->size = st.st_size;
 	m->changed_at = st.st_mtime;
-	m->wide = m->at > a->narrow || (m->deflated ? (int64_t)deflateBound(&z, (uLong)m->size) : m->size) > a->narrow;
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-	fine = add(a, m, fd, m->deflated ? &z : NULL);
-	if (m->deflated)
-		deflateEnd(&z);
-	return fine;
+	return add_member(a, m, &source);
 }
 
 /* Closes it, and errno stays what it was. */
@@ -222,7 +263,8 @@ give_up(struct archive *a)
 {
 	const int saved = errno;
 
-	close(a->fd);
+	if (a->fd >= 0)
+		close(a->fd);
 	a->fd = -1;
 	errno = saved;
 	return false;
@@ -233,14 +275,15 @@ archive_begin(struct archive *a, struct arena *mem, const char *path)
 {
 	a->at = a->bytes = a->members = 0;
 	a->directory = BUF(mem);
-	a->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	return a->fd >= 0;
+	a->out = BUF(mem);
+	a->fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : -1;
+	return path == NULL || a->fd >= 0;
 }
 
 bool
 archive_add(struct archive *a, const char *name, const char *path, bool deflated)
 {
-	struct member m = { .name = name, .deflated = deflated, .at = a->at };
+	struct member m = { .name = name, .deflated = deflated };
 	int fd = open(path, O_RDONLY | O_CLOEXEC), saved;
 	bool fine = fd >= 0 && add_open(a, &m, fd);
 
@@ -248,11 +291,16 @@ archive_add(struct archive *a, const char *name, const char *path, bool deflated
 	if (fd >= 0)
 		close(fd);
 	errno = saved;
-	if (!fine)
-		return give_up(a);
-	put_entry(&a->directory, &m);
-	a->members++;
-	return true;
+	return fine || give_up(a);
+}
+
+bool
+archive_add_bytes(struct archive *a, const char *name, const void *bytes, size_t n, time_t changed_at, bool deflated)
+{
+	struct member m = { .name = name, .deflated = deflated, .size = (int64_t)n, .changed_at = changed_at };
+	struct source source = { .fd = -1, .bytes = bytes, .left = n };
+
+	return add_member(a, &m, &source) || give_up(a);
 }
 
 /* Where the directory is, for who reads 64 bits. */
@@ -294,5 +342,5 @@ archive_end(struct archive *a)
 	if (!append(a, b->text, b->len))
 		return give_up(a);
 	a->fd = -1;
-	return close(fd) == 0;
+	return fd < 0 || close(fd) == 0;
 }

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A transcript as a document, as the tenant's design has it */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/catalogue.h"
+#include "core/colour.h"
+#include "media/docx.h"
+#include "media/language.h"
+#include "fcgi/design.h"
+#include "fcgi/player.h"
+#include "fcgi/transcripts.h"
+
+/* Of each the one that word processors have, or know a stand-in for. */
+static const struct { const char *name, *family; } fonts[] = {
+	{ "system", "Calibri" }, { "humanist", "Segoe UI" }, { "grotesque", "Arial" }, { "rounded", "Verdana" },
+	{ "serif", "Cambria" }, { "mono", "Consolas" },
+};
+
+static const struct colour own_colour = { 0x1f, 0x3a, 0x5f };
+enum { TEXT_CONTRAST_TENTHS = 45 };
+
+struct cover { struct uuid tenant_id; const char *name,
+    *description; struct position duration; struct moment created_at; };
+static const struct field cover_fields[] = {
+	FIELD(struct cover, tenant_id, .doc = "Whose it is"),
+	FIELD(struct cover, name, .doc = "Of the asset"),
+	FIELD(struct cover, description, .doc = "Shown to people"),
+	FIELD(struct cover, duration, .doc = "How long it is"),
+	FIELD(struct cover, created_at, .doc = "When it came"),
+};
+static const struct record cover_record = RECORD("DocumentCover", struct cover, cover_fields);
+
+/* NULL: as Kinothek itself looks. */
+static const struct design *
+design_of(struct db *db, struct uuid tenant_id, struct uuid id)
+{
+	const struct design *d = db_row(db, &design_record, uuid_is_none(id) ? "FROM designs t WHERE t.tenant_id = "
+	    "? AND "
+	    "t.main_type = 'DocxExportDesign'" : "FROM designs t WHERE t.tenant_id = ? AND t.id = ? AND t.type = "
+	    "'DocxExportDesign'", uuid_is_none(id) ? ARGS(ID(tenant_id)) : ARGS(ID(tenant_id), ID(id)));
+
+	return d != NULL && d->properties.row != NULL ? d : NULL;
+}
+
+/* What word processors cannot show is left out. */
+static const struct docx_picture *
+logo_of(struct db *db, const struct design *d, const char *name)
+{
+	const struct design_resource *file = name != NULL ? design_resource(d, name) : NULL;
+	struct docx_picture *out;
+
+	if (file == NULL || (strcmp(file->mime_type, "image/png") != 0 && strcmp(file->mime_type, "image/jpeg") != 0) ||
+	    file->width.n < 1 || file->height.n < 1)
+		return NULL;
+	out = NEW(db_arena(db), struct docx_picture);
+	*out = (struct docx_picture){ .mime_type = file->mime_type, .width = file->width.n, .height = file->height.n };
+	out->bytes = design_resource_bytes(db, d->id, name, &out->n);
+	return out->bytes != NULL ? out : NULL;
+}
+
+static void
+look(struct db *db, struct docx *out, const struct design *d)
+{
+	const struct design_properties *p = d->properties.row;
+
+	for (size_t i = 0; p->font != NULL && i < sizeof(fonts) / sizeof(fonts[0]); i++)
+		if (strcmp(fonts[i].name, p->font) == 0)
+			out->font = fonts[i].family;
+	if (p->header_color != NULL && colour_parse(p->header_color, &out->colour))
+		out->colour = colour_readable(out->colour, &COLOUR_WHITE, 1, TEXT_CONTRAST_TENTHS / 10.0);
+	out->logo = logo_of(db, d, p->logo);
+}
+
+/* "2026-11-20 · 1:02:03 · Deutsch" */
+static const char *
+facts(struct arena *mem, const struct cover *c, const char *language)
+{
+	const int64_t s = c->duration.ms / 1000;
+	char at[MOMENT_TEXT];
+	struct buf b = BUF(mem);
+
+	buf_printf(&b, "%.10s", moment_format(c->created_at, at));
+	if (c->duration.set)
+		buf_printf(&b, " \xc2\xb7 %" PRId64 ":%02d:%02d", s / 3600, (int)(s / 60 % 60), (int)(s % 60));
+	buf_printf(&b, " \xc2\xb7 %s", language_label(mem, language));
+	return buf_string(&b);
+}
+
+/* Who answers for the words, in their language where we speak it. */
+static const char *
+origin(struct arena *mem, const struct conf *conf, const struct transcript *t)
+{
+	const char *language = transcript_language(t->language_code);
+	const struct catalogue *c = catalogue_of(conf, arena_printf(mem, "%.*s", (int)strcspn(language, "-"),
+	    language));
+	const char *who = strcmp(t->source, "machine") != 0 ? NULL : t->quality != NULL && strcmp(t->quality,
+	    "good") == 0 ?
+	    catalogue_text(c, "Transcribed by a machine") :
+	    catalogue_text(c, "Transcribed by a machine: words may be missing or wrong");
+
+	return who == NULL || t->engine == NULL ? who : arena_printf(mem, "%s \xc2\xb7 %s", who, t->engine);
+}
+
+static struct list
+headings_of(struct db *db, struct uuid media_id)
+{
+	const struct list chapters = player_chapters(db, media_id);
+	const struct player_chapter *c = chapters.rows;
+	struct docx_heading *out = arena_array(db_arena(db), chapters.n, sizeof(*out));
+
+	for (size_t i = 0; i < chapters.n; i++)
+		out[i] = (struct docx_heading){ c[i].title, c[i].start };
+	return (struct list){ out, chapters.n };
+}
+
+struct buf
+transcript_docx(struct db *db, const struct conf *conf, const struct transcript *t, const struct transcript_order *o)
+{
+	static const struct cover gone = { .name = "" };
+	struct arena *mem = db_arena(db);
+	const struct cover *c = db_row(db, &cover_record, "FROM media t WHERE t.id = ?", ARGS(ID(t->media_id)));
+	const struct list paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
+	const char *language = transcript_language(t->language_code);
+	const struct design *d;
+	struct docx out;
+
+	c = c != NULL ? c : &gone;
+	out = (struct docx){ .title = c->name, .description = c->description, .facts = facts(mem, c, language),
+	    .origin = origin(mem, conf, t), .language = language, .font = fonts[0].family, .colour = own_colour,
+	    .headings = headings_of(db, t->media_id), .paragraphs = &paragraphs, .speakers = o->speakers,
+	    .changed_at = t->updated_at };
+	d = design_of(db, c->tenant_id, o->design_id);
+	if (d != NULL)
+		look(db, &out, d);
+	return docx_write(mem, &out);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Transcripts as documents: read back by libzip, libxml2, our reader of office files, and LibreOffice where it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <libxml/parser.h>
+#include <zip.h>
+
+#include "media/docx.h"
+#include "media/office.h"
+#include "media/transcript.h"
+
+static char home[] = "/tmp/kinothek-docx-XXXXXX";
+static struct arena *mem;
+static struct paragraph said[] = {
+	{ .start = { 0, true }, .end = { 4000, true }, .speaker = "Ada", .text = "Good evening." },
+	{ .start = { 4000, true }, .end = { 9000, true }, .speaker = "Ada", .text = "Two & two < five." },
+	{ .start = { 61000, true }, .end = { 65000, true }, .speaker = "Bob \"the\" Builder", .text = "Größe." },
+	{ .start = { 70000, true }, .end = { 75000, true }, .text = "Nobody knows." },
+};
+static struct docx_heading headings[] = { { "Welcome", { 0, true } }, { "Figures & facts", { 62000, true } },
+    { "After all", { 90000, true } } };
+static const struct list paragraphs = { said, 4 };
+
+static struct docx
+plain(void)
+{
+	return (struct docx){ .title = "Council", .description = "About cats", .facts = "2026-11-20", .language = "en",
+	    .font = "Calibri", .colour = { 0x1f, 0x3a, 0x5f }, .headings = { headings, 3 }, .paragraphs = &paragraphs,
+	    .speakers = true, .changed_at = { 1795000000000 } };
+}
+
+/* A part as text; NULL: there is none. */
+static const char *
+part(struct buf file, const char *name)
+{
+	zip_error_t error;
+	zip_source_t *source = zip_source_buffer_create(file.text, file.len, 0, &error);
+	zip_t *zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
+	zip_stat_t st;
+	zip_file_t *f;
+	char *out = NULL;
+
+	assert_non_null(zip);
+	if (zip_stat(zip, name, 0, &st) == 0) {
+		out = arena_alloc(mem, st.size + 1);
+		f = zip_fopen(zip, name, 0);
+		assert_int_equal(zip_fread(f, out, st.size), st.size);
+		zip_fclose(f);
+	}
+	zip_discard(zip);
+	return out;
+}
+
+static const char *
+text_of(struct buf file)
+{
+	struct buf text = BUF(mem);
+
+	assert_int_equal(office_text(file.text, file.len, "docx", 1 << 20, &text), REASON_NONE);
+	return buf_string(&text);
+}
+
+/* Where it stands, which is behind `from`. */
+static const char *
+after(const char *from, const char *what)
+{
+	const char *found = strstr(from, what);
+
+	if (found == NULL)
+		fail_msg("%s does not come in %s", what, from);
+	return found;
+}
+
+static void
+everything_stands_in_its_order(void **state)
+{
+	const struct docx d = plain();
+	const char *text = text_of(docx_write(mem, &d)), *p = text;
+	static const char *const order[] = { "Council", "2026-11-20", "About cats", "Welcome", "0:00", "Ada",
+	    "Good evening.", "0:04", "Two & two < five.", "Figures & facts", "1:01", "Bob \"the\" Builder", "Größe.",
+	    "1:10", "Nobody knows.", "After all" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		p = after(p, order[i]) + 1;
+	/* Once for both paragraphs. */
+	assert_null(strstr(strstr(text, "Ada") + 1, "Ada"));
+}
+
+static void
+who_speaks_can_be_left_out_and_hours_come_with_long_ones(void **state)
+{
+	struct paragraph long_one = { .start = { 3723000, true }, .end = { 3725000, true }, .speaker = "Ada",
+	    .text = "End." };
+	const struct list one = { &long_one, 1 };
+	struct docx d = plain();
+
+	(void)state;
+	d.speakers = false;
+	d.paragraphs = &one;
+	assert_null(strstr(text_of(docx_write(mem, &d)), "Ada"));
+	after(text_of(docx_write(mem, &d)), "1:02:03");
+}
+
+static void
+each_part_is_well_formed_whatever_the_words_hold(void **state)
+{
+	static const char *const parts[] = { "[Content_Types].xml", "_rels/.rels", "docProps/core.xml",
+	    "word/document.xml",
+	    "word/styles.xml", "word/header.xml", "word/footer.xml", "word/_rels/document.xml.rels" };
+	static const char odd[] =
+	    "]]>&amp;<w:p/>\x01\x02\x08\x0b\x1f\x7f\r\n\t\"'\xef\xbf\xbe\xef\xbf\xbf\xf0\x9f\x98\x80\xe2\x80\xae";
+	struct paragraph p = { .text = odd, .speaker = odd };
+	const struct list one = { &p, 1 };
+	struct docx_heading h = { odd, { 0, true } };
+	struct docx d = plain();
+	struct buf file;
+
+	(void)state;
+	d.title = d.description = d.facts = d.origin = odd;
+	d.headings = (struct list){ &h, 1 };
+	d.paragraphs = &one;
+	file = docx_write(mem, &d);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const char *xml = part(file, parts[i]);
+		xmlDoc *doc = xmlReadMemory(xml, (int)strlen(xml), parts[i], NULL, XML_PARSE_NONET);
+
+		if (doc == NULL)
+			fail_msg("%s is not well-formed: %s", parts[i], xml);
+		xmlFreeDoc(doc);
+	}
+	after(part(file, "word/document.xml"), "\xf0\x9f\x98\x80");
+	assert_memory_equal(file.text + 30, "[Content_Types].xml", 19);
+}
+
+static void
+a_logo_keeps_its_shape_and_fits(void **state)
+{
+	static const char bytes[] = "not looked at";
+	struct docx_picture logo = { bytes, sizeof(bytes), "image/jpeg", 100, 50 };
+	struct docx d = plain();
+	struct buf file;
+
+	(void)state;
+	assert_null(part(docx_write(mem, &d), "word/_rels/header.xml.rels"));
+	d.logo = &logo;
+	file = docx_write(mem, &d);
+	after(part(file, "word/document.xml"), "<wp:extent cx=\"1728000\" cy=\"864000\"/>");
+	after(part(file, "word/header.xml"), "<wp:extent cx=\"648000\" cy=\"324000\"/>");
+	after(part(file, "word/_rels/header.xml.rels"), "Target=\"media/logo.jpeg\"");
+	assert_string_equal(part(file, "word/media/logo.jpeg"), bytes);
+	logo.width = 4096;
+	logo.height = 1;
+	file = docx_write(mem, &d);
+	after(part(file, "word/document.xml"), "<wp:extent cx=\"2520000\" cy=\"615\"/>");
+}
+
+static void
+what_is_written_from_right_to_left_begins_at_the_right(void **state)
+{
+	struct docx d = plain();
+
+	(void)state;
+	assert_null(strstr(part(docx_write(mem, &d), "word/styles.xml"), "<w:bidi/>"));
+	d.language = "ar-EG";
+	after(part(docx_write(mem, &d), "word/styles.xml"), "<w:bidi/>");
+	d.language = "arn";
+	assert_null(strstr(part(docx_write(mem, &d), "word/styles.xml"), "<w:bidi/>"));
+}
+
+static void
+the_same_words_make_the_same_file(void **state)
+{
+	const struct docx d = plain();
+	struct buf one = docx_write(mem, &d), other = docx_write(mem, &d);
+
+	(void)state;
+	assert_int_equal(one.len, other.len);
+	assert_memory_equal(one.text, other.text, one.len);
+}
+
+static void
+libreoffice_opens_it(void **state)
+{
+	const struct docx d = plain();
+	const struct buf file = docx_write(mem, &d);
+	FILE *f;
+
+	(void)state;
+	if (system("command -v soffice pdftotext >/dev/null") != 0)
+		skip();
+	f = fopen(arena_printf(mem, "%s/a.docx", home), "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(file.text, 1, file.len, f), file.len);
+	assert_int_equal(fclose(f), 0);
+	assert_int_equal(system(arena_printf(mem, "cd %s && timeout 240 soffice "
+	    "-env:UserInstallation=file://%s/profile "
+	    "--headless --convert-to pdf a.docx >/dev/null 2>&1 && pdftotext a.pdf - | tr '\\n' ' ' >a.txt && grep -q "
+	    "'Figures & facts' a.txt && grep -q 'Two & two < five' a.txt && [ \"$(pdfinfo a.pdf | sed -n 's/^Pages: *//p')\" "
+	    "= 2 ]", home, home)), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_stands_in_its_order),
+		cmocka_unit_test(who_speaks_can_be_left_out_and_hours_come_with_long_ones),
+		cmocka_unit_test(each_part_is_well_formed_whatever_the_words_hold),
+		cmocka_unit_test(a_logo_keeps_its_shape_and_fits),
+		cmocka_unit_test(what_is_written_from_right_to_left_begins_at_the_right),
+		cmocka_unit_test(the_same_words_make_the_same_file),
+		cmocka_unit_test(libreoffice_opens_it),
+	};
+	char line[128];
+	int status;
+
+	mem = arena_new(256 << 20);
+	if (mkdtemp(home) == NULL)
+		return 1;
+	status = cmocka_run_group_tests(tests, NULL, NULL);
+	snprintf(line, sizeof(line), "rm -rf %s", home);
+	if (system(line) != 0)
+		fprintf(stderr, "%s is left behind\n", home);
+	arena_free(mem);
+	xmlCleanupParser();
+	return status;
+}
