@@ -451,7 +451,7 @@ await test('the page of the interface lists every operation and finds one', asyn
 		that(await p.locator(to).count() === 1, `${to} leads nowhere`);
 	for (const to of await p.$$eval('.guides a', links => links.map(a => a.href)))
 		that((await p.request.get(to)).ok(), `${to} is not there`);
-	await p.fill('#find', 'cancel an upload');
+	await p.fill('#find', 'cancel upload bytes');
 	await until(p, () => document.querySelectorAll('#operations .entry:not([hidden])').length === 1);
 	await p.fill('#find', '');
 	await shot(p, 'docs');
