@@ -332,6 +332,7 @@ is_null(const struct field *f, const void *at)
 	case KIND_IDS: return ((const struct ids *)at)->at == NULL;
 	case KIND_JSON: return ((const struct json *)at)->text == NULL;
 	case KIND_NESTED: return ((const struct nested *)at)->row == NULL;
+	case KIND_LIST: return f->on & OMIT_NULL && ((const struct list *)at)->rows == NULL;
 	default: return false;
 	}
 }

@@ -44,7 +44,8 @@ enum kind {
 	KIND_UUID,		/* struct uuid: BINARY(16) */
 	KIND_MOMENT,		/* struct moment: BIGINT ms; RFC 3339 on the wire */
 	KIND_POSITION,		/* struct position: BIGINT ms; seconds on the wire */
-	KIND_STRINGS, KIND_IDS, KIND_JSON, KIND_NESTED, KIND_LIST,
+	KIND_STRINGS, KIND_IDS, KIND_JSON, KIND_NESTED,
+	KIND_LIST,		/* struct list; with OMIT_NULL, one without rows is null */
 };
 
 #define KIND_OF(x) _Generic((x), const char *: KIND_STRING, int64_t: KIND_INT, bool: KIND_BOOL, double: KIND_REAL, \

@@ -54,6 +54,7 @@ static const struct field player_fields[] = {
 	FIELD(struct player, type,        .on = SERVER, .required = true, .one_of = "video audio image document", .doc = "What it is"),
 	FIELD(struct player, status,      .on = SERVER, .required = true, .one_of = "processing ready failed", .doc = "Whether it can be played"),
 	FIELD(struct player, mime_type,   .on = SERVER, .required = true, .doc = "Of the original"),
+	FIELD(struct player, language_code, .on = SERVER | HIDDEN, .doc = "BCP 47 tag of what is spoken"),
 	FIELD(struct player, progress,    .on = SERVER, .max = 100, .doc = "Percent of the ingest"),
 	FIELD(struct player, is_complete, .on = SERVER, .required = true, .doc = "No ingest is adding to it any more?"),
 	FIELD(struct player, duration,    .doc = "Seconds"),
@@ -159,8 +160,9 @@ view(struct req *r, struct media *m)
 	ingest = record_parse(r->mem, &ingest_record, m->ingest_job.text);
 	poster = record_parse(r->mem, &thumbnail_record, m->thumbnail.text);
 	*out = (struct player){ .id = m->id, .name = m->name, .description = m->description, .type = m->type,
-	    .status = m->status, .mime_type = m->mime_type, .progress = ingest != NULL ? ingest->progress : 0,
-	    .is_complete = is_complete(ingest), .duration = m->duration, .created_at = m->created_at,
+	    .status = m->status, .mime_type = m->mime_type, .language_code = m->language_code,
+	    .progress = ingest != NULL ? ingest->progress : 0, .is_complete = is_complete(ingest),
+	    .duration = m->duration, .created_at = m->created_at,
 	    .page_count = m->page_count,
 	    .playlist_url = m->playlist_url, .waveform_url = m->waveform_url, .captions = captions_of(r, m),
 	    .chapters = m->duration.set ? player_chapters(r->db, m->id) : (struct list){ NULL, 0 },

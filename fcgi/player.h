@@ -14,7 +14,7 @@ struct player_chapter { const char *title; struct position start; };
 
 struct player {
 	struct uuid id;
-	const char *name, *description, *type, *status, *mime_type;
+	const char *name, *description, *type, *status, *mime_type, *language_code;
 	int64_t progress;
 	bool is_complete;
 	struct position duration;

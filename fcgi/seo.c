@@ -18,7 +18,8 @@ static const struct field clip_fields[] = {
 static const struct record clip_record = RECORD("SeoClip", struct clip, clip_fields);
 
 struct seo {
-	const char *context, *type, *name, *description, *url, *embed_url, *thumbnail_url, *encoding_format, *duration;
+	const char *context, *type, *name, *description, *url, *embed_url, *thumbnail_url, *encoding_format, *duration,
+	    *in_language;
 	struct moment upload_date, date_created;
 	struct list has_part;
 };
@@ -35,6 +36,7 @@ static const struct field seo_fields[] = {
 	FIELD(struct seo, embed_url, .on = OMIT_NULL, .format = "uri", .doc = "Its player, for other pages"),
 	FIELD(struct seo, encoding_format, .required = true, .doc = "MIME type of the original"),
 	FIELD(struct seo, duration, .on = OMIT_NULL, .doc = "ISO 8601, in whole seconds: PT1H2M3S"),
+	FIELD(struct seo, in_language, .on = OMIT_NULL, .doc = "BCP 47 tag of what is spoken, where it is known"),
 	FIELD(struct seo, upload_date, .on = OMIT_NULL, .doc = "When a media file came"),
 	FIELD(struct seo, date_created, .on = OMIT_NULL, .doc = "When a document came"),
 	FIELD(struct seo, has_part, .on = OMIT_NULL, .of = &clip_record,
@@ -93,7 +95,8 @@ seo_json(struct req *r, const struct player *p, const char *url, const char *emb
 	struct seo out = { .context = "https://schema.org", .type = class_of(p->type), .name = p->name,
 	    .description = p->description, .url = url, .embed_url = is_media ? embed_url : NULL,
 	    .thumbnail_url = p->poster_url, .encoding_format = p->mime_type,
-	    .duration = duration_text(r->mem, p->duration), .has_part = clips_of(r, p, url) };
+	    .duration = duration_text(r->mem, p->duration), .in_language = p->language_code,
+	    .has_part = clips_of(r, p, url) };
 	struct buf plain = BUF(r->mem), inert = BUF(r->mem);
 
 	*(is_media ? &out.upload_date : &out.date_created) = p->created_at;
