@@ -116,6 +116,8 @@ charset_text(struct arena *mem, const char *bytes, size_t *n, const char **name)
 	error = U_ZERO_ERROR;
 	size = ucnv_convert("UTF-8", *name, out, size - 1, bytes, (int32_t)*n, &error);
 	*n = U_FAILURE(error) ? 0 : (size_t)size;
+	for (char *p = out; (p = memchr(p, '\0', (size_t)(out + *n - p))) != NULL;)
+		*p = ' ';
 	out[*n] = '\0';
 	return out;
 }

@@ -40,23 +40,6 @@ add_escaped(struct buf *out, char c)
 		buf_char(out, c == '\t' ? ' ' : c);
 }
 
-static void
-add_tag(struct buf *out, const char *p, size_t n)
-{
-	const char *name = p[1] == '/' ? p + 2 : p + 1;
-	const char kind = (char)tolower((unsigned char)*name);
-	const size_t length = (size_t)(p + n - 1 - name);
-
-	if (length == 1 && strchr("ibu", kind) != NULL) {
-		buf_printf(out, "<%s%c>", p[1] == '/' ? "/" : "", kind);
-	} else if (p[1] != '/' && kind == 'v' && length > 2 && (name[1] == ' ' || name[1] == '.')) {
-		buf_text(out, "<v ");
-		for (size_t i = strcspn(name, " ") + 1; i < length; i++)
-			add_escaped(out, name[i]);
-		buf_char(out, '>');
-	}
-}
-
 /* Those that WebVTT has, which stay as they are, and those of HTML that many have. */
 static const struct { const char *name, *is; bool stays; } entities[] = {
 	{ "&amp;", "&", true }, { "&lt;", "<", true }, { "&gt;", ">", true }, { "&nbsp;", "\u00a0", true },
@@ -113,6 +96,29 @@ add_entity(struct buf *out, const char *p, const char *end)
 	return n;
 }
 
+static void
+add_tag(struct buf *out, const char *p, size_t n)
+{
+	const char *name = p[1] == '/' ? p + 2 : p + 1, *end = p + n - 1;
+	const char kind = (char)tolower((unsigned char)*name);
+	const size_t length = (size_t)(end - name);
+	size_t entity;
+
+	if (length == 1 && (kind == 'i' || kind == 'b' || kind == 'u')) {
+		buf_printf(out, "<%s%c>", p[1] == '/' ? "/" : "", kind);
+	} else if (p[1] != '/' && kind == 'v' && length > 2 && (name[1] == ' ' || name[1] == '.')) {
+		buf_text(out, "<v ");
+		name += strcspn(name, " ") + 1;
+		while (name < end) {
+			entity = *name == '&' ? add_entity(out, name, end) : 0;
+			name += entity;
+			if (entity == 0)
+				add_escaped(out, *name++);
+		}
+		buf_char(out, '>');
+	}
+}
+
 /* Behind it.  One that is never closed is a word. */
 static const char *
 override_end(const char *p, const char *end)
@@ -134,7 +140,8 @@ add_override(struct buf *out, const char *p, const char *end, bool *drawing)
 			continue;
 		if (p[1] == 'p' && isdigit((unsigned char)p[2]))
 			*drawing = p[2] != '0';
-		else if (strchr("ibu", p[1]) != NULL && (p[2] == '0' || p[2] == '1') && (p + 3 == end || p[3] == '\\'))
+		else if ((p[1] == 'i' || p[1] == 'b' || p[1] == 'u') && (p[2] == '0' || p[2] == '1') &&
+		    (p + 3 == end || p[3] == '\\'))
 			buf_printf(out, "<%s%c>", p[2] == '0' ? "/" : "", p[1]);
 	}
 }
@@ -165,50 +172,45 @@ add_plain(struct buf *out, const char *p)
 	return p + strlen(entities[i].name);
 }
 
-/* The name in a tag. */
+/* What one voice says, and who it is: of the many that say nothing, nothing is kept. */
+struct spoken { struct buf text, name; bool named; };
+
+/* Without the tags and with the characters that entities are of.  Returns what is behind it, which is where the next
+ * one speaks. */
 static const char *
-name_of(struct arena *mem, const char *p, const char *end)
+plain(struct spoken *s, const char *p)
 {
-	struct buf out = BUF(mem);
+	const char *stop;
 
-	while (p < end)
-		p = add_plain(&out, p);
-	return utf8_to_line(mem, buf_string(&out));
-}
-
-/* Without the tags and with the characters that entities are of.  speaker: who is named, or NULL.  *at moves behind it,
- * which is where the next one speaks. */
-static const char *
-plain(struct arena *mem, const char **at, const char **speaker)
-{
-	struct buf out = BUF(mem);
-	const char *p = *at, *stop;
-
+	s->text.len = s->name.len = 0;
+	s->named = false;
 	while (*p != '\0') {
 		if (*p != '<') {
-			p = add_plain(&out, p);
+			p = add_plain(&s->text, p);
 			continue;
 		}
-		if (strncmp(p, "<v ", 3) == 0 && (out.len > 0 || *speaker != NULL))
+		if (strncmp(p, "<v ", 3) == 0 && (s->text.len > 0 || s->named))
 			break;
 		stop = strchr(p, '>');
-		if (p[1] == 'v')
-			*speaker = name_of(mem, p + 3, stop);
+		if (p[1] == 'v') {
+			s->named = true;
+			for (p += 3; p < stop;)
+				p = add_plain(&s->name, p);
+		}
 		p = stop + 1;
 	}
-	*at = p;
-	return buf_string(&out);
+	return p;
 }
 
 /* Tags around nothing are nothing. */
 static const char *
 shown(struct arena *mem, const char *markup)
 {
-	const char *at = markup, *speaker;
+	struct spoken s = { BUF(mem), BUF(mem), false };
 
-	while (*at != '\0') {
-		speaker = NULL;
-		if (!utf8_blank(plain(mem, &at, &speaker)))
+	for (const char *p = markup; *p != '\0';) {
+		p = plain(&s, p);
+		if (s.text.len > 0 && !utf8_blank(buf_string(&s.text)))
 			return markup;
 	}
 	return "";
@@ -253,7 +255,8 @@ cue_markup(struct arena *mem, const struct cue *c)
 struct list
 cue_voices(struct arena *mem, const struct cue *c)
 {
-	const char *p = cue_markup(mem, c), *speaker, *text;
+	const char *p = cue_markup(mem, c);
+	struct spoken s = { BUF(mem), BUF(mem), false };
 	struct list out = { NULL, 0 };
 	struct voice *v;
 	size_t room = 1;
@@ -262,10 +265,10 @@ cue_voices(struct arena *mem, const struct cue *c)
 		room++;
 	out.rows = v = arena_array(mem, room, sizeof(*v));
 	while (*p != '\0') {
-		speaker = NULL;
-		text = plain(mem, &p, &speaker);
-		if (!utf8_blank(text))
-			v[out.n++] = (struct voice){ speaker, text };
+		p = plain(&s, p);
+		if (s.text.len > 0 && !utf8_blank(buf_string(&s.text)))
+			v[out.n++] = (struct voice){ s.named ? utf8_to_line(mem, buf_string(&s.name)) : NULL,
+			    arena_copy_n(mem, s.text.text, s.text.len) };
 	}
 	return out;
 }

@@ -235,13 +235,14 @@ struct reader {
 	bool after_blank;		/* the line above is empty, or there is none */
 	bool skipping;			/* a note, up to the next empty line */
 	bool names;			/* the last line may be the number or the name of the cue that follows */
+	bool numbered;			/* it is a number behind an empty line: even where there is no text before it */
 };
 
 /* With the times of the next one, or the end of the file: the line above those is its number or its name. */
 static void
 finish(struct reader *r)
 {
-	if (r->names && r->before > r->c.text)
+	if (r->names && (r->numbered || r->before > r->c.text))
 		r->end = r->before;
 	if (r->c.start != INT64_MIN) {
 		r->c.n = (size_t)(r->end - r->c.text);
@@ -254,12 +255,15 @@ finish(struct reader *r)
 static void
 take_text(struct reader *r, const struct line *l)
 {
-	if (r->after_blank && (begins(l, "NOTE") || begins(l, "STYLE") || begins(l, "REGION")))
+	/* In capitals: others are words. */
+	if (r->after_blank && isupper((unsigned char)l->text[1]) && (begins(l, "NOTE") || begins(l, "STYLE") ||
+	    begins(l, "REGION")))
 		r->skipping = true;
 	r->names = false;
 	if (!r->open || r->skipping)
 		return;
 	r->names = r->after_blank || is_number(l);
+	r->numbered = r->after_blank && is_number(l);
 	r->before = r->end;
 	r->end = l->text + l->n;
 }

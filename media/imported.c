@@ -60,37 +60,51 @@ part(struct cues *all)
 	}
 }
 
-static void
-add_line(struct said *s, struct segment *to, const char *text, int64_t start, int64_t end)
+/* The words of its lines, one behind the other. */
+static struct list
+joined(struct said *s, const struct list *lines, size_t n)
 {
-	struct list line = transcript_spread(s->mem, text, start, end);
-	struct word *w = line.rows, *all = to->words.rows;
+	struct list out = { NULL, 0 };
+	struct word *all;
+	size_t i, k, total = 0;
 
-	for (size_t i = 0; i < line.n; i++) {
-		w[i].source = "import";
-		w[i].begins = i > 0 ? NULL : to->words.n == 0 ? "cue" : "line";
-		all[to->words.n++] = w[i];
-	}
-	s->words += line.n;
+	for (i = 0; i < n; i++)
+		total += lines[i].n;
+	out.rows = all = arena_array(s->mem, total, sizeof(*all));
+	for (i = 0; i < n; i++)
+		for (k = 0; k < lines[i].n; k++) {
+			all[out.n] = ((const struct word *)lines[i].rows)[k];
+			all[out.n].source = "import";
+			all[out.n].begins = k > 0 ? NULL : out.n == 0 ? "cue" : "line";
+			out.n++;
+		}
+	s->words += total;
+	return out;
 }
 
 /* One of the voices of a cue, in the time that is its share. */
 static void
 add_voice(struct said *s, const struct voice *v, int64_t start, int64_t end)
 {
-	struct segment to = { { start, true }, { end, true }, v->text,
-	    { arena_array(s->mem, strlen(v->text), sizeof(struct word)), 0 } };
+	struct segment to = { { start, true }, { end, true }, v->text, { NULL, 0 } };
 	const int64_t total = (int64_t)strlen(v->text) + 1;
-	const char *p = v->text;
+	const char *p;
+	struct list *lines;
+	size_t n_lines = 1;
 
-	while (*p != '\0') {
+	for (p = v->text; (p = strchr(p, '\n')) != NULL; p++)
+		n_lines++;
+	lines = arena_array(s->mem, n_lines, sizeof(*lines));
+	n_lines = 0;
+	for (p = v->text; *p != '\0';) {
 		const size_t n = strcspn(p, "\n");
 		const int64_t from = p - v->text, until = from + (int64_t)n + 1;
 
-		add_line(s, &to, arena_copy_n(s->mem, p, n), start + (end - start) * from / total,
-		    start + (end - start) * until / total);
+		lines[n_lines++] = transcript_spread(s->mem, arena_copy_n(s->mem, p, n),
+		    start + (end - start) * from / total, start + (end - start) * until / total);
 		p += n + (p[n] == '\n');
 	}
+	to.words = joined(s, lines, n_lines);
 	if (s->n == s->room) {
 		s->room = s->room * 2 + 64;
 		s->at = grown(s->mem, s->at, s->n, s->room, sizeof(*s->at));

@@ -11,6 +11,7 @@
 
 #include "core/text.h"
 #include "media/cues.h"
+#include "media/transcript.h"
 
 static int
 setup(void **state)
@@ -209,6 +210,7 @@ what_is_said_by_whom_is_told_without_markup(void **state)
 {
 	static const struct { const char *in, *out; } all[] = {
 		{ "<v Anna \"A\" & Bob>Hi</v>", "Anna \"A\" & Bob:Hi" },
+		{ "<v Tom &amp; Jerry>Hi", "Tom & Jerry:Hi" },
 		{ "<v Anna>Hi\n<v Bob>Ho\nhum", "Anna:Hi/+Bob:Ho/hum" },
 		{ "- Hi\n- Ho", "- Hi/- Ho" },
 		{ "<img src=x onerror=alert(1)>t<script>u</script>", "tu" },
@@ -223,6 +225,65 @@ what_is_said_by_whom_is_told_without_markup(void **state)
 		assert_string_equal(read_text(*state,
 		    arena_printf(*state, "1\n00:01,000 --> 00:02,000\n%s\n", all[i].in)),
 		    arena_printf(*state, "1000-2000 %s|", all[i].out));
+}
+
+/* What no encoding knows, and bytes of none. */
+static void
+nothing_in_a_text_ends_it(void **state)
+{
+	static const char bytes[] = "1\n00:01,000 --> 00:02,000\n{\\\0001}caf\xe9 <\0>\0 <v \0>b\n";
+	struct cues all = read_bytes(*state, bytes, sizeof(bytes) - 1);
+
+	assert_non_null(strstr(told(&all), "caf\xc3\xa9"));
+}
+
+static void
+the_number_behind_a_subtitle_without_words_is_none(void **state)
+{
+	assert_string_equal(read_text(*state, "1\n00:01,000 --> 00:02,000\n\n2\n00:03,000 --> 00:04,000\nTwo\n"),
+	    "1000-2000 |3000-4000 Two|");
+	assert_string_equal(read_text(*state, "1\n00:01,000 --> 00:02,000\n1984\n\n2\n00:03,000 --> 00:04,000\nTwo\n"),
+	    "1000-2000 1984|3000-4000 Two|");
+	assert_string_equal(read_text(*state, "1\n00:01,000 --> 00:02,000\n\nNote the difference\n\n2\n00:03,000 --> "
+	    "00:04,000\nTwo\n"), "1000-2000 Note the difference|3000-4000 Two|");
+}
+
+/* As large a file as is taken, of one text again and again: "{times}{text}". */
+static struct buf
+largest(struct arena *mem, const char *word)
+{
+	struct buf out = BUF(mem);
+
+	for (int i = 0; out.len < 4190000; i++) {
+		size_t until = out.len + 3900;
+
+		buf_printf(&out, "%d\n%02d:%02d,000 --> %02d:%02d,900\n", i + 1, i / 60, i % 60, i / 60, i % 60);
+		while (out.len < until)
+			buf_text(&out, word);
+		buf_text(&out, "end\n\n");
+	}
+	return out;
+}
+
+static void
+the_largest_file_fits_into_the_memory_of_a_request(void **state)
+{
+	static const char *const words[] = { "a", "<v a> ", "<v a>b", "<i></i>", "&#x41;", "\xe4\xbd\xa0" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		struct arena *mem = arena_new((size_t)1 << 30);
+		struct buf file = largest(mem, words[i]);
+		size_t before = arena_used(mem);
+		struct cues all = read_bytes(mem, file.text, file.len);
+		struct list paragraphs;
+
+		cues_end(&all, 7200000);
+		transcript_imported(mem, &all, 100000, &paragraphs);
+		if (arena_used(mem) - before > (size_t)160 << 20)
+			fail_msg("of %s: %zu MiB", words[i], (arena_used(mem) - before) >> 20);
+		arena_free(mem);
+	}
 }
 
 static void
@@ -280,6 +341,9 @@ main(void)
 		TEST(times_that_cannot_be_are_mended_and_told),
 		TEST(cues_that_overlap_keep_their_times),
 		TEST(what_is_said_by_whom_is_told_without_markup),
+		TEST(nothing_in_a_text_ends_it),
+		TEST(the_number_behind_a_subtitle_without_words_is_none),
+		cmocka_unit_test(the_largest_file_fits_into_the_memory_of_a_request),
 		TEST(ass_is_told_by_what_is_in_it),
 		TEST(what_is_no_file_of_subtitles_has_no_cue),
 		TEST(a_million_cues_and_a_text_without_end_stay_within_bounds),
