@@ -125,6 +125,8 @@ chapters_list(struct req *r)
 static int
 chapter_reply(struct req *r, int status, struct chapter *c)
 {
+	if (c == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	c->entries = entries_of(r, c->id);
 	return reply(r, status, &chapter_record, c);
 }

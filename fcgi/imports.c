@@ -93,6 +93,8 @@ const struct object import_object = {
 static int
 import_reply(struct req *r, int status, struct import *m)
 {
+	if (m == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	m->files.rows = db_rows(r->db, &import_file_record, "FROM import_files t LEFT JOIN jobs j ON j.id = t.job_id "
 	    "LEFT JOIN uploads x ON x.id = t.id WHERE t.import_id = ? ORDER BY t.position", ARGS(ID(m->id)), &m->files.n);
 	r->etag = reply_tag(r, &import_record, m);

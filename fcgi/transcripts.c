@@ -187,9 +187,11 @@ transcript_send(struct req *r, struct transcript *t, const struct transcript_ord
 {
 	const struct form *form = form_of(o->form);
 	struct buf out = transcript_file(r->db, r->conf, t, o);
+	const char *name = db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0])));
 
-	r->disposition = disposition(r, db_text(r->db, "SELECT name FROM media WHERE id = ?", ARGS(ID(r->id[0]))),
-	    t->language_code, form->name);
+	if (name == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	r->disposition = disposition(r, name, t->language_code, form->name);
 	return reply_raw(r, 200, form->type, buf_string(&out), out.len);
 }
 

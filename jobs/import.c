@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -21,6 +22,7 @@
 #include "jobs/run.h"
 
 enum {
+	VALIDATOR_MAX = 1000,		/* characters, as the column has room for */
 	HEAD_TIMEOUT = 60,		/* s until an answer begins */
 	REDIRECTS = 10,
 	TICK_MS = 1000,			/* between signs of life */
@@ -162,6 +164,9 @@ announce(struct fetching *k, const struct web_answer *a)
 		    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(k->size > 0 ? INT(k->size) : STR(NULL), ID(k->id)));
 	k->o->status = "waiting";
 	k->o->validator = a->etag != NULL && strncmp(a->etag, "W/", 2) != 0 ? a->etag : a->modified;
+	if (k->o->validator != NULL && (strlen(k->o->validator) > VALIDATOR_MAX ||
+	    !utf8_valid(k->o->validator, strlen(k->o->validator))))
+		k->o->validator = NULL;
 	k->o->file_size = k->size;
 	db_run(k->j->db, "UPDATE import_files SET validator = ? WHERE id = ?", ARGS(STR(k->o->validator), ID(k->id)));
 }
@@ -194,13 +199,18 @@ ask_offset(struct fetching *k, bool *whole)
 	return p.received;
 }
 
+/* Is it the rest of the file that has begun to come?  Not every server knows If-Range. */
 static bool
-goes_on_at(const struct web_answer *a, int64_t offset)
+goes_on_at(const struct fetching *k, const struct web_answer *a, int64_t offset)
 {
-	int64_t from;
+	const char *was = k->o->validator, *is = was[0] == '"' ? a->etag : a->modified;
+	int64_t from, to, total;
+	int n;
 
-	return a->status == 206 && a->range != NULL && sscanf(a->range, "bytes %" SCNd64 "-", &from) == 1 &&
-	    from == offset;
+	if (a->status != 206 || a->range == NULL || (is != NULL && strcmp(is, was) != 0))
+		return false;
+	n = sscanf(a->range, "bytes %" SCNd64 "-%" SCNd64 "/%" SCNd64, &from, &to, &total);
+	return n >= 2 && from == offset && (n == 2 || total == k->o->file_size);
 }
 
 /* Takes the body of an answer. */
@@ -211,7 +221,7 @@ take(struct fetching *k, const struct web_answer *a, int64_t offset)
 	    .window = PACE_MS, .offset = -1, .read = on_read, .user = k };
 	enum outcome outcome;
 
-	if (offset > 0 && goes_on_at(a, offset)) {
+	if (offset > 0 && a->status == 206) {
 		k->size = k->o->file_size;
 		k->received = p.offset = offset;
 		p.length = k->size - offset;
@@ -234,21 +244,37 @@ take(struct fetching *k, const struct web_answer *a, int64_t offset)
 	return received(k, &p);
 }
 
+/* The rest of the file from there on; *offset is 0 when it is another one by now, which comes from its beginning. */
+static bool
+ask(struct fetching *k, int64_t *offset, struct web_answer *a)
+{
+	static const char *const headers[] = { "Accept: */*", NULL };
+
+	for (;;) {
+		k->stream = web_stream_open(k->j->mem, &(struct web_call){ .url = k->o->url, .headers = headers,
+		    .from = *offset, .if_range = *offset > 0 ? k->o->validator : NULL,
+		    .private_hosts = k->j->conf->import_private_hosts, .timeout = HEAD_TIMEOUT, .redirects =
+		    REDIRECTS }, a);
+		if (k->stream == NULL)
+			return false;
+		if (*offset == 0 || (a->status != 416 && (a->status != 206 || goes_on_at(k, a, *offset))))
+			return true;
+		web_stream_close(k->stream);
+		*offset = 0;
+	}
+}
+
 static enum outcome
 fetch_once(struct fetching *k)
 {
-	static const char *const headers[] = { "Accept: */*", NULL };
 	struct web_answer a;
 	enum outcome outcome;
 	bool whole;
-	const int64_t offset = ask_offset(k, &whole);
+	int64_t offset = ask_offset(k, &whole);
 
 	if (whole)
 		return DONE;
-	k->stream = web_stream_open(k->j->mem, &(struct web_call){ .url = k->o->url, .headers = headers, .from = offset,
-	    .if_range = offset > 0 ? k->o->validator : NULL, .private_hosts = k->j->conf->import_private_hosts,
-	    .timeout = HEAD_TIMEOUT, .redirects = REDIRECTS }, &a);
-	if (k->stream == NULL)
+	if (!ask(k, &offset, &a))
 		return unanswered(k, a.end);
 	outcome = judge(k, &a);
 	if (outcome == DONE)
@@ -303,6 +329,10 @@ settle(struct fetching *k)
 	const char *status = db_text(db, "SELECT status FROM import_files WHERE id = ? FOR UPDATE", ARGS(ID(k->id)));
 	bool arrived;
 
+	/* What a try before this one was refused for. */
+	k->r->refused = false;
+	k->r->error = ERR_NONE;
+	k->r->faults.n = 0;
 	u = db_row(db, &upload_record, "FROM uploads t WHERE t.id = ? AND t.tenant_id = ? FOR UPDATE", ARGS(ID(k->id),
 	    ID(k->j->tenant_id)));
 	if (status == NULL || strcmp(status, "waiting") != 0 || u == NULL)
@@ -317,8 +347,9 @@ settle(struct fetching *k)
 		return reason_of(k->r->error);
 	db_run(db, "UPDATE import_files SET status = IF(? = 'cancelled', 'cancelled', 'completed') WHERE id = ?",
 	    ARGS(STR(u->status), ID(k->id)));
-	if (arrived)
-		upload_finish(k->r, u, k->o->channel_id, k->o->name);
+	/* It was asked just now, and nobody has changed the answer. */
+	if (arrived && !upload_finish(k->r, u, k->o->channel_id, k->o->name) && db_failure(db) == DB_FINE)
+		abort();
 	return REASON_NONE;
 }
 

@@ -103,6 +103,9 @@ import_name(struct arena *mem, const char *disposition, const char *url)
 	if (disposition != NULL) {
 		named[0] = extended(parameter(mem, disposition, "filename*"));
 		named[1] = parameter(mem, disposition, "filename");
+		/* What is no UTF-8 is in nobody knows which encoding. */
+		if (named[1] != NULL && !utf8_valid(named[1], strlen(named[1])))
+			named[1] = NULL;
 	}
 	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
 		name = named[i] != NULL ? tidy(mem, named[i]) : "";

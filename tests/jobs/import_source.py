@@ -24,10 +24,10 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.close_connection = True
 
-    def give(self, bytes_, tag, cut=None, **headers):
-        """The part that is asked for, if the file is the one that it is a part of; at most `cut` bytes of it."""
+    def give(self, bytes_, tag, cut=None, deaf=False, **headers):
+        """The part that is asked for, if the file is the one that it is a part of, or whatever it is; at most `cut` bytes of it."""
         asked, begin = self.headers.get('Range'), 0
-        if asked and self.headers.get('If-Range') == tag:
+        if asked and (deaf or self.headers.get('If-Range') == tag):
             begin = int(asked.split('=')[1].split('-')[0])
             headers['Content_Range'] = f'bytes {begin}-{len(bytes_) - 1}/{len(bytes_)}'
         self.head(206 if begin else 200, Content_Length=len(bytes_) - begin, ETag=tag, **headers)
@@ -45,6 +45,11 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.give(FILM, '"one"', cut=len(FILM) // 3 + 1)
         elif path == '/changes.mp4':       # and becomes another file meanwhile
             self.give(FILM + (b'' if n > 1 else b'old'), f'"{min(n, 2)}"', cut=None if n > 1 else len(FILM) // 2)
+        elif path == '/deaf.mp4':          # the same, and the server does not know If-Range
+            self.give(FILM if n > 1 else FILM[::-1], f'"{min(n, 2)}"', cut=None if n > 1 else len(FILM) // 2, deaf=True)
+        elif path == '/deaf-longer.mp4':   # nor does it tell a tag
+            self.give(FILM + (b'' if n > 1 else b'old'), 'W/"x"', cut=None if n > 1 else len(FILM) // 2, deaf=True,
+                      Last_Modified='Wed, 21 Oct 2015 07:28:00 GMT')
         elif path == '/unsaid.mp4':        # how long it is
             self.head(200)
             self.wfile.write(FILM)

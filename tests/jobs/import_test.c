@@ -178,6 +178,18 @@ a_file_that_has_changed_is_fetched_anew(void **state)
 }
 
 static void
+a_server_that_goes_on_with_another_file_is_asked_for_all_of_it(void **state)
+{
+	struct world *w = *state;
+
+	is_the_film(w, imported(w, w->token, order(w, "/deaf.mp4", "")));
+	assert_int_equal(asked(w, "/deaf.mp4 bytes="), 1);
+	assert_int_equal(asked(w, "/deaf.mp4"), 3);
+	is_the_film(w, imported(w, w->token, order(w, "/deaf-longer.mp4", "")));
+	assert_int_equal(asked(w, "/deaf-longer.mp4 bytes="), 1);
+}
+
+static void
 a_length_that_is_not_told_is_no_matter(void **state)
 {
 	struct world *w = *state;
@@ -329,6 +341,7 @@ main(void)
 		SOURCE_TEST(an_address_becomes_an_asset),
 		SOURCE_TEST(what_has_come_is_not_fetched_again),
 		SOURCE_TEST(a_file_that_has_changed_is_fetched_anew),
+		SOURCE_TEST(a_server_that_goes_on_with_another_file_is_asked_for_all_of_it),
 		SOURCE_TEST(a_length_that_is_not_told_is_no_matter),
 		SOURCE_TEST(why_it_has_failed_is_told),
 		SOURCE_TEST(a_server_that_is_busy_is_asked_again_later),
