@@ -33,9 +33,9 @@ static int
 forget_lost(struct cli *c, void *arg)
 {
 	(void)arg;
-	db_run(c->db, "DELETE p FROM search_pending p LEFT JOIN (SELECT JSON_VALUE(j.args, '$.mediaId') AS id FROM "
-	    "jobs j WHERE j.kind = 'index' AND j.state IN ('ready', 'running', 'delayed', 'waiting')) o ON "
-	    "UNHEX(REPLACE(o.id, '-', '')) = p.media_id WHERE o.id IS NULL", NO_ARGS);
+	db_run(c->db, "DELETE p FROM search_pending p LEFT JOIN (SELECT DISTINCT CAST(UNHEX(REPLACE("
+	    "JSON_VALUE(j.args, '$.mediaId'), '-', '')) AS BINARY(16)) AS id FROM jobs j WHERE j.kind = 'index' AND "
+	    "j.state IN ('ready', 'running', 'delayed', 'waiting')) o ON o.id = p.media_id WHERE o.id IS NULL", NO_ARGS);
 	return 0;
 }
 

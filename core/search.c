@@ -9,7 +9,8 @@
 #include "core/search.h"
 
 /* Bytes of a passage, more or less; words of a layer, of which the others are not found; words in one statement. */
-enum { PASSAGE_MAX = 8000, WORDS_MAX = 100000, BATCH = 5000 };
+enum { PASSAGE_MAX = 8000, WORDS_MAX = 100000, BATCH = 5000,
+    PIECE = 256 << 10, PIECE_MEMORY = 128 << 20 };
 
 struct passage { const char *text; double start, end; int64_t page; };
 static const struct field passage_fields[] = {
@@ -64,21 +65,6 @@ search_told(struct db *db, struct uuid media_id, const char *type, const char *d
 struct entry { const char *word; int64_t passage, times; };
 struct entries { struct entry *at; size_t n, room; };
 
-static void
-take(struct arena *mem, struct entries *e, const char *word, int64_t passage)
-{
-	struct entry *more;
-
-	if (e->n == e->room) {
-		e->room = e->room * 2 + 64;
-		more = arena_array(mem, e->room, sizeof(*more));
-		if (e->n > 0)
-			memcpy(more, e->at, e->n * sizeof(*more));
-		e->at = more;
-	}
-	e->at[e->n++] = (struct entry){ word, passage, 1 };
-}
-
 static int
 by_word(const void *a, const void *b)
 {
@@ -99,10 +85,31 @@ gather(struct entries *e)
 	qsort(e->at, e->n, sizeof(*e->at), by_word);
 	for (i = 1; i < e->n; i++)
 		if (strcmp(e->at[k].word, e->at[i].word) == 0)
-			e->at[k].times++;
+			e->at[k].times += e->at[i].times;
 		else
 			e->at[++k] = e->at[i];
-	e->n = k + 1 < WORDS_MAX ? k + 1 : WORDS_MAX;
+	e->n = k + 1;
+}
+
+/* Of words that come often one of each is kept before there is more room. */
+static void
+take(struct arena *mem, struct entries *e, const char *word, int64_t passage)
+{
+	struct entry *more;
+	bool full = false;
+
+	if (e->n == e->room) {
+		gather(e);
+		full = e->n * 2 >= e->room;
+	}
+	if (full) {
+		e->room = e->room * 2 + 64;
+		more = arena_array(mem, e->room, sizeof(*more));
+		if (e->n > 0)
+			memcpy(more, e->at, e->n * sizeof(*more));
+		e->at = more;
+	}
+	e->at[e->n++] = (struct entry){ arena_copy(mem, word), passage, 1 };
 }
 
 static void
@@ -149,9 +156,10 @@ position(double seconds)
 	return seconds < 0 ? none : INT(llround(seconds * 1000));
 }
 
-/* One row of a layer, which is several passages if it is long. */
+/* A piece of a row of a layer, which is several passages if it is long.  Its words are kept in `keep`. */
 static void
-put_text(struct db *db, struct uuid media_id, int layer, const struct passage *p, int64_t *number, struct entries *e)
+put_text(struct db *db, struct arena *keep, struct uuid media_id, int layer, const struct passage *p,
+    int64_t *number, struct entries *e)
 {
 	struct arena *mem = db_arena(db);
 	size_t n, i = 0, k = 0, from = 0, to, size = strlen(p->text);
@@ -166,14 +174,47 @@ put_text(struct db *db, struct uuid media_id, int layer, const struct passage *p
 		    p->page > 0 ? INT(p->page) : (struct arg){ .kind = ARG_NULL },
 		    STR(arena_copy_n(mem, p->text + from, to - from))));
 		for (; k < n && f[k].from < to; k++) {
-			take(mem, e, f[k].word, *number);
+			take(keep, e, f[k].word, *number);
 			if (f[k].other != NULL)
-				take(mem, e, f[k].other, *number);
+				take(keep, e, f[k].other, *number);
 		}
 		i = k > i ? k : i;
 		from = to;
 		++*number;
 	}
+}
+
+/* Up to a blank, if there is one. */
+static size_t
+piece_of(const char *text, size_t left)
+{
+	size_t n = PIECE;
+
+	if (left <= PIECE)
+		return left;
+	while (n > PIECE / 2 && (unsigned char)text[n] > ' ')
+		n--;
+	return n > PIECE / 2 ? n : utf8_prefix(text, PIECE);
+}
+
+/* A row of a layer: what folding a piece of it takes is given back. */
+static void
+put_row(struct db *db, struct uuid media_id, int layer, const struct passage *row, int64_t *number, struct entries *e)
+{
+	struct arena *mem = db_arena(db), *own = arena_new(PIECE_MEMORY);
+	struct passage piece = *row;
+	const char *at = row->text;
+	size_t n, left = strlen(at);
+
+	db_use(db, own);
+	for (; left > 0; at += n, left -= n) {
+		n = piece_of(at, left);
+		piece.text = arena_copy_n(own, at, n);
+		put_text(db, mem, media_id, layer, &piece, number, e);
+		arena_reset(own);
+	}
+	db_use(db, mem);
+	arena_free(own);
 }
 
 bool
@@ -195,8 +236,9 @@ search_index(struct db *db, struct uuid media_id)
 		p = db_rows(db, &passage_record, layers[i].from, ARGS(ID(media_id)), &n);
 		for (k = 0; k < n; k++)
 			if (p[k].text != NULL)
-				put_text(db, media_id, layers[i].number, &p[k], &number, &e);
+				put_row(db, media_id, layers[i].number, &p[k], &number, &e);
 		gather(&e);
+		e.n = e.n < WORDS_MAX ? e.n : WORDS_MAX;
 		put_words(db, media_id, layers[i].number, &e);
 	}
 	return true;

@@ -14,7 +14,8 @@
 #include "fcgi/search_query.h"
 
 /* Words that begin alike; assets whose passages are read for a phrase, and how many at once; a name counts most. */
-enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FEW_BYTES = 2 };
+enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FOLDED_MEMORY = 16 << 20,
+    FEW_BYTES = 2 };
 
 struct posting { struct uuid media_id; int64_t layer, times; const char *word; };
 static const struct field posting_fields[] = {
@@ -68,6 +69,7 @@ struct match {
 	struct ids tags;
 	struct search_hit *hits;
 	size_t n;
+	bool cut;		/* more words begin so than were looked for */
 	bool exact;
 };
 
@@ -259,8 +261,9 @@ says(struct arena *mem, const struct search_query *q, const struct search_phrase
 {
 	size_t n, i, k;
 	const struct folded *f = fold_words(mem, text, &n);
+	bool found = false;
 
-	for (i = 0; i + p->n <= n; i++) {
+	for (i = 0; i + p->n <= n && !found; i++) {
 		for (k = 0; k < p->n; k++) {
 			const struct search_term *t = &q->terms[p->first + k];
 
@@ -268,29 +271,32 @@ says(struct arena *mem, const struct search_query *q, const struct search_phrase
 			    (f[i + k].other == NULL || search_is(t, f[i + k].other) == 0))
 				break;
 		}
-		if (k == p->n)
-			return true;
+		found = k == p->n;
 	}
-	return false;
+	arena_reset(mem);
+	return found;
 }
+
+/* What texts are read into, and each of them folded. */
+struct ear { struct arena *texts, *folded; };
 
 /* Do the hits from `from` on say the phrase?  In memory of its own: texts of ten assets may be long. */
 static void
-listen(struct match *m, const struct search_phrase *p, struct arena *mem, size_t from, size_t many, bool *has)
+listen(struct match *m, const struct search_phrase *p, const struct ear *ear, size_t from, size_t many, bool *has)
 {
 	const char *ids = search_ids_json(m->r->mem, m->hits + from, many);
 	const struct said *s;
 	size_t n, i, k;
 
-	db_use(m->r->db, mem);
+	db_use(m->r->db, ear->texts);
 	s = db_rows(m->r->db, &said_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN search_passages t ON t.media_id = "
 	    "UNHEX(i.id) WHERE ((1 << t.layer) & ?) <> 0", ARGS(STR(ids), INT(m->layers)), &n);
 	for (i = 0; i < n; i++)
 		for (k = from; k < from + many; k++)
 			if (!has[k] && uuid_equal(m->hits[k].id, s[i].media_id))
-				has[k] = says(mem, m->q, p, s[i].text);
+				has[k] = says(ear->folded, m->q, p, s[i].text);
 	db_use(m->r->db, m->r->mem);
-	arena_reset(mem);
+	arena_reset(ear->texts);
 }
 
 static void
@@ -304,11 +310,12 @@ static void
 say(struct match *m, const struct search_phrase *p)
 {
 	bool excluded = m->q->terms[p->first].is_excluded;
-	struct arena *mem = arena_new(PASSAGES_MEMORY);
+	const struct ear ear = { arena_new(PASSAGES_MEMORY), arena_new(FOLDED_MEMORY) };
 	bool *has;
 	size_t i, k = 0;
 
-	arena_defer(m->r->mem, forget, mem);
+	arena_defer(m->r->mem, forget, ear.texts);
+	arena_defer(m->r->mem, forget, ear.folded);
 	if (m->n > PHRASES) {
 		qsort(m->hits, m->n, sizeof(*m->hits), best_first);
 		m->n = PHRASES;
@@ -317,7 +324,7 @@ say(struct match *m, const struct search_phrase *p)
 	}
 	has = arena_array(m->r->mem, m->n + 1, sizeof(*has));
 	for (i = 0; i < m->n; i += AT_ONCE)
-		listen(m, p, mem, i, m->n - i < AT_ONCE ? m->n - i : AT_ONCE, has);
+		listen(m, p, &ear, i, m->n - i < AT_ONCE ? m->n - i : AT_ONCE, has);
 	for (i = 0; i < m->n; i++)
 		if (has[i] != excluded)
 			m->hits[k++] = m->hits[i];
@@ -338,9 +345,10 @@ expand(struct match *m, struct search_term *t)
 	memcpy(forms.at, t->forms.at, t->forms.n * sizeof(*forms.at));
 	if (t->is_prefix && len >= FEW_BYTES) {
 		w = db_rows(r->db, &word_record, "FROM (SELECT DISTINCT s.word FROM search_words s WHERE "
-		    "s.tenant_id = ? AND s.word > ? AND s.word < ? LIMIT 32) t", ARGS(ID(r->who->tenant_id), BYTES(word, len),
-		    BYTES(end, len + 1)), &n);
-		for (i = 0; i < n; i++)
+		    "s.tenant_id = ? AND s.word > ? AND s.word < ? LIMIT ?) t", ARGS(ID(r->who->tenant_id), BYTES(word, len),
+		    BYTES(end, len + 1), INT(PREFIXES + 1)), &n);
+		m->cut |= n > PREFIXES;
+		for (i = 0; i < n && i < PREFIXES; i++)
 			forms.at[forms.n++] = w[i].word;
 	}
 	t->forms = forms;
@@ -382,7 +390,7 @@ find(struct match *m)
 	struct posting *p;
 	size_t n, i;
 
-	m->exact = true;
+	m->exact = !m->cut;
 	p = postings(m, first, SEARCH_EXACT + 1, &n);
 	if (n > SEARCH_EXACT) {
 		m->exact = false;

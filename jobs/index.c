@@ -2,7 +2,7 @@
 /*
  * What of an asset can be searched is made anew.  Safe to run twice: it makes of the asset as it is what there is to
  * find.  The note that it is to be done goes first, by a transaction of its own: what changes from then on adds another
- * job, and waits for nothing.
+ * job.  Changes of the asset wait while its words are written.
  */
 #include "core/search.h"
 #include "jobs/run.h"

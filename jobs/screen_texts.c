@@ -141,7 +141,7 @@ screen_texts_add(struct screen_texts *s, int64_t from, int64_t to, const struct 
 			s->latest = it;
 		} else if (it->last->to == from) {
 			it->last->to = to;
-		} else if (it->last->from < from) {	/* else it stands there twice */
+		} else if (it->last->to < from) {	/* else it stands there twice */
 			it->last = it->last->next = instance_new(s, from, to, &l[i], width, height);
 		}
 		if (l[i].confidence > it->confidence) {

@@ -157,6 +157,9 @@ add_word(struct reading *g, const struct row *r)
 		g->right = right;
 		g->bottom = bottom;
 	}
+	/* The first word of a line from right to left is the one at the right. */
+	if (r->n[LEFT] < g->last.n[LEFT])
+		g->last.n[LEFT] = r->n[LEFT];
 	if (r->n[TOP] < g->last.n[TOP])
 		g->last.n[TOP] = r->n[TOP];
 	g->right = right > g->right ? right : g->right;
