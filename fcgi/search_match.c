@@ -15,7 +15,8 @@
 
 /* Words that begin alike; assets whose passages are read for a phrase, and how many at once; a name counts most. */
 enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FOLDED_MEMORY = 16 << 20,
-    FEW_BYTES = 2 };
+    FEW_BYTES = 2,
+    LISTEN_MS = 1500 };	/* for the texts of one phrase: as long as a statement may take, or less */
 
 struct posting { struct uuid media_id; int64_t layer, times; const char *word; };
 static const struct field posting_fields[] = {
@@ -311,6 +312,7 @@ say(struct match *m, const struct search_phrase *p)
 {
 	bool excluded = m->q->terms[p->first].is_excluded;
 	const struct ear ear = { arena_new(PASSAGES_MEMORY), arena_new(FOLDED_MEMORY) };
+	const int64_t until = clock_ms() + LISTEN_MS;
 	bool *has;
 	size_t i, k = 0;
 
@@ -323,8 +325,14 @@ say(struct match *m, const struct search_phrase *p)
 		qsort(m->hits, m->n, sizeof(*m->hits), by_id);
 	}
 	has = arena_array(m->r->mem, m->n + 1, sizeof(*has));
-	for (i = 0; i < m->n; i += AT_ONCE)
+	for (i = 0; i < m->n; i += AT_ONCE) {
+		if (clock_ms() > until) {	/* those behind it have come earlier */
+			m->n = i;
+			m->exact = false;
+			break;
+		}
 		listen(m, p, &ear, i, m->n - i < AT_ONCE ? m->n - i : AT_ONCE, has);
+	}
 	for (i = 0; i < m->n; i++)
 		if (has[i] != excluded)
 			m->hits[k++] = m->hits[i];
