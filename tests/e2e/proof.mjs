@@ -122,8 +122,12 @@ export default function proofs({ doc, rows, url, record, powerless }) {
 		switch (status) {
 		case '304':
 			yield async () => {
-				const { etag } = await ask(method, path, headers);
-				return etag ? ask(method, path, { ...headers, 'If-None-Match': etag }) : undefined;
+				for (let n = 0;; n++) {		// a job may change it in between, but not each time
+					const { etag } = await ask(method, path, headers);
+					const answer = etag ? await ask(method, path, { ...headers, 'If-None-Match': etag }) : undefined;
+					if (answer?.status !== 200 || n === 9)
+						return answer;
+				}
 			};
 			break;
 		case '400':
