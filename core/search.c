@@ -9,8 +9,7 @@
 #include "core/search.h"
 
 /* Bytes of a passage, more or less; words of a layer, of which the others are not found; words in one statement. */
-enum { PASSAGE_MAX = 8000, WORDS_MAX = 100000, BATCH = 5000,
-    PIECE = 256 << 10, PIECE_MEMORY = 128 << 20 };
+enum { PASSAGE_MAX = 8000, WORDS_MAX = 100000, BATCH = 5000, PIECE = 256 << 10, PIECE_MEMORY = 128 << 20 };
 
 struct passage { const char *text; double start, end; int64_t page; };
 static const struct field passage_fields[] = {
@@ -65,6 +64,16 @@ search_told(struct db *db, struct uuid media_id, const char *type, const char *d
 struct entry { const char *word; int64_t passage, times; };
 struct entries { struct entry *at; size_t n, room; };
 
+/* A layer of an asset that is being indexed. */
+struct indexing {
+	struct db *db;
+	struct arena *mem, *own;	/* for all of it; for a piece of its text */
+	struct uuid media_id;
+	int layer;
+	int64_t number;			/* of the next passage */
+	struct entries words;
+};
+
 static int
 by_word(const void *a, const void *b)
 {
@@ -93,43 +102,44 @@ gather(struct entries *e)
 
 /* Of words that come often one of each is kept before there is more room. */
 static void
-take(struct arena *mem, struct entries *e, const char *word, int64_t passage)
+take(struct indexing *x, const char *word)
 {
+	struct entries *e = &x->words;
 	struct entry *more;
-	bool full = false;
 
 	if (e->n == e->room) {
 		gather(e);
-		full = e->n * 2 >= e->room;
+		if (e->n * 2 >= e->room) {
+			e->room = e->room * 2 + 64;
+			more = arena_array(x->mem, e->room, sizeof(*more));
+			if (e->n > 0)
+				memcpy(more, e->at, e->n * sizeof(*more));
+			e->at = more;
+		}
 	}
-	if (full) {
-		e->room = e->room * 2 + 64;
-		more = arena_array(mem, e->room, sizeof(*more));
-		if (e->n > 0)
-			memcpy(more, e->at, e->n * sizeof(*more));
-		e->at = more;
-	}
-	e->at[e->n++] = (struct entry){ arena_copy(mem, word), passage, 1 };
+	e->at[e->n++] = (struct entry){ arena_copy(x->mem, word), x->number, 1 };
 }
 
 static void
-put_words(struct db *db, struct uuid media_id, int layer, const struct entries *e)
+put_words(const struct indexing *x)
 {
+	const struct entries *e = &x->words;
+	const size_t n = e->n < WORDS_MAX ? e->n : WORDS_MAX;
 	struct buf b;
 	size_t i, from;
 
-	for (from = 0; from < e->n; from += BATCH) {
-		b = BUF(db_arena(db));
-		for (i = from; i < e->n && i < from + BATCH; i++) {
+	for (from = 0; from < n; from += BATCH) {
+		b = BUF(x->mem);
+		for (i = from; i < n && i < from + BATCH; i++) {
 			buf_text(&b, i == from ? "[[" : ",[");
 			buf_json(&b, e->at[i].word);
 			buf_printf(&b, ",%lld,%lld]", (long long)e->at[i].passage, (long long)e->at[i].times);
 		}
 		buf_char(&b, ']');
-		db_run(db, "INSERT INTO search_words (tenant_id, word, media_id, layer, passage, times) SELECT "
+		db_run(x->db, "INSERT INTO search_words (tenant_id, word, media_id, layer, passage, times) SELECT "
 		    "m.tenant_id, j.word, m.id, ?, j.passage, j.times FROM media m JOIN JSON_TABLE(?, '$[*]' COLUMNS "
-		    "(word VARCHAR(80) PATH '$[0]', passage INT PATH '$[1]', times INT PATH '$[2]')) j WHERE m.id = ?", ARGS(INT(layer),
-		    STR(buf_string(&b)), ID(media_id)));
+		    "(word VARCHAR(80) PATH '$[0]', passage INT PATH '$[1]', times INT PATH '$[2]')) j WHERE m.id = ?",
+		    ARGS(INT(x->layer), STR(buf_string(&b)), ID(x->media_id)));
 	}
 }
 
@@ -156,31 +166,29 @@ position(double seconds)
 	return seconds < 0 ? none : INT(llround(seconds * 1000));
 }
 
-/* A piece of a row of a layer, which is several passages if it is long.  Its words are kept in `keep`. */
+/* A piece of a row of the layer, which is several passages if it is long. */
 static void
-put_text(struct db *db, struct arena *keep, struct uuid media_id, int layer, const struct passage *p,
-    int64_t *number, struct entries *e)
+put_piece(struct indexing *x, const struct passage *p, const char *text, size_t size)
 {
-	struct arena *mem = db_arena(db);
-	size_t n, i = 0, k = 0, from = 0, to, size = strlen(p->text);
-	const struct folded *f = fold_words(mem, p->text, &n);
+	size_t n, i = 0, k = 0, from = 0, to;
+	const struct folded *f = fold_words(x->own, text, &n);
 
 	while (from < size && k < n) {
 		to = cut(f, n, &i, from, size);
 		if (to - from > PASSAGE_MAX * 2)
-			to = from + utf8_prefix(p->text + from, PASSAGE_MAX);
-		db_run(db, "INSERT INTO search_passages (media_id, layer, passage, start, end, page, text) VALUES (?, "
-		    "?, ?, ?, ?, ?, ?)", ARGS(ID(media_id), INT(layer), INT(*number), position(p->start), position(p->end),
-		    p->page > 0 ? INT(p->page) : (struct arg){ .kind = ARG_NULL },
-		    STR(arena_copy_n(mem, p->text + from, to - from))));
+			to = from + utf8_prefix(text + from, PASSAGE_MAX);
+		db_run(x->db, "INSERT INTO search_passages (media_id, layer, passage, start, end, page, text) "
+		    "VALUES (?, ?, ?, ?, ?, ?, ?)", ARGS(ID(x->media_id), INT(x->layer), INT(x->number), position(p->start),
+		    position(p->end), p->page > 0 ? INT(p->page) : (struct arg){ .kind = ARG_NULL },
+		    STR(arena_copy_n(x->own, text + from, to - from))));
 		for (; k < n && f[k].from < to; k++) {
-			take(keep, e, f[k].word, *number);
+			take(x, f[k].word);
 			if (f[k].other != NULL)
-				take(keep, e, f[k].other, *number);
+				take(x, f[k].other);
 		}
 		i = k > i ? k : i;
 		from = to;
-		++*number;
+		x->number++;
 	}
 }
 
@@ -197,49 +205,44 @@ piece_of(const char *text, size_t left)
 	return n > PIECE / 2 ? n : utf8_prefix(text, PIECE);
 }
 
-/* A row of a layer: what folding a piece of it takes is given back. */
+/* What folding a piece of a row takes is given back. */
 static void
-put_row(struct db *db, struct uuid media_id, int layer, const struct passage *row, int64_t *number, struct entries *e)
+put_row(struct indexing *x, const struct passage *p)
 {
-	struct arena *mem = db_arena(db), *own = arena_new(PIECE_MEMORY);
-	struct passage piece = *row;
-	const char *at = row->text;
+	const char *at = p->text;
 	size_t n, left = strlen(at);
 
-	db_use(db, own);
 	for (; left > 0; at += n, left -= n) {
 		n = piece_of(at, left);
-		piece.text = arena_copy_n(own, at, n);
-		put_text(db, mem, media_id, layer, &piece, number, e);
-		arena_reset(own);
+		put_piece(x, p, arena_copy_n(x->own, at, n), n);
+		arena_reset(x->own);
 	}
-	db_use(db, mem);
-	arena_free(own);
 }
 
 bool
 search_index(struct db *db, struct uuid media_id)
 {
+	struct arena *own;
+	struct indexing x;
 	struct passage *p;
-	struct entries e;
 	size_t i, k, n;
-	int64_t number;
 
 	/* Of two jobs the later one sees what the earlier one has seen, or more. */
 	if (db_number(db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media_id)), 0) == 0)
 		return false;
 	db_run(db, "DELETE FROM search_words WHERE media_id = ?", ARGS(ID(media_id)));
 	db_run(db, "DELETE FROM search_passages WHERE media_id = ?", ARGS(ID(media_id)));
+	own = arena_new(PIECE_MEMORY);
 	for (i = 0; i < LAYERS; i++) {
-		e = (struct entries){ 0 };
-		number = 0;
+		x = (struct indexing){ .db = db, .mem = db_arena(db), .own = own, .media_id = media_id,
+		    .layer = layers[i].number };
 		p = db_rows(db, &passage_record, layers[i].from, ARGS(ID(media_id)), &n);
 		for (k = 0; k < n; k++)
 			if (p[k].text != NULL)
-				put_row(db, media_id, layers[i].number, &p[k], &number, &e);
-		gather(&e);
-		e.n = e.n < WORDS_MAX ? e.n : WORDS_MAX;
-		put_words(db, media_id, layers[i].number, &e);
+				put_row(&x, &p[k]);
+		gather(&x.words);
+		put_words(&x);
 	}
+	arena_free(own);
 	return true;
 }

@@ -23,9 +23,8 @@ static const struct field properties_fields[] = {
 	    .doc = "Name of a resource, WOFF2, that comes before the font; no matter while there is none. "
 	    "ChannelDesign"),
 	FIELD(struct design_properties, logo, .on = CREATE | OMIT_NULL, .min = 1, .max = 64,
-	    .doc = "Name of a resource, a picture; no matter while there is none. ChannelDesign, DocxExportDesign, "
-	    "which "
-	    "shows PNG and JPEG"),
+	    .doc = "Name of a resource, a picture; no matter while there is none. ChannelDesign, "
+	    "DocxExportDesign, which shows PNG and JPEG"),
 	FIELD(struct design_properties, radius, .on = CREATE | OMIT_NULL, .max = 24,
 	    .doc = "Pixels: how round corners are, 0 to 24. ChannelDesign, PlayerDesign"),
 };

@@ -13,10 +13,10 @@
 #include "fcgi/media.h"
 #include "fcgi/search_query.h"
 
-/* Words that begin alike; assets whose passages are read for a phrase, and how many at once; a name counts most. */
+/* Words that begin alike; assets whose passages are read for a phrase, how many at once, and for how long: about as
+ * long as a statement may take. */
 enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FOLDED_MEMORY = 16 << 20,
-    FEW_BYTES = 2,
-    LISTEN_MS = 1500 };	/* for the texts of one phrase: as long as a statement may take, or less */
+    LISTEN_MS = 1500, FEW_BYTES = 2 };
 
 struct posting { struct uuid media_id; int64_t layer, times; const char *word; };
 static const struct field posting_fields[] = {

@@ -7,7 +7,6 @@
 #include "core/colour.h"
 #include "media/docx.h"
 #include "media/language.h"
-#include "fcgi/design.h"
 #include "fcgi/player.h"
 #include "fcgi/transcripts.h"
 
@@ -18,7 +17,7 @@ static const struct { const char *name, *family; } fonts[] = {
 };
 
 static const struct colour own_colour = { 0x1f, 0x3a, 0x5f };
-enum { TEXT_CONTRAST_TENTHS = 45 };
+static const double text_contrast = 4.5;
 
 struct cover { struct uuid tenant_id; const char *name,
     *description; struct position duration; struct moment created_at; };
@@ -30,18 +29,6 @@ static const struct field cover_fields[] = {
 	FIELD(struct cover, created_at, .doc = "When it came"),
 };
 static const struct record cover_record = RECORD("DocumentCover", struct cover, cover_fields);
-
-/* NULL: as Kinothek itself looks. */
-static const struct design *
-design_of(struct db *db, struct uuid tenant_id, struct uuid id)
-{
-	const struct design *d = db_row(db, &design_record, uuid_is_none(id) ? "FROM designs t WHERE t.tenant_id = "
-	    "? AND "
-	    "t.main_type = 'DocxExportDesign'" : "FROM designs t WHERE t.tenant_id = ? AND t.id = ? AND t.type = "
-	    "'DocxExportDesign'", uuid_is_none(id) ? ARGS(ID(tenant_id)) : ARGS(ID(tenant_id), ID(id)));
-
-	return d != NULL && d->properties.row != NULL ? d : NULL;
-}
 
 /* What word processors cannot show is left out. */
 static const struct docx_picture *
@@ -68,7 +55,7 @@ look(struct db *db, struct docx *out, const struct design *d)
 		if (strcmp(fonts[i].name, p->font) == 0)
 			out->font = fonts[i].family;
 	if (p->header_color != NULL && colour_parse(p->header_color, &out->colour))
-		out->colour = colour_readable(out->colour, &COLOUR_WHITE, 1, TEXT_CONTRAST_TENTHS / 10.0);
+		out->colour = colour_readable(out->colour, &COLOUR_WHITE, 1, text_contrast);
 	out->logo = logo_of(db, d, p->logo);
 }
 
@@ -130,8 +117,9 @@ transcript_docx(struct db *db, const struct conf *conf, const struct transcript 
 	    .origin = origin(mem, conf, t), .language = language, .font = fonts[0].family, .colour = own_colour,
 	    .headings = headings_of(db, t->media_id), .paragraphs = &paragraphs, .speakers = o->speakers,
 	    .changed_at = t->updated_at };
-	d = design_of(db, c->tenant_id, o->design_id);
-	if (d != NULL)
+	d = o->design != NULL ? o->design : db_row(db, &design_record, "FROM designs t WHERE t.tenant_id = ? AND "
+	    "t.main_type = 'DocxExportDesign'", ARGS(ID(c->tenant_id)));
+	if (d != NULL && d->properties.row != NULL)
 		look(db, &out, d);
 	return docx_write(mem, &out);
 }

@@ -199,14 +199,17 @@ static int
 transcript_download(struct req *r)
 {
 	const struct download *in = r->in;
+	struct transcript_order o = { .form = in->transcript_download_type, .speakers = !in->omit_speaker_labels };
 
-	if (!uuid_is_none(in->design_id) && db_number(r->db, "SELECT 1 FROM designs WHERE id = ? AND tenant_id = ? AND "
-	    "type = 'DocxExportDesign'", ARGS(ID(in->design_id), ID(r->who->tenant_id)), 0) != 1) {
-		fault(r, "designId", "not_found", "there is no DocxExportDesign with this id");
-		return refuse(r, ERR_INVALID, NULL);
+	if (!uuid_is_none(in->design_id)) {
+		o.design = db_row(r->db, &design_record, "FROM designs t WHERE t.id = ? AND t.tenant_id = ? AND "
+		    "t.type = 'DocxExportDesign'", ARGS(ID(in->design_id), ID(r->who->tenant_id)));
+		if (o.design == NULL) {
+			fault(r, "designId", "not_found", "there is no DocxExportDesign with this id");
+			return refuse(r, ERR_INVALID, NULL);
+		}
 	}
-	return transcript_send(r, r->object, &(const struct transcript_order){ in->transcript_download_type,
-	    !in->omit_speaker_labels, in->design_id });
+	return transcript_send(r, r->object, &o);
 }
 
 const struct route transcripts_routes[] = {

@@ -3,14 +3,14 @@
 #ifndef FCGI_TRANSCRIPTS_H
 #define FCGI_TRANSCRIPTS_H
 
-#include "fcgi/req.h"
+#include "fcgi/design.h"
 #include "media/transcript.h"
 
 #define TRANSCRIPT_FORMS "json txt srt vtt docx"
 
-/* form: one of these, NULL: json.  speakers: with their names.  design_id: of a DocxExportDesign; none: the main one of
- * the tenant, or as Kinothek itself looks. */
-struct transcript_order { const char *form; bool speakers; struct uuid design_id; };
+/* form: one of these, NULL: json.  speakers: with their names.  design: a DocxExportDesign; NULL: the main one of the
+ * tenant, or as Kinothek itself looks. */
+struct transcript_order { const char *form; bool speakers; const struct design *design; };
 
 struct buf transcript_file(struct db *, const struct conf *, struct transcript *, const struct transcript_order *);
 /* What transcript_file() does for docx. */

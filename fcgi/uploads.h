@@ -37,8 +37,7 @@ bool upload_may_finish(struct req *, const struct upload *);
 bool upload_drop(struct req *, struct uuid id);
 
 /* Where assets of the caller go: the channel that it names, or the default one of the tenant.  None: refused;
-    pointer: of
- * the member that names it. */
+ * pointer: of the member that names it. */
 struct uuid upload_channel(struct req *, struct uuid wanted, const char *pointer);
 
 #endif

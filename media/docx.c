@@ -5,6 +5,7 @@
 
 #include "core/archive.h"
 #include "media/docx.h"
+#include "media/language.h"
 #include "media/transcript.h"
 
 enum {
@@ -60,14 +61,6 @@ add_paragraph(struct buf *b, const char *style, const char *text)
 	buf_printf(b, "<w:p><w:pPr><w:pStyle w:val=\"%s\"/></w:pPr>", style);
 	add_run(b, NULL, text);
 	buf_text(b, "</w:p>\n");
-}
-
-static bool
-from_right_to_left(const char *language)
-{
-	const size_t n = strcspn(language, "-");
-
-	return word_in("ar ckb dv fa he ps sd ug ur yi", language, n);
 }
 
 /* In the hours that the recording has. */
@@ -167,7 +160,7 @@ document(struct arena *mem, const struct docx *d)
 	buf_printf(&b, "<w:sectPr><w:headerReference w:type=\"default\" r:id=\"header\"/><w:footerReference "
 	    "w:type=\"default\" r:id=\"footer\"/><w:pgSz w:w=\"11906\" w:h=\"16838\"/><w:pgMar w:top=\"1701\" "
 	    "w:right=\"1418\" w:bottom=\"1418\" w:left=\"1418\" w:header=\"709\" w:footer=\"709\" w:gutter=\"0\"/>"
-	    "<w:titlePg/>%s</w:sectPr></w:body></w:document>\n", from_right_to_left(d->language) ? "<w:bidi/>" : "");
+	    "<w:titlePg/>%s</w:sectPr></w:body></w:document>\n", language_is_right_to_left(d->language) ? "<w:bidi/>" : "");
 	return b;
 }
 
@@ -185,7 +178,7 @@ static struct buf
 styles(struct arena *mem, const struct docx *d)
 {
 	const char *colour = colour_text(mem, d->colour) + 1, *font = d->font, *tag = d->language;
-	const bool right = from_right_to_left(tag);
+	const bool right = language_is_right_to_left(tag);
 	struct buf b = BUF(mem);
 
 	buf_printf(&b, HEAD "<w:styles " WORDS "><w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii=\"%s\" "

@@ -86,3 +86,13 @@ language_label(struct arena *mem, const char *tag)
 	u_strToUTF8(out, sizeof(out), NULL, name, n, &error);
 	return arena_copy(mem, U_FAILURE(error) || n <= 0 ? tag : out);
 }
+
+bool
+language_is_right_to_left(const char *tag)
+{
+	char locale[ULOC_FULLNAME_CAPACITY];
+	UErrorCode error = U_ZERO_ERROR;
+
+	uloc_forLanguageTag(tag, locale, sizeof(locale), NULL, &error);
+	return U_SUCCESS(error) && error != U_STRING_NOT_TERMINATED_WARNING && uloc_isRightToLeft(locale);
+}

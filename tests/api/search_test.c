@@ -67,6 +67,21 @@ words_are_found_however_they_are_written(void **state)
 	FINDS(w, "br tea", "0");
 }
 
+/* Of words that begin alike a few are looked for: then that is not said to be all. */
+static void
+more_words_than_are_looked_for_are_told(void **state)
+{
+	struct world *w = *state;
+	struct buf name = BUF(w->mem);
+
+	for (int i = 0; i < 32; i++)
+		buf_printf(&name, "zebra%c%c ", 'a' + i / 26, 'a' + i % 26);
+	asset(w, buf_string(&name));
+	assert_string_equal(text(w, ask_as(w, w->token, "zebra", ""), "pagination.totalExact"), "true");
+	asset(w, "zebrazz");
+	assert_string_equal(text(w, ask_as(w, w->token, "zebra", ""), "pagination.totalExact"), "false");
+}
+
 static void
 phrases_hold_together_and_minus_leaves_out(void **state)
 {
@@ -292,6 +307,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(words_are_found_however_they_are_written),
+		WORLD_TEST(more_words_than_are_looked_for_are_told),
 		WORLD_TEST(phrases_hold_together_and_minus_leaves_out),
 		WORLD_TEST(a_misspelled_word_is_found_where_nothing_is_as_it_is_written),
 		WORLD_TEST(odd_texts_are_no_errors),

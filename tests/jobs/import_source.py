@@ -25,7 +25,7 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def give(self, bytes_, tag, cut=None, deaf=False, **headers):
-        """The part that is asked for, if the file is the one that it is a part of, or whatever it is; at most `cut` bytes of it."""
+        """The part that is asked for, if it is one of this file, or whatever it is of (deaf); at most `cut` bytes of it."""
         asked, begin = self.headers.get('Range'), 0
         if asked and (deaf or self.headers.get('If-Range') == tag):
             begin = int(asked.split('=')[1].split('-')[0])

@@ -325,6 +325,8 @@ a_file_is_called_as_its_server_says(void **state)
 		{ "attachment; filename*=UTF-8''%zz", "https://a.example/b", "b" },
 		{ "attachment; filename=\"\"", "https://a.example/b", "b" }, { "attachment; filename=\"unended", "https://a.example/b", "unended" },
 		{ "attachment; filename=\".hidden\"", "https://a.example/b", "hidden" }, { ";;;=;", "https://a.example/b", "b" },
+		{ "attachment; filename=\"voil\xe0.mp4\"", "https://a.example/b", "b" },
+		{ "attachment; filename=\"\xa4\xa2\xa4\xa4\"", "https://a.example/b", "b" },
 	};
 	struct world *w = *state;
 

@@ -162,6 +162,33 @@ long_texts_are_cut_between_words_and_lose_none(void **state)
 	    ARGS(ID(id))), 20001);
 }
 
+/* A word takes far more room folded than written. */
+static void
+a_text_of_short_words_is_indexed_in_little_memory(void **state)
+{
+	enum { WORDS = 1000000 };
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "document", "Numbers");
+	struct buf b = BUF(t->mem);
+	struct arena *mem = arena_new((size_t)1 << 30);
+
+	buf_text(&b, "{\"pages\":[{\"page\":1,\"text\":\"");
+	for (int i = 0; i < WORDS; i++)
+		buf_printf(&b, "%d ", i % 10);
+	buf_text(&b, "\"}]}");
+	db_begin(t->db);
+	metadata_put(t->db, id, "documentContent", "x", buf_string(&b));
+	db_use(t->db, mem);
+	assert_true(search_index(t->db, id));
+	db_use(t->db, t->mem);
+	assert_true(arena_used(mem) < (size_t)64 << 20);
+	assert_true(db_commit(t->db));
+	arena_free(mem);
+	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ? AND layer = 5", ARGS(ID(id))), 10);
+	assert_int_equal(db_number(t->db, "SELECT SUM(times) FROM search_words WHERE media_id = ? AND layer = 5",
+	    ARGS(ID(id)), 0), WORDS);
+}
+
 static void
 nothing_is_left_of_an_asset_that_is_deleted_for_good(void **state)
 {
@@ -194,6 +221,7 @@ main(void)
 		TEST(what_is_rolled_back_is_not_indexed),
 		TEST(passages_have_times_and_pages),
 		TEST(long_texts_are_cut_between_words_and_lose_none),
+		TEST(a_text_of_short_words_is_indexed_in_little_memory),
 		TEST(nothing_is_left_of_an_asset_that_is_deleted_for_good),
 	};
 
