@@ -22,7 +22,7 @@ add_some(struct cli *c, void *arg)
 	a = db_rows(c->db, &asset_record, "FROM media t WHERE t.id > ? ORDER BY t.id LIMIT ?",
 	    ARGS(BYTES(way->last.b, sizeof(way->last.b)), INT(PAGE)), &way->n);
 	for (i = 0; i < way->n; i++)
-		search_changed(c->db, a[i].id, PRIORITY_BULK);
+		search_renew(c->db, a[i].id, PRIORITY_BULK);
 	if (way->n > 0)
 		way->last = a[way->n - 1].id;
 	return 0;

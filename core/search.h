@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What of assets can be searched: passages of text in layers, and which words they have.  Both tables are derived: the
- * job `index` makes them anew after every change of what they are made of, and nobody else writes them.  Who may see
+ * job `index` makes them anew after every change of what they are made of (core/search_index.h), and nobody else writes
+ * them.  Who may see
  * what is not in them; it is asked of the asset when somebody searches.
  *
  * Whoever writes "media.created", "media.updated" or "metadata.updated" has nothing more to do: events (core/event.h)
  * call search_told(), so that a change which is told is also found.
  *
  * Columns of SEARCH_LAYERS: number, kept in rows; name in the interface; whether it is derived data, which needs
- * ViewMetadata; the word in the data of an event that says it may have changed; and the rows text, start, end (seconds)
- * and page of an asset, which is its one bind.  A further layer is a further line.
+ * ViewMetadata; how much a word there counts; the word in the data of an event that says it may have changed; and the
+ * rows text, start, end (seconds) and page of an asset, which is its one bind.  A further layer is a further line.
  */
 #ifndef CORE_SEARCH_H
 #define CORE_SEARCH_H
@@ -17,32 +18,32 @@
 #include "core/db.h"
 
 #define SEARCH_LAYERS(L) \
-	L(NAME, 1, "name", false, "name", \
+	L(NAME, 1, "name", false, 8, "name", \
 	    "SELECT m.name AS text, NULL AS start, NULL AS end, NULL AS page FROM media m WHERE m.id = ?") \
-	L(DESCRIPTION, 2, "description", false, "description", \
+	L(DESCRIPTION, 2, "description", false, 3, "description", \
 	    "SELECT m.description AS text, NULL AS start, NULL AS end, NULL AS page FROM media m WHERE m.id = ? AND " \
 	    "m.description IS NOT NULL") \
-	L(TAG, 3, "tag", false, "tags", \
+	L(TAG, 3, "tag", false, 6, "tags", \
 	    "SELECT j.text, NULL AS start, NULL AS end, NULL AS page FROM media m JOIN JSON_TABLE(m.tags, '$[*]' COLUMNS " \
 	    "(text VARCHAR(255) PATH '$')) j WHERE m.id = ?") \
-	L(TRANSCRIPT, 4, "transcript", true, "transcripts", \
+	L(TRANSCRIPT, 4, "transcript", true, 1, "transcripts", \
 	    "SELECT j.text, j.start, j.end, NULL AS page FROM transcripts m JOIN JSON_TABLE(m.paragraphs, '$[*]' COLUMNS (" \
 	    "text TEXT PATH '$.text', start DOUBLE PATH '$.start', end DOUBLE PATH '$.end')) j WHERE m.media_id = ? AND " \
 	    "m.status = 'completed'") \
-	L(DOCUMENT_CONTENT, 5, "document_content", true, "documentContent", \
+	L(DOCUMENT_CONTENT, 5, "document_content", true, 1, "documentContent", \
 	    "SELECT j.text, NULL AS start, NULL AS end, j.page FROM metadata m JOIN JSON_TABLE(m.data, '$.pages[*]' " \
 	    "COLUMNS (text MEDIUMTEXT PATH '$.text', page INT PATH '$.page')) j WHERE m.media_id = ? AND m.kind = " \
 	    "'documentContent'") \
-	L(VIDEO_TEXT, 6, "video_text", true, "videoTexts", \
+	L(VIDEO_TEXT, 6, "video_text", true, 1, "videoTexts", \
 	    "SELECT j.text, j.start, j.end, NULL AS page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' COLUMNS (text " \
 	    "TEXT PATH '$.text', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end')) j WHERE " \
 	    "m.media_id = ? AND m.kind = 'videoTexts'") \
-	L(IMAGE_TEXT, 7, "image_text", true, "imageTexts", \
+	L(IMAGE_TEXT, 7, "image_text", true, 1, "imageTexts", \
 	    "SELECT j.text, NULL AS start, NULL AS end, NULL AS page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' " \
 	    "COLUMNS (text TEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'")
 
 enum search_layer {
-#define SEARCH_ENUM(id, number, name, derived, word, sql) SEARCH_##id = number,
+#define SEARCH_ENUM(id, number, name, derived, weight, word, sql) SEARCH_##id = number,
 	SEARCH_LAYERS(SEARCH_ENUM)
 #undef SEARCH_ENUM
 };
@@ -53,7 +54,7 @@ void search_told(struct db *, struct uuid media_id, const char *type, const char
  * changes.  PRIORITY_BULK where many are. */
 void search_changed(struct db *, struct uuid media_id, int priority);
 
-/* Makes passages and words of the asset anew, in a transaction.  False: it is gone. */
-bool search_index(struct db *, struct uuid media_id);
+/* The same, even where its texts have not changed: what the index holds of it counts for nothing. */
+void search_renew(struct db *, struct uuid media_id, int priority);
 
 #endif

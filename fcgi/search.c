@@ -97,7 +97,7 @@ static const struct field passage_fields[] = {
 static const struct record passage_record = RECORD("ShownPassage", struct passage, passage_fields);
 
 static const struct layer { int number; const char *name; bool is_derived; } layers[] = {
-#define LAYER(id, number, name, derived, word, sql) { number, name, derived },
+#define LAYER(id, number, name, derived, weight, word, sql) { number, name, derived },
 	SEARCH_LAYERS(LAYER)
 #undef LAYER
 };

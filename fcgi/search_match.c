@@ -2,7 +2,7 @@
 /*
  * Which assets have the words.  The words are asked for one after the other, the rarest first, and rights and limits
  * are conditions of that first statement: whatever is counted or ranked afterwards the caller may see.  Of a word that
- * more than 10,000 assets have the newest 10,000 are looked at.
+ * more than 10,000 assets have which the caller sees, the newest 10,000 are looked at.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,18 +14,35 @@
 #include "fcgi/search_query.h"
 
 /* Words that begin alike; assets whose passages are read for a phrase, how many at once, and for how long: about as
- * long as a statement may take. */
+ * long as a statement may take, as all that is looked for before. */
 enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FOLDED_MEMORY = 16 << 20,
-    LISTEN_MS = 1500, FEW_BYTES = 2 };
+    LISTEN_MS = 1500, TAKE_MS = 1500, FEW_BYTES = 2 };
 
-struct posting { struct uuid media_id; int64_t layer, times; const char *word; };
-static const struct field posting_fields[] = {
-	FIELD(struct posting, media_id, .sql = "t.id", .doc = "An asset"),
-	FIELD(struct posting, layer, .sql = "w.layer", .doc = "Where it is said"),
-	FIELD(struct posting, times, .sql = "w.times", .doc = "How often"),
-	FIELD(struct posting, word, .sql = "w.word", .doc = "As it is folded"),
+/* What a word counts for: where it is, and often is better than once. */
+#define LAYER_WEIGHT(id, number, name, derived, weight, word, sql) " WHEN " #number " THEN " #weight
+#define WEIGHT "CASE w.layer" SEARCH_LAYERS(LAYER_WEIGHT) " END * (1 + LN(w.times))"
+
+static const struct field said_once_fields[] = {
+	FIELD(struct search_hit, id, .sql = "w.media_id", .doc = "An asset"),
+	FIELD(struct search_hit, score, .sql = "SUM(" WEIGHT ")", .doc = "By the one word"),
 };
-static const struct record posting_record = RECORD("Posting", struct posting, posting_fields);
+static const struct field said_variously_fields[] = {
+	FIELD(struct search_hit, id, .sql = "w.media_id", .doc = "An asset"),
+	FIELD(struct search_hit, score, .sql = "w.score", .doc = "By all words that count as it"),
+};
+static const struct field any_fields[] = {
+	FIELD(struct search_hit, id, .sql = "t.id", .doc = "An asset"),
+	FIELD(struct search_hit, score, .sql = "1", .doc = "All the same"),
+};
+static const struct record found_records[] = {
+	RECORD("SaidOnce", struct search_hit, said_once_fields),
+	RECORD("SaidVariously", struct search_hit, said_variously_fields),
+	RECORD("AnyAsset", struct search_hit, any_fields),
+};
+
+struct edge { struct uuid id; };
+static const struct field edge_fields[] = { FIELD(struct edge, id, .doc = "The oldest of some assets") };
+static const struct record edge_record = RECORD("SearchEdge", struct edge, edge_fields);
 
 struct word { const char *word; };
 static const struct field word_fields[] = { FIELD(struct word, word, .doc = "As it is folded") };
@@ -39,26 +56,32 @@ static const struct field said_fields[] = {
 };
 static const struct record said_record = RECORD("Said", struct said, said_fields);
 
-/* Binds: WORDS_ONE tenant, word, layers; WORDS_MANY words, tenant, layers; ASSETS tenant. */
+/* Words that count as one, and how much each of them: one bind. */
+#define FORMS_SQL "JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER SET utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j"
 #define LAYERS " AND ((1 << w.layer) & ?) <> 0"
-#define WORDS_ONE "FROM search_words w STRAIGHT_JOIN media t ON t.id = w.media_id WHERE w.tenant_id = ? AND w.word = ?" LAYERS
-#define WORDS_MANY "FROM " SEARCH_WORDS " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) " \
-	"STRAIGHT_JOIN media t ON t.id = w.media_id WHERE 1" LAYERS
-#define ASSETS "FROM (SELECT 1 AS layer, 1 AS times, '' AS word) w STRAIGHT_JOIN media t FORCE INDEX (by_id) WHERE t.tenant_id = ?"
+/* Binds: ONE tenant, word, range, layers; MANY forms, tenant, range, layers; ANY tenant, range.  A range is two ids, of
+ * which the second is outside. */
+#define WORDS_ONE "FROM search_words w STRAIGHT_JOIN media t ON t.id = w.media_id WHERE w.tenant_id = ? AND w.word = ? AND " \
+	"w.media_id >= ? AND w.media_id < ?" LAYERS
+#define WORDS_MANY "FROM (SELECT w.media_id, SUM(" WEIGHT " * j.share) AS score FROM " FORMS_SQL " STRAIGHT_JOIN search_words w ON " \
+	"w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND w.media_id >= ? AND w.media_id < ? WHERE 1" LAYERS \
+	" GROUP BY w.media_id) w STRAIGHT_JOIN media t ON t.id = w.media_id WHERE 1"
+#define ASSETS "FROM media t FORCE INDEX (by_id) WHERE t.tenant_id = ? AND t.id >= ? AND t.id < ?"
 #define ALIKE " AND t.deleted_at = 0 AND (? IS NULL OR FIND_IN_SET(t.type, ?) > 0) AND (? IS NULL OR t.duration >= ?) AND " \
 	"(? IS NULL OR t.duration <= ?) AND (? IS NULL OR t.file_size >= ?) AND (? IS NULL OR t.file_size <= ?) AND " \
 	"(? = 0 OR t.created_at >= ?) AND (? = 0 OR t.created_at <= ?) AND (? IS NULL OR EXISTS (SELECT 1 FROM media_channels " \
 	"mc WHERE mc.media_id = t.id AND mc.channel_id = ?)) AND (? = 0 OR (SELECT COUNT(*) FROM media_tags mt WHERE " \
 	"mt.media_id = t.id AND FIND_IN_SET(HEX(mt.tag_id), ?) > 0) = ?)"
-#define BY_WORD " ORDER BY w.media_id DESC LIMIT ?"
+#define BY_WORD " GROUP BY w.media_id ORDER BY w.media_id DESC LIMIT ?"
+#define BY_WORDS " ORDER BY w.media_id DESC LIMIT ?"
 #define BY_ID " ORDER BY t.id DESC LIMIT ?"
 #define FEW_SEE " AND " ACCESS_FEW_SQL
 #define MANY_SEE " AND " ACCESS_VIEW_SQL
 
-enum source { ONE, MANY, ANY };
+enum source { ONE, MANY, ANY };	/* of found_records, too */
 static const char *const statements[3][3] = {
 	{ WORDS_ONE ALIKE BY_WORD, WORDS_ONE ALIKE FEW_SEE BY_WORD, WORDS_ONE ALIKE MANY_SEE BY_WORD },
-	{ WORDS_MANY ALIKE BY_WORD, WORDS_MANY ALIKE FEW_SEE BY_WORD, WORDS_MANY ALIKE MANY_SEE BY_WORD },
+	{ WORDS_MANY ALIKE BY_WORDS, WORDS_MANY ALIKE FEW_SEE BY_WORDS, WORDS_MANY ALIKE MANY_SEE BY_WORDS },
 	{ ASSETS ALIKE BY_ID, ASSETS ALIKE FEW_SEE BY_ID, ASSETS ALIKE MANY_SEE BY_ID },
 };
 
@@ -70,20 +93,10 @@ struct match {
 	struct ids tags;
 	struct search_hit *hits;
 	size_t n;
+	int64_t until;		/* of clock_ms(): what is not found by then is left */
 	bool cut;		/* more words begin so than were looked for */
 	bool exact;
 };
-
-/* Of a word in the name of an asset, and elsewhere; often is better than once. */
-static double
-weight(const struct search_term *t, const struct posting *p)
-{
-	static const double by_layer[] = { [SEARCH_NAME] = 8, [SEARCH_TAG] = 6, [SEARCH_DESCRIPTION] = 3 };
-	const size_t n = sizeof(by_layer) / sizeof(by_layer[0]);
-	double w = (size_t)p->layer < n && by_layer[p->layer] > 0 ? by_layer[p->layer] : 1;
-
-	return t == NULL ? 1 : w * (1 + log((double)p->times)) * search_is(t, p->word);
-}
 
 const char *
 search_words_json(struct arena *mem, const struct strings *words)
@@ -162,9 +175,28 @@ alike(struct match *m, struct arg *a)
 	return a;
 }
 
-/* What has the word (NULL: all), newest first, of what the caller sees. */
-static struct posting *
-postings(struct match *m, const struct search_term *t, int64_t limit, size_t *n)
+static const char *
+forms_json(struct arena *mem, const struct search_term *t)
+{
+	struct buf b = BUF(mem);
+	size_t i;
+
+	buf_char(&b, '[');
+	for (i = 0; i < t->forms.n; i++) {
+		buf_text(&b, i > 0 ? ",[" : "[");
+		buf_json(&b, t->forms.at[i]);
+		buf_text(&b, i < t->exact ? ",1]" : ",0.5]");
+	}
+	buf_char(&b, ']');
+	return buf_string(&b);
+}
+
+/* Ids from the first on, up to the second. */
+struct range { struct uuid from, to; };
+
+/* What has the word (NULL: all), newest first, of what the caller sees among those of the range. */
+static struct search_hit *
+among(struct match *m, const struct search_term *t, const struct range *range, int64_t limit, size_t *n)
 {
 	struct req *r = m->r;
 	enum source source = t == NULL ? ANY : t->forms.n == 1 ? ONE : MANY;
@@ -172,10 +204,12 @@ postings(struct match *m, const struct search_term *t, int64_t limit, size_t *n)
 	int see = 0, k;
 
 	if (source == MANY)
-		*a++ = STR(search_words_json(r->mem, &t->forms));
+		*a++ = STR(forms_json(r->mem, t));
 	*a++ = ID(r->who->tenant_id);
 	if (source == ONE)
 		*a++ = BYTES(t->forms.at[0], strlen(t->forms.at[0]));
+	*a++ = BYTES(range->from.b, sizeof(range->from.b));
+	*a++ = BYTES(range->to.b, sizeof(range->to.b));
 	if (source != ANY)
 		*a++ = INT(m->layers);
 	a = alike(m, a);
@@ -190,7 +224,59 @@ postings(struct match *m, const struct search_term *t, int64_t limit, size_t *n)
 	}
 	*a++ = INT(limit);
 	a->kind = ARG_END;
-	return db_rows(r->db, &posting_record, statements[source][see], args, n);
+	return db_rows(r->db, &found_records[source], statements[source][see], args, n);
+}
+
+/* The oldest of the next 20,000 assets of the tenant before that id; none: there are fewer. */
+static struct uuid
+edge(struct match *m, struct uuid to)
+{
+	const struct edge *e = db_row(m->r->db, &edge_record, "FROM media t FORCE INDEX (by_id) WHERE t.tenant_id "
+	    "= ? AND "
+	    "t.deleted_at = 0 AND t.id < ? ORDER BY t.id DESC LIMIT 1 OFFSET 20000", ARGS(ID(m->r->who->tenant_id), BYTES(to.b, sizeof(to.b))));
+
+	return e != NULL ? e->id : (struct uuid){ { 0 } };
+}
+
+/* How many rows the word has, up to a limit: the rarest goes first. */
+static int64_t
+rows_of(struct match *m, const struct search_term *t)
+{
+	return db_number(m->r->db, "SELECT COUNT(*) FROM (SELECT 1 FROM " SEARCH_WORDS
+	    " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) LIMIT 10001) c",
+	    ARGS(STR(search_words_json(m->r->mem, &t->forms)), ID(m->r->who->tenant_id)), 0);
+}
+
+/* The same of all assets.  Where many have the word they are looked at some at a time, the newest first, until there
+ * are enough or it has taken too long: one statement would take longer the more of them the caller does not see. */
+static struct search_hit *
+found(struct match *m, const struct search_term *t, int64_t limit, size_t *n)
+{
+	const bool all = t != NULL && rows_of(m, t) <= SEARCH_EXACT;
+	struct search_hit *hits = NULL, *more, *both;
+	struct range range;
+	size_t k;
+
+	memset(&range.from, 0xff, sizeof(range.from));
+	*n = 0;
+	do {
+		range.to = range.from;
+		range.from = all ? (struct uuid){ { 0 } } : edge(m, range.to);
+		more = among(m, t, &range, limit - (int64_t)*n, &k);
+		if (*n > 0 && k > 0) {
+			both = arena_array(m->r->mem, *n + k, sizeof(*both));
+			memcpy(both, hits, *n * sizeof(*both));
+			memcpy(both + *n, more, k * sizeof(*both));
+			more = both;
+		}
+		hits = k > 0 ? more : hits;
+		*n += k;
+		if (!uuid_is_none(range.from) && clock_ms() > m->until) {
+			m->exact = false;
+			break;
+		}
+	} while (!uuid_is_none(range.from) && (int64_t)*n < limit && db_failure(m->r->db) == DB_FINE);
+	return hits;
 }
 
 static int
@@ -208,43 +294,24 @@ best_first(const void *a, const void *b)
 	    memcmp(&y->id, &x->id, sizeof(x->id));
 }
 
-/* Each asset once, by its id. */
-static struct search_hit *
-sum(struct match *m, const struct search_term *t, const struct posting *p, size_t n, size_t *out)
-{
-	struct search_hit *h = arena_array(m->r->mem, n + 1, sizeof(*h));
-	size_t i, k = 0;
-
-	for (i = 0; i < n; i++)
-		h[i] = (struct search_hit){ p[i].media_id, weight(t, &p[i]) };
-	if (n > 0)
-		qsort(h, n, sizeof(*h), by_id);
-	for (i = 0; i < n; i++)
-		if (k > 0 && memcmp(&h[k - 1].id, &h[i].id, sizeof(h[i].id)) == 0)
-			h[k - 1].score += h[i].score;
-		else
-			h[k++] = h[i];
-	*out = k;
-	return h;
-}
-
-/* Of the hits those that have the word too, or that lack it. */
+/* Of the hits, which are by their ids, those that have the word too, or that lack it. */
 static void
 narrow(struct match *m, const struct search_term *t)
 {
 	struct req *r = m->r;
 	struct search_hit *also;
-	struct posting *p;
 	size_t n, i, k = 0, at = 0;
 	bool has;
 
 	if (m->n == 0)
 		return;
-	p = db_rows(r->db, &posting_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN " SEARCH_WORDS
-	    " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND w.media_id = "
-	    "UNHEX(i.id) STRAIGHT_JOIN media t ON t.id = w.media_id WHERE 1" LAYERS, ARGS(STR(search_ids_json(r->mem,
-	    m->hits, m->n)), STR(search_words_json(r->mem, &t->forms)), ID(r->who->tenant_id), INT(m->layers)), &n);
-	also = sum(m, t, p, n, &n);
+	also = db_rows(r->db, &found_records[MANY], "FROM (SELECT w.media_id, SUM(" WEIGHT
+	    " * j.share) AS score FROM " SEARCH_IDS " STRAIGHT_JOIN " FORMS_SQL " STRAIGHT_JOIN search_words w ON w.tenant_id = ? "
+	    "AND w.word = CAST(j.word AS BINARY) AND w.media_id = UNHEX(i.id) WHERE 1" LAYERS " GROUP BY w.media_id) w",
+	    ARGS(STR(search_ids_json(r->mem, m->hits, m->n)), STR(forms_json(r->mem, t)), ID(r->who->tenant_id),
+	    INT(m->layers)), &n);
+	if (n > 0)
+		qsort(also, n, sizeof(*also), by_id);
 	for (i = 0; i < m->n; i++) {
 		while (at < n && by_id(&also[at], &m->hits[i]) < 0)
 			at++;
@@ -362,15 +429,6 @@ expand(struct match *m, struct search_term *t)
 	t->forms = forms;
 }
 
-/* How many rows the word has, up to a limit: the rarest goes first. */
-static int64_t
-rows_of(struct match *m, const struct search_term *t)
-{
-	return db_number(m->r->db, "SELECT COUNT(*) FROM (SELECT 1 FROM " SEARCH_WORDS
-	    " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) LIMIT 10001) c",
-	    ARGS(STR(search_words_json(m->r->mem, &t->forms)), ID(m->r->who->tenant_id)), 0);
-}
-
 static const struct search_term *
 rarest(struct match *m)
 {
@@ -395,16 +453,14 @@ static void
 find(struct match *m)
 {
 	const struct search_term *first = m->q->has_text ? rarest(m) : NULL, *t;
-	struct posting *p;
-	size_t n, i;
+	size_t i;
 
 	m->exact = !m->cut;
-	p = postings(m, first, SEARCH_EXACT + 1, &n);
-	if (n > SEARCH_EXACT) {
+	m->hits = found(m, first, SEARCH_EXACT + 1, &m->n);
+	if (m->n > SEARCH_EXACT) {
 		m->exact = false;
-		n = SEARCH_EXACT;
+		m->n = SEARCH_EXACT;
 	}
-	m->hits = sum(m, first, p, n, &m->n);
 	for (i = 0; i < m->q->n; i++) {
 		t = &m->q->terms[i];
 		if (t != first && !(t->is_excluded && t->is_in_phrase))
@@ -424,7 +480,7 @@ correct(struct match *m, struct search_term *t)
 
 	if (t->is_excluded)
 		return false;
-	postings(m, t, 1, &n);
+	found(m, t, 1, &n);
 	if (n == 0)
 		near = search_misspelled(m->r->mem, t->forms.at[0]);
 	if (near.n == 0)
@@ -444,7 +500,8 @@ struct search_hit *
 search_match(struct req *r, struct search_query *q, const struct search_limits *limits, unsigned layers, size_t *n,
     bool *exact)
 {
-	struct match m = { .r = r, .q = q, .limits = limits, .layers = layers, .exact = true };
+	struct match m = { .r = r, .q = q, .limits = limits, .layers = layers, .exact = true,
+	    .until = clock_ms() + TAKE_MS };
 	bool again = false;
 	size_t i;
 

@@ -16,6 +16,7 @@
 #include "core/migrate.h"
 #include "core/role.h"
 #include "core/scratch.h"
+#include "core/search_index.h"
 #include "core/store.h"
 #include "fcgi/operation.h"
 #include "tests/world.h"
@@ -395,6 +396,19 @@ world_media(struct world *w, const char *type, const char *name)
 	asset_summarise(w->db, id, SUM_CHANNELS | SUM_TAGS | SUM_RENDITIONS | SUM_TOLD);
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	return id;
+}
+
+void
+world_index(struct world *w, struct uuid media_id)
+{
+	struct search_index x;
+
+	search_index_begin(&x, media_id);
+	db_begin(w->db);
+	while (search_index_some(w->db, &x))
+		assert_int_equal(db_failure(w->db), DB_FINE);
+	assert_true(db_commit(w->db));
+	search_index_end(&x);
 }
 
 /* Each statement doubles them. */

@@ -83,6 +83,8 @@ void world_deletable(struct world *, const struct object *, const struct made *)
 
 /* A ready asset of the world's tenant in its channel, without files. */
 struct uuid world_media(struct world *, const char *type, const char *name);
+/* What of it can be searched is made anew, in one transaction. */
+void world_index(struct world *, struct uuid media_id);
 /* As many of them in that channel alone, by few statements. */
 void world_fill(struct world *, struct uuid channel_id, int64_t n);
 

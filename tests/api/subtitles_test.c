@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "core/search.h"
 #include "media/transcript.h"
 #include "tests/world.h"
 
@@ -71,12 +70,12 @@ a_file_becomes_the_transcript_of_its_language(void **state)
 	assert_string_equal(text(w, r, "data.0.name"), "Deutsch");
 	/* Its captions are written and its words found by jobs. */
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'captions'", ARGS(ID(media))), 1);
-	search_index(w->db, media);
+	world_index(w, media);
 	assert_true(number(w, "FROM search_words t WHERE t.media_id = ? AND t.word = 'regnet'", ARGS(ID(media))) > 0);
 	assert_int_equal(call(w, "DELETE", one, NULL)->status, 200);
 	assert_int_equal(call(w, "GET", one, NULL)->status, 404);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(media))), 0);
-	search_index(w->db, media);
+	world_index(w, media);
 	assert_int_equal(number(w, "FROM search_words t WHERE t.media_id = ? AND t.word = 'regnet'", ARGS(ID(media))),
 	    0);
 }

@@ -6,6 +6,7 @@
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/search.h"
+#include "core/search_index.h"
 #include "tests/jobs/runners.h"
 
 static void
@@ -153,9 +154,8 @@ long_texts_are_cut_between_words_and_lose_none(void **state)
 	buf_text(&b, "\"}]}");
 	db_begin(t->db);
 	metadata_put(t->db, id, "documentContent", "x", buf_string(&b));
-	assert_true(search_index(t->db, id));
-	assert_true(search_index(t->db, id));
 	assert_true(db_commit(t->db));
+	follow(t);
 	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ? AND layer = 5", ARGS(ID(id))), 20001);
 	assert_int_equal(number(t->world, "FROM search_words w JOIN search_passages p ON p.media_id = w.media_id AND "
 	    "p.layer = w.layer AND p.passage = w.passage WHERE w.media_id = ? AND w.layer = 5 AND INSTR(p.text, w.word) > 0",
@@ -170,7 +170,7 @@ a_text_of_short_words_is_indexed_in_little_memory(void **state)
 	struct runners *t = *state;
 	struct uuid id = world_media(t->world, "document", "Numbers");
 	struct buf b = BUF(t->mem);
-	struct arena *mem = arena_new((size_t)1 << 30);
+	struct search_index x;
 
 	buf_text(&b, "{\"pages\":[{\"page\":1,\"text\":\"");
 	for (int i = 0; i < WORDS; i++)
@@ -178,20 +178,134 @@ a_text_of_short_words_is_indexed_in_little_memory(void **state)
 	buf_text(&b, "\"}]}");
 	db_begin(t->db);
 	metadata_put(t->db, id, "documentContent", "x", buf_string(&b));
-	db_use(t->db, mem);
-	assert_true(search_index(t->db, id));
-	db_use(t->db, t->mem);
-	assert_true(arena_used(mem) < (size_t)64 << 20);
+	search_index_begin(&x, id);
+	while (search_index_some(t->db, &x))
+		assert_true(arena_used(x.mem) < (size_t)64 << 20);
+	search_index_end(&x);
 	assert_true(db_commit(t->db));
-	arena_free(mem);
 	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ? AND layer = 5", ARGS(ID(id))), 10);
 	assert_int_equal(db_number(t->db, "SELECT SUM(times) FROM search_words WHERE media_id = ? AND layer = 5",
 	    ARGS(ID(id)), 0), WORDS);
 }
 
+/* A transcript of so many different words, whose texts begin with `first`. */
+static void
+transcribe(struct runners *t, struct uuid id, const char *first, int words)
+{
+	struct buf b = BUF(t->mem);
+	int i;
+
+	buf_printf(&b, "[{\"start\":0,\"end\":1,\"text\":\"%s\"}", first);
+	for (i = 0; i < words; i++)
+		buf_printf(&b, ",{\"start\":%d,\"end\":%d,\"text\":\"said%d\"}", i + 1, i + 2, i);
+	buf_char(&b, ']');
+	db_run(t->db, "DELETE FROM transcripts WHERE media_id = ?", ARGS(ID(id)));
+	db_run(t->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'x', 'completed', ?, 1, 1)", ARGS(ID(uuid_new()), ID(id),
+	    STR(buf_string(&b))));
+}
+
+static bool
+part(struct db *db, struct search_index *x)
+{
+	bool more;
+
+	db_begin(db);
+	more = search_index_some(db, x);
+	assert_true(db_commit(db));
+	return more;
+}
+
+/* What a part writes holds up others as long as it lasts, so it is a small one; what reads and folds all of it locks
+ * nothing. */
+static void
+whoever_changes_an_asset_waits_for_a_part_of_its_words_at_most(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Long");
+	struct db *db = db_open(&t->conf, DB_JOBS);
+	struct search_index x;
+	int64_t rows = 0, now;
+	int parts = 0, free = 0;
+	bool more = true;
+
+	db_use(db, t->mem);
+	transcribe(t, id, "Welcome", 9000);
+	search_index_begin(&x, id);
+	while (more) {
+		bool reads = x.run > 0 && x.content == NULL;
+
+		db_begin(db);
+		more = search_index_some(db, &x);
+		if (reads) {
+			patch(t, id, arena_printf(t->mem, "{\"description\":\"Part %d\"}", parts));
+			free++;
+		}
+		assert_true(db_commit(db));
+		patch(t, id, arena_printf(t->mem, "{\"description\":\"After part %d\"}", parts++));
+		now = number(t->world, "FROM search_words WHERE media_id = ?", ARGS(ID(id))) +
+		    number(t->world, "FROM search_passages WHERE media_id = ?", ARGS(ID(id)));
+		assert_true(now - rows < 4000);
+		rows = now;
+	}
+	search_index_end(&x);
+	db_close(db);
+	assert_true(free > 0 && parts > 5);
+	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ? AND layer = 4", ARGS(ID(id))), 9001);
+}
+
+static void
+of_two_that_index_an_asset_the_later_one_wins(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Twice");
+	struct search_index x, y;
+
+	transcribe(t, id, "Early", 5000);
+	search_index_begin(&x, id);
+	while (x.words < 1000)
+		assert_true(part(t->db, &x));
+	transcribe(t, id, "Late", 2);
+	search_index_begin(&y, id);
+	while (part(t->db, &y))
+		;
+	search_index_end(&y);
+	assert_false(part(t->db, &x));
+	search_index_end(&x);
+	assert_true(says(t, id, SEARCH_TRANSCRIPT, "late"));
+	assert_false(says(t, id, SEARCH_TRANSCRIPT, "early"));
+	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ? AND layer = 4", ARGS(ID(id))), 3);
+	assert_int_equal(number(t->world, "FROM search_passages WHERE media_id = ? AND layer = 4", ARGS(ID(id))), 3);
+}
+
+/* Seen by a word that somebody has taken away: it is back when the layer is made anew. */
+static void
+texts_that_have_not_changed_are_passed_over_until_all_is_made_anew(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Old");
+
+	transcribe(t, id, "Hello", 3);
+	patch(t, id, "{\"description\":\"First\"}");
+	follow(t);
+	db_run(t->db, "DELETE FROM search_words WHERE media_id = ? AND word = 'hello'", ARGS(ID(id)));
+	patch(t, id, "{\"name\":\"New\"}");
+	follow(t);
+	assert_true(says(t, id, SEARCH_NAME, "new"));
+	assert_false(says(t, id, SEARCH_NAME, "old"));
+	assert_true(says(t, id, SEARCH_TRANSCRIPT, "said2"));
+	assert_false(says(t, id, SEARCH_TRANSCRIPT, "hello"));
+	db_begin(t->db);
+	search_renew(t->db, id, PRIORITY_BULK);
+	assert_true(db_commit(t->db));
+	follow(t);
+	assert_true(says(t, id, SEARCH_TRANSCRIPT, "hello"));
+}
+
 static void
 nothing_is_left_of_an_asset_that_is_deleted_for_good(void **state)
 {
+	struct search_index x;
 	struct runners *t = *state;
 	struct uuid id = world_media(t->world, "video", "Cat");
 	const char *path = arena_printf(t->mem, "/v2/media/%s", uuid_text(t->mem, id));
@@ -205,9 +319,9 @@ nothing_is_left_of_an_asset_that_is_deleted_for_good(void **state)
 	assert_int_equal(number(t->world, "FROM search_words WHERE media_id = ?", ARGS(ID(id))), 0);
 	assert_int_equal(number(t->world, "FROM search_passages WHERE media_id = ?", ARGS(ID(id))), 0);
 	assert_int_equal(number(t->world, "FROM jobs WHERE kind = 'index' AND state <> 'succeeded'", NO_ARGS), 0);
-	db_begin(t->db);
-	assert_false(search_index(t->db, id));
-	db_rollback(t->db);
+	search_index_begin(&x, id);
+	assert_false(search_index_some(t->db, &x));
+	search_index_end(&x);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)
@@ -222,6 +336,9 @@ main(void)
 		TEST(passages_have_times_and_pages),
 		TEST(long_texts_are_cut_between_words_and_lose_none),
 		TEST(a_text_of_short_words_is_indexed_in_little_memory),
+		TEST(whoever_changes_an_asset_waits_for_a_part_of_its_words_at_most),
+		TEST(of_two_that_index_an_asset_the_later_one_wins),
+		TEST(texts_that_have_not_changed_are_passed_over_until_all_is_made_anew),
 		TEST(nothing_is_left_of_an_asset_that_is_deleted_for_good),
 	};
 
