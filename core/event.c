@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/event.h"
+#include "core/gist.h"
 #include "core/log.h"
 #include "core/search.h"
 #include "core/text.h"
@@ -71,6 +72,8 @@ event_add(struct db *db, const struct event_new *e)
 	    BYTES(e->channel_ids.n > 0 ? e->channel_ids.at : NULL, e->channel_ids.n * sizeof(struct uuid)),
 	    STR(e->data != NULL ? e->data : "{}"), TIME(moment_now())));
 	search_told(db, e->media_id, e->type, e->data);
+	if (!uuid_is_none(e->principal_id))
+		gist_told(db, e->tenant_id, e->media_id, e->type, e->data);
 }
 
 void

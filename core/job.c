@@ -78,6 +78,11 @@ static const struct field index_args_fields[] = {
 };
 const struct record index_args_record = RECORD("IndexArgs", struct index_args, index_args_fields);
 
+static const struct field gist_args_fields[] = {
+	FIELD(struct gist_args, media_id, .required = true, .doc = "The asset"),
+};
+const struct record gist_args_record = RECORD("GistArgs", struct gist_args, gist_args_fields);
+
 static const struct field retag_args_fields[] = {
 	FIELD(struct retag_args, tag_id, .required = true, .doc = "The tag"),
 };

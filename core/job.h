@@ -36,6 +36,8 @@
 	K(video_texts,		ANALYSE, 3, 600, "videoTexts",		3,  false, true,  "Read what stands on slides and screens") \
 	K(image_texts,		ANALYSE, 3, 600, "imageTexts",		3,  false, true,  "Read what stands on a picture") \
 	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
+	K(keywords,		ANALYSE, 3, 300, "keywords",		1,  false, false, "Find the words that tell an asset from others") \
+	K(gist,			ANALYSE, 3, 300, "gist",		0,  false, false, "Find anew what an asset is about, since its words have changed") \
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
 	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
@@ -67,6 +69,7 @@ struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool i
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
 struct index_args { struct uuid media_id; };
+struct gist_args { struct uuid media_id; };
 struct retag_args { struct uuid tag_id; };
 /* Who deletes the channel, and from where: its events and the audit say so. */
 struct closing_args { struct uuid channel_id, principal_id; const char *address; };
@@ -91,6 +94,7 @@ struct no_args { const char *note; };
 #define video_texts_args asset_args
 #define image_texts_args asset_args
 #define chapters_args asset_args
+#define keywords_args asset_args
 #define publish_args asset_args
 #define deliver_args no_args
 #define keys_args no_args
@@ -146,7 +150,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record,
     agenda_args_record, clip_args_record, download_args_record, import_args_record,
-    section_thumbnails_args_record, serve_args_record, index_args_record, retag_args_record,
+    section_thumbnails_args_record, serve_args_record, index_args_record, gist_args_record, retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
@@ -162,6 +166,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define video_texts_args_record asset_args_record
 #define image_texts_args_record asset_args_record
 #define chapters_args_record asset_args_record
+#define keywords_args_record asset_args_record
 #define publish_args_record asset_args_record
 #define deliver_args_record no_args_record
 #define keys_args_record no_args_record

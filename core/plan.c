@@ -25,6 +25,8 @@ static const struct plan_step steps[] = {
 	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
 	{ "image_texts",	HAS_PICTURE,		"variants",		PRIORITY_NORMAL, false, "imageTexts" },
 	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true, "documentContent" },
+	{ "keywords",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "keywords",
+	    .behind = "transcribe video_texts image_texts pages" },
 	{ "publish",		HAS_ANY,		"*",			PRIORITY_FIRST,  false, NULL },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -7,9 +7,10 @@
 
 #define KINDS "entities keywords speakers videoTexts imageTexts documentContent scenes file"
 
-struct part { int64_t count; struct json items; };
+struct part { int64_t count; const char *engine; struct json items; };
 static const struct field part_fields[] = {
 	FIELD(struct part, count, .required = true, .doc = "How many there are"),
+	FIELD(struct part, engine, .on = OMIT_NULL, .doc = "Name and version of what has made it; left out as long as nothing has"),
 	FIELD(struct part, items, .on = OMIT_NULL, .format = "array", .doc = "The things themselves, as an array, when expand names the kind"),
 };
 static const struct record part_record = RECORD("MetadataPart", struct part, part_fields);
@@ -22,7 +23,10 @@ static const struct field metadata_fields[] = {
 	FIELD(struct metadata, status, .required = true, .one_of = "queued running completed failed", .doc = "State of the analysis as a whole"),
 	FIELD(struct metadata, summary, .on = OMIT_NULL, .doc = "What it is about"),
 	FIELD(struct metadata, entities, .required = true, .of = &part_record, .doc = "People, places, organisations and works named"),
-	FIELD(struct metadata, keywords, .required = true, .of = &part_record, .doc = "Words that tell it from others"),
+	FIELD(struct metadata, keywords, .required = true, .of = &part_record,
+	    .doc = "Words and phrases that tell it from others, the best first: name, score (the "
+	    "best has 1), confidence (how sure it is that they are there), count, and instances with start and end, or "
+	    "page"),
 	FIELD(struct metadata, speakers, .required = true, .of = &part_record, .doc = "Who speaks"),
 	FIELD(struct metadata, video_texts, .required = true, .of = &part_record,
 	    .doc = "Lines of text seen in the video: text, confidence, and instances with start, end and box, whose x, "
@@ -52,9 +56,10 @@ static const struct field extraction_fields[] = {
 static const struct record extraction_record = RECORD("MetadataExtraction", struct extraction, extraction_fields);
 
 /* Stored data is {"pages":[…]}, {"items":[…]}, or one object that is the only item. */
-struct counted { const char *kind; int64_t count; };
+struct counted { const char *kind, *engine; int64_t count; };
 static const struct field counted_fields[] = {
 	FIELD(struct counted, kind, .doc = "As in expand"),
+	FIELD(struct counted, engine, .doc = "What has made it"),
 	FIELD(struct counted, count, .sql = "COALESCE(JSON_LENGTH(t.data, '$.pages'), JSON_LENGTH(t.data, '$.items'), 1)", .doc = "Items"),
 };
 static const struct record counted_record = RECORD("Counted", struct counted, counted_fields);
@@ -146,8 +151,10 @@ answer(struct req *r, const struct media_head *asset, const struct strings *want
 	r->etag = arena_printf(r->mem, "\"%lld-%lld\"", (long long)asset->version, (long long)asset->revision);
 	rows = db_rows(r->db, &counted_record, "FROM metadata t WHERE t.media_id = ?", ARGS(ID(r->id[0])), &n);
 	for (i = 0; i < n; i++)
-		if ((p = part_of(m, rows[i].kind)) != NULL)
+		if ((p = part_of(m, rows[i].kind)) != NULL) {
 			p->count = rows[i].count;
+			p->engine = rows[i].engine;
+		}
 	if (wanted->n > 0)
 		expand(r, m, wanted);
 	return reply(r, 200, &metadata_record, m);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What an asset is about, made of its words: keywords.  It follows them: an ingest makes it behind the steps that find
+ * words, and when a person changes them a job does.  Whoever writes "metadata.updated" has nothing more to do.
+ */
+#ifndef CORE_GIST_H
+#define CORE_GIST_H
+
+#include "core/db.h"
+
+/* A person has made a change, which an event of this type and these data tells, in this transaction.  One job that has
+ * not begun yet does for all changes. */
+void gist_told(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, const char *data);
+
+#endif
