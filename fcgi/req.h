@@ -21,7 +21,8 @@
 #include "core/version.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
-#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(seo) R(transcripts) R(subtitles) R(languages) R(uploads) R(imports) R(jobs) \
+#define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(seo) R(transcripts) \
+	R(transcript_versions) R(subtitles) R(languages) R(uploads) R(imports) R(jobs) \
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \

@@ -13,9 +13,8 @@
 #include "media/cues.h"
 #include "media/language.h"
 
-/* Bytes of a file; words in it, which is eleven hours of speech; bytes of what is stored of them, below what a database
- * takes in one packet by default. */
-enum { FILE_MAX = 4 << 20, WORDS_MAX = 100000, STORED_MAX = 15 << 20 };
+/* Bytes of a file; words in it, which is eleven hours of speech. */
+enum { FILE_MAX = 4 << 20, WORDS_MAX = 100000 };
 
 /* What of a file had to be mended. */
 struct repair { const char *code, *detail; int64_t count, line; };
@@ -182,7 +181,7 @@ read_file(struct req *r)
 		else
 			out->paragraphs = transcript_json(r->mem, &paragraphs);
 	}
-	if (out->paragraphs != NULL && strlen(out->paragraphs) > STORED_MAX)
+	if (out->paragraphs != NULL && strlen(out->paragraphs) > TRANSCRIPT_BYTES)
 		fault(r, "", "too_long", "the words of the file are too long");
 	if (r->faults.n > 0) {
 		refuse(r, ERR_INVALID, NULL);
@@ -194,17 +193,17 @@ read_file(struct req *r)
 	return out;
 }
 
-/* What the words of a transcript say of it. */
-static uint64_t
-members(void)
+/* What people or a machine have said before stays in the history; of what has failed there is nothing. */
+static void
+replace(struct req *r, const struct transcript *old, const struct transcript *with)
 {
-	static const char *const names[] = { "source", "engine", "status", "error", "quality", "captions", "no_speech",
-	    "confidence", "paragraphs", "cue_count" };
-	uint64_t bits = 0;
+	const struct list was = record_parse_list(r->mem, &paragraph_record, old->paragraphs.text),
+	    now = record_parse_list(r->mem, &paragraph_record, with->paragraphs.text);
+	const struct revision revision = revision_replace(r->mem, &was, &now);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		bits |= record_bit(&transcript_record, names[i]);
-	return bits;
+	db_update(r->db, "transcripts", &transcript_record, with, transcript_members(), with->id);
+	if (was.n > 0)
+		transcript_keep(r, old, &revision, "uploaded", 0);
 }
 
 /* The transcript of the language with other words, or a new one; NULL: refused. */
@@ -220,7 +219,7 @@ store(struct req *r, const char *language, const struct reading *m)
 	    .captions = "automatic", .paragraphs.text = m->paragraphs, .cue_count = { m->cue_count, true },
 	    .version = 1, .created_at = r->now, .updated_at = r->now };
 	if (old != NULL) {
-		db_update(r->db, "transcripts", &transcript_record, t, members(), t->id);
+		replace(r, old, t);
 		return t;
 	}
 	if (db_number(r->db, "SELECT COUNT(*) FROM transcripts WHERE media_id = ?", ARGS(ID(r->id[0])), 0) >=

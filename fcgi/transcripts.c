@@ -35,6 +35,15 @@ static const struct field download_fields[] = {
 };
 static const struct record download_record = RECORD("TranscriptDownload", struct download, download_fields);
 
+struct change { const char *captions; struct list paragraphs; };
+static const struct field change_fields[] = {
+	FIELD(struct change, captions, .on = PATCH, .required = true, .one_of = "automatic published withheld",
+	    .doc = "Whether players show it: automatic is yes unless the quality is unreliable"),
+	FIELD(struct change, paragraphs, .on = PATCH, .required = true, .of = &paragraph_change_record, .min = 1,
+	    .max = 1000, .doc = "Those that are to have another text; all others stay as they are"),
+};
+static const struct record change_record = RECORD("TranscriptChange", struct change, change_fields);
+
 static int
 transcripts_list(struct req *r)
 {
@@ -82,13 +91,63 @@ transcript_remove(struct req *r, struct uuid id)
 	tell(r);
 }
 
+/* Each names a paragraph that there is, and none twice. */
+static bool
+are_fine(struct req *r, const struct list *paragraphs, const struct list *changes)
+{
+	const struct paragraph_change *c = changes->rows;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		const char *pointer = arena_printf(r->mem, "/paragraphs/%zu/id", i);
+
+		if (revision_paragraph(paragraphs, c[i].id) == NULL)
+			fault(r, pointer, "not_found", "the transcript has no such paragraph");
+		for (size_t k = 0; k < i; k++)
+			if (uuid_equal(c[k].id, c[i].id)) {
+				fault(r, pointer, "duplicate", "the paragraph is named above already");
+				break;
+			}
+	}
+	return r->faults.n == 0;
+}
+
+/* The transcript with other words: false, refused. */
+static bool
+edit(struct req *r, struct transcript *t, const struct list *changes)
+{
+	const struct transcript *old = r->object;
+	const struct list paragraphs = record_parse_list(r->mem, &paragraph_record, old->paragraphs.text);
+	struct revision revision;
+
+	if (!are_fine(r, &paragraphs, changes))
+		return false;
+	revision = revision_edit(r->mem, &paragraphs, changes->rows, changes->n, db_number(r->db, "SELECT duration "
+	    "FROM media WHERE id = ?", ARGS(ID(r->id[0])), 0));
+	if (revision.undo.n == 0)
+		return true;
+	t->source = "human";
+	if (!transcript_revise(r, old, t, &revision))
+		return false;
+	transcript_keep(r, old, &revision, "edited", 0);
+	transcript_changed(r, t);
+	return true;
+}
+
 static int
 transcript_patch(struct req *r)
 {
-	const struct transcript *t = patched(r);
+	const struct transcript *old = r->object;
+	const struct change *in = r->in;
+	const uint64_t captions = record_bit(&transcript_record, "captions");
+	struct transcript *t = NEW(r->mem, struct transcript);
 
-	if (record_differs(r->mem, &transcript_record, r->object, t, r->given) != 0) {
-		db_update(r->db, "transcripts", &transcript_record, t, r->given, t->id);
+	*t = *old;
+	if (r->given & record_bit(&change_record, "captions"))
+		t->captions = in->captions;
+	if (in->paragraphs.n > 0 && !edit(r, t, &in->paragraphs))
+		return refuse(r, ERR_INVALID, NULL);
+	if (t->paragraphs.text == old->paragraphs.text && strcmp(t->captions, old->captions) != 0) {
+		db_update(r->db, "transcripts", &transcript_record, t, captions, t->id);
 		if (quality_shows(t) == caption_is_listed(r->db, t->media_id, t->id))
 			tell(r);
 		else
@@ -227,8 +286,9 @@ const struct route transcripts_routes[] = {
 	},
 	{
 		METHOD_PATCH, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}", SCOPE_CREATE_CONTENT,
-		transcript_patch, &transcript_record, &transcript_record,
-		"Decide whether players show a transcript as captions; that can be taken back",
+		transcript_patch, &change_record, &transcript_record,
+		"Change words of a transcript, or whether players show it as captions; what it was stays in its history, "
+		"and words that are not touched keep their times",
 		.flags = CONDITIONAL, .fails = "403 404 412 422",
 	},
 	{

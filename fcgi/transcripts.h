@@ -4,7 +4,7 @@
 #define FCGI_TRANSCRIPTS_H
 
 #include "fcgi/design.h"
-#include "media/transcript.h"
+#include "media/revision.h"
 
 #define TRANSCRIPT_FORMS "json txt srt vtt docx"
 
@@ -22,6 +22,20 @@ int transcript_send(struct req *, struct transcript *, const struct transcript_o
 /* A transcript of the asset of the path has other words, or is to be shown or hidden: its captions follow, and it is
  * told. */
 void transcript_changed(struct req *, const struct transcript *);
+/* Of what is stored of a transcript's words: below what a database takes in one packet by default. */
+enum { TRANSCRIPT_BYTES = 15 << 20 };
+
+/* Gives the row `old` the members of `t`, of which it fills in all that the paragraphs of the revision say.  False,
+ * with a fault, and nothing is written: they are too long. */
+bool transcript_revise(struct req *, const struct transcript *old, struct transcript *t, const struct revision *);
+
+/* Keeps what is needed to have the older words again, behind the change of the row; origin: a word of the history. */
+void transcript_keep(struct req *, const struct transcript *old, const struct revision *, const char *origin,
+    int64_t restored_version);
+
+/* What the words of a transcript decide of its row, as record_bit()s. */
+uint64_t transcript_members(void);
+
 /* The transcript and its captions go, and that is told. */
 void transcript_remove(struct req *, struct uuid id);
 

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Transcripts: words on the text they belong to, paragraphs, and their stored form.  The files are in captions.c. */
-#include <ctype.h>
 #include <string.h>
 
 #include "core/asset.h"
+#include "media/alignment.h"
 #include "media/language.h"
-#include "media/transcript.h"
 
 /* A paragraph ends at a long pause; from ENOUGH characters on at a short pause or the end of a sentence; at FULL
  * characters anywhere. */
 enum { PAUSE_LONG = 2000, PAUSE_SHORT = 500, ENOUGH = 300, FULL = 900 };
-
-/* Texts and lists of one segment are matched by a table of this many cells at most. */
-enum { ALIGN_MAX = 4000000 };
 
 static const struct field word_fields[] = {
 	FIELD(struct word, text, .required = true, .doc = "The word, with the punctuation that hangs on it"),
@@ -140,9 +136,8 @@ count_tokens(const char *text)
 	return n;
 }
 
-/* The words of the text, without times. */
-static struct list
-tokens(struct arena *mem, const char *text)
+struct list
+transcript_words(struct arena *mem, const char *text)
 {
 	struct list out = { arena_array(mem, count_tokens(text), sizeof(struct word)), 0 };
 	struct word *w = out.rows;
@@ -161,9 +156,8 @@ tokens(struct arena *mem, const char *text)
 	return out;
 }
 
-/* Gives words[from…to) the time between start and end, by their length. */
-static void
-spread(struct word *words, size_t from, size_t to, int64_t start, int64_t end)
+void
+transcript_time(struct word *words, size_t from, size_t to, int64_t start, int64_t end)
 {
 	size_t total = 0, done = 0, i;
 
@@ -182,83 +176,33 @@ spread(struct word *words, size_t from, size_t to, int64_t start, int64_t end)
 struct list
 transcript_spread(struct arena *mem, const char *text, int64_t start, int64_t end)
 {
-	struct list out = tokens(mem, text);
+	struct list out = transcript_words(mem, text);
 
-	spread(out.rows, 0, out.n, start, end);
+	transcript_time(out.rows, 0, out.n, start, end);
 	return out;
-}
-
-/* Do two words read alike, but for case and punctuation? */
-static bool
-alike(const char *a, const char *b)
-{
-	bool any = false;
-
-	for (;;) {
-		while (*a != '\0' && (unsigned char)*a < 0x80 && !isalnum((unsigned char)*a))
-			a++;
-		while (*b != '\0' && (unsigned char)*b < 0x80 && !isalnum((unsigned char)*b))
-			b++;
-		if (*a == '\0' || *b == '\0')
-			return any && *a == *b;
-		if (tolower((unsigned char)*a++) != tolower((unsigned char)*b++))
-			return false;
-		any = true;
-	}
-}
-
-/* Marks, in match[i], the heard word of text word i: the longest common sequence. */
-static void
-match_words(struct arena *mem, const struct word *text, size_t n, const struct word *heard, size_t m, size_t *match)
-{
-	uint16_t *best = arena_array(mem, (n + 1) * (m + 1), sizeof(*best));
-	size_t i, k, row = m + 1;
-
-	for (i = n; i-- > 0;)
-		for (k = m; k-- > 0;) {
-			uint16_t down = best[(i + 1) * row + k], right = best[i * row + k + 1];
-
-			best[i * row + k] = down > right ? down : right;
-			if (alike(text[i].text, heard[k].text))
-				best[i * row + k] = (uint16_t)(best[(i + 1) * row + k + 1] + 1);
-		}
-	for (i = k = 0; i < n && k < m;) {
-		if (alike(text[i].text, heard[k].text))
-			match[i++] = k++;
-		else if (best[(i + 1) * row + k] >= best[i * row + k + 1])
-			i++;
-		else
-			k++;
-	}
 }
 
 struct list
 transcript_align(struct arena *mem, const char *text, int64_t start, int64_t end, const struct list *heard)
 {
-	struct list out = tokens(mem, text);
+	struct list out = transcript_words(mem, text);
 	struct word *w = out.rows;
 	const struct word *h = heard->rows;
-	size_t *match = arena_array(mem, out.n, sizeof(*match)), i, from;
+	const size_t *match = alignment_find(mem, w, out.n, h, heard->n);
 	int64_t at = start;
+	size_t i, from;
 
-	if (heard->n == 0 || (out.n + 1) * (heard->n + 1) > ALIGN_MAX || out.n > UINT16_MAX) {
-		spread(w, 0, out.n, start, end);
-		return out;
-	}
-	for (i = 0; i < out.n; i++)
-		match[i] = SIZE_MAX;
-	match_words(mem, w, out.n, h, heard->n, match);
 	for (i = from = 0; i < out.n; i++) {
 		if (match[i] == SIZE_MAX)
 			continue;
 		w[i].start = h[match[i]].start;
 		w[i].end = h[match[i]].end;
 		w[i].confidence = h[match[i]].confidence;
-		spread(w, from, i, at, w[i].start.ms);
+		transcript_time(w, from, i, at, w[i].start.ms);
 		at = w[i].end.ms;
 		from = i + 1;
 	}
-	spread(w, from, out.n, at, end);
+	transcript_time(w, from, out.n, at, end);
 	return out;
 }
 

@@ -20,7 +20,7 @@ struct word {
 	struct position start, end;
 	double confidence;			/* 0 to 1; 0 = the engine gives none */
 	const char *source;			/* machine, human, import */
-	bool estimated;				/* the engine gave no times: they are those of its place in the text */
+	bool estimated;				/* nobody has heard when: it is the time of its place in the text */
 	const char *begins;			/* "cue", "line": of a subtitle that a person has made; NULL: neither */
 };
 
@@ -55,6 +55,11 @@ struct transcript {
 struct cues;
 
 extern const struct record word_record, segment_record, paragraph_record, transcript_record;
+
+/* The words of a text, without times, as if a machine had heard them. */
+struct list transcript_words(struct arena *, const char *text);
+/* Gives words[from…to) the time between start and end, by their length, and marks them as estimated. */
+void transcript_time(struct word *words, size_t from, size_t to, int64_t start, int64_t end);
 
 /* Words for a text whose engine gave no times: spread over start to end by their length, and marked. */
 struct list transcript_spread(struct arena *, const char *text, int64_t start, int64_t end);

@@ -39,6 +39,9 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "PATCH /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "CreateContent" ASSET },
 	{ "DELETE /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", "ViewMetadata" ASSET },
+	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/versions", "ViewMetadata" ASSET },
+	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/versions/{version}", "ViewMetadata" ASSET },
+	{ "PUT /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/versions/{version}/restore", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/subtitles", "ViewMetadata" ASSET },
 	{ "POST /v2/media/{mediaId}/subtitles", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/subtitles/languages", "ViewMetadata" ASSET },
@@ -373,7 +376,7 @@ static bool
 lacks(const struct route *route, const struct req *r)
 {
 	static const struct { const char *path, *message; } parts[] = { { "/thumbnail", "thumbnail" },
-	    { "/resources/{name}", "no resource of this name" } };
+	    { "/resources/{name}", "no resource of this name" }, { "/versions/{version}", "no such version" } };
 	size_t i;
 
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -349,6 +349,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "Import", "imports", "tenant_id", false },
 	{ "Job", "jobs", "media_id", true },
 	{ "Transcript", "transcripts", "media_id", true },
+	{ "TranscriptVersion", "transcript_versions", "transcript_id", true },
 	{ "Subtitle", "transcripts", "media_id", true },
 	{ "Design", "designs", "tenant_id", true },
 	{ "Tag", "tags", "tenant_id", false },

@@ -108,6 +108,28 @@ another_file_replaces_the_transcript_in_its_place(void **state)
 }
 
 static void
+what_was_said_before_an_upload_stays_in_the_history(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = playing(w);
+	const char *id, *path;
+	struct req *r = call(w, "POST", path_of(w, media, "?languageCode=de"), SRT);
+
+	id = text(w, r, "data.id");
+	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, media), id);
+	r = call(w, "POST", path_of(w, media, "?languageCode=de"), "1\n00:00:01,000 --> 00:00:02,000\nHallo.\n");
+	assert_string_equal(text(w, r, "data.id"), id);
+	r = call(w, "GET", arena_printf(w->mem, "%s/versions", path), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_string_equal(text(w, r, "data.0.origin"), "uploaded");
+	assert_string_equal(text(w, r, "data.0.changedBy.id"), uuid_text(w->mem, w->client_id));
+	r = call(w, "PUT", arena_printf(w->mem, "%s/versions/1/restore", path), NULL);
+	assert_int_equal(r->status, 200);
+	r = call(w, "GET", path_of(w, media, arena_printf(w->mem, "/%s/download?format=srt", id)), NULL);
+	assert_string_equal(buf_string(&r->out), SRT);
+}
+
+static void
 bad_files_name_their_line_and_change_nothing(void **state)
 {
 	static const struct { const char *file, *code, *detail; } cases[] = {
@@ -228,6 +250,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_file_becomes_the_transcript_of_its_language),
 		WORLD_TEST(another_file_replaces_the_transcript_in_its_place),
+		WORLD_TEST(what_was_said_before_an_upload_stays_in_the_history),
 		WORLD_TEST(bad_files_name_their_line_and_change_nothing),
 		WORLD_TEST(what_had_to_be_mended_is_told),
 		WORLD_TEST(subtitles_are_for_who_may_see_the_metadata),

@@ -260,6 +260,21 @@ players_learn_who_answers_for_the_captions(void **state)
 	assert_non_null(strstr(text(w, r, "data.captions.1.url"), uuid_text(w->mem, id)));
 }
 
+/* The address of the transcript, and a part of it. */
+static const char *
+one(struct world *w, struct uuid media, struct uuid id, const char *rest)
+{
+	return path_of(w, media, arena_printf(w->mem, "/transcripts/%s%s", uuid_text(w->mem, id), rest));
+}
+
+/* A PATCH of the text of one paragraph; with a version unless that is NULL. */
+static struct req *
+write_text(struct world *w, const char *path, const char *paragraph, const char *words, const char *version)
+{
+	return call_req(w, &(struct req){ .if_match = version }, w->token, "PATCH", path, arena_printf(w->mem,
+	    "{\"paragraphs\":[{\"id\":\"%s\",\"text\":\"%s\"}]}", paragraph, words));
+}
+
 /* Twelve hours of speech without a pause. */
 static void
 the_longest_transcripts_fit_into_a_request(void **state)
@@ -274,7 +289,7 @@ the_longest_transcripts_fit_into_a_request(void **state)
 	    .engine = "test 1", .status = "completed", .captions = "automatic", .version = 1,
 	    .created_at = moment_now(),
 	    .updated_at = moment_now() };
-	const char *paths[5];
+	const char *paths[5], *first;
 	struct list list;
 	size_t before;
 	int i;
@@ -286,6 +301,7 @@ the_longest_transcripts_fit_into_a_request(void **state)
 		((struct paragraph *)list.rows)[i].speaker = "Ada";
 	t.paragraphs.text = transcript_json(mem, &list);
 	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
+	first = arena_copy(w->mem, uuid_text(mem, ((struct paragraph *)list.rows)->id));
 	arena_free(mem);
 	paths[0] = path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, t.id)));
 	paths[1] = path_of(w, media, "/transcripts");
@@ -297,6 +313,12 @@ the_longest_transcripts_fit_into_a_request(void **state)
 		assert_int_equal(call(w, "GET", paths[i], NULL)->status, 200);
 		assert_true(arena_used(w->mem) - before < 60 << 20);
 	}
+	before = arena_used(w->mem);
+	assert_int_equal(write_text(w, paths[0], first, "eight", NULL)->status, 200);
+	assert_true(arena_used(w->mem) - before < 120 << 20);
+	before = arena_used(w->mem);
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "%s/versions/1/restore", paths[0]), NULL)->status, 200);
+	assert_true(arena_used(w->mem) - before < 160 << 20);
 }
 
 static void
@@ -439,6 +461,183 @@ a_decision_about_captions_is_taken_by_who_may_change_the_asset(void **state)
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'purge'", ARGS(ID(media))), 1);
 }
 
+static void
+a_person_changes_words_and_all_that_is_made_of_them_follows(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = one(w, media, id, ""), *first = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id");
+	struct req *r = write_text(w, path, first, "Hello, brave world", NULL);
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(r->etag, "\"2\"");
+	assert_string_equal(text(w, r, "data.source"), "human");
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello, brave world");
+	assert_string_equal(text(w, r, "data.paragraphs.0.id"), first);
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.source"), "human");
+	assert_null(text(w, r, "data.paragraphs.0.words.0.confidence"));
+	assert_null(text(w, r, "data.paragraphs.0.words.0.estimated"));
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.1.estimated"), "true");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.2.start"), "0.400");
+	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Ada");
+	assert_string_equal(text(w, r, "data.cueCount"), "2");
+	/* Downloads at once, captions and the index by jobs, others by the event. */
+	assert_non_null(strstr(buf_string(&call(w, "GET", download_path(w, media, id, "?transcriptDownloadType=srt"),
+	    NULL)->out), "Hello, brave world"));
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'captions'", ARGS(ID(media))), 1);
+	assert_int_equal(number(w, "FROM search_pending t WHERE t.media_id = ?", ARGS(ID(media))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
+	    ARGS(ID(media))), 1);
+	/* The same once more is no change. */
+	r = write_text(w, path, first, " Hello, brave\\tworld", NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(r->etag, "\"2\"");
+	assert_int_equal(number(w, "FROM transcript_versions t WHERE t.transcript_id = ?", ARGS(ID(id))), 2);
+	/* Both at once: the words, and that nobody sees them. */
+	r = call(w, "PATCH", path, arena_printf(w->mem, "{\"captions\":\"withheld\",\"paragraphs\":[{\"id\":\"%s\","
+	    "\"text\":\"Goodbye\"}]}", first));
+	assert_string_equal(text(w, r, "data.captions"), "withheld");
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Goodbye");
+	assert_string_equal(r->etag, "\"3\"");
+}
+
+static void
+who_writes_on_an_older_version_is_told_and_nothing_is_lost(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = one(w, media, id, "");
+	struct req *r = call(w, "GET", path, NULL);
+	const char *first = text(w, r, "data.paragraphs.0.id"), *second = text(w, r, "data.paragraphs.1.id");
+
+	assert_int_equal(write_text(w, path, first, "Hello moon", "\"1\"")->status, 200);
+	r = write_text(w, path, first, "Hello sun", "\"1\"");
+	assert_int_equal(r->status, 412);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.paragraphs.0.text"), "Hello moon");
+	/* Who does not ask changes what it names, and nothing else. */
+	assert_int_equal(write_text(w, path, second, "Farewell.", NULL)->status, 200);
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello moon");
+	assert_string_equal(text(w, r, "data.paragraphs.1.text"), "Farewell.");
+	r = call_req(w, &(struct req){ .if_match = "\"1\"" }, w->token, "PUT", one(w, media, id, "/versions/1/restore"),
+	    NULL);
+	assert_int_equal(r->status, 412);
+}
+
+static void
+older_words_are_kept_with_who_has_changed_them_and_come_back(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = one(w, media, id, ""), *versions = one(w, media, id, "/versions"), *before, *second;
+	struct req *r = call(w, "GET", versions, NULL);
+
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	before = db_text(w->db, "SELECT paragraphs FROM transcripts WHERE id = ?", ARGS(ID(id)));
+	r = call(w, "GET", path, NULL);
+	second = text(w, r, "data.paragraphs.1.id");
+	write_text(w, path, text(w, r, "data.paragraphs.0.id"), "One\\n\\nTwo", NULL);
+	write_text(w, path, second, "", NULL);
+	r = call(w, "GET", versions, NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "3");
+	assert_string_equal(text(w, r, "data.0.version"), "3");
+	assert_string_equal(text(w, r, "data.0.origin"), "edited");
+	assert_string_equal(text(w, r, "data.0.changed"), "1");
+	assert_string_equal(text(w, r, "data.0.changedBy.id"), uuid_text(w->mem, w->client_id));
+	assert_string_equal(text(w, r, "data.2.version"), "1");
+	assert_string_equal(text(w, r, "data.2.origin"), "transcribed");
+	assert_null(text(w, r, "data.2.changedBy.id"));
+	assert_null(text(w, r, "data.0.paragraphs"));
+	r = call(w, "GET", one(w, media, id, "/versions/2"), NULL);
+	assert_string_equal(text(w, r, "data.paragraphs.1.text"), "Two");
+	assert_string_equal(text(w, r, "data.paragraphs.2.text"), "Goodbye.");
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions/3"), NULL), "data.paragraphs.1.text"),
+	    "Two");
+	/* A version that is like another is a new one; the words are a person's choice, and the engine's own. */
+	r = call(w, "PUT", one(w, media, id, "/versions/1/restore"), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(r->etag, "\"4\"");
+	assert_string_equal(text(w, r, "data.source"), "human");
+	assert_string_equal(db_text(w->db, "SELECT paragraphs FROM transcripts WHERE id = ?", ARGS(ID(id))), before);
+	r = call(w, "GET", versions, NULL);
+	assert_string_equal(text(w, r, "data.0.origin"), "restored");
+	assert_string_equal(text(w, r, "data.0.restoredVersion"), "1");
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions/3"), NULL), "data.paragraphs.0.text"),
+	    "One");
+	/* What it is already is no change. */
+	r = call(w, "PUT", one(w, media, id, "/versions/1/restore"), NULL);
+	assert_string_equal(r->etag, "\"4\"");
+}
+
+static void
+versions_that_are_not_there_are_refused(void **state)
+{
+	static const char *const words[] = { "0", "2", "01", "-1", "1x", "x", "999999999999999999999", "%20" };
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *path = one(w, media, id, arena_printf(w->mem, "/versions/%s", words[i]));
+
+		assert_int_equal(call(w, "GET", path, NULL)->status, 404);
+		assert_int_equal(call(w, "PUT", arena_printf(w->mem, "%s/restore", path), NULL)->status, 404);
+	}
+}
+
+static void
+changes_that_name_no_paragraph_are_refused_as_a_whole(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en"),
+	    other = add_transcript(w, world_media(w, "video", "Other"), "en");
+	const char *path = one(w, media, id, ""), *first = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id"),
+	    *theirs = db_text(w->db, "SELECT JSON_VALUE(paragraphs, '$[0].id') FROM transcripts WHERE id = ?",
+	    ARGS(ID(other)));
+	struct req *r = call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"text\":\"x\"},"
+	    "{\"id\":\"%s\",\"text\":\"y\"},{\"id\":\"%s\",\"text\":\"z\"}]}", first, theirs, first));
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/paragraphs/1/id", "not_found"));
+	assert_true(has_fault(r, "/paragraphs/2/id", "duplicate"));
+	assert_int_equal(call(w, "PATCH", path, "{\"paragraphs\":[]}")->status, 422);
+	assert_int_equal(call(w, "PATCH", path, "{\"paragraphs\":null}")->status, 422);
+	assert_true(has_fault(call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\"}]}", first)),
+	    "/paragraphs/0/text", "required"));
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(r->etag, "\"1\"");
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello <world>");
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions"), NULL), "pagination.total"), "0");
+}
+
+static void
+the_oldest_versions_go(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = one(w, media, id, ""), *first = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id");
+	int i;
+
+	for (i = 2; i <= 5; i++)
+		write_text(w, path, first, arena_printf(w->mem, "Version %d", i), NULL);
+	/* What is behind 24 MiB of changes cannot be read any more. */
+	db_run(w->db, "UPDATE transcript_versions SET size = 13 << 20 WHERE transcript_id = ? AND version >= 4",
+	    ARGS(ID(id)));
+	write_text(w, path, first, "Version 6", NULL);
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions"), NULL), "pagination.total"), "3");
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions/4"), NULL), "data.paragraphs.0.text"),
+	    "Version 4");
+	assert_int_equal(call(w, "GET", one(w, media, id, "/versions/3"), NULL)->status, 404);
+	for (i = 7; i <= 505; i++)
+		db_run(w->db, "INSERT INTO transcript_versions (id, transcript_id, version, origin, was, created_at) "
+		    "VALUES (?, ?, ?, 'edited', '[]', 1)", ARGS(ID(uuid_new()), ID(id), INT(i)));
+	db_run(w->db, "UPDATE transcripts SET version = 505 WHERE id = ?", ARGS(ID(id)));
+	db_run(w->db, "UPDATE transcript_versions SET size = 1 WHERE transcript_id = ?", ARGS(ID(id)));
+	write_text(w, path, first, "Version 506", NULL);
+	assert_int_equal(number(w, "FROM transcript_versions t WHERE t.transcript_id = ?", ARGS(ID(id))), 500);
+	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions/505"), NULL), "data.paragraphs.0.text"),
+	    "Version 6");
+}
+
 int
 main(void)
 {
@@ -453,6 +652,12 @@ main(void)
 		WORLD_TEST(players_learn_who_answers_for_the_captions),
 		WORLD_TEST(the_longest_transcripts_fit_into_a_request),
 		WORLD_TEST(a_decision_about_captions_is_taken_by_who_may_change_the_asset),
+		WORLD_TEST(a_person_changes_words_and_all_that_is_made_of_them_follows),
+		WORLD_TEST(who_writes_on_an_older_version_is_told_and_nothing_is_lost),
+		WORLD_TEST(older_words_are_kept_with_who_has_changed_them_and_come_back),
+		WORLD_TEST(versions_that_are_not_there_are_refused),
+		WORLD_TEST(changes_that_name_no_paragraph_are_refused_as_a_whole),
+		WORLD_TEST(the_oldest_versions_go),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
 		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),
 		WORLD_TEST(what_cannot_be_made_anew_is_refused_and_changes_nothing),

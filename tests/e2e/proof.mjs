@@ -223,6 +223,7 @@ export default function proofs({ doc, rows, url, record, powerless }) {
 		createMediaEventTicket: ({ answer }) => answer && ({ path: JSON.parse(answer.body).data.url.replace(/^https?:\/\/[^/]*/, ''), headers: {}, holds: '"success"' }),
 		shareMedia: ({ answer }) => answer && ({ page: JSON.parse(answer.body).data.shareLink, status: 200 }),
 		revokeMediaShare: () => ({ page: shared, status: 404 }),
+		restoreMediaTranscriptVersion: ({ path }) => ({ path: path.replace(/\/versions\/.*/s, '') }),
 		pingWebhook: ({ path }) => ({ path: path.replace(/ping$/, 'deliveries') }),
 	};
 	let shared;

@@ -228,10 +228,24 @@ async function transcripts(api: typeof operations, mediaId: string) {
 		throw new Error('nothing was heard');
 	const one = { ...path, transcriptId: first.id };
 	await good(api.updateMediaTranscript({ path: one, body: { captions: 'published' } }));
-	await good(api.getMediaTranscript({ path: one }));
+	await edit(api, one);
 	await good(api.downloadMediaTranscript({ path: one, query: { transcriptDownloadType: 'vtt' }, parseAs: 'text' }));
 	await good(api.listLanguages());
 	await subtitles(api, mediaId);
+}
+
+// Words are mended, and what they were comes back.
+async function edit(api: typeof operations, path: { mediaId: string; transcriptId: string }) {
+	const { data: { paragraphs: [first], version } } = await good(api.getMediaTranscript({ path }));
+	if (!first)
+		throw new Error('nothing was said');
+	await good(api.updateMediaTranscript({ path, body: { paragraphs: [{ id: first.id, text: `So ${first.text}` }] }, headers: { 'If-Match': `"${version}"` } }));
+	await good(api.listMediaTranscriptVersions({ path }));
+	const older = { ...path, version: String(version) };
+	const { data: { paragraphs: [was] } } = await good(api.getMediaTranscriptVersion({ path: older }));
+	const { data: { paragraphs: [now] } } = await good(api.restoreMediaTranscriptVersion({ path: older }));
+	if (was?.text !== first.text || now?.text !== first.text)
+		throw new Error('the words are not those of then');
 }
 
 // Two languages: of one the subtitles go, of the other the transcript.

@@ -349,14 +349,25 @@ what_people_wrote_is_never_replaced(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE(SECOND, "slt"));
+	const char *path, *first;
+	struct req *r;
 
 	assert_int_equal(run_job(&j), DONE);
-	db_run(w->db, "UPDATE transcripts SET source = 'human', engine = 'Ada' WHERE media_id = ?",
-	    ARGS(ID(j.media_id)));
+	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id));
+	path = arena_printf(w->mem, "%s/%s", path, text(w, call(w, "GET", path, NULL), "data.0.id"));
+	first = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id");
+	r = call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"text\":\"Ada has written "
+	    "this.\"}]}", first));
+	assert_int_equal(r->status, 200);
 	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
 	assert_int_equal(run_job(&j), DONE);
-	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.engine = 'Ada'",
-	    ARGS(ID(j.media_id))), 1);
+	r = call(w, "GET", path, NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Ada has written this.");
+	/* Nor when a person has taken them back: the history would go with the row. */
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "%s/versions/1/restore", path), NULL)->status, 200);
+	assert_int_equal(run_job(&j), DONE);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.version"), "3");
 }
 
 /* How often the server was asked in a job of that recording. */
