@@ -721,6 +721,64 @@ of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel(void 
 	}
 }
 
+/* Who has a file of those bytes in a channel of its own, and the call that makes it an asset. */
+struct uploader { const char *token, *complete, *id; };
+
+static struct uploader
+uploader(struct world *w, const char *name)
+{
+	struct uuid id, channel_id = uuid_new();
+	struct uploader u = { .token = world_member(w, "CreateContent ViewChannel", NULL, &id) };
+	struct req *r;
+
+	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, created_at, updated_at) VALUES (?, ?, ?, "
+	    "'private', 1, 1)", ARGS(ID(channel_id), ID(w->tenant_id), STR(name)));
+	world_role(w, channel_id, id, "Publisher");
+	r = call_as(w, u.token, "POST", "/v2/uploads", "{\"fileName\":\"a.mp4\",\"type\":\"put\"}");
+	assert_int_equal(r->status, 201);
+	u.id = text(w, r, "data.id");
+	assert_true(uuid_parse(u.id, &id));
+	db_run(w->db, "UPDATE uploads SET status = 'uploaded', sha256 = UNHEX(SHA2('a film', 256)), media_type = "
+	    "'video', mime_type = 'video/mp4', received_bytes = 6 WHERE id = ?", ARGS(ID(id)));
+	u.complete = arena_printf(w->mem, "{\"channelId\":\"%s\"}", uuid_text(w->mem, channel_id));
+	return u;
+}
+
+static void
+of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more(void **state)
+{
+	struct world *w = *state;
+	struct uploader u[2] = { uploader(w, "One"), uploader(w, "Two") };
+	char answer[2][sizeof(((struct outcome *)0)->answer)];
+	struct runner r[2];
+	struct db *db;
+	int status[2], lost;
+
+	db_run(w->db, "UPDATE tenants SET duplicate_check = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	role_changed(w->db, w->tenant_id);
+	/* Both are at their last step when it opens. */
+	db = beside(w);
+	db_number(db, "SELECT 1 FROM tenant_usage WHERE tenant_id = ? FOR UPDATE", ARGS(ID(w->tenant_id)), 0);
+	for (int i = 0; i < 2; i++)
+		r[i] = begin(w, NEW(w->mem, struct req), u[i].token, "PUT", arena_printf(w->mem,
+		    "/v2/uploads/%s/complete", u[i].id), u[i].complete);
+	usleep(300000);
+	assert_true(db_commit(db));
+	for (int i = 0; i < 2; i++)
+		status[i] = answered(&r[i], answer[i]);
+	assert_int_equal(status[0] + status[1], 200 + 409);
+	lost = status[0] == 409 ? 0 : 1;
+	assert_non_null(strstr(answer[lost], "duplicate_file"));
+	assert_null(strstr(answer[lost], u[1 - lost].id));
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	/* The file of the one who was refused is its own still. */
+	assert_string_equal(text(w, call_as(w, u[lost].token, "GET", arena_printf(w->mem, "/v2/uploads/%s", u[lost].id),
+	    NULL), "data.status"), "uploaded");
+	assert_int_equal(call_as(w, u[lost].token, "GET", arena_printf(w->mem, "/v2/uploads/%s", u[1 - lost].id),
+	    NULL)->status, 404);
+	db_close(db);
+}
+
 int
 main(void)
 {
@@ -740,6 +798,7 @@ main(void)
 		WORLD_TEST(of_two_requests_with_one_idempotency_key_at_once_one_is_done),
 		WORLD_TEST(while_the_first_with_an_idempotency_key_runs_the_second_is_told_so),
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
+		WORLD_TEST(of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more),
 		WORLD_TEST(of_two_moves_of_an_asset_at_once_one_wins_and_the_other_hears_of_it),
 		WORLD_TEST(of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel),
 	};

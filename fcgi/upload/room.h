@@ -51,7 +51,7 @@ void room_free(struct room *);
 bool room_enter(struct room *, struct seat *);
 void room_leave(struct room *, struct seat *);
 
-/* The seat's transfer is this attempt at its upload: earlier ones end. */
+/* The seat's transfer is this attempt at its upload: earlier ones end.  A seat that is not taken only ends them. */
 void room_supersede(struct room *, struct seat *, int64_t attempt);
 
 /* Places that are taken. */

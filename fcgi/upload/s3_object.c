@@ -304,6 +304,9 @@ s3_abort(struct s3 *s)
 		return S3_NO_SUCH_UPLOAD;
 	error = s3_with_link(s, end_attempt);
 	if (error == S3_FINE) {
+		/* Its parts that are on their way need not come to their end. */
+		s->seat.upload_id = s->c->upload_id;
+		room_supersede(s->c->in->room, &s->seat, attempt + 1);
 		partial_forget(s->c->mem, s->c->upload_id, attempt + 1);
 		s->c->status = 204;
 	}

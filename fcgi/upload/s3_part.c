@@ -105,7 +105,8 @@ ended_early(const struct s3_file *f, const struct s3_body *b)
 {
 	if (b->error != S3_FINE)
 		return b->error;
-	/* Whoever has been superseded is told so when it tries again. */
+	if (f->seat->ended == ERR_UPLOAD_SUPERSEDED)
+		return f->is_whole ? S3_CONFLICT : S3_NO_SUCH_UPLOAD;
 	return f->seat->ended != ERR_NONE ? S3_SLOW_DOWN : S3_INCOMPLETE;
 }
 

@@ -1039,6 +1039,63 @@ send_other(void *user)
 	o->error = ask(o->c, &o->ask)->error;
 }
 
+/* Who gives an upload up does not wait for what is on its way, of which nothing stays. */
+static void
+a_part_that_still_comes_ends_with_its_upload(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 900000);
+
+	for (int nap = 0; nap < 2; nap++) {
+		struct client c = client_of(w, ",\"fileSize\":900000");
+		const char *first = begin(&c), *upload;
+		struct other gives_up = { &c, { "DELETE", .query = arena_printf(w->mem, "uploadId=%s", first) },
+		    S3_INTERNAL };
+		struct s3_call *r;
+
+		part(&c, first, 2, bytes, 3000);
+		/* In the middle of it, and when all of it was read. */
+		r = ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 1, first), .body = bytes, .n = 890000,
+		    .meanwhile = send_other, .nap = nap, .user = &gives_up });
+		assert_int_equal(gives_up.error, S3_FINE);
+		refused(&c, r, 404, "NoSuchUpload");
+		assert_true(nap == 0 || r->received < 890000);
+		assert_int_equal(files_of(&c), 0);
+		assert_string_equal(status_of(&c), "waiting");
+		assert_int_equal(number(w, "FROM uploads t WHERE t.id = ? AND t.received_bytes = 0", ARGS(ID(uuid_of(
+		    &c)))), 1);
+		assert_int_equal(number(w, "FROM upload_parts t WHERE t.upload_id = ?", ARGS(ID(uuid_of(&c)))), 0);
+		refused(&c, ask(&c, &gives_up.ask), 404, "NoSuchUpload");
+		/* It begins anew as if nothing had been. */
+		upload = begin(&c);
+		fine(complete(&c, upload, named(&c, 1, part(&c, upload, 1, bytes, 900000))));
+		holds(&c, bytes, 900000);
+	}
+}
+
+/* Of both at once one is done: what is complete cannot be given up, and what was given up is not completed. */
+static void
+what_is_given_up_while_it_is_completed_is_no_file(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 9000);
+	const char *upload = begin(&c), *list = arena_printf(w->mem, "<CompleteMultipartUpload>%s"
+	    "</CompleteMultipartUpload>", named(&c, 1, part(&c, upload, 1, bytes, 9000)));
+	struct other gives_up = { &c, { "DELETE", .query = arena_printf(w->mem, "uploadId=%s", upload) }, S3_INTERNAL };
+
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = list,
+	    .n = strlen(list), .meanwhile = send_other, .user = &gives_up }), 404, "NoSuchUpload");
+	assert_int_equal(gives_up.error, S3_FINE);
+	assert_int_equal(files_of(&c), 0);
+	assert_int_equal(store_size(w->mem, store_key_original(w->mem, uuid_of(&c))), -1);
+	upload = begin(&c);
+	fine(complete(&c, upload, named(&c, 1, part(&c, upload, 1, bytes, 9000))));
+	refused(&c, ask(&c, &(struct ask){ "DELETE", .query = arena_printf(w->mem, "uploadId=%s", upload) }), 404,
+	    "NoSuchUpload");
+	holds(&c, bytes, 9000);
+}
+
 /* Each of them finds all the room that there is when it begins. */
 static void
 parts_at_the_same_moment_have_the_room_of_one(void **state)
@@ -1189,6 +1246,8 @@ main(void)
 		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
 		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
+		WORLD_TEST(a_part_that_still_comes_ends_with_its_upload),
+		WORLD_TEST(what_is_given_up_while_it_is_completed_is_no_file),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
 		WORLD_TEST(bytes_on_their_way_keep_the_upload_alive_and_end_with_it),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),

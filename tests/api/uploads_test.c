@@ -200,7 +200,11 @@ every_odd_file_name_is_only_a_label(void **state)
 {
 	static const char *const names[] = { "../../etc/passwd", "..%2f..%2fx", "con", "-rf", "....", ".",
 	    "a b\xe2\x80\xaegpj.exe", "a\r\nb.mp4", "\xf0\x9f\x8e\xac.mp4", "<script>", "'; DROP TABLE uploads; --",
-	    "\\\\host\\share", "%00" };
+	    "\\\\host\\share", "%00",
+	    /* Letters of other alphabets that look like ours, all that turns the direction, what cannot be seen. */
+	    "p\xd0\xb0ypal.com.mp4", "\xef\xbd\x8d\xef\xbd\x90.mp4", "\xe2\x80\x8f\xd7\xa9.mp4",
+	    "a\xe2\x81\xa7" "b\xe2\x81\xa9.mp4", "a\xd8\x9c.mp4", "\xe2\x80\x8b\xef\xbb\xbf.mp4",
+	    "..\xef\xbc\x8f..\xef\xbc\x8fx", "a/../../b.mp4" };
 	struct world *w = *state;
 	struct req *r;
 	size_t i;
@@ -221,6 +225,71 @@ every_odd_file_name_is_only_a_label(void **state)
 		assert_true(utf8_line(text(w, call(w, "GET", arena_printf(w->mem, "/v2/media/%s", text(w, r,
 		    "data.mediaId")), NULL), "data.name")));
 	}
+}
+
+/* Longer than a file system takes, in characters and in bytes. */
+static void
+a_long_file_name_is_a_label_too(void **state)
+{
+	static const char *const letters[] = { "x", "\xc3\xa4", "\xf0\x9f\x8e\xac" };
+	static const int counts[] = { 255, 256, 1024 };
+	struct world *w = *state;
+	struct req *r;
+
+	for (int i = 0; i < 9; i++) {
+		struct buf name = BUF(w->mem);
+		const char *upload;
+
+		for (int n = 0; n < counts[i / 3]; n++)
+			buf_text(&name, letters[i % 3]);
+		upload = new_upload_as(w, w->token, arena_printf(w->mem, "{\"fileName\":\"%s\"}", buf_string(&name)));
+		assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+		r = complete(w, upload, "{}");
+		assert_int_equal(r->status, 200);
+		assert_string_equal(text(w, r, "data.fileName"), buf_string(&name));
+	}
+}
+
+/* What no text of JSON can be, and what other languages would take for more than a member. */
+static void
+a_body_that_is_no_upload_changes_nothing(void **state)
+{
+	static const struct { const char *body; int status; const char *pointer; } cases[] = {
+		{ "{\"fileName\":\"a\",\"__proto__\":{\"type\":\"put\"}}", 422, "/__proto__" },
+		{ "{\"fileName\":\"a\",\"constructor\":{\"prototype\":{}}}", 422, "/constructor" },
+		{ "{\"__proto__\":{\"fileName\":\"a\"}}", 422, "/__proto__" },
+		{ "{\"fileName\":{\"__proto__\":\"a\"}}", 422, "/fileName" },
+		{ "{\"fileName\":[\"a\"]}", 422, "/fileName" },
+		{ "{\"fileName\":\"a\\u0000.mp4\"}", 400, NULL },
+		{ "{\"fileName\":\"\\ud800.mp4\"}", 400, NULL },
+		{ "{\"fileName\":\"\xff.mp4\"}", 400, NULL },
+		{ "{\"fileName\":\"a\",\"fileName\":\"b\"}", 400, NULL },
+	};
+	enum { DEEP = 10000 };
+	static const char *const ends[][2] = { { "[", "]" }, { "{\"a\":", "}" } };
+	struct world *w = *state;
+	struct req *r;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = call(w, "POST", "/v2/uploads", cases[i].body);
+		if (r->status != cases[i].status)
+			fail_msg("%s: %d %s", cases[i].body, r->status, buf_string(&r->out));
+		if (cases[i].pointer != NULL)
+			assert_non_null(strstr(buf_string(&r->out), cases[i].pointer));
+	}
+	for (int i = 0; i < 4; i++) {
+		struct buf body = BUF(w->mem);
+
+		buf_text(&body, "{\"fileName\":\"a\",\"transcriptLanguageCodes\":");
+		for (int n = 0; n < DEEP; n++)
+			buf_text(&body, ends[i % 2][0]);
+		buf_text(&body, "1");
+		for (int n = 0; i < 2 && n < DEEP; n++)
+			buf_text(&body, ends[i % 2][1]);
+		buf_text(&body, "}");
+		assert_int_equal(call(w, "POST", "/v2/uploads", buf_string(&body))->status, 400);
+	}
+	assert_int_equal(number(w, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 }
 
 static void
@@ -924,6 +993,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(an_upload_says_where_its_bytes_go),
 		WORLD_TEST(every_odd_file_name_is_only_a_label),
+		WORLD_TEST(a_long_file_name_is_a_label_too),
+		WORLD_TEST(a_body_that_is_no_upload_changes_nothing),
 		WORLD_TEST(faults_of_a_new_upload_are_named),
 		WORLD_TEST(multipart_answers_credentials_of_one_key),
 		WORLD_TEST(a_file_above_the_limit_or_the_room_is_refused_when_announced),
