@@ -27,7 +27,7 @@ enum {
 	REDIRECTS = 10,
 	TICK_MS = 1000,			/* between signs of life */
 	SILENCE_MS = 60000, PACE_MS = 60000,	/* see fcgi/upload/put.h */
-	LONGEST_MS = 86400000,		/* for all of it */
+	LONGEST_MS = 86400000,		/* for all of it, from its first byte on */
 	NAP = 2,			/* s before a connection that broke is made again */
 };
 
@@ -35,6 +35,7 @@ struct order {
 	struct uuid principal_id, channel_id;
 	const char *principal_name, *scopes, *url, *name, *filename, *language, *validator, *status;
 	int64_t file_size;
+	struct moment begun_at;
 };
 static const struct field order_fields[] = {
 	FIELD(struct order, principal_id, .sql = "m.principal_id", .doc = "Who asked for it"),
@@ -47,6 +48,7 @@ static const struct field order_fields[] = {
 	FIELD(struct order, language, .sql = "t.transcription_language_code", .doc = "To transcribe"),
 	FIELD(struct order, validator, .doc = "Of what has begun to come"),
 	FIELD(struct order, status, .sql = "x.status", .doc = "Of the upload; NULL: there is none yet"),
+	FIELD(struct order, begun_at, .sql = "COALESCE(x.created_at, 0)", .doc = "When its first byte came; 0: none has"),
 	FIELD(struct order, file_size, .sql = "COALESCE(x.file_size, 0)", .doc = "As its server has said"),
 };
 static const struct record order_record = RECORD("ImportOrder", struct order, order_fields);
@@ -59,7 +61,7 @@ struct fetching {
 	struct intake in;
 	struct web_stream *stream;
 	int64_t received, size;		/* of the file; 0: not known */
-	int64_t until;			/* ms of clock_ms(): no server holds a place longer */
+	int64_t until;			/* ms of clock_ms(): no server holds a place longer, in however many tries */
 };
 
 /* The body, a piece at a time; what is silent for long is over. */
@@ -293,6 +295,8 @@ fetch(struct fetching *k)
 	int64_t before;
 
 	k->until = clock_ms() + LONGEST_MS;
+	if (k->o->begun_at.ms > 0)
+		k->until -= moment_now().ms - k->o->begun_at.ms;
 	k->in = (struct intake){ k->j->conf, links_new(k->j->conf, 1), room_new(1, 1, 1) };
 	for (;;) {
 		before = k->received;

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A server of files with the faults of real ones.  import_source.py FILE LOG: prints its port; a line of LOG is a request."""
+"""A server of files with the faults of real ones.  import_source.py FILE LOG: prints its port; a line of LOG is a request.
+Nobody may come to 127.0.0.2, where it listens, too."""
+import gzip
 import http.server
 import os
 import sys
+import threading
 
 with open(sys.argv[1], 'rb') as f:
     FILM = f.read()
@@ -60,6 +63,36 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.give(b'<!doctype html><title>A video</title>', '"one"')
         elif path == '/empty.mp4':
             self.give(b'', '"one"')
+        elif path == '/half.mp4':          # and then it is away
+            if n == 1:
+                self.give(FILM, '"one"', cut=len(FILM) // 2)
+            else:
+                self.head(503, Content_Length=0)
+        elif path == '/lies.mp4':          # more is promised than comes
+            self.head(200, Content_Length=len(FILM) + 1000)
+            self.wfile.write(FILM)
+        elif path == '/endless.mp4':
+            self.head(200)
+            try:
+                self.wfile.write(FILM)
+                while True:
+                    self.wfile.write(bytes(1 << 20))
+            except OSError:
+                pass
+        elif path == '/bomb.mp4':          # of what it is when somebody inflates it
+            self.head(200, Content_Type='video/mp4', Content_Encoding='gzip')
+            self.wfile.write(BOMB)
+        elif path == '/list.mp4':
+            self.give(b'#EXTM3U\n#EXTINF:1,\nhttp://127.0.0.2:%d/x\nfile:///etc/passwd\n' % canary.server_port, '"one"')
+        elif path == '/refresh':
+            self.head(200, Content_Type='text/html')
+            self.wfile.write(b'<meta http-equiv=refresh content="0;url=http://127.0.0.2:%d/x">' % canary.server_port)
+        elif path.startswith('/moved/'):   # /moved/STATUS
+            self.head(int(path[7:]), Location=f'http://127.0.0.2:{canary.server_port}/film.mp4', Content_Length=0)
+        elif path == '/moved-later':
+            self.head(503 if n == 1 else 302, Location=f'http://127.0.0.2:{canary.server_port}/film.mp4', Content_Length=0)
+        elif path == '/round':
+            self.head(302, Location='/round', Content_Length=0)
         elif path == '/busy':
             self.head(503, Content_Length=0)
         elif path == '/inside':
@@ -68,6 +101,15 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.head(404, Content_Length=0)
 
 
+class Canary(http.server.ThreadingHTTPServer):
+    def verify_request(self, request, client):
+        LOG.write('canary - -\n')
+        return True
+
+
+BOMB = gzip.compress(bytes(64 << 20), 1)
+canary = Canary(('127.0.0.2', 0), Source)
+threading.Thread(target=canary.serve_forever, daemon=True).start()
 server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Source)
-os.write(1, b'%d\n' % server.server_port)
+os.write(1, b'%d %d\n' % (server.server_port, canary.server_port))
 server.serve_forever()

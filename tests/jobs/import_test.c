@@ -15,14 +15,14 @@
 static const char film[] = "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=2 -f lavfi -i "
     "sine=440:r=48000:d=2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -f mp4 \"$f\"";
 
-static struct { const char *path, *log; int port; pid_t pid; struct conf conf; } source;
+static struct { const char *path, *log; int port, forbidden; pid_t pid; struct conf conf; } source;
 
 /* Where the files are, for who may go there. */
 static void
 begin(struct world *w)
 {
 	const char *script = arena_printf(w->mem, "%s/tests/jobs/import_source.py", getenv("KINOTHEK_SRC"));
-	char line[16] = "";
+	char line[32] = "";
 	int out[2];
 
 	source.path = make(w, film);
@@ -38,7 +38,7 @@ begin(struct world *w)
 	close(out[1]);
 	assert_true(read(out[0], line, sizeof(line) - 1) > 0);
 	close(out[0]);
-	source.port = atoi(line);
+	assert_int_equal(sscanf(line, "%d %d", &source.port, &source.forbidden), 2);
 	source.conf = *w->conf;
 	source.conf.import_private_hosts = "127.0.0.1";
 	source.conf.job_kinds = "import,purge";
@@ -244,6 +244,99 @@ addresses_inside_are_refused_at_once(void **state)
 	made(w, w->token, "{\"files\":[{\"url\":\"http://media.example.org/a.mp4\",\"name\":\"x\"}]}");
 }
 
+/* All ways to say where nobody may go: at once where the address alone tells, else when it is fetched. */
+static void
+nobody_is_led_inside(void **state)
+{
+	static const char *const urls[] = { "http://localhost:PORT/a", "http://127.0.0.2:PORT/a", "http://127.2:PORT/a",
+	    "http://2130706434:PORT/a", "http://0x7f.2:PORT/a", "http://0177.0.0.2:PORT/a", "http://[::1]:PORT/a",
+	    "http://[::ffff:127.0.0.2]:PORT/a", "http://[64:ff9b::7f00:2]:PORT/a", "http://0.0.0.0:PORT/a", "http://169.254.169.254/a",
+	    "http://[fd00::1]/a", "http://100.64.0.1/a", "http://10.0.0.1/a", "http://192.168.0.1/a",
+	    "http://good@127.0.0.2:PORT/a", "http://media.example.org#@127.0.0.2:PORT/a", "http://media.example.org\\@127.0.0.2:PORT/a",
+	    "http://127.0.0.2:PORT\\@media.example.org/a", "http://\xe2\x91\xa0\xe2\x91\xa1\xe2\x91\xa6.0.0.2:PORT/a",
+	    "gopher://127.0.0.2:PORT/a", "dict://127.0.0.2:PORT/a", "ftp://127.0.0.2:PORT/a", "rtsp://127.0.0.2:PORT/a",
+	    "file:///etc/passwd", "data:video/mp4;base64,AAAA", "htt://127.0.0.2/a",
+	    "http://127.0.0.2:PORT/a\r\nHost: media.example.org" };
+	static const int statuses[] = { 301, 302, 303, 307, 308 };
+	struct world *w = *state;
+
+	source.conf.import_private_hosts = "127.0.0.3";
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		const char *port = strstr(urls[i], "PORT"), *url = port == NULL ? urls[i] : arena_printf(w->mem,
+		    "%.*s%d%s", (int)(port - urls[i]), urls[i], source.forbidden, port + 4);
+		struct buf body = BUF(w->mem);
+		struct req *r;
+
+		buf_text(&body, "{\"files\":[{\"name\":\"x\",\"url\":");
+		buf_json(&body, url);
+		buf_text(&body, "}]}");
+		r = call(w, "POST", "/v2/uploads/imports", buf_string(&body));
+		if (r->status == 201) {
+			const char *at = arena_printf(w->mem, "/v2/uploads/imports/%s", text(w, r, "data.id")), *code;
+
+			drain(w, w->conf);
+			r = call(w, "GET", at, NULL);
+			code = text(w, r, "data.files.0.error.code");
+			/* A part behind "#" is none of the address: that one is a name that nobody has. */
+			if (code == NULL || strcmp(code, strchr(url, '#') != NULL ? "source_unavailable" :
+			    "source_forbidden") != 0)
+				fail_msg("%s: %s", url, buf_string(&r->out));
+			assert_null(strstr(text(w, r, "data.files.0.error.detail"), "127."));
+			call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
+		} else if (r->status != 422) {
+			fail_msg("%s: %d", url, r->status);
+		}
+	}
+	source.conf.import_private_hosts = "127.0.0.1";
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
+		assert_string_equal(failure(w, arena_printf(w->mem, "/moved/%d", statuses[i])), "source_forbidden");
+	assert_string_equal(failure(w, "/moved-later"), "source_forbidden");
+	assert_string_equal(failure(w, "/refresh"), "source_is_page");
+	assert_string_equal(failure(w, "/list.mp4"), "format_not_allowed");
+	assert_int_equal(asked(w, "/moved/"), 5);
+	assert_int_equal(asked(w, "canary"), 0);
+}
+
+/* Of servers that lie or never end nothing becomes an asset, and nothing stays. */
+static void
+what_a_server_makes_up_is_no_file(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	assert_string_equal(failure(w, "/round"), "source_refused");
+	assert_int_equal(asked(w, "/round"), 11);
+	/* Bytes are taken as they come: who asks for no compression inflates nothing. */
+	assert_string_equal(failure(w, "/bomb.mp4"), "format_not_allowed");
+	source.conf.upload_max_size = 4 << 20;
+	assert_string_equal(failure(w, "/endless.mp4"), "file_too_large");
+	r = imported(w, w->token, order(w, "/lies.mp4", ""));
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_unavailable");
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+}
+
+/* A day from its first byte on, however often it was tried. */
+static void
+a_file_that_has_not_come_in_a_day_has_failed(void **state)
+{
+	struct world *w = *state;
+	const char *at = made(w, w->token, order(w, "/half.mp4", ""));
+	struct req *r;
+
+	drain(w, w->conf);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_unavailable");
+	db_run(w->db, "UPDATE uploads SET created_at = created_at - 86400000 WHERE tenant_id = ?", ARGS(ID(
+	    w->tenant_id)));
+	db_run(w->db, "UPDATE jobs SET run_at = 0 WHERE tenant_id = ? AND state = 'delayed'", ARGS(ID(w->tenant_id)));
+	drain(w, w->conf);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "failed");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "time_limit");
+}
+
 static void
 only_who_may_put_assets_there_gets_them(void **state)
 {
@@ -348,6 +441,9 @@ main(void)
 		SOURCE_TEST(why_it_has_failed_is_told),
 		SOURCE_TEST(a_server_that_is_busy_is_asked_again_later),
 		SOURCE_TEST(addresses_inside_are_refused_at_once),
+		SOURCE_TEST(nobody_is_led_inside),
+		SOURCE_TEST(what_a_server_makes_up_is_no_file),
+		SOURCE_TEST(a_file_that_has_not_come_in_a_day_has_failed),
 		SOURCE_TEST(only_who_may_put_assets_there_gets_them),
 		SOURCE_TEST(what_is_cancelled_does_not_come),
 		SOURCE_TEST(there_is_no_room_beyond_the_quota),
