@@ -95,6 +95,11 @@ struct page {
  */
 void *db_list(struct db *, const struct record *, const char *from, const struct arg *, struct page *, size_t *n);
 
+/* The conditions of page->filter, for a statement of its own: " AND …" about the main table t, with their binds and an
+ * end of them in args, which has room for DB_FILTER_ARGS.  NULL: page->fault says why. */
+enum { DB_FILTER_ARGS = 64 };
+const char *db_filter(struct db *, const struct record *, struct page *, struct arg *args);
+
 /* Is name=value one of the conditions of a filter?  NULL: no filter. */
 bool db_filters_for(const char *filter, const char *name, const char *value);
 

@@ -6,7 +6,7 @@
 
 #include "core/db_list.h"
 
-enum { MAX_LIST_ARGS = 64, MAX_CONDITIONS = 8, MAX_SUBQUERIES = 2, EXACT = 10000, MAX_HINTED = 64 };
+enum { MAX_LIST_ARGS = DB_FILTER_ARGS, MAX_CONDITIONS = 8, MAX_SUBQUERIES = 2, EXACT = 10000, MAX_HINTED = 64 };
 
 /* In the place of a value that is null. */
 static const char null_mark[] = "~";
@@ -499,6 +499,20 @@ count(struct db *db, struct query *q, const char *from, int n_filter, size_t got
 	p->total_exact = p->total <= EXACT;
 	if (!p->total_exact)
 		p->total = EXACT;
+}
+
+const char *
+db_filter(struct db *db, const struct record *r, struct page *page, struct arg *args)
+{
+	struct arena *mem = db_arena(db);
+	struct query q = { .mem = mem, .record = r, .page = page, .where = BUF(mem) };
+
+	page->fault = NULL;
+	add_filter(&q, page->filter);
+	if (page->fault != NULL)
+		return NULL;
+	memcpy(args, q.args, ((size_t)q.n + 1) * sizeof(*args));
+	return buf_string(&q.where);
 }
 
 void *

@@ -17,6 +17,13 @@
 
 #include "core/db.h"
 
+/* Things that an analysis names, of that kind of metadata, each with its first instance. */
+#define SEARCH_NAMED_SQL(kind, member) \
+	"SELECT j.text, j.start, j.end, j.page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' COLUMNS (text TEXT PATH " \
+	"'$." member "', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end', page INT PATH " \
+	"'$.instances[0].page')) j WHERE m.media_id = ? AND m.kind = '" kind "'"
+
+/* Of those that no engine of this installation makes the table has no rows: nothing is found in them. */
 #define SEARCH_LAYERS(L) \
 	L(NAME, 1, "name", false, 8, "name", \
 	    "SELECT m.name AS text, NULL AS start, NULL AS end, NULL AS page FROM media m WHERE m.id = ?") \
@@ -40,7 +47,16 @@
 	    "m.media_id = ? AND m.kind = 'videoTexts'") \
 	L(IMAGE_TEXT, 7, "image_text", true, 1, "imageTexts", \
 	    "SELECT j.text, NULL AS start, NULL AS end, NULL AS page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' " \
-	    "COLUMNS (text TEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'")
+	    "COLUMNS (text TEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'") \
+	L(KEYWORD, 8, "keywords", true, 4, "keywords", SEARCH_NAMED_SQL("keywords", "name")) \
+	L(ENTITY, 9, "entities", true, 4, "entities", SEARCH_NAMED_SQL("entities", "name")) \
+	L(SPEAKER, 10, "speakers", true, 4, "speakers", SEARCH_NAMED_SQL("speakers", "label")) \
+	L(OBJECT, 11, "objects", true, 1, "objects", SEARCH_NAMED_SQL("objects", "name")) \
+	L(ACTION, 12, "actions", true, 1, "actions", SEARCH_NAMED_SQL("actions", "name")) \
+	L(EXIF, 13, "exif_metadata", true, 1, "file", \
+	    "SELECT CONCAT_WS(' ', JSON_VALUE(m.data, '$.title'), JSON_VALUE(m.data, '$.cameraMake'), JSON_VALUE(m.data, " \
+	    "'$.cameraModel'), JSON_VALUE(m.data, '$.takenAt')) AS text, NULL AS start, NULL AS end, NULL AS page FROM " \
+	    "metadata m WHERE m.media_id = ? AND m.kind = 'file'")
 
 enum search_layer {
 #define SEARCH_ENUM(id, number, name, derived, weight, word, sql) SEARCH_##id = number,

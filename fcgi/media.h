@@ -7,6 +7,9 @@
 
 int media_list(struct req *);				/* media_list.c */
 int channel_media_list(struct req *);			/* of the channel that the path names */
+/* Does the filter of the page name a channel that the caller does not see?  Whether an asset is there is not told by a
+ * filter either. */
+bool media_filters_hidden(struct req *);
 int media_delete(struct req *);				/* media_delete.c */
 int media_recover(struct req *);
 struct deletion { bool permanent; };

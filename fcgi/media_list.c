@@ -190,9 +190,8 @@ usage_of(struct req *r, const struct media *m, size_t n)
 	return u != NULL ? *u : (struct usage){ -2, 0 };
 }
 
-/* Whether an asset is in a channel that the caller does not see is not told by a filter either. */
-static bool
-filters_by_hidden_channel(struct req *r)
+bool
+media_filters_hidden(struct req *r)
 {
 	struct uuid id;
 	const char *value;
@@ -222,7 +221,7 @@ media_list(struct req *r)
 	do {
 		if (tries++ > 0)
 			r->audience = access_read(r);
-		hidden = filters_by_hidden_channel(r);
+		hidden = media_filters_hidden(r);
 		r->page.total = r->page.filter == NULL && r->audience->sees_all ? 0 : -1;
 		m = hidden ? (n = 0, NULL) : page_of(r, deleted, &n);
 		u = usage_of(r, m, n);
@@ -268,7 +267,7 @@ channel_media_list(struct req *r)
 	struct media *m;
 	size_t n, i;
 
-	if (filters_by_hidden_channel(r)) {
+	if (media_filters_hidden(r)) {
 		fault(r, "filter", "not_allowed", "channelId names no channel that you may see");
 		return refuse(r, ERR_INVALID, NULL);
 	}

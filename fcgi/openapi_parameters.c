@@ -128,7 +128,7 @@ filter_doc(struct document *d, const struct record *record)
 
 /* Each list takes of it what its record offers. */
 static void
-put_page(struct document *d, const struct record *record)
+put_page(struct document *d, const struct record *record, const struct record *filtered)
 {
 	size_t i;
 
@@ -138,8 +138,8 @@ put_page(struct document *d, const struct record *record)
 		if (strcmp(f->name, "sort") == 0 && any_field(record, SORT)) {
 			put_parameter(d, "sort", "query", false, sort_schema(d, record), f->doc);
 			put_example(d, "sort", f);
-		} else if (strcmp(f->name, "filter") == 0 && any_field(record, FILTER)) {
-			put_parameter(d, "filter", "query", false, query_schema(d, f), filter_doc(d, record));
+		} else if (strcmp(f->name, "filter") == 0 && any_field(filtered, FILTER)) {
+			put_parameter(d, "filter", "query", false, query_schema(d, f), filter_doc(d, filtered));
 			put_example(d, "filter", f);
 		} else if (strcmp(f->name, "after") == 0 ? record_field(record, "id") != NULL :
 		    strcmp(f->name, "sort") != 0 && strcmp(f->name, "filter") != 0)
@@ -165,7 +165,7 @@ openapi_parameters(struct document *d, const struct route *route)
 	put_query(d, route->query != NULL ? route->query : operation_takes_json(route) ||
 	    route->flags & RAW_BODY ? NULL : route->in);
 	if (route->flags & LIST)
-		put_page(d, route->out);
+		put_page(d, route->out, route->filtered != NULL ? route->filtered : route->out);
 	if (route->method == GET && route->flags & CONDITIONAL)
 		put_parameter(d, "If-None-Match", "header", false, "{\"type\":\"string\"}",
 		    "304 when the entity tag still holds");

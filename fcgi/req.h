@@ -27,12 +27,12 @@
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
 	R(webhooks) R(deliveries) R(downloads) R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
-	R(entries) R(search) R(comments) R(history) R(stories) R(meetings) R(shares) R(share_page) R(story_page)
+	R(entries) R(search) R(search_ranges) R(presets) R(comments) R(history) R(stories) R(meetings) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(subtitle) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
-	O(comment) O(story) O(meeting) O(download)
+	O(comment) O(story) O(meeting) O(download) O(preset)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -124,6 +124,7 @@ struct route {
 	size_t max_body;		/* 0 = 1 MiB */
 	const char *codes;		/* codes of errors.h beside the general ones of `fails`, blank-separated */
 	const char *id;			/* operationId, where what follows from method and path does not do */
+	const struct record *filtered;	/* LIST: whose fields filter= takes, where it is not `out` */
 };
 
 /* A bucket of limits.h that other machines are to hear of. */

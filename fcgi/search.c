@@ -7,32 +7,15 @@
 #include "core/fold.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "fcgi/media.h"
 #include "fcgi/search_query.h"
 
-#define ASSET_TYPES "video audio image document"
 /* Bytes of a highlight, more or less, and before its first mark; highlights of an asset, and passages of a page. */
 enum { SHOWN = 240, BEFORE = 60, HIGHLIGHTS = 5, MARKS = 20 };
 
-static const struct field limits_fields[] = {
-	FIELD(struct search_limits, text, .on = QUERY,
-	    .doc =
-		"Words that all have to be there, \"phrases\", and -words that must not; the last word may be the beginning of "
-		"one. ä is found by a and ae, ß by ss. Words of five letters or more may have one wrong letter where nothing "
-		"has them as they are. Left out: whatever the other parameters let through"),
-	FIELD(struct search_limits, type, .on = QUERY, .one_of = "all mediaasset channel", .preset = "\"all\"", .doc = "What is looked for"),
-	FIELD(struct search_limits, fields, .on = QUERY, .known = "transcript|speakers|entities|keywords|video_text|image_text|document_content|"
-	    "name|description|tag|objects|actions|exif_metadata", .doc = "Where the words are looked for; without it everywhere"),
-	FIELD(struct search_limits, asset_types, .on = QUERY, .known = "video|audio|image|document", .doc = "Only assets of these types"),
-	FIELD(struct search_limits, channel_id, .on = QUERY, .doc = "Only assets in this channel"),
-	FIELD(struct search_limits, tags, .on = QUERY, .max = 10, .doc = "Only assets that have all of these tags"),
-	FIELD(struct search_limits, duration_from, .on = QUERY, .doc = "Seconds that an asset lasts at least"),
-	FIELD(struct search_limits, duration_to, .on = QUERY, .doc = "Seconds that an asset lasts at most"),
-	FIELD(struct search_limits, file_size_from, .on = QUERY, .doc = "Bytes of the original at least"),
-	FIELD(struct search_limits, file_size_to, .on = QUERY, .doc = "Bytes of the original at most"),
-	FIELD(struct search_limits, created_from, .on = QUERY, .doc = "Made then or later"),
-	FIELD(struct search_limits, created_to, .on = QUERY, .doc = "Made then or before"),
-};
+static const struct field limits_fields[] = { SEARCH_LIMITS(QUERY) };
 static const struct record limits_record = RECORD("SearchQuery", struct search_limits, limits_fields);
+#define LAYER_BLANK(id, number, name, derived, weight, word, sql) " " name
 
 struct mark { int64_t from, to; };
 static const struct field mark_fields[] = {
@@ -103,9 +86,8 @@ static const struct layer { int number; const char *name; bool is_derived; } lay
 };
 enum { LAYERS = sizeof(layers) / sizeof(layers[0]) };
 
-/* Where the words are looked for: a bit for each layer.  What is derived is for those who may read it. */
-static unsigned
-layers_of(struct req *r, const struct search_limits *in)
+unsigned
+search_layers_of(struct req *r, const struct search_limits *in)
 {
 	unsigned bits = 0;
 	size_t i, k;
@@ -119,28 +101,25 @@ layers_of(struct req *r, const struct search_limits *in)
 }
 
 static void
-check_words(struct req *r, const char *parameter, const struct strings *words, const char *known)
+check_words(struct req *r, const char *pointer, const struct strings *words, const char *known)
 {
 	size_t i;
 
 	for (i = 0; i < words->n; i++)
 		if (!word_in(known, words->at[i], strlen(words->at[i])))
-			fault(r, parameter, "not_allowed", "one of: %s", known);
+			fault(r, pointer, "not_allowed", "one of: %s", known);
 }
 
-static void
-check(struct req *r, const struct search_limits *in)
+void
+search_check(struct req *r, const char *at, const struct search_limits *in)
 {
-	check_words(r, "fields", &in->fields, "transcript speakers entities keywords video_text image_text "
-	    "document_content name description tag objects actions exif_metadata");
-	check_words(r, "assetTypes", &in->asset_types, ASSET_TYPES);
+	check_words(r, arena_printf(r->mem, "%sfields", at), &in->fields, &(SEARCH_LAYERS(LAYER_BLANK))[1]);
+	check_words(r, arena_printf(r->mem, "%sassetTypes", at), &in->asset_types, SEARCH_ASSET_TYPES);
 	if (!uuid_is_none(in->channel_id) && access_visible(r, &(struct ids){ (struct uuid[]){ in->channel_id },
 	    1 }).n == 0)
-		fault(r, "channelId", "not_allowed", "names no channel that you may see");
-	if (r->page.sort != NULL)
-		fault(r, "sort", "not_allowed", "the best come first");
-	if (r->page.filter != NULL)
-		fault(r, "filter", "not_allowed", "a search has parameters of its own");
+		fault(r, arena_printf(r->mem, "%schannelId", at), "not_allowed", "names no channel that you may see");
+	if (media_filters_hidden(r))
+		fault(r, "filter", "not_allowed", "channelId names no channel that you may see");
 }
 
 static bool
@@ -274,15 +253,17 @@ is_called(struct req *r, const struct search_query *q, const char *name)
 }
 
 static bool
-wants_channels(const struct search_limits *in)
+wants_channels(const struct req *r)
 {
+	const struct search_limits *in = r->in;
 	size_t i;
 	bool by_name = in->fields.n == 0;
 
 	for (i = 0; i < in->fields.n; i++)
 		by_name = by_name || strcmp(in->fields.at[i], "name") == 0;
-	return by_name && (in->type == NULL || strcmp(in->type, "mediaasset") != 0) && in->asset_types.n == 0 &&
-	    in->tags.n == 0 && uuid_is_none(in->channel_id) && !in->duration_from.set && !in->duration_to.set &&
+	return by_name && r->page.filter == NULL && (in->type == NULL || strcmp(in->type, "mediaasset") != 0) &&
+	    in->asset_types.n == 0 && in->tags.n == 0 && uuid_is_none(in->channel_id) && !in->duration_from.set &&
+	    !in->duration_to.set &&
 	    !in->file_size_from.set && !in->file_size_to.set && in->created_from.ms == 0 && in->created_to.ms == 0;
 }
 
@@ -324,14 +305,16 @@ static int
 search(struct req *r)
 {
 	const struct search_limits *in = r->in;
-	unsigned bits = layers_of(r, in);
+	unsigned bits = search_layers_of(r, in);
 	struct search_query q = { 0 };
 	struct search_hit *h = NULL;
 	struct result *all;
 	size_t n = 0, k = 0, i, from, here;
 	bool exact = true;
 
-	check(r, in);
+	search_check(r, "", in);
+	if (r->page.sort != NULL)
+		fault(r, "sort", "not_allowed", "the best come first");
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (in->text != NULL)
@@ -339,7 +322,7 @@ search(struct req *r)
 	if (in->type == NULL || strcmp(in->type, "channel") != 0)
 		h = search_match(r, &q, in, bits, &n, &exact);
 	all = arena_array(r->mem, n + r->audience->n + 1, sizeof(*all));
-	if (wants_channels(in))
+	if (wants_channels(r))
 		k = channels(r, &q, all);
 	for (i = 0; i < n; i++)
 		all[k + i] = (struct result){ .type = "mediaasset", .id = h[i].id, .name = "", .score = h[i].score };
@@ -359,7 +342,7 @@ const struct route search_routes[] = {
 	{
 		GET, "/v2/search", SCOPE_VIEW_CHANNEL, search, &limits_record, &result_record,
 		"Search assets and channels, the best first",
-		.flags = LIST, .fails = "422", .id = "search",
+		.flags = LIST, .fails = "422", .id = "search", .filtered = &media_record,
 	},
 	{ 0 }
 };

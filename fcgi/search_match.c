@@ -72,24 +72,30 @@ static const struct record said_record = RECORD("Said", struct said, said_fields
 	"(? = 0 OR t.created_at >= ?) AND (? = 0 OR t.created_at <= ?) AND (? IS NULL OR EXISTS (SELECT 1 FROM media_channels " \
 	"mc WHERE mc.media_id = t.id AND mc.channel_id = ?)) AND (? = 0 OR (SELECT COUNT(*) FROM media_tags mt WHERE " \
 	"mt.media_id = t.id AND FIND_IN_SET(HEX(mt.tag_id), ?) > 0) = ?)"
+/* Of all, of those in a few channels, or in many. */
+enum source { ONE, MANY, ANY };	/* of found_records, too */
+#define FEW_SEE " AND " ACCESS_FEW_SQL
+#define MANY_SEE " AND " ACCESS_VIEW_SQL
 #define BY_WORD " GROUP BY w.media_id ORDER BY w.media_id DESC LIMIT ?"
 #define BY_WORDS " ORDER BY w.media_id DESC LIMIT ?"
 #define BY_ID " ORDER BY t.id DESC LIMIT ?"
-#define FEW_SEE " AND " ACCESS_FEW_SQL
-#define MANY_SEE " AND " ACCESS_VIEW_SQL
-
-enum source { ONE, MANY, ANY };	/* of found_records, too */
 static const char *const statements[3][3] = {
 	{ WORDS_ONE ALIKE BY_WORD, WORDS_ONE ALIKE FEW_SEE BY_WORD, WORDS_ONE ALIKE MANY_SEE BY_WORD },
 	{ WORDS_MANY ALIKE BY_WORDS, WORDS_MANY ALIKE FEW_SEE BY_WORDS, WORDS_MANY ALIKE MANY_SEE BY_WORDS },
 	{ ASSETS ALIKE BY_ID, ASSETS ALIKE FEW_SEE BY_ID, ASSETS ALIKE MANY_SEE BY_ID },
 };
+/* What the conditions of a filter are put between. */
+static const char *const heads[] = { WORDS_ONE ALIKE, WORDS_MANY ALIKE, ASSETS ALIKE };
+static const char *const tails[3][3] = { { BY_WORD, FEW_SEE BY_WORD, MANY_SEE BY_WORD },
+    { BY_WORDS, FEW_SEE BY_WORDS, MANY_SEE BY_WORDS }, { BY_ID, FEW_SEE BY_ID, MANY_SEE BY_ID } };
 
 struct match {
 	struct req *r;
 	struct search_query *q;
 	const struct search_limits *limits;
 	unsigned layers;
+	const char *filter;		/* " AND …" of the page, and its binds */
+	struct arg filtered[DB_FILTER_ARGS];
 	struct ids tags;
 	struct search_hit *hits;
 	size_t n;
@@ -200,7 +206,8 @@ among(struct match *m, const struct search_term *t, const struct range *range, i
 {
 	struct req *r = m->r;
 	enum source source = t == NULL ? ANY : t->forms.n == 1 ? ONE : MANY;
-	struct arg args[64], *a = args;
+	struct arg args[DB_FILTER_ARGS + 48], *a = args;
+	const struct arg *f;
 	int see = 0, k;
 
 	if (source == MANY)
@@ -213,6 +220,8 @@ among(struct match *m, const struct search_term *t, const struct range *range, i
 	if (source != ANY)
 		*a++ = INT(m->layers);
 	a = alike(m, a);
+	for (f = m->filtered; f->kind != ARG_END; f++)
+		*a++ = *f;
 	if ((r->audience->everywhere & r->who->scopes & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) == 0) {
 		k = access_few(r, SCOPE_VIEW_CHANNEL, a);
 		see = k < 0 ? 2 : 1;
@@ -224,16 +233,17 @@ among(struct match *m, const struct search_term *t, const struct range *range, i
 	}
 	*a++ = INT(limit);
 	a->kind = ARG_END;
-	return db_rows(r->db, &found_records[source], statements[source][see], args, n);
+	return db_rows(r->db, &found_records[source], *m->filter == '\0' ? statements[source][see] :
+	    arena_printf(r->mem, "%s%s%s", heads[source], m->filter, tails[source][see]), args, n);
 }
 
 /* The oldest of the next 20,000 assets of the tenant before that id; none: there are fewer. */
 static struct uuid
 edge(struct match *m, struct uuid to)
 {
-	const struct edge *e = db_row(m->r->db, &edge_record, "FROM media t FORCE INDEX (by_id) WHERE t.tenant_id "
-	    "= ? AND "
-	    "t.deleted_at = 0 AND t.id < ? ORDER BY t.id DESC LIMIT 1 OFFSET 20000", ARGS(ID(m->r->who->tenant_id), BYTES(to.b, sizeof(to.b))));
+	const struct edge *e = db_row(m->r->db, &edge_record, "FROM media t FORCE INDEX (by_id) WHERE t.tenant_id = ? "
+	    "AND t.deleted_at = 0 AND t.id < ? ORDER BY t.id DESC LIMIT 1 OFFSET 20000", ARGS(ID(m->r->who->tenant_id),
+	    BYTES(to.b, sizeof(to.b))));
 
 	return e != NULL ? e->id : (struct uuid){ { 0 } };
 }
@@ -505,6 +515,11 @@ search_match(struct req *r, struct search_query *q, const struct search_limits *
 	bool again = false;
 	size_t i;
 
+	*n = 0;
+	*exact = true;
+	m.filter = db_filter(r->db, &media_record, &r->page, m.filtered);
+	if (m.filter == NULL)
+		return NULL;
 	m.tags = media_tag_ids(r, &limits->tags, false);
 	if (m.tags.n == limits->tags.n && (!q->has_text || q->wanted > 0)) {
 		for (i = 0; i < q->n; i++)

@@ -51,9 +51,10 @@ meant_by(const struct route *route, const char *name)
 static bool
 is_id(const struct record *record, const struct field *f, unsigned on)
 {
-	/* What chapters_test, stories_test, meetings_test and transcripts_test of tests/api ask the same of, and
-	 * download_test of tests/jobs. */
-	static const char inside[] = "EntryChange StoryScene MeetingAgendaItem ParagraphChange DownloadTranscript";
+	/* What chapters_test, stories_test, meetings_test, transcripts_test and presets_test of tests/api ask the same
+	 * of, and download_test of tests/jobs. */
+	static const char inside[] = "EntryChange StoryScene MeetingAgendaItem ParagraphChange DownloadTranscript "
+	    "SearchPresetQuery";
 	const char *name = record_json_name(record, f);
 	size_t n = strlen(name);
 

@@ -738,6 +738,16 @@ make_download(struct world *w, struct made *m, const struct made *beside)
 	    ID(w->tenant_id), ID(w->client_id)));
 }
 
+static void
+make_preset(struct world *w, struct made *m, const struct made *beside)
+{
+	(void)beside;
+	m->ids[0] = uuid_new();
+	db_run(w->db, "INSERT INTO search_presets (id, tenant_id, principal_id, name, query, version, created_at, "
+	    "updated_at) VALUES (?, ?, ?, 'Cats', '{\"text\":\"cat\"}', 7, 1, 1)", ARGS(ID(m->ids[0]),
+	    ID(w->tenant_id), ID(w->client_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -796,6 +806,7 @@ static const struct maker {
 		&download_object, make_download, .of = make_playing,
 		.create = "{\"title\":\"All\",\"selectedMediaIds\":[\"%s\"]}",
 	},
+	{ &preset_object, make_preset, .create = "{\"name\":\"Dogs\",\"query\":{\"text\":\"dog\"}}" },
 };
 
 static const struct maker *

@@ -362,6 +362,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "Story", "stories", "tenant_id", true },
 	{ "Meeting", "meetings", "tenant_id", false },
 	{ "Download", "downloads", "tenant_id", false },
+	{ "SearchPreset", "search_presets", "tenant_id", true },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

@@ -154,7 +154,9 @@ every_layer_says_where_and_when(void **state)
 	static const struct { const char *word, *field, *start, *page; } layers[] = {
 		{ "meeting", "name", NULL, NULL }, { "minutes", "description", NULL, NULL }, { "council", "tag", NULL, NULL },
 		{ "dogs", "transcript", "2", NULL }, { "slide", "video_text", "4.5", NULL }, { "exit", "image_text", NULL, NULL },
-		{ "last", "document_content", NULL, "7" },
+		{ "last", "document_content", NULL, "7" }, { "fur", "keywords", "3", NULL }, { "siemens", "entities", NULL, "2" },
+		{ "nikon", "exif_metadata", NULL, NULL }, { "ada", "speakers", "1", NULL }, { "bicycle", "objects", "6", NULL },
+		{ "running", "actions", "8", NULL },
 	};
 	struct world *w = *state;
 	struct uuid id = world_media(w, "video", "Meeting");
@@ -172,6 +174,17 @@ every_layer_says_where_and_when(void **state)
 	metadata_put(w->db, id, "videoTexts", "x",
 	    "{\"items\":[{\"text\":\"A slide\",\"instances\":[{\"start\":4.5,\"end\":9}]}]}");
 	metadata_put(w->db, id, "imageTexts", "x", "{\"items\":[{\"text\":\"Exit\"}]}");
+	metadata_put(w->db, id, "keywords", "x",
+	    "{\"items\":[{\"name\":\"fur\",\"score\":0.5,\"instances\":[{\"start\":3,\"end\":4}]}]}");
+	metadata_put(w->db, id, "entities", "x",
+	    "{\"items\":[{\"name\":\"Siemens\",\"category\":\"organisation\",\"instances\":[{\"page\":2}]}]}");
+	metadata_put(w->db, id, "file", "x", "{\"cameraMake\":\"NIKON\",\"cameraModel\":\"D90\",\"width\":640}");
+	metadata_put(w->db, id, "speakers", "x",
+	    "{\"items\":[{\"label\":\"Ada\",\"instances\":[{\"start\":1,\"end\":4}]}]}");
+	metadata_put(w->db, id, "objects", "x",
+	    "{\"items\":[{\"name\":\"bicycle\",\"instances\":[{\"start\":6,\"end\":7}]}]}");
+	metadata_put(w->db, id, "actions", "x",
+	    "{\"items\":[{\"name\":\"running\",\"instances\":[{\"start\":8,\"end\":9}]}]}");
 	assert_true(db_commit(w->db));
 	world_index(w, id);
 	for (i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
@@ -187,7 +200,8 @@ every_layer_says_where_and_when(void **state)
 			assert_string_equal(text(w, r, "data.0.highlights.0.page"), layers[i].page);
 		r = ask_as(w, w->token, layers[i].word, arena_printf(w->mem, "&fields=%s", layers[i].field));
 		assert_string_equal(text(w, r, "pagination.total"), "1");
-		r = ask_as(w, w->token, layers[i].word, "&fields=speakers,keywords");
+		r = ask_as(w, w->token, layers[i].word, strcmp(layers[i].field, "name") == 0 ? "&fields=tag" :
+		    "&fields=name");
 		assert_string_equal(text(w, r, "pagination.total"), "0");
 	}
 	r = ask_as(w, w->token, "dogs", "");
@@ -285,6 +299,73 @@ limits_hold_and_what_is_wrong_with_them_is_said(void **state)
 }
 
 static void
+a_filter_is_that_of_the_list_of_assets(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, "Lighthouse"), principal;
+	const char *member = world_member(w, "ViewChannel", "Viewer", &principal);
+	struct req *r;
+
+	asset(w, "Lighthouse at night");
+	r = call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id)), "{\"tags\":[\"Sea\"]}");
+	assert_int_equal(r->status, 200);
+	r = ask_as(w, member, "lighthouse", "&filter=tags=sea%2Btype=video");
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	assert_string_equal(text(w, r, "data.0.id"), uuid_text(w->mem, id));
+	r = ask_as(w, member, "light house lighthouse", "&filter=tags=sea");
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	r = call_as(w, member, "GET", "/v2/search?filter=name~night", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	r = ask_as(w, member, "lighthouse", "&filter=smell=salty");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "filter", "not_allowed"));
+	/* Nor does it tell what is in a channel that the caller does not see. */
+	r = call(w, "POST", "/v2/channels", "{\"name\":\"Hidden\"}");
+	r = ask_as(w, member, "lighthouse", arena_printf(w->mem, "&filter=channelId=%s", text(w, r, "data.id")));
+	assert_int_equal(r->status, 422);
+	world_role(w, w->channel_id, principal, NULL);
+	r = ask_as(w, member, "lighthouse", "&filter=tags=sea");
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+}
+
+static void
+ranges_are_of_what_the_caller_finds(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id;
+	struct req *r;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		id = asset(w, i < 3 ? "Lighthouse" : "Harbour");
+		db_run(w->db, "UPDATE media SET duration = ?, file_size = 7, created_at = ? WHERE id = ?",
+		    ARGS(INT(1000 + i * 10000), INT(1700000000000), ID(id)));
+	}
+	r = call(w, "GET", "/v2/search/ranges?text=lighthouse", NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.0.property"), "duration");
+	assert_string_equal(text(w, r, "data.0.min"), "1.000");
+	assert_string_equal(text(w, r, "data.0.max"), "21.000");
+	assert_string_equal(text(w, r, "data.0.buckets.0.count"), "1");
+	assert_string_equal(text(w, r, "data.0.buckets.9.to"), "21.000");
+	assert_string_equal(text(w, r, "data.0.buckets.9.count"), "1");
+	assert_null(text(w, r, "data.0.buckets.10.count"));
+	assert_string_equal(text(w, r, "data.1.property"), "fileSize");
+	assert_string_equal(text(w, r, "data.1.min"), "7");
+	assert_string_equal(text(w, r, "data.1.buckets.0.count"), "3");
+	assert_null(text(w, r, "data.1.buckets.1.count"));
+	assert_string_equal(text(w, r, "data.2.property"), "createdAt");
+	assert_string_equal(text(w, r, "data.2.min"), "2023-11-14T22:13:20.000Z");
+	r = call(w, "GET", "/v2/search/ranges?filter=name~harbour", NULL);
+	assert_string_equal(text(w, r, "data.0.min"), "31.000");
+	r = call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", "/v2/search/ranges", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	r = call_as(other, other->token, "GET", "/v2/search/ranges?text=lighthouse", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	assert_int_equal(call(w, "GET", "/v2/search/ranges?assetTypes=tape", NULL)->status, 422);
+}
+
+static void
 pages_follow_each_other_and_names_come_first(void **state)
 {
 	struct world *w = *state;
@@ -323,6 +404,8 @@ main(void)
 		WORLD_TEST(nobody_finds_or_counts_what_they_may_not_see),
 		WORLD_TEST(members_of_many_channels_find_what_is_in_them),
 		WORLD_TEST(limits_hold_and_what_is_wrong_with_them_is_said),
+		WORLD_TEST(a_filter_is_that_of_the_list_of_assets),
+		WORLD_TEST(ranges_are_of_what_the_caller_finds),
 		WORLD_TEST(pages_follow_each_other_and_names_come_first),
 	};
 

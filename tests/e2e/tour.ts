@@ -208,6 +208,12 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.listMedia({ query: { sort: 'createdAt:desc', filter: 'type=video+name~conference' } }));
 	await until('the index', async () =>
 		(await good(api.search({ query: { text: '"opening of the" conf' } }))).data.some((hit) => hit.id === mediaId));
+	await good(api.listSearchRanges({ query: { text: 'conf', filter: 'type=video' } }));
+	const { data: { id: presetId } } = await good(api.createSearchPreset({ body: { name: 'Openings', query: { text: 'opening -closing', assetTypes: ['video'] } } }));
+	await good(api.replaceSearchPreset({ path: { presetId }, body: { name: 'Openings', query: { text: 'opening' }, isShared: true } }));
+	await good(api.getSearchPreset({ path: { presetId } }));
+	await good(api.listSearchPresets());
+	await good(api.deleteSearchPreset({ path: { presetId } }));
 	await good(api.getMediaPlayer({ path }));
 	await good(api.getMediaSeoMetadata({ path }));
 	await good(api.removeChannelMedia({ path: { channelId, mediaId } }));
