@@ -232,6 +232,16 @@ static const struct walk walks[] = {
 		{ &naming, FIND("x.id, x.job_id AS other FROM downloads x LEFT JOIN jobs j ON j.id = x.job_id WHERE "
 		    IN_STEP("id") "x.status = 'preparing' AND j.id IS NULL"), "the job that packs it is not there" },
 	} },
+	{ "livestreams", STEP("livestreams", "id", "500"), {
+		{ &naming, FIND("x.id, x.principal_id AS other FROM livestreams x LEFT JOIN principals p ON p.id = "
+		    "x.principal_id AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"),
+		    "who made it is not there" },
+		{ &naming, FIND("x.id, x.media_id AS other FROM livestreams x JOIN media m ON m.id = x.media_id WHERE "
+		    IN_STEP("id") "m.tenant_id <> x.tenant_id"), "its asset is of another tenant" },
+		{ &naming, FIND("x.id, x.job_id AS other FROM livestreams x LEFT JOIN jobs j ON j.id = x.job_id WHERE "
+		    IN_STEP("id") "x.status = 'finishing' AND x.job_id IS NOT NULL AND j.id IS NULL"),
+		    "the job that makes its asset is not there" },
+	} },
 	{ "imports", STEP("imports", "id", "500"), {
 		{ &naming, FIND("x.id, x.principal_id AS other FROM imports x LEFT JOIN principals p ON p.id = "
 		    "x.principal_id AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"),

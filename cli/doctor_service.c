@@ -197,7 +197,8 @@ struct finding
 check_originals(struct cli *c)
 {
 	const int64_t damaged = db_number(c->db, "SELECT COUNT(*) FROM media WHERE damage IS NOT NULL", NO_ARGS, 0);
-	const int64_t oldest = db_number(c->db, "SELECT MIN(examined_at) FROM media WHERE damage IS NULL", NO_ARGS, 0);
+	const int64_t oldest = db_number(c->db, "SELECT MIN(examined_at) FROM media WHERE damage IS NULL AND file_size "
+	    "> 0", NO_ARGS, 0);
 	const int64_t days = oldest == 0 ? 0 : (moment_now().ms - oldest) / DAY_MS;
 	const struct harm *h;
 

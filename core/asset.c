@@ -741,11 +741,12 @@ delete_for_good(struct db *db, const struct asset_deletion *d)
 	const struct running *jobs;
 	struct job_wait *waits;
 	const char **keys;
-	size_t n_keys = 2, n, i;
+	size_t n_keys = 3, n, i;
 
-	keys = arena_array(mem, pictures.n + 2, sizeof(*keys));
+	keys = arena_array(mem, pictures.n + 3, sizeof(*keys));
 	keys[0] = store_key_original(mem, d->media_id);
 	keys[1] = store_key_play(mem, d->media_id, NULL);
+	keys[2] = store_key_live(mem, d->media_id, NULL);
 	for (i = 0; i < pictures.n; i++)
 		keys[n_keys++] = store_key_thumbnail(mem, d->media_id, pictures.at[i]);
 	jobs = db_rows(db, &running_record, "FROM jobs t WHERE t.media_id = ? AND t.state = 'running'",

@@ -144,6 +144,14 @@ static const struct setting settings[] = {
 	{ "events.streams_max", AS_INT, AT(streams_max), "4000", 2, 100000, NULL, NULL,
 	    "Streams of events of a tenant that one `kinothek-events` keeps open. One principal may have half of them." },
 
+	{ "live.url", AS_TEXT, AT(live_url), NULL, 0, 300, NULL, NULL,
+	    "Where encoders send livestreams to by RTMP, such as rtmps://live.example.org/live. Nothing: rtmp://, the host of public_url "
+	    "and /live." },
+	{ "live.second_url", AS_TEXT, AT(live_second_url), NULL, 0, 300, NULL, NULL,
+	    "The same for the second address of each, which takes over when the first one falls silent. Nothing: live.url." },
+	{ "live.srt_url", AS_TEXT, AT(live_srt_url), NULL, 0, 300, NULL, NULL,
+	    "Where encoders send livestreams to by SRT, such as srt://live.example.org:9000. Nothing: no SRT is taken." },
+
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },
 	{ "video.preset", AS_CHOICE, AT(video_preset), "veryfast", 0, 0,

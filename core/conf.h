@@ -38,6 +38,8 @@ struct conf {
 	int64_t upload_max_size;		/* bytes */
 	int64_t upload_open_max, upload_reserved_max;	/* of a tenant; bytes */
 	int64_t streams_max;			/* of events, of a tenant in one process */
+	const char *live_url, *live_second_url;	/* NULL: see fcgi/livestreams.c */
+	const char *live_srt_url;		/* NULL: no SRT is taken */
 	int64_t free_space;			/* bytes kept free on data_dir */
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */

@@ -46,6 +46,10 @@
 	E(TOO_MANY_PRESETS,	409, "too_many_presets",	"You keep as many searches as you may. Delete one first.") \
 	E(TOO_MANY_STORIES,	409, "too_many_stories",	"The tenant has as many stories as it may. Delete one first.") \
 	E(TOO_MANY_MEETINGS,	409, "too_many_meetings",	"The tenant has as many meetings as it may. Delete one first.") \
+	E(TOO_MANY_LIVESTREAMS,	409, "too_many_livestreams",	"There are as many livestreams as there may be. Delete one first.") \
+	E(LIVESTREAM_NOT_STARTED, 409, "livestream_not_started", "The livestream is not started: start it first.") \
+	E(LIVESTREAM_OVER,	409, "livestream_over",		"The livestream is over. Create a new one.") \
+	E(LIVESTREAM_RUNNING,	409, "livestream_running",	"A livestream is still to become this asset. Stop it, and wait until it is finished.") \
 	E(TOO_MANY_RESOURCES,	409, "too_many_resources",	"The design has as many files as it may. Delete one first.") \
 	E(TOO_MANY_WEBHOOKS,	409, "too_many_webhooks",	"There are as many webhooks as there may be. Delete one first.") \
 	E(WEBHOOK_INACTIVE,	409, "webhook_inactive",	"The webhook is not active: set isActive first.") \

@@ -67,6 +67,10 @@ static const struct field import_args_fields[] = {
 	FIELD(struct import_args, file_id, .required = true, .doc = "Which of an import"),
 };
 const struct record import_args_record = RECORD("ImportArgs", struct import_args, import_args_fields);
+static const struct field livestream_args_fields[] = {
+	FIELD(struct livestream_args, livestream_id, .required = true, .doc = "Which one"),
+};
+const struct record livestream_args_record = RECORD("LivestreamArgs", struct livestream_args, livestream_args_fields);
 
 static const struct field serve_args_fields[] = {
 	FIELD(struct serve_args, media_id, .required = true, .doc = "The asset"),

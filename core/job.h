@@ -41,6 +41,7 @@
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
 	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
+	K(livestream,		TRANSFER, 5, 300, "livestream",		0,  true,  true,  "Make an asset of what was recorded of a livestream") \
 	K(download,		ENCODE,  3, 300, "download",		0,  true,  false, "Pack files into one to take away") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
@@ -64,6 +65,7 @@ struct section_thumbnails_args { struct uuid media_id; };
 struct clip_args { struct uuid section_id; const char *source; int64_t start, end; };
 struct download_args { struct uuid download_id; };
 struct import_args { struct uuid file_id; };
+struct livestream_args { struct uuid livestream_id; };
 /* Of the ids one is none. */
 struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool is_named; };
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
@@ -149,7 +151,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record,
-    agenda_args_record, clip_args_record, download_args_record, import_args_record,
+    agenda_args_record, clip_args_record, download_args_record, import_args_record, livestream_args_record,
     section_thumbnails_args_record, serve_args_record, index_args_record, gist_args_record, retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record

@@ -62,7 +62,7 @@ ledger_note(struct db *db, const struct original *o, enum examined found)
 		    ARGS(STR(words[found]), ID(o->media_id)));
 }
 
-#define FROM_BEHIND(which) "FROM media t WHERE t.damage IS " which " AND t.examined_at < ? AND (t.examined_at > ? OR " \
+#define FROM_BEHIND(which) "FROM media t WHERE t.damage IS " which " AND t.file_size > 0 AND t.examined_at < ? AND (t.examined_at > ? OR " \
 	"(t.examined_at = ? AND t.id > ?)) ORDER BY t.examined_at, t.id LIMIT 1"
 
 bool

@@ -23,7 +23,7 @@
 
 enum { LIST_MAX = 1000, TRIES = 5 };
 
-const char *const store_tops[] = { "uploads", "originals", "play", "deleted", NULL };
+const char *const store_tops[] = { "uploads", "originals", "play", "deleted", "live", NULL };
 const char store_lasting[] = "originals/";
 
 static char root[PATH_MAX / 2];
@@ -92,6 +92,13 @@ const char *
 store_key_play(struct arena *mem, struct uuid media_id, const char *file)
 {
 	return arena_printf(mem, "play/%s%s%s", uuid_text(mem, media_id), file != NULL ? "/" : "",
+	    file != NULL ? file : "");
+}
+
+const char *
+store_key_live(struct arena *mem, struct uuid media_id, const char *file)
+{
+	return arena_printf(mem, "live/%s%s%s", uuid_text(mem, media_id), file != NULL ? "/" : "",
 	    file != NULL ? file : "");
 }
 
@@ -439,6 +446,14 @@ const char *
 store_incoming(struct arena *mem, struct uuid upload_id)
 {
 	return path_of(mem, store_key_upload(mem, upload_id));
+}
+
+const char *
+store_growing(struct arena *mem, const char *key)
+{
+	const char *path = path_of(mem, key);
+
+	return make_parents(mem, arena_printf(mem, "%s/.", path)) ? path : NULL;
 }
 
 int64_t

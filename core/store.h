@@ -8,6 +8,7 @@
  *	originals/{mediaId}.{name}	a thumbnail that a client has set: no ingest makes it again
  *	play/{mediaId}/…		renditions, posters, captions: their addresses come from core/play.h
  *	play/{downloadId}/…		what a download has packed
+ *	live/{mediaId}/…		what is recorded of a livestream, until it is an original
  *
  * The words are those that an object store has too.  A key is the name of an object or, as "{key}/…", of all that lies
  * below it; there are no directories, nothing is renamed, and nothing is appended to.  What is written to a key is
@@ -88,6 +89,13 @@ bool store_served(struct arena *, struct uuid media_id);
 
 /* The directory where the bytes of an upload arrive, on the file system of its original; the caller makes it. */
 const char *store_incoming(struct arena *, struct uuid upload_id);
+
+/* What is recorded of a livestream: "{session}.video.mp4", see core/livestream.h. */
+const char *store_key_live(struct arena *, struct uuid media_id, const char *file);
+
+/* The directory below play/ or live/ where files of a livestream grow, which is made.  They alone are written piece by
+ * piece, by the one who holds the stream.  NULL with errno. */
+const char *store_growing(struct arena *, const char *key);
 
 /* Bytes that may still be written before conf.free_space is touched; never negative. */
 int64_t store_free(void);

@@ -101,7 +101,8 @@ const struct route media_routes[] = {
 		METHOD_DELETE, "/v2/media/{mediaId}", SCOPE_CREATE_CONTENT, media_delete, &deletion_record,
 		&deleted_record,
 		"Delete an asset, softly unless permanent",
-		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404 409 412", .codes = "already_deleted",
+		.flags = CONDITIONAL | WITH_DELETED, .fails = "403 404 409 412", .codes = "already_deleted "
+		    "livestream_running",
 	},
 	{
 		PUT, "/v2/media/{mediaId}/recover", SCOPE_CREATE_CONTENT, media_recover, NULL, &media_record,

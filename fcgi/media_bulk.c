@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/livestream.h"
 #include "core/asset.h"
 #include "fcgi/access.h"
 #include "fcgi/media.h"
@@ -275,6 +276,10 @@ media_delete_all(struct req *r)
 	for (i = 0; i < ids.n; i++) {
 		bool was_there = all[i].deleted_at.ms == 0;
 
+		if (livestream_runs(r->db, all[i].id))
+			return refuse(r, ERR_LIVESTREAM_RUNNING, "A livestream is still to become asset %s. Stop it, "
+			    "and wait "
+			    "until it is finished.", uuid_text(r->mem, all[i].id));
 		if (was_there || permanent)
 			bytes += media_delete_one(r, all[i].id, &all[i].channel_ids, permanent);
 		n += was_there;
@@ -288,8 +293,8 @@ const struct route media_bulk_routes[] = {
 	{
 		METHOD_DELETE, "/v2/media", SCOPE_CREATE_CONTENT, media_delete_all, &assets_record, &deleted_record,
 		"Delete up to 500 assets at once, all or none, softly unless permanent",
-		.flags = WITH_DELETED | BARE, .fails = "403 404 422", .query = &deletion_record,
-		.id = "deleteManyMedia",
+		.flags = WITH_DELETED | BARE, .fails = "403 404 409 422", .query = &deletion_record,
+		.codes = "livestream_running", .id = "deleteManyMedia",
 	},
 	{
 		METHOD_PATCH, "/v2/media/tags", SCOPE_CREATE_CONTENT, tags_assign, &assignment_record, &changed_record,

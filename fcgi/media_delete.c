@@ -5,6 +5,7 @@
 
 #include "core/asset.h"
 #include "core/event.h"
+#include "core/livestream.h"
 #include "core/log.h"
 #include "core/store.h"
 #include "fcgi/media.h"
@@ -54,6 +55,8 @@ media_delete(struct req *r)
 
 	if (!in->permanent && !was_there)
 		return refuse(r, ERR_ALREADY_DELETED, NULL);
+	if (livestream_runs(r->db, m->id))
+		return refuse(r, ERR_LIVESTREAM_RUNNING, NULL);
 	bytes = media_delete_one(r, m->id, &m->channel_ids, in->permanent);
 	r->committed = move_files;
 	usage_add(r->db, r->who->tenant_id, was_there ? -1 : 0, -bytes);

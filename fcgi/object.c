@@ -273,6 +273,10 @@ no_object(struct req *r)
 static enum access
 soft_deleted(struct req *r)
 {
+	if (strncmp(r->kind->path, "/v2/media/", 10) != 0 && r->kind->reach != REACH_BESIDE_CHANNEL) {
+		refuse(r, ERR_NOT_FOUND, "Its asset is soft-deleted; recover it first.");
+		return ACCESS_REFUSED;
+	}
 	refuse(r, ERR_NOT_FOUND, "The asset is soft-deleted; recover it first (PUT /v2/media/%s/recover).",
 	    uuid_text(r->mem, r->id[r->kind->reach == REACH_BESIDE_CHANNEL ? 1 : 0]));
 	return ACCESS_REFUSED;

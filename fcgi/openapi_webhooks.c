@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/event.h"
+#include "core/livestream.h"
 #include "core/webhook.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/openapi.h"
@@ -14,10 +15,10 @@ static struct record snapshot;
 /* The member `data`, as seen_event() and a ping tell it. */
 struct told {
 	struct json media;
-	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id, comment_id;
+	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id, comment_id, livestream_id;
 	struct strings modified;
 	bool permanent;
-	const char *kind, *code;
+	const char *kind, *code, *status;
 };
 #define MEDIA FIELD(struct told, media, .required = true, .of = &snapshot, \
 	.doc = "The asset as who made the webhook may read it when this is sent")
@@ -44,6 +45,10 @@ static const struct field section_fields[] = {
 static const struct field comment_fields[] = {
 	MEDIA_ID, FIELD(struct told, comment_id, .required = true, .doc = "The comment"),
 };
+static const struct field livestream_fields[] = {
+	MEDIA_ID, FIELD(struct told, livestream_id, .required = true, .doc = "The livestream"),
+	FIELD(struct told, status, .required = true, .one_of = LIVESTREAM_STATES, .doc = "Its state then"),
+};
 static const struct field refused_fields[] = {
 	FIELD(struct told, upload_id, .required = true, .doc = "The upload"),
 	FIELD(struct told, code, .required = true, .doc = "Why, as its error.code"),
@@ -57,6 +62,7 @@ static const struct record metadata_told = RECORD("MetadataUpdatedEventData", st
 static const struct record chapter_told = RECORD("ChapterEventData", struct told, chapter_fields);
 static const struct record section_told = RECORD("SectionEventData", struct told, section_fields);
 static const struct record comment_told = RECORD("CommentEventData", struct told, comment_fields);
+static const struct record livestream_told = RECORD("LivestreamEventData", struct told, livestream_fields);
 static const struct record refused_told = RECORD("UploadFailedEventData", struct told, refused_fields);
 static const struct record ping_told = RECORD("PingEventData", struct told, ping_fields);
 
@@ -66,7 +72,7 @@ static const struct { const char *type; const struct record *data; } payloads[] 
 	{ "chapter.created", &chapter_told }, { "chapter.updated", &chapter_told }, { "chapter.deleted", &chapter_told },
 	{ "section.created", &section_told }, { "section.updated", &section_told }, { "section.deleted", &section_told },
 	{ "comment.created", &comment_told }, { "comment.updated", &comment_told }, { "comment.deleted", &comment_told },
-	{ "metadata.updated", &metadata_told }, { "upload.failed", &refused_told }, { "ping", &ping_told },
+	{ "livestream.updated", &livestream_told }, { "metadata.updated", &metadata_told }, { "upload.failed", &refused_told }, { "ping", &ping_told },
 };
 
 /* Of types that are not named above: they are about an asset. */

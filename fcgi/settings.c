@@ -20,6 +20,7 @@ struct settings {
 	struct uuid id, default_channel_id;
 	const char *name, *shortcode;
 	int64_t token_lifetime, soft_delete_retention_days, download_expiry_days, webhooks_per_principal, storage_used;
+	int64_t livestream_duration, livestream_bitrate, livestreams_open;
 	bool duplicate_check, portal_enabled, comments_on_pages;
 	struct strings transcription_languages, cors_origins;
 	struct number storage_quota;
@@ -48,6 +49,12 @@ static const struct field settings_fields[] = {
 	    .doc = "Days that downloads are kept at most, and clips that were cut of sections"),
 	FIELD(struct settings, webhooks_per_principal, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
 	    .doc = "How many webhooks one principal may have"),
+	FIELD(struct settings, livestream_duration, .on = PATCH, .min = 60, .max = 43000, .preset = "36000",
+	    .doc = "Seconds that a livestream may last from its first picture on; then it is stopped"),
+	FIELD(struct settings, livestream_bitrate, .on = PATCH, .min = 100000, .max = 200000000, .preset = "20000000",
+	    .doc = "bit/s that an encoder may send"),
+	FIELD(struct settings, livestreams_open, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
+	    .doc = "How many livestreams may be started at one time"),
 	FIELD(struct settings, transcription_languages, .on = PATCH, .required = true, .max = LANGUAGES_MAX, .item_max = 35,
 	    .doc = "Languages to transcribe where an upload names none: BCP 47 tags, or translate-en. Kept here; "
 	    "uploads do not look at it yet"),

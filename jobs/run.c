@@ -170,6 +170,8 @@ keep_house(struct loop *l)
 	presence_tell(&l->r, l->claims);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
+	if (!l->stopping && word_in(claims_kinds(l->claims), "livestream", strlen("livestream")))
+		settle_livestreams(l->r.db);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "scrub", strlen("scrub")))
 		settle_scrub(l->r.db, l->r.conf);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "deliver", strlen("deliver")))

@@ -8,6 +8,7 @@
 #include "core/asset.h"
 #include "core/log.h"
 #include "core/ledger.h"
+#include "core/livestream.h"
 #include "core/webhook.h"
 #include "jobs/runner.h"
 
@@ -16,7 +17,8 @@ enum {
 	BACK_OFF_MAX = 15 * 60 * 1000,
 	NO_SPACE_DELAY = 60 * 1000,
 	WORKED = 10 * 1000,
-	DAY = 24 * 3600 * 1000
+	DAY = 24 * 3600 * 1000,
+	LIVESTREAMS = 100 /* looked after at a time */
 };
 
 static const struct field claimed_fields[] = {
@@ -285,4 +287,18 @@ settle_webhooks(struct db *db)
 {
 	if (db_number(db, "SELECT 1 FROM webhooks WHERE is_active = 1 LIMIT 1", NO_ARGS, 0) == 1)
 		webhook_work(db);
+}
+
+void
+settle_livestreams(struct db *db)
+{
+	bool more = true;
+	int i;
+
+	for (i = 0; more && i < LIVESTREAMS; i++) {
+		db_begin(db);
+		more = livestream_tend(db);
+		if (!db_commit(db))
+			return;
+	}
 }

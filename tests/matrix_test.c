@@ -152,6 +152,17 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/stories/{storyId}", "ViewChannel" MENTIONED },
 	{ "PUT /v2/stories/{storyId}", "CreateContent, somewhere" OWN },
 	{ "DELETE /v2/stories/{storyId}", "CreateContent, somewhere" OWN },
+	{ "GET /v2/livestreams", "ViewChannel" LISTED },
+	{ "POST /v2/livestreams", "CreateContent, somewhere" },
+	{ "GET /v2/livestreams/{livestreamId}", "ViewChannel" ASSET },
+	{ "PATCH /v2/livestreams/{livestreamId}", "CreateContent" ASSET },
+	{ "DELETE /v2/livestreams/{livestreamId}", "CreateContent" ASSET },
+	{ "PUT /v2/livestreams/{livestreamId}/start", "CreateContent" ASSET },
+	{ "PUT /v2/livestreams/{livestreamId}/publish", "CreateContent" ASSET },
+	{ "PUT /v2/livestreams/{livestreamId}/stop", "CreateContent" ASSET },
+	{ "PUT /v2/livestreams/{livestreamId}/key", "CreateContent" ASSET },
+	{ "GET /v2/livestreams/{livestreamId}/statistics", "ViewChannel" ASSET },
+	{ "GET /v2/livestreams/{livestreamId}/statistics/{instance}", "ViewChannel" ASSET },
 	{ "GET /v2/meetings", "ViewChannel" LISTED },
 	{ "POST /v2/meetings", "CreateContent, somewhere" },
 	{ "POST /v2/meetings/imports", "CreateContent, somewhere" },
@@ -382,7 +393,8 @@ static bool
 lacks(const struct route *route, const struct req *r)
 {
 	static const struct { const char *path, *message; } parts[] = { { "/thumbnail", "thumbnail" },
-	    { "/resources/{name}", "no resource of this name" }, { "/versions/{version}", "no such version" } };
+	    { "/resources/{name}", "no resource of this name" }, { "/versions/{version}", "no such version" },
+	    { "/statistics/{instance}", "There are the instances" } };
 	size_t i;
 
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)

@@ -748,6 +748,18 @@ make_preset(struct world *w, struct made *m, const struct made *beside)
 	    ID(w->tenant_id), ID(w->client_id)));
 }
 
+/* Its asset is its own alone. */
+static void
+make_livestream(struct world *w, struct made *m, const struct made *beside)
+{
+	(void)beside;
+	m->ids[0] = uuid_new();
+	m->media_id = world_media(w, "video", "Council live");
+	db_run(w->db, "INSERT INTO livestreams (id, tenant_id, media_id, principal_id, source, version, created_at, "
+	    "updated_at) "
+	    "VALUES (?, ?, ?, ?, 'rtmp', 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(m->media_id), ID(w->client_id)));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -801,6 +813,10 @@ static const struct maker {
 	{
 		&import_object, make_import,
 		.create = "{\"files\":[{\"url\":\"https://media.example.org/cat.mp4\",\"name\":\"Cat\"}]}",
+	},
+	{
+		&livestream_object, make_livestream, .create = "{\"name\":\"Council\"}", .patch =
+		    "{\"description\":\"Of cats\"}",
 	},
 	{
 		&download_object, make_download, .of = make_playing,

@@ -363,6 +363,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "Meeting", "meetings", "tenant_id", false },
 	{ "Download", "downloads", "tenant_id", false },
 	{ "SearchPreset", "search_presets", "tenant_id", true },
+	{ "Livestream", "livestreams", "tenant_id", false },
 	{ "Delivery", "webhook_deliveries", "webhook_id,is_logged", false },
 };
 

@@ -27,6 +27,7 @@ everybody_reads_and_super_admins_write(void **state)
 	assert_int_equal(call_as(w, plain, "GET", glossary, NULL)->status, 200);
 	r = call(w, "PATCH", settings, "{\"name\":\"New\",\"portalEnabled\":true,\"duplicateCheck\":true,"
 	    "\"softDeleteRetentionDays\":0,\"downloadExpiryDays\":1,\"webhooksPerPrincipal\":0,"
+	    "\"livestreamDuration\":60,\"livestreamBitrate\":6000000,\"livestreamsOpen\":0,"
 	    "\"transcriptionLanguages\":[\"de\",\"translate-en\"],\"corsOrigins\":[\"https://a.example:8443\"]}");
 	assert_int_equal(r->status, 200);
 	r = call_as(w, plain, "GET", settings, NULL);
@@ -39,7 +40,8 @@ everybody_reads_and_super_admins_write(void **state)
 	assert_string_equal(text(w, call(other, "GET", settings, NULL), "data.name"), "Tenant");
 	assert_string_equal(db_text(w->db, "SELECT data FROM events WHERE tenant_id = ? AND is_audit = 1 AND type = "
 	    "'tenant.settings'", ARGS(ID(w->tenant_id))), "{\"modified\":[\"name\",\"duplicateCheck\",\"portalEnabled\","
-	    "\"softDeleteRetentionDays\",\"downloadExpiryDays\",\"webhooksPerPrincipal\",\"transcriptionLanguages\","
+	    "\"softDeleteRetentionDays\",\"downloadExpiryDays\",\"webhooksPerPrincipal\",\"livestreamDuration\",\"livestreamBitrate\","
+	    "\"livestreamsOpen\",\"transcriptionLanguages\","
 	    "\"corsOrigins\"]}");
 }
 
@@ -56,6 +58,10 @@ limits_and_what_is_read_only_are_named(void **state)
 		{ "{\"softDeleteRetentionDays\":3651}", "/softDeleteRetentionDays", "too_large" },
 		{ "{\"downloadExpiryDays\":0}", "/downloadExpiryDays", "too_small" },
 		{ "{\"webhooksPerPrincipal\":1001}", "/webhooksPerPrincipal", "too_large" },
+		{ "{\"livestreamDuration\":59}", "/livestreamDuration", "too_small" },
+		{ "{\"livestreamDuration\":43001}", "/livestreamDuration", "too_large" },
+		{ "{\"livestreamBitrate\":99999}", "/livestreamBitrate", "too_small" },
+		{ "{\"livestreamsOpen\":1001}", "/livestreamsOpen", "too_large" },
 		{ "{\"defaultChannelId\":null}", "/defaultChannelId", "required" },
 		{ "{\"transcriptionLanguages\":[\"de\",\"DE\"]}", "/transcriptionLanguages/1", "duplicate" },
 		{ "{\"transcriptionLanguages\":[\"!\"]}", "/transcriptionLanguages/0", "format" },

@@ -54,14 +54,15 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await settings(api);
 	const { data: watcher } = await good(api.createWebhook({ body: { url: place.receiver, events: ['media.created', 'media.updated', 'media.deleted',
 		'media.restored', 'media.ready', 'media.failed', 'metadata.updated', 'upload.failed', 'chapter.created', 'chapter.updated', 'chapter.deleted',
-		'section.created', 'section.updated', 'section.deleted', 'comment.created', 'comment.updated', 'comment.deleted'] } }));
+		'section.created', 'section.updated', 'section.deleted', 'comment.created', 'comment.updated', 'comment.deleted', 'livestream.updated'] } }));
 	const channelId = await channels(api);
 	await designs(api, place.picture);
 	const failed = await refusals(api, place);
 	const mediaId = await uploads(api, place);
 	await imports(api, new URL('/film.mp4', place.receiver).href);
 	await media(api, place, mediaId, channelId);
-	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId) };
+	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId),
+		livestreamId: await livestreams(api, channelId) };
 	await history(api, mediaId);
 	await stories(api, mediaId, parts.halfId);
 	await meetings(api, mediaId, parts.entryId, place.receiver);
@@ -395,6 +396,31 @@ async function meetings(api: typeof operations, mediaId: string, entryId: string
 	await good(api.deleteMeeting({ path: { meetingId: imported.id } }));
 }
 
+// One to which nobody sends anything, and one that is not even started.
+async function livestreams(api: typeof operations, channelId: string) {
+	const { data: stream } = await good(api.createLivestream({ body: { name: 'Council, live', description: 'From the town hall', channelIds: [channelId],
+		withDvr: true, transcriptLanguageCodes: ['en'], startsAt: new Date(Date.now() + 86400000).toISOString() } }));
+	const path = { livestreamId: stream.id };
+	if (stream.inputs?.map(({ primary }) => primary).join() !== 'true,false' || !stream.inputs[0]?.streamKey)
+		throw new Error(`inputs: ${JSON.stringify(stream.inputs)}`);
+	await good(api.updateLivestream({ path, body: { startsAt: new Date(Date.now() + 7200000).toISOString() } }));
+	const { data: rotated } = await good(api.rotateLivestreamKey({ path }));
+	if (rotated.inputs?.[0]?.streamKey === stream.inputs[0].streamKey)
+		throw new Error('the stream key is the same');
+	await good(api.startLivestream({ path }));
+	await good(api.publishLivestream({ path }));
+	await good(api.getLivestreamStatistics({ path }));
+	await good(api.getLivestreamStatisticsOfInstance({ path: { ...path, instance: 'primary' } }));
+	const { data: { status } } = await good(api.stopLivestream({ path }));
+	if (status !== 'finished')
+		throw new Error(`nothing came, and it is ${status}`);
+	await good(api.getLivestream({ path }));
+	await good(api.listLivestreams({ query: { filter: 'status=finished', sort: 'startsAt' } }));
+	const { data: other } = await good(api.createLivestream({ body: { name: 'Another' } }));
+	await good(api.deleteLivestream({ path: { livestreamId: other.id } }));
+	return stream.id;
+}
+
 // A film from an address, and one that never comes.
 async function imports(api: typeof operations, url: string) {
 	const { data: { id: importId } } = await good(api.createImport({ body: { files: [{ url, name: 'The opening, from elsewhere', filename: 'opening.mp4' }] } }));
@@ -465,7 +491,7 @@ async function changes(api: typeof operations, mediaId: string, channelId: strin
 
 // Each type has come; when all is quiet it is sent once more, since a message holds the asset as it is then.
 async function messages(api: typeof operations, place: Place, webhookId: string, mediaId: string, failed: string,
-	parts: { chapterId: string; sectionId: string; commentId: string }) {
+	parts: { chapterId: string; sectionId: string; commentId: string; livestreamId: string }) {
 	const about: ((message: Message) => boolean)[] = [
 		(m) => m.type === 'media.created' && m.data.mediaId === mediaId,
 		(m) => m.type === 'media.updated' && m.data.media.id === mediaId && m.data.modified.includes('tags') && m.data.modified.includes('name'),
@@ -483,6 +509,7 @@ async function messages(api: typeof operations, place: Place, webhookId: string,
 		(m) => m.type === 'comment.created' && m.data.commentId === parts.commentId,
 		(m) => m.type === 'comment.updated' && m.data.commentId === parts.commentId,
 		(m) => m.type === 'comment.deleted' && m.data.commentId === parts.commentId,
+		(m) => m.type === 'livestream.updated' && m.data.livestreamId === parts.livestreamId && m.data.status === 'finished',
 		(m) => m.type === 'upload.failed' && m.data.code !== '',
 		(m) => m.type === 'ping' && m.data.webhookId === webhookId,
 	];

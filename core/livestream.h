@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Livestreams: what the interface, the programs that take them in (nodes) and the runner know of one together, and the
+ * only functions that change its state.
+ *
+ *	created → starting → waitingForSignal → live ⇄ interrupted → finishing → finished | failed
+ *
+ *	start	(a client, or starts_at)	created → starting
+ *	ready	(a node)			starting → waitingForSignal
+ *	signal	(the node that holds it)	waitingForSignal, interrupted → live, as soon as it is published; live →
+ *						interrupted.  What is not published yet stays waitingForSignal.
+ *	stop	(a client, or a limit)		all of these → finishing; created, which has nothing to end, → finished
+ *	end	(the node that holds it, or the runner for one that died)	adds the job that makes the asset
+ *	done	(that job)			finishing → finished, or failed when nothing was recorded
+ *
+ * Every change is one UPDATE that names the state it comes from, so that of two who change it one finds it changed, and
+ * writes the event livestream.updated in the same transaction.  Functions that write want a transaction of the caller;
+ * they return false when the state was another one, which is no failure.
+ *
+ * A node holds a stream as long as it takes it in: it claims it when an encoder has come with a good key, and says each
+ * second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS.  All that a node writes
+ * names it as the holder; who has lost a stream finds that out by a false, and drops the encoder and its files.
+ *
+ * Files: the output for viewers lies below play/{mediaId}/live/, its playlist of all is LIVESTREAM_PLAYLIST there, and
+ * players reach it by the signed addresses of the asset (core/play.h).  The recording lies below live/{mediaId}/, in
+ * store_key_live(): "{session}.video.mp4" and "{session}.audio.mp4", of which either may be missing, each a fragmented
+ * MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a session of its own; a node
+ * claims once more when codec, size or sound of what comes change.  What is on the disk when the node dies is what is
+ * recorded.
+ */
+#ifndef CORE_LIVESTREAM_H
+#define CORE_LIVESTREAM_H
+
+#include "core/db.h"
+
+enum {
+	LIVESTREAM_BEAT_MS = 1000,	/* between two signs of life */
+	LIVESTREAM_SILENCE_MS = 3000,	/* then another one may claim it */
+	LIVESTREAM_DEAD_MS = 10000,	/* then the runner does what its holder would */
+	LIVESTREAM_COUNTED_MS = 15000,	/* statistics that are older count no more */
+	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
+	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
+};
+#define LIVESTREAM_PLAYLIST "live/master.m3u8"
+#define LIVESTREAM_KEY_PURPOSE "stream key"
+
+#define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"
+/* Why an encoder was refused: its key was changed; the stream is not started, or over; another encoder is sending; no
+ * such format; more bits than the tenant allows; our machine has no room or no database. */
+#define LIVESTREAM_REFUSALS "oldKey notStarted over busy format bitrate unavailable"
+/* Why it ended without a client: it lasted as long as it may, nothing came for a day, nothing was recorded, or the
+ * recording cannot be read. */
+#define LIVESTREAM_FAILURES "duration idle empty damaged"
+
+/* As a node sees it. */
+struct livestream {
+	struct uuid id, tenant_id, media_id;
+	const char *status, *source, *holder;	/* holder: NULL, nobody takes it in */
+	bool with_dvr, has_signal;
+	int64_t session;
+	int64_t bitrate_max;			/* bit/s */
+	struct moment published_at, live_at;
+	struct moment ends_at;			/* it may last so long; never before there was a signal */
+	struct moment beat_at;
+	bool is_primary, is_old_key;		/* of livestream_by_key() alone */
+};
+extern const struct record livestream_record;
+
+/* The stream of a key, in whatever state, and of a key that was changed (is_old_key).  NULL: no stream has it. */
+struct livestream *livestream_by_key(struct db *, const char *key);
+/* All that are neither created nor over: those that are finishing, too. */
+struct livestream *livestreams_open(struct db *, size_t *n);
+/* One by its id. */
+struct livestream *livestream_get(struct db *, struct uuid id);
+
+/* The keys of those that are open, for programs that may not ask the database while they judge one. */
+struct livestream_key { struct uuid livestream_id; bool is_primary; const char *hash; };	/* 64 hex digits */
+struct livestream_key *livestream_keys_open(struct db *, size_t *n);
+/* SHA-256 of a key in lower-case hex. */
+const char *livestream_key_hash(struct arena *, const char *key);
+
+/* A node is there that would take it in. */
+bool livestream_ready(struct db *, struct uuid id);
+/* The node takes it in from now on.  Returns its session, from 1; 0: another one does, or it is not open.  Its own
+ * stream it may claim again. */
+int64_t livestream_claim(struct db *, struct uuid id, const char *node);
+/* The node lives: all that it holds.  Outside of the time of SQL_NOW nothing decides. */
+void livestream_beat(struct db *, const char *node);
+/* What comes begins, or was silent for LIVESTREAM_SILENCE_MS. */
+bool livestream_signal(struct db *, struct uuid id, const char *node, bool on);
+/* Nothing will come any more for now: interrupted, and any node may claim it. */
+bool livestream_release(struct db *, struct uuid id, const char *node);
+/* It is finishing, and the node has closed all files: the job may begin. */
+bool livestream_end(struct db *, struct uuid id, const char *node);
+/* An encoder sends to this input, or no longer. */
+void livestream_connected(struct db *, struct uuid id, bool is_primary, bool on);
+/* An encoder was refused.  At most every ten seconds this is told by an event. */
+void livestream_refused(struct db *, struct uuid id, const char *address, const char *reason);
+
+/* By clients, limits and the runner. */
+bool livestream_start(struct db *, struct uuid id);
+bool livestream_publish(struct db *, struct uuid id);
+/* failure: NULL, or one of LIVESTREAM_FAILURES. */
+bool livestream_stop(struct db *, struct uuid id, const char *failure);
+
+/* By the job: the asset has its original, or (failure) never gets one. */
+bool livestream_done(struct db *, struct uuid id, const char *failure);
+
+/* Is there a livestream that is started and still to become this asset? */
+bool livestream_runs(struct db *, struct uuid media_id);
+
+/* What a node tells every five seconds; it replaces what it has told before. */
+struct livestream_numbers {
+	bool is_primary;			/* which input its viewers see */
+	int64_t rtmp_primary, rtmp_secondary;	/* encoders connected */
+	int64_t viewers, peak;
+	int64_t bytes_in, bitrate, dropped;	/* bytes since it began; bit/s; frames */
+};
+void livestream_tell(struct db *, struct uuid id, const char *node, const struct livestream_numbers *);
+
+/*
+ * The runner's regular work, a stream each time it is called in a transaction of its own: begins what was to begin,
+ * stops what has lasted too long or waited for a day, makes interrupted what a dead node held, and ends for it what is
+ * finishing.  True: there may be more.
+ */
+bool livestream_tend(struct db *);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A livestream that is over becomes the original of its asset, whose ingest then begins as that of an upload.  Safe to
+ * run twice: what is recorded stays until the asset has it, two runs make the same bytes of it, and who finds that the
+ * asset has an original leaves it alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/digest.h"
+#include "core/livestream.h"
+#include "core/scratch.h"
+#include "core/store.h"
+#include "jobs/step.h"
+#include "media/recording.h"
+
+enum { PAGE = 1000, ROOM = 64 << 20 };		/* bytes, for an index and what else is small */
+
+struct broadcast { struct uuid media_id; const char *status; int64_t file_size; };
+static const struct field broadcast_fields[] = {
+	FIELD(struct broadcast, media_id, .doc = "The asset"),
+	FIELD(struct broadcast, status, .doc = "State"),
+	FIELD(struct broadcast, file_size, .sql = "m.file_size", .doc = "Of the original; 0: there is none yet"),
+};
+static const struct record broadcast_record = RECORD("Broadcast", struct broadcast, broadcast_fields);
+#define BROADCAST_FROM "FROM livestreams t JOIN media m ON m.id = t.media_id WHERE t.id = ?"
+
+/* What lies there, in the order of the sessions. */
+struct found { int64_t session, size[2]; const char *key[2]; };		/* picture, sound; NULL: none */
+struct recorded { struct found at[RECORDING_MAX]; size_t n; };
+
+/* "live/{mediaId}/{session}.video.mp4" */
+static void
+note(struct recorded *all, const struct store_entry *e)
+{
+	const char *name = strrchr(e->key, '/') + 1;
+	char *end;
+	int64_t session = strtoll(name, &end, 10);
+	int sound = strcmp(end, ".audio.mp4") == 0;
+	size_t i;
+
+	if (session <= 0 || e->size <= 0 || (!sound && strcmp(end, ".video.mp4") != 0))
+		return;
+	for (i = 0; i < all->n && all->at[i].session != session; i++)
+		;
+	if (i == RECORDING_MAX)
+		return;
+	if (i == all->n)
+		all->at[all->n++] = (struct found){ .session = session };
+	all->at[i].key[sound] = e->key;
+	all->at[i].size[sound] = e->size;
+}
+
+static int
+by_session(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	return x->session < y->session ? -1 : x->session > y->session;
+}
+
+static struct recorded *
+look(struct job *j, struct uuid media_id)
+{
+	struct recorded *all = NEW(j->mem, struct recorded);
+	const char *prefix = arena_printf(j->mem, "%s/", store_key_live(j->mem, media_id, NULL)), *after = NULL;
+	struct store_entry *e;
+	size_t i, n;
+
+	do {
+		e = store_list(j->mem, prefix, after, PAGE, &n);
+		for (i = 0; i < n; i++)
+			note(all, &e[i]);
+		after = n > 0 ? e[n - 1].key : NULL;
+	} while (n == PAGE);
+	qsort(all->at, all->n, sizeof(all->at[0]), by_session);
+	return all;
+}
+
+/* Paths of all that was recorded, for ffmpeg.  NULL with the fault. */
+static struct recording *
+fetch(struct job *j, const struct recorded *all, int64_t *size, struct fault *fault)
+{
+	struct recording *r = arena_array(j->mem, all->n + 1, sizeof(*r));
+	const char **path[2];
+	size_t i;
+	int k;
+
+	*size = 0;
+	for (i = 0; i < all->n; i++) {
+		path[0] = &r[i].picture;
+		path[1] = &r[i].sound;
+		for (k = 0; k < 2; k++) {
+			if (all->at[i].key[k] == NULL)
+				continue;
+			*path[k] = step_fetch(j, all->at[i].key[k], fault);
+			if (*path[k] == NULL)
+				return NULL;
+			r[i].size += all->at[i].size[k];
+		}
+		*size += r[i].size;
+	}
+	return r;
+}
+
+struct original { struct uuid media_id; const char *sha256; int64_t size; };
+
+/* The asset has it, unless another run was quicker. */
+static bool
+hand_over(struct job *j, void *at)
+{
+	const struct livestream_args *in = j->in;
+	const struct original *o = at;
+	const struct broadcast *b = db_row(j->db, &broadcast_record, BROADCAST_FROM " FOR UPDATE",
+	    ARGS(ID(in->livestream_id)));
+	const struct job_place place = { .tenant_id = j->tenant_id, .media_id = o->media_id, .priority =
+	    PRIORITY_BULK };
+	const char *live = "live", **keys = arena_array(j->mem, 1, sizeof(*keys));
+
+	if (b == NULL || b->file_size > 0)
+		return false;
+	db_run(j->db, "UPDATE media SET file_size = ?, sha256 = UNHEX(?), verified_at = " SQL_NOW ", examined_at = "
+	    SQL_NOW ", status = 'processing', revision = revision + 1, updated_at = " SQL_NOW " WHERE id = ?",
+	    ARGS(INT(o->size), STR(o->sha256), ID(o->media_id)));
+	ingest_start(j->db, j->tenant_id, o->media_id);
+	livestream_done(j->db, in->livestream_id, NULL);
+	keys[0] = store_key_live(j->mem, o->media_id, NULL);
+	job_add(j->db, purge, place, .keys = { keys, 1 });
+	asset_files_gone(j->db, j->conf, j->tenant_id, o->media_id, (struct strings){ &live, 1 });
+	usage_add(j->db, j->tenant_id, 0, o->size);
+	return false;
+}
+
+/* Nothing came, or nothing that can be read: that is no fault of the job. */
+static enum outcome
+nothing(struct job *j, const struct livestream_args *in, const char *failure)
+{
+	if (!job_resume(j))
+		return RETRY;
+	job_log(j, "nothing to keep: %s", failure);
+	livestream_done(j->db, in->livestream_id, failure);
+	return DONE;
+}
+
+enum outcome
+livestream_run(struct job *j)
+{
+	const struct livestream_args *in = j->in;
+	const struct broadcast *b = db_row(j->db, &broadcast_record, BROADCAST_FROM, ARGS(ID(in->livestream_id)));
+	const char *out = arena_printf(j->mem, "%s/original.mp4", j->work_dir);
+	struct original o;
+	const struct recorded *all;
+	struct recording *r;
+	struct fault fault = { 0 };
+	size_t left_out = 0;
+	int64_t size;
+
+	if (b == NULL || b->file_size > 0 || (strcmp(b->status, "finishing") != 0 && strcmp(b->status, "failed") != 0))
+		return DONE;
+	step_begin(j);
+	all = look(j, b->media_id);
+	if (all->n == 0)
+		return nothing(j, in, "empty");
+	r = fetch(j, all, &size, &fault);
+	if (r == NULL)
+		return job_fault(j, &fault);
+	errno = 0;
+	if (scratch_free() < 2 * size + ROOM || store_free() < size + ROOM)
+		return job_retry(j, fault_reason(errno, REASON_NO_SPACE), "There is no room to put the recording "
+		    "together.");
+	if (!recording_join(j->mem, r, all->n, j->work_dir, "original.mp4", &left_out, &fault))
+		return fault.reason == REASON_NO_STREAMS ? nothing(j, in, "damaged") : job_fault(j, &fault);
+	if (left_out > 0)
+		job_log(j, "%zu of %zu stretches could not be read, or have other codecs", left_out, all->n);
+	o = (struct original){ b->media_id, digest_file(j->mem, out, NULL), 0 };
+	if (o.sha256 == NULL || !store_put(j->mem, out, store_key_original(j->mem, b->media_id)))
+		return step_not_stored(j, "The recording");
+	o.size = store_size(j->mem, store_key_original(j->mem, b->media_id));
+	job_batches(j, hand_over, &o, sizeof(o));
+	return DONE;
+}

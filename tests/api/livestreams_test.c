@@ -1,0 +1,637 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Livestreams: who may do what with them, and how they go from state to state, with or without a node that lives. */
+#include <string.h>
+
+#include "core/livestream.h"
+#include "core/store.h"
+#include "tests/world.h"
+
+#define NODE "ingest-1:42"
+#define OTHER "ingest-2:43"
+
+static struct uuid
+id_of(struct world *w, struct req *r, const char *path)
+{
+	struct uuid id;
+
+	assert_non_null(text(w, r, path));
+	assert_true(uuid_parse(text(w, r, path), &id));
+	return id;
+}
+
+static struct req *
+created(struct world *w, const char *body)
+{
+	struct req *r = call(w, "POST", "/v2/livestreams", body);
+
+	if (r->status != 201)
+		print_message("%s\n", buf_string(&r->out));
+	assert_int_equal(r->status, 201);
+	return r;
+}
+
+static struct uuid
+made(struct world *w)
+{
+	return id_of(w, created(w, "{\"name\":\"Council\"}"), "data.id");
+}
+
+static const char *
+path(struct world *w, struct uuid id, const char *rest)
+{
+	return arena_printf(w->mem, "/v2/livestreams/%s%s", uuid_text(w->mem, id), rest);
+}
+
+static int
+put(struct world *w, struct uuid id, const char *action)
+{
+	return call(w, "PUT", path(w, id, action), NULL)->status;
+}
+
+static const char *
+status(struct world *w, struct uuid id)
+{
+	return text(w, call(w, "GET", path(w, id, ""), NULL), "data.status");
+}
+
+static const char *
+member(struct world *w, struct uuid id, const char *name)
+{
+	return text(w, call(w, "GET", path(w, id, ""), NULL), arena_printf(w->mem, "data.%s", name));
+}
+
+/* Of one that is started. */
+static struct uuid
+started(struct world *w)
+{
+	struct uuid id = made(w);
+
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_true(livestream_ready(w->db, id));
+	return id;
+}
+
+/* Of one that viewers see. */
+static struct uuid
+live(struct world *w)
+{
+	struct uuid id = started(w);
+
+	assert_int_equal(put(w, id, "/publish"), 200);
+	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_string_equal(status(w, id), "live");
+	return id;
+}
+
+static void
+later(struct world *w, const char *column, struct uuid id, int64_t ms)
+{
+	struct arg args[] = { INT(ms), ID(id), { .kind = ARG_END } };
+
+	if (strcmp(column, "beat_at") == 0)
+		db_run(w->db, "UPDATE livestreams SET beat_at = beat_at - ? WHERE id = ?", args);
+	else if (strcmp(column, "live_at") == 0)
+		db_run(w->db, "UPDATE livestreams SET live_at = live_at - ? WHERE id = ?", args);
+	else if (strcmp(column, "starts_at") == 0)
+		db_run(w->db, "UPDATE livestreams SET starts_at = starts_at - ? WHERE id = ?", args);
+	else
+		db_run(w->db, "UPDATE livestreams SET started_at = started_at - ?, interrupted_at = 0 WHERE id = ?",
+		    args);
+}
+
+/* As the runner does. */
+static void
+tend(struct world *w)
+{
+	int i;
+
+	for (i = 0; i < 20 && livestream_tend(w->db); i++)
+		;
+	assert_true(i < 20);
+}
+
+static int64_t
+told(struct world *w, struct uuid id, const char *what)
+{
+	return number(w, "FROM events WHERE type = 'livestream.updated' AND JSON_VALUE(data, '$.livestreamId') = ? AND "
+	    "JSON_VALUE(data, '$.status') = ?", ARGS(STR(uuid_text(w->mem, id)), STR(what)));
+}
+
+static struct uuid
+media_of(struct world *w, struct uuid id)
+{
+	return id_of(w, call(w, "GET", path(w, id, ""), NULL), "data.mediaId");
+}
+
+static void
+a_new_one_has_an_asset_from_the_start(void **state)
+{
+	struct world *w = *state;
+	struct req *r = created(w, "{\"name\":\"Council\",\"description\":\"Of cats\",\"withDvr\":true,"
+	    "\"transcriptLanguageCodes\":[\"de\"]}"), *m;
+	const char *media = text(w, r, "data.mediaId");
+
+	assert_string_equal(text(w, r, "data.status"), "created");
+	assert_string_equal(text(w, r, "data.source"), "rtmp");
+	assert_string_equal(text(w, r, "data.withDvr"), "true");
+	assert_string_equal(text(w, r, "data.channelIds.0"), uuid_text(w->mem, w->channel_id));
+	assert_null(text(w, r, "data.playlistUrl"));
+	assert_string_equal(text(w, r, "data.playouts.0.type"), "page");
+	m = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", media), NULL);
+	assert_int_equal(m->status, 200);
+	assert_string_equal(text(w, m, "data.name"), "Council");
+	assert_string_equal(text(w, m, "data.description"), "Of cats");
+	assert_string_equal(text(w, m, "data.status"), "processing");
+	assert_string_equal(text(w, m, "data.languageCode"), "de");
+	assert_null(text(w, m, "data.ingestJob"));
+	assert_string_equal(text(w, call(w, "GET", "/v2/media", NULL), "data.0.id"), media);
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/media/%s/ingest", media), NULL)->status, 422);
+	assert_int_equal(number(w, "FROM events WHERE type = 'media.created' AND media_id = ?", ARGS(ID(id_of(w, r,
+	    "data.mediaId")))), 1);
+	assert_int_equal(db_number(w->db, "SELECT media_count FROM tenant_usage WHERE tenant_id = ?",
+	    ARGS(ID(w->tenant_id)), -1), 1);
+}
+
+static void
+keys_are_kept_as_sums_and_shown_to_who_may_write(void **state)
+{
+	struct world *w = *state;
+	struct uuid viewer;
+	const char *token = world_member(w, "ViewChannel CreateContent", "Viewer", &viewer);
+	struct req *r = created(w, "{\"name\":\"Council\"}");
+	struct uuid id = id_of(w, r, "data.id");
+	const char *first = text(w, r, "data.inputs.0.streamKey"), *second = text(w, r, "data.inputs.1.streamKey");
+	struct livestream *l;
+
+	assert_string_equal(r->cache_control, "no-store");
+	assert_int_equal(strlen(first), 32);
+	assert_string_not_equal(first, second);
+	assert_string_equal(text(w, r, "data.inputs.0.primary"), "true");
+	assert_string_equal(text(w, r, "data.inputs.1.primary"), "false");
+	assert_memory_equal(text(w, r, "data.inputs.0.url"), "rtmp://", 7);
+	assert_int_equal(number(w, "FROM livestream_inputs WHERE key_sealed LIKE CONCAT('%', ?, '%')",
+	    ARGS(STR(first))), 0);
+	l = livestream_by_key(w->db, first);
+	assert_non_null(l);
+	assert_true(uuid_equal(l->id, id) && l->is_primary && !l->is_old_key);
+	l = livestream_by_key(w->db, second);
+	assert_true(l != NULL && !l->is_primary);
+	assert_null(livestream_by_key(w->db, "nonsense"));
+	assert_null(livestream_by_key(w->db, ""));
+	r = call_as(w, token, "GET", path(w, id, ""), NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(text(w, r, "data.inputs.0.streamKey"));
+	assert_null(strstr(buf_string(&r->out), first));
+	assert_null(text(w, call(w, "GET", "/v2/livestreams", NULL), "data.0.inputs"));
+	world_role(w, w->channel_id, viewer, "Contributor");
+	assert_string_equal(text(w, call_as(w, token, "GET", path(w, id, ""), NULL), "data.inputs.0.streamKey"), first);
+	token = world_member(w, "ViewChannel", "Contributor", &viewer);
+	assert_null(text(w, call_as(w, token, "GET", path(w, id, ""), NULL), "data.inputs.0.streamKey"));
+}
+
+static void
+a_key_that_was_changed_is_known_as_an_old_one(void **state)
+{
+	struct world *w = *state;
+	struct req *r = created(w, "{\"name\":\"Council\"}");
+	struct uuid id = id_of(w, r, "data.id");
+	const char *old = text(w, r, "data.inputs.0.streamKey"), *new;
+	struct livestream *l;
+
+	r = call(w, "PUT", path(w, id, "/key"), NULL);
+	assert_int_equal(r->status, 200);
+	new = text(w, r, "data.inputs.0.streamKey");
+	assert_string_not_equal(new, old);
+	l = livestream_by_key(w->db, old);
+	assert_true(l != NULL && l->is_old_key);
+	l = livestream_by_key(w->db, new);
+	assert_true(l != NULL && !l->is_old_key && l->is_primary);
+	assert_int_equal(number(w, "FROM events WHERE type = 'livestream.rotated' AND object_id = ?", ARGS(ID(id))), 1);
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_int_equal(put(w, id, "/key"), 409);
+}
+
+static void
+each_step_has_its_order_and_may_be_repeated(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = made(w);
+	struct req *r;
+
+	r = call(w, "PUT", path(w, id, "/publish"), NULL);
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "livestream_not_started"));
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_string_equal(status(w, id), "starting");
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_int_equal(told(w, id, "starting"), 1);
+	assert_true(livestream_ready(w->db, id));
+	assert_false(livestream_ready(w->db, id));
+	assert_string_equal(status(w, id), "waitingForSignal");
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_int_equal(put(w, id, "/publish"), 200);
+	assert_int_equal(put(w, id, "/publish"), 200);
+	assert_string_equal(status(w, id), "waitingForSignal");
+	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_false(livestream_signal(w->db, id, NODE, true));
+	assert_string_equal(status(w, id), "live");
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_string_equal(status(w, id), "finishing");
+	assert_int_equal(told(w, id, "finishing"), 1);
+	r = call(w, "PUT", path(w, id, "/start"), NULL);
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "livestream_over"));
+	assert_int_equal(put(w, id, "/publish"), 409);
+	assert_false(livestream_signal(w->db, id, NODE, true));
+}
+
+static void
+viewers_get_the_playlist_when_it_is_published_and_something_comes(void **state)
+{
+	struct world *w = *state;
+	struct uuid viewer, id = started(w);
+	const char *token = world_member(w, "ViewChannel", "Viewer", &viewer), *get = path(w, id, ""), *url;
+
+	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
+	assert_null(member(w, id, "playlistUrl"));
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_string_equal(status(w, id), "waitingForSignal");
+	assert_string_equal(member(w, id, "hasSignal"), "true");
+	assert_non_null(member(w, id, "playlistUrl"));
+	assert_null(text(w, call_as(w, token, "GET", get, NULL), "data.playlistUrl"));
+	assert_int_equal(put(w, id, "/publish"), 200);
+	assert_string_equal(status(w, id), "live");
+	url = text(w, call_as(w, token, "GET", get, NULL), "data.playlistUrl");
+	assert_non_null(url);
+	assert_non_null(strstr(url, arena_printf(w->mem, "/%s/live/master.m3u8", uuid_text(w->mem, media_of(w, id)))));
+	assert_string_equal(text(w, call_as(w, token, "GET", get, NULL), "data.playouts.0.type"), "hls");
+	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "data.0.playlistUrl"), url);
+}
+
+static void
+a_break_interrupts_it_and_the_same_address_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+
+	assert_true(livestream_signal(w->db, id, NODE, false));
+	assert_string_equal(status(w, id), "interrupted");
+	assert_non_null(member(w, id, "interruptedAt"));
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_string_equal(status(w, id), "live");
+	assert_null(member(w, id, "interruptedAt"));
+	assert_true(livestream_release(w->db, id, NODE));
+	assert_string_equal(status(w, id), "interrupted");
+	assert_false(livestream_signal(w->db, id, NODE, true));
+	assert_int_equal(livestream_claim(w->db, id, OTHER), 2);
+	assert_true(livestream_signal(w->db, id, OTHER, true));
+	assert_string_equal(status(w, id), "live");
+	assert_int_equal(told(w, id, "live"), 3);
+	assert_int_equal(told(w, id, "interrupted"), 2);
+}
+
+static void
+who_sends_is_not_thrown_out_and_who_is_silent_is(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+
+	assert_int_equal(livestream_claim(w->db, id, OTHER), 0);
+	assert_int_equal(livestream_claim(w->db, id, NODE), 2);
+	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
+	livestream_beat(w->db, NODE);
+	assert_int_equal(livestream_claim(w->db, id, OTHER), 0);
+	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
+	assert_int_equal(livestream_claim(w->db, id, OTHER), 3);
+	assert_false(livestream_signal(w->db, id, NODE, false));
+	assert_false(livestream_release(w->db, id, NODE));
+	livestream_beat(w->db, NODE);
+	assert_string_equal(livestream_get(w->db, id)->holder, OTHER);
+}
+
+static void
+a_node_that_dies_leaves_it_interrupted(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+
+	livestream_connected(w->db, id, true, true);
+	assert_non_null(member(w, id, "inputs.0.connectedAt"));
+	tend(w);
+	assert_string_equal(status(w, id), "live");
+	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
+	tend(w);
+	assert_string_equal(status(w, id), "interrupted");
+	assert_null(livestream_get(w->db, id)->holder);
+	assert_null(member(w, id, "inputs.0.connectedAt"));
+	assert_int_equal(told(w, id, "interrupted"), 1);
+}
+
+static int64_t
+jobs(struct world *w, struct uuid id)
+{
+	return number(w, "FROM jobs WHERE kind = 'livestream' AND JSON_VALUE(args, '$.livestreamId') = ?",
+	    ARGS(STR(uuid_text(w->mem, id))));
+}
+
+static void
+what_ends_becomes_an_asset_by_one_job(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), orphan = live(w), gone;
+
+	assert_false(livestream_end(w->db, id, NODE));
+	assert_int_equal(put(w, id, "/stop"), 200);
+	tend(w);
+	assert_int_equal(jobs(w, id), 0);
+	assert_false(livestream_end(w->db, id, OTHER));
+	assert_true(livestream_end(w->db, id, NODE));
+	assert_false(livestream_end(w->db, id, NODE));
+	tend(w);
+	assert_int_equal(jobs(w, id), 1);
+	assert_int_equal(put(w, orphan, "/stop"), 200);
+	later(w, "beat_at", orphan, LIVESTREAM_DEAD_MS + 1000);
+	tend(w);
+	assert_int_equal(jobs(w, orphan), 1);
+	gone = media_of(w, orphan);
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE media_id = ?", ARGS(ID(gone)));
+	tend(w);
+	assert_string_equal(status(w, orphan), "failed");
+	assert_string_equal(member(w, orphan, "failure"), "damaged");
+	assert_string_equal(status(w, id), "finishing");
+}
+
+static void
+one_that_nothing_came_of_ends_at_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = started(w);
+	const char *media = uuid_text(w->mem, media_of(w, id));
+
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_string_equal(status(w, id), "finished");
+	assert_string_equal(member(w, id, "failure"), "empty");
+	assert_string_equal(text(w, call(w, "GET", arena_printf(w->mem, "/v2/media/%s", media), NULL), "data.status"),
+	    "failed");
+	assert_int_equal(number(w, "FROM events WHERE type = 'media.failed' AND media_id = ?", ARGS(ID(media_of(w,
+	    id)))), 1);
+}
+
+static void
+its_asset_stays_as_long_as_it_runs(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+	const char *media = uuid_text(w->mem, media_of(w, id)), *one = arena_printf(w->mem, "/v2/media/%s", media),
+	    *many = arena_printf(w->mem, "{\"mediaIds\":[\"%s\"]}", media);
+	struct req *r = call(w, "DELETE", one, NULL);
+
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "livestream_running"));
+	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "%s?permanent=true", one), NULL)->status, 409);
+	assert_int_equal(call(w, "DELETE", "/v2/media", many)->status, 409);
+	assert_int_equal(call(w, "DELETE", path(w, id, ""), NULL)->status, 409);
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_int_equal(call(w, "DELETE", one, NULL)->status, 409);
+	assert_true(livestream_done(w->db, id, NULL));
+	assert_int_equal(call(w, "DELETE", one, NULL)->status, 200);
+	assert_int_equal(call(w, "GET", path(w, id, ""), NULL)->status, 404);
+	assert_string_equal(text(w, call(w, "GET", "/v2/livestreams", NULL), "pagination.total"), "0");
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "%s/recover", one), NULL)->status, 200);
+	assert_string_equal(status(w, id), "finished");
+}
+
+static void
+deleting_one_takes_an_empty_asset_along_and_leaves_a_recording(void **state)
+{
+	struct world *w = *state;
+	struct uuid empty = made(w), full = live(w);
+	const char *bare = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media_of(w, empty))),
+	    *kept = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media_of(w, full)));
+
+	assert_int_equal(call(w, "DELETE", path(w, empty, ""), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", bare, NULL)->status, 404);
+	assert_int_equal(put(w, full, "/stop"), 200);
+	db_run(w->db, "UPDATE media SET file_size = 5 WHERE id = ?", ARGS(ID(media_of(w, full))));
+	assert_true(livestream_done(w->db, full, NULL));
+	assert_int_equal(call(w, "DELETE", path(w, full, ""), NULL)->status, 200);
+	assert_int_equal(call(w, "GET", path(w, full, ""), NULL)->status, 404);
+	assert_int_equal(call(w, "GET", kept, NULL)->status, 200);
+	assert_int_equal(db_number(w->db, "SELECT media_count FROM tenant_usage WHERE tenant_id = ?",
+	    ARGS(ID(w->tenant_id)), -1), 1);
+}
+
+static void
+only_so_many_are_started_at_a_time(void **state)
+{
+	struct world *w = *state;
+	struct uuid first = made(w), second = made(w);
+	struct req *r;
+
+	db_run(w->db, "UPDATE tenants SET livestreams_open = 1 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	assert_int_equal(put(w, first, "/start"), 200);
+	r = call(w, "PUT", path(w, second, "/start"), NULL);
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "too_many_livestreams"));
+	assert_string_equal(status(w, second), "created");
+	assert_int_equal(put(w, first, "/start"), 200);
+	assert_int_equal(put(w, first, "/stop"), 200);
+	assert_int_equal(put(w, second, "/start"), 200);
+	db_run(w->db, "UPDATE tenants SET livestreams_open = 9, storage_quota = 0 WHERE id = ?",
+	    ARGS(ID(w->tenant_id)));
+	assert_int_equal(put(w, made(w), "/start"), 507);
+}
+
+static void
+one_that_lasts_too_long_or_gets_nothing_is_stopped(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), idle = started(w);
+	int64_t longest = db_number(w->db, "SELECT livestream_duration FROM tenants WHERE id = ?",
+	    ARGS(ID(w->tenant_id)), 0);
+
+	assert_int_equal(longest, 36000);
+	later(w, "live_at", id, longest * 1000 - 60000);
+	later(w, "started_at", idle, LIVESTREAM_IDLE_MS - 60000);
+	tend(w);
+	assert_string_equal(status(w, id), "live");
+	assert_string_equal(status(w, idle), "waitingForSignal");
+	later(w, "live_at", id, 61000);
+	later(w, "started_at", idle, 61000);
+	tend(w);
+	assert_string_equal(status(w, id), "finishing");
+	assert_string_equal(member(w, id, "failure"), "duration");
+	assert_string_equal(status(w, idle), "finished");
+	assert_string_equal(member(w, idle, "failure"), "idle");
+}
+
+static const char *
+in_time(struct world *w, int64_t ms)
+{
+	char at[MOMENT_TEXT];
+
+	return arena_copy(w->mem, moment_format((struct moment){ moment_now().ms + ms }, at));
+}
+
+static void
+one_that_is_announced_begins_by_itself(void **state)
+{
+	struct world *w = *state;
+	struct req *r = created(w, arena_printf(w->mem, "{\"name\":\"Council\",\"startsAt\":\"%s\"}", in_time(w,
+	    3600000)));
+	struct uuid id = id_of(w, r, "data.id"), hidden;
+	const char *gone;
+
+	tend(w);
+	assert_string_equal(status(w, id), "created");
+	hidden = id_of(w, created(w, arena_printf(w->mem, "{\"name\":\"Council\",\"startsAt\":\"%s\"}", in_time(w,
+	    3600000))), "data.id");
+	gone = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media_of(w, hidden)));
+	assert_int_equal(call(w, "DELETE", gone, NULL)->status, 200);
+	later(w, "starts_at", id, 3660000);
+	later(w, "starts_at", hidden, 3660000);
+	tend(w);
+	assert_string_equal(status(w, id), "starting");
+	assert_non_null(member(w, id, "publishedAt"));
+	assert_string_equal(livestream_get(w->db, hidden)->status, "created");
+}
+
+static void
+changes_are_those_of_the_asset_and_bad_ones_change_nothing(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = made(w);
+	const char *media = arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media_of(w, id))), *tag;
+	struct req *r;
+
+	r = call(w, "PATCH", path(w, id, ""), arena_printf(w->mem, "{\"name\":\"Assembly\",\"startsAt\":\"%s\"}",
+	    in_time(w, 60000)));
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, call(w, "GET", media, NULL), "data.name"), "Assembly");
+	assert_int_equal(number(w, "FROM events WHERE type = 'media.updated' AND media_id = ? AND JSON_VALUE(data, "
+	    "'$.modified[0]') = 'name'", ARGS(ID(media_of(w, id)))), 1);
+	assert_int_equal(told(w, id, "created"), 1);
+	assert_int_equal(call(w, "PATCH", media, "{\"name\":\"Diet\"}")->status, 200);
+	r = call(w, "GET", path(w, id, ""), NULL);
+	assert_string_equal(text(w, r, "data.name"), "Diet");
+	tag = r->etag;
+	assert_int_equal(call(w, "PATCH", media, "{\"name\":\"Thing\"}")->status, 200);
+	assert_string_not_equal(call(w, "GET", path(w, id, ""), NULL)->etag, tag);
+	r = call(w, "PATCH", path(w, id, ""), "{\"startsAt\":\"2020-01-01T00:00:00Z\",\"name\":\"Old\"}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/startsAt", "too_small"));
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"startsAt\":\"2099-01-01T00:00:00Z\"}")->status, 422);
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"source\":\"srt\"}")->status, 422);
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"channelIds\":[]}")->status, 422);
+	assert_string_equal(member(w, id, "name"), "Thing");
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"startsAt\":null,\"withDvr\":true}")->status, 200);
+	assert_null(member(w, id, "startsAt"));
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_true(has_fault(call(w, "PATCH", path(w, id, ""), "{\"withDvr\":false}"), "/withDvr", "not_allowed"));
+	assert_int_equal(put(w, id, "/publish"), 200);
+	r = call(w, "PATCH", path(w, id, ""), arena_printf(w->mem, "{\"startsAt\":\"%s\"}", in_time(w, 60000)));
+	assert_true(has_fault(r, "/startsAt", "not_allowed"));
+	r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"source\":\"srt\"}");
+	assert_true(has_fault(r, "/source", "not_allowed"));
+	r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"startsAt\":\"2020-01-01T00:00:00Z\"}");
+	assert_true(has_fault(r, "/startsAt", "too_small"));
+	r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"transcriptLanguageCodes\":[\"!\"]}");
+	assert_int_equal(r->status, 422);
+}
+
+static void
+refusals_of_encoders_are_shown_to_who_may_write(void **state)
+{
+	struct world *w = *state;
+	struct uuid viewer, id = live(w);
+	const char *token = world_member(w, "ViewChannel", "Viewer", &viewer);
+
+	assert_null(member(w, id, "lastRefusal"));
+	livestream_refused(w->db, id, "192.0.2.7", "busy");
+	livestream_refused(w->db, id, "192.0.2.8", "bitrate");
+	assert_string_equal(member(w, id, "lastRefusal.address"), "192.0.2.8");
+	assert_string_equal(member(w, id, "lastRefusal.reason"), "bitrate");
+	assert_int_equal(told(w, id, "live"), 2);
+	assert_null(strstr(buf_string(&call_as(w, token, "GET", path(w, id, ""), NULL)->out), "192.0.2.8"));
+	assert_int_equal(number(w, "FROM events WHERE data LIKE '%192.0.2%'", NO_ARGS), 0);
+}
+
+static void
+lists_show_what_the_caller_sees(void **state)
+{
+	struct world *w = *state;
+	struct uuid viewer;
+	const char *token = world_member(w, "ViewChannel", NULL, &viewer);
+	struct uuid id = live(w);
+
+	made(w);
+	assert_string_equal(text(w, call(w, "GET", "/v2/livestreams", NULL), "pagination.total"), "2");
+	assert_string_equal(text(w, call(w, "GET", "/v2/livestreams?filter=status=live", NULL), "data.0.id"),
+	    uuid_text(w->mem, id));
+	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "pagination.total"), "0");
+	assert_int_equal(call_as(w, token, "GET", path(w, id, ""), NULL)->status, 403);
+	world_role(w, w->channel_id, viewer, "Viewer");
+	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "pagination.total"), "2");
+	assert_string_equal(text(w, call(world_other(w), "GET", "/v2/livestreams", NULL), "pagination.total"), "0");
+}
+
+static void
+numbers_of_all_nodes_are_added_as_long_as_they_are_fresh(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+	struct req *r;
+
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1, .viewers =
+	    30, .peak = 40, .bytes_in = 1000, .bitrate = 6000000, .dropped = 2 });
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1, .viewers =
+	    31, .peak = 41, .bytes_in = 1001, .bitrate = 6000001, .dropped = 3 });
+	livestream_tell(w->db, id, OTHER, &(struct livestream_numbers){ .is_primary = false, .rtmp_secondary = 1,
+	    .viewers = 5, .peak = 6, .bytes_in = 7 });
+	livestream_tell(w->db, id, "dead", &(struct livestream_numbers){ .is_primary = true, .viewers = 500 });
+	db_run(w->db, "UPDATE livestream_nodes SET told_at = told_at - 16000 WHERE node = 'dead'", NO_ARGS);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.primary.rtmpConnections"), "1");
+	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "31");
+	assert_string_equal(text(w, r, "data.primary.bitrate"), "6000001");
+	assert_string_equal(text(w, r, "data.secondary.rtmpConnections"), "1");
+	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "5");
+	assert_string_equal(text(w, r, "data.sum.rtmpConnections"), "2");
+	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "36");
+	assert_string_equal(text(w, r, "data.sum.droppedFrames"), "3");
+	r = call(w, "GET", path(w, id, "/statistics/secondary"), NULL);
+	assert_string_equal(text(w, r, "data.hlsConnections"), "5");
+	assert_int_equal(call(w, "GET", path(w, id, "/statistics/third"), NULL)->status, 404);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_new_one_has_an_asset_from_the_start),
+		WORLD_TEST(keys_are_kept_as_sums_and_shown_to_who_may_write),
+		WORLD_TEST(a_key_that_was_changed_is_known_as_an_old_one),
+		WORLD_TEST(each_step_has_its_order_and_may_be_repeated),
+		WORLD_TEST(viewers_get_the_playlist_when_it_is_published_and_something_comes),
+		WORLD_TEST(a_break_interrupts_it_and_the_same_address_goes_on),
+		WORLD_TEST(who_sends_is_not_thrown_out_and_who_is_silent_is),
+		WORLD_TEST(a_node_that_dies_leaves_it_interrupted),
+		WORLD_TEST(what_ends_becomes_an_asset_by_one_job),
+		WORLD_TEST(one_that_nothing_came_of_ends_at_once),
+		WORLD_TEST(its_asset_stays_as_long_as_it_runs),
+		WORLD_TEST(deleting_one_takes_an_empty_asset_along_and_leaves_a_recording),
+		WORLD_TEST(only_so_many_are_started_at_a_time),
+		WORLD_TEST(one_that_lasts_too_long_or_gets_nothing_is_stopped),
+		WORLD_TEST(one_that_is_announced_begins_by_itself),
+		WORLD_TEST(changes_are_those_of_the_asset_and_bad_ones_change_nothing),
+		WORLD_TEST(refusals_of_encoders_are_shown_to_who_may_write),
+		WORLD_TEST(lists_show_what_the_caller_sees),
+		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
