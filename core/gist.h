@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What an asset is about, made of its words: keywords.  It follows them: an ingest makes it behind the steps that find
- * words, and when a person changes them a job does.  Whoever writes "metadata.updated" has nothing more to do.
+ * What an asset is about, made of its words: keywords, entities, summary.  It follows them: an ingest makes it behind
+ * the steps that find words, and when a person changes them a job does.  Whoever writes "metadata.updated" has nothing
+ * more to do.
  */
 #ifndef CORE_GIST_H
 #define CORE_GIST_H

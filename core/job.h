@@ -37,6 +37,8 @@
 	K(image_texts,		ANALYSE, 3, 600, "imageTexts",		3,  false, true,  "Read what stands on a picture") \
 	K(chapters,		ANALYSE, 3, 300, "chapters",		2,  false, true,  "Part the recording where something else begins") \
 	K(keywords,		ANALYSE, 3, 300, "keywords",		1,  false, false, "Find the words that tell an asset from others") \
+	K(entities,		ANALYSE, 3, 300, "entities",		1,  false, false, "Find who and what is named in an asset") \
+	K(summary,		ANALYSE, 3, 300, "summary",		1,  false, false, "Find the sentences that say what an asset says") \
 	K(gist,			ANALYSE, 3, 300, "gist",		0,  false, false, "Find anew what an asset is about, since its words have changed") \
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
@@ -97,6 +99,8 @@ struct no_args { const char *note; };
 #define image_texts_args asset_args
 #define chapters_args asset_args
 #define keywords_args asset_args
+#define entities_args asset_args
+#define summary_args asset_args
 #define publish_args asset_args
 #define deliver_args no_args
 #define keys_args no_args
@@ -169,6 +173,8 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define image_texts_args_record asset_args_record
 #define chapters_args_record asset_args_record
 #define keywords_args_record asset_args_record
+#define entities_args_record asset_args_record
+#define summary_args_record asset_args_record
 #define publish_args_record asset_args_record
 #define deliver_args_record no_args_record
 #define keys_args_record no_args_record

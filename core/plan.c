@@ -27,6 +27,10 @@ static const struct plan_step steps[] = {
 	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true, "documentContent" },
 	{ "keywords",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "keywords",
 	    .behind = "transcribe video_texts image_texts pages" },
+	{ "entities",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "entities",
+	    .behind = "transcribe video_texts image_texts pages" },
+	{ "summary",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "summary",
+	    .behind = "transcribe video_texts image_texts pages" },
 	{ "publish",		HAS_ANY,		"*",			PRIORITY_FIRST,  false, NULL },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -28,7 +28,8 @@ struct plan_step {
 };
 
 /* All that analyses make, for the document of the API. */
-#define PLAN_MAKES "storyboard thumbnail waveform scenes videoTexts transcripts chapters imageTexts documentContent keywords"
+#define PLAN_MAKES "storyboard thumbnail waveform scenes videoTexts transcripts chapters imageTexts documentContent keywords " \
+	"entities summary"
 
 /* Transcripts of an asset, in so many languages at most, those that failed too. */
 enum { PLAN_LANGUAGES = 30 };

@@ -5,7 +5,7 @@
 #include "core/plan.h"
 #include "fcgi/asset_view.h"
 
-#define KINDS "entities keywords speakers videoTexts imageTexts documentContent scenes file"
+#define KINDS "summarySentences entities keywords speakers videoTexts imageTexts documentContent scenes file"
 
 struct part { int64_t count; const char *engine; struct json items; };
 static const struct field part_fields[] = {
@@ -17,12 +17,18 @@ static const struct record part_record = RECORD("MetadataPart", struct part, par
 
 struct metadata {
 	const char *status, *summary;
+	struct nested summary_sentences;
 	struct nested entities, keywords, speakers, video_texts, image_texts, document_content, scenes, file;
 };
 static const struct field metadata_fields[] = {
 	FIELD(struct metadata, status, .required = true, .one_of = "queued running completed failed", .doc = "State of the analysis as a whole"),
-	FIELD(struct metadata, summary, .on = OMIT_NULL, .doc = "What it is about"),
-	FIELD(struct metadata, entities, .required = true, .of = &part_record, .doc = "People, places, organisations and works named"),
+	FIELD(struct metadata, summary, .on = OMIT_NULL, .doc = "What it says, in sentences of its own; left out where it has too few"),
+	FIELD(struct metadata, summary_sentences, .required = true, .of = &part_record,
+	    .doc = "The sentences of the summary: text, confidence, and start and end, or page"),
+	FIELD(struct metadata, entities, .required = true, .of = &part_record,
+	    .doc = "Who and what is named, the most frequent first: name, category (person, organisation, place, date, "
+	    "amount, email, url, or term: a word of the tenant's glossary, a tag, a channel), confidence, count, and "
+	    "instances with start and end, or page"),
 	FIELD(struct metadata, keywords, .required = true, .of = &part_record,
 	    .doc = "Words and phrases that tell it from others, the best first: name, score (the "
 	    "best has 1), confidence (how sure it is that they are there), count, and instances with start and end, or "
@@ -155,6 +161,8 @@ answer(struct req *r, const struct media_head *asset, const struct strings *want
 			p->count = rows[i].count;
 			p->engine = rows[i].engine;
 		}
+	m->summary = db_text(r->db, "SELECT JSON_UNQUOTE(JSON_EXTRACT(t.data, '$.text')) FROM metadata t WHERE "
+	    "t.media_id = ? AND t.kind = 'summarySentences'", ARGS(ID(r->id[0])));
 	if (wanted->n > 0)
 		expand(r, m, wanted);
 	return reply(r, 200, &metadata_record, m);

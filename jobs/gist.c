@@ -6,6 +6,12 @@ enum outcome
 gist_run(struct job *j)
 {
 	const struct gist_args *in = j->in;
+	static enum outcome (*const parts[])(struct job *, struct uuid) = { keywords_make, entities_make,
+	    summary_make };
+	enum outcome outcome = DONE;
+	size_t i;
 
-	return keywords_make(j, in->media_id);
+	for (i = 0; outcome == DONE && i < sizeof(parts) / sizeof(parts[0]); i++)
+		outcome = parts[i](j, in->media_id);
+	return outcome;
 }

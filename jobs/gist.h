@@ -7,5 +7,7 @@
 
 /* Each begins in the transaction of the job, and ends in one of its own that is open. */
 enum outcome keywords_make(struct job *, struct uuid media_id);
+enum outcome entities_make(struct job *, struct uuid media_id);
+enum outcome summary_make(struct job *, struct uuid media_id);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unicode/utf8.h>
 
 #include "core/fold.h"
+#include "core/text.h"
 #include "media/prose.h"
 #include "media/stop_words.h"
 #include "media/transcript.h"
@@ -28,7 +29,7 @@ struct prose_reader {
 	size_t *next;				/* those of the same slot */
 	int64_t said_until;
 	bool apart;				/* the next token begins */
-	int64_t upper, lower;			/* words that begin so, not at the beginning of a sentence */
+	int64_t upper, lower;			/* words that begin so */
 };
 
 static void
@@ -168,8 +169,7 @@ add_token(struct prose_reader *r, const char *text, size_t n, const struct place
 	*t = (struct token){ NULL, vocable_of(r, folded, own), p->n_sentences, confidence, *place, r->apart };
 	t->text = strcmp(p->vocables[t->vocable].text, own) == 0 ? p->vocables[t->vocable].text :
 	    arena_copy(p->mem, own);
-	if (!t->begins && p->n > 0 && p->tokens[p->n - 1].sentence == t->sentence)
-		note_case(r, own);
+	note_case(r, own);
 	p->n++;
 	r->apart = false;
 }
@@ -302,6 +302,26 @@ trimmed(struct arena *mem, const char *text, size_t n)
 	return buf_string(&b);
 }
 
+/* "a?b", "3. May" and "Dr. No" are no two sentences. */
+static bool
+is_end(const char *text, int32_t from, int32_t to)
+{
+	static const char short_forms[] = "Dr Prof Mr Mrs Ms St Nr No Art Abs ca bzw vgl vs Fr Hr Sr Sra";
+	int32_t end = to, word;
+
+	while (end > from && (unsigned char)text[end - 1] <= ' ')
+		end--;
+	if (end == to)
+		return (unsigned char)text[to - 1] >= 0x80;
+	if (end == from || text[end - 1] != '.' || memchr(text + end, '\n', (size_t)(to - end)) != NULL)
+		return true;
+	for (word = --end; word > from && (unsigned char)text[word - 1] > ' ';)
+		word--;
+	if (strspn(text + word, "0123456789") == (size_t)(end - word))
+		return end - word > 2;
+	return !word_in(short_forms, text + word, (size_t)(end - word));
+}
+
 void
 prose_show(struct prose_reader *r, const char *text, struct place place, double confidence, bool line)
 {
@@ -320,6 +340,8 @@ prose_show(struct prose_reader *r, const char *text, struct place place, double 
 	}
 	for (to = ubrk_first(r->sentences); !line && to != UBRK_DONE; from = to) {
 		to = ubrk_next(r->sentences);
+		while (to > 0 && all[to] != '\0' && !is_end(all, from, to))
+			to = ubrk_next(r->sentences);
 		if (to == UBRK_DONE)
 			break;
 		first = r->prose->n;
@@ -445,7 +467,7 @@ prose_end(struct prose_reader *r, const char *language)
 	size_t i;
 
 	p->language = language != NULL ? language : stop_words_language(place);
-	p->has_case = r->lower > 0 && r->upper > 0 && r->lower >= r->upper;
+	p->has_case = r->lower > 0 && r->upper > 0 && r->lower * 2 >= r->upper;
 	find_stems(p, stop_words_language(place));
 	for (i = 0; i < p->n_vocables; i++)
 		p->vocables[i].common = says_nothing(p->vocables[i].folded) ||

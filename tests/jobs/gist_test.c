@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/glossary.h"
 #include "core/plan.h"
 #include "media/transcript.h"
 #include "jobs/run.h"
@@ -19,8 +20,8 @@
 static struct req *
 metadata(struct world *w, struct uuid media)
 {
-	return call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=keywords,entities", uuid_text(w->mem,
-	    media)), NULL);
+	return call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=keywords,entities,summarySentences",
+	    uuid_text(w->mem, media)), NULL);
 }
 
 /* The place of a keyword in the answer; -1: it is not there. */
@@ -48,7 +49,7 @@ heard(struct world *w, const char *command)
 	struct conf conf = *w->conf;
 	struct uuid media = take_in(w, make(w, command));
 
-	conf.job_kinds = "ingest,first_rendition,transcribe,keywords,publish";
+	conf.job_kinds = "ingest,first_rendition,transcribe,keywords,entities,summary,publish";
 	drain(w, &conf);
 	return media;
 }
@@ -56,10 +57,17 @@ heard(struct world *w, const char *command)
 static void
 the_keywords_of_a_talk_are_what_it_is_about(void **state)
 {
+	static const char *terms[] = { "white blood cells", "walrus" }, *others[] = { "vaccine" };
 	struct world *w = *state;
-	struct uuid media = heard(w, SPEECH);
-	struct req *r = metadata(w, media);
-	int i = rank(w, r, "keywords", "immune system");
+	struct uuid media;
+	struct req *r;
+	int i;
+
+	glossary_write(w->db, w->tenant_id, &(struct strings){ terms, 2 });
+	glossary_write(w->db, world_other(w)->tenant_id, &(struct strings){ others, 1 });
+	media = heard(w, SPEECH);
+	r = metadata(w, media);
+	i = rank(w, r, "keywords", "immune system");
 
 	if (i < 0 || i > 2)
 		fail_msg("%s", buf_string(&r->out));
@@ -73,6 +81,13 @@ the_keywords_of_a_talk_are_what_it_is_about(void **state)
 	assert_true(strtod(item(w, r, "keywords", i, "instances.0.end"), NULL) < 2.0);
 	assert_true(strtod(item(w, r, "keywords", i, "confidence"), NULL) > 0.5);
 	assert_string_equal(text(w, r, "data.keywords.items.0.score"), "1.000");
+	/* The words of the tenant, and of no other one. */
+	assert_int_equal(rank(w, r, "entities", "white blood cells"), 0);
+	assert_string_equal(item(w, r, "entities", 0, "category"), "term");
+	assert_true(strtod(item(w, r, "entities", 0, "instances.0.start"), NULL) > 1.0);
+	assert_int_equal(rank(w, r, "entities", "vaccine"), -1);
+	assert_int_equal(rank(w, r, "entities", "walrus"), -1);
+	assert_string_equal(text(w, r, "data.entities.engine"), "kinothek entities 1");
 }
 
 static void
@@ -137,6 +152,36 @@ follow(struct world *w, struct uuid media)
 }
 
 static void
+what_a_document_names_and_says_has_its_pages(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, make(w, "cat >\"$f\" <<'E'\n"
+	    "The harbour fleet of the island catches herring in the bay. Herring from the bay is salted on the island. "
+	    "My cousin bought a bicycle in Lisbon on 3 May 2024. The fleet sails from the harbour when herring comes "
+	    "into the bay. Every family on the island lives from herring and the fleet. It rained in Portugal all "
+	    "night. Dr. Ada Lovelace wrote to ada@example.org for $1,200. The harbour was built for the herring fleet "
+	    "of the island. Somebody painted this door green.\nE"));
+	struct req *r;
+	const char *summary;
+
+	drain(w, w->conf);
+	r = metadata(w, media);
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "Lisbon"), "category"), "place");
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "Portugal"), "instances.0.page"), "1");
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "Ada Lovelace"), "category"), "person");
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "ada@example.org"), "category"), "email");
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "$1,200"), "category"), "amount");
+	assert_string_equal(item(w, r, "entities", rank(w, r, "entities", "3 May 2024"), "category"), "date");
+	assert_string_equal(text(w, r, "data.entities.count"), "6");
+	summary = text(w, r, "data.summary");
+	if (summary == NULL || strstr(summary, "herring") == NULL)
+		fail_msg("%s", buf_string(&r->out));
+	assert_non_null(strstr(summary, item(w, r, "summarySentences", 0, "text")));
+	assert_string_equal(item(w, r, "summarySentences", 0, "page"), "1");
+	assert_string_equal(text(w, r, "data.summarySentences.engine"), "kinothek summary 1, TextRank");
+}
+
+static void
 they_follow_what_a_person_changes(void **state)
 {
 	struct world *w = *state;
@@ -157,6 +202,8 @@ they_follow_what_a_person_changes(void **state)
 	assert_string_equal(item(w, r, "keywords", 0, "confidence"), "1.00");
 	assert_int_equal(rank(w, r, "keywords", "kettle"), -1);
 	assert_int_equal(rank(w, r, "keywords", "lamp"), -1);
+	assert_string_equal(text(w, r, "data.entities.engine"), "kinothek entities 1");
+	assert_null(text(w, r, "data.summary"));
 	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, media), text(w, said,
 	    "data.id"));
 	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
@@ -207,6 +254,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(the_keywords_of_a_talk_are_what_it_is_about),
 		WORLD_TEST(the_keywords_of_a_document_have_its_pages),
+		WORLD_TEST(what_a_document_names_and_says_has_its_pages),
 		WORLD_TEST(they_follow_what_a_person_changes),
 		WORLD_TEST(nothing_is_made_of_words_that_have_changed_meanwhile),
 		WORLD_TEST(nonsense_has_no_keywords),

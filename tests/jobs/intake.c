@@ -14,8 +14,8 @@
 #include "media/sniff.h"
 #include "tests/jobs/intake.h"
 
-#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,scenes,video_texts,chapters,waveform,tracks,subtitles,variants,image_texts,keywords," \
-	"pages,publish,purge"
+#define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,scenes,video_texts,chapters,waveform,tracks,subtitles,variants,image_texts," \
+	"keywords,entities,summary,pages,publish,purge"
 
 static const struct { const char *name; enum outcome (*run)(struct job *); } functions[] = {
 #define FUNCTION(kind, ...) { #kind, kind##_run },

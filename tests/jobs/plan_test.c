@@ -239,7 +239,9 @@ the_root_is_named_and_steps_have_their_places_whatever_their_ids(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.steps.3.name"), "transcript");
 	assert_string_equal(text(w, r, "data.ingestJob.steps.4.name"), "chapters");
 	assert_string_equal(text(w, r, "data.ingestJob.steps.5.name"), "keywords");
-	assert_string_equal(text(w, r, "data.ingestJob.steps.6.name"), "publish");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.6.name"), "entities");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.7.name"), "summary");
+	assert_string_equal(text(w, r, "data.ingestJob.steps.8.name"), "publish");
 }
 
 /* A step behind those that it names, each of them with its kind; and the words that the document promises. */
@@ -408,7 +410,8 @@ with_speech(struct world *w)
 	struct conf conf = *w->conf;
 
 	conf.job_kinds =
-	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,scenes,video_texts,transcribe,chapters,keywords,purge";
+	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,scenes,video_texts,transcribe,chapters,"
+	    "keywords,entities,summary,purge";
 	return conf;
 }
 
@@ -430,7 +433,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	size_t i;
 
 	drain(w, &conf);
-	is_whole(w, media, "publish", 12);
+	is_whole(w, media, "publish", 14);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(unlink(file_of(w, media, all[i].file)), 0);
 		assert_int_equal(plan_rerun(w->db, media, WORDS(all[i].makes), NONE), RERUN_ADDED);
@@ -439,7 +442,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 		assert_non_null(text(w, r, "data.playlistUrl"));
 		assert_non_null(text(w, r, all[i].seen));
 		drain(w, &conf);
-		is_whole(w, media, all[i].kind, 12);
+		is_whole(w, media, all[i].kind, 14);
 		assert_int_equal(published_rows(w, media, all[i].rendition), 1);
 		assert_int_equal(access(file_of(w, media, all[i].file), R_OK), 0);
 		assert_int_equal(jobs(w, media, all[i].kind), 2);
@@ -448,7 +451,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	transcript = db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media)));
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 12);
+	is_whole(w, media, "transcribe", 14);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed'",
 	    ARGS(ID(media))), 1);
 	assert_string_not_equal(db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media))),
@@ -456,7 +459,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	/* All of them at once. */
 	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 12);
+	is_whole(w, media, "transcribe", 14);
 	assert_int_equal(jobs(w, media, "storyboard") + jobs(w, media, "thumbnail") + jobs(w, media, "waveform") +
 	    jobs(w, media, "transcribe"), 12);
 }
@@ -469,11 +472,11 @@ the_text_of_a_document_is_read_again(void **state)
 	struct uuid media = take_in(w, make(w, "printf 'What is written.\\n' >\"$f\""));
 
 	drain(w, &conf);
-	is_whole(w, media, "pages", 4);
+	is_whole(w, media, "pages", 6);
 	metadata_put(w->db, media, "documentContent", "older", "{\"pages\":[]}");
 	assert_int_equal(plan_rerun(w->db, media, WORDS("documentContent"), NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "pages", 4);
+	is_whole(w, media, "pages", 6);
 	assert_string_equal(db_text(w->db, "SELECT data FROM metadata WHERE media_id = ? AND kind = 'documentContent'",
 	    ARGS(ID(media))), "{\"pages\":[{\"page\":1,\"text\":\"What is written.\"}]}");
 	assert_int_equal(published_rows(w, media, "poster"), 1);
@@ -490,7 +493,7 @@ what_fails_the_second_time_leaves_what_was_there(void **state)
 	struct req *r;
 
 	drain(w, &conf);
-	is_whole(w, media, "transcribe", 7);
+	is_whole(w, media, "transcribe", 9);
 	sound = file_of(w, media, "audio.mp4");
 	assert_int_equal(truncate(sound, 100), 0);
 	assert_int_equal(truncate(original, 0), 0);
