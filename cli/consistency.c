@@ -7,7 +7,7 @@
 #include "core/orphan.h"
 #include "core/store.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 256 << 20, KEY_MAX = 512 };
+enum { PAGE = 500, PAGE_MEMORY = 256 << 20 };
 
 static size_t findings;
 
@@ -45,20 +45,8 @@ look_for_files(struct cli *c, struct arena *mem, bool idle)
 {
 	const struct orphan_search search = { .db = c->db, .conf = c->conf, .at = c, .found = file_found,
 	    .old = idle ? INT64_MAX : moment_now().ms - 2 * ORPHAN_MS };
-	const char *const *tree, *after;
-	char from[KEY_MAX] = "";
 
-	for (tree = orphan_trees; *tree != NULL; tree++)
-		for (after = NULL;;) {
-			after = orphan_look(&search, mem, *tree, after, PAGE);
-			if (db_failure(c->db) != DB_FINE)
-				return cli_fail_db(c);
-			if (after == NULL)
-				break;
-			after = strncpy(from, after, sizeof(from) - 1);
-			arena_reset(mem);
-		}
-	return 0;
+	return orphan_look_all(&search, mem) ? 0 : cli_fail_db(c);
 }
 
 static void

@@ -11,7 +11,7 @@
 #include "core/orphan.h"
 #include "core/store.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 64 << 20, KEY_MAX = 512 };
+enum { PAGE = 500, PAGE_MEMORY = 64 << 20 };
 
 struct prune {
 	struct cli *c;
@@ -89,26 +89,13 @@ row_found(void *at, struct arena *mem, const struct lack *lack)
 	printf("%s}", buf_string(&b));
 }
 
-/* A page of a tree at a time, whatever its length. */
 static int
 look_for_objects(struct prune *p, struct arena *mem)
 {
 	const struct orphan_search search = { .db = p->c->db, .conf = p->c->conf, .at = p, .found = object_found,
 	    .old = moment_now().ms - ORPHAN_MS };
-	const char *const *tree, *after;
-	char from[KEY_MAX] = "";
 
-	for (tree = orphan_trees; *tree != NULL; tree++)
-		for (after = NULL;;) {
-			after = orphan_look(&search, mem, *tree, after, PAGE);
-			if (db_failure(p->c->db) != DB_FINE)
-				return cli_fail_db(p->c);
-			if (after == NULL)
-				break;
-			after = strncpy(from, after, sizeof(from) - 1);
-			arena_reset(mem);
-		}
-	return 0;
+	return orphan_look_all(&search, mem) ? 0 : cli_fail_db(p->c);
 }
 
 static void

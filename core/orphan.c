@@ -4,6 +4,7 @@
  * Folders of other kinds than those written here are none of our business.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/job.h"
@@ -11,7 +12,7 @@
 #include "core/play.h"
 #include "core/store.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
+enum { PAGE = 500, PAGE_MEMORY = 16 << 20, KEY_MAX = 512 };
 
 /* One asset. */
 struct search {
@@ -258,4 +259,25 @@ orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, 
 	}
 	arena_free(s.mem);
 	return n == max ? e[n - 1].key : NULL;
+}
+
+bool
+orphan_look_all(const struct orphan_search *search, struct arena *mem)
+{
+	const char *const *tree, *after;
+	char from[KEY_MAX];
+
+	for (tree = orphan_trees; *tree != NULL; tree++)
+		for (after = NULL;;) {
+			after = orphan_look(search, mem, *tree, after, PAGE);
+			if (db_failure(search->db) != DB_FINE)
+				return false;
+			if (after == NULL)
+				break;
+			/* The arena holds it. */
+			snprintf(from, sizeof(from), "%s", after);
+			after = from;
+			arena_reset(mem);
+		}
+	return true;
 }

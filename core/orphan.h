@@ -26,6 +26,9 @@ extern const char *const orphan_trees[];
  * NULL: these were the last ones.  Outside of a transaction. */
 const char *orphan_look(const struct orphan_search *, struct arena *, const char *tree, const char *after, size_t max);
 
+/* Looks at all trees, some assets at a time, and resets the arena in between.  False: the database has failed. */
+bool orphan_look_all(const struct orphan_search *, struct arena *);
+
 /* May the run ("{jobId}.{fence}") still commit?  In doubt, without a database, it may. */
 bool orphan_running(struct db *, const char *run);
 

@@ -15,6 +15,7 @@ enum {
 	RESTLESS = 10,
 	/* five a second, as how often each of so many brightnesses of each colour is there */
 	SHOT_RATE = 5, SHOT_W = 64, SHOT_H = 36, BINS = 16, COUNTS = 3 * BINS,
+	ROOM = 1024,			/* pictures at first */
 };
 static const double shot_least = 0.25;		/* of all pixels */
 
@@ -60,6 +61,21 @@ screen(struct arena *mem, const struct av_rendition *r, const char *filters, str
 	return av_run(t, fault);
 }
 
+/* An array that has room for one more behind its n. */
+static void *
+with_room(struct arena *mem, void *at, size_t n, size_t *room, size_t size)
+{
+	void *larger;
+
+	if (n < *room)
+		return at;
+	*room = *room == 0 ? ROOM : 2 * *room;
+	larger = arena_array(mem, *room, size);
+	if (n > 0)
+		memcpy(larger, at, n * size);
+	return larger;
+}
+
 /* Which blocks of a picture are other than in the one before, and how many of them do not move all the time. */
 struct change { unsigned char blocks[BLOCKS / 8]; };
 
@@ -87,13 +103,7 @@ see_still(void *user, const unsigned char *picture)
 	struct stillness *s = user;
 	struct change *c;
 
-	if (s->n == s->room) {
-		s->room = s->room == 0 ? 1024 : 2 * s->room;
-		c = arena_array(s->mem, s->room, sizeof(*c));
-		if (s->n > 0)
-			memcpy(c, s->at, s->n * sizeof(*c));
-		s->at = c;
-	}
+	s->at = with_room(s->mem, s->at, s->n, &s->room, sizeof(*s->at));
 	c = &s->at[s->n];
 	*c = (struct change){ { 0 } };
 	for (int i = 0; s->n > 0 && i < BLOCKS; i++) {
@@ -203,13 +213,7 @@ see_shot(void *user, const unsigned char *picture)
 	struct shots *s = user;
 	struct counts *c;
 
-	if (s->n == s->room) {
-		s->room = s->room == 0 ? 4096 : 2 * s->room;
-		c = arena_array(s->mem, s->room, sizeof(*c));
-		if (s->n > 0)
-			memcpy(c, s->at, s->n * sizeof(*c));
-		s->at = c;
-	}
+	s->at = with_room(s->mem, s->at, s->n, &s->room, sizeof(*s->at));
 	c = &s->at[s->n++];
 	*c = (struct counts){ { 0 } };
 	for (size_t i = 0; i < (size_t)SHOT_W * SHOT_H * 3; i++)
