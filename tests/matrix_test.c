@@ -141,6 +141,8 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/downloads/{downloadId}", "ViewChannel" OWN },
 	{ "DELETE /v2/downloads/{downloadId}", "ViewChannel" OWN },
 	{ "GET /v2/search", "ViewChannel" LISTED },
+	{ "GET /v2/recommendations", "ViewChannel" LISTED },
+	{ "GET /v2/recommendations/user/current", "ViewChannel" LISTED },
 	{ "GET /v2/search/ranges", "ViewChannel" LISTED },
 	{ "GET /v2/search/presets", "ViewChannel" LISTED },
 	{ "POST /v2/search/presets", "ViewChannel" },

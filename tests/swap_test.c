@@ -24,6 +24,7 @@ static const struct meant {
 	{ "defaultChannelId", &channel_object },
 	{ "principalId", NULL },
 	{ "mediaIds", &media_object },
+	{ "sectionIds", &section_object },
 	{ "selectedMediaIds", &media_object },
 	{ "channelDesignId", &design_object },
 	{ "chapterId", &chapter_object, .beside = true },
