@@ -82,7 +82,7 @@ static const struct command commands[] = {
 	{ "job retry", "JOB-ID", 1, "json", job_retry, 0, "Start a failed or cancelled job again" },
 	{ "job cancel", "JOB-ID", 1, "json", job_cancel_command, 0, "Cancel a job, also one that runs" },
 	{ "job rerun", "MEDIA-ID [--only WHAT,…] [--languages CODE,…]", 1, "json only= languages=", job_rerun, 0,
-	    "Make storyboard, thumbnail, waveform, scenes, videoTexts, transcripts, chapters, imageTexts, "
+	    "Make storyboard, thumbnail, waveform, scenes, videoTexts, transcripts, speakers, chapters, imageTexts, "
 	    "documentContent, keywords, entities or summary anew" },
 	{ "audit", "SHORTCODE [--type TYPE] [--since TIME] [--limit N]", 1, "json type= since= limit=", audit_run, 0,
 	    "Show who changed who may do what in a tenant, newest first" },

@@ -28,7 +28,10 @@
 #define OCR_ENGINES(E) \
 	E(ocr, tesseract)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E)
+#define DIARIZE_ENGINES(E) \
+	E(diarize, mixtures)
+
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)

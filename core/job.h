@@ -32,6 +32,7 @@
 	K(variants,		ENCODE,  3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
 	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
 	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
+	K(speakers,		ANALYSE, 3, 600, "speakers",		3,  false, true,  "Tell voices apart, and say by whom each paragraph is") \
 	K(scenes,		ANALYSE, 3, 120, "scenes",		1,  false, true,  "Find where the camera is another") \
 	K(video_texts,		ANALYSE, 3, 600, "videoTexts",		3,  false, true,  "Read what stands on slides and screens") \
 	K(image_texts,		ANALYSE, 3, 600, "imageTexts",		3,  false, true,  "Read what stands on a picture") \
@@ -94,6 +95,7 @@ struct no_args { const char *note; };
 #define waveform_args asset_args
 #define variants_args asset_args
 #define pages_args asset_args
+#define speakers_args asset_args
 #define scenes_args asset_args
 #define video_texts_args asset_args
 #define image_texts_args asset_args
@@ -168,6 +170,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define waveform_args_record asset_args_record
 #define variants_args_record asset_args_record
 #define pages_args_record asset_args_record
+#define speakers_args_record asset_args_record
 #define scenes_args_record asset_args_record
 #define video_texts_args_record asset_args_record
 #define image_texts_args_record asset_args_record

@@ -20,6 +20,8 @@ static const struct plan_step steps[] = {
 	{ "video_texts",	HAS_VIDEO,		"first_rendition",	PRIORITY_NORMAL, false, "videoTexts" },
 	{ "transcribe",		HAS_SOUND,		"first_rendition",	PRIORITY_NORMAL, false, "transcripts",
 	    .behind = "video_texts" },
+	{ "speakers",		HAS_VOICES,		"first_rendition",	PRIORITY_NORMAL, false, "speakers",
+	    .behind = "transcribe" },
 	{ "chapters",		HAS_VIDEO | HAS_SOUND,	"first_rendition",	PRIORITY_NORMAL, false, "chapters",
 	    .behind = "transcribe video_texts" },
 	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
@@ -43,7 +45,7 @@ struct subject {
 	struct uuid id, tenant_id, ingest_job_id;
 	const char *type, *status, *generation, *language_code;
 	struct strings transcript_language_codes;	/* as the upload asked; at == NULL: it did not say */
-	bool has_sound, has_cover, has_tracks, has_subtitles, is_picture;
+	bool has_sound, has_cover, has_tracks, has_subtitles, is_picture, knows_speakers;
 };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, id, .doc = "Asset"),
@@ -62,6 +64,8 @@ static const struct field subject_fields[] = {
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.subtitles[*].used'), 'true'), 0)"),
 	FIELD(struct subject, has_cover, .doc = "Picture of its cover",
 	    .sql = "COALESCE(JSON_CONTAINS(JSON_EXTRACT(f.data, '$.coverArt'), 'true'), 0)"),
+	FIELD(struct subject, knows_speakers, .doc = "Does the tenant want to know who speaks?",
+	    .sql = "COALESCE((SELECT n.speaker_recognition FROM tenants n WHERE n.id = t.tenant_id), 0)"),
 	FIELD(struct subject, is_picture, .doc = "Also when it moves", .sql = "t.mime_type LIKE 'image/%'"),
 };
 static const struct record subject_record = RECORD("PlanSubject", struct subject, subject_fields);
@@ -130,7 +134,8 @@ static unsigned
 found(const struct subject *a)
 {
 	unsigned sound = (a->has_sound ? HAS_SOUND : 0) | (a->has_cover ? HAS_COVER : 0) |
-	    (a->has_tracks ? HAS_TRACKS : 0) | (a->has_subtitles ? HAS_SUBTITLES : 0);
+	    (a->has_tracks ? HAS_TRACKS : 0) | (a->has_subtitles ? HAS_SUBTITLES : 0) |
+	    (a->has_sound && a->knows_speakers ? HAS_VOICES : 0);
 
 	if (strcmp(a->type, "video") == 0)
 		return HAS_VIDEO | sound | (a->is_picture ? HAS_PICTURE : 0);

@@ -11,7 +11,8 @@
 
 /* What a file has, as far as steps ask for it. */
 enum { HAS_VIDEO = 1, HAS_SOUND = 2, HAS_COVER = 4, HAS_PICTURE = 8, HAS_PAGES = 16, HAS_TRACKS = 32,
-    HAS_SUBTITLES = 64, HAS_ANY = 127 };
+    HAS_SUBTITLES = 64, HAS_ANY = 127,
+    HAS_VOICES = 128 /* that the tenant wants told apart */ };
 
 struct plan_step {
 	const char *kind;		/* of JOB_KINDS, with asset_args, or, one job per language, transcribe_args */
@@ -28,8 +29,8 @@ struct plan_step {
 };
 
 /* All that analyses make, for the document of the API. */
-#define PLAN_MAKES "storyboard thumbnail waveform scenes videoTexts transcripts chapters imageTexts documentContent keywords " \
-	"entities summary"
+#define PLAN_MAKES "storyboard thumbnail waveform scenes videoTexts transcripts speakers chapters imageTexts " \
+	"documentContent keywords entities summary"
 
 /* Transcripts of an asset, in so many languages at most, those that failed too. */
 enum { PLAN_LANGUAGES = 30 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/plan.h"
+#include "core/speakers.h"
 #include "fcgi/asset_view.h"
 
 #define KINDS "summarySentences entities keywords speakers videoTexts imageTexts documentContent scenes file"
@@ -33,7 +34,9 @@ static const struct field metadata_fields[] = {
 	    .doc = "Words and phrases that tell it from others, the best first: name, score (the "
 	    "best has 1), confidence (how sure it is that they are there), count, and instances with start and end, or "
 	    "page"),
-	FIELD(struct metadata, speakers, .required = true, .of = &part_record, .doc = "Who speaks"),
+	FIELD(struct metadata, speakers, .required = true, .of = &part_record,
+	    .doc = "Who speaks, where voices are told apart: id, number, duration, and instances with start and "
+	    "end"),
 	FIELD(struct metadata, video_texts, .required = true, .of = &part_record,
 	    .doc = "Lines of text seen in the video: text, confidence, and instances with start, end and box, whose x, "
 	    "y, width and height are shares of the picture"),
@@ -77,6 +80,15 @@ static const struct field expanded_fields[] = {
 	    "'$.items'), CONCAT('[', t.data, ']'))", .doc = "Items"),
 };
 static const struct record expanded_record = RECORD("Expanded", struct expanded, expanded_fields);
+
+struct heard { struct uuid id; int64_t number; struct position duration; struct list instances; };
+static const struct field heard_fields[] = {
+	FIELD(struct heard, id, .required = true, .doc = "Voice"),
+	FIELD(struct heard, number, .required = true, .doc = "From 1, by who is heard first"),
+	FIELD(struct heard, duration, .required = true, .doc = "How long in all"),
+	FIELD(struct heard, instances, .required = true, .of = &turn_record, .doc = "When"),
+};
+static const struct record heard_record = RECORD("MetadataSpeaker", struct heard, heard_fields);
 
 /* As clients see it. */
 static const char *
@@ -145,6 +157,36 @@ expand(struct req *r, struct metadata *m, const struct strings *wanted)
 			p->items = rows[i].items;
 }
 
+/* They are rows of their own. */
+static void
+add_speakers(struct req *r, struct part *p, bool wanted)
+{
+	const struct list all = speakers_of(r->db, NULL, r->id[0], "en");
+	const struct speaker *s = all.rows;
+	struct buf b = BUF(r->mem);
+
+	p->count = (int64_t)all.n;
+	buf_char(&b, '[');
+	for (size_t i = 0; i < all.n; i++) {
+		const struct heard h = { s[i].speaker_id, s[i].number, s[i].duration, s[i].turns };
+
+		buf_text(&b, i > 0 ? "," : "");
+		record_render(&b, &heard_record, &h, false);
+	}
+	buf_char(&b, ']');
+	if (wanted)
+		p->items.text = buf_string(&b);
+}
+
+static bool
+is_wanted(const struct strings *wanted, const char *kind)
+{
+	for (size_t i = 0; i < wanted->n; i++)
+		if (strcmp(wanted->at[i], kind) == 0)
+			return true;
+	return false;
+}
+
 static int
 answer(struct req *r, const struct media_head *asset, const struct strings *wanted)
 {
@@ -165,6 +207,7 @@ answer(struct req *r, const struct media_head *asset, const struct strings *want
 	    "t.media_id = ? AND t.kind = 'summarySentences'", ARGS(ID(r->id[0])));
 	if (wanted->n > 0)
 		expand(r, m, wanted);
+	add_speakers(r, part_of(m, "speakers"), is_wanted(wanted, "speakers"));
 	return reply(r, 200, &metadata_record, m);
 }
 

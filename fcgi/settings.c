@@ -21,7 +21,7 @@ struct settings {
 	const char *name, *shortcode;
 	int64_t token_lifetime, soft_delete_retention_days, download_expiry_days, webhooks_per_principal, storage_used;
 	int64_t livestream_duration, livestream_bitrate, livestreams_open;
-	bool duplicate_check, portal_enabled, comments_on_pages;
+	bool duplicate_check, portal_enabled, comments_on_pages, speaker_recognition;
 	struct strings transcription_languages, cors_origins;
 	struct number storage_quota;
 	struct nested main_designs;
@@ -43,6 +43,9 @@ static const struct field settings_fields[] = {
 	FIELD(struct settings, comments_on_pages, .on = PATCH, .preset = "false",
 	    .doc = "Do the pages of assets show their comments, with the names of who wrote them, to all who may open "
 	    "the page?"),
+	FIELD(struct settings, speaker_recognition, .on = PATCH, .preset = "false",
+	    .doc = "Are voices told apart in what comes from now on? Within each asset; nothing is kept by which a "
+	    "voice could be known again"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",

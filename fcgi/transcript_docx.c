@@ -7,6 +7,7 @@
 #include "core/colour.h"
 #include "media/docx.h"
 #include "media/language.h"
+#include "media/speaking.h"
 #include "fcgi/player.h"
 #include "fcgi/transcripts.h"
 
@@ -107,7 +108,7 @@ transcript_docx(struct db *db, const struct conf *conf, const struct transcript 
 	static const struct cover gone = { .name = "" };
 	struct arena *mem = db_arena(db);
 	const struct cover *c = db_row(db, &cover_record, "FROM media t WHERE t.id = ?", ARGS(ID(t->media_id)));
-	const struct list paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
+	const struct list paragraphs = speaking_paragraphs(db, conf, t);
 	const char *language = transcript_language(t->language_code);
 	const struct design *d;
 	struct docx out;

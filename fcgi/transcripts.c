@@ -6,6 +6,7 @@
 #include "core/job.h"
 #include "media/docx.h"
 #include "media/quality.h"
+#include "media/speaking.h"
 #include "fcgi/transcripts.h"
 
 const struct object transcript_object = {
@@ -55,10 +56,21 @@ transcripts_list(struct req *r)
 	return reply_list(r, &transcript_record, rows, n);
 }
 
+/* The names of its speakers are none of its words: the ETag follows from both, and If-Match asks for the words
+ * alone. */
 static int
 transcript_get(struct req *r)
 {
-	return reply(r, 200, &transcript_record, r->object);
+	struct transcript *t = r->object;
+
+	if (t->paragraphs.text != NULL && strstr(t->paragraphs.text, "\"speakerId\"") != NULL) {
+		const struct list paragraphs = speaking_paragraphs(r->db, r->conf, t);
+
+		t->paragraphs.text = transcript_json(r->mem, &paragraphs);
+		r->etag = arena_printf(r->mem, "\"%lld-%s", (long long)t->version, entity_tag(r->mem,
+		    t->paragraphs.text, strlen(t->paragraphs.text)) + 1);
+	}
+	return reply(r, 200, &transcript_record, t);
 }
 
 static void
@@ -225,12 +237,13 @@ transcript_file(struct db *db, const struct conf *conf, struct transcript *t, co
 	if (strcmp(form->name, "docx") == 0)
 		return transcript_docx(db, conf, t, o);
 	if (form != forms) {
-		paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
+		paragraphs = speaking_paragraphs(db, conf, t);
 		transcript_write(&out, form->form, &paragraphs, o->speakers);
 	} else {
-		if (!o->speakers && strstr(t->paragraphs.text, "\"speaker") != NULL) {
-			paragraphs = record_parse_list(mem, &paragraph_record, t->paragraphs.text);
-			forget_speakers(&paragraphs);
+		if (strstr(t->paragraphs.text, "\"speaker") != NULL) {
+			paragraphs = speaking_paragraphs(db, conf, t);
+			if (!o->speakers)
+				forget_speakers(&paragraphs);
 			t->paragraphs.text = transcript_json(mem, &paragraphs);
 		}
 		/* Long ones are large: room at once. */

@@ -7,6 +7,7 @@
 #include "core/asset.h"
 #include "core/store.h"
 #include "media/quality.h"
+#include "media/speaking.h"
 #include "jobs/captions.h"
 #include "jobs/step.h"
 
@@ -35,8 +36,8 @@ captions_run(struct job *j)
 
 	if (t == NULL || !quality_shows(t))
 		return DONE;
+	paragraphs = speaking_paragraphs(j->db, j->conf, t);
 	job_pause(j);
-	paragraphs = record_parse_list(j->mem, &paragraph_record, t->paragraphs.text);
 	if (!captions_write(j, t, &paragraphs, &c))
 		return step_not_stored(j, "The captions");
 	if (!job_resume(j))

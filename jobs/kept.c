@@ -12,7 +12,7 @@
 #include "core/play.h"
 #include "core/store.h"
 #include "jobs/kept.h"
-#include "media/transcript.h"
+#include "media/speaking.h"
 
 enum { THUMBNAIL_MAX = 64 << 20, CAPTIONS_MAX = 100 };
 
@@ -22,15 +22,8 @@ static const struct field subject_fields[] = {
 };
 static const struct record subject_record = RECORD("KeptSubject", struct subject, subject_fields);
 
-struct spoken { struct uuid id; struct json paragraphs; };
-static const struct field spoken_fields[] = {
-	FIELD(struct spoken, id, .doc = "Transcript"),
-	FIELD(struct spoken, paragraphs, .doc = "What is said"),
-};
-static const struct record spoken_record = RECORD("KeptTranscript", struct spoken, spoken_fields);
-
 /* Captions are called captions/{transcriptId}.….vtt.  NULL: that transcript is gone. */
-static const struct spoken *
+static const struct transcript *
 spoken_in(struct job *j, const char *file)
 {
 	const char *name = strrchr(file, '/');
@@ -38,7 +31,7 @@ spoken_in(struct job *j, const char *file)
 
 	if (name == NULL || !uuid_parse(arena_copy_n(j->mem, name + 1, strcspn(name + 1, ".")), &id))
 		return NULL;
-	return db_row(j->db, &spoken_record, "FROM transcripts t WHERE t.id = ? AND t.media_id = ? AND t.status = "
+	return db_row(j->db, &transcript_record, "FROM transcripts t WHERE t.id = ? AND t.media_id = ? AND t.status = "
 	    "'completed'", ARGS(ID(id), ID(j->media_id)));
 }
 
@@ -53,13 +46,13 @@ kept_find(struct job *j, struct kept *k)
 	*k = (struct kept){ .captions = arena_array(j->mem, named.n, sizeof(*k->captions)),
 	    .thumbnails = asset_pictures(j->db, j->media_id) };
 	for (i = 0; i < named.n && k->n < CAPTIONS_MAX; i++) {
-		const struct spoken *t = c[i].file == NULL ? NULL : spoken_in(j, c[i].file);
+		const struct transcript *t = c[i].file == NULL ? NULL : spoken_in(j, c[i].file);
 		struct buf vtt = BUF(j->mem);
 		struct list paragraphs;
 
 		if (t == NULL)
 			continue;
-		paragraphs = record_parse_list(j->mem, &paragraph_record, t->paragraphs.text);
+		paragraphs = speaking_paragraphs(j->db, j->conf, t);
 		transcript_write(&vtt, TRANSCRIPT_VTT, &paragraphs, true);
 		k->captions[k->n++] = (struct kept_caption){ c[i].file, buf_string(&vtt),
 		    caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };

@@ -3,8 +3,6 @@
  * Speech to text: the sound as samples, the engine, how far it can be believed, a transcript, and captions if it can.
  * Safe to run twice: the transcript of the same language is replaced in one transaction, files have names of their own.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -13,15 +11,13 @@
 
 #include "core/asset.h"
 #include "core/caption.h"
-#include "media/av.h"
 #include "media/quality.h"
 #include "core/store.h"
 #include "jobs/captions.h"
 #include "jobs/engines/engine.h"
 #include "jobs/hints.h"
+#include "jobs/samples.h"
 #include "jobs/step.h"
-
-enum { PCM_SHARE = 10 };		/* percent of the progress */
 
 /* A phrase of up to so many words, so often in a row, was never said. */
 enum { PHRASE_MAX = 6, REPEATS_MAX = 4 };
@@ -48,9 +44,6 @@ struct notes {
 	struct job *job;
 	struct segment *segments;
 	size_t n, room;
-	int pcm;
-	int64_t length, bytes;			/* ms of the recording; bytes of samples so far */
-	int error;				/* errno of the first failed write */
 };
 
 enum outcome
@@ -151,56 +144,7 @@ note_progress(void *user, int percent)
 {
 	struct notes *n = user;
 
-	job_progress(n->job, PCM_SHARE + percent * (100 - PCM_SHARE) / 100);
-}
-
-static bool
-write_samples(void *user, const char *bytes, size_t size)
-{
-	struct notes *n = user;
-	ssize_t done;
-
-	while (size > 0) {
-		done = write(n->pcm, bytes, size);
-		if (done < 0) {
-			n->error = errno;
-			return false;
-		}
-		bytes += done;
-		size -= (size_t)done;
-		n->bytes += done;
-	}
-	if (n->length > 0)
-		job_progress(n->job, (int)(n->bytes / PCM_BYTES_PER_MS * PCM_SHARE / n->length));
-	return true;
-}
-
-/* The sound as samples in a file that has no name: it is gone with the process. */
-static enum outcome
-make_samples(struct job *j, struct notes *n)
-{
-	struct av_pcm wanted = { .rate = PCM_RATE, .take = write_samples, .user = n };
-	const char *name = arena_printf(j->mem, "%s/speech.s16le", j->work_dir);
-	const struct asset_args in = { .media_id = j->media_id };
-	struct fault fault;
-	const struct av_file *file = step_headers(j, &in, &fault);
-
-	if (file == NULL)
-		return job_fault(j, &fault);
-	if (file->audio == NULL)
-		return job_give_up(j, REASON_NO_STREAMS, "There is no sound in it.");
-	n->length = file->duration_ms;
-	n->pcm = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (n->pcm < 0)
-		return step_not_stored(j, "The samples");
-	unlink(name);
-	if (av_pcm(j->mem, file, &wanted, &fault) && n->error == 0)
-		return DONE;
-	if (n->error != 0) {
-		errno = n->error;
-		return step_not_stored(j, "The samples");
-	}
-	return job_fault(j, &fault);
+	job_progress(n->job, SAMPLES_SHARE + percent * (100 - SAMPLES_SHARE) / 100);
 }
 
 /*
@@ -347,7 +291,7 @@ transcribe_run(struct job *j)
 {
 	const struct transcribe_args *in = j->in;
 	const struct engine *engine = engine_chosen(j->conf, ENGINE_transcribe);
-	struct notes n = { .job = j, .pcm = -1 };
+	struct notes n = { .job = j };
 	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
 	    .user = &n };
 	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?",
@@ -375,13 +319,11 @@ transcribe_run(struct job *j)
 	job_pause(j);
 	if (before != NULL)
 		return copy(j, before);
-	outcome = make_samples(j, &n);
+	outcome = samples_make(j, &h.pcm, &h.length);
 	if (outcome != DONE)
 		return outcome;
-	h.pcm = n.pcm;
-	h.length = n.length = n.bytes / PCM_BYTES_PER_MS;
 	outcome = engine_hear(engine, &h);
-	close(n.pcm);
+	close(h.pcm);
 	if (h.note != NULL)
 		job_log(j, "%s", h.note);
 	if (outcome == DONE)

@@ -27,8 +27,9 @@ find_voices(struct hearing *h, struct span **spans, size_t *n)
 	return found;
 }
 
-enum outcome
-engine_hear(const struct engine *engine, struct hearing *h)
+/* Spans and note of the hearing.  False: the sound cannot be read. */
+static bool
+find(struct hearing *h)
 {
 	int64_t length = h->length;
 	struct span *spans;
@@ -39,8 +40,31 @@ engine_hear(const struct engine *engine, struct hearing *h)
 	} else {
 		spans = vad_find(h->mem, h->pcm, &h->n_spans, &length);
 	}
-	if (length < 0)
-		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
 	h->spans = spans;
+	return length >= 0;
+}
+
+enum outcome
+engine_hear(const struct engine *engine, struct hearing *h)
+{
+	if (!find(h))
+		return engine_fail(h, REASON_INTERNAL, "The sound could not be read.");
 	return h->n_spans == 0 ? DONE : engine->run.transcribe(h);
+}
+
+enum outcome
+engine_tell_apart(const struct engine *engine, struct conversation *c)
+{
+	struct hearing h = { .mem = c->mem, .conf = c->conf, .pcm = c->pcm, .length = c->length,
+	    .progress = c->progress, .user = c->user };
+
+	if (!find(&h)) {
+		fault_set(c->mem, &c->fault, REASON_INTERNAL, "The sound could not be read.");
+		return RETRY;
+	}
+	c->note = h.note;
+	c->spans = h.spans;
+	c->n_spans = h.n_spans;
+	c->n = 0;
+	return h.n_spans == 0 ? DONE : engine->run.diarize(c);
 }

@@ -5,6 +5,7 @@
  *
  *	{"at":1.2,"length":60}				before each utterance, and once at the end: progress
  *	{"start":0.5,"end":2.1}				of find
+ *	{"turns":[{"start":0.5,"end":2.1},…],"speech":34.2,"print":"…"}	of voices
  *	{"start":0.5,"end":2.1,"text":"…","words":[{"text":"hello","start":0.52,"end":0.9,"confidence":0.93},…]}
  */
 #include <math.h>
@@ -172,7 +173,7 @@ hear(struct arena *mem, ps_decoder_t *ps, struct span span, int64_t length)
 	int16_t *pcm = arena_alloc(mem, bytes);
 	struct buf out = BUF(mem);
 
-	if (pread(0, pcm, bytes, span.start * PCM_BYTES_PER_MS) != (ssize_t)bytes)
+	if (!speech_read(pcm, bytes, span.start))
 		return false;
 	if (ps_start_utt(ps) < 0 || ps_process_raw(ps, pcm, bytes / 2, FALSE, TRUE) < 0 || ps_end_utt(ps) < 0)
 		return false;
@@ -190,6 +191,12 @@ speech_length(void)
 	return size < 0 ? -1 : size / PCM_BYTES_PER_MS;
 }
 
+bool
+speech_read(int16_t *out, size_t bytes, int64_t from)
+{
+	return pread(0, out, bytes, from * PCM_BYTES_PER_MS) == (ssize_t)bytes;
+}
+
 float *
 speech_samples(struct arena *mem, struct span span, size_t *n)
 {
@@ -199,7 +206,7 @@ speech_samples(struct arena *mem, struct span span, size_t *n)
 
 	*n = bytes / 2;
 	x = arena_array(mem, *n + SPEECH_PADDING, sizeof(*x));
-	if (pread(0, pcm, bytes, span.start * PCM_BYTES_PER_MS) != (ssize_t)bytes)
+	if (!speech_read(pcm, bytes, span.start))
 		return NULL;
 	for (i = 0; i < *n; i++)
 		x[i] = (float)pcm[i] / 32768;
@@ -263,7 +270,8 @@ usage(void)
 {
 	fprintf(stderr, "usage: kinothek-speech find LIBRARY_DIRECTORY < FILE.s16le\n"
 	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [HINTS.arpa] [START-END…] < FILE.s16le\n"
-	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n");
+	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n"
+	    "       kinothek-speech voices MODEL_DIRECTORY [START-END…] < FILE.s16le\n");
 	return EX_USAGE;
 }
 
@@ -276,6 +284,8 @@ main(int argc, char **argv)
 		status = speech_find_main(argv[2]);
 	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
 		status = pocketsphinx_main(argv[2], argv + 3);
+	else if (argc >= 3 && strcmp(argv[1], "voices") == 0)
+		status = speech_voices_main(argv[2], argv + 3);
 	else if (argc >= 6 && strcmp(argv[1], "sherpa") == 0)
 		status = speech_sherpa_main(argv + 2);
 	else

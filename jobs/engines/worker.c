@@ -2,11 +2,14 @@
 /* kinothek-speech in the jail: its lines into segments and spans. */
 #include <string.h>
 
+#include "core/text.h"
+#include "jobs/engines/diarize.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
 
 /* Seconds; bytes; spans of one run, which go over as arguments. */
-enum { IDLE_SECONDS = 300, FIND_IDLE_SECONDS = 60, SCRATCH = 64 << 20, LINE_MAX = 1 << 20, SPANS_MAX = 4000 };
+enum { IDLE_SECONDS = 300, FIND_IDLE_SECONDS = 60, SCRATCH = 64 << 20, LINE_MAX = 1 << 20, SPANS_MAX = 4000,
+    SPANS_OF_ALL = 20000 };
 
 struct report { struct position at, length; };
 static const struct field report_fields[] = {
@@ -22,12 +25,21 @@ static const struct field found_fields[] = {
 };
 static const struct record found_record = RECORD("found", struct found, found_fields);
 
+struct heard_voice { struct list turns; struct position speech; const char *print; };
+static const struct field heard_voice_fields[] = {
+	FIELD(struct heard_voice, turns, .of = &turn_record, .doc = "When it speaks"),
+	FIELD(struct heard_voice, speech, .doc = "How long in all"),
+	FIELD(struct heard_voice, print, .doc = "What tells it from others"),
+};
+static const struct record heard_voice_record = RECORD("heardVoice", struct heard_voice, heard_voice_fields);
+
 struct listener {
 	struct hearing *hearing;
 	struct arena *scratch;
 	struct buf line;
 	struct buf found;				/* struct span, one after the other */
 	int64_t end;					/* of the last one */
+	struct conversation *conversation;
 	bool align;
 	bool (*take)(struct listener *, const char *line);
 	bool confused;
@@ -77,6 +89,49 @@ take_span(struct listener *l, const char *line)
 		return false;
 	buf_add(&l->found, &s, sizeof(s));
 	l->end = s.end;
+	return true;
+}
+
+/* In the order of time, without overlap. */
+static bool
+turns_are_sound(const struct list *turns, int64_t length)
+{
+	const struct turn *t = turns->rows;
+
+	for (size_t i = 0; i < turns->n; i++)
+		if (!t[i].start.set || !t[i].end.set || t[i].end.ms <= t[i].start.ms || t[i].end.ms > length ||
+		    t[i].start.ms < (i > 0 ? t[i - 1].end.ms : 0))
+			return false;
+	return turns->n > 0;
+}
+
+/* NULL: it is none. */
+static const struct voiceprint *
+print_of(struct arena *mem, const char *text)
+{
+	struct voiceprint *out = NEW(mem, struct voiceprint);
+	unsigned char *bytes;
+
+	if (base64url_decode(mem, text, strlen(text), &bytes) != (long)sizeof(*out))
+		return NULL;
+	memcpy(out, bytes, sizeof(*out));
+	return voiceprint_is_sound(out) ? out : NULL;
+}
+
+static bool
+take_voice(struct listener *l, const char *line)
+{
+	struct conversation *c = l->conversation;
+	const struct heard_voice *v = record_parse(c->mem, &heard_voice_record, line);
+	struct told *t = &c->voices[c->n];
+
+	if (v == NULL || c->n == DIARIZE_VOICES || !turns_are_sound(&v->turns, c->length) || v->speech.ms < 0 ||
+	    v->speech.ms > c->length)
+		return false;
+	*t = (struct told){ .turns = v->turns, .speech = v->speech.ms };
+	if (v->print != NULL && (t->print = print_of(c->mem, v->print)) == NULL)
+		return false;
+	c->n++;
 	return true;
 }
 
@@ -145,28 +200,62 @@ work(struct listener *l, const struct worker *w, const char *const *argv)
 	return false;
 }
 
+/* The words before the spans, and room for so many. */
+static const char **
+arguments(struct arena *mem, const struct worker *w, size_t spans, size_t *given)
+{
+	const char **argv;
+
+	for (*given = 0; w->args[*given] != NULL;)
+		++*given;
+	argv = arena_array(mem, *given + spans + 2, sizeof(*argv));
+	argv[0] = jail_helper(mem, "kinothek-speech");
+	memcpy(argv + 1, w->args, *given * sizeof(*argv));
+	++*given;
+	return argv;
+}
+
+static const char *
+span_text(struct arena *mem, const struct span *s)
+{
+	return arena_printf(mem, "%lld-%lld", (long long)s->start, (long long)s->end);
+}
+
 enum outcome
 worker_hear(struct hearing *h, const struct worker *w)
 {
 	struct listener l = { .hearing = h, .take = take_segment, .align = w->align };
-	size_t given = 0, from, i;
-	const char **argv;
+	size_t given, from, i;
+	const char **argv = arguments(h->mem, w, SPANS_MAX, &given);
 
-	while (w->args[given] != NULL)
-		given++;
-	argv = arena_array(h->mem, given + SPANS_MAX + 2, sizeof(*argv));
-	argv[0] = jail_helper(h->mem, "kinothek-speech");
-	memcpy(argv + 1, w->args, given * sizeof(*argv));
 	for (from = 0; from < h->n_spans; from += i) {
 		for (i = 0; i < SPANS_MAX && from + i < h->n_spans; i++)
-			argv[1 + given + i] = arena_printf(h->mem, "%lld-%lld", (long long)h->spans[from + i].start,
-			    (long long)h->spans[from + i].end);
-		argv[1 + given + i] = NULL;
+			argv[given + i] = span_text(h->mem, &h->spans[from + i]);
+		argv[given + i] = NULL;
 		if (!work(&l, w, argv))
 			return fault_is_final(&h->fault) ? GIVE_UP : RETRY;
 	}
 	h->progress(h->user, 100);
 	return DONE;
+}
+
+enum outcome
+worker_tell_apart(struct conversation *c, const struct worker *w)
+{
+	struct hearing h = { .mem = c->mem, .conf = c->conf, .pcm = c->pcm, .length = c->length,
+	    .progress = c->progress, .user = c->user };
+	struct listener l = { .hearing = &h, .take = take_voice, .conversation = c };
+	size_t given, i;
+	const char **argv = arguments(c->mem, w, SPANS_OF_ALL, &given);
+
+	for (i = 0; i < SPANS_OF_ALL && i < c->n_spans; i++)
+		argv[given + i] = span_text(c->mem, &c->spans[i]);
+	c->voices = arena_array(c->mem, DIARIZE_VOICES, sizeof(*c->voices));
+	c->n = 0;
+	if (work(&l, w, argv))
+		return DONE;
+	c->fault = h.fault;
+	return fault_is_final(&c->fault) ? GIVE_UP : RETRY;
 }
 
 bool

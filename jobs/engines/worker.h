@@ -4,7 +4,7 @@
 #define JOBS_ENGINES_WORKER_H
 
 #include "core/jail.h"
-#include "jobs/engines/engine.h"
+#include "jobs/engines/conversation.h"
 
 /* How it is to be run for an engine. */
 struct worker {
@@ -20,6 +20,10 @@ struct worker {
 
 /* Hears all spans of the hearing. */
 enum outcome worker_hear(struct hearing *, const struct worker *);
+
+/* Tells the voices of the conversation apart, all spans in one run: they are to be compared.  Of more than 20,000 the
+ * rest has no voice. */
+enum outcome worker_tell_apart(struct conversation *, const struct worker *);
 
 /* Looks for speech by the library in this directory; times as Silero VAD gives them.  False with the hearing's
  * fault. */

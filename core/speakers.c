@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rows of who speaks in an asset. */
+#include <string.h>
+
+#include "core/catalogue.h"
+#include "core/speakers.h"
+
+static const struct field turn_fields[] = {
+	FIELD(struct turn, start, .required = true, .doc = "Seconds from the beginning of the recording"),
+	FIELD(struct turn, end, .required = true, .doc = "Seconds from the beginning of the recording"),
+};
+const struct record turn_record = RECORD("Turn", struct turn, turn_fields);
+
+static const struct field speaker_fields[] = {
+	FIELD(struct speaker, speaker_id, .doc = "Voice"),
+	FIELD(struct speaker, number, .doc = "In the asset"),
+	FIELD(struct speaker, duration, .doc = "Of all turns"),
+	FIELD(struct speaker, turns, .of = &turn_record, .doc = "When"),
+	FIELD(struct speaker, name, .on = COMPUTED, .doc = "Shown to people"),
+};
+static const struct record speaker_record = RECORD("SpeakerRow", struct speaker, speaker_fields);
+
+static const char *
+word_for(const struct conf *conf, struct arena *mem, const char *language_code)
+{
+	const char *tag = arena_copy_n(mem, language_code, strcspn(language_code, "-_"));
+
+	return conf == NULL || strcmp(language_code, "translate-en") == 0 ? "Speaker" :
+	    catalogue_text(catalogue_of(conf, tag), "Speaker");
+}
+
+struct list
+speakers_of(struct db *db, const struct conf *conf, struct uuid media_id, const char *language_code)
+{
+	struct list out = { NULL, 0 };
+	struct speaker *s;
+
+	out.rows = s = db_rows(db, &speaker_record, "FROM media_speakers t JOIN media m ON m.id = t.media_id JOIN "
+	    "speakers s ON s.id = t.speaker_id AND s.tenant_id = m.tenant_id WHERE t.media_id = ? ORDER BY t.number",
+	    ARGS(ID(media_id)), &out.n);
+	for (size_t i = 0; i < out.n && out.n > 1; i++)
+		s[i].name = arena_printf(db_arena(db), "%s %lld", word_for(conf, db_arena(db), language_code),
+		    (long long)s[i].number);
+	return out;
+}
+
+void
+speakers_put(struct db *db, struct uuid media_id, const struct speaker *s)
+{
+	const struct turn *t = s->turns.rows;
+	struct buf turns = BUF(db_arena(db));
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < s->turns.n; i++)
+		sum += t[i].end.ms - t[i].start.ms;
+	record_value(&turns, record_field(&speaker_record, "turns"), s);
+	db_run(db, "INSERT INTO media_speakers (media_id, speaker_id, number, duration, turns) VALUES (?, ?, ?, ?, ?) "
+	    "ON DUPLICATE KEY UPDATE duration = VALUES(duration), turns = VALUES(turns)", ARGS(ID(media_id),
+	    ID(s->speaker_id), INT(s->number), INT(sum), STR(buf_string(&turns))));
+}
+
+struct uuid
+speakers_new(struct db *db, struct uuid tenant_id)
+{
+	const struct uuid id = uuid_new();
+	const struct arg now = TIME(moment_now());
+
+	db_run(db, "INSERT INTO speakers (id, tenant_id, created_at, updated_at) VALUES (?, ?, ?, ?)", ARGS(ID(id),
+	    ID(tenant_id), now, now));
+	return id;
+}
+
+void
+speakers_drop(struct db *db, struct uuid media_id, struct uuid speaker_id)
+{
+	db_run(db, "DELETE FROM media_speakers WHERE media_id = ? AND speaker_id = ?", ARGS(ID(media_id),
+	    ID(speaker_id)));
+	db_run(db, "DELETE FROM speakers WHERE id = ? AND NOT EXISTS (SELECT 1 FROM media_speakers x WHERE "
+	    "x.speaker_id = ?)", ARGS(ID(speaker_id), ID(speaker_id)));
+}

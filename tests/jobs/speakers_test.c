@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From conversations to speakers of an asset, and to names on what they say.  Needs ffmpeg with flite. */
+#include <string.h>
+#include <unistd.h>
+
+#include "core/speakers.h"
+#include "core/store.h"
+#include "jobs/engines/conversation.h"
+#include "media/speaking.h"
+#include "tests/jobs/sounds.h"
+
+#define A1 "Today we will see how the immune system protects the body against infections and diseases"
+#define A2 "When a virus enters the body special cells in the blood recognize the intruder and begin to attack it"
+#define B1 "The committee will meet on the second monday of each month to discuss the budget of the town"
+#define B2 "A small village near the river was built by people who had come from the north many years ago"
+#define PART(text, voice, label) "flite=text='" text "':voice=" voice ",aresample=16000,apad=pad_dur=0.5[" label "];"
+/* A, B, A, B */
+#define CONVERSATION(a, b) PART(A1, a, "w") PART(B1, b, "x") PART(A2, a, "y") PART(B2, b, "z") \
+	"[w][x][y][z]concat=n=4:v=0:a=1"
+#define MONOLOGUE(a) CONVERSATION(a, a)
+
+static void
+opt_in(struct world *w, int wanted)
+{
+	db_run(w->db, "UPDATE tenants SET speaker_recognition = ? WHERE id = ?", ARGS(INT(wanted), ID(w->tenant_id)));
+}
+
+static enum outcome
+tell_apart(struct job *transcribed)
+{
+	struct job j = *transcribed;
+	enum outcome outcome;
+
+	j.in = &(struct asset_args){ .media_id = j.media_id };
+	db_begin(j.db);
+	outcome = speakers_run(&j);
+	if (outcome == DONE)
+		assert_true(db_commit(j.db));
+	else
+		db_rollback(j.db);
+	return outcome;
+}
+
+/* A recording with its transcript and its speakers. */
+static struct job
+recorded(struct world *w, const char *graph)
+{
+	struct job j = job_for(w, graph);
+
+	opt_in(w, 1);
+	if (run_job(&j) != DONE || tell_apart(&j) != DONE)
+		fail_msg("%s", j.detail);
+	return j;
+}
+
+static const struct speaker *
+speakers(struct world *w, struct uuid media_id, size_t wanted)
+{
+	const struct list all = speakers_of(w->db, NULL, media_id, "en");
+
+	assert_int_equal(all.n, wanted);
+	return all.rows;
+}
+
+static const char *
+transcript_path(struct world *w, struct uuid media_id)
+{
+	const char *hex = db_text(w->db, "SELECT LOWER(HEX(id)) FROM transcripts WHERE media_id = ?",
+	    ARGS(ID(media_id)));
+
+	return arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%.8s-%.4s-%.4s-%.4s-%.12s",
+	    uuid_text(w->mem, media_id), hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
+/* Of what the second one says first; not all of it is heard right. */
+static bool
+is_about_town(const char *said)
+{
+	return strstr(said, "committee") != NULL || strstr(said, "budget") != NULL || strstr(said, "monday") != NULL ||
+	    strstr(said, "month") != NULL;
+}
+
+static void
+two_who_take_turns_are_two_speakers(void **state)
+{
+	struct world *w = *state;
+	struct job j = recorded(w, CONVERSATION("rms", "slt"));
+	const struct speaker *s = speakers(w, j.media_id, 2);
+	const char *vtt;
+	struct req *r;
+
+	assert_int_equal(s[0].number, 1);
+	assert_int_equal(s[1].number, 2);
+	assert_int_equal(s[0].turns.n, 2);
+	assert_int_equal(s[1].turns.n, 2);
+	assert_int_equal(speaking_overlap(&s[0].turns, &s[1].turns), 0);
+	assert_true(((const struct turn *)s[0].turns.rows)[0].start.ms < 500);
+	r = call(w, "GET", transcript_path(w, j.media_id), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Speaker 1");
+	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Speaker 2");
+	assert_string_equal(text(w, r, "data.paragraphs.2.speaker"), "Speaker 1");
+	assert_string_equal(text(w, r, "data.paragraphs.3.speaker"), "Speaker 2");
+	assert_string_equal(text(w, r, "data.paragraphs.0.speakerId"), uuid_text(w->mem, s[0].speaker_id));
+	assert_true(is_about_town(text(w, r, "data.paragraphs.1.text")));
+	assert_false(is_about_town(text(w, r, "data.paragraphs.0.text")));
+	r = call(w, "GET", arena_printf(w->mem, "%s/download?transcriptDownloadType=vtt", transcript_path(w,
+	    j.media_id)), NULL);
+	vtt = buf_string(&r->out);
+	assert_true(strstr(vtt, "<v Speaker 1>") < strstr(vtt, "<v Speaker 2>"));
+	assert_true(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'captions'", ARGS(ID(j.media_id))) > 0);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=speakers", uuid_text(w->mem,
+	    j.media_id)), NULL);
+	assert_string_equal(text(w, r, "data.speakers.count"), "2");
+	assert_string_equal(text(w, r, "data.speakers.items.1.number"), "2");
+	assert_non_null(text(w, r, "data.speakers.items.0.instances.1.end"));
+}
+
+static void
+who_speaks_alone_is_one_and_has_no_number_in_the_text(void **state)
+{
+	static const char *const voices[] = { MONOLOGUE("rms"), MONOLOGUE("slt"), MONOLOGUE("awb") };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(voices) / sizeof(voices[0]); i++) {
+		struct job j = recorded(w, voices[i]);
+		struct req *r = call(w, "GET", transcript_path(w, j.media_id), NULL);
+
+		speakers(w, j.media_id, 1);
+		assert_non_null(text(w, r, "data.paragraphs.0.speakerId"));
+		assert_null(text(w, r, "data.paragraphs.0.speaker"));
+	}
+}
+
+static void
+nothing_is_told_apart_unless_the_tenant_wants_it(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, CONVERSATION("rms", "slt"));
+
+	opt_in(w, 0);
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(tell_apart(&j), DONE);
+	speakers(w, j.media_id, 0);
+	assert_null(text(w, call(w, "GET", transcript_path(w, j.media_id), NULL), "data.paragraphs.0.speakerId"));
+}
+
+static void
+whoever_is_told_apart_again_stays_the_same(void **state)
+{
+	struct world *w = *state;
+	struct job j = recorded(w, CONVERSATION("rms", "slt"));
+	const struct speaker *before = speakers(w, j.media_id, 2), *after;
+
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(tell_apart(&j), DONE);
+	after = speakers(w, j.media_id, 2);
+	for (int i = 0; i < 2; i++)
+		assert_true(uuid_equal(before[i].speaker_id, after[i].speaker_id) &&
+		    before[i].number == after[i].number);
+	assert_string_equal(text(w, call(w, "GET", transcript_path(w, j.media_id), NULL),
+	    "data.paragraphs.1.speakerId"), uuid_text(w->mem, before[1].speaker_id));
+}
+
+static void
+silence_and_noise_have_no_speakers(void **state)
+{
+	static const char *const graphs[] = { "anullsrc=r=16000:cl=mono:d=4", "anoisesrc=color=pink:a=0.3:d=5:seed=2" };
+	struct world *w = *state;
+
+	for (size_t i = 0; i < sizeof(graphs) / sizeof(graphs[0]); i++) {
+		struct job j = recorded(w, graphs[i]);
+
+		speakers(w, j.media_id, 0);
+	}
+}
+
+static void
+ignore(void *user, int percent)
+{
+}
+
+static const struct voiceprint *
+print_of(struct world *w, const char *graph)
+{
+	struct conversation c = { .mem = w->mem, .conf = w->conf, .pcm = samples(w->mem, graph), .progress = ignore };
+
+	c.length = lseek(c.pcm, 0, SEEK_END) / PCM_BYTES_PER_MS;
+	assert_int_equal(engine_tell_apart(engine_chosen(w->conf, ENGINE_diarize), &c), DONE);
+	close(c.pcm);
+	assert_int_equal(c.n, 1);
+	assert_non_null(c.voices[0].print);
+	return c.voices[0].print;
+}
+
+static void
+a_voice_is_like_itself_with_other_words_and_unlike_others(void **state)
+{
+	struct world *w = *state;
+	const struct voiceprint *rms = print_of(w, MONOLOGUE("rms")), *slt = print_of(w, MONOLOGUE("slt"));
+	const struct voiceprint *rms_again = print_of(w, VOICE(LECTURE, "rms")), *slt_again = print_of(w,
+	    VOICE(LECTURE, "slt"));
+
+	assert_true(voiceprint_likeness(rms, rms_again) > 0.5);
+	assert_true(voiceprint_likeness(slt, slt_again) > 0.5);
+	assert_true(voiceprint_likeness(rms, slt_again) < 0.4);
+	assert_true(voiceprint_likeness(slt, rms_again) < 0.4);
+}
+
+static struct turn
+turn(int64_t start, int64_t end)
+{
+	return (struct turn){ { start, true }, { end, true } };
+}
+
+static void
+paragraphs_are_parted_where_the_speaker_changes(void **state)
+{
+	struct world *w = *state;
+	struct word words[6];
+	struct turn a[] = { turn(0, 3000) }, b[] = { turn(3000, 6000) };
+	struct speaker s[] = { { .speaker_id = uuid_new(), .number = 1, .turns = { a, 1 }, .name = "Ann" },
+		{ .speaker_id = uuid_new(), .number = 2, .turns = { b, 1 }, .name = "Bob" } };
+	struct paragraph p = { .id = uuid_new(), .start = { 0, true }, .end = { 6000, true },
+	    .text = "one two three four five six", .words = { words, 6 } };
+	static const char *const texts[] = { "one", "two", "three", "four", "five", "six" };
+	const struct list both = { s, 2 }, whole = { &p, 1 };
+	struct list out;
+	const struct paragraph *at;
+
+	for (int i = 0; i < 6; i++)
+		words[i] = (struct word){ texts[i], { i * 1000, true }, { i * 1000 + 900, true }, 1, "machine", false,
+		    NULL };
+	out = speaking_assign(w->mem, &whole, &both, true);
+	speaking_name(&out, &both);
+	at = out.rows;
+	assert_int_equal(out.n, 2);
+	assert_string_equal(at[0].text, "one two three");
+	assert_string_equal(at[1].text, "four five six");
+	assert_string_equal(at[0].speaker, "Ann");
+	assert_string_equal(at[1].speaker, "Bob");
+	assert_true(uuid_equal(at[0].id, p.id));
+	assert_false(uuid_equal(at[1].id, p.id));
+	assert_int_equal(at[0].end.ms, 2900);
+	assert_int_equal(at[1].start.ms, 3000);
+	/* Those of people stay whole, and their own names stay. */
+	out = speaking_assign(w->mem, &whole, &both, false);
+	assert_int_equal(out.n, 1);
+	p.speaker = "Carol";
+	out = speaking_assign(w->mem, &whole, &both, true);
+	assert_int_equal(out.n, 1);
+	assert_true(uuid_is_none(((const struct paragraph *)out.rows)->speaker_id));
+}
+
+static void
+turns_are_taken_from_and_added_to(void **state)
+{
+	struct world *w = *state;
+	struct turn a[] = { turn(0, 1000), turn(2000, 3000) }, b[] = { turn(500, 2500) };
+	const struct list x = { a, 2 }, y = { b, 1 };
+	const struct list rest = speaking_without(w->mem, &x, 800, 2200), both = speaking_union(w->mem, &x, &y);
+	const struct turn *t = rest.rows;
+
+	assert_int_equal(speaking_overlap(&x, &y), 1000);
+	assert_int_equal(rest.n, 2);
+	assert_int_equal(t[0].end.ms, 800);
+	assert_int_equal(t[1].start.ms, 2200);
+	assert_int_equal(both.n, 1);
+	assert_int_equal(((const struct turn *)both.rows)->end.ms, 3000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(two_who_take_turns_are_two_speakers),
+		WORLD_TEST(who_speaks_alone_is_one_and_has_no_number_in_the_text),
+		WORLD_TEST(nothing_is_told_apart_unless_the_tenant_wants_it),
+		WORLD_TEST(whoever_is_told_apart_again_stays_the_same),
+		WORLD_TEST(silence_and_noise_have_no_speakers),
+		WORLD_TEST(a_voice_is_like_itself_with_other_words_and_unlike_others),
+		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),
+		WORLD_TEST(turns_are_taken_from_and_added_to),
+	};
+
+	return cmocka_run_group_tests(tests, sounds_open, sounds_close);
+}
