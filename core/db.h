@@ -122,8 +122,8 @@ int64_t db_update(struct db *, const char *table, const struct record *, const v
 
 bool db_in_transaction(const struct db *);
 
-/* Only the dispatcher, the job runner, jobs/deliver*.c, commands and core/provider_claims.c call these.  db_commit() is
- * true when the commit is certain. */
+/* Only the dispatcher, the job runner, jobs/deliver*.c, commands, fcgi/live/desk.c and
+ * core/provider_claims.c call these.  db_commit() is true when the commit is certain. */
 void db_begin(struct db *);
 bool db_commit(struct db *);
 void db_rollback(struct db *);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What becomes of a livestream while encoders come, fall silent and go. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/log.h"
+#include "core/store.h"
+#include "fcgi/live/broadcast.h"
+
+enum {
+	FRESH_MS = 1000,	/* of who is to take over */
+	RATE_MS = 10000,	/* over which the bit rate is measured */
+	NUMBERS_MS = 5000,
+	CLAIM_MS = LIVESTREAM_SILENCE_MS + 1500,	/* a holder that has died may be followed by then */
+	AGAIN_MS = 500,
+	PATHS = 1 << 20,
+};
+
+struct broadcast *
+broadcast_new(struct desk *desk, const struct desk_stream *what)
+{
+	struct broadcast *b = calloc(1, sizeof(*b));
+
+	if (b == NULL)
+		abort();
+	b->desk = desk;
+	b->what = *what;
+	b->empty_since = clock_ms();
+	return b;
+}
+
+static void
+say(struct broadcast *b, enum desk_word word, bool on)
+{
+	desk_put(b->desk, &(struct desk_note){ .word = word, .stream = b->what, .on = on });
+}
+
+static void
+signals(struct broadcast *b, bool on)
+{
+	if (b->signal == on)
+		return;
+	b->signal = on;
+	say(b, DESK_SIGNAL, on);
+}
+
+static void
+log_it(const struct broadcast *b, enum log_level level, const char *address, const char *text)
+{
+	char id[UUID_TEXT];
+
+	log_line(level, "live", LOG_TEXT("livestream", uuid_format(b->what.id, id)), LOG_TEXT("from", address),
+	    LOG_TEXT("text", text));
+}
+
+static void
+connected(struct broadcast *b, const struct visitor *v, bool on)
+{
+	desk_put(b->desk, &(struct desk_note){ .word = DESK_CONNECTED, .stream = b->what, .is_primary = v->is_primary,
+	    .on = on });
+}
+
+static bool
+open_packager(struct broadcast *b)
+{
+	struct arena *mem = arena_new(PATHS);
+	const char *play = store_growing(mem, store_key_play(mem, b->what.media_id, "live"));
+	const char *kept = play != NULL ? store_growing(mem, store_key_live(mem, b->what.media_id, NULL)) : NULL;
+	int saved = errno;
+
+	if (kept != NULL && b->packager == NULL)
+		b->packager = packager_open(play, kept, b->what.with_dvr);
+	arena_free(mem);
+	errno = saved;
+	return b->packager != NULL;
+}
+
+/* What has come so far is played; a disk that does not take it is told by the next session. */
+static void
+pause_it(struct broadcast *b)
+{
+	signals(b, false);
+	if (b->packager != NULL && !packager_pause(b->packager))
+		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
+}
+
+static void
+put_on_air(struct broadcast *b, struct visitor *v)
+{
+	b->on_air = v;
+	if (v != NULL)
+		say(b, DESK_CLAIM, true);
+}
+
+static void
+grant(struct broadcast *b, struct visitor *v)
+{
+	if (v->granted)
+		return;
+	rtmp_grant(v->rtmp);
+	v->granted = true;
+	connected(b, v, true);
+	log_it(b, LOG_LEVEL_INFO, v->address, v->is_primary ? "publishes to the primary input" :
+	    "publishes to the secondary input");
+}
+
+void
+broadcast_enter(struct broadcast *b, struct visitor *v)
+{
+	b->inputs[v->is_primary ? 0 : 1] = v;
+	v->stream = b;
+	v->stage = VISITOR_SENDS;
+	v->feed = feed_new();
+	v->sent_at = v->counted_at = clock_ms();
+	if (b->on_air == NULL) {
+		put_on_air(b, v);
+	} else {
+		grant(b, v);
+		visitor_flush(v);
+	}
+}
+
+static struct visitor *
+other(const struct broadcast *b, const struct visitor *v)
+{
+	return v == b->inputs[0] ? b->inputs[1] : b->inputs[0];
+}
+
+void
+broadcast_leave(struct broadcast *b, struct visitor *v)
+{
+	struct visitor *standby = other(b, v);
+
+	if (v->granted)
+		connected(b, v, false);
+	b->bytes += v->bytes;
+	b->dropped += feed_dropped(v->feed);
+	b->inputs[v == b->inputs[0] ? 0 : 1] = NULL;
+	v->stream = NULL;
+	if (b->on_air == v) {
+		pause_it(b);
+		put_on_air(b, standby);
+	}
+	b->empty_since = clock_ms();
+}
+
+/* Sends away who is on the input.  An address that others wait for is free at once. */
+static void
+dismiss(struct broadcast *b, struct visitor *v, const char *description)
+{
+	broadcast_leave(b, v);
+	visitor_refuse(v, description);
+	visitor_flush(v);
+}
+
+static void
+note_refused(struct broadcast *b, const struct visitor *v, const char *reason)
+{
+	struct desk_note n = { .word = DESK_REFUSED, .stream = b->what };
+
+	snprintf(n.address, sizeof(n.address), "%s", v->address);
+	snprintf(n.reason, sizeof(n.reason), "%s", reason);
+	desk_put(b->desk, &n);
+}
+
+void
+broadcast_claimed(struct broadcast *b, int64_t session)
+{
+	struct visitor *v = b->on_air;
+
+	if (session > 0)
+		b->held = true;
+	if (v == NULL)
+		return;
+	if (session == 0 && clock_ms() - v->asked_at < CLAIM_MS) {
+		b->claim_at = clock_ms() + AGAIN_MS;
+	} else if (session == 0) {
+		note_refused(b, v, "busy");
+		dismiss(b, v, "Another encoder is sending to this livestream.");
+	} else if (session < 0) {
+		dismiss(b, v, "The service cannot reach its database. Try again.");
+	} else if (!open_packager(b)) {
+		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
+		note_refused(b, v, "unavailable");
+		dismiss(b, v, "The service has no room for this livestream.");
+	} else {
+		feed_begin(v->feed, session);
+		grant(b, v);
+		visitor_flush(v);
+	}
+}
+
+static bool
+send_away(struct broadcast *b, struct visitor *v, const char *reason, const char *description)
+{
+	log_it(b, LOG_LEVEL_WARN, v->address, description);
+	note_refused(b, v, reason);
+	dismiss(b, v, description);
+	return false;
+}
+
+/* A fifth more than the limit is fine, since encoders do not hit it exactly. */
+static bool
+is_too_much(struct broadcast *b, struct visitor *v, int64_t now)
+{
+	int64_t ms = now - v->counted_at;
+
+	if (ms < RATE_MS)
+		return false;
+	v->bitrate = (v->bytes - v->counted) * 8 * 1000 / ms;
+	v->counted = v->bytes;
+	v->counted_at = now;
+	return b->what.bitrate_max > 0 && v->bitrate > b->what.bitrate_max + b->what.bitrate_max / 5;
+}
+
+bool
+broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, const uint8_t *bytes, size_t n)
+{
+	int64_t now = clock_ms();
+
+	if (kind != RTMP_DATA)
+		v->sent_at = now;
+	if (is_too_much(b, v, now))
+		return send_away(b, v, "bitrate", "The encoder sends more than this livestream may have.");
+	if (b->on_air == v && kind != RTMP_DATA && b->held)
+		signals(b, true);
+	switch (feed_take(v->feed, b->packager, kind, ms, bytes, n)) {
+	case FEED_BEGINS:
+		if (b->on_air == v)
+			say(b, DESK_CLAIM, true);
+		return true;
+	case FEED_REFUSED:
+		return send_away(b, v, "format", feed_fault(v->feed));
+	case FEED_DISK:
+		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
+		return send_away(b, v, "unavailable", "The service has no room for this livestream.");
+	default:
+		return true;
+	}
+}
+
+static void
+tell_numbers(struct broadcast *b, int64_t now)
+{
+	struct desk_note n = { .word = DESK_NUMBERS, .stream = b->what };
+	const struct visitor *v;
+	size_t i;
+
+	if (now - b->told_at < NUMBERS_MS)
+		return;
+	b->told_at = now;
+	n.numbers = (struct livestream_numbers){ .is_primary = b->on_air == NULL || b->on_air->is_primary,
+		.rtmp_primary = b->inputs[0] != NULL, .rtmp_secondary = b->inputs[1] != NULL,
+		.bytes_in = b->bytes, .dropped = b->dropped };
+	for (i = 0; i < 2; i++) {
+		v = b->inputs[i];
+		if (v == NULL)
+			continue;
+		n.numbers.bytes_in += v->bytes;
+		n.numbers.bitrate += v->bitrate;
+		n.numbers.dropped += feed_dropped(v->feed);
+	}
+	desk_put(b->desk, &n);
+}
+
+/* Who is on the air has said nothing for a while: the other input takes over, or there is an interruption, in which
+ * players get what there is. */
+static void
+fall_silent(struct broadcast *b, int64_t now)
+{
+	struct visitor *v = b->on_air, *standby = other(b, v);
+
+	if (standby != NULL && now - standby->sent_at < FRESH_MS) {
+		log_it(b, LOG_LEVEL_WARN, standby->address, "takes over from the other input");
+		pause_it(b);
+		feed_pause(v->feed);
+		put_on_air(b, standby);
+	} else if (b->signal) {
+		signals(b, false);
+		if (b->packager != NULL && !packager_cut(b->packager))
+			log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
+	}
+}
+
+void
+broadcast_tick(struct broadcast *b, int64_t now)
+{
+	if (b->on_air != NULL && now - b->on_air->sent_at >= BROADCAST_SILENCE_MS)
+		fall_silent(b, now);
+	if (b->claim_at != 0 && now >= b->claim_at) {
+		b->claim_at = 0;
+		put_on_air(b, b->on_air);
+	}
+	if (b->held)
+		tell_numbers(b, now);
+	if (b->inputs[0] == NULL && b->inputs[1] == NULL && now - b->empty_since >= BROADCAST_EMPTY_MS)
+		broadcast_release(b);
+}
+
+static void
+dismiss_all(struct broadcast *b, const char *description)
+{
+	size_t i;
+
+	/* Nobody is to take over. */
+	b->on_air = NULL;
+	for (i = 0; i < 2; i++)
+		if (b->inputs[i] != NULL)
+			dismiss(b, b->inputs[i], description);
+}
+
+void
+broadcast_finish(struct broadcast *b)
+{
+	dismiss_all(b, "The livestream has ended.");
+	if (b->packager != NULL && !packager_finish(b->packager))
+		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
+	say(b, DESK_END, true);
+	b->gone = true;
+}
+
+void
+broadcast_lose(struct broadcast *b)
+{
+	log_it(b, LOG_LEVEL_WARN, NULL, "is received by another machine");
+	packager_free(b->packager);
+	b->packager = NULL;
+	dismiss_all(b, "The livestream is received elsewhere.");
+	b->gone = true;
+}
+
+void
+broadcast_release(struct broadcast *b)
+{
+	if (b->packager != NULL && !packager_pause(b->packager))
+		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
+	if (b->held)
+		say(b, DESK_RELEASE, true);
+	b->gone = true;
+}
+
+void
+broadcast_free(struct broadcast *b)
+{
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		if (b->inputs[i] != NULL)
+			b->inputs[i]->stream = NULL;
+	packager_free(b->packager);
+	free(b);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One livestream while this process takes it in.  It has two inputs, of which one is on the air; what comes by the
+ * other one is left out until the first falls silent.
+ */
+#ifndef FCGI_LIVE_BROADCAST_H
+#define FCGI_LIVE_BROADCAST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fcgi/live/desk.h"
+#include "fcgi/live/packager.h"
+#include "fcgi/live/visitor.h"
+
+enum { BROADCAST_SILENCE_MS = LIVESTREAM_SILENCE_MS, BROADCAST_EMPTY_MS = 30000 };
+
+struct broadcast {
+	struct broadcast *next;
+	struct desk *desk;
+	struct desk_stream what;
+	struct packager *packager;		/* NULL before the first session */
+	struct visitor *inputs[2], *on_air;	/* primary, secondary */
+	bool held, seen;			/* the database says that it is ours; said so in this round */
+	bool signal;				/* and that something comes */
+	bool gone;
+	int64_t empty_since, told_at;		/* ms of clock_ms() */
+	int64_t claim_at;			/* it is claimed once more; 0: not */
+	int64_t bytes, dropped;			/* of visitors that have left */
+};
+
+struct broadcast *broadcast_new(struct desk *, const struct desk_stream *);
+/* Whoever sends is dropped without a word. */
+void broadcast_free(struct broadcast *);
+
+/* Takes a visitor in on its input, whose place is free. */
+void broadcast_enter(struct broadcast *, struct visitor *);
+/* It has gone, or has to. */
+void broadcast_leave(struct broadcast *, struct visitor *);
+
+/* The answer to a claim. */
+void broadcast_claimed(struct broadcast *, int64_t session);
+
+/* A message of one of its visitors.  False: it is sent away. */
+bool broadcast_media(struct broadcast *, struct visitor *, int kind, uint32_t ms, const uint8_t *, size_t n);
+
+/* Some times a second. */
+void broadcast_tick(struct broadcast *, int64_t now);
+
+/* It is over: the playlists end, all visitors are sent away. */
+void broadcast_finish(struct broadcast *);
+/* It is somebody else's now: the same without a further byte. */
+void broadcast_lose(struct broadcast *);
+/* This process ends: others may claim it. */
+void broadcast_release(struct broadcast *);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The thread between the receiver and the database. */
+#include <sys/eventfd.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/machine.h"
+#include "fcgi/live/desk.h"
+
+enum {
+	ARENA = 64 << 20,
+	CLOSE_MS = 5000,
+	NOTES_MAX = 65536,	/* that wait for the database; then numbers and refusals are left out */
+};
+
+struct queue { struct desk_note *first, **last; size_t n; };
+
+struct desk {
+	const struct conf *conf;
+	struct db *db;
+	struct arena *mem;
+	char node[DESK_NODE];
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	int bell;
+	bool ends;
+	struct queue in, out;
+	struct queue late;	/* of the thread alone: what the database did not take */
+	int64_t beat_at, end_at;
+};
+
+static void
+queue_add(struct queue *q, struct desk_note *n)
+{
+	n->next = NULL;
+	*(q->n > 0 ? q->last : &q->first) = n;
+	q->last = &n->next;
+	q->n++;
+}
+
+static struct desk_note *
+queue_take(struct queue *q)
+{
+	struct desk_note *n = q->n > 0 ? q->first : NULL;
+
+	if (n != NULL) {
+		q->first = n->next;
+		q->n--;
+	}
+	return n;
+}
+
+static struct desk_note *
+copy(const struct desk_note *n)
+{
+	struct desk_note *to = malloc(sizeof(*to));
+
+	if (to == NULL)
+		abort();
+	return memcpy(to, n, sizeof(*to));
+}
+
+void
+desk_put(struct desk *d, const struct desk_note *n)
+{
+	bool must = n->word != DESK_NUMBERS && n->word != DESK_REFUSED;
+
+	pthread_mutex_lock(&d->lock);
+	if (must || d->in.n < NOTES_MAX) {
+		queue_add(&d->in, copy(n));
+		pthread_cond_signal(&d->more);
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+struct desk_note *
+desk_take(struct desk *d)
+{
+	struct desk_note *n;
+	uint64_t rung;
+
+	pthread_mutex_lock(&d->lock);
+	n = queue_take(&d->out);
+	if (n == NULL && read(d->bell, &rung, sizeof(rung)) < 0 && errno != EAGAIN)
+		abort();
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+int
+desk_fd(const struct desk *d)
+{
+	return d->bell;
+}
+
+static void
+answer(struct desk *d, struct desk_note *n)
+{
+	pthread_mutex_lock(&d->lock);
+	queue_add(&d->out, n);
+	if (write(d->bell, &(uint64_t){ 1 }, sizeof(uint64_t)) < 0 && errno != EAGAIN)
+		abort();
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void
+answer_word(struct desk *d, enum desk_word word, const struct livestream *s)
+{
+	struct desk_note n = { .word = word };
+
+	if (s != NULL)
+		n.stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+	answer(d, copy(&n));
+}
+
+/* Why an encoder with a key of that stream may not send; NULL: it may. */
+static const char *
+against(const struct livestream *s)
+{
+	if (strcmp(s->status, "created") == 0)
+		return "notStarted";
+	if (word_in("finishing finished failed", s->status, strlen(s->status)))
+		return "over";
+	return s->is_old_key ? "oldKey" : NULL;
+}
+
+static void
+whose(struct desk *d, struct desk_note *n)
+{
+	struct livestream *s = livestream_by_key(d->db, n->key);
+	const char *reason = s != NULL ? against(s) : "unknown";
+
+	if (db_failure(d->db) != DB_FINE)
+		reason = "unavailable";
+	else if (s != NULL)
+		n->stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+	if (reason != NULL) {
+		n->word = DESK_NONE;
+		snprintf(n->reason, sizeof(n->reason), "%s", reason);
+	}
+	if (reason != NULL && s != NULL && db_failure(d->db) == DB_FINE)
+		livestream_refused(d->db, s->id, n->address, reason);
+	else
+		n->is_primary = s != NULL && s->is_primary;
+}
+
+static void
+told(struct desk *d, const struct desk_note *n)
+{
+	switch (n->word) {
+	case DESK_SIGNAL:
+		livestream_signal(d->db, n->stream.id, d->node, n->on);
+		break;
+	case DESK_RELEASE:
+		livestream_release(d->db, n->stream.id, d->node);
+		break;
+	case DESK_END:
+		livestream_end(d->db, n->stream.id, d->node);
+		break;
+	case DESK_CONNECTED:
+		livestream_connected(d->db, n->stream.id, n->is_primary, n->on);
+		break;
+	case DESK_REFUSED:
+		livestream_refused(d->db, n->stream.id, n->address, n->reason);
+		break;
+	case DESK_NUMBERS:
+		livestream_tell(d->db, n->stream.id, d->node, &n->numbers);
+		break;
+	default:
+		break;
+	}
+}
+
+/* One transaction.  True: it is certain. */
+static bool
+settle(struct desk *d, struct desk_note *n)
+{
+	bool fine;
+
+	db_begin(d->db);
+	if (n->word == DESK_WHOSE)
+		whose(d, n);
+	else if (n->word == DESK_CLAIM)
+		n->session = livestream_claim(d->db, n->stream.id, d->node);
+	else
+		told(d, n);
+	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
+	if (!fine)
+		db_rollback(d->db);
+	arena_reset(d->mem);
+	return fine;
+}
+
+static void
+serve(struct desk *d, struct desk_note *n)
+{
+	bool asks = n->word == DESK_WHOSE || n->word == DESK_CLAIM, fine;
+
+	if (!asks && d->late.n > 0) {
+		queue_add(&d->late, n);
+		return;
+	}
+	fine = settle(d, n) || (asks && settle(d, n));
+	if (!fine && n->word == DESK_CLAIM)
+		n->session = -1;
+	else if (!fine && asks) {
+		n->word = DESK_NONE;
+		snprintf(n->reason, sizeof(n->reason), "unavailable");
+	}
+	if (asks)
+		answer(d, n);
+	else if (fine || n->word == DESK_NUMBERS)
+		free(n);
+	else
+		queue_add(&d->late, n);
+}
+
+/* Our fault is not mended by saying it again. */
+static void
+serve_late(struct desk *d)
+{
+	struct desk_note *n;
+
+	while (d->late.n > 0) {
+		if (!settle(d, d->late.first) && db_failure(d->db) != DB_BROKEN)
+			return;
+		n = queue_take(&d->late);
+		free(n);
+	}
+}
+
+static bool
+is_ours(const struct desk *d, const struct livestream *s)
+{
+	return s->holder != NULL && strcmp(s->holder, d->node) == 0;
+}
+
+static void
+look_at(struct desk *d, const struct livestream *s)
+{
+	bool finishing = strcmp(s->status, "finishing") == 0;
+
+	if (strcmp(s->status, "starting") == 0)
+		livestream_ready(d->db, s->id);
+	if (finishing && (s->holder == NULL || is_ours(d, s)))
+		answer_word(d, DESK_FINISH, s);
+	if (is_ours(d, s))
+		answer_word(d, DESK_HELD, s);
+	if (!finishing && s->ends_at.ms != 0 && moment_now().ms > s->ends_at.ms)
+		livestream_stop(d->db, s->id, "duration");
+}
+
+/* We live, and what has become of the streams. */
+static void
+beat(struct desk *d)
+{
+	struct livestream *all;
+	size_t n = 0, i;
+	bool fine;
+
+	db_begin(d->db);
+	livestream_beat(d->db, d->node);
+	if (db_failure(d->db) != DB_FINE || !db_commit(d->db)) {
+		db_rollback(d->db);
+		arena_reset(d->mem);
+		return;
+	}
+	db_begin(d->db);
+	all = livestreams_open(d->db, &n);
+	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
+		look_at(d, &all[i]);
+	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
+	if (fine)
+		answer_word(d, DESK_ROUND, NULL);
+	else
+		db_rollback(d->db);
+	arena_reset(d->mem);
+}
+
+/* Until there is a note, or it is time to say that we live. */
+static struct desk_note *
+wait_for_note(struct desk *d, bool *ends)
+{
+	int64_t ms = d->beat_at - clock_ms();
+	struct desk_note *n;
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ms = ms > 0 ? ms : 0;
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += ms % 1000 * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&d->lock);
+	while (d->in.n == 0 && !d->ends)
+		if (pthread_cond_timedwait(&d->more, &d->lock, &until) == ETIMEDOUT)
+			break;
+	n = queue_take(&d->in);
+	*ends = d->ends && n == NULL;
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+static void *
+run(void *user)
+{
+	struct desk *d = user;
+	struct desk_note *n;
+	bool ends = false;
+
+	d->mem = arena_new(ARENA);
+	d->db = db_open(d->conf, DB_JOBS);
+	db_use(d->db, d->mem);
+	while (!ends || (d->late.n > 0 && clock_ms() < d->end_at)) {
+		n = wait_for_note(d, &ends);
+		if (n != NULL)
+			serve(d, n);
+		if (clock_ms() < d->beat_at)
+			continue;
+		serve_late(d);
+		beat(d);
+		d->beat_at = clock_ms() + LIVESTREAM_BEAT_MS;
+	}
+	db_close(d->db);
+	arena_free(d->mem);
+	return NULL;
+}
+
+struct desk *
+desk_open(const struct conf *conf)
+{
+	struct desk *d = calloc(1, sizeof(*d));
+	pthread_condattr_t attr;
+	sigset_t all, before;
+
+	if (d == NULL)
+		abort();
+	d->conf = conf;
+	snprintf(d->node, sizeof(d->node), "%.70s:%d:%" PRId64, machine_name(), getpid(), moment_now().ms);
+	d->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	d->end_at = INT64_MAX;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->more, &attr);
+	pthread_condattr_destroy(&attr);
+	/* Signals are for the thread that receives. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (d->bell < 0 || pthread_create(&d->thread, NULL, run, d) != 0)
+		abort();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return d;
+}
+
+static void
+queue_free(struct queue *q)
+{
+	struct desk_note *n;
+
+	while ((n = queue_take(q)) != NULL)
+		free(n);
+}
+
+void
+desk_close(struct desk *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->ends = true;
+	d->end_at = clock_ms() + CLOSE_MS;
+	pthread_cond_signal(&d->more);
+	pthread_mutex_unlock(&d->lock);
+	pthread_join(d->thread, NULL);
+	queue_free(&d->in);
+	queue_free(&d->late);
+	queue_free(&d->out);
+	close(d->bell);
+	pthread_cond_destroy(&d->more);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+}

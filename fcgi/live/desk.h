@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What kinothek-live asks and tells the database, in a thread with a connection of its own: media goes on while the
+ * database is slow or away.  Notes of one kind go to the desk and answers come back, each in order.  What was to be
+ * told is tried until it is; a question gets its answer at once, if need be that nobody knows.
+ */
+#ifndef FCGI_LIVE_DESK_H
+#define FCGI_LIVE_DESK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/conf.h"
+#include "core/livestream.h"
+#include "fcgi/live/rtmp.h"
+
+enum { DESK_ADDRESS = 64, DESK_REASON = 16, DESK_NODE = 120 };
+
+enum desk_word {
+	/* Questions. */
+	DESK_WHOSE,		/* visitor, key, address → DESK_WHOSE with stream, or DESK_NONE with reason */
+	DESK_CLAIM,		/* stream → DESK_CLAIM with session; 0: it cannot be had, -1: nobody knows */
+	/* To be told. */
+	DESK_SIGNAL,		/* stream, on */
+	DESK_RELEASE, DESK_END,	/* stream */
+	DESK_CONNECTED,		/* stream, is_primary, on */
+	DESK_REFUSED,		/* stream, address, reason */
+	DESK_NUMBERS,		/* stream, numbers: not tried again */
+	/* Answers that nobody has asked for, each second. */
+	DESK_HELD,		/* stream: it is still ours */
+	DESK_FINISH,		/* stream: it is to end, and ours or nobody's */
+	DESK_ROUND,		/* all that are ours have been told */
+	DESK_NONE,
+};
+
+struct desk_stream {
+	struct uuid id, media_id;
+	bool with_dvr;
+	int64_t bitrate_max;	/* bit/s */
+};
+
+struct desk_note {
+	struct desk_note *next;
+	enum desk_word word;
+	uint64_t visitor;
+	struct desk_stream stream;	/* .id alone in what is told */
+	int64_t session;
+	bool is_primary, on;
+	char key[RTMP_KEY + 1], address[DESK_ADDRESS], reason[DESK_REASON];
+	struct livestream_numbers numbers;
+};
+
+struct desk;
+
+/* Starts the thread. */
+struct desk *desk_open(const struct conf *);
+/* Tells what is to be told, for some seconds at most, and ends it. */
+void desk_close(struct desk *);
+
+/* A copy is taken. */
+void desk_put(struct desk *, const struct desk_note *);
+
+/* The next answer, which the caller frees, or NULL.  The descriptor can be read while there are some. */
+struct desk_note *desk_take(struct desk *);
+int desk_fd(const struct desk *);
+
+#endif

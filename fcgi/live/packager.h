@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Makes of frames what is played and what is kept: a recording of each track, which grows with every frame, and of its
+ * stretches the segments and playlists of HLS, sound apart from video.  It never waits for the disk but in write().
+ *
+ *	{play}/master.m3u8, video.m3u8, audio.m3u8
+ *	{play}/{session}.video.mp4		what segments of that session begin with
+ *	{play}/{number}.video.m4s, .audio.m4s
+ *	{kept}/{session}.video.mp4, .audio.mp4	the recording
+ *
+ * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment
+ * is longer than the playlist has promised.
+ */
+#ifndef FCGI_LIVE_PACKAGER_H
+#define FCGI_LIVE_PACKAGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/text.h"
+#include "fcgi/live/cmaf.h"
+
+struct packager;
+
+/* Both directories are there.  Goes on with the playlists that lie there already.  Memory of its own. */
+struct packager *packager_open(const char *play, const char *kept, bool keeps_all);
+void packager_free(struct packager *);
+
+/* Begins a session, which no file has the number of yet; the times of its frames count from 0, which is now.  One of
+ * the tracks may be NULL.  This and what follows is false with errno when the disk did not take it. */
+bool packager_begin(struct packager *, int64_t session, const struct setup *video, const struct setup *audio,
+    struct moment now);
+
+/* A frame, in units of its track.  Times grow within a track. */
+bool packager_video(struct packager *, int64_t decode_time, const struct cmaf_frame *, const uint8_t *bytes);
+bool packager_audio(struct packager *, int64_t decode_time, const struct cmaf_frame *, const uint8_t *bytes);
+
+/* Nothing comes for now: what there is becomes a segment, and the session goes on behind it. */
+bool packager_cut(struct packager *);
+
+/* The same at the end of the session.  Also when none has begun. */
+bool packager_pause(struct packager *);
+
+/* And for good: the playlists say that they have ended. */
+bool packager_finish(struct packager *);
+
+#endif

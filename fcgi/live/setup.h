@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a decoder is set up with, as encoders send it in front of their frames: looked through as far as a player has to
+ * be told (size, profile, rate), and refused where no player would play it.
+ */
+#ifndef FCGI_LIVE_SETUP_H
+#define FCGI_LIVE_SETUP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fcgi/live/flv.h"
+
+enum { SETUP_MAX = 4096, SETUP_CODECS = 64 };
+
+struct setup {
+	enum flv_codec codec;
+	uint8_t bytes[SETUP_MAX];	/* as they came: what belongs into avcC, hvcC, av1C or esds */
+	size_t n;
+	char codecs[SETUP_CODECS];	/* RFC 6381: "avc1.64001f" */
+	unsigned width, height;		/* of video */
+	unsigned rate, channels;	/* of sound */
+	unsigned frame_samples;		/* in each frame of sound, at that rate */
+};
+
+/* NULL, or why not, as a sentence that its sender may read. */
+const char *setup_read(struct setup *, enum flv_codec, const uint8_t *, size_t n);
+
+#endif

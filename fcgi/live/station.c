@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The loop of kinothek-live. */
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/log.h"
+#include "core/store.h"
+#include "fcgi/live/broadcast.h"
+#include "fcgi/live/flush.h"
+#include "fcgi/live/station.h"
+#include "fcgi/live/visitor.h"
+
+enum {
+	TICK_MS = 250,
+	SHAKE_MS = 5000, ASK_MS = 10000,	/* after it has connected */
+	SILENCE_MS = 30000,			/* of who publishes; then the connection is closed */
+	STILL_SENDS_MS = 500,			/* after somebody else has come to the same input */
+	EVENTS = 64,
+	PATHS = 1 << 20,
+};
+
+struct station {
+	const struct conf *conf;
+	struct desk *desk;
+	int epoll;
+	struct visitor *visitors;
+	struct broadcast *broadcasts;
+	int64_t tick_at;
+};
+
+/* --- who is there */
+
+static struct visitor *
+visitor_of(const struct station *s, uint64_t id)
+{
+	struct visitor *v;
+
+	for (v = s->visitors; v != NULL; v = v->next)
+		if (v->id == id && !v->gone)
+			return v;
+	return NULL;
+}
+
+static struct broadcast *
+broadcast_of(const struct station *s, struct uuid id)
+{
+	struct broadcast *b;
+
+	for (b = s->broadcasts; b != NULL; b = b->next)
+		if (uuid_equal(b->what.id, id) && !b->gone)
+			return b;
+	return NULL;
+}
+
+static struct broadcast *
+broadcast_for(struct station *s, const struct desk_stream *what)
+{
+	struct broadcast *b = broadcast_of(s, what->id);
+
+	if (b == NULL) {
+		b = broadcast_new(s->desk, what);
+		b->next = s->broadcasts;
+		s->broadcasts = b;
+	}
+	return b;
+}
+
+static void
+drop(struct visitor *v)
+{
+	if (v->gone)
+		return;
+	if (v->stream != NULL)
+		broadcast_leave(v->stream, v);
+	v->gone = true;
+}
+
+/* What has happened may still name them until all of it was looked at. */
+static void
+sweep(struct station *s)
+{
+	struct visitor **v = &s->visitors, *old;
+	struct broadcast **b = &s->broadcasts, *over;
+
+	while ((old = *v) != NULL) {
+		if (!old->gone) {
+			v = &old->next;
+			continue;
+		}
+		*v = old->next;
+		visitor_free(old);
+	}
+	while ((over = *b) != NULL) {
+		if (!over->gone) {
+			b = &over->next;
+			continue;
+		}
+		*b = over->next;
+		broadcast_free(over);
+	}
+}
+
+/* --- what encoders say */
+
+static void
+refuse(struct station *s, struct visitor *v, const char *reason, const char *description)
+{
+	struct desk_note n = { .word = DESK_REFUSED, .stream = v->whose };
+
+	log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", v->address), LOG_TEXT("refused", reason));
+	if (!uuid_is_none(v->whose.id)) {
+		snprintf(n.address, sizeof(n.address), "%s", v->address);
+		snprintf(n.reason, sizeof(n.reason), "%s", reason);
+		desk_put(s->desk, &n);
+	}
+	visitor_refuse(v, description);
+	if (!visitor_flush(v))
+		drop(v);
+}
+
+/* Encoders call the path of the address so. */
+static const char *
+application(const struct conf *conf)
+{
+	const char *host = conf->live_url != NULL ? strstr(conf->live_url, "://") : NULL;
+	const char *path = host != NULL ? strchr(host + 3, '/') : NULL;
+
+	return path != NULL && path[1] != '\0' ? path + 1 : "live";
+}
+
+static void
+on_publish(void *user, const char *app, const char *key)
+{
+	struct visitor *v = user;
+	struct desk_note n = { .word = DESK_WHOSE, .visitor = v->id };
+	char text[400];
+
+	if (strcmp(app, application(v->station->conf)) != 0) {
+		snprintf(text, sizeof(text), "The address of the service ends in /%s.", application(v->station->conf));
+		refuse(v->station, v, "application", text);
+		return;
+	}
+	v->stage = VISITOR_ASKS;
+	v->asked_at = clock_ms();
+	snprintf(n.key, sizeof(n.key), "%s", key);
+	snprintf(n.address, sizeof(n.address), "%s", v->address);
+	desk_put(v->station->desk, &n);
+}
+
+static bool
+on_media(void *user, int kind, uint32_t ms, const uint8_t *bytes, size_t n)
+{
+	struct visitor *v = user;
+
+	return v->stream != NULL && broadcast_media(v->stream, v, kind, ms, bytes, n);
+}
+
+static void
+on_unpublish(void *user)
+{
+	struct visitor *v = user;
+
+	if (v->stream != NULL)
+		broadcast_leave(v->stream, v);
+	visitor_refuse(v, "Unpublished.");
+}
+
+static const struct rtmp_calls calls = { on_publish, on_media, on_unpublish };
+
+/* --- what the desk says */
+
+static const char *
+sentence(const char *reason)
+{
+	static const struct { const char *reason, *text; } known[] = {
+		{ "unknown", "There is no livestream with this stream key." },
+		{ "notStarted", "This livestream has not been started." },
+		{ "over", "This livestream has ended." },
+		{ "oldKey", "This stream key was replaced by a new one." },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(known[i].reason, reason) == 0)
+			return known[i].text;
+	return "The service cannot reach its database. Try again.";
+}
+
+/* Who came before on the same input keeps it as long as it sends; one that is silent makes room for who comes.  True:
+ * it is settled. */
+static bool
+settle_place(struct station *s, struct visitor *v, int64_t now)
+{
+	struct broadcast *b = broadcast_for(s, &v->whose);
+	struct visitor *before = b->inputs[v->is_primary ? 0 : 1];
+
+	if (before == NULL || now - before->sent_at >= BROADCAST_SILENCE_MS) {
+		if (before != NULL) {
+			drop(before);
+			shutdown(before->fd, SHUT_RDWR);
+		}
+		broadcast_enter(b, v);
+		return true;
+	}
+	if (before->sent_at < v->asked_at + STILL_SENDS_MS)
+		return false;
+	refuse(s, v, "busy", "Another encoder is sending to this livestream.");
+	return true;
+}
+
+static void
+key_known(struct station *s, const struct desk_note *n)
+{
+	struct visitor *v = visitor_of(s, n->visitor);
+
+	if (v == NULL || v->stage != VISITOR_ASKS)
+		return;
+	if (n->word == DESK_NONE) {
+		/* The desk has noted it where the stream is known. */
+		refuse(s, v, n->reason, sentence(n->reason));
+		return;
+	}
+	v->whose = n->stream;
+	v->is_primary = n->is_primary;
+	v->stage = VISITOR_WAITS;
+	settle_place(s, v, clock_ms());
+}
+
+static void
+claimed(struct station *s, const struct desk_note *n)
+{
+	struct broadcast *b = broadcast_of(s, n->stream.id);
+
+	if (b != NULL)
+		broadcast_claimed(b, n->session);
+	else if (n->session > 0)
+		desk_put(s->desk, &(struct desk_note){ .word = DESK_RELEASE, .stream = n->stream });
+}
+
+/* One that nobody here takes in may have been left by another process, whose viewers wait for its end. */
+static void
+finish(struct station *s, const struct desk_note *n)
+{
+	struct broadcast *b = broadcast_of(s, n->stream.id);
+	struct arena *mem;
+	const char *play, *kept;
+
+	if (b == NULL) {
+		mem = arena_new(PATHS);
+		play = store_key_play(mem, n->stream.media_id, LIVESTREAM_PLAYLIST);
+		if (store_size(mem, play) >= 0) {
+			b = broadcast_for(s, &n->stream);
+			play = store_growing(mem, store_key_play(mem, n->stream.media_id, "live"));
+			kept = store_growing(mem, store_key_live(mem, n->stream.media_id, NULL));
+			if (play != NULL && kept != NULL)
+				b->packager = packager_open(play, kept, n->stream.with_dvr);
+		}
+		arena_free(mem);
+	}
+	if (b != NULL)
+		broadcast_finish(b);
+	else
+		desk_put(s->desk, &(struct desk_note){ .word = DESK_END, .stream = n->stream });
+}
+
+static void
+round_ends(struct station *s)
+{
+	struct broadcast *b;
+
+	for (b = s->broadcasts; b != NULL; b = b->next) {
+		if (b->held && !b->seen && !b->gone)
+			broadcast_lose(b);
+		b->seen = false;
+	}
+}
+
+static void
+listen_to_desk(struct station *s)
+{
+	struct desk_note *n;
+	struct broadcast *b;
+
+	while ((n = desk_take(s->desk)) != NULL) {
+		b = n->word == DESK_HELD ? broadcast_of(s, n->stream.id) : NULL;
+		if (b != NULL)
+			b->seen = true;
+		else if (n->word == DESK_WHOSE || n->word == DESK_NONE)
+			key_known(s, n);
+		else if (n->word == DESK_CLAIM)
+			claimed(s, n);
+		else if (n->word == DESK_FINISH)
+			finish(s, n);
+		else if (n->word == DESK_ROUND)
+			round_ends(s);
+		free(n);
+	}
+}
+
+/* --- doors and clocks */
+
+static bool
+is_stranger(const struct visitor *v)
+{
+	return !v->gone && !v->granted;
+}
+
+/* Is there a place for one more from there? */
+static bool
+has_place(const struct station *s, const char *address)
+{
+	int all = 0, same = 0;
+	const struct visitor *v;
+
+	for (v = s->visitors; v != NULL; v = v->next)
+		if (is_stranger(v)) {
+			all++;
+			same += strcmp(v->address, address) == 0;
+		}
+	return all < STATION_STRANGERS && same < STATION_OF_ADDRESS;
+}
+
+static void
+open_door(struct station *s, int door)
+{
+	struct sockaddr_storage from;
+	socklen_t n = sizeof(from);
+	char address[DESK_ADDRESS];
+	int fd = accept4(door, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct visitor *v;
+
+	if (fd < 0)
+		return;
+	if (getnameinfo((struct sockaddr *)&from, n, address, sizeof(address), NULL, 0, NI_NUMERICHOST) != 0)
+		snprintf(address, sizeof(address), "unknown");
+	if (!has_place(s, address)) {
+		close(fd);
+		return;
+	}
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+	v = visitor_new(s, fd, s->epoll, address, &calls);
+	v->next = s->visitors;
+	s->visitors = v;
+}
+
+static void
+look_at_clock(struct station *s, struct visitor *v, int64_t now)
+{
+	enum rtmp_stage stage = rtmp_stage(v->rtmp);
+
+	if (v->stage == VISITOR_TALKS && now - v->came_at >= (stage == RTMP_SHAKES ? SHAKE_MS : ASK_MS))
+		drop(v);
+	else if (v->stage == VISITOR_WAITS)
+		settle_place(s, v, now);
+	else if (v->stage == VISITOR_LEAVES && now >= v->leave_at)
+		drop(v);
+	else if (v->stage == VISITOR_SENDS && v->granted && now - v->sent_at >= SILENCE_MS)
+		drop(v);
+}
+
+static void
+tick(struct station *s)
+{
+	int64_t now = clock_ms();
+	struct visitor *v;
+	struct broadcast *b;
+
+	if (now < s->tick_at)
+		return;
+	s->tick_at = now + TICK_MS;
+	for (v = s->visitors; v != NULL; v = v->next)
+		if (!v->gone)
+			look_at_clock(s, v, now);
+	for (b = s->broadcasts; b != NULL; b = b->next)
+		if (!b->gone)
+			broadcast_tick(b, now);
+}
+
+static void
+watch(struct station *s, int fd, const void *what)
+{
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = (void *)(uintptr_t)what };
+
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+		abort();
+}
+
+/* What can be read is a door, the desk, the end, or a visitor: its address tells.  False: the end. */
+static bool
+happened(struct station *s, const struct epoll_event *e, const int *doors, size_t n, const int *stop)
+{
+	const int *p = e->data.ptr;
+	struct visitor *v = e->data.ptr;
+
+	if (p == stop)
+		return false;
+	if (e->data.ptr == s->desk)
+		listen_to_desk(s);
+	else if (p >= doors && p < doors + n)
+		open_door(s, *p);
+	else if (!v->gone && !visitor_attend(v, e->events))
+		drop(v);
+	return true;
+}
+
+static void
+close_all(struct station *s)
+{
+	struct visitor *v;
+	struct broadcast *b;
+
+	for (b = s->broadcasts; b != NULL; b = b->next)
+		if (!b->gone)
+			broadcast_release(b);
+	for (v = s->visitors; v != NULL; v = v->next)
+		v->gone = true;
+	sweep(s);
+}
+
+void
+station_run(const struct conf *conf, const int *doors, size_t n, int stop)
+{
+	struct station s = { .conf = conf, .desk = desk_open(conf), .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	struct epoll_event events[EVENTS];
+	bool goes_on = true;
+	size_t i;
+	int found, j;
+
+	if (s.epoll < 0)
+		abort();
+	for (i = 0; i < n; i++)
+		watch(&s, doors[i], &doors[i]);
+	watch(&s, stop, &stop);
+	watch(&s, desk_fd(s.desk), s.desk);
+	while (goes_on) {
+		found = epoll_wait(s.epoll, events, EVENTS, TICK_MS);
+		for (j = 0; j < found; j++)
+			goes_on = happened(&s, &events[j], doors, n, &stop) && goes_on;
+		tick(&s);
+		sweep(&s);
+	}
+	close_all(&s);
+	desk_close(s.desk);
+	flush_end();
+	close(s.epoll);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * kinothek-live: one thread that waits for all encoders, and what it knows of them and of the livestreams.
+ *
+ * Whoever connects has five seconds for the handshake and ten to say a key; of one address twenty may be so far at a
+ * time, and STATION_STRANGERS in all.
+ */
+#ifndef FCGI_LIVE_STATION_H
+#define FCGI_LIVE_STATION_H
+
+#include <stddef.h>
+
+#include "core/conf.h"
+
+enum { STATION_DOORS = 16, STATION_STRANGERS = 1000, STATION_OF_ADDRESS = 20 };
+
+/* Receives on the listening sockets until `stop` can be read; then all livestreams are left to whoever claims them. */
+void station_run(const struct conf *, const int *doors, size_t n, int stop);
+
+#endif

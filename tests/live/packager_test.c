@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the messages of an encoder to what is played and recorded: made by ffmpeg, and read back by it. */
+#include <sys/stat.h>
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/conf.h"
+#include "core/store.h"
+#include "fcgi/live/feed.h"
+#include "fcgi/live/flush.h"
+#include "fcgi/live/flv.h"
+#include "fcgi/live/list.h"
+#include "fcgi/live/rtmp.h"
+#include "media/bytes.h"
+#include "tests/media/place.h"
+
+#define ENCODED " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 50 -c:a aac -b:a 64k "
+#define MOVING(size, seconds) "-f lavfi -i testsrc2=s=" size ":r=25:d=" seconds " "
+#define TONE(seconds) "-f lavfi -i sine=440:r=48000:d=" seconds " "
+
+struct studio {
+	struct place *place;
+	char play[80], kept[80];
+	struct packager *packager;
+	struct feed *feed;
+	int64_t session;
+	enum feed_says says;
+	bool claims;		/* sessions are given when they are wanted */
+};
+
+static int
+setup(void **state)
+{
+	struct studio *s = calloc(1, sizeof(*s));
+	struct conf conf = { 0 };
+	void *place;
+
+	place_open(&place);
+	s->place = place;
+	conf.data_dir = s->place->dir;
+	assert_true(store_open(&conf));
+	snprintf(s->play, sizeof(s->play), "%s/out", s->place->dir);
+	snprintf(s->kept, sizeof(s->kept), "%s/kept", s->place->dir);
+	assert_int_equal(mkdir(s->play, 0755), 0);
+	assert_int_equal(mkdir(s->kept, 0755), 0);
+	s->packager = packager_open(s->play, s->kept, true);
+	s->feed = feed_new();
+	s->session = 1;
+	s->claims = true;
+	feed_begin(s->feed, 1);
+	*state = s;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct studio *s = *state;
+	void *place = s->place;
+
+	feed_free(s->feed);
+	packager_free(s->packager);
+	flush_end();
+	free(s);
+	return place_close(&place);
+}
+
+static uint8_t *
+bytes_of(struct studio *s, const char *path, size_t *n)
+{
+	FILE *f = fopen(path, "rb");
+	struct stat st;
+	uint8_t *bytes;
+
+	assert_non_null(f);
+	assert_int_equal(fstat(fileno(f), &st), 0);
+	*n = (size_t)st.st_size;
+	bytes = arena_alloc(s->place->mem, *n + 1);
+	assert_int_equal(fread(bytes, 1, *n, f), *n);
+	fclose(f);
+	return bytes;
+}
+
+static enum feed_says
+send(struct studio *s, int kind, uint32_t ms, const uint8_t *bytes, size_t n)
+{
+	s->says = feed_take(s->feed, s->packager, kind, ms, bytes, n);
+	if (s->says == FEED_BEGINS && s->claims)
+		feed_begin(s->feed, ++s->session);
+	return s->says;
+}
+
+/* All tags of a file of FLV, `later` ms later than they say. */
+static void
+send_flv(struct studio *s, const char *path, uint32_t later)
+{
+	size_t n, at = 13, size;
+	const uint8_t *p = bytes_of(s, path, &n);
+	uint32_t ms;
+
+	for (; at + 11 <= n; at += 11 + size + 4) {
+		size = bytes_big(p + at + 1, 3);
+		ms = (uint32_t)bytes_big(p + at + 4, 3) | (uint32_t)p[at + 7] << 24;
+		assert_true(at + 11 + size <= n);
+		send(s, p[at], ms + later, p + at + 11, size);
+		assert_true(s->says == FEED_FINE || s->says == FEED_BEGINS);
+	}
+}
+
+/* What a command says on standard output and error, without the last end of line; its directory is that of the test. */
+static const char *
+told(struct studio *s, const char *command)
+{
+	FILE *f = popen(arena_printf(s->place->mem, "cd %s && { %s; } 2>&1", s->place->dir, command), "r");
+	char *text = arena_alloc(s->place->mem, 65536);
+	size_t n;
+
+	assert_non_null(f);
+	n = fread(text, 1, 65535, f);
+	pclose(f);
+	while (n > 0 && text[n - 1] == '\n')
+		text[--n] = '\0';
+	return text;
+}
+
+#define DECODE(map) "ffmpeg -v error -nostdin -i out/master.m3u8 -map 0:" map " -f framehash - | grep -vc '^#'"
+
+/* What is in the packets of a track, and when its first one is shown. */
+#define HASH "ffmpeg -v error -nostdin -i %s -map 0:%s -c copy -f framehash - | grep -v '^#' | " \
+	"tail -n +%d | sed 's/.*, //' | sha256sum"
+#define FIRST "ffprobe -v error -select_streams %s -show_entries packet=pts_time -of csv=p=0 %s | head -n 1"
+
+static const char *
+text_of(struct studio *s, const char *name)
+{
+	size_t n;
+
+	return (const char *)bytes_of(s, arena_printf(s->place->mem, "%s/%s", s->place->dir, name), &n);
+}
+
+static int
+count(const char *text, const char *what)
+{
+	int n = 0;
+
+	while ((text = strstr(text, what)) != NULL) {
+		n++;
+		text += strlen(what);
+	}
+	return n;
+}
+
+static void
+what_comes_is_played_to_the_last_frame(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "7") TONE("7") ENCODED "$O"), 0);
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, DECODE("v")), "175");
+	list = text_of(s, "out/video.m3u8");
+	assert_int_equal(count(list, "#EXTINF:2.000,"), 3);
+	assert_int_equal(count(list, "#EXTINF"), 4);
+	assert_non_null(strstr(list, "#EXT-X-TARGETDURATION:2\n"));
+	assert_non_null(strstr(list, "#EXT-X-PLAYLIST-TYPE:EVENT\n"));
+	assert_non_null(strstr(list, "#EXT-X-ENDLIST\n"));
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=128x96"));
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "CODECS=\"avc1."));
+}
+
+static void
+the_recording_holds_every_frame_as_it_came(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "5") TONE("5") ENCODED "$O");
+
+	send_flv(s, flv, 0);
+	/* Nothing is closed: it is there as soon as it came. */
+	assert_string_equal(told(s, arena_printf(s->place->mem, HASH, "kept/1.video.mp4", "v", 1)),
+	    told(s, arena_printf(s->place->mem, HASH, flv, "v", 1)));
+	/* A frame of sound from before the first picture is left out. */
+	assert_true(packager_pause(s->packager));
+	assert_string_equal(told(s, arena_printf(s->place->mem, HASH, "kept/1.audio.mp4", "a", 1)),
+	    told(s, arena_printf(s->place->mem, HASH, flv, "a", 2)));
+}
+
+/* The sound begins 400 ms behind the picture, and stays there. */
+static void
+sound_keeps_its_distance_to_the_picture(void **state)
+{
+	struct studio *s = *state;
+	double flv, kept;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "4") "-itsoffset 0.4 " TONE("4") ENCODED
+	    "-bf 2 $O"), 0);
+	assert_true(packager_finish(s->packager));
+	flv = atof(told(s, arena_printf(s->place->mem, FIRST, "a", "a.flv"))) -
+	    atof(told(s, arena_printf(s->place->mem, FIRST, "v", "a.flv")));
+	kept = atof(told(s, arena_printf(s->place->mem, FIRST, "a", "kept/1.audio.mp4"))) -
+	    atof(told(s, arena_printf(s->place->mem, FIRST, "v", "kept/1.video.mp4")));
+	assert_true(flv > 0.3);
+	if (kept - flv > 0.025 || flv - kept > 0.025)
+		fail_msg("%f instead of %f", kept, flv);
+}
+
+static void
+another_size_is_another_session_behind_a_break(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "3") TONE("3") ENCODED "$O"), 0);
+	send_flv(s, make(s->place, "b.flv", "$FF " MOVING("160x120", "3") TONE("3") ENCODED "$O"), 3000);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/video.m3u8");
+	assert_int_equal(count(list, "#EXT-X-DISCONTINUITY\n"), 1);
+	assert_non_null(strstr(list, "#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"2.video.mp4\"\n"));
+	assert_int_equal(count(text_of(s, "out/audio.m3u8"), "#EXT-X-DISCONTINUITY\n"), 1);
+	assert_string_equal(told(s, "ffprobe -v error -show_entries stream=width -of csv=p=0 kept/2.video.mp4"), "160");
+}
+
+static void
+a_restart_goes_on_in_the_same_playlist(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "5") TONE("5") ENCODED "$O"), *list;
+
+	send_flv(s, flv, 0);
+	/* As if killed: nothing is said to it. */
+	packager_free(s->packager);
+	feed_free(s->feed);
+	s->packager = packager_open(s->play, s->kept, true);
+	s->feed = feed_new();
+	feed_begin(s->feed, 2);
+	send_flv(s, flv, 0);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/video.m3u8");
+	assert_int_equal(count(list, "#EXTINF"), 5);
+	assert_non_null(strstr(list, "2.video.m4s\n#EXT-X-DISCONTINUITY\n#EXT-X-MAP:URI=\"2.video.mp4\"\n"));
+	assert_int_equal(count(list, "#EXT-X-ENDLIST"), 1);
+}
+
+static int
+files(const struct studio *s, const char *suffix)
+{
+	DIR *dir = opendir(s->play);
+	struct dirent *e;
+	int n = 0;
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL)
+		n += strlen(e->d_name) > strlen(suffix) &&
+		    strcmp(e->d_name + strlen(e->d_name) - strlen(suffix), suffix) == 0;
+	closedir(dir);
+	return n;
+}
+
+static void
+without_dvr_there_is_a_window(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	packager_free(s->packager);
+	s->packager = packager_open(s->play, s->kept, false);
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "41") TONE("41") ENCODED "$O"), 0);
+	list = text_of(s, "out/video.m3u8");
+	assert_int_equal(count(list, "#EXTINF"), LIST_WINDOW);
+	assert_non_null(strstr(list, "#EXT-X-MEDIA-SEQUENCE:11\n"));
+	assert_null(strstr(list, "EVENT"));
+	/* Those that have just left the list are still there for who has read it before. */
+	assert_int_equal(files(s, ".video.m4s"), LIST_WINDOW + 3);
+}
+
+static void
+a_clock_may_wrap_but_not_leap(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "4") TONE("4") ENCODED "$O");
+
+	send_flv(s, flv, UINT32_MAX - 2000);
+	assert_int_equal(s->session, 1);
+	send_flv(s, flv, 60000);
+	assert_int_equal(s->session, 2);
+	send_flv(s, flv, 0);
+	assert_int_equal(s->session, 3);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY\n"), 2);
+	/* What followed a leap waited for the number of its session, and for a key frame. */
+	assert_string_equal(told(s, "ffprobe -v error -count_packets -show_entries stream=nb_read_packets -of csv=p=0 "
+	    "kept/1.video.mp4"), "100");
+}
+
+static void
+sound_alone_and_picture_alone_are_fine(void **state)
+{
+	struct studio *s = *state;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " TONE("5") "-c:a aac -b:a 64k $O"), 0);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(count(text_of(s, "out/audio.m3u8"), "#EXTINF"), 3);
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "CODECS=\"mp4a.40.2\"\naudio.m3u8\n"));
+	feed_free(s->feed);
+	s->feed = feed_new();
+	feed_begin(s->feed, 2);
+	send_flv(s, make(s->place, "b.flv", "$FF " MOVING("128x96", "5") ENCODED "$O"), 0);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), 3);
+}
+
+static void
+no_segment_is_longer_than_its_playlist_says(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	/* Key frames 2 s apart at first, then none for ten. */
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") "-c:v libx264 -preset ultrafast "
+	    "-pix_fmt yuv420p -g 400 -force_key_frames '0,2,4' $O"), 0);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/video.m3u8");
+	assert_non_null(strstr(list, "#EXT-X-TARGETDURATION:2\n"));
+	for (const char *p = strstr(list, "#EXTINF:"); p != NULL; p = strstr(p + 1, "#EXTINF:"))
+		assert_true(atof(p + 8) < 2.5);
+	assert_string_equal(told(s, DECODE("v")), "350");
+}
+
+/* --- Enhanced RTMP: what this FFmpeg can encode, but not send */
+
+/* Sends the packets of an MP4 under four letters, behind what its box holds. */
+static void
+send_enhanced(struct studio *s, const char *mp4, const char *letters, const char *box)
+{
+	size_t n, size, pos;
+	const uint8_t *p = bytes_of(s, mp4, &n), *at = memmem(p, n, box, 4);
+	char command[400], *line, *lines, flags;
+	uint8_t *tag = arena_alloc(s->place->mem, n + 16);
+	double pts, dts, first = 0;
+	bool shifted = strcmp(letters, "hvc1") == 0;
+
+	assert_non_null(at);
+	size = (size_t)bytes_big(at - 4, 4) - 8;
+	tag[0] = 0x90;
+	memcpy(tag + 1, letters, 4);
+	memcpy(tag + 5, at + 4, size);
+	assert_int_equal(send(s, RTMP_VIDEO, 0, tag, 5 + size), FEED_FINE);
+	snprintf(command, sizeof(command), "ffprobe -v error -select_streams v -show_entries "
+	    "packet=pts_time,dts_time,size,pos,flags -of csv=p=0 %s", mp4);
+	lines = arena_copy(s->place->mem, told(s, command));
+	for (line = strtok(lines, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+		int32_t shift;
+		uint32_t ms;
+
+		assert_int_equal(sscanf(line, "%lf,%lf,%zu,%zu,%c", &pts, &dts, &size, &pos, &flags), 5);
+		first = line == lines ? dts : first;
+		ms = (uint32_t)((dts - first) * 1000 + 0.5);
+		shift = (int32_t)((pts - dts) * 1000 + 0.5);
+		tag[0] = (uint8_t)((flags == 'K' ? 0x90 : 0xa0) | 1);
+		memcpy(tag + 5, (uint8_t[]){ (uint8_t)(shift >> 16), (uint8_t)(shift >> 8), (uint8_t)shift }, 3);
+		memcpy(tag + (shifted ? 8 : 5), p + pos, size);
+		assert_int_equal(send(s, RTMP_VIDEO, ms, tag, (shifted ? 8 : 5) + size), FEED_FINE);
+	}
+}
+
+static const uint8_t no_sound[] = "\2\0\12onMetaData\10\0\0\0\1\0\14videocodecid\0\0\0\0\0\0\0\0\0\0\0\11";
+
+static void
+hevc_and_av1_are_taken_as_they_are(void **state)
+{
+	struct studio *s = *state;
+	const char *master;
+
+	send(s, RTMP_DATA, 0, no_sound, sizeof(no_sound) - 1);
+	send_enhanced(s, make(s->place, "h.mp4", "$FF " MOVING("160x120", "4") "-c:v libx265 -preset ultrafast "
+	    "-x265-params log-level=none:keyint=50 -pix_fmt yuv420p -tag:v hvc1 $O"), "hvc1", "hvcC");
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, DECODE("v")), "100");
+	master = text_of(s, "out/master.m3u8");
+	assert_non_null(strstr(master, "CODECS=\"hvc1.1."));
+	assert_non_null(strstr(master, "RESOLUTION=160x120"));
+	feed_free(s->feed);
+	s->feed = feed_new();
+	feed_begin(s->feed, 2);
+	send(s, RTMP_DATA, 0, no_sound, sizeof(no_sound) - 1);
+	send_enhanced(s, make(s->place, "a.mp4", "$FF " MOVING("176x144", "3") "-c:v libaom-av1 -cpu-used 8 "
+	    "-usage realtime -g 50 -pix_fmt yuv420p $O"), "av01", "av1C");
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, "ffmpeg -v error -nostdin -i kept/2.video.mp4 -f framehash - | grep -vc '^#'"),
+	    "75");
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=176x144,CODECS=\"av01.0."));
+}
+
+/* --- what nobody could play */
+
+static void
+what_does_not_play_everywhere_is_refused_with_a_reason(void **state)
+{
+	static const struct { const char *command, *says; } sources[] = {
+		{ "$FF " MOVING("64x64", "1") "-c:v libx264 -preset ultrafast -pix_fmt yuv444p $O", "4:2:0" },
+		{ "$FF -f lavfi -i anullsrc=r=48000:cl=5.1 -t 1 -c:a aac $O", "two channels" },
+		{ "$FF " MOVING("64x64", "1") "-c:v flv $O", "not known" },
+		{ "$FF " TONE("1") "-c:a mp3 $O", "not known" },
+	};
+	struct studio *s = *state;
+	size_t i, n, at, size;
+	const uint8_t *p;
+
+	for (i = 0; i < sizeof(sources) / sizeof(*sources); i++) {
+		feed_free(s->feed);
+		s->feed = feed_new();
+		p = bytes_of(s, make(s->place, arena_printf(s->place->mem, "%zu.flv", i), sources[i].command), &n);
+		s->says = FEED_FINE;
+		for (at = 13; at + 11 <= n && s->says == FEED_FINE; at += 11 + size + 4) {
+			size = bytes_big(p + at + 1, 3);
+			send(s, p[at], 0, p + at + 11, size);
+		}
+		assert_int_equal(s->says, FEED_REFUSED);
+		if (strstr(feed_fault(s->feed), sources[i].says) == NULL)
+			fail_msg("%s: %s", sources[i].command, feed_fault(s->feed));
+	}
+}
+
+static void
+setups_that_are_cut_off_are_refused(void **state)
+{
+	static const struct { const char *box; const char *command; enum flv_codec codec; } known[] = {
+		{ "avcC", "$FF " MOVING("64x64", "1") "-c:v libx264 -preset ultrafast -pix_fmt yuv420p $O", FLV_AVC },
+		{ "hvcC", "$FF " MOVING("64x64", "1") "-c:v libx265 -preset ultrafast -x265-params log-level=none $O",
+		    FLV_HEVC },
+		{ "av1C", "$FF " MOVING("64x64", "0.2") "-c:v libaom-av1 -cpu-used 8 -usage realtime $O", FLV_AV1 },
+	};
+	struct studio *s = *state;
+	struct setup found;
+	size_t i, n, size, cut;
+	const uint8_t *p, *at;
+
+	for (i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		p = bytes_of(s, make(s->place, arena_printf(s->place->mem, "%zu.mp4", i), known[i].command), &n);
+		at = memmem(p, n, known[i].box, 4);
+		assert_non_null(at);
+		size = (size_t)bytes_big(at - 4, 4) - 8;
+		assert_null(setup_read(&found, known[i].codec, at + 4, size));
+		assert_int_equal(found.width, 64);
+		for (cut = 0; cut < 8; cut++)
+			assert_non_null(setup_read(&found, known[i].codec, at + 4, cut));
+	}
+}
+
+static void
+frames_that_go_back_or_are_empty_do_no_harm(void **state)
+{
+	struct studio *s = *state;
+	size_t n, at = 13, size, turn = 0;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "4") TONE("4") ENCODED "$O");
+	const uint8_t *p = bytes_of(s, flv, &n);
+	uint32_t ms;
+
+	for (; at + 11 <= n; at += 11 + size + 4, turn++) {
+		size = bytes_big(p + at + 1, 3);
+		ms = (uint32_t)bytes_big(p + at + 4, 3);
+		assert_int_equal(send(s, p[at], ms, p + at + 11, size), FEED_FINE);
+		if (turn % 7 == 6 && p[at] != RTMP_DATA) {
+			assert_int_equal(send(s, p[at], ms > 500 ? ms - 500 : 0, p + at + 11, size), FEED_FINE);
+			assert_int_equal(send(s, p[at], ms, p + at + 11, 0), FEED_FINE);
+		}
+	}
+	assert_true(feed_dropped(s->feed) > 0);
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, DECODE("v")), "100");
+}
+
+static void
+a_full_disk_is_told(void **state)
+{
+	struct studio *s = *state;
+	struct conf conf = { .data_dir = s->place->dir, .free_space = INT64_C(1) << 60 };
+
+	assert_true(store_open(&conf));
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "1") TONE("1") ENCODED "$O"), 0);
+	assert_false(packager_pause(s->packager));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_comes_is_played_to_the_last_frame, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_recording_holds_every_frame_as_it_came, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_keeps_its_distance_to_the_picture, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_size_is_another_session_behind_a_break, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_restart_goes_on_in_the_same_playlist, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_dvr_there_is_a_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_does_not_play_everywhere_is_refused_with_a_reason, setup, teardown),
+		cmocka_unit_test_setup_teardown(setups_that_are_cut_off_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_that_go_back_or_are_empty_do_no_harm, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_told, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
