@@ -20,6 +20,7 @@
 
 enum {
 	CONNECT_SECONDS = 10, MAIL_SECONDS = 45,
+	FILE_PIECE = 1 << 18,		/* bytes of a file that are read at a time */
 	CONNECTIONS = 256,		/* that web_many keeps open, so that those of others do not use up our files */
 };
 
@@ -35,6 +36,42 @@ on_body(char *bytes, size_t size, size_t n, void *user)
 		return 0;
 	buf_add(&t->body, bytes, size * n);
 	return size * n;
+}
+
+/* What call->file has now: a file that became shorter is as bad as one that cannot be read. */
+static size_t
+on_file(char *to, size_t size, size_t room, void *user)
+{
+	struct web_transfer *t = user;
+	const struct web_call *call = t->call;
+	size_t n = size * room;
+	ssize_t got;
+
+	if (n > call->body_size - t->sent)
+		n = call->body_size - t->sent;
+	if (n == 0)
+		return 0;
+	do {
+		got = pread(call->file->fd, to, n, call->file->from + (off_t)t->sent);
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0) {
+		t->file_error = got < 0 ? errno : ENODATA;
+		return CURL_READFUNC_ABORT;
+	}
+	t->sent += (size_t)got;
+	return (size_t)got;
+}
+
+/* A connection that was kept may turn out to be gone when some was sent. */
+static int
+on_rewind(void *user, curl_off_t to, int whence)
+{
+	struct web_transfer *t = user;
+
+	if (whence != SEEK_SET)
+		return CURL_SEEKFUNC_CANTSEEK;
+	t->sent = (size_t)to;
+	return CURL_SEEKFUNC_OK;
 }
 
 static int
@@ -61,6 +98,18 @@ header_list(struct arena *mem, const struct web_call *call)
 	if (call->from > 0 && call->if_range != NULL)
 		list = curl_slist_append(list, arena_printf(mem, "If-Range: %s", call->if_range));
 	return list;
+}
+
+static void
+set_file(CURL *c, struct web_transfer *t)
+{
+	curl_easy_setopt(c, CURLOPT_UPLOAD, 1L);
+	curl_easy_setopt(c, CURLOPT_INFILESIZE_LARGE, (curl_off_t)t->call->body_size);
+	curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, (long)FILE_PIECE);
+	curl_easy_setopt(c, CURLOPT_READFUNCTION, on_file);
+	curl_easy_setopt(c, CURLOPT_READDATA, t);
+	curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, on_rewind);
+	curl_easy_setopt(c, CURLOPT_SEEKDATA, t);
 }
 
 static void
@@ -112,7 +161,12 @@ set_limits(CURL *c, struct web_transfer *t)
 	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
 	curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)(call->timeout > 0 ? call->timeout : 30));
+	if (call->silence > 0) {
+		curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)call->silence);
+	} else {
+		curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)(call->timeout > 0 ? call->timeout : 30));
+	}
 	if (!call->cut)
 		curl_easy_setopt(c, CURLOPT_MAXFILESIZE_LARGE, (curl_off_t)t->max);
 	curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
@@ -205,6 +259,8 @@ web_transfer_prepare(CURL *c, struct arena *mem, struct web_transfer *t)
 	t->resolve = web_target_pinned(mem, t->target);
 	t->headers = header_list(mem, t->call);
 	set_limits(c, t);
+	if (t->call->file != NULL)
+		set_file(c, t);
 	set_body(c, t->call, &t->mime);
 	curl_easy_setopt(c, CURLOPT_URL, t->target->url);
 	curl_easy_setopt(c, CURLOPT_RESOLVE, t->resolve);
@@ -227,6 +283,7 @@ finish(CURL *c, struct arena *mem, struct web_transfer *t, CURLcode code, struct
 	a->end = web_transfer_end(code, t);
 	if (a->end == WEB_ANSWERED)
 		web_transfer_read(mem, c, a, location);
+	a->file_error = t->file_error;
 	if (t->call->any_certificate)
 		a->certificate = certificate_of(mem, c);
 	a->body = buf_string(&t->body);
@@ -249,13 +306,18 @@ transfer(void *user, struct arena *mem, struct web_call *call, struct web_target
 }
 
 static void
+begin_once(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* Threads that take bytes in speak to an object store, too. */
+static void
 begin(void)
 {
-	static bool begun;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!begun)
-		curl_global_init(CURL_GLOBAL_DEFAULT);
-	begun = true;
+	pthread_once(&once, begin_once);
 }
 
 static bool
@@ -277,7 +339,8 @@ web_follow(struct arena *mem, const struct web_call *wanted, struct web_answer *
 	struct web_call call = *wanted;
 	struct web_target target, before = { 0 };
 	const char *location;
-	bool follows = call.redirects > 0 && call.body == NULL && call.parts == NULL;
+	bool follows = call.redirects > 0 && call.body == NULL && call.parts == NULL &&
+	    call.file == NULL;
 	int left = call.redirects;
 
 	begin();

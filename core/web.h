@@ -25,6 +25,9 @@ struct web_part {
 	const char *file_name, *type;		/* of bytes */
 };
 
+/* Bytes of an open file from there on, which are read as they are sent. */
+struct web_file { int fd; int64_t from; };
+
 struct web_call {
 	const char *url;
 	const char *method;			/* NULL: POST with parts or body, else GET */
@@ -34,10 +37,12 @@ struct web_call {
 	const void *body;
 	size_t body_size;
 	const struct web_part *parts;		/* instead of body; ends in one without name */
+	const struct web_file *file;		/* instead of body, body_size bytes of it, by PUT */
 	/* Blank- or comma-separated: host, host:port, address, address/prefix.  These may be private and on any
 	 * port. */
 	const char *private_hosts;
 	int timeout;				/* s for everything; 0: 30 */
+	int silence;				/* instead of it: s in which no byte comes or goes; 0: any */
 	size_t max_size;			/* bytes of the answer; 0: 1 MiB */
 	int redirects;				/* how many are followed; only for calls without body */
 	void (*alive)(void *user);		/* called about once a second meanwhile */
@@ -65,6 +70,7 @@ struct web_answer {
 	const char *body;			/* ends in NUL */
 	size_t size;
 	int retry_after;			/* s; 0 = not said */
+	int file_error;				/* errno of call->file, which could not be read; 0: it could */
 	const char *certificate;		/* of the server, PEM, for any_certificate; NULL: none */
 };
 

@@ -14,6 +14,8 @@ struct web_transfer {
 	struct buf body;
 	size_t max;
 	bool too_large;
+	size_t sent;				/* of call->file */
+	int file_error;
 	struct curl_slist *resolve, *headers;
 	curl_mime *mime;
 };

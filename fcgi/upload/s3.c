@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/seal.h"
+#include "core/sigv4.h"
 #include "fcgi/upload/s3_visit.h"
 
 static const struct s3_error_info infos[] = {
@@ -102,7 +103,7 @@ key_of(const struct s3 *s)
 static enum s3_error
 list_uploads(struct s3 *s)
 {
-	const char *prefix = s3_query(s->c->mem, s->c->request.uri, "prefix");
+	const char *prefix = sigv4_param(s->c->mem, s->c->request.uri, "prefix");
 	struct buf *b = s3_xml(s->c, "ListMultipartUploadsResult");
 
 	s3_put(b, "Bucket", s->bucket);
@@ -123,7 +124,7 @@ list_uploads(struct s3 *s)
 static enum s3_error
 list_objects(struct s3 *s)
 {
-	const char *prefix = s3_query(s->c->mem, s->c->request.uri, "prefix");
+	const char *prefix = sigv4_param(s->c->mem, s->c->request.uri, "prefix");
 	struct buf *b = s3_xml(s->c, "ListBucketResult");
 	bool there = s->row->etag != NULL && s3_has_arrived(s->row) && (prefix == NULL || strncmp(key_of(s), prefix,
 	    strlen(prefix)) == 0);
@@ -177,7 +178,7 @@ head_object(struct s3 *s)
 static bool
 asks(const struct s3 *s, const char *name)
 {
-	return s3_query(s->c->mem, s->c->request.uri, name) != NULL;
+	return sigv4_param(s->c->mem, s->c->request.uri, name) != NULL;
 }
 
 /* What an object or a bucket also has elsewhere. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/quota.h"
+#include "core/sigv4.h"
 #include "core/store.h"
 #include "fcgi/upload/partial.h"
 #include "fcgi/upload/s3_ahead.h"
@@ -27,7 +28,7 @@ limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
 	left = row->file_size.set ? INT64_MAX : quota_left(s->db, row->tenant_id, row->id, INT64_MAX);
 	if (s3_by_db(s) != S3_FINE)
 		return s3_by_db(s);
-	if (store_free() < (wanted > 0 ? wanted : 1) || left - others < (wanted > 0 ? wanted : 1))
+	if (store_incoming_free() < (wanted > 0 ? wanted : 1) || left - others < (wanted > 0 ? wanted : 1))
 		return S3_NO_SPACE;
 	*most = *most - others < left - others ? *most - others : left - others;
 	return S3_FINE;
@@ -212,7 +213,7 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 enum s3_error
 s3_upload_part(struct s3 *s)
 {
-	const char *text = s3_query(s->c->mem, s->c->request.uri, "partNumber");
+	const char *text = sigv4_param(s->c->mem, s->c->request.uri, "partNumber");
 	int64_t number, attempt;
 	struct s3_body b;
 	enum s3_error error;
@@ -233,7 +234,7 @@ s3_upload_part(struct s3 *s)
 static int64_t
 query_number(struct s3 *s, const char *name, int64_t otherwise, int64_t most)
 {
-	const char *text = s3_query(s->c->mem, s->c->request.uri, name);
+	const char *text = sigv4_param(s->c->mem, s->c->request.uri, name);
 	int64_t n;
 
 	return text == NULL || !int_parse(text, &n) || n < 0 ? otherwise : n > most ? most : n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Signature Version 4 as an object store checks it: in the Authorization header, in the query of an address, and along
- * the chunks of a body ("Authenticating Requests (AWS Signature Version 4)", Amazon S3 API reference).
+ * Signature Version 4 (core/sigv4.h) as an object store checks it: in the Authorization header, in the query of an
+ * address, and along the chunks of a body.
  *
  * Web servers take some headers for themselves.  One that is signed and did not come is held to have been what they
  * answer to: chunked for Transfer-Encoding, 100-continue for Expect.
@@ -39,8 +39,5 @@ enum s3_error s3_sign_check(struct s3_sign *, struct arena *, const struct s3_re
 
 /* HMAC-SHA256 in hex of a text under the key of a checked signature. */
 const char *s3_sign_text(const struct s3_sign *, struct arena *, const char *text);
-
-/* A parameter of the query, decoded; "" where it has no value, NULL where it is not there. */
-const char *s3_query(struct arena *, const char *uri, const char *name);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/sigv4.h"
 #include "fcgi/upload/s3_visit.h"
 
 #define XMLNS "http://s3.amazonaws.com/doc/2006-03-01/"
@@ -177,7 +178,7 @@ s3_upload_name(const struct s3 *s, int64_t attempt)
 bool
 s3_read_attempt(struct s3 *s, int64_t *attempt)
 {
-	const char *name = s3_query(s->c->mem, s->c->request.uri, "uploadId"), *id = uuid_text(s->c->mem,
+	const char *name = sigv4_param(s->c->mem, s->c->request.uri, "uploadId"), *id = uuid_text(s->c->mem,
 	    s->c->upload_id);
 
 	return name != NULL && strncmp(name, id, strlen(id)) == 0 && name[strlen(id)] == '.' &&
