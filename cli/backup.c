@@ -93,12 +93,16 @@ cannot(const struct backup *b, const char *path)
 static int
 copy_object(struct backup *b, const struct store_entry *e)
 {
-	const char *from = store_fetch(b->page, e->key, NULL), *to = in_dir(b, b->page, e->key);
+	const char *from, *to = in_dir(b, b->page, e->key);
 	struct manifest_file file = { .path = arena_copy(b->lasting, e->key), .size = e->size };
 	struct stat st;
 
 	if (lstat(to, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->size) {
-		if (from == NULL || !disk_copy(from, to, 0600))
+		disk_remove(to);
+		/* What comes from another machine comes to where it is to be. */
+		from = store_fetch(b->page, e->key, b->dir);
+		if (from == NULL || !(strcmp(from, to) == 0 ? disk_sync(to, S_IFREG, 0600) && disk_sync_parent(to) :
+		    disk_copy(from, to, 0600)))
 			return errno == ENOENT && from == NULL ? 0 : cannot(b, to);	/* purged meanwhile */
 	}
 	manifest_add(b->lasting, &b->new, &file);
@@ -117,6 +121,8 @@ copy_store(struct backup *b, const struct manifest *known)
 
 	do {
 		e = store_list(b->page, store_lasting, after, PAGE, &n);
+		if (e == NULL)
+			status = cannot(b, "the store");
 		for (i = 0; i < n && status == 0; i++)
 			if (e[i].size >= 0 && e[i].key[strlen(store_lasting)] != '.' &&
 			    (known == NULL || manifest_find(known, e[i].key) == NULL))

@@ -10,6 +10,7 @@
 #include "cli/doctor.h"
 #include "core/jail.h"
 #include "core/scratch.h"
+#include "core/store.h"
 #include "media/document.h"
 
 static const int64_t GIB = INT64_C(1) << 30;
@@ -42,6 +43,21 @@ room_in(struct cli *c, const char *dir)
 	    room < 10 * GIB ? "Make room soon: one long video can need this much." : NULL);
 }
 
+static struct finding
+try_bucket(struct cli *c)
+{
+	const struct conf *conf = c->conf;
+	const char *where = arena_printf(c->mem, "%s/%s/%s", conf->store_endpoint, conf->store_bucket,
+	    conf->store_prefix != NULL ? conf->store_prefix : "");
+
+	if (!store_open(conf) || !store_probe(c->mem))
+		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", where, errno == ENOENT ? "the bucket is not there" :
+		    strerror(errno)),
+		    "See that store.endpoint answers, that the bucket is there, and that store.key may read, write, "
+		    "list and delete in it; what it has answered is told above.");
+	return FOUND(OK, arena_printf(c->mem, "%s takes, gives and deletes objects", where), NULL);
+}
+
 struct finding
 check_store(struct cli *c)
 {
@@ -51,7 +67,7 @@ check_store(struct cli *c)
 		return FOUND(FAIL, arena_printf(c->mem, "%s/originals cannot be written: %s", dir, strerror(errno)),
 		    errno == ENOENT ? "Run `kinothek init`."
 				    : "Give data_dir to the account of the programs, and run this as that account.");
-	return room_in(c, dir);
+	return strcmp(c->conf->store, "s3") == 0 ? try_bucket(c) : room_in(c, dir);
 }
 
 struct finding

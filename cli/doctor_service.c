@@ -236,6 +236,7 @@ count_lost(struct cli *c, bool newest, size_t *looked, const char **name)
 	const struct sample *a;
 	struct uuid from = { { 0 } };
 	size_t i, n, lost = 0;
+	bool there;
 
 	random_bytes(&chance, sizeof(chance));
 	at = (uint64_t)first + (now > first ? chance % (uint64_t)(now - first) : 0);
@@ -248,7 +249,8 @@ count_lost(struct cli *c, bool newest, size_t *looked, const char **name)
 		a = db_rows(c->db, &sample_record, "FROM media t WHERE t.id >= ? AND t.status = 'ready' AND "
 		    "t.deleted_at = 0 ORDER BY t.id LIMIT 20", ARGS(BYTES(from.b, sizeof(from.b))), &n);
 	for (i = 0; i < n; i++)
-		if (a[i].file != NULL && store_size(c->mem, store_key_play(c->mem, a[i].id, a[i].file)) < 0) {
+		if (a[i].file != NULL && store_has(c->mem, store_key_play(c->mem, a[i].id, a[i].file), &there) &&
+		    !there) {
 			lost++;
 			*name = a[i].name;
 		}

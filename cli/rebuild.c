@@ -13,6 +13,7 @@
 #include "core/asset.h"
 #include "core/job.h"
 #include "core/ledger.h"
+#include "core/scratch.h"
 #include "core/store.h"
 
 enum { PAGE = 200, PAGE_MEMORY = 256 << 20 };
@@ -55,13 +56,27 @@ struct look {
 	void *at;
 	struct uuid tenant_id, media_id;	/* none: of all */
 	bool all, hashes, mends;
+	int away;			/* errno of a store that could not be asked; 0: it could */
+	const char *scratch;		/* for what is read; NULL: nothing is */
 	size_t n, count[ORIGINAL_CHANGED + 1], added, busy;
 };
+
+/* A store that is away has lost nothing: then the look ends. */
+static bool
+has_key(struct look *l, const char *key)
+{
+	bool there;
+
+	if (store_has(l->mem, key, &there))
+		return there;
+	l->away = errno;
+	return true;
+}
 
 static bool
 has(struct look *l, const struct asset *a, const char *file)
 {
-	return store_size(l->mem, store_key_play(l->mem, a->id, file)) >= 0;
+	return has_key(l, store_key_play(l->mem, a->id, file));
 }
 
 /* Those that are shown, and those that the latest ingest has made so far. */
@@ -92,8 +107,7 @@ has_more(struct look *l, const struct asset *a)
 		if (f[i].file != NULL && !has(l, a, f[i].file))
 			return false;
 	for (i = 0; i < pictures.n; i++)
-		if (!has(l, a, pictures.at[i]) && store_size(l->mem, store_key_thumbnail(l->mem, a->id,
-		    pictures.at[i])) >= 0)
+		if (!has(l, a, pictures.at[i]) && has_key(l, store_key_thumbnail(l->mem, a->id, pictures.at[i])))
 			return false;
 	return true;
 }
@@ -107,7 +121,7 @@ is_unharmed(struct look *l, const struct asset *a)
 
 	if (!l->hashes)
 		return a->damage == NULL;
-	found = ledger_examine(l->mem, &o, NULL, NULL);
+	found = ledger_examine(l->mem, &o, l->scratch, NULL);
 	ledger_note(l->c->db, &o, found);
 	return found == EXAMINED_INTACT;
 }
@@ -117,9 +131,13 @@ judge(struct look *l, const struct asset *a)
 {
 	const char *key = store_key_original(l->mem, a->id);
 
-	if (store_size(l->mem, key) < 0)
+	const int64_t size = store_size(l->mem, key);
+
+	if (size < 0 && errno != ENOENT && errno != ENOTDIR)
+		l->away = errno;
+	if (size < 0)
 		return ORIGINAL_GONE;
-	if (store_size(l->mem, key) != a->file_size || !is_unharmed(l, a))
+	if (size != a->file_size || !is_unharmed(l, a))
 		return ORIGINAL_CHANGED;
 	if (!has_renditions(l, a))
 		return NOT_PLAYABLE;
@@ -209,6 +227,8 @@ look_at(struct look *l, const struct asset *a)
 
 	if (state != WHOLE && !l->mends)
 		state = judge_again(l, a);
+	if (l->away != 0)
+		return cli_fail(l->c, EX_IOERR, "the store cannot be read: %s", strerror(l->away));
 	l->n++;
 	l->count[state]++;
 	if (!l->mends || state == ORIGINAL_GONE || state == ORIGINAL_CHANGED || !l->all)
@@ -265,6 +285,7 @@ static int
 run(struct look *l)
 {
 	struct cli *c = l->c;
+	const char *name = NULL;
 	size_t lost;
 	int status;
 
@@ -272,7 +293,15 @@ run(struct look *l)
 		return cli_fail(c, EX_NOINPUT, "data_dir %s: %s", c->conf->data_dir, strerror(errno));
 	l->mem = arena_new(PAGE_MEMORY);
 	l->json = BUF(c->mem);
+	if (l->hashes) {
+		name = arena_printf(c->mem, "verify-%s", uuid_text(c->mem, uuid_new()));
+		if (!scratch_open(c->conf) || !scratch_make(c->mem, name))
+			return cli_fail(c, EX_CANTCREAT, "%s: %s", scratch_root(c->conf), strerror(errno));
+		l->scratch = scratch_path(c->mem, name);
+	}
 	status = look_at_all(l);
+	if (name != NULL)
+		scratch_remove(c->mem, name);
 	arena_free(l->mem);
 	if (status != 0)
 		return status;

@@ -88,6 +88,8 @@ check_store(struct restore *r)
 
 	do {
 		e = store_list(r->page, store_lasting, after, PAGE, &n);
+		if (e == NULL)
+			return cli_fail(r->c, EX_IOERR, "the store cannot be read: %s", strerror(errno));
 		for (i = 0; i < n; i++) {
 			known = manifest_find(r->what, e[i].key);
 			if (e[i].key[strlen(store_lasting)] == '.' || (known != NULL && known->size == e[i].size))

@@ -65,7 +65,21 @@ static const struct setting settings[] = {
 	    "Address at which clients reach this installation, without a path and without a slash at its end. Tokens "
 	    "name it as their issuer, so changing it makes every token that was given out invalid." },
 	{ "data_dir", AS_PATH, AT(data_dir), "/var/lib/kinothek", 0, 512, NULL, NULL,
-	    "Where media bytes are kept. All web nodes and job runners share it." },
+	    "Where media bytes are kept, or with store = s3 only received. All web nodes and job runners share it." },
+	{ "store", AS_CHOICE, AT(store), "local", 0, 0, "local s3", NULL,
+	    "Where media bytes are kept: in data_dir, or in a bucket of an object store that speaks S3 (Amazon S3, Ceph RGW, MinIO and "
+	    "others)." },
+	{ "store.endpoint", AS_ORIGIN, AT(store_endpoint), NULL, 0, 200, NULL, NULL,
+	    "Address of the object store; it may be a private one. Buckets are named in the path." },
+	{ "store.bucket", AS_TEXT, AT(store_bucket), NULL, 0, 63, "a-z, 0-9, - and .", NULL,
+	    "Bucket, which must be there, and in which only this installation writes below store.prefix." },
+	{ "store.region", AS_TEXT, AT(store_region), "us-east-1", 0, 50, NULL, NULL,
+	    "Region that requests are signed for. Stores that have none take the default." },
+	{ "store.key", AS_TEXT, AT(store_key), NULL, 0, 128, NULL, NULL, "Access key; it may read, write, list and delete there." },
+	{ "store.secret_file", AS_SECRET, AT(store_secret), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the secret of store.key." },
+	{ "store.prefix", AS_TEXT, AT(store_prefix), NULL, 0, 100, "ends in a slash", NULL,
+	    "What all keys begin with, where the bucket holds other things, too." },
 	{ "scratch_dir", AS_PATH, AT(scratch_dir), NULL, 0, 512, NULL, NULL,
 	    "Where jobs keep files that only they need, each machine below a name of its own, of this installation alone; it must be there. Results "
 	    "are moved from here to data_dir, which is fastest on the same file system. Nothing: work below data_dir." },
@@ -701,6 +715,37 @@ read_environment(struct reading *in)
 	return true;
 }
 
+/* What goes into addresses as it stands. */
+static bool
+is_made_of(const char *text, const char *more)
+{
+	for (; *text != '\0'; text++)
+		if (strchr("abcdefghijklmnopqrstuvwxyz0123456789-.", *text) == NULL && strchr(more, *text) == NULL)
+			return false;
+	return true;
+}
+
+static bool
+check_store(struct reading *in)
+{
+	const struct conf *c = in->conf;
+	const char *prefix = c->store_prefix;
+
+	if (strcmp(c->store, "s3") != 0)
+		return true;
+	if (c->store_endpoint == NULL || c->store_bucket == NULL || c->store_key == NULL || c->store_secret == NULL)
+		return fail(in, NULL, "store = s3 needs store.endpoint, store.bucket, store.key and store.secret_file");
+	if (strlen(c->store_bucket) < 3 || !is_made_of(c->store_bucket, ""))
+		return fail(in, NULL, "store.bucket must be 3 to 63 of a-z, 0-9, - and .");
+	if (strpbrk(c->store_region, "/ \t%") != NULL || strpbrk(c->store_key, "/ \t,") != NULL)
+		return fail(in, NULL, "store.region and store.key must not hold slashes or blanks");
+	if (prefix != NULL && (!is_made_of(prefix, "_/") || prefix[0] == '/' || prefix[strlen(prefix) - 1] != '/' ||
+	    strstr(prefix, "//") != NULL || strstr(arena_printf(conf_mem(), "/%s", prefix), "/.") != NULL))
+		return fail(in, NULL,
+		    "store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
+	return true;
+}
+
 static bool
 read_all(struct reading *in, char *text)
 {
@@ -725,6 +770,8 @@ read_all(struct reading *in, char *text)
 			return false;
 	}
 	if (!read_environment(in))
+		return false;
+	if (!check_store(in))
 		return false;
 	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "http") == 0 &&
 	    in->conf->engine[ENGINE_transcribe].url == NULL)

@@ -22,6 +22,9 @@ enum { CONF_FILES = 16 };
 struct conf {
 	const char *public_url;			/* without a slash at its end */
 	const char *data_dir, *run_dir;
+	const char *store;			/* "local" or "s3" */
+	const char *store_endpoint, *store_bucket, *store_region, *store_key, *store_secret;	/* of s3 */
+	const char *store_prefix;		/* of keys in the bucket, with a slash at its end; NULL: none */
 	const char *scratch_dir;		/* NULL: work below data_dir */
 	const char *web_dir;			/* NULL: where they were installed */
 	const char *db_hosts, *db_socket, *db_user, *db_password, *db_name;

@@ -2,6 +2,7 @@
 /* The ledger of originals. */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/ledger.h"
 #include "core/store.h"
@@ -27,6 +28,14 @@ store_is_there(struct arena *mem, const char *key)
 	return n > 0;
 }
 
+/* A copy that was made to be read: who looks at thousands has no room for all of them. */
+static void
+forget(const char *path, const char *scratch)
+{
+	if (scratch != NULL && strncmp(path, scratch, strlen(scratch)) == 0)
+		unlink(path);
+}
+
 enum examined
 ledger_examine(struct arena *mem, const struct original *o, const char *scratch, const struct digest_pace *pace)
 {
@@ -43,6 +52,7 @@ ledger_examine(struct arena *mem, const struct original *o, const char *scratch,
 	sha256 = path == NULL ? NULL : digest_file(mem, path, pace);
 	if (sha256 == NULL)
 		return errno == EIO ? EXAMINED_UNREADABLE : EXAMINED_UNKNOWN;
+	forget(path, scratch);
 	return strcmp(sha256, o->sha256) == 0 ? EXAMINED_INTACT : EXAMINED_CHANGED;
 }
 

@@ -16,7 +16,7 @@ enum examined { EXAMINED_INTACT, EXAMINED_MISSING, EXAMINED_CHANGED, EXAMINED_UN
 
 struct original { struct uuid media_id; const char *sha256; int64_t file_size; };
 
-/* Looks at the size and reads all bytes; scratch as of store_fetch(). */
+/* Looks at the size and reads all bytes; scratch as of store_fetch(), of which nothing is left there. */
 enum examined ledger_examine(struct arena *, const struct original *, const char *scratch,
     const struct digest_pace *);
 

@@ -1,71 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The local store: a directory whose names are ours and whose changes are on the disk before anyone is told.  What is
- * out of reach lies below deleted/ instead of play/, where the web server does not look.
- */
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-
-#include <dirent.h>
+/* The keys, and the kind of store that the settings name. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/disk.h"
 #include "core/log.h"
-#include "core/store.h"
+#include "core/store_kind.h"
 
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
-enum { LIST_MAX = 1000, TRIES = 5 };
-
-const char *const store_tops[] = { "uploads", "originals", "play", "deleted", "live", NULL };
 const char store_lasting[] = "originals/";
 
-static char root[PATH_MAX / 2];
-static int64_t kept_free;
-
-static bool
-is_play(const char *key)
-{
-	return strncmp(key, "play/", 5) == 0;
-}
-
-/* Only what lies below play/ is for the web server, which may run as another user. */
-static mode_t
-file_mode(const char *key)
-{
-	return is_play(key) ? 0644 : 0600;
-}
-
-static mode_t
-dir_mode(const char *key)
-{
-	return strncmp(key, "play", 4) == 0 ? 0755 : 0700;
-}
+static const struct store_kind *kind;
 
 bool
 store_open(const struct conf *conf)
 {
-	char path[PATH_MAX];
-	size_t i;
-
-	if (strlen(conf->data_dir) >= sizeof(root)) {
-		errno = ENAMETOOLONG;
+	if (!store_local_open(conf))
 		return false;
-	}
-	snprintf(root, sizeof(root), "%s", conf->data_dir);
-	kept_free = conf->free_space;
-	if (!disk_make_dir(root, 0755))
-		return false;
-	for (i = 0; store_tops[i] != NULL; i++) {
-		snprintf(path, sizeof(path), "%s/%s", root, store_tops[i]);
-		if (!disk_make_dir(path, dir_mode(store_tops[i])))
-			return false;
+	kind = &store_local;
+	if (conf->store != NULL && strcmp(conf->store, "s3") == 0) {
+		store_objects_open(conf);
+		kind = &store_objects;
 	}
 	return true;
 }
@@ -119,347 +76,162 @@ key_valid(const char *key)
 	}
 }
 
-/* A key that is not ours is a fault of ours. */
-static const char *
-path_of(struct arena *mem, const char *key)
+/* Is it, or does it lie below, that folder? */
+static bool
+is_below(const char *key, const char *folder)
 {
-	if (root[0] == '\0' || !key_valid(key)) {
-		log_text(LOG_LEVEL_ERROR, "store", "%s: %s", root[0] == '\0' ? "not opened" : "not a key", key);
+	const size_t n = strlen(folder);
+
+	return strncmp(key, folder, n) == 0 && (key[n] == '/' || key[n] == '\0');
+}
+
+/* What grows piece by piece, as no object does. */
+static bool
+is_growing(const char *key)
+{
+	return is_below(key, "uploads") || is_below(key, "live") ||
+	    (strncmp(key, "play/", 5) == 0 && strlen(key) > 5 + UUID_TEXT && is_below(key + 5 + UUID_TEXT, "live"));
+}
+
+/* Who has it.  What arrives does so on this machine, wherever it goes then.  A key that is not ours is a fault of
+ * ours; n: its characters. */
+static const struct store_kind *
+kind_of(const char *key, size_t n)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "%.*s", (int)n, key);
+	if (kind == NULL || n >= sizeof(text) || !key_valid(text)) {
+		log_text(LOG_LEVEL_ERROR, "store", "%s: %s", kind == NULL ? "not opened" : "not a key", key);
 		abort();
 	}
-	return arena_printf(mem, "%s/%s", root, key);
+	return is_growing(text) ? &store_local : kind;
 }
 
-/* Where it lies while it is out of reach; NULL: that cannot be. */
-static const char *
-hidden_path(struct arena *mem, const char *key)
+static const struct store_kind *
+of(const char *key)
 {
-	return is_play(key) ? arena_printf(mem, "%s/deleted/%s", root, key + 5) : NULL;
-}
-
-/* Where it lies now, and what is known of it.  NULL with errno. */
-static const char *
-find(struct arena *mem, const char *key, struct stat *st)
-{
-	const char *path = path_of(mem, key), *hidden = hidden_path(mem, key);
-
-	if (lstat(path, st) == 0)
-		return path;
-	return hidden != NULL && lstat(hidden, st) == 0 ? hidden : NULL;
-}
-
-static bool
-make_parents(struct arena *mem, const char *path)
-{
-	char *slash = arena_copy(mem, path), *start = slash;
-
-	slash += strlen(root);
-	while ((slash = strchr(slash + 1, '/')) != NULL) {
-		*slash = '\0';
-		if (!disk_make_dir(start, dir_mode(path + strlen(root) + 1)))
-			return false;
-		*slash = '/';
-	}
-	return true;
-}
-
-/* What an object is made of: bytes in memory, or those of a file. */
-struct source {
-	const char *bytes;
-	size_t n;
-	int fd;		/* -1: the former */
-};
-
-static bool
-fill(int to, const struct source *s)
-{
-	off_t at = 0;
-	ssize_t done;
-
-	do {
-		done = s->fd >= 0 ? sendfile(to, s->fd, &at, 1 << 30) : s->n > (size_t)at ?
-		    write(to, s->bytes + at, s->n - (size_t)at) : 0;
-		if (done > 0 && s->fd < 0)
-			at += done;
-	} while (done > 0 || (done < 0 && errno == EINTR));
-	return done == 0;
-}
-
-/* Under a name that nobody asks for, in the same directory, until all of it is there. */
-static bool
-write_once(struct arena *mem, const struct source *s, const char *path, mode_t mode)
-{
-	const char *slash = strrchr(path, '/');
-	const char *draft = arena_printf(mem, "%.*s/.%s", (int)(slash - path), path, uuid_text(mem, uuid_new()));
-	int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), saved;
-	bool fine;
-
-	if (fd < 0)
-		return false;
-	fine = fill(fd, s) && fchmod(fd, mode) == 0 && fsync(fd) == 0 && rename(draft, path) == 0;
-	saved = errno;
-	close(fd);
-	if (!fine)
-		unlink(draft);
-	errno = saved;
-	return fine && disk_sync_parent(path);
-}
-
-/* Directories go when they are empty, and an asset's when it is served no more: then they are made again. */
-static bool
-write_new(struct arena *mem, const struct source *s, const char *key)
-{
-	const char *path = path_of(mem, key);
-	int tries;
-
-	for (tries = 0; tries < TRIES; tries++) {
-		if (make_parents(mem, path) && write_once(mem, s, path, file_mode(key)))
-			return true;
-		if (errno != ENOENT)
-			break;
-	}
-	return false;
-}
-
-bool
-store_write(struct arena *mem, const void *bytes, size_t n, const char *key)
-{
-	return write_new(mem, &(struct source){ bytes, n, -1 }, key);
-}
-
-/* Scratch may lie on another file system. */
-static bool
-copy_in(struct arena *mem, const char *file, const char *key)
-{
-	struct source s = { .fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) };
-	bool fine = s.fd >= 0 && write_new(mem, &s, key);
-	int saved = errno;
-
-	if (s.fd >= 0)
-		close(s.fd);
-	if (fine)
-		unlink(file);
-	errno = saved;
-	return fine;
+	return kind_of(key, strlen(key));
 }
 
 bool
 store_put(struct arena *mem, const char *file, const char *key)
 {
-	const char *path = path_of(mem, key);
-	int tries;
+	return of(key)->put(mem, file, key);
+}
 
-	/* The age of an object counts from here. */
-	if (utimensat(AT_FDCWD, file, NULL, AT_SYMLINK_NOFOLLOW) != 0 || !disk_sync(file, S_IFREG, file_mode(key)))
-		return false;
-	for (tries = 0; tries < TRIES; tries++) {
-		if (make_parents(mem, path) && rename(file, path) == 0)
-			return disk_sync_parent(path);
-		if (errno == EXDEV)
-			return copy_in(mem, file, key);
-		if (errno != ENOENT)
-			break;
-	}
-	return false;
+bool
+store_put_begin(struct arena *mem, const char *file, const char *key, struct store_putting *p)
+{
+	*p = (struct store_putting){ file, key, NULL };
+	return of(key)->put_begin(mem, p);
+}
+
+bool
+store_put_end(struct arena *mem, const struct store_putting *p)
+{
+	return of(p->key)->put_end(mem, p);
+}
+
+void
+store_put_drop(const struct store_putting *p)
+{
+	of(p->key)->put_drop(p);
+}
+
+bool
+store_write(struct arena *mem, const void *bytes, size_t n, const char *key)
+{
+	return of(key)->write(mem, bytes, n, key);
 }
 
 char *
 store_get(struct arena *mem, const char *key, size_t max, size_t *n)
 {
-	struct stat st;
-	const char *path = find(mem, key, &st);
-	int fd = path == NULL ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char *bytes = NULL;
-	ssize_t done = -1;
-
-	*n = 0;
-	if (fd < 0)
-		return NULL;
-	if ((uint64_t)st.st_size > max)
-		errno = EFBIG;
-	else {
-		bytes = arena_alloc(mem, (size_t)st.st_size + 1);
-		while (*n < (size_t)st.st_size && ((done = read(fd, bytes + *n, (size_t)st.st_size - *n)) > 0 ||
-		    (done < 0 && errno == EINTR)))
-			*n += done > 0 ? (size_t)done : 0;
-		bytes = *n == (size_t)st.st_size ? bytes : NULL;
-	}
-	close(fd);
-	return bytes;
+	return of(key)->get(mem, key, max, n);
 }
 
 const char *
 store_fetch(struct arena *mem, const char *key, const char *scratch)
 {
-	struct stat st;
-
-	return find(mem, key, &st);
+	return of(key)->fetch(mem, key, scratch);
 }
 
 int64_t
 store_size(struct arena *mem, const char *key)
 {
-	struct stat st;
-
-	return find(mem, key, &st) != NULL && S_ISREG(st.st_mode) ? st.st_size : -1;
+	return of(key)->size(mem, key);
 }
 
-/* Directories above that are empty now go too: keys know of none. */
-static bool
-remove_at(const char *path)
+bool
+store_has(struct arena *mem, const char *key, bool *there)
 {
-	char above[PATH_MAX];
-	size_t top = strlen(root) + 1 + strcspn(path + strlen(root) + 1, "/");
-	struct stat st;
-	char *slash;
-
-	if (lstat(path, &st) != 0)
-		return errno == ENOENT || errno == ENOTDIR;
-	if (!disk_remove(path))
-		return false;
-	snprintf(above, sizeof(above), "%s", path);
-	while ((slash = strrchr(above, '/')) != NULL && (size_t)(slash - above) > top) {
-		*slash = '\0';
-		if (rmdir(above) != 0 && errno != ENOENT)
-			return disk_sync(above, S_IFDIR, 0) || errno == ENOENT;
-	}
-	return disk_sync_parent(above);
+	*there = store_size(mem, key) >= 0;
+	return *there || errno == ENOENT || errno == ENOTDIR;
 }
 
 bool
 store_delete(struct arena *mem, const char *key)
 {
-	const char *path = path_of(mem, key), *hidden = hidden_path(mem, key);
-
-	struct stat st;
-
-	if (!remove_at(path) || (hidden != NULL && !remove_at(hidden)))
-		return false;
-	/* It may have moved from the one to the other just then. */
-	if (find(mem, key, &st) == NULL)
-		return true;
-	errno = EAGAIN;
-	return false;
-}
-
-/* The first of a long list, in order. */
-struct listing {
-	struct arena *mem;
-	const char *prefix, *after;
-	struct store_entry *all;
-	size_t n, max;
-};
-
-/* A name that is there already comes from the other directory. */
-static void
-list_add(struct listing *l, const char *key)
-{
-	size_t low = 0, high = l->n, middle;
-	int order;
-
-	if (l->n == l->max && strcmp(key, l->all[l->max - 1].key) > 0)
-		return;
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		order = strcmp(l->all[middle].key, key);
-		if (order == 0)
-			return;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (l->n < l->max)
-		l->n++;
-	memmove(&l->all[low + 1], &l->all[low], (l->n - 1 - low) * sizeof(*l->all));
-	l->all[low] = (struct store_entry){ arena_copy(l->mem, key), -1, { 0 } };
-}
-
-/* One of the two directories that a prefix may mean. */
-static void
-list_dir(struct listing *l, const char *path)
-{
-	char key[PATH_MAX];
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	struct stat st;
-	bool is_dir;
-
-	while (dir != NULL && (e = readdir(dir)) != NULL) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-		    strspn(e->d_name, KEY_CHARACTERS) != strlen(e->d_name))
-			continue;
-		is_dir = e->d_type == DT_DIR;
-		if (e->d_type == DT_UNKNOWN)
-			is_dir = fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-		snprintf(key, sizeof(key), "%s%s%s", l->prefix, e->d_name, is_dir ? "/" : "");
-		if (l->after == NULL || strcmp(key, l->after) > 0)
-			list_add(l, key);
-	}
-	if (dir != NULL)
-		closedir(dir);
+	/* What grew below it lies here, wherever the rest does. */
+	return of(key)->remove(mem, key) && (kind == &store_local || store_local.remove(mem, key));
 }
 
 struct store_entry *
 store_list(struct arena *mem, const char *prefix, const char *after, size_t max, size_t *n)
 {
-	struct listing l = { .mem = mem, .prefix = prefix, .after = after, .max = max < LIST_MAX ? max : LIST_MAX };
-	const char *hidden = hidden_path(mem, prefix);
-	struct stat st;
-	size_t i;
-
-	l.all = arena_array(mem, l.max, sizeof(*l.all));
-	list_dir(&l, path_of(mem, arena_copy_n(mem, prefix, strlen(prefix) - 1)));
-	if (hidden != NULL)
-		list_dir(&l, hidden);
-	for (i = 0; i < l.n; i++)
-		if (l.all[i].key[strlen(l.all[i].key) - 1] != '/' && find(mem, l.all[i].key, &st) != NULL) {
-			l.all[i].size = st.st_size;
-			l.all[i].put_at.ms = (int64_t)st.st_mtime * 1000;
-		}
-	*n = l.n;
-	return l.all;
+	return kind_of(prefix, strlen(prefix) - 1)->list(mem, prefix, after, max, n);
 }
 
 bool
 store_serve(struct arena *mem, struct uuid media_id, bool served)
 {
-	const char *key = store_key_play(mem, media_id, NULL), *shown = path_of(mem, key);
-	const char *hidden = hidden_path(mem, key), *from = served ? hidden : shown, *to = served ? shown : hidden;
-	struct stat st;
-
-	if (lstat(from, &st) != 0)
-		return errno == ENOENT;
-	/* What is within reach is the newer one. */
-	return disk_move(from, to, !served) && disk_sync_parent(to) && disk_sync_parent(from);
+	return kind->serve(mem, media_id, served);
 }
 
 bool
 store_served(struct arena *mem, struct uuid media_id)
 {
-	struct stat st;
+	return kind->served(mem, media_id);
+}
 
-	return lstat(path_of(mem, store_key_play(mem, media_id, NULL)), &st) == 0;
+int
+store_tidy(struct moment before)
+{
+	return kind->tidy(before);
+}
+
+bool
+store_probe(struct arena *mem)
+{
+	const char *key = arena_printf(mem, "probe/%s", uuid_text(mem, uuid_new()));
+	const char *bytes;
+	size_t n;
+
+	if (!store_write(mem, key, strlen(key), key))
+		return false;
+	bytes = store_get(mem, key, strlen(key), &n);
+	if (bytes != NULL && strcmp(bytes, key) != 0) {
+		bytes = NULL;
+		errno = EREMOTEIO;
+	}
+	return store_delete(mem, key) && bytes != NULL;
 }
 
 const char *
 store_incoming(struct arena *mem, struct uuid upload_id)
 {
-	return path_of(mem, store_key_upload(mem, upload_id));
+	return store_local_path(mem, store_key_upload(mem, upload_id));
 }
 
-const char *
-store_growing(struct arena *mem, const char *key)
+int64_t
+store_incoming_free(void)
 {
-	const char *path = path_of(mem, key);
-
-	return make_parents(mem, arena_printf(mem, "%s/.", path)) ? path : NULL;
+	return store_local.free();
 }
 
 int64_t
 store_free(void)
 {
-	int64_t bytes = root[0] == '\0' ? 0 : disk_free(root) - kept_free;
-
-	return bytes > 0 ? bytes : 0;
+	return kind == NULL ? 0 : kind->free();
 }

@@ -19,6 +19,11 @@
  * and knows nothing of it overwrites nothing: no row names what it writes, and the sweep takes it away.
  *
  * A file becomes visible by a committed row that names it and is deleted by a job after that row is gone.
+ *
+ * There are two kinds, of which the settings name one: a directory (`store = local`), and a bucket of an object store
+ * (`store = s3`), where each word asks another machine and takes its time.  What arrives lies in data_dir with either.
+ * A store that is away is never "not there": errno is ENOENT for the latter alone, and what core/objects.h says for the
+ * former, of which none blames a file.
  */
 #ifndef CORE_STORE_H
 #define CORE_STORE_H
@@ -52,18 +57,33 @@ const char *store_key_play(struct arena *, struct uuid media_id, const char *fil
  * files.  False with errno (ENOSPC, …). */
 bool store_put(struct arena *, const char *file, const char *key);
 
+/*
+ * The same in two steps, for who holds a row while the object appears.  The first takes as long as the bytes take to
+ * another machine, and nobody sees anything of them; the second is short, and done once.  After the first, one of
+ * store_put_end() and store_put_drop() follows; when the former fails, the latter.
+ */
+struct object_draft;
+struct store_putting { const char *file, *key; struct object_draft *draft; };
+bool store_put_begin(struct arena *, const char *file, const char *key, struct store_putting *);
+bool store_put_end(struct arena *, const struct store_putting *);
+void store_put_drop(const struct store_putting *);
+
 /* The same of bytes in memory. */
 bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
 
 /* The bytes of an object, which end in a NUL that does not count.  NULL with errno; EFBIG: there are more than max. */
 char *store_get(struct arena *, const char *key, size_t max, size_t *n);
 
-/* A path of this machine under which programs can read the object: its own, or that of a copy made in the scratch
- * directory.  Never written to.  NULL with errno. */
+/* A path of this machine under which programs can read the object: its own, or that of a copy made below the scratch
+ * directory, which has the folders of the key.  Never written to.  NULL with errno; scratch NULL: ENOTSUP where a copy
+ * would be needed. */
 const char *store_fetch(struct arena *, const char *key, const char *scratch);
 
-/* Size in bytes, or -1. */
+/* Size in bytes, or -1 with errno: only ENOENT and ENOTDIR mean that it is not there. */
 int64_t store_size(struct arena *, const char *key);
+
+/* Is there an object of that key?  False with errno: it cannot be told. */
+bool store_has(struct arena *, const char *key, bool *there);
 
 /* Removes the object, and all below the key.  True when nothing is left, also when there was nothing; else errno. */
 bool store_delete(struct arena *, const char *key);
@@ -71,7 +91,7 @@ bool store_delete(struct arena *, const char *key);
 /*
  * What lies directly below a prefix that ends in a slash, by name: objects, and beginnings of keys that end in a slash
  * (their size is -1).  At most max (of up to 1000), beginning behind the key `after` of an earlier answer; NULL: from
- * the first on.
+ * the first on.  NULL with errno when it cannot be told; *n is 0 then, so that who only walks through it finds nothing.
  */
 struct store_entry {
 	const char *key;
@@ -81,11 +101,19 @@ struct store_entry {
 struct store_entry *store_list(struct arena *, const char *prefix, const char *after, size_t max, size_t *n);
 
 /* Puts what lies below play/{mediaId} within reach of who holds an address, or out of reach, in one step.  Keys stay
- * as they are, whichever it is.  True when all of it is there, also when there was nothing; else errno. */
+ * as they are, whichever it is.  True when all of it is there, also when there was nothing; else errno.  In a bucket
+ * nothing is within reach but by an address that is signed for it, and who signs asks the row. */
 bool store_serve(struct arena *, struct uuid media_id, bool served);
 
 /* Is any of it within reach? */
 bool store_served(struct arena *, struct uuid media_id);
+
+/* Drops what store_put_begin() of programs that were killed has left since before then, where no list shows it.  How
+ * many; -1 with errno. */
+int store_tidy(struct moment before);
+
+/* Does it do what is asked of it?  Writes an object that is nobody's, reads it and deletes it.  False with errno. */
+bool store_probe(struct arena *);
 
 /* The directory where the bytes of an upload arrive, on the file system of its original; the caller makes it. */
 const char *store_incoming(struct arena *, struct uuid upload_id);
@@ -97,7 +125,10 @@ const char *store_key_live(struct arena *, struct uuid media_id, const char *fil
  * piece, by the one who holds the stream.  NULL with errno. */
 const char *store_growing(struct arena *, const char *key);
 
-/* Bytes that may still be written before conf.free_space is touched; never negative. */
+/* Bytes that may still arrive there before conf.free_space is touched; never negative. */
+int64_t store_incoming_free(void);
+
+/* Bytes that may still be put; never negative.  INT64_MAX: nobody can tell, as of a bucket. */
 int64_t store_free(void);
 
 #endif

@@ -21,7 +21,7 @@ readyz(struct req *r)
 
 	if (migrations < 0)
 		return refuse(r, ERR_UNAVAILABLE, "The database is not there or not migrated.");
-	if (store_free() == 0)
+	if (store_free() == 0 || store_incoming_free() == 0)
 		return refuse(r, ERR_UNAVAILABLE, "The store is full.");
 	return reply_raw(r, 200, "text/plain; charset=utf-8", "ready\n", 6);
 }
@@ -50,7 +50,7 @@ metrics(struct req *r)
 	buf_printf(&b, "# TYPE kinothek_media gauge\nkinothek_media %lld\n", (long long)db_number(r->db,
 	    "SELECT COALESCE(SUM(media_count), 0) FROM tenant_usage", NO_ARGS, 0));
 	buf_printf(&b, "# TYPE kinothek_store_free_bytes gauge\nkinothek_store_free_bytes %lld\n",
-	    (long long)store_free());
+	    (long long)store_incoming_free());
 	return reply_raw(r, 200, "text/plain; version=0.0.4; charset=utf-8", b.text, b.len);
 }
 

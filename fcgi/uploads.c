@@ -104,7 +104,7 @@ static bool
 has_room(struct req *r, int64_t size)
 {
 	/* Renditions take about one and a half times the room of the file they are made from. */
-	if (store_free() < size + size / 2 * 3) {
+	if (store_incoming_free() < size || store_free() < size + size / 2 * 3) {
 		refuse(r, ERR_NO_SPACE, "The disk has no room for this file and what is made from it.");
 		return false;
 	}

@@ -102,8 +102,11 @@ add_file(struct packing *k, const char *key, const char *text, const char *endin
 {
 	struct arena *mem = k->j->mem;
 	const char *path;
+	bool there;
 
-	if (store_size(mem, key) < 0) {
+	if (!store_has(mem, key, &there))
+		return fault_of_errno(mem, errno, fault, "A file of the asset could not be read.");
+	if (!there) {
 		k->left_out++;
 		return true;
 	}

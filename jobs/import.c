@@ -183,7 +183,7 @@ check_room(struct fetching *k)
 		return job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
 	if (quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX) < size)
 		return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
-	if (store_free() < size)
+	if (store_incoming_free() < size)
 		return job_retry(k->j, REASON_NO_SPACE, "There is no room for the file.");
 	return DONE;
 }

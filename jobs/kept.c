@@ -63,10 +63,12 @@ bool
 kept_thumbnail(struct arena *mem, struct uuid media_id, const char *file)
 {
 	const char *kept = store_key_thumbnail(mem, media_id, file), *served = store_key_play(mem, media_id, file);
-	bool is_kept = store_size(mem, kept) >= 0, is_served = store_size(mem, served) >= 0;
+	bool is_kept, is_served;
 	const char *bytes;
 	size_t n;
 
+	if (!store_has(mem, kept, &is_kept) || !store_has(mem, served, &is_served))
+		return false;
 	if (is_kept == is_served)
 		return true;
 	bytes = store_get(mem, is_kept ? kept : served, THUMBNAIL_MAX, &n);

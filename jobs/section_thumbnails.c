@@ -27,8 +27,12 @@ static const struct record place_record = RECORD("SectionPlace", struct place, p
 static bool
 lacks(struct job *j, struct uuid media_id, const struct place *s)
 {
-	return !s->thumbnail_at.set || s->thumbnail_at.n != s->position || (s->thumbnail_file != NULL &&
-	    store_size(j->mem, store_key_play(j->mem, media_id, s->thumbnail_file)) < 0);
+	bool there;
+
+	if (!s->thumbnail_at.set || s->thumbnail_at.n != s->position)
+		return true;
+	return s->thumbnail_file != NULL && store_has(j->mem, store_key_play(j->mem, media_id, s->thumbnail_file),
+	    &there) && !there;
 }
 
 /* Who changes sections holds the asset: what has seen this job waiting, and so adds none, is seen by it; and none is

@@ -19,7 +19,7 @@
 
 #define DAY_MS "86400000"
 
-enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200 };
+enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200, DRAFT_MS = 2 * 24 * 3600 * 1000 };
 
 #define SOME_BEFORE(column) SQL_NOW " - ? ORDER BY " column " LIMIT 500"
 
@@ -320,6 +320,16 @@ delete_all_overdue(struct job *j)
 		job_log(j, "%d soft-deleted assets were deleted for good: their time was over", ASSETS - r.left);
 }
 
+/* Sending the largest file takes hours. */
+static void
+clear_drafts(struct job *j)
+{
+	const int n = store_tidy((struct moment){ moment_now().ms - DRAFT_MS });
+
+	if (n > 0)
+		job_log(j, "%d files that were never put into the store as a whole", n);
+}
+
 enum outcome
 sweep_run(struct job *j)
 {
@@ -327,6 +337,7 @@ sweep_run(struct job *j)
 	clear_uploads(j); /* pauses: the states above are committed before files go */
 	clear_scratch(j);
 	orphans_clear(j, ASSETS);
+	clear_drafts(j);
 	clear_events(j);
 	clear_deliveries(j);
 	delete_all_overdue(j);

@@ -265,7 +265,7 @@ write_batch(struct packager *p)
 static bool
 close_segments(struct packager *p)
 {
-	if (store_free() == 0) {
+	if (store_incoming_free() == 0) {
 		errno = ENOSPC;
 		return false;
 	}

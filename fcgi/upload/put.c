@@ -73,7 +73,8 @@ struct transfer {
 	int64_t left;		/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
 	unsigned char sha256[32];
 	struct sniff sniff;
-	bool placed;		/* renamed already; the commit is still to come */
+	struct store_putting putting;
+	bool placed;		/* in the store already; the commit is still to come */
 	int64_t next_tick;
 	int64_t waited, pace_from;	/* ms spent in read() since so many bytes had come */
 };
@@ -203,7 +204,7 @@ check_room(struct transfer *t, const struct upload_row *row)
 	struct put *p = t->p;
 	int64_t size = t->expected > 0 ? t->expected : 1;
 
-	if (store_free() < size && store_free() + partial_held(p->mem, p->id) < size)
+	if (store_incoming_free() < size && store_incoming_free() + partial_held(p->mem, p->id) < size)
 		return stop(p, ERR_NO_SPACE, NULL);
 	t->left = quota_left(t->db, row->tenant_id, p->id, INT64_MAX);
 	if (db_failure(t->db) != DB_FINE)
@@ -308,7 +309,7 @@ tick(struct transfer *t, bool must)
 	}
 	if (p->error == ERR_NONE && p->received > t->left)
 		return stop_by_quota(p);
-	if (p->error == ERR_NONE && !t->file.reserved && store_free() == 0)
+	if (p->error == ERR_NONE && !t->file.reserved && store_incoming_free() == 0)
 		return stop(p, ERR_NO_SPACE, NULL);
 	return p->error;
 }
@@ -475,7 +476,7 @@ place(struct transfer *t)
 		return ERR_NONE;	/* the commit of the try before had arrived after all */
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
-	if (!t->placed && !store_put(p->mem, t->file.path, store_key_original(p->mem, p->id))) {
+	if (!t->placed && !store_put_end(p->mem, &t->putting)) {
 		t->file.spoiled = true;
 		return stop_by_errno(p, "cannot put a file into the store");
 	}
@@ -508,8 +509,8 @@ place_and_commit(struct transfer *t)
 }
 
 /* Hours may have gone into these bytes, so a database that is away is waited for. */
-static enum error
-settle(struct transfer *t)
+static void
+place_in_time(struct transfer *t)
 {
 	static const struct timespec nap = { .tv_sec = 1 };
 	const int64_t until = clock_ms() + PATIENCE * 1000;
@@ -523,9 +524,23 @@ settle(struct transfer *t)
 			stop(t->p, ERR_UNAVAILABLE, NULL);
 		}
 		if (done || clock_ms() > until)
-			return t->p->error;
+			return;
 		nanosleep(&nap, NULL);
 	}
+}
+
+/* The bytes go to the store first, where that takes long: no row and no link waits for them. */
+static enum error
+settle(struct transfer *t)
+{
+	struct put *p = t->p;
+
+	if (!store_put_begin(p->mem, t->file.path, store_key_original(p->mem, p->id), &t->putting))
+		return stop_by_errno(p, "cannot put a file into the store");
+	place_in_time(t);
+	if (!t->placed)
+		store_put_drop(&t->putting);
+	return p->error;
 }
 
 /* Bytes may come again, or go on, when only the connection or its time was at fault.  Those that others go on with
@@ -617,7 +632,7 @@ check_rest(struct transfer *t, const struct upload_row *row)
 		return ERR_NONE;
 	if (p->offset > p->size || t->expected > p->size)
 		return stop(p, ERR_TOO_LARGE, "The body is longer than the rest of the file.");
-	return store_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
+	return store_incoming_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
 }
 
 static bool

@@ -70,7 +70,7 @@ take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 
 	if (received > f->limit)
 		return S3_TOO_LARGE;
-	if (received / LOOK != (received - (int64_t)n) / LOOK && store_free() == 0)
+	if (received / LOOK != (received - (int64_t)n) / LOOK && store_incoming_free() == 0)
 		return S3_NO_SPACE;
 	room_turn(f->in->room, f->seat, TURN_WRITE);
 	fine = write_all(f->fd, bytes, n);
@@ -200,7 +200,7 @@ append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
 
 	if (ioctl(f->fd, FICLONERANGE, &range) == 0)
 		return true;
-	if (store_free() < size) {
+	if (store_incoming_free() < size) {
 		errno = ENOSPC;
 		return false;
 	}

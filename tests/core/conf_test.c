@@ -2,6 +2,7 @@
 /* Settings: what a file may say, and how it is told when it says something else. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -84,6 +85,32 @@ every_kind_of_value_is_read(void **state)
 	assert_string_equal(conf->trusted_proxies, "10.0.0.0/8,::1");
 	assert_int_equal(conf->job_slots, 7);
 	assert_string_equal(conf->engine[ENGINE_transcribe].url, "http://[::1]:9000/base");
+}
+
+static void
+a_store_in_a_bucket_needs_to_be_named_whole(void **state)
+{
+	const char *secret = temporary("s3cret\n"), *all = "store = s3\nstore.endpoint = http://10.0.0.9:7480\n"
+	    "store.bucket = films\nstore.key = AK\nstore.secret_file = ";
+	char text[1000];
+	const struct conf *conf;
+
+	snprintf(text, sizeof(text), "%s%s\nstore.prefix = one/two/\n", all, secret);
+	conf = taken(text);
+	assert_string_equal(conf->store, "s3");
+	assert_string_equal(conf->store_secret, "s3cret");
+	assert_string_equal(conf->store_region, "us-east-1");
+	assert_string_equal(conf->store_prefix, "one/two/");
+	assert_string_equal(taken("")->store, "local");
+	refused("store = s3", "f.conf: store = s3 needs store.endpoint, store.bucket, store.key and store.secret_file");
+	refused("store = ftp", "f.conf:1: store must be one of: local s3");
+	snprintf(text, sizeof(text), "%s%s\nstore.prefix = one\n", all, secret);
+	refused(text, "f.conf: store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
+	snprintf(text, sizeof(text), "%s%s\nstore.prefix = one/../\n", all, secret);
+	refused(text, "f.conf: store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
+	snprintf(text, sizeof(text), "%s%s\nstore.region = a/b\n", all, secret);
+	refused(text, "f.conf: store.region and store.key must not hold slashes or blanks");
+	unlink(secret);
 }
 
 static void
@@ -279,6 +306,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_file_gives_the_defaults),
 		cmocka_unit_test(every_kind_of_value_is_read),
+		cmocka_unit_test(a_store_in_a_bucket_needs_to_be_named_whole),
 		cmocka_unit_test(an_unknown_key_stops_the_start_and_names_the_nearest_one),
 		cmocka_unit_test(a_line_that_is_no_setting_stops_the_start),
 		cmocka_unit_test(a_value_out_of_range_stops_the_start),

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a kind of store has to do for the words of core/store.h, which say what each means.  For store*.c alone. */
+#ifndef CORE_STORE_KIND_H
+#define CORE_STORE_KIND_H
+
+#include "core/store.h"
+
+struct store_kind {
+	bool (*put)(struct arena *, const char *file, const char *key);
+	bool (*put_begin)(struct arena *, struct store_putting *);
+	bool (*put_end)(struct arena *, const struct store_putting *);
+	void (*put_drop)(const struct store_putting *);
+	bool (*write)(struct arena *, const void *bytes, size_t n, const char *key);
+	char *(*get)(struct arena *, const char *key, size_t max, size_t *n);
+	const char *(*fetch)(struct arena *, const char *key, const char *scratch);
+	int64_t (*size)(struct arena *, const char *key);
+	bool (*remove)(struct arena *, const char *key);
+	struct store_entry *(*list)(struct arena *, const char *prefix, const char *after, size_t max, size_t *n);
+	bool (*serve)(struct arena *, struct uuid media_id, bool served);
+	bool (*served)(struct arena *, struct uuid media_id);
+	int64_t (*free)(void);
+	int (*tidy)(struct moment before);
+};
+
+/* Below data_dir, which the other kind needs for what arrives. */
+extern const struct store_kind store_local;
+bool store_local_open(const struct conf *);
+const char *store_local_path(struct arena *, const char *key);
+
+/* In a bucket. */
+extern const struct store_kind store_objects;
+void store_objects_open(const struct conf *);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The store in a bucket of an object store: keys are what they are.  Nothing in a bucket can be read without a
+ * signature, so nothing of it lies within anybody's reach by itself, and who delivers asks the rows each time; what a
+ * livestream has grown on this machine does.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/disk.h"
+#include "core/objects.h"
+#include "core/store_kind.h"
+
+static struct objects bucket;
+
+void
+store_objects_open(const struct conf *conf)
+{
+	bucket = (struct objects){ conf->store_endpoint, conf->store_bucket, conf->store_region, conf->store_key,
+		conf->store_secret, conf->store_prefix != NULL ? conf->store_prefix : "" };
+}
+
+/* As web servers call what they send from a disk. */
+static const char *
+type_of(const char *key)
+{
+	static const struct { const char *ending, *type; } types[] = {
+		{ "m3u8", "application/vnd.apple.mpegurl" }, { "mp4", "video/mp4" }, { "m4s", "video/iso.segment" },
+		{ "m4a", "audio/mp4" }, { "mp3", "audio/mpeg" }, { "ts", "video/mp2t" }, { "webm", "video/webm" },
+		{ "vtt", "text/vtt; charset=utf-8" }, { "srt", "application/x-subrip" }, { "json", "application/json" },
+		{ "jpg", "image/jpeg" }, { "jpeg", "image/jpeg" }, { "png", "image/png" }, { "webp", "image/webp" },
+		{ "avif", "image/avif" }, { "gif", "image/gif" }, { "pdf", "application/pdf" },
+		{ "zip", "application/zip" }, { "txt", "text/plain; charset=utf-8" },
+	};
+	const char *name = strrchr(key, '/'), *dot = strrchr(name != NULL ? name : key, '.');
+
+	for (size_t i = 0; dot != NULL && i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(dot + 1, types[i].ending) == 0)
+			return types[i].type;
+	return "application/octet-stream";
+}
+
+/* A file of this machine.  -1 with errno. */
+static int
+open_file(const char *file, int64_t *size)
+{
+	int fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), saved;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	saved = fstat(fd, &st) != 0 ? errno : S_ISREG(st.st_mode) ? 0 : EINVAL;
+	*size = (int64_t)st.st_size;
+	if (saved == 0)
+		return fd;
+	close(fd);
+	errno = saved;
+	return -1;
+}
+
+static bool
+put(struct arena *mem, const char *file, const char *key)
+{
+	int64_t size;
+	int fd = open_file(file, &size), saved;
+	bool fine = fd >= 0 && objects_put(&bucket, key, fd, size, type_of(key));
+
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	if (fine)
+		unlink(file);
+	errno = saved;
+	return fine;
+}
+
+static bool
+put_begin(struct arena *mem, struct store_putting *p)
+{
+	int64_t size;
+	int fd = open_file(p->file, &size), saved;
+
+	p->draft = fd < 0 ? NULL : objects_draft(mem, &bucket, p->key, fd, size, type_of(p->key));
+	saved = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = saved;
+	return p->draft != NULL;
+}
+
+static bool
+put_end(struct arena *mem, const struct store_putting *p)
+{
+	if (!objects_publish(&bucket, p->draft))
+		return false;
+	unlink(p->file);
+	return true;
+}
+
+static void
+put_drop(const struct store_putting *p)
+{
+	objects_discard(&bucket, p->draft);
+}
+
+static bool
+write_bytes(struct arena *mem, const void *bytes, size_t n, const char *key)
+{
+	return objects_write(&bucket, key, bytes, n, type_of(key));
+}
+
+static char *
+get(struct arena *mem, const char *key, size_t max, size_t *n)
+{
+	return objects_get(mem, &bucket, key, max, n);
+}
+
+static bool
+make_parents(struct arena *mem, const char *scratch, const char *path)
+{
+	char *slash = arena_copy(mem, path), *start = slash;
+
+	slash += strlen(scratch);
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		*slash = '\0';
+		if (!disk_make_dir(start, 0700))
+			return false;
+		*slash = '/';
+	}
+	return true;
+}
+
+/* Below its key, so that files of one folder lie in one, and once for a job, since what a key holds never changes. */
+static const char *
+fetch(struct arena *mem, const char *key, const char *scratch)
+{
+	const char *path, *draft;
+	struct stat st;
+
+	if (scratch == NULL) {
+		errno = ENOTSUP;
+		return NULL;
+	}
+	path = arena_printf(mem, "%s/%s", scratch, key);
+	draft = arena_printf(mem, "%s.%s", path, uuid_text(mem, uuid_new()));
+	if (lstat(path, &st) == 0)
+		return path;
+	return make_parents(mem, scratch, path) && objects_fetch(&bucket, key, draft) &&
+	    rename(draft, path) == 0 ? path : NULL;
+}
+
+static int64_t
+size(struct arena *mem, const char *key)
+{
+	struct object_head head;
+
+	return objects_head(&bucket, key, &head) ? head.size : -1;
+}
+
+static bool
+remove_object(struct arena *mem, const char *key)
+{
+	return objects_delete(&bucket, key) && objects_delete_all(&bucket, arena_printf(mem, "%s/", key));
+}
+
+static struct store_entry *
+list(struct arena *mem, const char *prefix, const char *after, size_t max, size_t *n)
+{
+	const struct object_entry *found = objects_list(mem, &bucket, prefix, after, max, n);
+	struct store_entry *all;
+
+	if (found == NULL)
+		return NULL;
+	all = arena_array(mem, *n > 0 ? *n : 1, sizeof(*all));
+	for (size_t i = 0; i < *n; i++)
+		all[i] = (struct store_entry){ found[i].key, found[i].size, found[i].put_at };
+	return all;
+}
+
+static bool
+serve(struct arena *mem, struct uuid media_id, bool served)
+{
+	return store_local.serve(mem, media_id, served);
+}
+
+static bool
+served(struct arena *mem, struct uuid media_id)
+{
+	return store_local.served(mem, media_id);
+}
+
+/* Nobody can tell: a quota of the bucket shows itself when it is reached (EDQUOT). */
+static int64_t
+free_bytes(void)
+{
+	return INT64_MAX;
+}
+
+static int
+tidy(struct moment before)
+{
+	return objects_tidy(&bucket, before);
+}
+
+const struct store_kind store_objects = { put, put_begin, put_end, put_drop, write_bytes, get, fetch, size,
+	remove_object, list, serve, served, free_bytes,
+	tidy };
