@@ -80,6 +80,30 @@ page_is_there(const struct shown *p)
 	    p->p->poster_url != NULL;
 }
 
+static const struct player_live *
+live_of(const struct shown *p)
+{
+	return p->p->live.row;
+}
+
+/* A script counts down to it. */
+static void
+put_beginning(struct shown *p)
+{
+	const struct moment at = live_of(p)->starts_at;
+	char text[MOMENT_TEXT];
+
+	if (at.ms <= p->r->now.ms)
+		return;
+	html_el(&p->h, "p");
+	html_attr(&p->h, "class", "countdown");
+	html_el(&p->h, "time");
+	html_attr(&p->h, "datetime", moment_format(at, text));
+	html_text(&p->h, arena_printf(p->r->mem, "%s, %.5s UTC", say_date(p->r, at), text + strlen("2026-11-20T")));
+	html_end(&p->h);
+	html_end(&p->h);
+}
+
 void
 page_state(struct shown *p, const struct state *s)
 {
@@ -103,6 +127,8 @@ page_state(struct shown *p, const struct state *s)
 		html_attr(&p->h, "aria-label", say(p->r, "Progress"));
 		html_end(&p->h);
 	}
+	if (is(s->kind, "soon"))
+		put_beginning(p);
 	html_end(&p->h);
 }
 
@@ -219,11 +245,46 @@ put_document(struct shown *p)
 	html_end(&p->h);
 }
 
+static bool
+is_over(const struct shown *p)
+{
+	return is(live_of(p)->status, "finishing") || is(live_of(p)->status, "finished");
+}
+
+static bool
+is_to_come(const struct shown *p)
+{
+	return live_of(p) != NULL && !is_over(p);
+}
+
+/* Of a broadcast: whether it goes on. */
+static void
+put_live(struct shown *p)
+{
+	const struct player_live *live = live_of(p);
+	const bool shown = live != NULL && page_is_playable(p);
+
+	html_el(&p->h, "p");
+	html_attr(&p->h, "id", "live");
+	html_attr(&p->h, "role", "status");
+	if (!shown)
+		html_flag(&p->h, "hidden");
+	else if (is(live->status, "live"))
+		html_text_el(&p->h, "span", "badge on", say(p->r, "Live"));
+	else
+		html_text_el(&p->h, "span", "badge", is_over(p) ?
+		    say(p->r, "The broadcast is over. The recording follows here.") :
+		    say(p->r, "The broadcast is interrupted. It goes on by itself."));
+	html_end(&p->h);
+}
+
 void
 page_stage(struct shown *p)
 {
 	static const struct state waiting = { "waiting", N_("Still being prepared"),
 	    N_("It starts here as soon as it can be played.") };
+	static const struct state soon = { "soon", N_("The broadcast has not begun yet"),
+	    N_("It starts here as soon as it does.") };
 	static const struct state failed = { "error", N_("This could not be prepared"),
 	    N_("Whoever put it here finds the reason in its list of jobs.") };
 
@@ -232,7 +293,7 @@ page_stage(struct shown *p)
 	html_attr(&p->h, "id", "stage");
 	html_attr(&p->h, "aria-label", say(p->r, "Player"));
 	if (!page_is_there(p))
-		page_state(p, is(p->p->status, "failed") ? &failed : &waiting);
+		page_state(p, is(p->p->status, "failed") ? &failed : is_to_come(p) ? &soon : &waiting);
 	else if (page_is_playable(p))
 		put_video(p);
 	else if (is(p->p->type, "image"))
@@ -365,6 +426,7 @@ page_about(struct shown *p)
 {
 	html_el(&p->h, "section");
 	html_attr(&p->h, "class", "about");
+	put_live(p);
 	html_el(&p->h, "h1");
 	html_attr(&p->h, "id", "title");
 	html_int(&p->h, "tabindex", -1);

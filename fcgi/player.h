@@ -12,6 +12,9 @@ struct player_caption { const char *language_code, *label, *kind, *url, *source,
 /* A line of the table of contents that leads somewhere. */
 struct player_chapter { const char *title; struct position start; };
 
+/* Of an asset that a livestream is still to become; its playlist is that of the player then. */
+struct player_live { const char *status; bool with_dvr; struct moment starts_at, published_at, live_at; };
+
 struct player {
 	struct uuid id;
 	const char *name, *description, *type, *status, *mime_type, *language_code;
@@ -23,6 +26,7 @@ struct player {
 	const char *playlist_url, *poster_url, *storyboard_url, *storyboard_vtt_url, *waveform_url;
 	struct list captions, chapters;
 	struct json renditions;
+	struct nested live;			/* struct player_live; NULL: it is none, or is an asset already */
 };
 extern const struct record player_record, player_caption_record;
 

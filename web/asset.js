@@ -2,14 +2,14 @@
 /*
  * The asset of a page: what the page says of it, and, when it has changed, what the same address says then.  The server writes the page; here its parts are put in the place of the old ones, and what plays goes on.
  */
-import { by, make, wait } from './dom.js';
+import { by, formatTime, make, wait } from './dom.js';
 import { follow, isLive } from './follow.js';
-import { _ } from './text.js';
+import { _, language } from './text.js';
 
 /* Between two questions that nobody told us to ask: while something happens, and when nothing does, or it is told. */
 const SOON_MS = 2000, LATE_MS = 30000;
 const DAY_MS = 86400000;
-const PARTS = ['#title', '#facts', '#description', '#places', '#downloads ul', '#chapters ol', '#clips ul', '#comments ol', '#agenda .points'];
+const PARTS = ['#live', '#title', '#facts', '#description', '#places', '#downloads ul', '#chapters ol', '#clips ul', '#comments ol', '#agenda .points'];
 
 /* Addresses of files work under whatever host name this page was reached by. */
 function local(url) {
@@ -115,9 +115,30 @@ function adopt(page) {
 	if (link)
 		link.href = page.querySelector('#stage a')?.href ?? link.href;
 	if (by('downloads'))
-		for (const id of ['downloads', 'places', 'chapters', 'clips', 'comments', 'agenda'])
+		for (const id of ['live', 'downloads', 'places', 'chapters', 'clips', 'comments', 'agenda'])
 			if (by(id))
 				by(id).hidden = page.getElementById(id)?.hidden ?? true;
+}
+
+/* To a broadcast that is announced: the seconds of the last day, and when that is in the viewer's own time. */
+let counting = 0;
+function countDown(stage) {
+	const time = stage.querySelector('.countdown time');
+	const at = new Date(time?.dateTime);
+	const left = make('strong', {});
+	const tell = () => {
+		const seconds = Math.max(0, Math.ceil((at - Date.now()) / 1000));
+		left.textContent = seconds < 86400 ? formatTime(seconds) :
+			new Intl.RelativeTimeFormat(language).format(Math.round(seconds / 86400), 'day');
+	};
+
+	clearInterval(counting);
+	if (!time)
+		return;
+	time.textContent = at.toLocaleString(language, { dateStyle: 'full', timeStyle: 'short' });
+	time.before(left);
+	counting = setInterval(tell, 1000);
+	tell();
 }
 
 /* Nobody looks: nothing is asked. */
@@ -151,6 +172,7 @@ export async function openAsset(stage, { onPlayer, follows = true } = {}) {
 	if (follows)
 		follow([['media', media.id, new URL(location.href).searchParams.get('t')]], change.ring);
 	await live();
+	countDown(stage);
 	for (;;) {
 		await change.within((media.isComplete ? untilStale(media) : isLive() ? LATE_MS : pause) * (0.9 + Math.random() / 5));
 		await seen();
@@ -167,6 +189,7 @@ export async function openAsset(stage, { onPlayer, follows = true } = {}) {
 			} else if (stage.querySelector('.state')) {
 				stage.replaceChildren(...page.getElementById('stage').childNodes);
 				await live();
+				countDown(stage);
 			}
 		} catch (failure) {
 			if (!(failure instanceof Failure))

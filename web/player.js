@@ -19,6 +19,9 @@ import './vendor/media-chrome/media-time-range.js';
 import './vendor/media-chrome/media-volume-range.js';
 
 const TRIES = 5;		/* after a lost connection */
+const EDGE_S = 4, LIVE_MS = 3000;	/* so far behind is live; between two questions for a broadcast that is interrupted */
+/* Catches up by going a bit faster, and does not fall back for ever after each break. */
+const LIVE = { lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.25, liveSyncOnStallIncrease: 0 };
 const SPEEDS = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2];
 
 const ICONS = {
@@ -56,6 +59,8 @@ function buildStage(video, media) {
 	const menu = make('div', { className: 'menu', id: 'settings', hidden: true, attributes: { role: 'group', 'aria-label': _('Settings') } });
 	const flash = make('div', { className: 'flash', attributes: { role: 'status' } });
 	const time = make('span', { className: 'time' });
+	const edge = make('button', { type: 'button', className: 'control edge', hidden: !media.live, title: _('To the live picture') }, _('Live'));
+	const notice = make('p', { className: 'notice', hidden: true, attributes: { role: 'status' } });
 	const bar = make('media-control-bar', {},
 		begin,
 		make('media-play-button'),
@@ -63,7 +68,7 @@ function buildStage(video, media) {
 		seekButton('forward'),
 		make('media-mute-button'),
 		make('media-volume-range', { className: 'wide' }),
-		time, make('span', { className: 'spring' }), cc, gear);
+		edge, time, make('span', { className: 'spring' }), cc, gear);
 
 	if (!audio)
 		bar.append(make('media-pip-button', { className: 'wide' }), make('media-fullscreen-button'));
@@ -72,9 +77,9 @@ function buildStage(video, media) {
 	video.controls = false;
 	video.replaceChildren();
 	stage.append(make('media-loading-indicator', { slot: 'centered-chrome', attributes: { noautohide: '' } }),
-		make('div', { className: 'middle', slot: 'centered-chrome' }, flash),
+		make('div', { className: 'middle', slot: 'centered-chrome' }, flash, notice),
 		make('div', { className: 'controls', attributes: audio ? { noautohide: '' } : {} }, menu, make('media-time-range'), bar));
-	return { stage, begin, cc, gear, menu, flash, time };
+	return { stage, begin, cc, gear, menu, flash, time, edge, notice };
 }
 
 /* The video as it stands in the page becomes a player; onto it comes what update(media) brings.  Of the media nothing is
@@ -84,7 +89,7 @@ export async function openPlayer(place, video, media, { at, renew = async () => 
 	if (language !== 'en')
 		await import(`./vendor/media-chrome/lang/${language}.js`).catch(() => null);
 	const wanted = at ?? (fragment().start || parseTime(new URL(location.href).searchParams.get('start')) || video.currentTime), playing = !video.paused;
-	const left = wanted || playing || video.loop || at !== undefined ? 0 : positionOf(media), start = wanted || left;
+	const left = wanted || playing || video.loop || media.live || at !== undefined ? 0 : positionOf(media), start = media.live ? 0 : wanted || left;
 	const parts = buildStage(video, media);
 	const player = { place, video, media, renew, Hls: null, hls: null, height: null, sound: memory.get('sound'), attached: false, going: playing, renewed: false,
 		...parts, say: text => flashText(parts.flash, text), update: next => update(player, next), show: (next, from) => show(player, next, from) };
@@ -97,8 +102,9 @@ export async function openPlayer(place, video, media, { at, renew = async () => 
 		video.addEventListener(event, () => parts.stage.classList.toggle('begun', !video.paused || video.currentTime > (at ?? 0) + 0.5));
 	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
 	tellTime(player);
+	parts.edge.onclick = () => toEdge(player);
 	rememberVolume(video);
-	if (!video.loop && at === undefined)
+	if (!video.loop && !media.live && at === undefined)
 		rememberPosition(player, left);
 	extras(player);
 	settings(player);
@@ -122,12 +128,35 @@ export async function openPlayer(place, video, media, { at, renew = async () => 
 }
 
 function tellTime(player) {
-	const { video, time } = player;
-	const tell = () => time.textContent = `${formatTime(video.currentTime)} / ${formatTime(video.duration || player.media.duration)}`;
+	const { video, time, edge } = player;
+	const tell = () => {
+		const behind = player.media.live ? behindLive(player) : 0;
+
+		edge.hidden = !player.media.live;
+		edge.classList.toggle('at', behind < EDGE_S && player.media.live?.status === 'live');
+		time.textContent = !player.media.live ? `${formatTime(video.currentTime)} / ${formatTime(video.duration || player.media.duration)}` :
+			behind < EDGE_S ? '' : `−${formatTime(behind)}`;
+	};
 
 	for (const event of ['timeupdate', 'seeking', 'durationchange'])
 		video.addEventListener(event, tell);
 	tell();
+}
+
+/* Seconds between what is shown and what could be. */
+function behindLive({ video, hls }) {
+	const end = hls?.liveSyncPosition ?? (video.seekable.length ? video.seekable.end(video.seekable.length - 1) : video.currentTime);
+
+	return Math.max(0, end - video.currentTime);
+}
+
+function toEdge(player) {
+	const { video, hls } = player;
+
+	player.prepare();
+	if (hls?.liveSyncPosition)
+		video.currentTime = hls.liveSyncPosition;
+	play(video);
 }
 
 function rememberVolume(video) {
@@ -170,7 +199,7 @@ const withKey = (url, newer) => url.replace(/\/play\/[^/]+\//, /\/play\/[^/]+\//
 /* `media`: the video, or what another instance leaves of it. */
 function load(player, media, start) {
 	const { Hls } = player;
-	const hls = new Hls({ enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
+	const hls = new Hls({ ...player.media.live ? LIVE : {}, enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
 		renderTextTracksNatively: false, xhrSetup: (xhr, url) => xhr.open('GET', withKey(url, player.media.playlistUrl), true) });
 	let tries = 0;
 
@@ -182,7 +211,13 @@ function load(player, media, start) {
 	hls.on(Hls.Events.ERROR, async (event, e) => {
 		if (!e.fatal || hls !== player.hls)
 			return;
-		if (e.type === Hls.ErrorTypes.MEDIA_ERROR && tries++ < 2) {
+		if (e.type === Hls.ErrorTypes.NETWORK_ERROR && player.media.live) {
+			await wait(LIVE_MS);	/* an encoder comes back, or a server; the page says that it is interrupted */
+			if (hls === player.hls && hls.levels.length)
+				hls.startLoad();
+			else if (hls === player.hls)
+				hls.loadSource(player.media.playlistUrl);
+		} else if (e.type === Hls.ErrorTypes.MEDIA_ERROR && tries++ < 2) {
 			hls.recoverMediaError();
 		} else if (e.type === Hls.ErrorTypes.NETWORK_ERROR && ![403, 404, 410].includes(e.response?.code) && tries++ < TRIES) {
 			await wait(500 * 2 ** tries);
@@ -248,12 +283,30 @@ async function recover(player, failure) {
 /* The asset has changed; addresses that are merely signed anew change nothing. */
 function update(player, media) {
 	const changed = key => fileOf(media[key]) !== fileOf(player.media[key]);
-	const more = changed('playlistUrl');
+	const more = changed('playlistUrl'), wasLive = player.media.live;
 
 	player.media = media;
-	if (more && media.playlistUrl)
+	if (wasLive && !media.live && player.attached)
+		toRecording(player);
+	else if (more && media.playlistUrl)
 		changePlaylist(player);
 	extras(player);
+}
+
+/* The broadcast is over, and is an asset now.  Who still looks at an earlier part of it comes to its end first. */
+function toRecording(player) {
+	const { video } = player;
+	const begin = () => {
+		player.hls?.destroy();
+		player.hls = null;
+		player.attached = false;
+		attach(player, 0);
+	};
+
+	if (video.ended || behindLive(player) < EDGE_S)
+		begin();
+	else
+		video.addEventListener('ended', begin, { once: true });
 }
 
 /* Another asset, from `from` seconds on; it goes on playing. */
@@ -275,6 +328,12 @@ function extras(player) {
 	...media.storyboardVttUrl ? [{ kind: 'metadata', label: 'thumbnails', default: true, src: media.storyboardVttUrl }] : []];
 	const wanted = new Map(tracks.map(t => [fileOf(t.src), t]));
 
+	const status = media.live?.status;
+
+	player.notice.hidden = !media.live || status === 'live';
+	player.notice.textContent = ['finishing', 'finished'].includes(status) ? _('The broadcast is over. The recording follows here.') :
+		_('The broadcast is interrupted. It goes on by itself.');
+	stage.classList.toggle('without-past', Boolean(media.live && !media.live.withDvr));
 	video.ariaLabel = media.name;
 	if (media.posterUrl && fileOf(media.posterUrl) !== fileOf(video.getAttribute('poster')))
 		video.poster = media.posterUrl;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/livestream.h"
 #include "core/play.h"
 #include "core/role.h"
 #include "tests/world.h"
@@ -486,10 +487,68 @@ comments_are_on_pages_where_the_tenant_says_so(void **state)
 	assert_string_equal(found(w, open_page(w, "embed", id, ""), "count(//*[@id='comments'])"), "0");
 }
 
+#define LIVE "//*[@id='live'][not(@hidden)]"
+
+static void
+a_broadcast_is_announced_then_live_then_over(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\"}");
+	struct uuid id, media;
+
+	assert_true(uuid_parse(text(w, r, "data.id"), &id) && uuid_parse(text(w, r, "data.mediaId"), &media));
+	make_visible(w, "shared");
+	db_run(w->db, "UPDATE livestreams SET starts_at = 4070908800000 WHERE id = ?", ARGS(ID(id)));
+	r = open_page(w, "watch", media, "");
+	assert_string_equal(found(w, r, "//*[@class='state soon']/*[@class='state-title']"),
+	    "The broadcast has not begun yet");
+	assert_string_equal(found(w, r, "//*[@class='countdown']/time/@datetime"), "2099-01-01T00:00:00.000Z");
+	assert_string_equal(found(w, r, "count(" LIVE ")"), "0");
+	assert_true(livestream_start(w->db, id));
+	assert_int_equal(livestream_claim(w->db, id, "node"), 1);
+	assert_true(livestream_signal(w->db, id, "node", true));
+	r = open_page(w, "watch", media, "");
+	assert_null(strstr(buf_string(&r->out), "master.m3u8"));
+	assert_string_equal(found(w, r, "count(//*[@class='state soon'])"), "1");
+	assert_true(livestream_publish(w->db, id));
+	r = open_page(w, "watch", media, "");
+	assert_non_null(strstr(found(w, r, "//video//source/@src"), "/live/master.m3u8"));
+	assert_string_equal(found(w, r, LIVE), "Live");
+	assert_non_null(strstr(found(w, r, "//*[@id='media']"), "\"isComplete\":false"));
+	assert_true(livestream_signal(w->db, id, "node", false));
+	assert_non_null(strstr(found(w, open_page(w, "watch", media, ""), LIVE), "interrupted"));
+	assert_true(livestream_stop(w->db, id, NULL));
+	r = open_page(w, "watch", media, "");
+	assert_non_null(strstr(found(w, r, LIVE), "is over"));
+	assert_non_null(strstr(found(w, r, "//video//source/@src"), "/live/master.m3u8"));
+	assert_true(livestream_done(w->db, id, NULL));
+	add_form(w, media, "playlist", "master.m3u8", "application/vnd.apple.mpegurl", "g1/r/master.m3u8");
+	db_run(w->db, "UPDATE media SET generation = 'g1' WHERE id = ?", ARGS(ID(media)));
+	asset_summarise(w->db, media, SUM_RENDITIONS);
+	r = open_page(w, "watch", media, "");
+	assert_non_null(strstr(found(w, r, "//video//source/@src"), "/g1/r/master.m3u8"));
+	assert_string_equal(found(w, r, "count(" LIVE ")"), "0");
+}
+
+static void
+a_broadcast_that_failed_says_so(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\"}");
+	struct uuid id, media;
+
+	assert_true(uuid_parse(text(w, r, "data.id"), &id) && uuid_parse(text(w, r, "data.mediaId"), &media));
+	assert_true(livestream_stop(w->db, id, NULL));
+	r = open_page(w, "watch", media, token_for(w, media));
+	assert_string_equal(found(w, r, "count(//*[@class='state error'])"), "1");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_broadcast_is_announced_then_live_then_over),
+		WORLD_TEST(a_broadcast_that_failed_says_so),
 		WORLD_TEST(a_page_shows_its_asset_without_a_script),
 		WORLD_TEST(pictures_and_documents_are_shown_too),
 		WORLD_TEST(what_is_being_made_says_how_far_it_is_and_asks_again),
