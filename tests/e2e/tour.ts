@@ -62,7 +62,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await imports(api, new URL('/film.mp4', place.receiver).href);
 	await media(api, place, mediaId, channelId);
 	const parts = { ...await structure(api, mediaId, place.receiver, place.picture), commentId: await comments(api, mediaId),
-		livestreamId: await livestreams(api, channelId) };
+		livestreamId: await livestreams(api) };
 	await history(api, mediaId);
 	await stories(api, mediaId, parts.halfId);
 	await meetings(api, mediaId, parts.entryId, place.receiver);
@@ -399,8 +399,8 @@ async function meetings(api: typeof operations, mediaId: string, entryId: string
 }
 
 // One to which nobody sends anything, and one that is not even started.
-async function livestreams(api: typeof operations, channelId: string) {
-	const { data: stream } = await good(api.createLivestream({ body: { name: 'Council, live', description: 'From the town hall', channelIds: [channelId],
+async function livestreams(api: typeof operations) {
+	const { data: stream } = await good(api.createLivestream({ body: { name: 'Council, live', description: 'From the town hall',
 		withDvr: true, transcriptLanguageCodes: ['en'], startsAt: new Date(Date.now() + 86400000).toISOString() } }));
 	const path = { livestreamId: stream.id };
 	if (stream.inputs?.map(({ primary }) => primary).join() !== 'true,false' || !stream.inputs[0]?.streamKey)
