@@ -68,7 +68,7 @@ static const struct setting settings[] = {
 	    "Where media bytes are kept, or with store = s3 only received. All web nodes and job runners share it." },
 	{ "store", AS_CHOICE, AT(store), "local", 0, 0, "local s3", NULL,
 	    "Where media bytes are kept: in data_dir, or in a bucket of an object store that speaks S3 (Amazon S3, Ceph RGW, MinIO and "
-	    "others)." },
+	    "others), for trials: players are not served from it yet." },
 	{ "store.endpoint", AS_ORIGIN, AT(store_endpoint), NULL, 0, 200, NULL, NULL,
 	    "Address of the object store; it may be a private one. Buckets are named in the path." },
 	{ "store.bucket", AS_TEXT, AT(store_bucket), NULL, 0, 63, "a-z, 0-9, - and .", NULL,
