@@ -350,7 +350,6 @@ update(struct cli *c, void *arg)
 
 	if (db_run(c->db, "UPDATE clients SET scopes = COALESCE(?, scopes), redirect_uris = "
 	    "COALESCE(?, redirect_uris), "
-	    ""
 	    "logout_uris = COALESCE(?, logout_uris) WHERE id = ? AND revoked_at = 0", ARGS(STR(k->scopes),
 	    STR(k->redirect_uris), STR(k->logout_uris), ID(k->id))) != 1)
 		return no_client(c);

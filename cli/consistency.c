@@ -76,8 +76,7 @@ look_at_uploads(struct cli *c, struct arena *mem, lack_found *found, void *at)
 		for (i = 0; i < n; i++)
 			/* It may have become an asset meanwhile, and that may be gone. */
 			if (store_has(mem, store_key_original(mem, u[i].id), &there) && !there && db_number(c->db,
-			    "SELECT 1 FROM "
-			    "uploads WHERE id = ? AND status = 'uploaded'", ARGS(ID(u[i].id)), 0) == 1)
+			    "SELECT 1 FROM uploads WHERE id = ? AND status = 'uploaded'", ARGS(ID(u[i].id)), 0) == 1)
 				found(at, mem, &(const struct lack){ "uploads", uuid_text(mem, u[i].id),
 				    "its bytes are not there", "Cancel it, and upload the file again." });
 		if (n > 0)

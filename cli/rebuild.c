@@ -251,8 +251,7 @@ next_page(struct look *l, struct uuid after, size_t *n)
 		    ARGS(ID(l->media_id)), n);
 	if (!uuid_is_none(l->tenant_id))
 		return db_rows(db, &asset_record, "FROM media t WHERE t.id > ? AND t.tenant_id = ? AND t.file_size > 0 "
-		    "ORDER BY t.id "
-		    "LIMIT ?", ARGS(BYTES(after.b, sizeof(after.b)), ID(l->tenant_id), INT(PAGE)), n);
+		    "ORDER BY t.id LIMIT ?", ARGS(BYTES(after.b, sizeof(after.b)), ID(l->tenant_id), INT(PAGE)), n);
 	return db_rows(db, &asset_record, "FROM media t WHERE t.id > ? AND t.file_size > 0 ORDER BY t.id LIMIT ?",
 	    ARGS(BYTES(after.b, sizeof(after.b)), INT(PAGE)), n);
 }

@@ -281,8 +281,7 @@ put_passages(struct db *db, const struct search_index *x)
 	}
 	buf_char(&b, ']');
 	db_run(db, "INSERT INTO search_passages (media_id, layer, passage, start, end, page, text) SELECT m.id, ?, "
-	    "j.n, "
-	    "j.start, j.end, NULLIF(j.page, 0), j.text FROM media m JOIN JSON_TABLE(?, '$[*]' COLUMNS (n INT PATH "
+	    "j.n, j.start, j.end, NULLIF(j.page, 0), j.text FROM media m JOIN JSON_TABLE(?, '$[*]' COLUMNS (n INT PATH "
 	    "'$[0]', start BIGINT PATH '$[1]', end BIGINT PATH '$[2]', page INT PATH '$[3]', text MEDIUMTEXT CHARACTER "
 	    "SET utf8mb4 PATH '$[4]')) j WHERE m.id = ? ON DUPLICATE KEY UPDATE start = j.start, end = j.end, page = "
 	    "NULLIF(j.page, 0), text = j.text", ARGS(INT(layers[x->layer].number), STR(buf_string(&b)), ID(x->media_id)));

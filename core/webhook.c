@@ -77,8 +77,7 @@ webhook_ping(struct db *db, struct uuid tenant_id, struct uuid webhook_id, struc
 	struct moment now = moment_now();
 
 	if (db_number(db, "SELECT 1 FROM webhook_deliveries WHERE webhook_id = ? AND status = 'waiting' AND event = "
-	    "'ping' "
-	    "LIMIT 1", ARGS(ID(webhook_id)), 0) == 0)
+	    "'ping' LIMIT 1", ARGS(ID(webhook_id)), 0) == 0)
 		db_run(db, "INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, principal_id, event, status, "
 		    "next_attempt_at, created_at, updated_at) VALUES (?, ?, ?, ?, 'ping', 'waiting', " SQL_NOW
 		    ", ?, ?)",

@@ -64,8 +64,7 @@ static const struct field media_fields[] = {
 	    .ops = "= !=", .where = "EXISTS (SELECT 1 FROM tags g JOIN media_tags mt ON mt.tag_id = g.id WHERE "
 	    "g.tenant_id = t.tenant_id AND g.name_key = LOWER(?) AND g.gone_at = 0 AND mt.media_id = t.id)",
 	    .doc = "Labels, made where they are new. After a tag was renamed or deleted, a job changes its assets "
-	    "one after "
-	    "the other; a filter knows at once"),
+	    "one after the other; a filter knows at once"),
 	FIELD(struct media, created_by,    .on = COMPUTED, .of = &reference_record, .doc = "Who uploaded it, by its name of then"),
 	FIELD(struct media, recorded_at,   .on = SERVER | OMIT_NULL,
 	    .doc = "When it was recorded, as its file says; a time without a zone is taken for UTC"),

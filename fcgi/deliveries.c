@@ -82,8 +82,7 @@ delivery_retry(struct req *r)
 	if (db_number(r->db, "SELECT is_active FROM webhooks WHERE id = ?", ARGS(ID(d->webhook_id)), 0) == 0)
 		return refuse(r, ERR_WEBHOOK_INACTIVE, NULL);
 	db_run(r->db, "UPDATE webhook_deliveries SET status = 'waiting', next_attempt_at = " SQL_NOW
-	    ", updated_at = ? WHERE "
-	    "id = ?", ARGS(TIME(r->now), ID(d->id)));
+	    ", updated_at = ? WHERE id = ?", ARGS(TIME(r->now), ID(d->id)));
 	webhook_work(r->db);
 	return reply(r, 200, &delivery_record, object_again(r));
 }

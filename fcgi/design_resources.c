@@ -50,8 +50,7 @@ examine(struct req *r)
 	*file = (struct design_resource){ .name = r->word[0], .size = (int64_t)r->body_size };
 	if (!design_resource_name(file->name))
 		fault(r, "name", "format", "letters, digits, . _ and - are wanted, at most 64, a letter or digit "
-		    "first, "
-		    "and no .css at the end");
+		    "first, and no .css at the end");
 	if (is_font(r->body, r->body_size)) {
 		file->mime_type = "font/woff2";
 	} else if (is_markup(r->body, r->body_size)) {
@@ -121,8 +120,7 @@ resource_put(struct req *r)
 	if (save(r, d, file->name, file) != 0)
 		return r->status;
 	db_run(r->db, "INSERT INTO design_resources (design_id, name, bytes) VALUES (?, ?, ?) ON DUPLICATE KEY "
-	    "UPDATE bytes "
-	    "= VALUES(bytes)", ARGS(ID(d->id), STR(file->name), BYTES(r->body, r->body_size)));
+	    "UPDATE bytes = VALUES(bytes)", ARGS(ID(d->id), STR(file->name), BYTES(r->body, r->body_size)));
 	now = object_again(r);
 	if (now != NULL)
 		design_view(r, now);

@@ -364,8 +364,7 @@ design_copied(struct req *r)
 	d->name = in->name != NULL ? in->name : from->name;
 	status = design_add(r, d);
 	db_run(r->db, "INSERT INTO design_resources (design_id, name, bytes) SELECT ?, name, bytes FROM "
-	    "design_resources "
-	    "WHERE design_id = ?", ARGS(ID(d->id), ID(from->id)));
+	    "design_resources WHERE design_id = ?", ARGS(ID(d->id), ID(from->id)));
 	r->location = arena_printf(r->mem, "/v2/designs/%s", uuid_text(r->mem, d->id));
 	return status;
 }

@@ -198,8 +198,7 @@ check_transcripts(struct req *r, const struct list *list)
 	if (list->n == 0)
 		return;
 	found = db_rows(r->db, &picked_record, PICK "transcripts x ON x.id = UNHEX(j.id) STRAIGHT_JOIN media t ON "
-	    "t.id = "
-	    "x.media_id" OF_TENANT, ARGS(STR(mentions_json(r->mem, ids, list->n)), ID(r->who->tenant_id)), &n);
+	    "t.id = x.media_id" OF_TENANT, ARGS(STR(mentions_json(r->mem, ids, list->n)), ID(r->who->tenant_id)), &n);
 	judge(r, "selectedTranscripts", "transcript", ids, list->n, found, n, SCOPE_VIEW_METADATA);
 }
 

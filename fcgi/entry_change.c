@@ -144,12 +144,10 @@ write_links(struct req *r, const struct linked *all, size_t n)
 	if (b.len == 2)
 		return;
 	db_run(r->db, "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(32) PATH '$.id')) j STRAIGHT_JOIN sections t ON "
-	    "t.id = "
-	    "UNHEX(j.id) SET t.entry_id = NULL", ARGS(STR(buf_string(&b))));
+	    "t.id = UNHEX(j.id) SET t.entry_id = NULL", ARGS(STR(buf_string(&b))));
 	db_run(r->db, "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(32) PATH '$.id', entry CHAR(32) PATH '$.entry')) j "
 	    "STRAIGHT_JOIN sections t ON t.id = UNHEX(j.id) SET t.entry_id = UNHEX(j.entry), t.version = t.version + "
-	    "1, "
-	    "t.updated_at = ?", ARGS(STR(buf_string(&b)), TIME(r->now)));
+	    "1, t.updated_at = ?", ARGS(STR(buf_string(&b)), TIME(r->now)));
 }
 
 bool

@@ -72,8 +72,7 @@ static const struct field import_fields[] = {
 	    " + "
 	    COUNT_SQL("importing") " > 0 THEN 'importing' WHEN " COUNT_SQL("failed") " > 0 THEN 'failed' WHEN "
 	    COUNT_SQL("cancelled") " > 0 THEN 'cancelled' ELSE 'completed' END FROM import_files f LEFT JOIN jobs j "
-	    "ON j.id = "
-	    "f.job_id WHERE f.import_id = t.id)",
+	    "ON j.id = f.job_id WHERE f.import_id = t.id)",
 	    .doc = "Of all its files. When it is over: failed, if one of them has failed; cancelled, if one was "
 	    "cancelled"),
 	FIELD(struct import, files, .on = COMPUTED | DETAIL, .required = true, .of = &import_file_record,

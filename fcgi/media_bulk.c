@@ -123,8 +123,7 @@ static const struct tag_of *
 tags_of(struct req *r, struct uuid media_id, size_t *n)
 {
 	return db_rows(r->db, &tag_of_record, "FROM media_tags mt JOIN tags t ON t.id = mt.tag_id AND t.gone_at = 0 "
-	    "WHERE "
-	    "mt.media_id = ?", ARGS(ID(media_id)), n);
+	    "WHERE mt.media_id = ?", ARGS(ID(media_id)), n);
 }
 
 /* What an asset has afterwards; *differs from before? */
@@ -278,8 +277,7 @@ media_delete_all(struct req *r)
 
 		if (livestream_runs(r->db, all[i].id))
 			return refuse(r, ERR_LIVESTREAM_RUNNING, "A livestream is still to become asset %s. Stop it, "
-			    "and wait "
-			    "until it is finished.", uuid_text(r->mem, all[i].id));
+			    "and wait until it is finished.", uuid_text(r->mem, all[i].id));
 		if (was_there || permanent)
 			bytes += media_delete_one(r, all[i].id, &all[i].channel_ids, permanent);
 		n += was_there;

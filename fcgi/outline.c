@@ -219,8 +219,7 @@ outline_write(struct req *r, const struct outline *o)
 	if (removed.len == 2)
 		return;
 	db_run(r->db, "UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(32) PATH '$.id')) j STRAIGHT_JOIN sections t ON "
-	    "t.entry_id = "
-	    "UNHEX(j.id) SET t.entry_id = NULL, t.version = t.version + 1, t.updated_at = ?",
+	    "t.entry_id = UNHEX(j.id) SET t.entry_id = NULL, t.version = t.version + 1, t.updated_at = ?",
 	    ARGS(STR(buf_string(&removed)), TIME(r->now)));
 	db_run(r->db, "DELETE t FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(32) PATH '$.id')) j STRAIGHT_JOIN "
 	    "entries t ON t.id = UNHEX(j.id) WHERE t.chapter_id = ?", ARGS(STR(buf_string(&removed)),

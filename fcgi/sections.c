@@ -262,8 +262,7 @@ section_patch(struct req *r)
 			return r->status;
 		if (!uuid_is_none(now->entry_id))
 			return refuse(r, ERR_SECTION_LINKED, "An entry of its chapter leads to the section: take that "
-			    "link "
-			    "away first.");
+			    "link away first.");
 	}
 	changed = record_differs(r->mem, &section_record, now, s, all);
 	if (changed != 0) {

@@ -160,8 +160,7 @@ check(struct req *r, const struct settings *s)
 	for (i = 0; r->given & record_bit(&settings_record, "cors_origins") && i < s->cors_origins.n; i++)
 		if (!origin_is_one(s->cors_origins.at[i]))
 			fault(r, arena_printf(r->mem, "/corsOrigins/%zu", i), "format",
-			    "an origin is wanted, in lower case "
-			    "and without a path, for example https://example.org");
+			    "an origin is wanted, in lower case and without a path, for example https://example.org");
 }
 
 static const char *

@@ -202,8 +202,7 @@ const struct route shares_routes[] = {
 		PUT, "/v2/media/{mediaId}/share", SCOPE_MANAGE_SHARING_OPTIONS, share_put, &share_options_record,
 		&share_record,
 		"Share an asset by a link of the caller's own; the same again answers the same link, and changes the "
-		    "options "
-		"that are given",
+		    "options that are given",
 		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 412 422", .codes = "not_ready",
 		.id = "shareMedia",
 	},

@@ -98,8 +98,7 @@ put_font(struct buf *b, struct arena *mem, const struct design *d, const struct 
 	buf_printf(b, "--font:%s%s;", file != NULL ? "\"design\"," : "", fonts[i].stack);
 	if (file != NULL)
 		buf_printf(b, "}\n@font-face{font-family:\"design\";src:url(\"%s\") "
-		    "format(\"woff2\");font-display:swap}"
-		    "\n:root{", theme_resource_address(mem, d->id, file));
+		    "format(\"woff2\");font-display:swap}\n:root{", theme_resource_address(mem, d->id, file));
 }
 
 static void

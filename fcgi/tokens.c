@@ -28,8 +28,7 @@ static const struct field form_fields[] = {
 	    .doc = "Here, or by HTTP Basic; public clients have none"),
 	FIELD(struct form, scope, .on = CREATE, .json = "scope",
 	    .doc = "Scopes that are wanted, blank-separated. For the client itself: some of its own; all of them when "
-	    "it is "
-	    "left out; openid, email and profile are passed over. With a refresh token: some of those that were "
+	    "it is left out; openid, email and profile are passed over. With a refresh token: some of those that were "
 	    "granted"),
 	FIELD(struct form, code, .on = CREATE, .json = "code", .doc = "With authorization_code: good once, for a "
 	    "minute"),

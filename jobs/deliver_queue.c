@@ -254,8 +254,7 @@ choose_from(struct deliveries *d, const struct line *l, int room)
 	int chosen = 0;
 
 	due = db_rows(d->db, &due_record, "FROM webhook_deliveries t FORCE INDEX (by_due) WHERE t.status = 'waiting' "
-	    "AND "
-	    "t.webhook_id = ? AND t.next_attempt_at <= " SQL_NOW " ORDER BY t.next_attempt_at LIMIT ?",
+	    "AND t.webhook_id = ? AND t.next_attempt_at <= " SQL_NOW " ORDER BY t.next_attempt_at LIMIT ?",
 	    ARGS(ID(l->webhook_id), INT(room)), &n);
 	for (i = 0; i < n; i++) {
 		m = sending_of(d, l, &due[i]);

@@ -192,8 +192,7 @@ styles(struct arena *mem, const struct docx *d)
 	    "w:after=\"240\" w:line=\"240\" w:lineRule=\"auto\"/></w:pPr><w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/>"
 	    "<w:sz w:val=\"56\"/><w:szCs w:val=\"56\"/></w:rPr>", colour));
 	add_style(&b, "paragraph", "Subtitle", ON_NORMAL "<w:qFormat/><w:rPr><w:color w:val=\"595959\"/><w:sz "
-	    "w:val=\"24\"/>"
-	    "<w:szCs w:val=\"24\"/></w:rPr>");
+	    "w:val=\"24\"/><w:szCs w:val=\"24\"/></w:rPr>");
 	add_style(&b, "paragraph", "Heading1", arena_printf(mem, ON_NORMAL "<w:next w:val=\"Said\"/><w:qFormat/><w:pPr>"
 	    "<w:keepNext/><w:keepLines/><w:spacing w:before=\"360\" w:after=\"120\"/><w:outlineLvl w:val=\"0\"/></w:pPr>"
 	    "<w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/><w:sz w:val=\"30\"/><w:szCs w:val=\"30\"/></w:rPr>", colour));
@@ -201,8 +200,7 @@ styles(struct arena *mem, const struct docx *d)
 	    "w:val=\"left\" "
 	    "w:pos=\"%d\"/></w:tabs><w:ind w:left=\"%d\" w:hanging=\"%d\"/></w:pPr>", MARGIN, MARGIN, MARGIN));
 	add_style(&b, "character", "Time", "<w:rPr><w:color w:val=\"6B6B6B\"/><w:sz w:val=\"18\"/><w:szCs "
-	    "w:val=\"18\"/>"
-	    "</w:rPr>");
+	    "w:val=\"18\"/></w:rPr>");
 	add_style(&b, "character", "Speaker", arena_printf(mem, "<w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/></w:rPr>",
 	    colour));
 	add_style(&b, "paragraph", "Edge", ON_NORMAL "<w:pPr><w:tabs><w:tab w:val=\"right\" w:pos=\"9070\"/></w:tabs>"

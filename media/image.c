@@ -15,8 +15,7 @@
  * them.
  */
 static const char policy[] =
-    "<policymap>"
-    "<policy domain='delegate' rights='none' pattern='*'/>"
+    "<policymap><policy domain='delegate' rights='none' pattern='*'/>"
     "<policy domain='filter' rights='none' pattern='*'/>"
     "<policy domain='path' rights='none' pattern='@*'/>"
     "<policy domain='path' rights='none' pattern='|*'/>"

@@ -162,8 +162,7 @@ av_cover(struct arena *mem, const struct av_file *f, int limit, const char *out,
 	av_input(t, f->path, f->container);
 	av_add(t, "-map", arena_printf(mem, "0:%d", f->cover), "-vf",
 	    arena_printf(mem, "scale='min(%d,iw)':'min(%d,ih)':force_original_aspect_ratio=decrease:"
-	    "force_divisible_by=2:"
-	    "out_color_matrix=smpte170m:out_range=pc,setsar=1,format=yuvj420p", limit, limit));
+	    "force_divisible_by=2:out_color_matrix=smpte170m:out_range=pc,setsar=1,format=yuvj420p", limit, limit));
 	p->at_ms = 0;
 	return run_jpeg(t, out, &p->size, fault) && jpeg_size(out, p);
 }

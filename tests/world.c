@@ -606,8 +606,7 @@ make_delivery(struct world *w, struct made *m, const struct made *beside)
 		m->ids[0] = beside->ids[0];
 	m->ids[1] = uuid_new();
 	db_run(w->db, "INSERT INTO webhook_deliveries (id, tenant_id, webhook_id, principal_id, event, status, "
-	    "attempt, "
-	    "created_at, updated_at) VALUES (?, ?, ?, ?, 'ping', 'succeeded', 1, 1, 1)", ARGS(ID(m->ids[1]),
+	    "attempt, created_at, updated_at) VALUES (?, ?, ?, ?, 'ping', 'succeeded', 1, 1, 1)", ARGS(ID(m->ids[1]),
 	    ID(w->tenant_id),
 	    ID(m->ids[0]), ID(w->client_id)));
 }
@@ -620,8 +619,7 @@ make_section(struct world *w, struct made *m, const struct made *beside)
 	m->ids[1] = uuid_new();
 	db_run(w->db, "UPDATE media SET duration = 60000 WHERE id = ?", ARGS(ID(m->ids[0])));
 	db_run(w->db, "INSERT INTO sections (id, media_id, type, start, end, version, created_at, updated_at) VALUES "
-	    "(?, ?, "
-	    "'timerange', 1000, 2000, 7, 1, 1)", ARGS(ID(m->ids[1]), ID(m->ids[0])));
+	    "(?, ?, 'timerange', 1000, 2000, 7, 1, 1)", ARGS(ID(m->ids[1]), ID(m->ids[0])));
 }
 
 static void
@@ -645,8 +643,7 @@ make_entry(struct world *w, struct made *m, const struct made *beside)
 	m->ids[2] = uuid_new();
 	db_run(w->db, "UPDATE entries SET sort_number = sort_number + 1 WHERE chapter_id = ?", ARGS(ID(m->ids[1])));
 	db_run(w->db, "INSERT INTO entries (id, chapter_id, sort_number, title, version, created_at, updated_at) "
-	    "VALUES (?, ?, 1, "
-	    "'Opening', 7, 1, 1)", ARGS(ID(m->ids[2]), ID(m->ids[1])));
+	    "VALUES (?, ?, 1, 'Opening', 7, 1, 1)", ARGS(ID(m->ids[2]), ID(m->ids[1])));
 }
 
 /* The entry leads to it, but not to the one beside it. */

@@ -128,8 +128,7 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char 
 		return error;
 	}
 	db_run(s->db, "UPDATE uploads SET received_bytes = (SELECT SUM(p.size) FROM upload_parts p WHERE p.upload_id "
-	    "= ?), "
-	    "expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
+	    "= ?), expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
 	    ARGS(ID(row->id), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id)));
 	if (db_commit(s->db))
 		return S3_FINE;

@@ -201,6 +201,5 @@ struct s3_part *
 s3_parts_of(struct s3 *s, int64_t after, int64_t max, size_t *n)
 {
 	return db_rows(s->db, &part_record, "FROM upload_parts t WHERE t.upload_id = ? AND t.number > ? ORDER BY "
-	    "t.number "
-	    "LIMIT ?", ARGS(ID(s->c->upload_id), INT(after), INT(max)), n);
+	    "t.number LIMIT ?", ARGS(ID(s->c->upload_id), INT(after), INT(max)), n);
 }

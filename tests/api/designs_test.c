@@ -412,8 +412,7 @@ add_channel(struct world *w, const char *visibility, const char *page, const cha
 	struct uuid id = uuid_new(), none = { { 0 } };
 
 	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, visibility, channel_design_id, player_design_id, "
-	    "created_at, "
-	    "updated_at) VALUES (?, ?, 'C', ?, ?, ?, 1, 1)", ARGS(ID(id), ID(w->tenant_id), STR(visibility),
+	    "created_at, updated_at) VALUES (?, ?, 'C', ?, ?, ?, 1, 1)", ARGS(ID(id), ID(w->tenant_id), STR(visibility),
 	    ID(page != NULL ? id_of(page) : none), ID(player != NULL ? id_of(player) : none)));
 	role_changed(w->db, w->tenant_id);
 	return id;

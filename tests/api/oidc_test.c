@@ -353,16 +353,14 @@ a_refresh_token_gives_the_next_one(void **state)
 		assert_null(claim(w, id, "nonce"));
 	}
 	r = post(w, "token", arena_printf(w->mem, "grant_type=refresh_token&client_id=%s&"
-	    "refresh_token=%s&scope="
-	    "ViewMetadata", s.public_id, text(w, r, "refresh_token")));
+	    "refresh_token=%s&scope=ViewMetadata", s.public_id, text(w, r, "refresh_token")));
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "scope"), "ViewMetadata");
 	assert_null(text(w, r, "id_token"));
 	assert_int_equal(userinfo_by(w, text(w, r, "access_token"), "GET")->status, 403);
 	assert_int_equal(api_status(w, text(w, r, "access_token")), 403);
 	is_refused(w, post(w, "token", arena_printf(w->mem, "grant_type=refresh_token&client_id=%s&"
-	    "refresh_token=%s&scope="
-	    "ManageChannel", s.public_id, text(w, r, "refresh_token"))), 400, "invalid_scope");
+	    "refresh_token=%s&scope=ManageChannel", s.public_id, text(w, r, "refresh_token"))), 400, "invalid_scope");
 	/* Asking for too much has used up nothing. */
 	assert_string_equal(text(w, refresh(&s, text(w, r, "refresh_token")), "scope"), all_scopes);
 }

@@ -98,8 +98,7 @@ the_default_channel_is_one_of_the_tenant_for_all(void **state)
 	    other->channel_id)));
 	assert_true(has_fault(r, "/defaultChannelId", "not_found"));
 	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, type, created_at, updated_at) VALUES (?, ?, "
-	    "'Own', 'user', 1, "
-	    "1)", ARGS(ID(own), ID(w->tenant_id)));
+	    "'Own', 'user', 1, 1)", ARGS(ID(own), ID(w->tenant_id)));
 	db_run(w->db, "INSERT INTO channels (id, tenant_id, name, created_at, updated_at) VALUES (?, ?, 'All', 1, 1)",
 	    ARGS(ID(group), ID(w->tenant_id)));
 	r = call(w, "PATCH", settings, arena_printf(w->mem, "{\"defaultChannelId\":\"%s\"}", uuid_text(w->mem, own)));

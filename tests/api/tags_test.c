@@ -90,8 +90,7 @@ follow(struct world *w)
 	const char *id;
 
 	while ((id = db_text(w->db, "SELECT JSON_VALUE(args, '$.tagId') FROM jobs WHERE tenant_id = ? AND kind = "
-	    "'retag' AND "
-	    "state = 'ready' ORDER BY id LIMIT 1", ARGS(ID(w->tenant_id)))) != NULL) {
+	    "'retag' AND state = 'ready' ORDER BY id LIMIT 1", ARGS(ID(w->tenant_id)))) != NULL) {
 		struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .in = &args, .tenant_id = w->tenant_id };
 
 		assert_true(uuid_parse(id, &args.tag_id));

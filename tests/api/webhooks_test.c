@@ -181,8 +181,7 @@ a_tenant_has_a_thousand_at_most(void **state)
 
 	for (i = 0; i < WEBHOOK_TENANT_MAX; i++)
 		db_run(w->db, "INSERT INTO webhooks (id, tenant_id, principal_id, scopes, url, events, is_active, "
-		    "sealed, "
-		    "created_at, updated_at) VALUES (?, ?, ?, '', 'https://r.example/', '[]', 0, 'x', 1, 1)",
+		    "sealed, created_at, updated_at) VALUES (?, ?, ?, '', 'https://r.example/', '[]', 0, 'x', 1, 1)",
 		    ARGS(ID(uuid_new()),
 		    ID(w->tenant_id), ID(w->client_id)));
 	token = world_member(w, "ViewChannel", "Viewer", NULL);

@@ -292,8 +292,7 @@ a_token_of_the_provider_is_taken_and_makes_a_user(void **state)
 	struct uuid id;
 
 	assert_int_equal(verify(FORGE(.sub = "first", .more = ",\"name\":\"Anna Åkesson\",\"scope\":\"openid "
-	    "ViewChannel "
-	    "ViewMetadata\"")), TOKEN_FINE);
+	    "ViewChannel ViewMetadata\"")), TOKEN_FINE);
 	assert_true(uuid_equal(who.tenant_id, mine.id));
 	assert_string_equal(who.shortcode, mine.shortcode);
 	assert_string_equal(who.name, "Anna Åkesson");
@@ -302,8 +301,7 @@ a_token_of_the_provider_is_taken_and_makes_a_user(void **state)
 	assert_true(llabs(who.expires - moment_now().ms / 1000 - 3600) < 5);
 	id = who.id;
 	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM principals WHERE id = ? AND tenant_id = ? AND kind = "
-	    "'user' "
-	    "AND is_super_admin = 0", ARGS(ID(id), ID(mine.id)), 0), 1);
+	    "'user' AND is_super_admin = 0", ARGS(ID(id), ID(mine.id)), 0), 1);
 	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM events WHERE is_audit = 1 AND type = 'user.created' AND "
 	    "object_id = ? AND tenant_id = ? AND address = '192.0.2.7'", ARGS(ID(id), ID(mine.id)), 0), 1);
 	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM channels c JOIN memberships m ON m.channel_id = c.id "
@@ -627,8 +625,7 @@ one_user_is_made_however_many_requests_come_at_once(void **state)
 		    ARGS(STR(arena_printf(mem, "crowd%d", round))), 0), 1);
 	}
 	assert_int_equal(db_number(db, "SELECT COUNT(*) FROM principals p WHERE p.tenant_id = ? AND p.kind = 'user' "
-	    "AND "
-	    "NOT EXISTS (SELECT 1 FROM provider_users u WHERE u.id = p.id)", ARGS(ID(mine.id)), -1), 0);
+	    "AND NOT EXISTS (SELECT 1 FROM provider_users u WHERE u.id = p.id)", ARGS(ID(mine.id)), -1), 0);
 }
 
 static bool
@@ -934,8 +931,7 @@ tenant_new(const char *name)
 
 	snprintf(t.shortcode, sizeof(t.shortcode), "%s", name);
 	db_run(db, "INSERT INTO tenants (id, shortcode, name, token_lifetime, created_at, updated_at) VALUES (?, ?, "
-	    "'T', "
-	    "3600, 1, 1)", ARGS(ID(t.id), STR(t.shortcode)));
+	    "'T', 3600, 1, 1)", ARGS(ID(t.id), STR(t.shortcode)));
 	return t;
 }
 

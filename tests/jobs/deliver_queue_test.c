@@ -33,8 +33,7 @@ what_a_dead_runner_had_is_sent_again_with_the_same_id(void **state)
 	rename_cat(w);
 	deliver_due(w);
 	db_run(w->db, "UPDATE webhook_deliveries SET status = 'sending', next_attempt_at = " SQL_NOW
-	    " + 600000 WHERE event <> "
-	    "'ping'", NO_ARGS);
+	    " + 600000 WHERE event <> 'ping'", NO_ARGS);
 	deliver_due(w);
 	assert_int_equal(times_heard("/ok"), 1);
 	db_run(w->db, "UPDATE webhook_deliveries SET next_attempt_at = 1 WHERE status = 'sending'", NO_ARGS);

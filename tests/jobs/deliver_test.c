@@ -253,8 +253,7 @@ static int64_t
 waits(struct world *w)
 {
 	return db_number(w->db, "SELECT next_attempt_at - updated_at FROM webhook_deliveries WHERE event <> 'ping' "
-	    "AND status = "
-	    "'waiting' ORDER BY id DESC LIMIT 1", NO_ARGS, -1);
+	    "AND status = 'waiting' ORDER BY id DESC LIMIT 1", NO_ARGS, -1);
 }
 
 /* One event to a receiver; what becomes of the delivery. */

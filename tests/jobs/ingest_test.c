@@ -106,8 +106,7 @@ the_title_in_the_file_is_the_name_where_nobody_gave_a_better_one(void **state)
 
 	for (size_t i = 0; i < 3; i++) {
 		ids[i] = take_in(w, make(w, arena_copy(w->mem, "ffmpeg -v error -nostdin -y -f lavfi -i "
-		    "testsrc2=s=64x64:d=1 "
-		    "-metadata title='Ein \u00e4lterer\tTitel' -f mp4 \"$f\"")));
+		    "testsrc2=s=64x64:d=1 -metadata title='Ein \u00e4lterer\tTitel' -f mp4 \"$f\"")));
 		db_run(w->db, "UPDATE media SET name = ?, original_file_name = 'DSC 0042.MOV' WHERE id = ?",
 		    ARGS(STR(before[i]), ID(ids[i])));
 	}

@@ -289,8 +289,7 @@ transcripts_are_made_anew_by_language(void **state)
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("fr")), RERUN_ADDED);
 	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_RUNNING);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'transcribe' AND t.replaced_by IS "
-	    "NOT "
-	    "NULL", ARGS(ID(media))), 1);
+	    "NOT NULL", ARGS(ID(media))), 1);
 	/* Chapters and keywords are made once more behind each, and nothing else begins anew with them. */
 	assert_int_equal(jobs(w, media, "chapters"), 3);
 	assert_int_equal(jobs(w, media, "keywords"), 3);

@@ -269,8 +269,7 @@ const char *
 delivery(struct world *w, const char *name)
 {
 	return db_text(w->db, arena_printf(w->mem, "SELECT %s FROM webhook_deliveries WHERE event <> 'ping' ORDER BY "
-	    "id DESC "
-	    "LIMIT 1", name), NO_ARGS);
+	    "id DESC LIMIT 1", name), NO_ARGS);
 }
 
 /* So many webhooks, each of a receiver that never answers, with so many pings due a while ago. */

@@ -99,20 +99,17 @@ every_track_of_sound_can_be_chosen(void **state)
 	assert_non_null(strstr(seen, "codec_type=audio|tag:comment=Deutsch (commentary)|tag:language=de\n"));
 	assert_int_equal(count(seen, "codec_type=audio|tag:comment="), 4);
 	assert_int_equal(number(w, "FROM renditions r JOIN media m ON m.id = r.media_id WHERE m.id = ? AND r.kind = "
-	    "'track' "
-	    "AND r.file_size < 4000", ARGS(ID(id))), 0);
+	    "'track' AND r.file_size < 4000", ARGS(ID(id))), 0);
 	for (const char *p = master; (p = strstr(p, "URI=\"")) != NULL; p++)
 		assert_int_equal(system(arena_printf(w->mem, "cd \"$(dirname '%s')\" && ffprobe -v error -show_entries "
 		    "format=duration -of csv=p=0 %.*s | grep -qE '^(3\\.0|2\\.99)'", path_of(w, id, "playlist_file"),
 		    (int)strcspn(p + 5, "\""), p + 5)), 0);
 	/* The file to download has the sound that plays by itself. */
 	download = db_text(w->db, "SELECT r.file FROM renditions r JOIN media m ON m.id = r.media_id WHERE m.id = ? "
-	    "AND r.kind = "
-	    "'mp4'", ARGS(ID(id)));
+	    "AND r.kind = 'mp4'", ARGS(ID(id)));
 	download = store_fetch(w->mem, store_key_play(w->mem, id, download), NULL);
 	assert_int_equal(count(output_of(w, arena_printf(w->mem, "ffprobe -v error -show_entries stream=codec_type "
-	    "-of csv=p=0 "
-	    "'%s'", download)), "audio"), 1);
+	    "-of csv=p=0 '%s'", download)), "audio"), 1);
 }
 
 static void
@@ -120,8 +117,7 @@ sound_alone_keeps_its_tracks(void **state)
 {
 	struct world *w = *state;
 	struct uuid id = take_in(w, make(w, FFMPEG TONE("300") TONE("600") "-map 0 -map 1 -c:a aac -metadata:s:a:0 "
-	    "language=fra "
-	    "-metadata:s:a:1 language=deu -f mp4 \"$f\""));
+	    "language=fra -metadata:s:a:1 language=deu -f mp4 \"$f\""));
 	const char *master;
 
 	drain(w, w->conf);
@@ -257,8 +253,7 @@ subtitles_of_the_file_become_tracks_of_the_asset(void **state)
 	struct req *r;
 
 	mp4 = take_in(w, make(w, SRT FFMPEG PICTURE TONE("710") "-i \"$f.u\" -map 0 -map 1 -map 2 " CODE "-c:s "
-	    "mov_text "
-	    "-metadata:s:s:0 language=deu -f mp4 \"$f\""));
+	    "mov_text -metadata:s:s:0 language=deu -f mp4 \"$f\""));
 	drain(w, w->conf);
 	assert_int_equal(published_rows(w, id, "subtitles"), 4);
 	assert_subtitles(subtitles_of(w, id, "Deutsch"));

@@ -373,8 +373,7 @@ high_dynamic_range_becomes_ordinary_with_its_colours(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		const char *path = make(p, "hdr.mkv", arena_printf(p->mem,
-		    "$FF -f lavfi -i "
-		    "color=red:s=160x90:r=25:d=1,format=yuv420p10le,"
+		    "$FF -f lavfi -i color=red:s=160x90:r=25:d=1,format=yuv420p10le,"
 		    "zscale=tin=bt709:min=bt709:pin=bt709:rin=tv:t=%s:m=bt2020nc:p=bt2020:npl=100 -c:v libx264 -preset "
 		    "ultrafast -pix_fmt yuv420p10le -color_trc %s -color_primaries bt2020 -colorspace bt2020nc $O",
 		    curves[i], curves[i]));

@@ -67,8 +67,7 @@ srt_is_read_whatever_its_line_ends_and_numbers(void **state)
 	    "01:02:03,400 --> 01:02:04,000\rTwo\r"), whole);
 	/* An empty line is no end, a number of its own is text. */
 	assert_string_equal(texts(*state, SUBTITLES_SRT, "1\n00:01,000 --> 00:02,000\na\n\n \nb\n42\n\n2\n00:03,000 "
-	    "--> "
-	    "00:04,000\n1984\n"), "a/b/42|1984|");
+	    "--> 00:04,000\n1984\n"), "a/b/42|1984|");
 }
 
 static void
