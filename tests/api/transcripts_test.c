@@ -68,7 +68,7 @@ a_transcript_shows_its_words_and_a_list_does_not(void **state)
 	assert_null(text(w, r, "data.paragraphs.0.words.1.confidence"));
 	assert_non_null(strstr(buf_string(&r->out), "\"start\":5.000,\"end\":5.600"));
 	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Ada");
-	assert_string_equal(r->etag, "\"1\"");
+	assert_true(strncmp(r->etag, "\"1-", 3) == 0);
 }
 
 static void
@@ -604,7 +604,7 @@ changes_that_name_no_paragraph_are_refused_as_a_whole(void **state)
 	assert_true(has_fault(call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\"}]}", first)),
 	    "/paragraphs/0/text", "required"));
 	r = call(w, "GET", path, NULL);
-	assert_string_equal(r->etag, "\"1\"");
+	assert_true(strncmp(r->etag, "\"1-", 3) == 0);
 	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello <world>");
 	assert_string_equal(text(w, call(w, "GET", one(w, media, id, "/versions"), NULL), "pagination.total"), "0");
 }
