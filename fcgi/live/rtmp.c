@@ -508,7 +508,8 @@ message_done(struct rtmp *r, struct chunks *c)
 
 	r->held -= n;
 	c->got = 0;
-	take_message(r, c->type, c->ms, c->body, n);
+	/* An empty one may have no body at all. */
+	take_message(r, c->type, c->ms, c->body != NULL ? c->body : r->head, n);
 	if (c->room > KEPT_MAX) {
 		free(c->body);
 		c->body = NULL;
