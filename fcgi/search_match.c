@@ -271,7 +271,9 @@ found(struct match *m, const struct search_term *t, int64_t limit, size_t *n)
 	*n = 0;
 	do {
 		range.to = range.from;
-		range.from = all ? (struct uuid){ { 0 } } : edge(m, range.to);
+		memset(&range.from, 0, sizeof(range.from));
+		if (!all)
+			range.from = edge(m, range.to);
 		more = among(m, t, &range, limit - (int64_t)*n, &k);
 		if (*n > 0 && k > 0) {
 			both = arena_array(m->r->mem, *n + k, sizeof(*both));

@@ -4,6 +4,7 @@
  * frames anew among them by the best path; join the two that one mixture of as many Gaussians describes best, as long
  * as it describes them better than the two do.  No threshold is needed, since the number of parameters stays.
  */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +67,7 @@ finish_gaussian(struct gaussian *g, const float *floor_of)
 static float
 shares(const struct mixture *m, const float *x, float *share)
 {
-	float best = -INFINITY, sum = 0;
+	float best = -INFINITY, sum = FLT_MIN;
 
 	for (int k = 0; k < m->n; k++) {
 		share[k] = likelihood(&m->at[k], x);
