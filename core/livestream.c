@@ -100,16 +100,21 @@ livestream_keys_open(struct db *db, size_t *n)
 	    "l.status IN " OPEN_SQL, NO_ARGS, n);
 }
 
+const char *
+livestream_event(struct arena *mem, struct uuid id, struct uuid media_id, const char *status)
+{
+	return arena_printf(mem, "{\"mediaId\":\"%s\",\"livestreamId\":\"%s\",\"status\":\"%s\"}",
+	    uuid_text(mem, media_id), uuid_text(mem, id), status);
+}
+
 /* The event of a change, with the state that it is in now. */
 static bool
 tell(struct db *db, struct uuid id, int64_t changed)
 {
-	struct arena *mem = db_arena(db);
 	const struct livestream *l = changed > 0 ? livestream_get(db, id) : NULL;
 
 	if (l != NULL)
-		event_add_job(db, l->media_id, "livestream.updated", arena_printf(mem, "{\"mediaId\":\"%s\","
-		    "\"livestreamId\":\"%s\",\"status\":\"%s\"}", uuid_text(mem, l->media_id), uuid_text(mem, id),
+		event_add_job(db, l->media_id, "livestream.updated", livestream_event(db_arena(db), id, l->media_id,
 		    l->status));
 	return changed > 0;
 }

@@ -79,6 +79,9 @@ struct livestream_key *livestream_keys_open(struct db *, size_t *n);
 /* SHA-256 of a key in lower-case hex. */
 const char *livestream_key_hash(struct arena *, const char *key);
 
+/* What the event livestream.updated says, in JSON. */
+const char *livestream_event(struct arena *, struct uuid id, struct uuid media_id, const char *status);
+
 /* A node is there that would take it in. */
 bool livestream_ready(struct db *, struct uuid id);
 /* The node takes it in from now on.  Returns its session, from 1; 0: another one does, or it is not open.  Its own

@@ -383,8 +383,7 @@ livestream_create(struct req *r)
 static void
 tell(struct req *r, const struct broadcast *b)
 {
-	event(r, b->media_id, "livestream.updated", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"livestreamId\":\"%s\","
-	    "\"status\":\"%s\"}", uuid_text(r->mem, b->media_id), uuid_text(r->mem, b->id), b->status));
+	event(r, b->media_id, "livestream.updated", livestream_event(r->mem, b->id, b->media_id, b->status));
 }
 
 static void

@@ -29,7 +29,7 @@ static const struct record seeds_record = RECORD("RecommendationQuery", struct s
 
 struct reason { const char *code, *detail; struct uuid section_id; struct position start; };
 static const struct field reason_fields[] = {
-	FIELD(struct reason, code, .required = true, .one_of = "same_speaker same_topic similar_text same_channel watched_next",
+	FIELD(struct reason, code, .required = true, .one_of = "same_topic similar_text same_channel watched_next",
 	    .doc = "What counted most"),
 	FIELD(struct reason, detail, .required = true, .doc = "The tag, meeting, words or channel that both have"),
 	FIELD(struct reason, section_id, .on = OMIT_NULL, .doc = "The section asked for that it is about"),

@@ -23,7 +23,7 @@ static const struct field version_fields[] = {
 	FIELD(struct transcript_version, transcript_id, .on = SERVER, .required = true, .doc = "The transcript"),
 	FIELD(struct transcript_version, version, .on = SERVER | SORT, .required = true, .doc = "The version of the transcript that had these words first"),
 	FIELD(struct transcript_version, origin, .on = SERVER, .required = true,
-	    .one_of = "transcribed uploaded edited restored aligned", .doc = "How they came"),
+	    .one_of = "transcribed uploaded edited restored", .doc = "How they came"),
 	FIELD(struct transcript_version, restored_version, .on = SERVER | OMIT_NULL,
 	    .doc = "Of restored: the version whose words they are"),
 	FIELD(struct transcript_version, changed_by, .on = COMPUTED, .of = &reference_record,
