@@ -98,7 +98,8 @@ copy_object(struct backup *b, const struct store_entry *e)
 	struct stat st;
 
 	if (lstat(to, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->size) {
-		disk_remove(to);
+		if (!disk_remove(to))
+			return cannot(b, to);
 		/* What comes from another machine comes to where it is to be. */
 		from = store_fetch(b->page, e->key, b->dir);
 		if (from == NULL || !(strcmp(from, to) == 0 ? disk_sync(to, S_IFREG, 0600) && disk_sync_parent(to) :

@@ -46,7 +46,10 @@ look_for_files(struct cli *c, struct arena *mem, bool idle)
 	const struct orphan_search search = { .db = c->db, .conf = c->conf, .at = c, .found = file_found,
 	    .old = idle ? INT64_MAX : moment_now().ms - 2 * ORPHAN_MS };
 
-	return orphan_look_all(&search, mem) ? 0 : cli_fail_db(c);
+	if (orphan_look_all(&search, mem))
+		return 0;
+	return db_failure(c->db) != DB_FINE ? cli_fail_db(c) :
+	    cli_fail(c, EX_IOERR, "the store cannot be read: %s", strerror(errno));
 }
 
 static void

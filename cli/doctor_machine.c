@@ -51,8 +51,7 @@ try_bucket(struct cli *c)
 	    conf->store_prefix != NULL ? conf->store_prefix : "");
 
 	if (!store_open(conf) || !store_probe(c->mem))
-		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", where, errno == ENOENT ? "the bucket is not there" :
-		    strerror(errno)),
+		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", where, strerror(errno)),
 		    "See that store.endpoint answers, that the bucket is there, and that store.key may read, write, "
 		    "list and delete in it; what it has answered is told above.");
 	return FOUND(OK, arena_printf(c->mem, "%s takes, gives and deletes objects", where), NULL);

@@ -95,7 +95,10 @@ look_for_objects(struct prune *p, struct arena *mem)
 	const struct orphan_search search = { .db = p->c->db, .conf = p->c->conf, .at = p, .found = object_found,
 	    .old = moment_now().ms - ORPHAN_MS };
 
-	return orphan_look_all(&search, mem) ? 0 : cli_fail_db(p->c);
+	if (orphan_look_all(&search, mem))
+		return 0;
+	return db_failure(p->c->db) != DB_FINE ? cli_fail_db(p->c) :
+	    cli_fail(p->c, EX_IOERR, "the store cannot be read: %s", strerror(errno));
 }
 
 static void

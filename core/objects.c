@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +27,6 @@ enum {
 	ROUND = 600,			/* s: those who ask within get the same address, which caches know */
 	EXPIRES_MIN = 60,
 };
-
-struct header { const char *name, *value; };
 
 /* One request. */
 struct ask {
@@ -128,8 +125,11 @@ code_of(struct arena *mem, const struct web_answer *a)
 
 /* Some stores begin to answer with 200 before they know whether it will work. */
 static bool
-is_error(const struct web_answer *a)
+is_error(const struct ask *q, const struct web_answer *a)
 {
+	/* What an object holds is no answer of the store. */
+	if (strcmp(q->method, "GET") == 0 && q->key != NULL)
+		return false;
 	return a->status == 200 && a->size > 0 && memmem(a->body, a->size, "<Error>", 7) != NULL;
 }
 
@@ -159,12 +159,12 @@ errno_of(struct arena *mem, const struct web_answer *a)
 }
 
 static bool
-may_pass(const struct web_answer *a)
+may_pass(const struct ask *q, const struct web_answer *a)
 {
 	if (a->end != WEB_ANSWERED)
 		return a->file_error == 0 && a->end != WEB_BAD_URL && a->end != WEB_FORBIDDEN &&
 		    a->end != WEB_TOO_LARGE;
-	return a->status == 429 || a->status == 408 || (a->status >= 500 && a->status != 507) || is_error(a);
+	return a->status == 429 || a->status == 408 || (a->status >= 500 && a->status != 507) || is_error(q, a);
 }
 
 static void
@@ -211,8 +211,8 @@ ask(struct arena *mem, const struct objects *o, struct ask *q, struct web_answer
 
 	for (tries = 0; !done; tries++) {
 		call = call_of(mem, o, q);
-		done = web_call(mem, &call, a) && !is_error(a);
-		if (done || !may_pass(a) || tries == TRIES - 1)
+		done = web_call(mem, &call, a) && !is_error(q, a);
+		if (done || !may_pass(q, a) || tries == TRIES - 1)
 			break;
 		wait_after(tries);
 	}
@@ -224,6 +224,17 @@ ask(struct arena *mem, const struct objects *o, struct ask *q, struct web_answer
 		errno = a->file_error != 0 ? a->file_error : errno_of(mem, a);
 	}
 	return false;
+}
+
+/* A 404 without a body does not say whether the object is missing or the bucket.  errno. */
+static int
+missing(struct arena *mem, const struct objects *o)
+{
+	struct ask q = { .method = "GET", .query = arena_printf(mem, "list-type=2&max-keys=1&prefix=%s",
+	    percent_encode(mem, o->prefix)) };
+	struct web_answer a;
+
+	return ask(mem, o, &q, &a) ? ENOENT : errno == ENOENT ? EREMOTEIO : errno;
 }
 
 /* The same, when nothing of the answer is wanted. */
@@ -309,7 +320,8 @@ send_part(struct arena *mem, const struct objects *o, const struct object_draft 
 	bool fine = q.sum != NULL && ask(work, o, &q, &a);
 	int saved = errno;
 
-	if (fine && a.etag == NULL) {
+	/* ENOENT: the store knows no such upload. */
+	if (fine ? a.etag == NULL : saved == ENOENT) {
 		fine = false;
 		saved = EREMOTEIO;
 	}
@@ -427,15 +439,18 @@ objects_publish(const struct objects *o, const struct object_draft *d)
 	return fine;
 }
 
-void
+bool
 objects_discard(const struct objects *o, const struct object_draft *d)
 {
 	struct arena *work = arena_new(WORK);
 	struct ask q = { .method = "DELETE", .key = d->key, .query = arena_printf(work, "uploadId=%s", d->upload_id) };
 	struct web_answer a;
+	bool gone = ask(work, o, &q, &a) || errno == ENOENT;
+	int saved = errno;
 
-	ask(work, o, &q, &a);
 	arena_free(work);
+	errno = saved;
+	return gone;
 }
 
 bool
@@ -448,6 +463,8 @@ objects_head(const struct objects *o, const char *key, struct object_head *head)
 	int saved = errno;
 
 	*head = (struct object_head){ fine ? a.length : -1, { 0 } };
+	if (!fine && saved == ENOENT)
+		saved = missing(work, o);
 	if (fine && a.length < 0) {
 		fine = false;
 		saved = EREMOTEIO;
@@ -460,7 +477,7 @@ objects_head(const struct objects *o, const char *key, struct object_head *head)
 char *
 objects_get(struct arena *mem, const struct objects *o, const char *key, size_t max, size_t *n)
 {
-	struct arena *work = arena_new(3 * max + WORK);
+	struct arena *work = arena_new(TRIES * 4 * max + WORK);
 	/* Errors are answers, too. */
 	struct ask q = { .method = "GET", .key = full(work, o, key), .max = max > ANSWER_MAX ? max : ANSWER_MAX };
 	struct web_answer a;
@@ -576,9 +593,10 @@ fetch_once(struct fetch *f, bool *passes)
 		*passes = errno == EREMOTEIO || errno == ETIMEDOUT;
 	} else {
 		errno = errno_of(work, &a);
-		*passes = may_pass(&a);
-		if (!*passes && errno != ENOENT) {
-			saved = errno;
+		*passes = may_pass(&q, &a);
+		saved = errno == ENOENT ? missing(work, f->o) : errno;
+		errno = saved;
+		if (errno != ENOENT) {
 			tell(work, &q, &a);
 			errno = saved;
 		}
@@ -819,8 +837,8 @@ objects_tidy(const struct objects *o, struct moment before)
 			if (key == NULL || id == NULL || begun == NULL || !moment_parse(begun, &when) ||
 			    when.ms > before.ms || strncmp(key, o->prefix, strlen(o->prefix)) != 0)
 				continue;
-			objects_discard(o, &(struct object_draft){ .key = key, .upload_id = percent_encode(work, id) });
-			n++;
+			n += objects_discard(o, &(struct object_draft){ .key = key,
+			    .upload_id = percent_encode(work, id) });
 		}
 	}
 	saved = errno;

@@ -45,8 +45,8 @@ struct object_draft;
 struct object_draft *objects_draft(struct arena *, const struct objects *, const char *key, int fd, int64_t size,
     const char *type);
 bool objects_publish(const struct objects *, const struct object_draft *);
-/* Nothing is left of it. */
-void objects_discard(const struct objects *, const struct object_draft *);
+/* Nothing is left of it, also when there was nothing.  Else false with errno. */
+bool objects_discard(const struct objects *, const struct object_draft *);
 
 /* Drops drafts whose programs were killed, that were begun before then.  How many; -1 with errno. */
 int objects_tidy(const struct objects *, struct moment before);

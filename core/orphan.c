@@ -238,14 +238,17 @@ look_at_incoming(struct search *s, const char *key)
 
 const char *const orphan_trees[] = { "play", "originals", "uploads", NULL };
 
-const char *
-orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, const char *after, size_t max)
+bool
+orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, const char **after, size_t max)
 {
-	struct search s = { .o = o, .mem = arena_new(PAGE_MEMORY) };
+	struct search s = { .o = o, .mem = NULL };
 	struct store_entry *e;
 	size_t i, n;
 
-	e = store_list(mem, arena_printf(mem, "%s/", tree), after, max, &n);
+	e = store_list(mem, arena_printf(mem, "%s/", tree), *after, max, &n);
+	if (e == NULL)
+		return false;
+	s.mem = arena_new(PAGE_MEMORY);
 	for (i = 0; i < n; i++) {
 		if (e[i].size < 0 && strcmp(tree, "uploads") == 0)
 			look_at_incoming(&s, e[i].key);
@@ -258,7 +261,8 @@ orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, 
 			o->moved(o->at);
 	}
 	arena_free(s.mem);
-	return n == max ? e[n - 1].key : NULL;
+	*after = n == max ? e[n - 1].key : NULL;
+	return true;
 }
 
 bool
@@ -269,8 +273,7 @@ orphan_look_all(const struct orphan_search *search, struct arena *mem)
 
 	for (tree = orphan_trees; *tree != NULL; tree++)
 		for (after = NULL;;) {
-			after = orphan_look(search, mem, *tree, after, PAGE);
-			if (db_failure(search->db) != DB_FINE)
+			if (!orphan_look(search, mem, *tree, &after, PAGE) || db_failure(search->db) != DB_FINE)
 				return false;
 			if (after == NULL)
 				break;

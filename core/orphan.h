@@ -22,11 +22,12 @@ struct orphan_search {
 /* Where files lie that rows name; ends with NULL. */
 extern const char *const orphan_trees[];
 
-/* Looks at the next so many assets of a tree, on from the key `after` of an earlier answer (NULL: from the first on).
- * NULL: these were the last ones.  Outside of a transaction. */
-const char *orphan_look(const struct orphan_search *, struct arena *, const char *tree, const char *after, size_t max);
+/* Looks at the next so many assets of a tree, on from the key *after (NULL: from the first on), which becomes that of
+ * the last one; NULL: there are no more.  False with errno: the store cannot be read.  Outside of a transaction. */
+bool orphan_look(const struct orphan_search *, struct arena *, const char *tree, const char **after, size_t max);
 
-/* Looks at all trees, some assets at a time, and resets the arena in between.  False: the database has failed. */
+/* Looks at all trees, some assets at a time, and resets the arena in between.  False: the database has
+ * failed, or else the store cannot be read (errno). */
 bool orphan_look_all(const struct orphan_search *, struct arena *);
 
 /* May the run ("{jobId}.{fence}") still commit?  In doubt, without a database, it may. */

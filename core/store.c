@@ -8,8 +8,6 @@
 #include "core/log.h"
 #include "core/store_kind.h"
 
-#define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
-
 const char store_lasting[] = "originals/";
 
 static const struct store_kind *kind;
@@ -207,6 +205,7 @@ store_probe(struct arena *mem)
 	const char *key = arena_printf(mem, "probe/%s", uuid_text(mem, uuid_new()));
 	const char *bytes;
 	size_t n;
+	int saved;
 
 	if (!store_write(mem, key, strlen(key), key))
 		return false;
@@ -215,7 +214,11 @@ store_probe(struct arena *mem)
 		bytes = NULL;
 		errno = EREMOTEIO;
 	}
-	return store_delete(mem, key) && bytes != NULL;
+	saved = errno;
+	if (!store_delete(mem, key))
+		return false;
+	errno = saved;
+	return bytes != NULL;
 }
 
 const char *

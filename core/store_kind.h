@@ -5,6 +5,9 @@
 
 #include "core/store.h"
 
+/* What keys are made of. */
+#define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
+
 struct store_kind {
 	bool (*put)(struct arena *, const char *file, const char *key);
 	bool (*put_begin)(struct arena *, struct store_putting *);

@@ -16,10 +16,7 @@
 #include <unistd.h>
 
 #include "core/disk.h"
-#include "core/log.h"
 #include "core/store_kind.h"
-
-#define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
 enum { LIST_MAX = 1000, TRIES = 5 };
 
@@ -90,7 +87,9 @@ find(struct arena *mem, const char *key, struct stat *st)
 
 	if (lstat(path, st) == 0)
 		return path;
-	return hidden != NULL && lstat(hidden, st) == 0 ? hidden : NULL;
+	if (hidden == NULL || (errno != ENOENT && errno != ENOTDIR))
+		return NULL;
+	return lstat(hidden, st) == 0 ? hidden : NULL;
 }
 
 static bool
@@ -343,8 +342,9 @@ list_add(struct listing *l, const char *key)
 	l->all[low] = (struct store_entry){ arena_copy(l->mem, key), -1, { 0 } };
 }
 
-/* One of the two directories that a prefix may mean. */
-static void
+/* One of the two directories that a prefix may mean.  False with errno when it cannot be read; one that is not there is
+ * empty. */
+static bool
 list_dir(struct listing *l, const char *path)
 {
 	char key[PATH_MAX];
@@ -352,8 +352,11 @@ list_dir(struct listing *l, const char *path)
 	struct dirent *e;
 	struct stat st;
 	bool is_dir;
+	int saved;
 
-	while (dir != NULL && (e = readdir(dir)) != NULL) {
+	if (dir == NULL)
+		return errno == ENOENT || errno == ENOTDIR;
+	while ((errno = 0, e = readdir(dir)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
 		    strspn(e->d_name, KEY_CHARACTERS) != strlen(e->d_name))
 			continue;
@@ -364,8 +367,10 @@ list_dir(struct listing *l, const char *path)
 		if (l->after == NULL || strcmp(key, l->after) > 0)
 			list_add(l, key);
 	}
-	if (dir != NULL)
-		closedir(dir);
+	saved = errno;
+	closedir(dir);
+	errno = saved;
+	return saved == 0;
 }
 
 static struct store_entry *
@@ -377,9 +382,10 @@ list(struct arena *mem, const char *prefix, const char *after, size_t max, size_
 	size_t i;
 
 	l.all = arena_array(mem, l.max, sizeof(*l.all));
-	list_dir(&l, path_of(mem, arena_copy_n(mem, prefix, strlen(prefix) - 1)));
-	if (hidden != NULL)
-		list_dir(&l, hidden);
+	*n = 0;
+	if (!list_dir(&l, path_of(mem, arena_copy_n(mem, prefix, strlen(prefix) - 1))) ||
+	    (hidden != NULL && !list_dir(&l, hidden)))
+		return NULL;
 	for (i = 0; i < l.n; i++)
 		if (l.all[i].key[strlen(l.all[i].key) - 1] != '/' && find(mem, l.all[i].key, &st) != NULL) {
 			l.all[i].size = st.st_size;

@@ -177,6 +177,8 @@ livestream_run(struct job *j)
 	if (o.sha256 == NULL || !store_put(j->mem, out, store_key_original(j->mem, b->media_id)))
 		return step_not_stored(j, "The recording");
 	o.size = store_size(j->mem, store_key_original(j->mem, b->media_id));
+	if (o.size < 0)
+		return step_not_stored(j, "The recording");
 	job_batches(j, hand_over, &o, sizeof(o));
 	return DONE;
 }

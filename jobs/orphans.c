@@ -34,9 +34,10 @@ look_on(struct job *j, const char *tree, size_t max)
 	const char *after = db_text(j->db, "SELECT after_key FROM sweep_places WHERE tree = ?", ARGS(STR(tree)));
 	struct arena *mem = arena_new(PAGE_MEMORY);
 
-	after = orphan_look(&search, mem, tree, after, max);
-	db_run(j->db, "INSERT INTO sweep_places (tree, after_key) VALUES (?, ?) ON DUPLICATE KEY UPDATE after_key = "
-	    "VALUES(after_key)", ARGS(STR(tree), STR(after == NULL ? "" : after)));
+	/* A store that is away is looked at again from where this was. */
+	if (orphan_look(&search, mem, tree, &after, max))
+		db_run(j->db, "INSERT INTO sweep_places (tree, after_key) VALUES (?, ?) ON DUPLICATE KEY UPDATE "
+		    "after_key = VALUES(after_key)", ARGS(STR(tree), STR(after == NULL ? "" : after)));
 	arena_free(mem);
 }
 

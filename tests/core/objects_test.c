@@ -244,7 +244,7 @@ assemble(const struct visit *v, const char *key)
 	drop(find(arena_printf(v->mem, "%s?", key)));
 	keep(key, bytes, n, type);
 	free(bytes);
-	say(v, "200 OK", "");
+	answer(v, "200 OK", "", "<CompleteMultipartUploadResult/>", 32);
 }
 
 static void
@@ -456,6 +456,9 @@ what_is_written_is_read_and_what_is_deleted_is_not_there(void **state)
 	assert_int_equal(errno, EFBIG);
 	assert_non_null(objects_get(mem, &store, "a/b.vtt", 6, &n));
 	assert_true(objects_write(&store, "a/empty", "", 0, "text/plain"));
+	assert_true(objects_write(&store, "a/words", "<Error>", 7, "text/vtt"));
+	assert_holds("a/words", "<Error>");
+	assert_true(objects_delete(&store, "a/words"));
 	assert_holds("a/empty", "");
 	assert_true(objects_delete(&store, "a/b.vtt"));
 	assert_true(objects_delete(&store, "a/b.vtt"));
@@ -686,6 +689,7 @@ static void
 a_store_that_says_no_has_lost_nothing(void **state)
 {
 	const struct objects fine = store;
+	struct object_head head;
 	size_t n;
 
 	if (!real) {
@@ -699,6 +703,11 @@ a_store_that_says_no_has_lost_nothing(void **state)
 	assert_null(objects_list(mem, &store, "", NULL, 1, &n));
 	assert_int_equal(errno, EREMOTEIO);
 	assert_false(objects_write(&store, "x", "x", 1, "text/plain"));
+	assert_int_equal(errno, EREMOTEIO);
+	/* Answers to HEAD have no body that says it. */
+	assert_false(objects_head(&store, "x", &head));
+	assert_int_equal(errno, EREMOTEIO);
+	assert_false(objects_fetch(&store, "x", arena_printf(mem, "%s/none", home)));
 	assert_int_equal(errno, EREMOTEIO);
 	store = fine;
 }
