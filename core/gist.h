@@ -9,8 +9,11 @@
 
 #include "core/db.h"
 
-/* A person has made a change, which an event of this type and these data tells, in this transaction.  One job that has
- * not begun yet does for all changes. */
+/* In this transaction the words of an asset change, or which of its transcripts speaks for it.  One job that has not
+ * begun yet does for all changes. */
+void gist_again(struct db *, struct uuid tenant_id, struct uuid media_id);
+
+/* A person has made a change, which an event of this type and these data tells, in this transaction. */
 void gist_told(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, const char *data);
 
 #endif

@@ -7,7 +7,6 @@
 #include "core/glossary.h"
 #include "media/entities.h"
 #include "jobs/gist.h"
-#include "jobs/words.h"
 
 enum { NAMES_MAX = 20000 };
 
@@ -26,10 +25,10 @@ known(struct job *j, struct uuid media_id, size_t *n)
 	struct entity_name *all;
 	size_t rows_n, i;
 
-	rows = db_rows(j->db, &named_record, "FROM (SELECT p.name, 'person' AS category FROM principals p WHERE "
-	    "p.tenant_id = ? AND p.kind = 'user' UNION ALL SELECT g.name, 'term' FROM tags g WHERE g.tenant_id "
-	    "= ? AND g.gone_at = 0 UNION ALL SELECT c.name, 'term' FROM channels c JOIN media_channels x ON "
-	    "x.channel_id = c.id WHERE c.tenant_id = ? AND x.media_id = ? LIMIT 10000) t", ARGS(ID(j->tenant_id), ID(j->tenant_id),
+	rows = db_rows(j->db, &named_record, "FROM ((SELECT p.name, 'person' AS category FROM principals p WHERE "
+	    "p.tenant_id = ? AND p.kind = 'user' LIMIT 10000) UNION ALL (SELECT g.name, 'term' FROM tags g WHERE "
+	    "g.tenant_id = ? AND g.gone_at = 0 LIMIT 5000) UNION ALL (SELECT c.name, 'term' FROM channels c JOIN "
+	    "media_channels x ON x.channel_id = c.id WHERE c.tenant_id = ? AND x.media_id = ?)) t", ARGS(ID(j->tenant_id), ID(j->tenant_id),
 	    ID(j->tenant_id), ID(media_id)), &rows_n);
 	all = arena_array(j->mem, rows_n + glossary.n, sizeof(*all));
 	*n = 0;
@@ -42,17 +41,16 @@ known(struct job *j, struct uuid media_id, size_t *n)
 }
 
 enum outcome
-entities_make(struct job *j, struct uuid media_id)
+entities_make(struct job *j, struct uuid media_id, const struct words *w)
 {
-	const struct words w = words_read(j, media_id);
 	const struct entity_name *names;
 	struct entity *e;
 	size_t n_names, n;
 
 	names = known(j, media_id, &n_names);
 	job_pause(j);
-	e = entities_find(w.prose, names, n_names, &n);
-	return words_put(j, media_id, &w, "entities", "kinothek entities 1", entities_json(j->mem, e, n)) ? DONE :
+	e = entities_find(w->prose, names, n_names, &n);
+	return words_put(j, media_id, w, "entities", "kinothek entities 1", entities_json(j->mem, e, n)) ? DONE :
 	    RETRY;
 }
 
@@ -60,6 +58,7 @@ enum outcome
 entities_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
+	const struct words w = words_read(j, in->media_id);
 
-	return entities_make(j, in->media_id);
+	return entities_make(j, in->media_id, &w);
 }

@@ -3,11 +3,12 @@
 #ifndef JOBS_GIST_H
 #define JOBS_GIST_H
 
-#include "jobs/run.h"
+#include "jobs/words.h"
 
-/* Each begins in the transaction of the job, and ends in one of its own that is open. */
-enum outcome keywords_make(struct job *, struct uuid media_id);
-enum outcome entities_make(struct job *, struct uuid media_id);
-enum outcome summary_make(struct job *, struct uuid media_id);
+/* Each begins in a transaction, in that of the job or what another one has left, and ends in one of its own that is
+ * open.  The words are those that words_read() gave, and are left as they are. */
+enum outcome keywords_make(struct job *, struct uuid media_id, const struct words *);
+enum outcome entities_make(struct job *, struct uuid media_id, const struct words *);
+enum outcome summary_make(struct job *, struct uuid media_id, const struct words *);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "media/frequency.h"
 #include "media/keywords.h"
+#include "media/stop_words.h"
 #include "jobs/gist.h"
-#include "jobs/words.h"
 
 /* LOOKED_UP: the commonest words of the text.  Without a capital a German word is no noun. */
 enum { LOOKED_UP = 1000 };
@@ -51,7 +51,7 @@ by_count(const void *a, const void *b)
 	return (x->stem > y->stem) - (x->stem < y->stem);
 }
 
-/* The commonest stems, as JSON, and their numbers by their words. */
+/* The commonest stems, the commonest first; how many of them are looked up. */
 static size_t
 commonest(const struct prose *p, struct rank **out)
 {
@@ -67,6 +67,8 @@ commonest(const struct prose *p, struct rank **out)
 	return n < LOOKED_UP ? n : LOOKED_UP;
 }
 
+/* Words of scripts without blanks, and those with an apostrophe, are looked up in pieces there: here they all count
+ * alike. */
 static void
 weigh_by_assets(struct job *j, const struct prose *p, double *weights)
 {
@@ -87,8 +89,8 @@ weigh_by_assets(struct job *j, const struct prose *p, double *weights)
 		return;
 	buf_char(&words, ']');
 	k = db_rows(j->db, &known_record, "FROM (SELECT w.word, COUNT(DISTINCT w.media_id) AS assets FROM JSON_TABLE("
-	    "?, '$[*]' COLUMNS (word VARCHAR(80) PATH '$')) j JOIN search_words w ON w.tenant_id = ? AND w.word = "
-	    "j.word GROUP BY w.word) t", ARGS(STR(buf_string(&words)),
+	    "?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER SET utf8mb4 PATH '$')) j STRAIGHT_JOIN search_words w ON "
+	    "w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) GROUP BY w.word) t", ARGS(STR(buf_string(&words)),
 	    ID(j->tenant_id)), &known);
 	for (i = 0; i < n; i++) {
 		int64_t assets = 0;
@@ -96,7 +98,8 @@ weigh_by_assets(struct job *j, const struct prose *p, double *weights)
 		for (m = 0; m < known; m++)
 			if (strcmp(k[m].word, p->vocables[r[i].stem].folded) == 0)
 				assets = k[m].assets;
-		weights[r[i].stem] = 1 + log10((double)(all + 1) / (double)(assets + 1));
+		/* Of assets that are deleted for now the words are still there. */
+		weights[r[i].stem] = 1 + log10((double)((all > assets ? all : assets) + 1) / (double)(assets + 1));
 	}
 }
 
@@ -108,8 +111,7 @@ weigh_nouns(const struct prose *p, double *weights)
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		if ((unsigned char)p->tokens[i].text[0] >= 0x80 || (p->tokens[i].text[0] >= 'A' &&
-		    p->tokens[i].text[0] <= 'Z'))
+		if (prose_is_capital(&p->tokens[i]))
 			has_capital[p->vocables[p->tokens[i].vocable].stem] = true;
 	for (i = 0; i < p->n_vocables; i++)
 		if (!has_capital[i])
@@ -119,7 +121,9 @@ weigh_nouns(const struct prose *p, double *weights)
 static bool
 is_language(const struct prose *p, const char *tag)
 {
-	return p->language != NULL && strncmp(p->language, tag, strlen(tag)) == 0;
+	const char *own = stop_words_language(stop_words_of(p->language));
+
+	return own != NULL && strcmp(own, tag) == 0;
 }
 
 /* The weights, and by what. */
@@ -139,24 +143,24 @@ weigh(struct job *j, const struct prose *p, double *weights)
 }
 
 enum outcome
-keywords_make(struct job *j, struct uuid media_id)
+keywords_make(struct job *j, struct uuid media_id, const struct words *w)
 {
-	const struct words w = words_read(j, media_id);
-	double *weights = arena_array(j->mem, w.prose->n_vocables, sizeof(*weights));
-	const char *engine = weigh(j, w.prose, weights), *data;
+	double *weights = arena_array(j->mem, w->prose->n_vocables, sizeof(*weights));
+	const char *engine = weigh(j, w->prose, weights), *data;
 	struct keyword *k;
 	size_t n;
 
 	job_pause(j);
-	k = keywords_find(w.prose, weights, &n);
+	k = keywords_find(w->prose, weights, &n);
 	data = keywords_json(j->mem, k, n);
-	return words_put(j, media_id, &w, "keywords", engine, data) ? DONE : RETRY;
+	return words_put(j, media_id, w, "keywords", engine, data) ? DONE : RETRY;
 }
 
 enum outcome
 keywords_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
+	const struct words w = words_read(j, in->media_id);
 
-	return keywords_make(j, in->media_id);
+	return keywords_make(j, in->media_id, &w);
 }

@@ -3,18 +3,16 @@
  * that are there. */
 #include "media/summary.h"
 #include "jobs/gist.h"
-#include "jobs/words.h"
 
 enum outcome
-summary_make(struct job *j, struct uuid media_id)
+summary_make(struct job *j, struct uuid media_id, const struct words *w)
 {
-	const struct words w = words_read(j, media_id);
 	const struct sentence **s;
 	size_t n;
 
 	job_pause(j);
-	s = summary_find(w.prose, &n);
-	return words_put(j, media_id, &w, "summarySentences", "kinothek summary 1, TextRank", summary_json(j->mem, s,
+	s = summary_find(w->prose, &n);
+	return words_put(j, media_id, w, "summarySentences", "kinothek summary 1, TextRank", summary_json(j->mem, s,
 	    n)) ? DONE : RETRY;
 }
 
@@ -22,6 +20,7 @@ enum outcome
 summary_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
+	const struct words w = words_read(j, in->media_id);
 
-	return summary_make(j, in->media_id);
+	return summary_make(j, in->media_id, &w);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/gist.h"
 #include "media/transcript.h"
 #include "jobs/words.h"
 
@@ -115,7 +116,11 @@ words_put(struct job *j, struct uuid media_id, const struct words *w, const char
 	/* As all that changes what hangs on an asset: in turn. */
 	db_number(j->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(media_id)), 0);
 	now = stamp(j, media_id);
-	if (now != NULL && w->stamp != NULL && strcmp(now, w->stamp) == 0)
+	if (now == NULL || w->stamp == NULL)
+		return true;
+	if (strcmp(now, w->stamp) == 0)
 		metadata_put(j->db, media_id, kind, engine, data);
+	else
+		gist_again(j->db, j->tenant_id, media_id);
 	return true;
 }

@@ -17,7 +17,7 @@ struct words words_read(struct job *, struct uuid media_id);
 
 /*
  * Ends a step with its result, in the transaction that job_resume() opens here.  Where the words have changed
- * meanwhile, nothing is written: whoever changed them has added a job that makes it anew.  False: return RETRY.
+ * meanwhile, nothing is written, and a job makes it anew.  False: return RETRY.
  */
 bool words_put(struct job *, struct uuid media_id, const struct words *, const char *kind, const char *engine,
     const char *data);

@@ -19,7 +19,8 @@ enum { NAME_WORDS = 6, NAME_LEAST = 3, NAME_BYTES = 400, ICU_NAME = 100, SENTENC
 /* How sure each way is.  A single word that nothing sets apart has to be heard clearly. */
 static const double by_form = 0.95, by_own_list = 0.95, by_country = 0.9, by_city = 0.75, by_title = 0.7, clear = 0.8;
 
-#define NUMBER "[0-9]([0-9.,'\xc2\xa0 ]*[0-9])?"
+/* Bounded: what is matched is anybody's text, and each digit may begin a number. */
+#define NUMBER "[0-9]([0-9.,'\xc2\xa0 ]{0,24}[0-9])?"
 #define SCALE "( ?(thousand|million|billion|trillion|hundert|tausend|millionen|million|milliarden|milliarde|mille|millions|milliards))?"
 #define MONTH "(january|february|march|april|may|june|july|august|september|october|november|december|januar|februar|m\xc3\xa4rz|mai|juni|" \
 	"juli|oktober|dezember|janvier|f\xc3\xa9vrier|mars|avril|juin|juillet|ao\xc3\xbbt|septembre|octobre|novembre|d\xc3\xa9" "cembre|enero|febrero|" \
@@ -29,7 +30,7 @@ static const double by_form = 0.95, by_own_list = 0.95, by_country = 0.9, by_cit
 /* What is found is the second group.  They do not look at what a form before has found. */
 static const struct { const char *category, *pattern; } forms[] = {
 	{ "url", EDGE "((https?://|www\\.)[^][:space:]<>\"'()]*[[:alnum:]/])" },
-	{ "email", EDGE "([[:alnum:]][[:alnum:]._%+-]*@[[:alnum:]][[:alnum:].-]*\\.[[:alpha:]]{2,24})" },
+	{ "email", EDGE "([[:alnum:]][[:alnum:]._%+-]{0,63}@[[:alnum:]][[:alnum:].-]*\\.[[:alpha:]]{2,24})" },
 	{ "date", EDGE "([12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]))([^0-9-]|$)" },
 	{ "date", EDGE "((0?[1-9]|[12][0-9]|3[01])[./](0?[1-9]|1[0-2])[./][12][0-9]{3})([^0-9]|$)" },
 	{ "date", EDGE "((0?[1-9]|[12][0-9]|3[01])(\\.|st|nd|rd|th)? (de |of )?" MONTH "\\.?( (de )?[12][0-9]{3})?)([^[:alnum:]]|$)" },
@@ -42,7 +43,7 @@ static const struct { const char *category, *pattern; } forms[] = {
 enum { FORMS = sizeof(forms) / sizeof(forms[0]), GROUPS = 3 };
 
 static const char *const titles[] = { "dr", "prof", "professor", "mr", "mrs", "ms", "herr", "frau", "madame",
-    "monsieur", "se\xc3\xb1or", "se\xc3\xb1ora", "senor", "senora", "signor", "signora", "president", "minister", NULL };
+    "monsieur", "senor", "senora", "signor", "signora", "president", "minister", NULL };
 static const char *const legal[] = { "gmbh", "ag", "inc", "ltd", "llc", "corp", "corporation", "plc", "kg", "ev", "se",
     "sarl", "foundation", "stiftung", "university", "universitat", "institute", "institut", "verein", NULL };
 
@@ -146,16 +147,6 @@ find_forms(struct search *s, const regex_t *regex)
 				    by_form);
 			}
 		}
-}
-
-static bool
-is_capital(const struct token *t)
-{
-	int32_t i = 0;
-	UChar32 c;
-
-	U8_NEXT(t->text, i, -1, c);
-	return u_isupper(c);
 }
 
 static bool
@@ -295,8 +286,8 @@ stands_at(const struct search *s, const struct listed *l, size_t at)
 		return true;
 	/* "mark", "reading": as one word in small letters a person or a city is none. */
 	if (strcmp(l->category, "person") == 0 || l->confidence <= by_city)
-		return s->p->has_case && is_capital(&t[at]);
-	return t[at].confidence > clear && (!s->p->has_case || l->own || is_capital(&t[at]));
+		return s->p->has_case && prose_is_capital(&t[at]);
+	return t[at].confidence > clear && (!s->p->has_case || l->own || prose_is_capital(&t[at]));
 }
 
 static void
@@ -351,8 +342,10 @@ folded_at(const struct search *s, size_t i)
 static bool
 may_be_of_name(const struct search *s, size_t i, size_t sentence)
 {
-	return i < s->p->n && !s->used[i] && s->p->tokens[i].sentence == sentence && is_capital(&s->p->tokens[i]) &&
-	    !s->p->vocables[s->p->tokens[i].vocable].common;
+	const struct token *t = &s->p->tokens[i];
+
+	return i < s->p->n && !s->used[i] && t->sentence == sentence && prose_is_capital(t) &&
+	    !s->p->vocables[t->vocable].common;
 }
 
 /* "Dr. Ada Lovelace", "Lovelace Engines GmbH", "University of York": where capitals tell names. */
@@ -365,7 +358,7 @@ find_titled(struct search *s)
 	for (i = 0; s->p->has_case && i < s->p->n; i++) {
 		const size_t in = t[i].sentence;
 
-		if (s->used[i] || !is_capital(&t[i]))
+		if (s->used[i] || !prose_is_capital(&t[i]))
 			continue;
 		if (is_listed(titles, folded_at(s, i))) {
 			for (to = i + 1; to < i + 4 && may_be_of_name(s, to, in) && (to == i + 1 || !t[to].begins);)

@@ -19,8 +19,7 @@ struct keyword {
 	size_t n;
 };
 
-/* How much more than any other word each stem of the prose says, by its number: 0 is nothing.  `rank`: how often it
- * comes, for those who have to ask elsewhere. */
+/* How often each stem of the prose comes, by its number; common words do not count. */
 size_t *keywords_counts(const struct prose *);
 /* `weights`: by the number of the stem.  The best first. */
 struct keyword *keywords_find(const struct prose *, const double *weights, size_t *n);

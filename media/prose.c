@@ -222,10 +222,20 @@ end_sentence(struct prose_reader *r, size_t from, const struct sentence *s)
 /* What is said until a sentence ends. */
 struct saying { struct buf text; size_t from; int64_t start, end; double sum; int64_t words; };
 
+bool
+prose_is_capital(const struct token *t)
+{
+	int32_t i = 0;
+	UChar32 c;
+
+	U8_NEXT(t->text, i, -1, c);
+	return u_isupper(c);
+}
+
 static void
 end_saying(struct prose_reader *r, struct saying *s)
 {
-	struct sentence done = { .text = buf_string(&s->text), .place = { s->start, s->end, 0 }, .is_said = true };
+	struct sentence done = { .text = buf_string(&s->text), .place = { s->start, s->end, 0 } };
 
 	if (s->words > 0) {
 		done.confidence = s->sum / (double)s->words;

@@ -43,7 +43,7 @@ struct sentence {
 	size_t from, to;		/* its tokens */
 	struct place place;
 	double confidence;		/* mean of its words, those left out, too */
-	bool is_said, is_line;		/* is_line: of a slide or a picture */
+	bool is_line;			/* of a slide or a picture */
 };
 
 struct prose {
@@ -68,5 +68,8 @@ struct prose *prose_end(struct prose_reader *, const char *language);
 
 /* Appends {"start":1.000,"end":2.500}, {"page":3}, or {} of a picture. */
 void prose_place(struct buf *, const struct place *);
+
+/* Does it begin with a capital letter? */
+bool prose_is_capital(const struct token *);
 
 #endif

@@ -122,12 +122,15 @@ summary_find(const struct prose *p, size_t *n)
 {
 	struct node *v = arena_array(p->mem, LOOKED_AT, sizeof(*v)), taken[SUMMARY_SENTENCES];
 	const struct sentence **out = arena_array(p->mem, SUMMARY_SENTENCES, sizeof(const struct sentence *));
-	const size_t step = p->n_sentences / LOOKED_AT + 1;
-	size_t nodes = 0, i, most, bytes = 0;
+	size_t whole = 0, nodes = 0, i, k = 0, step, most, bytes = 0;
 
+	for (i = 0; i < p->n_sentences; i++)
+		whole += !p->sentences[i].is_line;
+	step = whole / LOOKED_AT + 1;
 	/* Of a long text every second, third … sentence is looked at. */
-	for (i = 0; i < p->n_sentences; i += step)
-		nodes += node_of(p, &p->sentences[i], &v[nodes]);
+	for (i = 0; i < p->n_sentences; i++)
+		if (!p->sentences[i].is_line && k++ % step == 0)
+			nodes += node_of(p, &p->sentences[i], &v[nodes]);
 	*n = 0;
 	if (nodes < LEAST)
 		return out;

@@ -227,6 +227,7 @@ nothing_is_made_of_words_that_have_changed_meanwhile(void **state)
 	assert_true(words_put(&j, media, &words, "keywords", "test", "{\"items\":[1]}"));
 	assert_true(db_commit(w->db));
 	assert_string_equal(text(w, metadata(w, media), "data.keywords.count"), "0");
+	assert_int_equal(waiting(w, media), 1);
 	words = words_read(&j, media);
 	assert_true(words_put(&j, media, &words, "keywords", "test", "{\"items\":[1]}"));
 	assert_true(db_commit(w->db));

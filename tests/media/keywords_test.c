@@ -131,6 +131,9 @@ phrases_do_not_go_over_punctuation_pauses_or_doubt(void **state)
 	struct arena *mem = arena_new(MEM);
 	struct keyword *all;
 	const struct keyword *k;
+	struct prose_reader *r;
+	struct list talk;
+	struct word *w;
 	size_t n;
 
 	(void)state;
@@ -143,6 +146,21 @@ phrases_do_not_go_over_punctuation_pauses_or_doubt(void **state)
 	assert_null(named(all, n, "system"));
 	assert_null(named(all, n, "Salt pepper"));
 	assert_non_null(named(all, n, "Salt"));
+	talk = said(mem, "salt (walrus) pepper salt (walrus) pepper");
+	r = prose_begin(mem);
+	prose_say(r, &talk, 0.7);
+	all = find(prose_end(r, "en"), &n);
+	assert_null(named(all, n, "salt pepper"));
+	talk = said(mem, "salt pepper salt pepper");
+	w = ((struct paragraph *)talk.rows)->words.rows;
+	for (size_t i = 0; i < 4; i++) {
+		w[i].start.ms = (int64_t)i * 2000;
+		w[i].end.ms = w[i].start.ms + 300;
+	}
+	r = prose_begin(mem);
+	prose_say(r, &talk, 0.7);
+	all = find(prose_end(r, "en"), &n);
+	assert_null(named(all, n, "salt pepper"));
 	arena_free(mem);
 }
 
