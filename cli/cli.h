@@ -76,7 +76,8 @@ int tenant_find(const struct cli *, const char *shortcode, struct uuid *id);
 	C(client_revoke) C(client_rotate) C(user_create) C(user_list) C(user_password) C(user_invite) C(user_disable) \
 	C(user_enable) C(user_unlock_command) C(user_totp_reset) C(key_rotate_command) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \
 	C(provider_command) C(provider_users) C(provider_disable) C(provider_enable) \
-	C(job_rerun) C(audit_run) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(reindex_run) C(verify_run) C(prune_run)
+	C(job_rerun) C(audit_run) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(reindex_run) C(verify_run) C(prune_run) \
+	C(store_copy) C(store_verify) C(store_switch) C(store_clear)
 #define CLI_COMMAND(name) int name(struct cli *);
 CLI_COMMANDS(CLI_COMMAND)
 #undef CLI_COMMAND

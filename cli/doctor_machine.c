@@ -54,6 +54,10 @@ try_bucket(struct cli *c)
 		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", where, strerror(errno)),
 		    "See that store.endpoint answers, that the bucket is there, and that store.key may read, write, "
 		    "list and delete in it; what it has answered is told above.");
+	/* Two are asked about all of it; one of them takes. */
+	if (conf->store_also != NULL)
+		return FOUND(OK, arena_printf(c->mem, "%s and data_dir answer; store = %s is written to", where,
+		    conf->store), NULL);
 	return FOUND(OK, arena_printf(c->mem, "%s takes, gives and deletes objects", where), NULL);
 }
 
@@ -66,7 +70,7 @@ check_store(struct cli *c)
 		return FOUND(FAIL, arena_printf(c->mem, "%s/originals cannot be written: %s", dir, strerror(errno)),
 		    errno == ENOENT ? "Run `kinothek init`."
 				    : "Give data_dir to the account of the programs, and run this as that account.");
-	return strcmp(c->conf->store, "s3") == 0 ? try_bucket(c) : room_in(c, dir);
+	return strcmp(c->conf->store, "s3") == 0 || c->conf->store_also != NULL ? try_bucket(c) : room_in(c, dir);
 }
 
 struct finding

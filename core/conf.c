@@ -69,6 +69,8 @@ static const struct setting settings[] = {
 	{ "store", AS_CHOICE, AT(store), "local", 0, 0, "local s3", NULL,
 	    "Where media bytes are kept: in data_dir, or in a bucket of an object store that speaks S3 (Amazon S3, Ceph RGW, MinIO and "
 	    "others), for trials: players are not served from it yet." },
+	{ "store.also", AS_CHOICE, AT(store_also), NULL, 0, 0, "local s3", NULL,
+	    "The other store, where objects are looked for, too, while `kinothek store` moves them. Nothing: there is one store." },
 	{ "store.endpoint", AS_ORIGIN, AT(store_endpoint), NULL, 0, 200, NULL, NULL,
 	    "Address of the object store; it may be a private one. Buckets are named in the path." },
 	{ "store.bucket", AS_TEXT, AT(store_bucket), NULL, 0, 63, "a-z, 0-9, - and .", NULL,
@@ -731,10 +733,13 @@ check_store(struct reading *in)
 	const struct conf *c = in->conf;
 	const char *prefix = c->store_prefix;
 
-	if (strcmp(c->store, "s3") != 0)
+	if (c->store_also != NULL && strcmp(c->store, c->store_also) == 0)
+		return fail(in, NULL, "store.also must name the other store than store does");
+	if (strcmp(c->store, "s3") != 0 && c->store_also == NULL)
 		return true;
 	if (c->store_endpoint == NULL || c->store_bucket == NULL || c->store_key == NULL || c->store_secret == NULL)
-		return fail(in, NULL, "store = s3 needs store.endpoint, store.bucket, store.key and store.secret_file");
+		return fail(in, NULL, c->store_also != NULL ? "store.also needs store.endpoint, store.bucket, "
+		    "store.key and store.secret_file" : "store = s3 needs store.endpoint, store.bucket, store.key and store.secret_file");
 	if (strlen(c->store_bucket) < 3 || !is_made_of(c->store_bucket, ""))
 		return fail(in, NULL, "store.bucket must be 3 to 63 of a-z, 0-9, - and .");
 	if (strpbrk(c->store_region, "/ \t%") != NULL || strpbrk(c->store_key, "/ \t,") != NULL)

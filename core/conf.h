@@ -23,6 +23,7 @@ struct conf {
 	const char *public_url;			/* without a slash at its end */
 	const char *data_dir, *run_dir;
 	const char *store;			/* "local" or "s3" */
+	const char *store_also;			/* the other one, while objects move; NULL: none */
 	const char *store_endpoint, *store_bucket, *store_region, *store_key, *store_secret;	/* of s3 */
 	const char *store_prefix;		/* of keys in the bucket, with a slash at its end; NULL: none */
 	const char *scratch_dir;		/* NULL: work below data_dir */

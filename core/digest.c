@@ -45,16 +45,15 @@ digest_text(struct arena *mem, const char *text, size_t n)
 
 /* False with errno. */
 static bool
-add_file(EVP_MD_CTX *context, int fd, const struct digest_pace *pace)
+add_file(EVP_MD_CTX *context, int fd, char *piece, const struct digest_pace *pace)
 {
-	static char piece[PIECE];
 	off_t at = 0;
 	ssize_t n;
 
 	for (;;) {
 		if (pace != NULL)
 			posix_fadvise(fd, at, PIECE, POSIX_FADV_DONTNEED);
-		n = read(fd, piece, sizeof(piece));
+		n = read(fd, piece, PIECE);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -74,13 +73,17 @@ digest_file(struct arena *mem, const char *path, const struct digest_pace *pace)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
 	EVP_MD_CTX *context;
+	char *piece;
 	bool whole;
 
 	if (fd < 0)
 		return NULL;
 	context = digest_begin();
-	whole = add_file(context, fd, pace);
+	/* Of this call, for there may be others at once; not of the arena, which may be of thousands of files. */
+	piece = malloc(PIECE);
+	whole = piece != NULL && add_file(context, fd, piece, pace);
 	saved = errno;
+	free(piece);
 	close(fd);
 	if (whole)
 		return digest_end(mem, context);

@@ -14,8 +14,8 @@ enum { DIGEST_TEXT = 65 };	/* lower-case hex, and its NUL */
  */
 struct digest_pace { void (*read)(void *at, size_t bytes); void *at; };
 
-/* Lower-case hex of the file's content, which is a file itself and no link to one; pace may be NULL.  NULL with
- * errno. */
+/* Lower-case hex of the file's content, which is a file itself and no link to one; pace may be NULL.  NULL with errno.
+ * May be called by several threads. */
 const char *digest_file(struct arena *, const char *path, const struct digest_pace *pace);
 
 /* The same of bytes in memory. */

@@ -9,18 +9,28 @@
 #include "core/store_kind.h"
 
 const char store_lasting[] = "originals/";
+const char store_playing[] = "play/";
 
 static const struct store_kind *kind;
+
+static const struct store_kind *
+kind_named(const struct conf *conf, const char *name)
+{
+	if (name == NULL || strcmp(name, "s3") != 0)
+		return &store_local;
+	store_objects_open(conf);
+	return &store_objects;
+}
 
 bool
 store_open(const struct conf *conf)
 {
 	if (!store_local_open(conf))
 		return false;
-	kind = &store_local;
-	if (conf->store != NULL && strcmp(conf->store, "s3") == 0) {
-		store_objects_open(conf);
-		kind = &store_objects;
+	kind = kind_named(conf, conf->store);
+	if (conf->store_also != NULL) {
+		store_both_open(kind, kind_named(conf, conf->store_also));
+		kind = &store_both;
 	}
 	return true;
 }
@@ -83,9 +93,8 @@ is_below(const char *key, const char *folder)
 	return strncmp(key, folder, n) == 0 && (key[n] == '/' || key[n] == '\0');
 }
 
-/* What grows piece by piece, as no object does. */
-static bool
-is_growing(const char *key)
+bool
+store_grows(const char *key)
 {
 	return is_below(key, "uploads") || is_below(key, "live") ||
 	    (strncmp(key, "play/", 5) == 0 && strlen(key) > 5 + UUID_TEXT && is_below(key + 5 + UUID_TEXT, "live"));
@@ -103,7 +112,7 @@ kind_of(const char *key, size_t n)
 		log_text(LOG_LEVEL_ERROR, "store", "%s: %s", kind == NULL ? "not opened" : "not a key", key);
 		abort();
 	}
-	return is_growing(text) ? &store_local : kind;
+	return store_grows(text) ? &store_local : kind;
 }
 
 static const struct store_kind *

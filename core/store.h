@@ -22,6 +22,7 @@
  *
  * There are two kinds, of which the settings name one: a directory (`store = local`), and a bucket of an object store
  * (`store = s3`), where each word asks another machine and takes its time.  What arrives lies in data_dir with either.
+ * While an installation moves they name both, and all words are of both (core/store_side.h).
  * A store that is away is never "not there": errno is ENOENT for the latter alone, and what core/objects.h says for the
  * former, of which none blames a file.
  */

@@ -34,4 +34,14 @@ const char *store_local_path(struct arena *, const char *key);
 extern const struct store_kind store_objects;
 void store_objects_open(const struct conf *);
 
+/* In either of two, of which the first takes what is written: core/store_side.h says why. */
+extern const struct store_kind store_both;
+void store_both_open(const struct store_kind *first, const struct store_kind *second);
+
+/* Does it grow piece by piece, as no object does?  Then it lies on this machine, whatever the settings name. */
+bool store_grows(const char *key);
+
+/* What lies there has its address from core/play.h. */
+extern const char store_playing[];
+
 #endif

@@ -108,6 +108,12 @@ a_store_in_a_bucket_needs_to_be_named_whole(void **state)
 	refused(text, "f.conf: store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
 	snprintf(text, sizeof(text), "%s%s\nstore.prefix = one/../\n", all, secret);
 	refused(text, "f.conf: store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
+	snprintf(text, sizeof(text), "%s%s\nstore.also = local\n", all, secret);
+	assert_string_equal(taken(text)->store_also, "local");
+	snprintf(text, sizeof(text), "%s%s\nstore.also = s3\n", all, secret);
+	refused(text, "f.conf: store.also must name the other store than store does");
+	refused("store.also = s3",
+	    "f.conf: store.also needs store.endpoint, store.bucket, store.key and store.secret_file");
 	snprintf(text, sizeof(text), "%s%s\nstore.region = a/b\n", all, secret);
 	refused(text, "f.conf: store.region and store.key must not hold slashes or blanks");
 	unlink(secret);
