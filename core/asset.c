@@ -9,6 +9,7 @@
 #include "core/caption.h"
 #include "core/event.h"
 #include "core/job.h"
+#include "core/log.h"
 #include "core/plan.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -124,6 +125,10 @@ is(const char *a, const char *b)
 void
 rendition_put(struct db *db, struct rendition_row *row)
 {
+	if (row->file_size < 0) {
+		log_text(LOG_LEVEL_ERROR, "asset", "no size of %s", row->file);
+		abort();
+	}
 	db_run(db, "DELETE FROM renditions WHERE media_id = ? AND generation = ? AND kind = ? AND label = ? "
 	    "AND mime_type = ?", ARGS(ID(row->media_id), STR(row->generation), STR(row->kind), STR(row->label),
 	    STR(row->mime_type)));

@@ -677,6 +677,8 @@ run_aside(struct req *r)
 	watch(r);
 	if (r->made != NULL)
 		run_until_done(r);
+	if (r->unmade != NULL && db_failure(r->db) == DB_FINE && r->refused)
+		r->unmade(r);
 }
 
 static void

@@ -162,10 +162,9 @@ refuse_picture(struct req *r, enum reason reason)
 	refuse(r, ERR_INVALID, NULL);
 }
 
-void *
-picture_clean(struct req *r)
+static bool
+clean(struct req *r, struct image_clean *made)
 {
-	struct image_clean *made = NEW(r->mem, struct image_clean);
 	struct file f = { r->body, r->body_size };
 	const char *type;
 	enum reason reason;
@@ -176,20 +175,20 @@ picture_clean(struct req *r)
 	    !only_file(r, &f)) {
 		fault(r, "", "format", "exactly one file is wanted");
 		refuse(r, ERR_INVALID, NULL);
-		return NULL;
+		return false;
 	}
 	if (f.n == 0 || !image_header(f.bytes, f.n, &n, &n, &type)) {
 		refuse_picture(r, REASON_FORMAT_NOT_ALLOWED);
-		return NULL;
+		return false;
 	}
 	fd = decoder_take(r);
 	if (fd < 0)
-		return NULL;
+		return false;
 	reason = image_clean(r->mem, r->conf, f.bytes, f.n, made).reason;
 	close(fd);
 	if (reason != REASON_NONE)
 		refuse_picture(r, reason);
-	return reason == REASON_NONE ? made : NULL;
+	return reason == REASON_NONE;
 }
 
 /* Kept with the original, which is what is backed up, and served from beside the renditions. */
@@ -200,33 +199,50 @@ write_both(struct req *r, const struct image_clean *c, const char *name)
 	    store_write(r->mem, c->bytes, c->n, store_key_play(r->mem, r->id[0], name));
 }
 
-const char *
-picture_write(struct req *r, const struct image_clean *c)
+static bool
+write_picture(struct req *r, struct picture *p)
 {
-	const char *name;
 	enum error e;
 
-	if (store_free() < (int64_t)c->n) {
+	if (store_free() < (int64_t)p->clean.n) {
 		refuse(r, ERR_NO_SPACE, NULL);
-		return NULL;
+		return false;
 	}
-	name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(c->mime_type, "image/png") == 0 ? "png" :
-	    "jpg");
-	if (write_both(r, c, name))
-		return name;
+	p->name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(p->clean.mime_type, "image/png") == 0 ?
+	    "png" : "jpg");
+	if (write_both(r, &p->clean, p->name))
+		return true;
 	e = error_of_errno(errno);
 	log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
 	refuse(r, e, NULL);
-	return NULL;
+	return false;
+}
+
+static void
+take_back(struct req *r)
+{
+	const struct picture *p = r->made;
+
+	store_delete(r->mem, store_key_play(r->mem, r->id[0], p->name));
+	store_delete(r->mem, store_key_thumbnail(r->mem, r->id[0], p->name));
+}
+
+void *
+picture_take(struct req *r)
+{
+	struct picture *p = NEW(r->mem, struct picture);
+
+	if (!clean(r, &p->clean) || !write_picture(r, p))
+		return NULL;
+	r->unmade = take_back;
+	return p;
 }
 
 bool
-picture_fits(struct req *r, const char *name, int64_t more)
+picture_fits(struct req *r, int64_t more)
 {
 	if (more <= 0 || quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, 0) >= 0)
 		return true;
-	store_delete(r->mem, store_key_play(r->mem, r->id[0], name));
-	store_delete(r->mem, store_key_thumbnail(r->mem, r->id[0], name));
 	refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this picture.");
 	return false;
 }

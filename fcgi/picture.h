@@ -9,15 +9,18 @@
 enum { PICTURE_MAX = 10 << 20 };		/* bytes of the body */
 #define PICTURE_TYPES "image/jpeg image/png multipart/form-data"
 
-/* For aside(): a struct image_clean of the body, or of the one file in it, decoded and drawn anew: what cameras and
- * people write beside the pixels, places among it, is not shown.  NULL: refused. */
-void *picture_clean(struct req *);
+struct picture {
+	struct image_clean clean;
+	const char *name;		/* the file as rows name it; NULL: there is none */
+};
 
-/* Writes it under the name of the request, for the asset that the path begins with, before a row names it: one that
- * fails leaves no half file, and one that runs again no second.  The file as rows name it; NULL: refused. */
-const char *picture_write(struct req *, const struct image_clean *);
+/* For aside(): a struct picture of the body, or of the one file in it, decoded and drawn anew: what cameras and people
+ * write beside the pixels, places among it, is not shown.  It lies in the store, under the name of the request, for
+ * the asset that the path begins with, before a row names it, and goes again when the request is refused.  NULL:
+ * refused. */
+void *picture_take(struct req *);
 
-/* Behind usage_add(): does the quota hold `more` bytes?  False: refused, and the file is gone. */
-bool picture_fits(struct req *, const char *name, int64_t more);
+/* Behind usage_add(): does the quota hold `more` bytes?  False: refused. */
+bool picture_fits(struct req *, int64_t more);
 
 #endif

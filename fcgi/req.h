@@ -179,6 +179,7 @@ struct req {
 	enum error error;			/* and why */
 	void (*committed)(struct req *);	/* set by a handler: called once, when its transaction is committed */
 	void *(*work)(struct req *), *made;	/* aside() */
+	void (*unmade)(struct req *);		/* set by work: see aside() */
 	struct faults faults;
 	int input_faults;			/* how many of them decoding has found */
 
@@ -252,7 +253,8 @@ void audit(struct req *, const char *type, struct uuid object_id, const char *da
 /*
  * For slow work that must not hold locks: a handler that finds r->made NULL returns aside(r, work).  Its transaction
  * ends without effect, `work` is called outside of any, and the handler runs again, with what `work` returned in
- * r->made.  NULL: it has refused.
+ * r->made.  NULL: it has refused.  What it has written outside of the database goes again by r->unmade, in no
+ * transaction either, when the handler refuses; when a commit is lost nobody knows, and it stays.
  */
 int aside(struct req *, void *(*work)(struct req *));
 

@@ -48,6 +48,9 @@ static const struct field state_fields[] = {
 };
 static const struct record state_record = RECORD("ClipState", struct state, state_fields);
 
+/* The file that was named when the store was asked for it; NULL: none was. */
+struct seen { const char *file; bool there; };
+
 static struct state *
 look(struct req *r, const struct section *s)
 {
@@ -87,14 +90,32 @@ ready(struct req *r, const struct section *s, const struct state *is)
 	return reply(r, 302, &clip_record, &c);
 }
 
+/* For aside(), since the store may be on another machine: is the file there that the row names? */
+static void *
+look_into_store(struct req *r)
+{
+	const struct section *s = r->object;
+	const struct state *is = look(r, s);
+	struct seen *seen = NEW(r->mem, struct seen);
+
+	*seen = (struct seen){ is != NULL ? is->file : NULL, false };
+	if (seen->file == NULL || store_has(r->mem, store_key_play(r->mem, s->media_id, seen->file), &seen->there))
+		return seen;
+	refuse(r, ERR_UNAVAILABLE, NULL);
+	return NULL;
+}
+
 /* Of what is there now, and whether it can be had: its state, or NULL where it has to be made. */
 static const char *
-status_of(struct req *r, const struct section *s, const struct state *is)
+status_of(struct req *r, const struct state *is)
 {
+	const struct seen *seen = r->made;
+
 	if (is->source == NULL || strcmp(is->source, is->wanted) != 0)
 		return NULL;
+	/* Another file than was looked for has just been made. */
 	if (is->file != NULL)
-		return store_size(r->mem, store_key_play(r->mem, s->media_id, is->file)) >= 0 ? "ready" : NULL;
+		return seen->file == NULL || strcmp(seen->file, is->file) != 0 || seen->there ? "ready" : NULL;
 	if (is->job == NULL || strcmp(is->job, "succeeded") == 0 || strcmp(is->job, "cancelled") == 0)
 		return NULL;
 	if (strcmp(is->job, "failed") == 0)
@@ -124,7 +145,7 @@ begin(struct req *r, const struct section *s)
 		refuse(r, ERR_NOT_FOUND, NULL);
 		return false;
 	}
-	if (status_of(r, s, is) != NULL)
+	if (status_of(r, is) != NULL)
 		return true;
 	if (!has_room(r, s)) {
 		refuse(r, ERR_TOO_MANY_CLIPS, NULL);
@@ -152,7 +173,9 @@ section_download(struct req *r)
 		return refuse(r, ERR_NO_RANGE, NULL);
 	if (strcmp(is->status, "ready") != 0)
 		return refuse(r, ERR_NOT_READY, NULL);
-	status = status_of(r, s, is);
+	if (r->made == NULL)
+		return aside(r, look_into_store);
+	status = status_of(r, is);
 	if (status == NULL && !begin(r, s))
 		return r->status;
 	if (status != NULL && strcmp(status, "ready") == 0)
@@ -167,7 +190,7 @@ const struct route section_download_routes[] = {
 		GET, "/v2/media/{mediaId}/sections/{sectionId}/download", SCOPE_VIEW_CHANNEL, section_download, NULL,
 		&clip_record,
 		"Get a timerange as a file of its own, exact to the frame, with its captions: 202 until it is cut, then its address",
-		.flags = WRITES | LATER | FOR_VIEWERS | BESIDE, .success = 302, .fails = "403 404 409 422",
+		.flags = WRITES | LATER | FOR_VIEWERS | BESIDE, .success = 302, .fails = "403 404 409 422 503",
 		.codes = "too_many_clips 422:no_range 422:not_ready clip_failed", .id = "downloadMediaSection",
 	},
 	{ 0 }

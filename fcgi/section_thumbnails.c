@@ -76,11 +76,13 @@ section_thumbnail_get(struct req *r)
 }
 
 static void
-set(struct req *r, const struct section *s, const char *name, const struct image_clean *c)
+set(struct req *r, const struct section *s, const struct picture *p)
 {
+	const struct image_clean *c = &p->clean;
+
 	db_run(r->db, "UPDATE sections SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, "
 	    "custom_thumbnail_width = ?, custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + 1, "
-	    "updated_at = ? WHERE id = ?", ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height),
+	    "updated_at = ? WHERE id = ?", ARGS(STR(p->name), STR(c->mime_type), INT(c->width), INT(c->height),
 	    INT((int64_t)c->n), TIME(r->now), ID(s->id)));
 	section_told(r, "section.updated", s);
 }
@@ -89,25 +91,21 @@ static int
 section_thumbnail_put(struct req *r)
 {
 	const struct section *s = r->object;
-	const struct image_clean *c = r->made;
-	const char *name;
+	const struct picture *p = r->made;
 	int64_t more;
 	int status;
 
 	if (chapter_is_closed(r, s->chapter_type))
 		return r->status;
-	if (c == NULL)
-		return aside(r, picture_clean);
-	name = picture_write(r, c);
-	if (name == NULL)
-		return r->status;
-	set(r, s, name, c);
+	if (p == NULL)
+		return aside(r, picture_take);
+	set(r, s, p);
 	if (object_again(r) == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	status = section_thumbnail_get(r);
-	more = (int64_t)c->n - section_pictures_gone(r, s->media_id, s, 1);
+	more = (int64_t)p->clean.n - section_pictures_gone(r, s->media_id, s, 1);
 	usage_add(r->db, r->who->tenant_id, 0, more);
-	return picture_fits(r, name, more) ? status : r->status;
+	return picture_fits(r, more) ? status : r->status;
 }
 
 static int
@@ -119,7 +117,7 @@ section_thumbnail_delete(struct req *r)
 		return r->status;
 	if (s->custom_thumbnail_file == NULL)
 		return refuse(r, ERR_NOT_FOUND, "No thumbnail has been set for this section.");
-	set(r, s, NULL, &(struct image_clean){ .n = 0 });
+	set(r, s, &(struct picture){ .name = NULL });
 	usage_add(r->db, r->who->tenant_id, 0, -section_pictures_gone(r, s->media_id, s, 1));
 	return reply_deleted(r, s->id, false);
 }

@@ -38,14 +38,15 @@ custom_now(struct req *r)
 
 /* Another picture, or none, in its place.  Returns how many bytes more that is. */
 static int64_t
-replace(struct req *r, const struct custom *old, const char *name, const struct image_clean *c)
+replace(struct req *r, const struct custom *old, const struct picture *p)
 {
+	const struct image_clean *c = &p->clean;
 	struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_BULK };
 	const char **keys = arena_array(r->mem, 2, sizeof(*keys));
 
 	db_run(r->db, "UPDATE media SET custom_thumbnail_file = ?, custom_thumbnail_type = ?, "
 	    "custom_thumbnail_width = ?, custom_thumbnail_height = ?, custom_thumbnail_size = ?, version = version + "
-	    "1, updated_at = ? WHERE id = ?", ARGS(STR(name), STR(c->mime_type), INT(c->width), INT(c->height),
+	    "1, updated_at = ? WHERE id = ?", ARGS(STR(p->name), STR(c->mime_type), INT(c->width), INT(c->height),
 	    INT((int64_t)c->n), TIME(r->now), ID(r->id[0])));
 	asset_summarise(r->db, r->id[0], SUM_RENDITIONS | SUM_TOLD);
 	event_modified(r, r->id[0], &media_record, record_bit(&media_record, "thumbnail"));
@@ -60,21 +61,17 @@ replace(struct req *r, const struct custom *old, const char *name, const struct 
 static int
 thumbnail_put(struct req *r)
 {
-	const struct image_clean *c = r->made;
-	const char *name;
+	const struct picture *p = r->made;
 	int64_t more;
 	int status;
 
-	if (c == NULL)
-		return aside(r, picture_clean);
-	name = picture_write(r, c);
-	if (name == NULL)
-		return r->status;
-	more = replace(r, custom_now(r), name, c);
+	if (p == NULL)
+		return aside(r, picture_take);
+	more = replace(r, custom_now(r), p);
 	object_again(r);
 	status = thumbnail_get(r);
 	usage_add(r->db, r->who->tenant_id, 0, more);
-	return picture_fits(r, name, more) ? status : r->status;
+	return picture_fits(r, more) ? status : r->status;
 }
 
 static int
@@ -84,7 +81,7 @@ thumbnail_delete(struct req *r)
 
 	if (old->custom_thumbnail_file == NULL)
 		return refuse(r, ERR_NOT_FOUND, "No thumbnail has been set for this asset.");
-	usage_add(r->db, r->who->tenant_id, 0, replace(r, old, NULL, &(struct image_clean){ .n = 0 }));
+	usage_add(r->db, r->who->tenant_id, 0, replace(r, old, &(struct picture){ .name = NULL }));
 	return reply_deleted(r, r->id[0], false);
 }
 

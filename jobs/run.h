@@ -24,6 +24,7 @@ struct job {
 	enum reason reason;		/* set by job_give_up() and job_retry() */
 	const char *detail;
 	const char *warnings;		/* see job_warn(); JSON, NULL: none */
+	struct stored_file *stored;	/* by this run, see jobs/step.h; NULL: nothing yet */
 };
 
 /* Ends the transaction before slow work; commits what was written so far. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files and rows of the steps for video and sound. */
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,13 +173,45 @@ key_of(struct job *j, const struct asset_args *in, const char *name)
 	return store_key_play(j->mem, in->media_id, step_file(j, in, name));
 }
 
+/* How large it was here: the store, which may be on another machine, need not be asked while a row is locked. */
+struct stored_file {
+	const char *name;
+	int64_t size;
+	struct stored_file *next;
+};
+
+static bool
+store_one(struct job *j, const struct asset_args *in, const char *name)
+{
+	const char *path = arena_printf(j->mem, "%s/%s", j->work_dir, name);
+	struct stored_file *f = NEW(j->mem, struct stored_file);
+	struct stat st;
+
+	if (lstat(path, &st) != 0 || !store_put(j->mem, path, key_of(j, in, name)))
+		return false;
+	*f = (struct stored_file){ name, (int64_t)st.st_size, j->stored };
+	j->stored = f;
+	return true;
+}
+
 bool
 step_store(struct job *j, const struct asset_args *in, const char *const *names)
 {
 	for (; *names != NULL; names++)
-		if (!store_put(j->mem, arena_printf(j->mem, "%s/%s", j->work_dir, *names), key_of(j, in, *names)))
+		if (!store_one(j, in, *names))
 			return false;
 	return true;
+}
+
+static int64_t
+size_of(const struct job *j, const char *name)
+{
+	const struct stored_file *f;
+
+	for (f = j->stored; f != NULL; f = f->next)
+		if (strcmp(f->name, name) == 0)
+			return f->size;
+	return -1;
 }
 
 bool
@@ -207,5 +241,5 @@ step_row(struct job *j, const struct asset_args *in, const char *kind, const cha
 {
 	return (struct rendition_row){ .media_id = in->media_id, .generation = in->generation, .kind = kind,
 	    .label = kind, .mime_type = mime_type, .file = step_file(j, in, name),
-	    .file_size = store_size(j->mem, key_of(j, in, name)) };
+	    .file_size = size_of(j, name) };
 }

@@ -55,7 +55,8 @@ bool step_write(struct job *, const char *name, const char *text);
 /* "{what} could not be stored.": a fault by errno. */
 enum outcome step_not_stored(struct job *, const char *what);
 
-/* A row for the file of that name of this run; the caller fills in the rest and calls rendition_put(). */
+/* A row for the file of that name of this run, with the size that step_store() has found, if that is past; the caller
+ * fills in the rest and calls rendition_put(). */
 struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name,
     const char *mime_type);
 
