@@ -11,6 +11,7 @@
 #include "core/jail.h"
 #include "core/scratch.h"
 #include "core/store.h"
+#include "core/web.h"
 #include "media/document.h"
 
 static const int64_t GIB = INT64_C(1) << 30;
@@ -43,6 +44,36 @@ room_in(struct cli *c, const char *dir)
 	    room < 10 * GIB ? "Make room soon: one long video can need this much." : NULL);
 }
 
+#define CORS_RULE "Give the bucket a CORS rule: AllowedOrigin *, AllowedMethod GET and HEAD, AllowedHeader " \
+	"Range, ExposeHeader Content-Length and Content-Range (kinothek.conf(5), store.public_endpoint)."
+
+/* What a browser does with an address of the bucket that a page has led it to. */
+static struct finding
+try_address(struct cli *c, const char *where)
+{
+	const char *key = store_key_play(c->mem, uuid_new(), "probe.mp4"), *origin = store_origin(c->conf);
+	const char *const headers[] = { arena_printf(c->mem, "Origin: %s", c->conf->public_url), NULL };
+	struct web_call call = { .headers = headers, .private_hosts = strstr(origin, "://") + 3, .timeout = 10 };
+	const struct moment now = moment_now();
+	struct web_answer a = { .end = WEB_BROKEN };
+	bool fine = store_write(c->mem, key, strlen(key), key);
+
+	call.url = store_address(c->mem, key, "GET", NULL, now, (struct moment){ now.ms + 60000 });
+	fine = fine && web_call(c->mem, &call, &a) && a.size == strlen(key) && memcmp(a.body, key, a.size) == 0;
+	store_delete(c->mem, key);
+	if (!fine)
+		return FOUND(FAIL, a.end == WEB_ANSWERED ? arena_printf(c->mem, "%s does not give what an address of "
+		    "it was signed for (status %d)", origin, a.status) : arena_printf(c->mem, "%s: %s", origin,
+		    web_sentence(a.end)), "Players get media from there: see that store.public_endpoint, or else "
+		    "store.endpoint, leads to the bucket from everywhere, and that the clock of this machine is right.");
+	if (a.allow_origin == NULL)
+		return FOUND(WARN, arena_printf(c->mem, "%s lets no page read media", where), CORS_RULE);
+	if (strncmp(c->conf->public_url, "https:", 6) == 0 && strncmp(origin, "https:", 6) != 0)
+		return FOUND(WARN, arena_printf(c->mem, "%s is not https", origin),
+		    "Browsers load nothing from there into pages of https: give store.public_endpoint one.");
+	return FOUND(OK, arena_printf(c->mem, "%s takes, gives and deletes objects, to players, too", where), NULL);
+}
+
 static struct finding
 try_bucket(struct cli *c)
 {
@@ -58,7 +89,7 @@ try_bucket(struct cli *c)
 	if (conf->store_also != NULL)
 		return FOUND(OK, arena_printf(c->mem, "%s and data_dir answer; store = %s is written to", where,
 		    conf->store), NULL);
-	return FOUND(OK, arena_printf(c->mem, "%s takes, gives and deletes objects", where), NULL);
+	return try_address(c, where);
 }
 
 struct finding

@@ -51,17 +51,6 @@ manifest_find(const struct manifest *m, const char *path)
 	return m->n_files == 0 ? NULL : bsearch(&key, m->files, m->n_files, sizeof(*m->files), by_path);
 }
 
-static bool
-write_all(int fd, const char *text, size_t n)
-{
-	ssize_t done;
-
-	for (; n > 0; text += done, n -= (size_t)done)
-		if ((done = write(fd, text, n)) < 0)
-			return false;
-	return true;
-}
-
 bool
 manifest_write(struct arena *mem, const struct manifest *m, const char *dir)
 {
@@ -82,7 +71,7 @@ manifest_write(struct arena *mem, const struct manifest *m, const char *dir)
 	fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	fine = write_all(fd, b.text, b.len) && fsync(fd) == 0;
+	fine = disk_write(fd, b.text, b.len) && fsync(fd) == 0;
 	close(fd);
 	return fine && rename(draft, path) == 0 && disk_sync_parent(path);
 }

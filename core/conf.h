@@ -25,6 +25,7 @@ struct conf {
 	const char *store;			/* "local" or "s3" */
 	const char *store_also;			/* the other one, while objects move; NULL: none */
 	const char *store_endpoint, *store_bucket, *store_region, *store_key, *store_secret;	/* of s3 */
+	const char *store_public_endpoint;	/* NULL: store_endpoint */
 	const char *store_prefix;		/* of keys in the bucket, with a slash at its end; NULL: none */
 	const char *scratch_dir;		/* NULL: work below data_dir */
 	const char *web_dir;			/* NULL: where they were installed */

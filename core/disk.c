@@ -16,6 +16,40 @@
 #include "core/disk.h"
 
 bool
+disk_make_parents(const char *root, const char *path, mode_t mode)
+{
+	char part[PATH_MAX];
+	const char *slash = path + strlen(root);
+
+	if (strlen(path) >= sizeof(part)) {
+		errno = ENAMETOOLONG;
+		return false;
+	}
+	while ((slash = strchr(slash + 1, '/')) != NULL) {
+		snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+		if (!disk_make_dir(part, mode))
+			return false;
+	}
+	return true;
+}
+
+bool
+disk_write(int fd, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+	ssize_t done;
+
+	for (; n > 0; at += done, n -= (size_t)done) {
+		done = write(fd, at, n);
+		if (done < 0 && errno == EINTR)
+			done = 0;
+		if (done < 0)
+			return false;
+	}
+	return true;
+}
+
+bool
 disk_sync(const char *path, mode_t type, mode_t mode)
 {
 	struct stat st;

@@ -11,6 +11,12 @@
 /* One directory below one that is there already; itself there already is fine. */
 bool disk_make_dir(const char *path, mode_t mode);
 
+/* All directories of the path up to its last slash that lie below root, which is a beginning of it and is there. */
+bool disk_make_parents(const char *root, const char *path, mode_t mode);
+
+/* All of the bytes, wherever the file is. */
+bool disk_write(int fd, const void *bytes, size_t n);
+
 /* Makes bytes or names that were written last.  Anything but that type (S_IFREG, S_IFDIR) is refused with EINVAL: a
  * decoder may have left a link.  mode: 0 = as it is. */
 bool disk_sync(const char *path, mode_t type, mode_t mode);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "core/buf.h"
 #include "core/digest.h"
+#include "core/disk.h"
 #include "core/log.h"
 #include "core/objects.h"
 #include "core/sigv4.h"
@@ -21,10 +23,10 @@ enum {
 	WORK = 96 << 20,		/* memory that one request may take */
 	ANSWER_MAX = 4 << 20,		/* bytes of an answer that is no object */
 	SILENCE = 60,			/* s without a byte, also while the store puts parts together */
+	HURRY = 8,			/* s for all of it while a client waits */
 	TRIES = 4,
 	PAGE = 1000,			/* keys of one list, and of one deletion */
 	PART_SIZE = 16 << 20, PARTS_MAX = 10000,
-	ROUND = 600,			/* s: those who ask within get the same address, which caches know */
 	EXPIRES_MIN = 60,
 };
 
@@ -39,15 +41,16 @@ struct ask {
 	size_t body_size;
 	const char *sum;		/* of the body; NULL: it is made */
 	size_t max;			/* bytes of the answer; 0: ANSWER_MAX */
+	bool hurried;			/* a client waits */
 	/* Of the signature. */
 	const char *host, *date;
 };
 
 static const char *
-host_of(struct arena *mem, const struct objects *o)
+host_of(struct arena *mem, const char *endpoint)
 {
-	const char *host = strstr(o->endpoint, "://") + 3, *port = strrchr(host, ':');
-	const bool tls = strncmp(o->endpoint, "https:", 6) == 0;
+	const char *host = strstr(endpoint, "://") + 3, *port = strrchr(host, ':');
+	const bool tls = strncmp(endpoint, "https:", 6) == 0;
 
 	/* As it goes out: a port that needs no saying is not said. */
 	if (port != NULL && strcmp(port, tls ? ":443" : ":80") == 0)
@@ -184,12 +187,13 @@ call_of(struct arena *mem, const struct objects *o, struct ask *q)
 	const char *uri = arena_printf(mem, "%s%s%s", path_of(mem, o, q->key), q->query != NULL ? "?" : "",
 	    q->query != NULL ? q->query : "");
 
-	q->host = host_of(mem, o);
+	q->host = host_of(mem, o->endpoint);
 	if (q->sum == NULL)
 		q->sum = digest_text(mem, q->body, q->body_size);
 	return (struct web_call){ .url = arena_printf(mem, "%s%s", o->endpoint, uri), .method = q->method,
 		.headers = headers_of(mem, o, q, uri), .body = q->body, .file = q->file, .body_size = q->body_size,
-		.private_hosts = q->host, .silence = SILENCE, .max_size = q->max > 0 ? q->max : ANSWER_MAX };
+		.private_hosts = q->host, .silence = q->hurried ? 0 : SILENCE, .timeout = HURRY, .kept = true,
+		.max_size = q->max > 0 ? q->max : ANSWER_MAX };
 }
 
 static void
@@ -212,7 +216,7 @@ ask(struct arena *mem, const struct objects *o, struct ask *q, struct web_answer
 	for (tries = 0; !done; tries++) {
 		call = call_of(mem, o, q);
 		done = web_call(mem, &call, a) && !is_error(q, a);
-		if (done || !may_pass(q, a) || tries == TRIES - 1)
+		if (done || q->hurried || !may_pass(q, a) || tries == TRIES - 1)
 			break;
 		wait_after(tries);
 	}
@@ -228,10 +232,10 @@ ask(struct arena *mem, const struct objects *o, struct ask *q, struct web_answer
 
 /* A 404 without a body does not say whether the object is missing or the bucket.  errno. */
 static int
-missing(struct arena *mem, const struct objects *o)
+missing(struct arena *mem, const struct objects *o, bool hurried)
 {
-	struct ask q = { .method = "GET", .query = arena_printf(mem, "list-type=2&max-keys=1&prefix=%s",
-	    percent_encode(mem, o->prefix)) };
+	struct ask q = { .method = "GET", .hurried = hurried, .query = arena_printf(mem,
+	    "list-type=2&max-keys=1&prefix=%s", percent_encode(mem, o->prefix)) };
 	struct web_answer a;
 
 	return ask(mem, o, &q, &a) ? ENOENT : errno == ENOENT ? EREMOTEIO : errno;
@@ -453,18 +457,18 @@ objects_discard(const struct objects *o, const struct object_draft *d)
 	return gone;
 }
 
-bool
-objects_head(const struct objects *o, const char *key, struct object_head *head)
+static bool
+ask_head(const struct objects *o, const char *key, bool hurried, struct object_head *head)
 {
 	struct arena *work = arena_new(WORK);
-	struct ask q = { .method = "HEAD", .key = full(work, o, key), .max = INT64_MAX };
+	struct ask q = { .method = "HEAD", .key = full(work, o, key), .max = INT64_MAX, .hurried = hurried };
 	struct web_answer a;
 	bool fine = ask(work, o, &q, &a);
 	int saved = errno;
 
 	*head = (struct object_head){ fine ? a.length : -1, { 0 } };
 	if (!fine && saved == ENOENT)
-		saved = missing(work, o);
+		saved = missing(work, o, hurried);
 	if (fine && a.length < 0) {
 		fine = false;
 		saved = EREMOTEIO;
@@ -474,12 +478,25 @@ objects_head(const struct objects *o, const char *key, struct object_head *head)
 	return fine;
 }
 
-char *
-objects_get(struct arena *mem, const struct objects *o, const char *key, size_t max, size_t *n)
+bool
+objects_head(const struct objects *o, const char *key, struct object_head *head)
+{
+	return ask_head(o, key, false, head);
+}
+
+bool
+objects_head_now(const struct objects *o, const char *key, struct object_head *head)
+{
+	return ask_head(o, key, true, head);
+}
+
+static char *
+ask_bytes(struct arena *mem, const struct objects *o, const char *key, bool hurried, size_t max, size_t *n)
 {
 	struct arena *work = arena_new(TRIES * 4 * max + WORK);
 	/* Errors are answers, too. */
-	struct ask q = { .method = "GET", .key = full(work, o, key), .max = max > ANSWER_MAX ? max : ANSWER_MAX };
+	struct ask q = { .method = "GET", .key = full(work, o, key), .max = max > ANSWER_MAX ? max : ANSWER_MAX,
+	    .hurried = hurried };
 	struct web_answer a;
 	char *bytes = NULL;
 	int saved;
@@ -498,6 +515,18 @@ objects_get(struct arena *mem, const struct objects *o, const char *key, size_t 
 	return bytes;
 }
 
+char *
+objects_get(struct arena *mem, const struct objects *o, const char *key, size_t max, size_t *n)
+{
+	return ask_bytes(mem, o, key, false, max, n);
+}
+
+char *
+objects_get_now(struct arena *mem, const struct objects *o, const char *key, size_t max, size_t *n)
+{
+	return ask_bytes(mem, o, key, true, max, n);
+}
+
 /* What is being fetched. */
 struct fetch {
 	const struct objects *o;
@@ -506,21 +535,6 @@ struct fetch {
 	int64_t at, size;		/* size: -1 until the store has told it */
 	char etag[128];			/* of the object that the bytes before are of */
 };
-
-static bool
-write_all(int fd, const char *bytes, size_t n)
-{
-	ssize_t done;
-
-	for (; n > 0; bytes += done, n -= (size_t)done) {
-		done = write(fd, bytes, n);
-		if (done < 0 && errno == EINTR)
-			done = 0;
-		if (done < 0)
-			return false;
-	}
-	return true;
-}
 
 /* All that comes of it.  False with errno: the file cannot be written, or the store is silent or breaks off. */
 static bool
@@ -534,7 +548,7 @@ take_stream(struct fetch *f, struct web_stream *s)
 	while (!web_stream_is_over(s, &end)) {
 		n = web_stream_read(s, 1000, &bytes);
 		if (n > 0) {
-			if (!write_all(f->fd, bytes, n))
+			if (!disk_write(f->fd, bytes, n))
 				return false;
 			f->at += (int64_t)n;
 			until = clock_ms() + SILENCE * 1000;
@@ -594,7 +608,7 @@ fetch_once(struct fetch *f, bool *passes)
 	} else {
 		errno = errno_of(work, &a);
 		*passes = may_pass(&q, &a);
-		saved = errno == ENOENT ? missing(work, f->o) : errno;
+		saved = errno == ENOENT ? missing(work, f->o, false) : errno;
 		errno = saved;
 		if (errno != ENOENT) {
 			tell(work, &q, &a);
@@ -847,11 +861,22 @@ objects_tidy(const struct objects *o, struct moment before)
 	return n;
 }
 
-const char *
-objects_address(struct arena *mem, const struct objects *o, const char *key, struct moment now, struct moment until)
+/* What answers to it has a name, and is asked for again by who has kept it: then the address has to hold still. */
+static const char *
+parameters(struct arena *mem, const char *file_name)
 {
-	const struct sigv4_who who = { o->key, o->secret, o->region, host_of(mem, o) };
-	const int64_t from = now.ms / 1000 / ROUND * ROUND;
+	return arena_printf(mem, "response-cache-control=private%%2C%%20no-cache%s%s%s", file_name == NULL ? "" :
+	    "&response-content-disposition=attachment%3B%20filename%3D%22", file_name != NULL ? file_name : "",
+	    file_name != NULL ? "%22" : "");
+}
+
+const char *
+objects_address(struct arena *mem, const struct objects *o, const char *key, const char *method, const char *file_name,
+    struct moment now, struct moment until)
+{
+	const char *endpoint = o->public_endpoint != NULL ? o->public_endpoint : o->endpoint;
+	const struct sigv4_who who = { o->key, o->secret, o->region, host_of(mem, endpoint) };
+	const int64_t from = now.ms / 1000 / OBJECTS_ROUND * OBJECTS_ROUND;
 	const char *path = path_of(mem, o, full(mem, o, key));
 	int64_t seconds = until.ms / 1000 - from;
 
@@ -859,6 +884,6 @@ objects_address(struct arena *mem, const struct objects *o, const char *key, str
 		seconds = SIGV4_EXPIRES_MAX;
 	if (seconds < now.ms / 1000 - from + EXPIRES_MIN)
 		seconds = now.ms / 1000 - from + EXPIRES_MIN;
-	return arena_printf(mem, "%s%s?%s", o->endpoint, path, sigv4_presigned(mem, &who, path,
-	    (struct moment){ from * 1000 }, seconds));
+	return arena_printf(mem, "%s%s?%s", endpoint, path, sigv4_presigned(mem, &who, method, path,
+	    parameters(mem, file_name), (struct moment){ from * 1000 }, seconds));
 }

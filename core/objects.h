@@ -27,6 +27,7 @@
 /* Which bucket, where, and as whom. */
 struct objects {
 	const char *endpoint;			/* scheme://host[:port] */
+	const char *public_endpoint;		/* the same for everybody else; NULL: endpoint */
 	const char *bucket, *region, *key, *secret;
 	const char *prefix;			/* before all keys, "" or with a slash at its end */
 };
@@ -74,8 +75,17 @@ struct object_entry { const char *key; int64_t size; struct moment put_at; };
 struct object_entry *objects_list(struct arena *, const struct objects *, const char *prefix, const char *after,
     size_t max, size_t *n);
 
-/* An address of the object that anybody may GET until then, a week from now at most. */
-const char *objects_address(struct arena *, const struct objects *, const char *key, struct moment now,
-    struct moment until);
+/* For a question that a client waits for: a failure is told after the first attempt, and after a few seconds. */
+bool objects_head_now(const struct objects *, const char *key, struct object_head *);
+char *objects_get_now(struct arena *, const struct objects *, const char *key, size_t max, size_t *n);
+
+/*
+ * An address that gives the object to anybody who GETs it (HEADs it, if that is the method) until then: a week from now
+ * at most, a minute at least.  Those who ask within the same OBJECTS_ROUND seconds for the same get the same address,
+ * which caches know.  file_name: it is saved under this one, of a-z, 0-9, -, _ and .; NULL: shown.
+ */
+enum { OBJECTS_ROUND = 600 };
+const char *objects_address(struct arena *, const struct objects *, const char *key, const char *method,
+    const char *file_name, struct moment now, struct moment until);
 
 #endif

@@ -6,6 +6,7 @@
 #include <openssl/params.h>
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +60,19 @@ keyed(const char *hex_key)
 static void
 sign(const struct conf *conf, const char *message, size_t n, char out[SIGNATURE_TEXT])
 {
-	EVP_MAC_CTX *ctx = keyed(conf->play_key);
+	/* One state for all threads, which each has for a moment. */
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	EVP_MAC_CTX *ctx;
 	unsigned char mac[32];
 	size_t i, size = 0;
 
+	pthread_mutex_lock(&lock);
+	ctx = keyed(conf->play_key);
 	/* No key here: the state goes back to where the key was taken in. */
 	if (!EVP_MAC_init(ctx, NULL, 0, NULL) || !EVP_MAC_update(ctx, (const unsigned char *)message, n) ||
 	    !EVP_MAC_final(ctx, mac, &size, sizeof(mac)) || size != sizeof(mac))
 		broken("HMAC-SHA256 failed");
+	pthread_mutex_unlock(&lock);
 	for (i = 0; i < sizeof(mac); i++) {
 		out[2 * i] = "0123456789abcdef"[mac[i] >> 4];
 		out[2 * i + 1] = "0123456789abcdef"[mac[i] & 15];

@@ -215,7 +215,8 @@ only_host(void *user, const char *name)
 }
 
 const char *
-sigv4_presigned(struct arena *mem, const struct sigv4_who *who, const char *path, struct moment now, int64_t seconds)
+sigv4_presigned(struct arena *mem, const struct sigv4_who *who, const char *method, const char *path, const char *more,
+    struct moment now, int64_t seconds)
 {
 	struct sigv4_who asked = *who;
 	unsigned char key[SIGV4_KEY];
@@ -223,9 +224,9 @@ sigv4_presigned(struct arena *mem, const struct sigv4_who *who, const char *path
 	const char *scope = scope_of(mem, who, sigv4_time(now, date));
 	/* Sorted as it has to be for who checks it. */
 	const char *query = arena_printf(mem, "X-Amz-Algorithm=" SIGV4_ALGORITHM "&X-Amz-Credential=%s&X-Amz-Date=%s&"
-	    "X-Amz-Expires=%" PRId64 "&X-Amz-SignedHeaders=host", percent_encode(mem, arena_printf(mem, "%s/%s",
-	    who->key, scope)), date, seconds);
-	struct sigv4 s = { .method = "GET", .uri = arena_printf(mem, "%s?%s", path, query), .signed_headers = "host",
+	    "X-Amz-Expires=%" PRId64 "&X-Amz-SignedHeaders=host%s%s", percent_encode(mem, arena_printf(mem, "%s/%s",
+	    who->key, scope)), date, seconds, more != NULL ? "&" : "", more != NULL ? more : "");
+	struct sigv4 s = { .method = method, .uri = arena_printf(mem, "%s?%s", path, query), .signed_headers = "host",
 	    .header = only_host, .user = &asked, .content = SIGV4_UNSIGNED, .date = date, .scope = scope,
 	    .in_query = true };
 	const char *signature;

@@ -55,8 +55,9 @@ struct sigv4_who { const char *key, *secret, *region, *host; };
  * signed headers have to hold host and x-amz-date. */
 const char *sigv4_authorization(struct arena *, const struct sigv4_who *, struct sigv4 request, struct moment now);
 
-/* The query that lets anybody GET the path from `now` on for so many seconds. */
-const char *sigv4_presigned(struct arena *, const struct sigv4_who *, const char *path, struct moment now,
-    int64_t seconds);
+/* The query that lets anybody ask for the path by this method from `now` on for so many seconds.  more: parameters that
+ * are signed with it, encoded, sorted, and named by lower-case letters; NULL: none. */
+const char *sigv4_presigned(struct arena *, const struct sigv4_who *, const char *method, const char *path,
+    const char *more, struct moment now, int64_t seconds);
 
 #endif

@@ -67,6 +67,26 @@ store_key_live(struct arena *mem, struct uuid media_id, const char *file)
 	    file != NULL ? file : "");
 }
 
+/* As web servers call what they send from a disk. */
+const char *
+store_type(const char *key)
+{
+	static const struct { const char *ending, *type; } types[] = {
+		{ "m3u8", "application/vnd.apple.mpegurl" }, { "mp4", "video/mp4" }, { "m4s", "video/iso.segment" },
+		{ "m4a", "audio/mp4" }, { "mp3", "audio/mpeg" }, { "ts", "video/mp2t" }, { "webm", "video/webm" },
+		{ "vtt", "text/vtt; charset=utf-8" }, { "srt", "application/x-subrip" }, { "json", "application/json" },
+		{ "jpg", "image/jpeg" }, { "jpeg", "image/jpeg" }, { "png", "image/png" }, { "webp", "image/webp" },
+		{ "avif", "image/avif" }, { "gif", "image/gif" }, { "pdf", "application/pdf" },
+		{ "zip", "application/zip" }, { "txt", "text/plain; charset=utf-8" },
+	};
+	const char *name = strrchr(key, '/'), *dot = strrchr(name != NULL ? name : key, '.');
+
+	for (size_t i = 0; dot != NULL && i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcmp(dot + 1, types[i].ending) == 0)
+			return types[i].type;
+	return "application/octet-stream";
+}
+
 /* No segment may be empty, "." or "..". */
 static bool
 key_valid(const char *key)
@@ -175,6 +195,37 @@ store_has(struct arena *mem, const char *key, bool *there)
 {
 	*there = store_size(mem, key) >= 0;
 	return *there || errno == ENOENT || errno == ENOTDIR;
+}
+
+bool
+store_has_now(struct arena *mem, const char *key, bool *there)
+{
+	*there = false;
+	return of(key)->has_now == NULL || of(key)->has_now(mem, key, there);
+}
+
+char *
+store_get_now(struct arena *mem, const char *key, size_t max, size_t *n)
+{
+	*n = 0;
+	errno = ENOENT;
+	return of(key)->get_now != NULL ? of(key)->get_now(mem, key, max, n) : NULL;
+}
+
+const char *
+store_address(struct arena *mem, const char *key, const char *method, const char *file_name, struct moment now,
+    struct moment until)
+{
+	errno = ENOENT;
+	return of(key)->address != NULL ? of(key)->address(mem, key, method, file_name, now, until) : NULL;
+}
+
+const char *
+store_origin(const struct conf *conf)
+{
+	if ((conf->store == NULL || strcmp(conf->store, "s3") != 0) && conf->store_also == NULL)
+		return NULL;
+	return conf->store_public_endpoint != NULL ? conf->store_public_endpoint : conf->store_endpoint;
 }
 
 bool

@@ -86,6 +86,24 @@ int64_t store_size(struct arena *, const char *key);
 /* Is there an object of that key?  False with errno: it cannot be told. */
 bool store_has(struct arena *, const char *key, bool *there);
 
+/* Content-Type that an object of that key is given out with, by its last letters. */
+const char *store_type(const char *key);
+
+/*
+ * Of what a client waits for and a web server does not find on this machine.  What has its place here is not there
+ * then; a bucket is asked once, and one that is away says so within seconds.
+ *
+ * store_address() asks nothing: an address at which the bucket itself gives the object to whoever has it, by the rules
+ * of objects_address().  NULL with errno ENOENT: it has its place here.
+ */
+bool store_has_now(struct arena *, const char *key, bool *there);
+char *store_get_now(struct arena *, const char *key, size_t max, size_t *n);
+const char *store_address(struct arena *, const char *key, const char *method, const char *file_name,
+    struct moment now, struct moment until);
+
+/* The origin of such addresses, which a page has to let in; NULL: there is none. */
+const char *store_origin(const struct conf *);
+
 /* Removes the object, and all below the key.  True when nothing is left, also when there was nothing; else errno. */
 bool store_delete(struct arena *, const char *key);
 

@@ -151,6 +151,25 @@ tidy(struct moment before)
 	return more < 0 ? -1 : n + more;
 }
 
+/* What web servers have not found on this machine is in the bucket, whichever is the first. */
+static bool
+has_now(struct arena *mem, const char *key, bool *there)
+{
+	return store_objects.has_now(mem, key, there);
+}
+
+static char *
+get_now(struct arena *mem, const char *key, size_t max, size_t *n)
+{
+	return store_objects.get_now(mem, key, max, n);
+}
+
+static const char *
+address(struct arena *mem, const char *key, const char *method, const char *file_name, struct moment now,
+    struct moment until)
+{
+	return store_objects.address(mem, key, method, file_name, now, until);
+}
+
 const struct store_kind store_both = { put, put_begin, put_end, put_drop, write_object, get, fetch, size,
-	remove_object, list, serve, served, free_bytes,
-	tidy };
+	remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };

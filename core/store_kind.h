@@ -23,6 +23,11 @@ struct store_kind {
 	bool (*served)(struct arena *, struct uuid media_id);
 	int64_t (*free)(void);
 	int (*tidy)(struct moment before);
+	/* NULL where web servers find all of it themselves. */
+	bool (*has_now)(struct arena *, const char *key, bool *there);
+	char *(*get_now)(struct arena *, const char *key, size_t max, size_t *n);
+	const char *(*address)(struct arena *, const char *key, const char *method, const char *file_name,
+	    struct moment now, struct moment until);
 };
 
 /* Below data_dir, which the other kind needs for what arrives. */

@@ -93,18 +93,9 @@ find(struct arena *mem, const char *key, struct stat *st)
 }
 
 static bool
-make_parents(struct arena *mem, const char *path)
+make_parents(const char *path)
 {
-	char *slash = arena_copy(mem, path), *start = slash;
-
-	slash += strlen(root);
-	while ((slash = strchr(slash + 1, '/')) != NULL) {
-		*slash = '\0';
-		if (!disk_make_dir(start, dir_mode(path + strlen(root) + 1)))
-			return false;
-		*slash = '/';
-	}
-	return true;
+	return disk_make_parents(root, path, dir_mode(path + strlen(root) + 1));
 }
 
 /* What an object is made of: bytes in memory, or those of a file. */
@@ -157,7 +148,7 @@ write_new(struct arena *mem, const struct source *s, const char *key)
 	int tries;
 
 	for (tries = 0; tries < TRIES; tries++) {
-		if (make_parents(mem, path) && write_once(mem, s, path, file_mode(key)))
+		if (make_parents(path) && write_once(mem, s, path, file_mode(key)))
 			return true;
 		if (errno != ENOENT)
 			break;
@@ -197,7 +188,7 @@ put(struct arena *mem, const char *file, const char *key)
 	if (utimensat(AT_FDCWD, file, NULL, AT_SYMLINK_NOFOLLOW) != 0 || !disk_sync(file, S_IFREG, file_mode(key)))
 		return false;
 	for (tries = 0; tries < TRIES; tries++) {
-		if (make_parents(mem, path) && rename(file, path) == 0)
+		if (make_parents(path) && rename(file, path) == 0)
 			return disk_sync_parent(path);
 		if (errno == EXDEV)
 			return copy_in(mem, file, key);
@@ -421,7 +412,7 @@ store_growing(struct arena *mem, const char *key)
 {
 	const char *path = path_of(mem, key);
 
-	return make_parents(mem, arena_printf(mem, "%s/.", path)) ? path : NULL;
+	return make_parents(arena_printf(mem, "%s/.", path)) ? path : NULL;
 }
 
 const char *

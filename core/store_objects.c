@@ -21,28 +21,9 @@ static struct objects bucket;
 void
 store_objects_open(const struct conf *conf)
 {
-	bucket = (struct objects){ conf->store_endpoint, conf->store_bucket, conf->store_region, conf->store_key,
-		conf->store_secret, conf->store_prefix != NULL ? conf->store_prefix : "" };
-}
-
-/* As web servers call what they send from a disk. */
-static const char *
-type_of(const char *key)
-{
-	static const struct { const char *ending, *type; } types[] = {
-		{ "m3u8", "application/vnd.apple.mpegurl" }, { "mp4", "video/mp4" }, { "m4s", "video/iso.segment" },
-		{ "m4a", "audio/mp4" }, { "mp3", "audio/mpeg" }, { "ts", "video/mp2t" }, { "webm", "video/webm" },
-		{ "vtt", "text/vtt; charset=utf-8" }, { "srt", "application/x-subrip" }, { "json", "application/json" },
-		{ "jpg", "image/jpeg" }, { "jpeg", "image/jpeg" }, { "png", "image/png" }, { "webp", "image/webp" },
-		{ "avif", "image/avif" }, { "gif", "image/gif" }, { "pdf", "application/pdf" },
-		{ "zip", "application/zip" }, { "txt", "text/plain; charset=utf-8" },
-	};
-	const char *name = strrchr(key, '/'), *dot = strrchr(name != NULL ? name : key, '.');
-
-	for (size_t i = 0; dot != NULL && i < sizeof(types) / sizeof(types[0]); i++)
-		if (strcmp(dot + 1, types[i].ending) == 0)
-			return types[i].type;
-	return "application/octet-stream";
+	bucket = (struct objects){ conf->store_endpoint, conf->store_public_endpoint, conf->store_bucket,
+		conf->store_region, conf->store_key, conf->store_secret,
+		conf->store_prefix != NULL ? conf->store_prefix : "" };
 }
 
 /* A file of this machine.  -1 with errno. */
@@ -68,7 +49,7 @@ put(struct arena *mem, const char *file, const char *key)
 {
 	int64_t size;
 	int fd = open_file(file, &size), saved;
-	bool fine = fd >= 0 && objects_put(&bucket, key, fd, size, type_of(key));
+	bool fine = fd >= 0 && objects_put(&bucket, key, fd, size, store_type(key));
 
 	saved = errno;
 	if (fd >= 0)
@@ -85,7 +66,7 @@ put_begin(struct arena *mem, struct store_putting *p)
 	int64_t size;
 	int fd = open_file(p->file, &size), saved;
 
-	p->draft = fd < 0 ? NULL : objects_draft(mem, &bucket, p->key, fd, size, type_of(p->key));
+	p->draft = fd < 0 ? NULL : objects_draft(mem, &bucket, p->key, fd, size, store_type(p->key));
 	saved = errno;
 	if (fd >= 0)
 		close(fd);
@@ -111,28 +92,13 @@ put_drop(const struct store_putting *p)
 static bool
 write_bytes(struct arena *mem, const void *bytes, size_t n, const char *key)
 {
-	return objects_write(&bucket, key, bytes, n, type_of(key));
+	return objects_write(&bucket, key, bytes, n, store_type(key));
 }
 
 static char *
 get(struct arena *mem, const char *key, size_t max, size_t *n)
 {
 	return objects_get(mem, &bucket, key, max, n);
-}
-
-static bool
-make_parents(struct arena *mem, const char *scratch, const char *path)
-{
-	char *slash = arena_copy(mem, path), *start = slash;
-
-	slash += strlen(scratch);
-	while ((slash = strchr(slash + 1, '/')) != NULL) {
-		*slash = '\0';
-		if (!disk_make_dir(start, 0700))
-			return false;
-		*slash = '/';
-	}
-	return true;
 }
 
 /* Below its key, so that files of one folder lie in one, and once for a job, since what a key holds never changes. */
@@ -150,7 +116,7 @@ fetch(struct arena *mem, const char *key, const char *scratch)
 	draft = arena_printf(mem, "%s.%s", path, uuid_text(mem, uuid_new()));
 	if (lstat(path, &st) == 0)
 		return path;
-	return make_parents(mem, scratch, path) && objects_fetch(&bucket, key, draft) &&
+	return disk_make_parents(scratch, path, 0700) && objects_fetch(&bucket, key, draft) &&
 	    rename(draft, path) == 0 ? path : NULL;
 }
 
@@ -207,6 +173,27 @@ tidy(struct moment before)
 	return objects_tidy(&bucket, before);
 }
 
+static bool
+has_now(struct arena *mem, const char *key, bool *there)
+{
+	struct object_head head;
+
+	*there = objects_head_now(&bucket, key, &head);
+	return *there || errno == ENOENT;
+}
+
+static char *
+get_now(struct arena *mem, const char *key, size_t max, size_t *n)
+{
+	return objects_get_now(mem, &bucket, key, max, n);
+}
+
+static const char *
+address(struct arena *mem, const char *key, const char *method, const char *file_name, struct moment now,
+    struct moment until)
+{
+	return objects_address(mem, &bucket, key, method, file_name, now, until);
+}
+
 const struct store_kind store_objects = { put, put_begin, put_end, put_drop, write_bytes, get, fetch, size,
-	remove_object, list, serve, served, free_bytes,
-	tidy };
+	remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };

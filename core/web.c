@@ -22,6 +22,7 @@ enum {
 	CONNECT_SECONDS = 10, MAIL_SECONDS = 45,
 	FILE_PIECE = 1 << 18,		/* bytes of a file that are read at a time */
 	CONNECTIONS = 256,		/* that web_many keeps open, so that those of others do not use up our files */
+	KEPT = 16,			/* handles that wait for the next call */
 };
 
 static size_t
@@ -246,6 +247,7 @@ web_transfer_read(struct arena *mem, CURL *c, struct web_answer *a, const char *
 	a->modified = header_of(mem, c, "Last-Modified");
 	a->range = header_of(mem, c, "Content-Range");
 	a->disposition = header_of(mem, c, "Content-Disposition");
+	a->allow_origin = header_of(mem, c, "Access-Control-Allow-Origin");
 	text = NULL;
 	if (curl_easy_getinfo(c, CURLINFO_REDIRECT_URL, &text) == CURLE_OK && text != NULL)
 		*location = arena_copy(mem, text);
@@ -267,10 +269,52 @@ web_transfer_prepare(CURL *c, struct arena *mem, struct web_transfer *t)
 	curl_easy_setopt(c, CURLOPT_HTTPHEADER, t->headers);
 }
 
+/*
+ * Handles that wait with their connections, each used by one thread at a time.  A child that was forked leaves those of
+ * its parent alone: two that speak on one connection would get each other's answers.
+ */
+static struct {
+	pthread_mutex_t lock;
+	CURL *idle[KEPT];
+	int n;
+	pid_t owner;
+} handles = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static CURL *
+take_kept(void)
+{
+	CURL *c = NULL;
+
+	pthread_mutex_lock(&handles.lock);
+	if (handles.owner != getpid()) {
+		handles.owner = getpid();
+		handles.n = 0;
+	}
+	if (handles.n > 0)
+		c = handles.idle[--handles.n];
+	pthread_mutex_unlock(&handles.lock);
+	return c;
+}
+
+static bool
+give_kept(CURL *c)
+{
+	bool room;
+
+	curl_easy_reset(c);
+	pthread_mutex_lock(&handles.lock);
+	room = handles.owner == getpid() && handles.n < KEPT;
+	if (room)
+		handles.idle[handles.n++] = c;
+	pthread_mutex_unlock(&handles.lock);
+	return room;
+}
+
 void
 web_transfer_free(CURL *c, struct web_transfer *t)
 {
-	curl_easy_cleanup(c);
+	if (!t->call->kept || !give_kept(c))
+		curl_easy_cleanup(c);
 	curl_mime_free(t->mime);
 	curl_slist_free_all(t->resolve);
 	curl_slist_free_all(t->headers);
@@ -297,9 +341,9 @@ transfer(void *user, struct arena *mem, struct web_call *call, struct web_target
     const char **location)
 {
 	struct web_transfer t = { .call = call, .target = target };
-	CURL *c = curl_easy_init();
+	CURL *c = call->kept ? take_kept() : NULL;
 
-	if (c == NULL)
+	if (c == NULL && (c = curl_easy_init()) == NULL)
 		abort();
 	web_transfer_prepare(c, mem, &t);
 	finish(c, mem, &t, curl_easy_perform(c), a, location);

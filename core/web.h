@@ -50,6 +50,7 @@ struct web_call {
 	bool any_certificate;			/* also one that is not valid: the caller looks at it */
 	bool secure;				/* http to private_hosts alone; with any other it is WEB_BAD_URL */
 	bool cut;				/* what is longer than max_size is no fault, and not read */
+	bool kept;				/* of web_call(): its connection waits for the next one */
 };
 
 enum web_end {
@@ -67,6 +68,7 @@ struct web_answer {
 	int64_t length;				/* that the server has told, of HEAD too; -1: none */
 	const char *modified;			/* Last-Modified, as it was sent; NULL: none */
 	const char *range, *disposition;	/* Content-Range, Content-Disposition; NULL: none */
+	const char *allow_origin;		/* Access-Control-Allow-Origin; NULL: none */
 	const char *body;			/* ends in NUL */
 	size_t size;
 	int retry_after;			/* s; 0 = not said */

@@ -3,13 +3,15 @@
 #include <string.h>
 
 #include "core/release.h"
+#include "core/store.h"
 #include "fcgi/page.h"
 #include "fcgi/player_styles.h"
 
-/* Scripts are ours; styles too, but for what media-chrome brings.  Pictures and sound reach the player as blobs. */
+/* Scripts are ours; styles too, but for what media-chrome brings.  Pictures and sound reach the player as blobs, or
+ * from the bucket to which their addresses lead. */
 #define POLICY "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self' " PLAYER_STYLES "; " \
-	"img-src 'self' data: blob:; media-src 'self' blob:; font-src 'self'; connect-src 'self'; worker-src 'self'; " \
-	"frame-src 'self'; base-uri 'none'; form-action "
+	"img-src 'self' data: blob:%s; media-src 'self' blob:%s; font-src 'self'; connect-src 'self'%s; " \
+	"worker-src 'self'; frame-src 'self'; base-uri 'none'; form-action "
 #define HEADERS "Referrer-Policy: no-referrer\r\nCross-Origin-Opener-Policy: same-origin\r\n" \
 	"Permissions-Policy: camera=(), microphone=(), geolocation=(), payment=()\r\n" SAY_VARY
 
@@ -263,6 +265,15 @@ put_body(struct shown *p)
 	html_end(&p->h);
 }
 
+static void
+put_policy(struct shown *p)
+{
+	const char *origin = store_origin(p->r->conf);
+	const char *also = origin != NULL ? arena_printf(p->r->mem, " %s", origin) : "";
+
+	buf_printf(&p->r->headers, POLICY "%s", also, also, also, p->has_form ? "'self'" : "'none'");
+}
+
 int
 page_send(struct shown *p, int status)
 {
@@ -276,7 +287,7 @@ page_send(struct shown *p, int status)
 	put_body(p);
 	html_end(&p->h);
 	out = html_done(&p->h);
-	buf_text(&p->r->headers, p->has_form ? POLICY "'self'" : POLICY "'none'");
+	put_policy(p);
 	buf_text(&p->r->headers, page_is_embed(p) ? "\r\n" HEADERS : "; frame-ancestors 'self'\r\n" HEADERS);
 	if (p->refused == NULL) {
 		p->r->etag = entity_tag(p->r->mem, out.text, out.len);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/disk.h"
 #include "core/text.h"
 #include "media/av_run.h"
 #include "media/clip.h"
@@ -49,22 +50,6 @@ progress(const struct clip *c, int percent)
 }
 
 static bool
-write_all(int fd, const unsigned char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t k = write(fd, bytes, n);
-
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k <= 0)
-			return false;
-		bytes += k;
-		n -= (size_t)k;
-	}
-	return true;
-}
-
-static bool
 read_all(int fd, unsigned char *bytes, size_t n, int64_t offset)
 {
 	while (n > 0) {
@@ -98,7 +83,7 @@ copy_bytes(int from, int64_t offset, int64_t n, int to, int64_t at)
 		errno = EINVAL;
 		fine = false;
 	}
-	fine = fine && write_all(to, bytes, (size_t)n);
+	fine = fine && disk_write(to, bytes, (size_t)n);
 	free(bytes);
 	return fine;
 }

@@ -12,6 +12,7 @@
 #include "fcgi/cgi.h"
 #include "fcgi/upload/announce.h"
 #include "fcgi/upload/call.h"
+#include "fcgi/upload/delivery.h"
 #include "fcgi/upload/s3.h"
 #include "fcgi/upload/tus.h"
 #include "fcgi/upload/wire.h"
@@ -28,6 +29,7 @@ struct call {
 	const char *method, *path;	/* of the door; NULL: none has that address */
 	struct put put;
 	struct s3_call *s3;		/* NULL: it is not for the object store */
+	struct delivery *given;		/* NULL: no media are asked for, or they are refused */
 	struct req *made;		/* its answer is ours; NULL: it is our own */
 	struct buf lines;		/* of the head, besides */
 	char id[UUID_TEXT], request_id[UUID_TEXT];
@@ -246,6 +248,27 @@ object_store(struct call *c, const char *uri)
 	snprintf(c->id, sizeof(c->id), "%s", uuid_is_none(c->put.id) ? "" : uuid_text(c->mem, c->put.id));
 }
 
+/* ---- media ---- */
+
+/* Other origins are let in by the web server, as they are to files on its disk. */
+static enum error
+play(struct call *c, const char *uri)
+{
+	struct delivery *d = NEW(c->mem, struct delivery);
+	enum error error;
+
+	*d = (struct delivery){ .in = c->in, .mem = c->mem, .method = c->method, .uri = uri,
+	    .range = param(c, "HTTP_RANGE") };
+	c->path = DELIVERY_PATH;
+	if (strcmp(c->method, "OPTIONS") == 0)
+		return ERR_NONE;
+	if (strcmp(c->method, "GET") != 0 && strcmp(c->method, "HEAD") != 0)
+		return ERR_METHOD_NOT_ALLOWED;
+	error = delivery_run(d);
+	c->given = error == ERR_NONE ? d : NULL;
+	return error;
+}
+
 /* Is it that of the door, which ends in an id or at once? */
 static bool
 is_address(struct call *c, const char *uri, const char *path)
@@ -304,6 +327,8 @@ run(struct call *c)
 		object_store(c, uri);
 		return ERR_NONE;
 	}
+	if (uri != NULL && strncmp(uri, DELIVERY_PATH, strlen(DELIVERY_PATH)) == 0)
+		return play(c, uri);
 	read_override(c);
 	error = find_door(c, &door);
 	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0) {
@@ -312,6 +337,12 @@ run(struct call *c)
 		return ERR_NONE;
 	}
 	return error == ERR_NONE ? door->run(c) : error;
+}
+
+static bool
+is_media(const struct call *c)
+{
+	return c->path != NULL && strcmp(c->path, DELIVERY_PATH) == 0;
 }
 
 /* "PUT, HEAD": what the path takes. */
@@ -323,6 +354,8 @@ methods(const struct call *c)
 
 	if (c->s3 != NULL)
 		return S3_CALLS;
+	if (is_media(c))
+		return "GET, HEAD";
 	for (d = doors; d->method != NULL; d++)
 		if (c->path != NULL && strcmp(d->path, c->path) == 0)
 			buf_printf(&b, "%s%s", b.len > 0 ? ", " : "", d->method);
@@ -350,6 +383,8 @@ put_cors(const struct call *c, struct buf *head)
 {
 	const char *origin = param(c, "HTTP_ORIGIN");
 
+	if (is_media(c))
+		return;
 	buf_text(head, "Vary: Origin\r\n");
 	if (origin == NULL || !origin_is_one(origin) || !is_allowed(c, origin))
 		return;
@@ -397,6 +432,25 @@ answer_object(struct call *c)
 	parts[0] = (struct iovec){ head.text, head.len };
 	parts[1] = (struct iovec){ s3->body.text, s3->body.len };
 	wire_answer(&c->wire, c->mem, parts, is_head || c->status == 204 ? 1 : 2);
+}
+
+static void
+answer_given(struct call *c)
+{
+	struct buf head = BUF(c->mem);
+	const struct delivery *d = c->given;
+	const bool is_redirect = d->location != NULL;
+	struct iovec parts[2];
+
+	c->status = is_redirect ? 302 : 200;
+	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: %s\r\n"
+	    "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n", c->status, c->request_id, API_VERSION,
+	    d->cache_control, d->size);
+	buf_printf(&head, is_redirect ? "Location: %s\r\n\r\n" : "Content-Type: %s\r\n\r\n", is_redirect ?
+	    d->location : d->type);
+	parts[0] = (struct iovec){ head.text, head.len };
+	parts[1] = (struct iovec){ (void *)d->text, d->size };
+	wire_answer(&c->wire, c->mem, parts, is_redirect || strcmp(c->method, "HEAD") == 0 ? 1 : 2);
 }
 
 static void
@@ -469,6 +523,8 @@ call_serve(const struct intake *in, int fd, struct uuid id)
 		error = run(&c);
 		if (c.s3 != NULL)
 			answer_object(&c);
+		else if (c.given != NULL)
+			answer_given(&c);
 		else if (c.made != NULL)
 			answer_made(&c);
 		else

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/disk.h"
 #include "core/log.h"
 #include "core/store.h"
 #include "fcgi/upload/s3_ahead.h"
@@ -49,20 +50,6 @@ s3_file_new(struct s3_file *f, struct uuid upload_id, const char *name)
 	return f->fd >= 0;
 }
 
-static bool
-write_all(int fd, const char *at, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, at, n);
-
-		if (done < 0 && errno != EINTR)
-			return false;
-		at += done > 0 ? done : 0;
-		n -= done > 0 ? (size_t)done : 0;
-	}
-	return true;
-}
-
 static enum s3_error
 take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 {
@@ -73,7 +60,7 @@ take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 	if (received / LOOK != (received - (int64_t)n) / LOOK && store_incoming_free() == 0)
 		return S3_NO_SPACE;
 	room_turn(f->in->room, f->seat, TURN_WRITE);
-	fine = write_all(f->fd, bytes, n);
+	fine = disk_write(f->fd, bytes, n);
 	room_turn_over(f->in->room, f->seat, TURN_WRITE, (int64_t)n);
 	atomic_store(&f->seat->received, received);
 	return fine ? S3_FINE : by_errno("cannot write a part");

@@ -35,7 +35,7 @@ enum { REQUEST_MAX = 40 << 20, OBJECTS = 3000, LARGE = 37000001, PART = 16 << 20
 
 static char home[] = "/tmp/kinothek-objects-XXXXXX";
 static struct arena *mem;
-static struct objects store = { NULL, BUCKET, "us-east-1", "kinothek", SECRET, "home/" };
+static struct objects store = { NULL, NULL, BUCKET, "us-east-1", "kinothek", SECRET, "home/" };
 static bool real;
 static pid_t peer;
 
@@ -142,7 +142,7 @@ is_signed(const struct visit *v)
 			return false;
 	} else {
 		algorithm = sigv4_param(v->mem, v->uri, "X-Amz-Algorithm");
-		if (algorithm == NULL || strcmp(v->method, "GET") != 0)
+		if (algorithm == NULL || (strcmp(v->method, "GET") != 0 && strcmp(v->method, "HEAD") != 0))
 			return false;
 		s.in_query = true;
 		s.date = sigv4_param(v->mem, v->uri, "X-Amz-Date");
@@ -602,7 +602,7 @@ an_address_opens_one_object_for_a_while(void **state)
 
 	assert_true(objects_write(&store, "seen/by.vtt", "anybody", 7, "text/vtt"));
 	assert_true(objects_write(&store, "seen/no.vtt", "nobody", 6, "text/vtt"));
-	call.url = objects_address(mem, &store, "seen/by.vtt", now, (struct moment){ now.ms + 3600000 });
+	call.url = objects_address(mem, &store, "seen/by.vtt", "GET", NULL, now, (struct moment){ now.ms + 3600000 });
 	assert_true(web_call(mem, &call, &a));
 	assert_string_equal(a.body, "anybody");
 	assert_string_equal(a.type, "text/vtt");
@@ -612,11 +612,37 @@ an_address_opens_one_object_for_a_while(void **state)
 	assert_false(web_call(mem, &call, &a));
 	assert_int_equal(a.status, 403);
 	/* Those who ask within the same ten minutes get the same one, so that it can be cached. */
-	assert_string_equal(objects_address(mem, &store, "a", (struct moment){ 600000 }, (struct moment){ 7200000 }),
-	    objects_address(mem, &store, "a", (struct moment){ 1199999 }, (struct moment){ 7200000 }));
-	assert_non_null(strstr(objects_address(mem, &store, "a", now,
+	assert_string_equal(objects_address(mem, &store, "a", "GET", NULL, (struct moment){ 600000 },
+	    (struct moment){ 7200000 }), objects_address(mem, &store, "a", "GET", NULL, (struct moment){ 1199999 },
+	    (struct moment){ 7200000 }));
+	assert_non_null(strstr(objects_address(mem, &store, "a", "GET", NULL, now,
 	    (struct moment){ now.ms + INT64_C(9) * 86400000 }),
 	    "X-Amz-Expires=604800&"));
+	assert_true(objects_delete_all(&store, "seen/"));
+}
+
+static void
+an_address_is_for_one_method_and_may_give_a_name(void **state)
+{
+	const struct moment now = moment_now(), until = { now.ms + 3600000 };
+	struct web_call call = { .private_hosts = strstr(store.endpoint, "://") + 3, .method = "HEAD" };
+	struct objects reached = store;
+	struct web_answer a;
+
+	assert_true(objects_write(&store, "seen/by.zip", "anybody", 7, "application/zip"));
+	call.url = objects_address(mem, &store, "seen/by.zip", "HEAD", "by-name.zip", now, until);
+	assert_true(web_call(mem, &call, &a));
+	assert_int_equal(a.length, 7);
+	assert_non_null(strstr(call.url,
+	    "&response-content-disposition=attachment%3B%20filename%3D%22by-name.zip%22&"));
+	call.url = objects_address(mem, &store, "seen/by.zip", "GET", NULL, now, until);
+	assert_null(strstr(call.url, "disposition"));
+	assert_non_null(strstr(call.url, "&response-cache-control=private%2C%20no-cache&"));
+	assert_false(web_call(mem, &call, &a));
+	assert_int_equal(a.status, 403);
+	reached.public_endpoint = "https://media.example";
+	assert_non_null(strstr(objects_address(mem, &reached, "seen/by.zip", "GET", NULL, now, until),
+	    arena_printf(mem, "https://media.example/%s/%sseen/by.zip?", store.bucket, store.prefix)));
 	assert_true(objects_delete_all(&store, "seen/"));
 }
 
@@ -775,6 +801,7 @@ main(void)
 		cmocka_unit_test(a_list_goes_in_order_and_on_from_any_key),
 		cmocka_unit_test(of_many_objects_pages_miss_none),
 		cmocka_unit_test(an_address_opens_one_object_for_a_while),
+		cmocka_unit_test(an_address_is_for_one_method_and_may_give_a_name),
 		cmocka_unit_test(what_may_pass_is_tried_again),
 		cmocka_unit_test(a_lost_answer_to_the_end_of_a_draft_is_found_out),
 		cmocka_unit_test(what_breaks_off_goes_on_where_it_ended),

@@ -69,7 +69,7 @@ the_examples_of_the_documents_come_out(void **state)
 static void
 an_address_carries_its_signature(void **state)
 {
-	assert_string_equal(sigv4_presigned(mem, &example, "/test.txt", then, 86400),
+	assert_string_equal(sigv4_presigned(mem, &example, "GET", "/test.txt", NULL, then, 86400),
 	    "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request&"
 	    "X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host&"
 	    "X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
