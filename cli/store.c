@@ -147,6 +147,15 @@ look_back(struct moving *m, struct arena *mem, const struct crew_item *o)
 		fail(m, o->key, true);
 }
 
+/* Whose failure is that of a copy? */
+static bool
+is_of_target(const struct moving *m, int error)
+{
+	const bool remote = error == EHOSTDOWN || error == ETIMEDOUT || error == EREMOTEIO;
+
+	return error == EDQUOT || remote == (m->to == SIDE_BUCKET);
+}
+
 /* Were bytes moved? */
 static bool
 copy(struct moving *m, struct arena *mem, const struct crew_item *o)
@@ -171,7 +180,7 @@ copy(struct moving *m, struct arena *mem, const struct crew_item *o)
 		else if (errno == EIO)
 			tell(m, o->key, UNREADABLE);
 		else
-			fail(m, o->key, errno == ENOSPC || errno == EDQUOT);
+			fail(m, o->key, is_of_target(m, errno));
 	}
 	return false;
 }
