@@ -127,19 +127,23 @@ or_null(int64_t n)
 	return n > 0 ? INT(n) : STR(NULL);
 }
 
-/* When it was recorded, or 0.  "2026:11:20 10:26:53" of a camera has no time zone: it is taken for UTC. */
+/* When it was recorded, or 0.  "2026:11:20 10:26:53" of a camera that tells no offset is taken for UTC. */
 static int64_t
 recorded(struct job *j, const struct finding *f)
 {
 	struct moment at;
 	char *text;
+	const char *offset;
 
 	if (f->av != NULL)
 		return f->av->recorded_ms;
 	if (f->image == NULL || f->image->taken_at == NULL || strlen(f->image->taken_at) != 19)
 		return 0;
-	text = arena_printf(j->mem, "%sZ", f->image->taken_at);
+	offset = f->image->taken_offset;
+	text = arena_printf(j->mem, "%s%s", f->image->taken_at, offset != NULL && strlen(offset) == 6 ? offset : "Z");
 	text[4] = text[7] = '-';
+	if (!moment_parse(text, &at))
+		text = arena_printf(j->mem, "%.19sZ", text);
 	return moment_parse(text, &at) && moment_is_past(at) ? at.ms : 0;
 }
 

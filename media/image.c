@@ -160,17 +160,54 @@ has_profile(MagickWand *w)
 	return n > 0;
 }
 
-/* What cameras write is bytes of no known code: as JSON it becomes UTF-8, and long values are cut. */
+/* What cameras write is bytes of no known code: as JSON it becomes UTF-8, and long values are cut.  The first of the
+ * two properties that is there counts; `other` may be NULL. */
 static void
-print_property(struct buf *out, MagickWand *w, const char *member, const char *property)
+print_property(struct buf *out, MagickWand *w, const char *member, const char *property, const char *other)
 {
 	char *text = MagickGetImageProperty(w, property);
 
+	if ((text == NULL || *text == '\0') && other != NULL)
+		text = MagickGetImageProperty(w, other);
 	buf_printf(out, ",\"%s\":", member);
 	if (text == NULL || *text == '\0')
 		buf_text(out, "null");
 	else
-		buf_json_n(out, text, strnlen(text, 100));
+		buf_json_n(out, text, strnlen(text, IMAGE_TEXT_MAX));
+}
+
+/* Degrees, minutes and seconds, as "52/1, 31/1, 1230/100".  -1: it is no such thing. */
+static double
+angle(const char *text)
+{
+	double sum = 0, part = 1;
+	long above, below;
+	int i, n;
+
+	for (i = 0; i < 3; i++, part *= 60) {
+		if (text == NULL || sscanf(text, "%9ld/%9ld%n", &above, &below, &n) != 2 || above < 0 || below <= 0)
+			return -1;
+		sum += (double)above / (double)below / part;
+		text += n;
+		text += strspn(text, ", ");
+	}
+	return sum;
+}
+
+/* To about a centimetre; half a position, or one that is nowhere on earth, is none. */
+static void
+print_location(struct buf *out, MagickWand *w)
+{
+	const char *north = MagickGetImageProperty(w, "exif:GPSLatitudeRef");
+	const char *east = MagickGetImageProperty(w, "exif:GPSLongitudeRef");
+	const double latitude = angle(MagickGetImageProperty(w, "exif:GPSLatitude"));
+	const double longitude = angle(MagickGetImageProperty(w, "exif:GPSLongitude"));
+
+	if (north == NULL || strchr("NS", north[0]) == NULL || east == NULL || strchr("EW", east[0]) == NULL ||
+	    north[0] == '\0' || east[0] == '\0' || latitude < 0 || latitude > 90 || longitude < 0 || longitude > 180)
+		return;
+	buf_printf(out, ",\"location\":{\"latitude\":%.7f,\"longitude\":%.7f}", north[0] == 'S' ? -latitude :
+	    latitude, east[0] == 'W' ? -longitude : longitude);
 }
 
 enum reason
@@ -197,9 +234,15 @@ image_print_facts(const void *bytes, size_t n, const char *coder)
 	    height, (int)turn, MagickGetImageDepth(w), colorspace_name(MagickGetImageColorspace(w)),
 	    MagickGetImageAlphaChannel(w) ? "true" : "false", has_profile(w) ? "true" : "false",
 	    MagickGetNumberImages(w) > 1 ? "true" : "false");
-	print_property(&out, w, "cameraMake", "exif:Make");
-	print_property(&out, w, "cameraModel", "exif:Model");
-	print_property(&out, w, "takenAt", "exif:DateTimeOriginal");
+	print_property(&out, w, "cameraMake", "exif:Make", NULL);
+	print_property(&out, w, "cameraModel", "exif:Model", NULL);
+	print_property(&out, w, "takenAt", "exif:DateTimeOriginal", NULL);
+	print_property(&out, w, "takenOffset", "exif:OffsetTimeOriginal", NULL);
+	print_property(&out, w, "lensModel", "exif:LensModel", NULL);
+	print_property(&out, w, "caption", "IPTC:2:120", "exif:ImageDescription");
+	print_property(&out, w, "creator", "IPTC:2:80", "exif:Artist");
+	print_property(&out, w, "rights", "IPTC:2:116", "exif:Copyright");
+	print_location(&out, w);
 	buf_text(&out, "}\n");
 	fputs(buf_string(&out), stdout);
 	return REASON_NONE;

@@ -60,7 +60,14 @@ struct image_facts {
 	const char *colorspace;			/* "sRGB", "Gray", "CMYK", … */
 	bool has_alpha, has_color_profile, is_animated;
 	const char *camera_make, *camera_model, *taken_at;	/* from EXIF; NULL: not said */
+	const char *taken_offset;		/* "+02:00", as EXIF has it; NULL: not said */
+	const char *lens_model;
+	const char *caption, *creator, *rights;	/* from IPTC, or else EXIF */
+	struct nested location;			/* struct image_location, from EXIF */
 };
+struct image_location { double latitude, longitude; };	/* degrees; south and west are negative */
+/* Bytes of one text of a camera or of people that is kept. */
+enum { IMAGE_TEXT_MAX = 500 };
 extern const struct record image_facts_record;
 
 /* Looks at the picture with the coder of sniff.h.  REASON_NONE and *facts, or why not.  More than max_pixels, or a side

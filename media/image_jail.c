@@ -26,6 +26,13 @@
 /* Where Debian's LibreOffice keeps its settings; what is not there is left out. */
 static const char *const readable[] = { "/etc/libreoffice", "/var/lib/libreoffice", "/var/spool/libreoffice", NULL };
 
+static const struct field image_location_fields[] = {
+	FIELD(struct image_location, latitude, .required = true, .doc = "Degrees, south is negative"),
+	FIELD(struct image_location, longitude, .required = true, .doc = "Degrees, west is negative"),
+};
+static const struct record image_location_record = RECORD("ImageLocation", struct image_location,
+    image_location_fields);
+
 static const struct field image_facts_fields[] = {
 	FIELD(struct image_facts, width, .min = 1, .max = IMAGE_SIDE_MAX, .doc = "Pixels, upright"),
 	FIELD(struct image_facts, height, .min = 1, .max = IMAGE_SIDE_MAX, .doc = "Pixels, upright"),
@@ -35,9 +42,15 @@ static const struct field image_facts_fields[] = {
 	FIELD(struct image_facts, has_alpha, .doc = "Has transparency"),
 	FIELD(struct image_facts, has_color_profile, .doc = "Carries an ICC profile"),
 	FIELD(struct image_facts, is_animated, .doc = "Has more than one frame or page"),
-	FIELD(struct image_facts, camera_make, .max = 100, .doc = "From EXIF"),
-	FIELD(struct image_facts, camera_model, .max = 100, .doc = "From EXIF"),
-	FIELD(struct image_facts, taken_at, .max = 100, .doc = "From EXIF, in the camera's time"),
+	FIELD(struct image_facts, camera_make, .max = IMAGE_TEXT_MAX, .doc = "From EXIF"),
+	FIELD(struct image_facts, camera_model, .max = IMAGE_TEXT_MAX, .doc = "From EXIF"),
+	FIELD(struct image_facts, taken_at, .max = IMAGE_TEXT_MAX, .doc = "From EXIF, in the camera's time"),
+	FIELD(struct image_facts, taken_offset, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "What the camera's time is ahead of UTC"),
+	FIELD(struct image_facts, lens_model, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From EXIF"),
+	FIELD(struct image_facts, caption, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
+	FIELD(struct image_facts, creator, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
+	FIELD(struct image_facts, rights, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
+	FIELD(struct image_facts, location, .on = OMIT_NULL, .of = &image_location_record, .doc = "Where it was taken, from EXIF"),
 };
 const struct record image_facts_record = RECORD("ImageFacts", struct image_facts, image_facts_fields);
 

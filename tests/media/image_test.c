@@ -167,6 +167,103 @@ every_exif_orientation_comes_out_upright_and_without_metadata(void **state)
 	}
 }
 
+static size_t
+put(unsigned char *at, uint32_t n, int bytes)
+{
+	int i;
+
+	for (i = 0; i < bytes; i++, n >>= 8)
+		at[i] = n & 0xff;
+	return (size_t)bytes;
+}
+
+static size_t
+put_entry(unsigned char *at, uint32_t tag, uint32_t type, uint32_t count, uint32_t value)
+{
+	return put(at, tag, 2) + put(at + 2, type, 2) + put(at + 4, count, 4) + put(at + 8, value, 4);
+}
+
+/* EXIF with a time, its offset, and 52 degrees 31' 12.3", 13 degrees 24' 0" to these sides; `below` is what seconds are
+ * divided by. */
+static void
+set_location(const char *from, const char *to, char north, char east, uint32_t below)
+{
+	static const uint32_t degrees[] = { 52, 1, 31, 1, 1230, 0, 13, 1, 24, 1, 0, 1 };
+	unsigned char exif[6 + 198] = "Exif\0\0II*\0\x08", *at = exif + 6 + 8;
+	size_t i;
+
+	at += put(at, 2, 2);
+	at += put_entry(at, 0x8769, 4, 1, 38);
+	at += put_entry(at, 0x8825, 4, 1, 68) + 4;
+	at += put(at, 2, 2);
+	at += put_entry(at, 0x9003, 2, 20, 122);
+	at += put_entry(at, 0x9011, 2, 7, 142) + 4;
+	at += put(at, 4, 2);
+	at += put_entry(at, 1, 2, 2, (uint32_t)north);
+	at += put_entry(at, 2, 5, 3, 150);
+	at += put_entry(at, 3, 2, 2, (uint32_t)east);
+	at += put_entry(at, 4, 5, 3, 174) + 4;
+	memcpy(at, "2024:05:03 10:26:53\0+02:00\0", 28);
+	at += 28;
+	for (i = 0; i < 12; i++)
+		at += put(at, i == 5 ? below : degrees[i], 4);
+	assert_ptr_equal(at, exif + sizeof(exif));
+	splice(from, to, 0xe1, exif, sizeof(exif));
+}
+
+static void
+where_and_when_a_picture_was_taken_is_told_but_not_by_its_forms(void **state)
+{
+	static const struct { char north, east; uint32_t below; } nowhere[] = {
+		{ 'X', 'W', 100 }, { 'N', '\0', 100 }, { 'N', 'W', 0 }, { 'N', 'N', 100 },
+	};
+	const struct image_location *l;
+	const struct image_facts *facts;
+	const char *bytes;
+	size_t n, i;
+
+	make("/usr/bin/convert xc:red -scale 40x40! plain.jpg");
+	set_location("plain.jpg", "place.jpg", 'N', 'W', 100);
+	facts = probe("place.jpg", "JPEG");
+	l = facts->location.row;
+	assert_non_null(l);
+	assert_true(l->latitude > 52.5200 && l->latitude < 52.5201);
+	assert_true(l->longitude < -13.3999 && l->longitude > -13.4001);
+	assert_string_equal(facts->taken_at, "2024:05:03 10:26:53");
+	assert_string_equal(facts->taken_offset, "+02:00");
+	assert_int_equal(variants("place.jpg", "JPEG"), REASON_NONE);
+	for (i = 0; i < files.n; i++) {
+		bytes = read_file(arena_printf(mem, "out/%s", files.at[i].name), &n);
+		assert_null(memmem(bytes, n, "Exif", 4));
+		assert_null(memmem(bytes, n, "2024:05:03", 10));
+	}
+	for (i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++) {
+		set_location("plain.jpg", "place.jpg", nowhere[i].north, nowhere[i].east, nowhere[i].below);
+		assert_null(probe("place.jpg", "JPEG")->location.row);
+	}
+}
+
+static void
+what_people_have_written_into_a_picture_is_told_and_bounded(void **state)
+{
+	const struct image_facts *facts;
+
+	make("/usr/bin/convert xc:red -scale 40x40! plain.jpg && printf '2#120#Caption=\"Gr\xc3\xbc\xc3\x9f" "e\"\n"
+	    "2#116#Copyright=\"(c) Ada\"\n2#80#Byline=\"Ada\"\n' > words && /usr/bin/convert plain.jpg -profile "
+	    "8BIMTEXT:words words.jpg");
+	facts = probe("words.jpg", "JPEG");
+	assert_string_equal(facts->caption, "Gr\xc3\xbc\xc3\x9f" "e");
+	assert_string_equal(facts->rights, "(c) Ada");
+	assert_string_equal(facts->creator, "Ada");
+	make("/usr/bin/convert plain.jpg -set comment x plain2.jpg && { printf '2#120#Caption=\"'; head -c 4000 "
+	    "/dev/zero | "
+	    "tr '\\0' x; printf '\"\n2#80#Byline=\"\\377\\376\"\n'; } > words && /usr/bin/convert plain.jpg -profile "
+	    "8BIMTEXT:words words.jpg");
+	facts = probe("words.jpg", "JPEG");
+	assert_int_equal(strlen(facts->caption), IMAGE_TEXT_MAX);
+	assert_true(utf8_valid(facts->creator, strlen(facts->creator)));
+}
+
 static void
 forms_are_smaller_never_larger_and_end_with_the_picture_itself(void **state)
 {
@@ -424,6 +521,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(where_and_when_a_picture_was_taken_is_told_but_not_by_its_forms),
+		cmocka_unit_test(what_people_have_written_into_a_picture_is_told_and_bounded),
 		cmocka_unit_test(every_exif_orientation_comes_out_upright_and_without_metadata),
 		cmocka_unit_test(forms_are_smaller_never_larger_and_end_with_the_picture_itself),
 		cmocka_unit_test(colours_are_those_that_the_profile_means),
