@@ -48,12 +48,12 @@ caption_is_listed(struct db *db, struct uuid media_id, struct uuid transcript_id
 }
 
 static void
-delete_later(struct db *db, struct uuid tenant_id, struct uuid media_id, const char *file)
+delete_later(struct db *db, struct uuid tenant_id, struct uuid media_id, const char *file, struct uuid behind)
 {
 	const char *key = store_key_play(db_arena(db), media_id, file);
 
 	job_add(db, purge, ((struct job_place){ .tenant_id = tenant_id, .media_id = media_id,
-	    .priority = PRIORITY_BULK }), .keys = { &key, 1 });
+	    .priority = PRIORITY_BULK, .waits = WAITS({ behind, false }) }), .keys = { &key, 1 });
 }
 
 void
@@ -65,14 +65,17 @@ caption_replace(struct db *db, struct uuid tenant_id, struct uuid media_id, stru
 	    ARGS(ID(media_id))));
 	const struct caption *c = list.rows;
 	struct buf json = BUF(mem);
+	struct uuid named;
 	size_t i;
 
+	named = job_add(db, master, ((struct job_place){ .tenant_id = tenant_id, .media_id = media_id }), .media_id =
+	    media_id);
 	buf_char(&json, '[');
 	for (i = 0; i < list.n; i++) {
 		if (c[i].file == NULL)
 			continue;
 		if (caption_is_of(mem, c[i].file, transcript_id)) {
-			delete_later(db, tenant_id, media_id, c[i].file);
+			delete_later(db, tenant_id, media_id, c[i].file, named);
 			continue;
 		}
 		buf_text(&json, json.len > 1 ? "," : "");

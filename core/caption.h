@@ -21,8 +21,9 @@ bool caption_is_of(struct arena *, const char *file, struct uuid transcript_id);
 /* Are there captions of the transcript in the list? */
 bool caption_is_listed(struct db *, struct uuid media_id, struct uuid transcript_id);
 
-/* In the caller's transaction, with the row locked: takes the captions of the transcript out of the list, and their
- * files are deleted by a job; puts `with` in their place unless it is NULL.  A none id takes nothing out. */
+/* In the caller's transaction, with the row locked: takes the captions of the transcript out of the list; puts `with`
+ * in their place unless it is NULL.  A none id takes nothing out.  Jobs make the playlist of the asset follow, and
+ * delete the files when it names them no more. */
 void caption_replace(struct db *, struct uuid tenant_id, struct uuid media_id, struct uuid transcript_id,
     const struct caption *with);
 

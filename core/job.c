@@ -36,6 +36,11 @@ static const struct field captions_args_fields[] = {
 };
 const struct record captions_args_record = RECORD("CaptionsArgs", struct captions_args, captions_args_fields);
 
+static const struct field master_args_fields[] = {
+	FIELD(struct master_args, media_id, .required = true, .doc = "Whose playlist"),
+};
+const struct record master_args_record = RECORD("MasterArgs", struct master_args, master_args_fields);
+
 static const struct field download_args_fields[] = {
 	FIELD(struct download_args, download_id, .required = true, .doc = "What is packed"),
 };

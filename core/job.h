@@ -47,6 +47,7 @@
 	K(livestream,		TRANSFER, 5, 300, "livestream",		0,  true,  true,  "Make an asset of what was recorded of a livestream") \
 	K(download,		ENCODE,  3, 300, "download",		0,  true,  false, "Pack files into one to take away") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
+	K(master,		QUICK,   5, 60,  "master",		0,  true,  false, "Name the captions of an asset in its playlist") \
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
 	K(index,		QUICK,   5, 120, "index",		0,  true,  false, "Make findable what an asset is called and what is said in it") \
@@ -64,6 +65,7 @@
 struct asset_args { struct uuid media_id; const char *generation; };
 struct transcribe_args { struct uuid media_id; const char *generation; const char *language_code; bool anew; };
 struct captions_args { struct uuid media_id, transcript_id; };
+struct master_args { struct uuid media_id; };
 struct section_thumbnails_args { struct uuid media_id; };
 struct clip_args { struct uuid section_id; const char *source; int64_t start, end; };
 struct download_args { struct uuid download_id; };
@@ -156,7 +158,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 #define job_add(db, kind, place, ...) \
 	job_insert((db), #kind, &kind##_args_record, &(struct kind##_args){ __VA_ARGS__ }, (place))
 
-extern const struct record asset_args_record, transcribe_args_record, captions_args_record,
+extern const struct record asset_args_record, transcribe_args_record, captions_args_record, master_args_record,
     agenda_args_record, clip_args_record, download_args_record, import_args_record, livestream_args_record,
     section_thumbnails_args_record, serve_args_record, index_args_record, gist_args_record, retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;

@@ -22,7 +22,8 @@ int64_t playlist_peak_rate(const struct fragments *);
 /*
  * The master playlist from rows of kinds hls, audio, low, track and subtitles (others are passed over).  A row of kind
  * audio with the type of a playlist is the sound of all sizes, or, without any, the programme itself; tracks stand
- * beside it.  The playlist of subtitles has the name of their file but for the suffix.
+ * beside it.  The playlist of subtitles has the name of their file but for the suffix; each row of subtitles must have
+ * a name of its own (RFC 8216 section 4.3.4.1.1).
  * Addresses are relative: they lead from `file`, which is that of the playlist, to row.file.
  */
 const char *playlist_master(struct arena *, const struct rendition_row *, size_t n, const char *file);

@@ -280,10 +280,12 @@ async function recover(player, failure) {
 	player.place.replaceChildren(failure.state);
 }
 
-/* The asset has changed; addresses that are merely signed anew change nothing. */
+/* The asset has changed; addresses that are merely signed anew change nothing, and a playlist that names other captions
+   is not asked for, since those of the page are shown. */
 function update(player, media) {
 	const changed = key => fileOf(media[key]) !== fileOf(player.media[key]);
-	const more = changed('playlistUrl'), wasLive = player.media.live;
+	const forms = m => m.playlistUrl && m.renditions.map(r => fileOf(r.url)).join();
+	const more = changed('playlistUrl') && forms(media) !== forms(player.media), wasLive = player.media.live;
 
 	player.media = media;
 	if (wasLive && !media.live && player.attached)
@@ -459,7 +461,11 @@ function captions(player) {
 	begin();
 	tell();
 	cc.onclick = () => toggleCaptions(player);
-	video.textTracks.addEventListener('addtrack', begin);
+	video.textTracks.addEventListener('addtrack', ({ track }) => {
+		if (['captions', 'subtitles'].includes(track.kind) && !captionTracks(video).includes(track))
+			track.mode = 'disabled';
+		begin();
+	});
 	video.textTracks.addEventListener('change', () => {
 		if (captionTracks(video).length)
 			memory.set('captions', shownCaptions(video)?.language ?? (shownCaptions(video) ? 'on' : 'off'));

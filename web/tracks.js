@@ -7,8 +7,9 @@ export function play(video) {
 	video.play().catch(() => {});
 }
 
+/* Those of the page: a browser that plays HLS by itself finds the same ones in the playlist. */
 export function captionTracks(video) {
-	return [...video.textTracks].filter(t => ['captions', 'subtitles'].includes(t.kind));
+	return [...video.querySelectorAll('track')].map(t => t.track).filter(t => ['captions', 'subtitles'].includes(t.kind));
 }
 
 /* Hidden, not disabled: the transcript reads the cues of hidden tracks. */

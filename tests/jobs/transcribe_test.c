@@ -4,10 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/asset.h"
 #include "core/caption.h"
 #include "core/store.h"
 #include "jobs/engines/engine.h"
 #include "jobs/engines/sherpa_model.h"
+#include "media/playlist.h"
 #include "tests/jobs/sounds.h"
 
 
@@ -345,6 +347,70 @@ repetitions_are_cut_and_the_rest_is_kept(void **state)
 }
 
 static void
+put_row(struct world *w, struct uuid media, const char *kind, const char *label, const char *type, const char *file)
+{
+	struct rendition_row row = { .media_id = media, .generation = "g", .kind = kind, .label = label,
+	    .mime_type = type, .file = file, .track_name = label, .bitrate = { 1000, true },
+	    .peak_bitrate = { 1000, true } };
+
+	rendition_put(w->db, &row);
+}
+
+/* Does what the job of that kind does, which has been added so often; the playlist that is named then. */
+static const char *
+playlist_after(struct world *w, struct job *like, int added)
+{
+	struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .in = &(struct master_args){ like->media_id },
+	    .id = uuid_new(), .tenant_id = w->tenant_id, .media_id = like->media_id, .work_dir = like->work_dir };
+	size_t n;
+
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'master'", ARGS(ID(j.media_id))),
+	    added);
+	db_begin(w->db);
+	assert_int_equal(master_run(&j), DONE);
+	assert_true(db_commit(w->db));
+	return store_get(w->mem, store_key_play(w->mem, j.media_id, db_text(w->db, "SELECT playlist_file FROM media "
+	    "WHERE id = ?", ARGS(ID(j.media_id)))), 10000, &n);
+}
+
+static void
+players_of_other_programs_find_the_captions_in_the_playlist(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(SECOND, "slt"));
+	const char *text, *file, *run;
+	size_t n;
+
+	db_run(w->db, "UPDATE media SET generation = 'g', duration = 4500 WHERE id = ?", ARGS(ID(j.media_id)));
+	put_row(w, j.media_id, "hls", "360p", PLAYLIST_TYPE, "g/r.1/360p.m3u8");
+	put_row(w, j.media_id, "playlist", "playlist", PLAYLIST_TYPE, "g/r.1/master.m3u8");
+	put_row(w, j.media_id, "subtitles", "English", "text/vtt", "g/r.1/subtitles-2.vtt");
+	assert_int_equal(run_job(&j), DONE);
+	text = playlist_after(w, &j, 1);
+	assert_non_null(strstr(text, "TYPE=SUBTITLES,GROUP-ID=\"subtitles\",NAME=\"English\",DEFAULT=NO,AUTOSELECT="
+	    "YES,FORCED=NO,URI=\"../r.1/subtitles-2.m3u8\"\n"));
+	assert_non_null(strstr(text, "NAME=\"English "
+	    "(transcript)\",LANGUAGE=\"en\",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,"
+	    "URI=\"captions-0.m3u8\"\n"));
+	assert_non_null(strstr(text, ",SUBTITLES=\"subtitles\"\n../r.1/360p.m3u8\n"));
+	/* Two folders above that of the run is that of the captions. */
+	file = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(j.media_id)));
+	run = db_text(w->db, "SELECT SUBSTRING_INDEX(playlist_file, '/', 2) FROM media WHERE id = ?",
+	    ARGS(ID(j.media_id)));
+	text = store_get(w->mem, store_key_play(w->mem, j.media_id, arena_printf(w->mem, "%s/captions-0.m3u8", run)),
+	    1000, &n);
+	assert_non_null(strstr(text, arena_printf(w->mem, "#EXTINF:4.500,\n../../%s\n#EXT-X-ENDLIST", file)));
+	/* They go from there, and then from the store. */
+	decide(w, transcript_of(w, j.media_id), "withheld");
+	assert_int_equal(number(w, "FROM jobs t JOIN job_waits s ON s.job_id = t.id JOIN jobs m ON m.id = s.on_id "
+	    "WHERE t.media_id = ? AND t.kind = 'purge' AND t.state = 'waiting' AND m.kind = 'master'", ARGS(ID(j.media_id))),
+	    1);
+	text = playlist_after(w, &j, 2);
+	assert_non_null(strstr(text, "NAME=\"English\""));
+	assert_null(strstr(text, "transcript"));
+}
+
+static void
 what_people_wrote_is_never_replaced(void **state)
 {
 	struct world *w = *state;
@@ -521,6 +587,7 @@ main(void)
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
+		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
 		WORLD_TEST(the_same_file_of_the_same_tenant_is_heard_once),
 		WORLD_TEST(another_file_tenant_engine_or_language_is_heard_itself),
