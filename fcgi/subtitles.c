@@ -14,7 +14,7 @@
 #include "media/language.h"
 
 /* Bytes of a file; words in it, which is eleven hours of speech. */
-enum { FILE_MAX = 4 << 20, WORDS_MAX = 100000 };
+enum { FILE_MAX = 4 << 20 };
 
 /* What of a file had to be mended. */
 struct repair { const char *code, *detail; int64_t count, line; };
@@ -173,8 +173,8 @@ read_file(struct req *r)
 	cues_read_any(&all, r->body, r->body_size);
 	if (is_readable(r, &all)) {
 		cues_end(&all, asset->duration.ms);
-		if (!transcript_imported(r->mem, &all, WORDS_MAX, &paragraphs))
-			fault(r, "", "too_long", "a file may have %d words", WORDS_MAX);
+		if (!transcript_imported(r->mem, &all, TRANSCRIPT_WORDS, &paragraphs))
+			fault(r, "", "too_long", "a file may have %d words", TRANSCRIPT_WORDS);
 		else if (paragraphs.n == 0)
 			fault(r, "", "no_text", all.n == 0 ? "all of it is after the end of the recording" :
 			    "no subtitle has a word in it");
@@ -202,7 +202,7 @@ replace(struct req *r, const struct transcript *old, const struct transcript *wi
 	const struct revision revision = revision_replace(r->mem, &was, &now);
 
 	db_update(r->db, "transcripts", &transcript_record, with, transcript_members(), with->id);
-	if (was.n > 0)
+	if (was.n > 0 || strcmp(old->source, "machine") != 0)
 		transcript_keep(r, old, &revision, "uploaded", 0);
 }
 

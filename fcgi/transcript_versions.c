@@ -2,12 +2,14 @@
 /* …/transcripts/{transcriptId}/versions: the words that it had, who has changed them, and the way back */
 #include <string.h>
 
+#include "core/speakers.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/transcripts.h"
 #include "media/quality.h"
+#include "media/speaking.h"
 
-/* Versions of a transcript, and bytes that are read to make one of them: the oldest go. */
-enum { VERSIONS_MAX = 500, UNDO_MAX = 24 << 20 };
+/* Versions of a transcript, and bytes that are read to make one of them: the oldest go.  STEP_MEMORY: for one step. */
+enum { VERSIONS_MAX = 500, UNDO_MAX = 24 << 20, STEP_MEMORY = 64 << 20 };
 
 struct transcript_version {
 	struct uuid id, transcript_id, principal_id;
@@ -67,6 +69,30 @@ versions_list(struct req *r)
 	return reply_list(r, &version_record, rows, n);
 }
 
+static void
+free_arena(void *arena)
+{
+	arena_free(arena);
+}
+
+/* What the paragraphs were before all of these changes, the last first.  Each step needs what the one before has left,
+ * and no more: they take turns in two places. */
+static struct list
+undone(struct req *r, struct list paragraphs, const struct transcript_version *rows, size_t n)
+{
+	struct arena *place[2] = { arena_new(STEP_MEMORY), arena_new(STEP_MEMORY) };
+
+	arena_defer(r->mem, free_arena, place[0]);
+	arena_defer(r->mem, free_arena, place[1]);
+	for (size_t i = 0; i < n; i++) {
+		const struct list undo = revision_parse(r->mem, rows[i].was);
+
+		arena_reset(place[i % 2]);
+		paragraphs = revision_undo(place[i % 2], &paragraphs, &undo);
+	}
+	return paragraphs;
+}
+
 /* The version of the path with its words: those of the transcript, step by step back.  NULL: there is none. */
 static struct transcript_version *
 find(struct req *r)
@@ -74,7 +100,6 @@ find(struct req *r)
 	const struct transcript *t = r->object;
 	const char *word = r->word[0];
 	struct transcript_version *rows;
-	struct list paragraphs;
 	int64_t wanted = 0;
 	size_t n, i;
 
@@ -86,13 +111,8 @@ find(struct req *r)
 	    "? ORDER BY t.version DESC", ARGS(ID(t->id), INT(wanted)), &n);
 	if (n == 0 || rows[n - 1].version != wanted)
 		return NULL;
-	paragraphs = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
-	for (i = 0; i + 1 < n; i++) {
-		const struct list undo = revision_parse(r->mem, rows[i].was);
-
-		paragraphs = revision_undo(r->mem, &paragraphs, &undo);
-	}
-	rows[n - 1].paragraphs = paragraphs;
+	rows[n - 1].paragraphs = undone(r, record_parse_list(r->mem, &paragraph_record, t->paragraphs.text), rows,
+	    n - 1);
 	complete(r, &rows[n - 1]);
 	return &rows[n - 1];
 }
@@ -100,10 +120,14 @@ find(struct req *r)
 static int
 version_get(struct req *r)
 {
-	const struct transcript_version *v = find(r);
+	struct transcript_version *v = find(r);
+	struct list speakers;
 
-	return v != NULL ? reply(r, 200, &version_record, v) : refuse(r, ERR_NOT_FOUND,
-	    "The transcript has no such version.");
+	if (v == NULL)
+		return refuse(r, ERR_NOT_FOUND, "The transcript has no such version.");
+	speakers = speakers_of(r->db, r->conf, r->id[0], ((const struct transcript *)r->object)->language_code);
+	speaking_name(&v->paragraphs, &speakers);
+	return reply(r, 200, &version_record, v);
 }
 
 static int
@@ -126,7 +150,7 @@ version_restore(struct req *r)
 		transcript_keep(r, old, &revision, "restored", v->version);
 		transcript_changed(r, &t);
 	}
-	return reply(r, 200, &transcript_record, object_again(r));
+	return transcript_reply(r, object_again(r));
 }
 
 /* What people have written is as sure as can be. */

@@ -58,12 +58,10 @@ transcripts_list(struct req *r)
 
 /* The names of its speakers are none of its words: the ETag follows from both, and If-Match asks for the words
  * alone. */
-static int
-transcript_get(struct req *r)
+int
+transcript_reply(struct req *r, struct transcript *t)
 {
-	struct transcript *t = r->object;
-
-	if (t->paragraphs.text != NULL && strstr(t->paragraphs.text, "\"speakerId\"") != NULL) {
+	if (t != NULL && t->paragraphs.text != NULL && strstr(t->paragraphs.text, "\"speakerId\"") != NULL) {
 		const struct list paragraphs = speaking_paragraphs(r->db, r->conf, t);
 
 		t->paragraphs.text = transcript_json(r->mem, &paragraphs);
@@ -71,6 +69,12 @@ transcript_get(struct req *r)
 		    t->paragraphs.text, strlen(t->paragraphs.text)) + 1);
 	}
 	return reply(r, 200, &transcript_record, t);
+}
+
+static int
+transcript_get(struct req *r)
+{
+	return transcript_reply(r, r->object);
 }
 
 static void
@@ -103,12 +107,19 @@ transcript_remove(struct req *r, struct uuid id)
 	tell(r);
 }
 
-/* Each names a paragraph that there is, and none twice. */
+/* Each names a paragraph that there is, and none twice; all together have words for one change. */
 static bool
 are_fine(struct req *r, const struct list *paragraphs, const struct list *changes)
 {
 	const struct paragraph_change *c = changes->rows;
+	size_t words = 0;
 
+	for (size_t i = 0; i < changes->n; i++)
+		words += transcript_count(c[i].text);
+	if (words > TRANSCRIPT_WORDS) {
+		fault(r, "/paragraphs", "too_long", "a change may have %d words", TRANSCRIPT_WORDS);
+		return false;
+	}
 	for (size_t i = 0; i < changes->n; i++) {
 		const char *pointer = arena_printf(r->mem, "/paragraphs/%zu/id", i);
 
@@ -165,7 +176,7 @@ transcript_patch(struct req *r)
 		else
 			transcript_changed(r, t);
 	}
-	return reply(r, 200, &transcript_record, object_again(r));
+	return transcript_reply(r, object_again(r));
 }
 
 static int

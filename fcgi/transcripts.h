@@ -24,6 +24,8 @@ int transcript_send(struct req *, struct transcript *, const struct transcript_o
 void transcript_changed(struct req *, const struct transcript *);
 /* Of what is stored of a transcript's words: below what a database takes in one packet by default. */
 enum { TRANSCRIPT_BYTES = 15 << 20 };
+/* What one request may bring: their times are worked out in the memory that it has. */
+enum { TRANSCRIPT_WORDS = 100000 };
 
 /* Gives the row `old` the members of `t`, of which it fills in all that the paragraphs of the revision say.  False,
  * with a fault, and nothing is written: they are too long. */
@@ -35,6 +37,9 @@ void transcript_keep(struct req *, const struct transcript *old, const struct re
 
 /* What the words of a transcript decide of its row, as record_bit()s. */
 uint64_t transcript_members(void);
+
+/* Answers with the transcript, and the names of its speakers.  NULL: it has gone meanwhile, or the database has. */
+int transcript_reply(struct req *, struct transcript *);
 
 /* The transcript and its captions go, and that is told. */
 void transcript_remove(struct req *, struct uuid id);

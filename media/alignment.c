@@ -8,7 +8,8 @@
 #include "media/alignment.h"
 
 /* Pieces of two texts are compared by a table of this many cells at most. */
-enum { CELLS = 4000000 };
+/* DEPTH: texts that were made for it would be parted word by word. */
+enum { CELLS = 4000000, DEPTH = 16 };
 
 /* A word of either text, to be numbered: words that are the same get the same number. */
 struct key { const char *text; size_t at; };
@@ -160,7 +161,7 @@ growing(struct arena *mem, struct match *p, size_t count, size_t *n)
 }
 
 static void
-find(struct pieces *x, size_t from, size_t to, size_t heard_from, size_t heard_to)
+find(struct pieces *x, int depth, size_t from, size_t to, size_t heard_from, size_t heard_to)
 {
 	struct match *p;
 	size_t *chosen, count, n, i;
@@ -175,18 +176,20 @@ find(struct pieces *x, size_t from, size_t to, size_t heard_from, size_t heard_t
 		compare(x, from, to - from, heard_from, heard_to - heard_from);
 		return;
 	}
+	if (depth == DEPTH)
+		return;
 	p = found_once(x, from, to - from, heard_from, heard_to - heard_from, &count);
 	chosen = growing(x->mem, p, count, &n);
 	for (i = 0; i < n; i++) {
 		const struct match *at = &p[chosen[i]];
 
 		x->match[at->i] = at->k;
-		find(x, from, at->i, heard_from, at->k);
+		find(x, depth + 1, from, at->i, heard_from, at->k);
 		from = at->i + 1;
 		heard_from = at->k + 1;
 	}
 	if (n > 0)
-		find(x, from, to, heard_from, heard_to);
+		find(x, depth + 1, from, to, heard_from, heard_to);
 }
 
 size_t *
@@ -200,6 +203,6 @@ alignment_find(struct arena *mem, const struct word *text, size_t n, const struc
 	x.seen = arena_array(mem, distinct, sizeof(*x.seen));
 	for (i = 0; i < n; i++)
 		x.match[i] = SIZE_MAX;
-	find(&x, 0, n, 0, m);
+	find(&x, 0, 0, n, 0, m);
 	return x.match;
 }

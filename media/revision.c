@@ -313,7 +313,7 @@ revision_edit(struct arena *mem, const struct list *paragraphs, const struct par
 	size_t words = 0, i, k;
 
 	for (i = 0; i < n; i++)
-		words += transcript_words(mem, c[i].text).n;
+		words += transcript_count(c[i].text);
 	out.paragraphs.rows = arena_array(mem, paragraphs->n + words, sizeof(struct paragraph));
 	for (i = 0; i < paragraphs->n; i++) {
 		of[i] = change_of(c, n, p[i].id);
@@ -329,8 +329,8 @@ revision_edit(struct arena *mem, const struct list *paragraphs, const struct par
 			((struct paragraph *)out.paragraphs.rows)[out.paragraphs.n++] = p[i];
 			continue;
 		}
-		for (words = transcript_words(mem, of[i]->text).n; k < paragraphs->n && of[k] != NULL; k++)
-			words += transcript_words(mem, of[k]->text).n;
+		for (words = transcript_count(of[i]->text); k < paragraphs->n && of[k] != NULL; k++)
+			words += transcript_count(of[k]->text);
 		run = new_run(mem, words);
 		run.old = words_of(mem, p + i, k - i, &run.n_old);
 		run.before = i > 0 ? p[i - 1].end.ms : 0;

@@ -120,8 +120,8 @@ token(const char *p)
 	return n;
 }
 
-static size_t
-count_tokens(const char *text)
+size_t
+transcript_count(const char *text)
 {
 	size_t n = 0;
 
@@ -139,7 +139,7 @@ count_tokens(const char *text)
 struct list
 transcript_words(struct arena *mem, const char *text)
 {
-	struct list out = { arena_array(mem, count_tokens(text), sizeof(struct word)), 0 };
+	struct list out = { arena_array(mem, transcript_count(text), sizeof(struct word)), 0 };
 	struct word *w = out.rows;
 	size_t n;
 

@@ -58,6 +58,8 @@ extern const struct record word_record, segment_record, paragraph_record, transc
 
 /* The words of a text, without times, as if a machine had heard them. */
 struct list transcript_words(struct arena *, const char *text);
+/* How many these are. */
+size_t transcript_count(const char *text);
 /* Gives words[from…to) the time between start and end, by their length, and marks them as estimated. */
 void transcript_time(struct word *words, size_t from, size_t to, int64_t start, int64_t end);
 

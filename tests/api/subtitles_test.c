@@ -130,6 +130,26 @@ what_was_said_before_an_upload_stays_in_the_history(void **state)
 }
 
 static void
+words_that_a_person_has_taken_out_are_in_the_history_behind_an_upload(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = playing(w);
+	const char *path, *paragraph;
+	struct req *r = call(w, "POST", path_of(w, media, "?languageCode=de"), "1\n00:00:01,000 --> 00:00:02,000\n"
+	    "Hallo.\n");
+
+	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, media), text(w, r,
+	    "data.id"));
+	paragraph = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id");
+	r = call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"text\":\"\"}]}", paragraph));
+	assert_int_equal(r->status, 200);
+	assert_int_equal(call(w, "POST", path_of(w, media, "?languageCode=de"), SRT)->status, 201);
+	r = call(w, "GET", arena_printf(w->mem, "%s/versions/1", path), NULL);
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hallo.");
+	assert_null(text(w, r, "data.paragraphs.1.text"));
+}
+
+static void
 bad_files_name_their_line_and_change_nothing(void **state)
 {
 	static const struct { const char *file, *code, *detail; } cases[] = {
@@ -251,6 +271,7 @@ main(void)
 		WORLD_TEST(a_file_becomes_the_transcript_of_its_language),
 		WORLD_TEST(another_file_replaces_the_transcript_in_its_place),
 		WORLD_TEST(what_was_said_before_an_upload_stays_in_the_history),
+		WORLD_TEST(words_that_a_person_has_taken_out_are_in_the_history_behind_an_upload),
 		WORLD_TEST(bad_files_name_their_line_and_change_nothing),
 		WORLD_TEST(what_had_to_be_mended_is_told),
 		WORLD_TEST(subtitles_are_for_who_may_see_the_metadata),

@@ -467,10 +467,12 @@ a_person_changes_words_and_all_that_is_made_of_them_follows(void **state)
 	struct world *w = *state;
 	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
 	const char *path = one(w, media, id, ""), *first = text(w, call(w, "GET", path, NULL), "data.paragraphs.0.id");
-	struct req *r = write_text(w, path, first, "Hello, brave world", NULL);
+	const char *tag = arena_copy(w->mem, write_text(w, path, first, "Hello, brave world", NULL)->etag);
+	struct req *r = call(w, "GET", path, NULL);
 
-	assert_int_equal(r->status, 200);
-	assert_string_equal(r->etag, "\"2\"");
+	/* As a GET answers, names of speakers and all. */
+	assert_string_equal(r->etag, tag);
+	assert_int_equal(strncmp(tag, "\"2-", 3), 0);
 	assert_string_equal(text(w, r, "data.source"), "human");
 	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello, brave world");
 	assert_string_equal(text(w, r, "data.paragraphs.0.id"), first);
@@ -491,14 +493,14 @@ a_person_changes_words_and_all_that_is_made_of_them_follows(void **state)
 	/* The same once more is no change. */
 	r = write_text(w, path, first, " Hello, brave\\tworld", NULL);
 	assert_int_equal(r->status, 200);
-	assert_string_equal(r->etag, "\"2\"");
+	assert_int_equal(strncmp(r->etag, "\"2-", 3), 0);
 	assert_int_equal(number(w, "FROM transcript_versions t WHERE t.transcript_id = ?", ARGS(ID(id))), 2);
 	/* Both at once: the words, and that nobody sees them. */
 	r = call(w, "PATCH", path, arena_printf(w->mem, "{\"captions\":\"withheld\",\"paragraphs\":[{\"id\":\"%s\","
 	    "\"text\":\"Goodbye\"}]}", first));
 	assert_string_equal(text(w, r, "data.captions"), "withheld");
 	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Goodbye");
-	assert_string_equal(r->etag, "\"3\"");
+	assert_int_equal(strncmp(r->etag, "\"3-", 3), 0);
 }
 
 static void
@@ -556,7 +558,7 @@ older_words_are_kept_with_who_has_changed_them_and_come_back(void **state)
 	/* A version that is like another is a new one; the words are a person's choice, and the engine's own. */
 	r = call(w, "PUT", one(w, media, id, "/versions/1/restore"), NULL);
 	assert_int_equal(r->status, 200);
-	assert_string_equal(r->etag, "\"4\"");
+	assert_int_equal(strncmp(r->etag, "\"4-", 3), 0);
 	assert_string_equal(text(w, r, "data.source"), "human");
 	assert_string_equal(db_text(w->db, "SELECT paragraphs FROM transcripts WHERE id = ?", ARGS(ID(id))), before);
 	r = call(w, "GET", versions, NULL);
@@ -566,7 +568,7 @@ older_words_are_kept_with_who_has_changed_them_and_come_back(void **state)
 	    "One");
 	/* What it is already is no change. */
 	r = call(w, "PUT", one(w, media, id, "/versions/1/restore"), NULL);
-	assert_string_equal(r->etag, "\"4\"");
+	assert_int_equal(strncmp(r->etag, "\"4-", 3), 0);
 }
 
 static void
@@ -638,6 +640,56 @@ the_oldest_versions_go(void **state)
 	    "Version 6");
 }
 
+/* `n` times the bytes of `text`. */
+static const char *
+repeated(struct world *w, const char *text, size_t n)
+{
+	struct buf b = BUF(w->mem);
+
+	while (n-- > 0)
+		buf_text(&b, text);
+	return buf_string(&b);
+}
+
+static void
+a_change_of_too_many_words_is_refused_before_it_takes_memory(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *path = one(w, media, id, ""), *change = arena_printf(w->mem,
+	    "{\"id\":\"%s\",\"text\":\"%s\"},", text(w,
+	    call(w, "GET", path, NULL), "data.paragraphs.0.id"), repeated(w, "a ", 9000));
+	const char *body = arena_printf(w->mem, "{\"paragraphs\":[%s%s]}", repeated(w, change, 50), "{\"id\":"
+	    "\"01900000-0000-7000-8000-000000000000\",\"text\":\"b\"}");
+	const size_t before = arena_used(w->mem);
+	struct req *r = call(w, "PATCH", path, body);
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/paragraphs", "too_long"));
+	assert_true(arena_used(w->mem) - before < 20 << 20);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.version"), "1");
+}
+
+static void
+the_first_of_many_versions_of_many_paragraphs_fits_into_a_request(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	size_t before;
+	int i;
+
+	db_run(w->db, "UPDATE transcripts SET paragraphs = ?, version = 500, source = 'human' WHERE id = ?",
+	    ARGS(STR(arena_printf(w->mem, "[%s{\"id\":\"01900000-0000-7000-8000-000000000001\",\"start\":0,\"end\":1,"
+	    "\"text\":\"b\",\"words\":[]}]", repeated(w, "{\"id\":\"01900000-0000-7000-8000-000000000000\","
+	    "\"start\":0,\"end\":1,\"text\":\"a\",\"words\":[]},", 4000))), ID(id)));
+	for (i = 1; i <= 500; i++)
+		assert_true(db_run(w->db, "INSERT INTO transcript_versions (id, transcript_id, version, origin, was, "
+		    "created_at) VALUES (?, ?, ?, 'edited', '[]', 1)", ARGS(ID(uuid_new()), ID(id), INT(i))) == 1);
+	before = arena_used(w->mem);
+	assert_int_equal(call(w, "GET", one(w, media, id, "/versions/1"), NULL)->status, 200);
+	assert_true(arena_used(w->mem) - before < 60 << 20);
+}
+
 int
 main(void)
 {
@@ -658,6 +710,8 @@ main(void)
 		WORLD_TEST(versions_that_are_not_there_are_refused),
 		WORLD_TEST(changes_that_name_no_paragraph_are_refused_as_a_whole),
 		WORLD_TEST(the_oldest_versions_go),
+		WORLD_TEST(a_change_of_too_many_words_is_refused_before_it_takes_memory),
+		WORLD_TEST(the_first_of_many_versions_of_many_paragraphs_fits_into_a_request),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
 		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),
 		WORLD_TEST(what_cannot_be_made_anew_is_refused_and_changes_nothing),

@@ -306,6 +306,27 @@ the_longest_texts_find_their_words(void **state)
 	arena_free(mem);
 }
 
+/* Within each piece one word is there once, and the pieces are as deep as the text is long. */
+static void
+texts_that_are_made_to_be_parted_word_by_word_are_left_alone(void **state)
+{
+	enum { LEVELS = 10000 };
+	struct arena *mem = arena_new(MEM);
+	struct word *texts[2] = { arena_array(mem, 3 * LEVELS, sizeof(struct word)), arena_array(mem, 3 * LEVELS,
+	    sizeof(struct word)) };
+	size_t n = 0, i;
+
+	for (i = 1; i <= LEVELS; i++, n += 3)
+		for (int k = 0; k < 2; k++) {
+			texts[k][n].text = arena_printf(mem, "u%zu", i);
+			texts[k][n + 1].text = k == 0 ? "x" : "y";
+			texts[k][n + 2].text = arena_printf(mem, "u%zu", i - 1);
+		}
+	alignment_find(mem, texts[0], n, texts[1], n);
+	assert_true(arena_used(mem) < 100 << 20);
+	arena_free(mem);
+}
+
 int
 main(void)
 {
@@ -318,6 +339,7 @@ main(void)
 		cmocka_unit_test(every_change_can_be_taken_back),
 		cmocka_unit_test(one_word_in_the_middle_is_all_that_is_kept_of_a_change),
 		cmocka_unit_test(the_longest_texts_find_their_words),
+		cmocka_unit_test(texts_that_are_made_to_be_parted_word_by_word_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
