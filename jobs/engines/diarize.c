@@ -246,7 +246,7 @@ resegment(struct work *w, size_t shortest)
 		const size_t start = i - shortest;
 
 		w->best[i] = -INFINITY;
-		if (i < shortest || (start > 0 && start < shortest))
+		if (i < shortest)
 			continue;
 		for (size_t v = 0; v < k; v++) {
 			if (!w->voices[v].used)
