@@ -2,8 +2,7 @@
 /*
  * What of assets can be searched: passages of text in layers, and which words they have.  Both tables are derived: the
  * job `index` makes them anew after every change of what they are made of (core/search_index.h), and nobody else writes
- * them.  Who may see
- * what is not in them; it is asked of the asset when somebody searches.
+ * them.  Who may see what is not in them; it is asked of the asset when somebody searches.
  *
  * Whoever writes "media.created", "media.updated" or "metadata.updated" has nothing more to do: events (core/event.h)
  * call search_told(), so that a change which is told is also found.

@@ -427,6 +427,10 @@ search_index_some(struct db *db, struct search_index *x)
 	}
 	if (!is_ours(db, x))
 		return false;
+	/* From here on the layer is neither what it was nor what it is to be. */
+	if (x->passages + x->words + x->gone == 0)
+		db_run(db, "DELETE FROM search_layers WHERE media_id = ? AND layer = ?", ARGS(ID(x->media_id),
+		    INT(layers[x->layer].number)));
 	for (; n > 0 && rows < ROWS; rows += n)
 		n = put_some(db, x);
 	if (n == 0)

@@ -268,6 +268,12 @@ often_first(const void *a, const void *b)
 	return x->times != y->times ? (x->times < y->times) - (x->times > y->times) : strcmp(x->word, y->word);
 }
 
+static int
+by_word(const void *a, const void *b)
+{
+	return strcmp(((const struct term *)a)->word, ((const struct term *)b)->word);
+}
+
 /* Words of a section: of what it is called and of what is said while it lasts. */
 static struct term *
 words_of_section(struct req *r, const struct seed *s, unsigned layers, size_t *n)
@@ -289,6 +295,13 @@ words_of_section(struct req *r, const struct seed *s, unsigned layers, size_t *n
 	out = arena_array(r->mem, *n + 1, sizeof(*out));
 	for (i = 0; i < *n; i++)
 		out[i] = (struct term){ w[i].word, 1 };
+	qsort(out, *n, sizeof(*out), by_word);
+	for (i = many = 0; i < *n; i++)
+		if (many > 0 && strcmp(out[many - 1].word, out[i].word) == 0)
+			out[many - 1].times++;
+		else
+			out[many++] = out[i];
+	*n = many;
 	return out;
 }
 
@@ -313,7 +326,7 @@ terms_json(struct arena *mem, struct term *t, size_t n)
 
 	qsort(t, n, sizeof(*t), often_first);
 	for (i = 0; i < n && words.n < WORDS; i++)
-		if (strlen(t[i].word) >= WORD_MIN && (words.n == 0 || strcmp(words.at[words.n - 1], t[i].word) != 0))
+		if (strlen(t[i].word) >= WORD_MIN)
 			words.at[words.n++] = t[i].word;
 	return search_words_json(mem, &words);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/search/ranges: between what the length, size and age of what a search finds lie, for the sliders of a page */
 #include <stdlib.h>
+#include <string.h>
 
 #include "fcgi/search_query.h"
 
@@ -27,7 +28,7 @@ static const struct field range_fields[] = {
 	    .doc = "What of an asset: limit it by durationFrom and durationTo, fileSizeFrom …"),
 	FIELD(struct range, min, .required = true, .doc = "The least of what is found: seconds, bytes, or a time"),
 	FIELD(struct range, max, .required = true, .doc = "The most"),
-	FIELD(struct range, buckets, .required = true, .of = &bucket_record, .doc = "Ten parts of the same width, or one where all are alike"),
+	FIELD(struct range, buckets, .required = true, .of = &bucket_record, .doc = "Ten parts at most of the same width, of which the last may be narrower"),
 };
 static const struct record range_record = RECORD("SearchRange", struct range, range_fields);
 
@@ -99,10 +100,10 @@ search_ranges(struct req *r)
 	struct search_query q = { 0 };
 	struct range *all = arena_array(r->mem, PROPERTIES, sizeof(*all));
 	const struct measured *m;
-	struct search_hit *h;
-	size_t n, i, k, p, found = 0, here;
+	struct search_hit *h = NULL;
+	size_t n = 0, i, k, p, found = 0, here;
 	int64_t *v;
-	bool exact;
+	bool exact = true;
 
 	search_check(r, "", in);
 	if (r->page.sort != NULL)
@@ -111,7 +112,8 @@ search_ranges(struct req *r)
 		return refuse(r, ERR_INVALID, NULL);
 	if (in->text != NULL)
 		search_parse(r->mem, in->text, &q);
-	h = search_match(r, &q, in, search_layers_of(r, in), &n, &exact);
+	if (in->type == NULL || strcmp(in->type, "channel") != 0)
+		h = search_match(r, &q, in, search_layers_of(r, in), &n, &exact);
 	m = db_rows(r->db, &measured_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN media t ON t.id = UNHEX(i.id) AND "
 	    "t.tenant_id = ?", ARGS(STR(search_ids_json(r->mem, h, n)), ID(r->who->tenant_id)), &n);
 	v = arena_array(r->mem, n + 1, sizeof(*v));

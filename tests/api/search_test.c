@@ -356,6 +356,9 @@ ranges_are_of_what_the_caller_finds(void **state)
 	assert_null(text(w, r, "data.1.buckets.1.count"));
 	assert_string_equal(text(w, r, "data.2.property"), "createdAt");
 	assert_string_equal(text(w, r, "data.2.min"), "2023-11-14T22:13:20.000Z");
+	/* Which finds no asset. */
+	r = call(w, "GET", "/v2/search/ranges?type=channel", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "0");
 	r = call(w, "GET", "/v2/search/ranges?filter=name~harbour", NULL);
 	assert_string_equal(text(w, r, "data.0.min"), "31.000");
 	r = call_as(w, world_member(w, "ViewChannel", NULL, NULL), "GET", "/v2/search/ranges", NULL);
