@@ -235,7 +235,10 @@ get(struct arena *mem, const char *key, size_t max, size_t *n)
 		while (*n < (size_t)st.st_size && ((done = read(fd, bytes + *n, (size_t)st.st_size - *n)) > 0 ||
 		    (done < 0 && errno == EINTR)))
 			*n += done > 0 ? (size_t)done : 0;
-		bytes = *n == (size_t)st.st_size ? bytes : NULL;
+		if (*n < (size_t)st.st_size) {
+			errno = done == 0 ? EIO : errno;	/* 0: it has become shorter */
+			bytes = NULL;
+		}
 	}
 	close(fd);
 	return bytes;
