@@ -64,12 +64,12 @@ caption_replace(struct db *db, struct uuid tenant_id, struct uuid media_id, stru
 	struct list list = read_list(db, db_text(db, "SELECT captions FROM media WHERE id = ? FOR UPDATE",
 	    ARGS(ID(media_id))));
 	const struct caption *c = list.rows;
+	const struct job_place place = { .tenant_id = tenant_id, .media_id = media_id };
 	struct buf json = BUF(mem);
 	struct uuid named;
 	size_t i;
 
-	named = job_add(db, master, ((struct job_place){ .tenant_id = tenant_id, .media_id = media_id }), .media_id =
-	    media_id);
+	named = job_add(db, master, place, .media_id = media_id);
 	buf_char(&json, '[');
 	for (i = 0; i < list.n; i++) {
 		if (c[i].file == NULL)

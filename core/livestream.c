@@ -326,12 +326,15 @@ fail_with_job(struct db *db)
 	return l != NULL && livestream_done(db, l->id, "damaged");
 }
 
+/* One that the tenant has no room for begins as soon as there is. */
 static bool
 begin_on_time(struct db *db)
 {
 	const struct livestream *l = db_row(db, &livestream_record, FROM_SQL "JOIN media m ON m.id = t.media_id AND "
-	    "m.deleted_at = 0 WHERE t.starts_at BETWEEN 1 AND " SQL_NOW " AND (t.status = 'created' OR (t.published_at = 0 "
-	    "AND t.status IN " OPEN_SQL ")) LIMIT 1", NO_ARGS);
+	    "m.deleted_at = 0 WHERE t.starts_at BETWEEN 1 AND " SQL_NOW " AND ((t.status = 'created' AND "
+	    "(SELECT COUNT(*) FROM livestreams o WHERE o.tenant_id = n.id AND o.status IN " OPEN_SQL ") < "
+	    "n.livestreams_open AND NOT EXISTS (SELECT 1 FROM tenant_usage u WHERE u.tenant_id = n.id AND n.storage_quota "
+	    "<= u.storage_used)) OR (t.published_at = 0 AND t.status IN " OPEN_SQL ")) LIMIT 1", NO_ARGS);
 
 	if (l == NULL)
 		return false;

@@ -28,7 +28,8 @@ static const struct record broadcast_record = RECORD("Broadcast", struct broadca
 
 /* What lies there, in the order of the sessions. */
 struct found { int64_t session, size[2]; const char *key[2]; };		/* picture, sound; NULL: none */
-struct recorded { struct found at[RECORDING_MAX]; size_t n; };
+/* beyond: files that are of further sessions. */
+struct recorded { struct found at[RECORDING_MAX]; size_t n, beyond; };
 
 /* "live/{mediaId}/{session}.video.mp4" */
 static void
@@ -44,8 +45,10 @@ note(struct recorded *all, const struct store_entry *e)
 		return;
 	for (i = 0; i < all->n && all->at[i].session != session; i++)
 		;
-	if (i == RECORDING_MAX)
+	if (i == RECORDING_MAX) {
+		all->beyond++;
 		return;
+	}
 	if (i == all->n)
 		all->at[all->n++] = (struct found){ .session = session };
 	all->at[i].key[sound] = e->key;
@@ -60,6 +63,7 @@ by_session(const void *a, const void *b)
 	return x->session < y->session ? -1 : x->session > y->session;
 }
 
+/* NULL with errno: the store cannot tell. */
 static struct recorded *
 look(struct job *j, struct uuid media_id)
 {
@@ -70,6 +74,8 @@ look(struct job *j, struct uuid media_id)
 
 	do {
 		e = store_list(j->mem, prefix, after, PAGE, &n);
+		if (e == NULL)
+			return NULL;
 		for (i = 0; i < n; i++)
 			note(all, &e[i]);
 		after = n > 0 ? e[n - 1].key : NULL;
@@ -104,7 +110,7 @@ fetch(struct job *j, const struct recorded *all, int64_t *size, struct fault *fa
 	return r;
 }
 
-struct original { struct uuid media_id; const char *sha256; int64_t size; };
+struct original { struct uuid media_id; const char *sha256; int64_t size; bool is_all; };
 
 /* The asset has it, unless another run was quicker. */
 static bool
@@ -126,7 +132,8 @@ hand_over(struct job *j, void *at)
 	ingest_start(j->db, j->tenant_id, o->media_id);
 	livestream_done(j->db, in->livestream_id, NULL);
 	keys[0] = store_key_live(j->mem, o->media_id, NULL);
-	job_add(j->db, purge, place, .keys = { keys, 1 });
+	if (o->is_all)
+		job_add(j->db, purge, place, .keys = { keys, 1 });
 	asset_files_gone(j->db, j->conf, j->tenant_id, o->media_id, (struct strings){ &live, 1 });
 	usage_add(j->db, j->tenant_id, 0, o->size);
 	return false;
@@ -160,6 +167,8 @@ livestream_run(struct job *j)
 		return DONE;
 	step_begin(j);
 	all = look(j, b->media_id);
+	if (all == NULL)
+		return step_not_stored(j, "The list of what was recorded");
 	if (all->n == 0)
 		return nothing(j, in, "empty");
 	r = fetch(j, all, &size, &fault);
@@ -173,7 +182,10 @@ livestream_run(struct job *j)
 		return fault.reason == REASON_NO_STREAMS ? nothing(j, in, "damaged") : job_fault(j, &fault);
 	if (left_out > 0)
 		job_log(j, "%zu of %zu stretches could not be read, or have other codecs", left_out, all->n);
-	o = (struct original){ b->media_id, digest_file(j->mem, out, NULL), 0 };
+	if (all->beyond > 0)
+		job_log(j, "%zu files are of more than %d sessions, and were left where they are", all->beyond,
+		    RECORDING_MAX);
+	o = (struct original){ b->media_id, digest_file(j->mem, out, NULL), 0, all->beyond == 0 };
 	if (o.sha256 == NULL || !store_put(j->mem, out, store_key_original(j->mem, b->media_id)))
 		return step_not_stored(j, "The recording");
 	o.size = store_size(j->mem, store_key_original(j->mem, b->media_id));

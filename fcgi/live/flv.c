@@ -92,15 +92,13 @@ flv_video(const uint8_t *bytes, size_t n, struct flv *f)
 		return true;
 	frame = first >> 4 & 7;
 	f->key = frame == KEY_FRAME;
+	if (frame == COMMAND_FRAME)
+		return true;
 	if (first >> 7 != 0) {
 		if (!enhanced(&in, first & 15, MULTITRACK_VIDEO, f))
 			return false;
-		if (frame == COMMAND_FRAME)
-			f->kind = FLV_NOTHING;
 		return finish(&in, f);
 	}
-	if (frame == COMMAND_FRAME)
-		return true;
 	if ((first & 15) != AVC) {
 		f->kind = FLV_FRAME;
 		return finish(&in, f);

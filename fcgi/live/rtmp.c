@@ -372,6 +372,17 @@ take_control(struct rtmp *r, const uint8_t *bytes, size_t n)
 	send_message(r, 2, CONTROL, 0, pong, sizeof(pong));
 }
 
+/* A room is kept for the next message; who has not shown a key keeps less. */
+static void
+give_back(const struct rtmp *r, struct chunks *c)
+{
+	if (c->room <= (r->stage == RTMP_PUBLISHES ? KEPT_MAX : HELD_FIRST / STREAMS_MAX))
+		return;
+	free(c->body);
+	c->body = NULL;
+	c->room = 0;
+}
+
 static void
 forget_half(struct rtmp *r, unsigned id)
 {
@@ -381,6 +392,7 @@ forget_half(struct rtmp *r, unsigned id)
 		if (r->streams[i].id == id) {
 			r->held -= r->streams[i].got;
 			r->streams[i].got = 0;
+			give_back(r, &r->streams[i]);
 		}
 }
 
@@ -510,11 +522,7 @@ message_done(struct rtmp *r, struct chunks *c)
 	c->got = 0;
 	/* An empty one may have no body at all. */
 	take_message(r, c->type, c->ms, c->body != NULL ? c->body : r->head, n);
-	if (c->room > KEPT_MAX) {
-		free(c->body);
-		c->body = NULL;
-		c->room = 0;
-	}
+	give_back(r, c);
 }
 
 static size_t

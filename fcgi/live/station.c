@@ -315,9 +315,9 @@ is_stranger(const struct visitor *v)
 	return !v->gone && !v->granted;
 }
 
-/* Is there a place for one more from there? */
+/* Is there a place for one more from there?  Who has an IPv6 address has 2^64 of them. */
 static bool
-has_place(const struct station *s, const char *address)
+has_place(const struct station *s, const char *network)
 {
 	int all = 0, same = 0;
 	const struct visitor *v;
@@ -325,7 +325,7 @@ has_place(const struct station *s, const char *address)
 	for (v = s->visitors; v != NULL; v = v->next)
 		if (is_stranger(v)) {
 			all++;
-			same += strcmp(v->address, address) == 0;
+			same += strcmp(v->network, network) == 0;
 		}
 	return all < STATION_STRANGERS && same < STATION_OF_ADDRESS;
 }
@@ -335,7 +335,7 @@ open_door(struct station *s, int door)
 {
 	struct sockaddr_storage from;
 	socklen_t n = sizeof(from);
-	char address[DESK_ADDRESS];
+	char address[DESK_ADDRESS], network[PEER_NETWORK];
 	int fd = accept4(door, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct visitor *v;
 
@@ -343,12 +343,14 @@ open_door(struct station *s, int door)
 		return;
 	if (getnameinfo((struct sockaddr *)&from, n, address, sizeof(address), NULL, 0, NI_NUMERICHOST) != 0)
 		snprintf(address, sizeof(address), "unknown");
-	if (!has_place(s, address)) {
+	peer_network(address, network);
+	if (!has_place(s, network)) {
 		close(fd);
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	v = visitor_new(s, fd, s->epoll, address, &calls);
+	snprintf(v->network, sizeof(v->network), "%s", network);
 	v->next = s->visitors;
 	s->visitors = v;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/peer.h"
 #include "fcgi/live/desk.h"
 #include "fcgi/live/feed.h"
 #include "fcgi/live/rtmp.h"
@@ -27,7 +28,7 @@ struct visitor {
 	uint64_t id;
 	int fd, epoll;
 	unsigned events;	/* that are waited for */
-	char address[DESK_ADDRESS];
+	char address[DESK_ADDRESS], network[PEER_NETWORK];
 	struct rtmp *rtmp;
 	struct feed *feed;	/* NULL before it sends */
 	enum visitor_stage stage;

@@ -493,6 +493,11 @@ one_that_is_announced_begins_by_itself(void **state)
 	assert_int_equal(call(w, "DELETE", gone, NULL)->status, 200);
 	later(w, "starts_at", id, 3660000);
 	later(w, "starts_at", hidden, 3660000);
+	/* Not while the tenant has as many as it may. */
+	db_run(w->db, "UPDATE tenants SET livestreams_open = 0 WHERE id = ?", ARGS(ID(w->tenant_id)));
+	tend(w);
+	assert_string_equal(status(w, id), "created");
+	db_run(w->db, "UPDATE tenants SET livestreams_open = 9 WHERE id = ?", ARGS(ID(w->tenant_id)));
 	tend(w);
 	assert_string_equal(status(w, id), "starting");
 	assert_non_null(member(w, id, "publishedAt"));
