@@ -87,6 +87,11 @@ static const struct field index_args_fields[] = {
 };
 const struct record index_args_record = RECORD("IndexArgs", struct index_args, index_args_fields);
 
+static const struct field embed_args_fields[] = {
+	FIELD(struct embed_args, media_id, .required = true, .doc = "The asset"),
+};
+const struct record embed_args_record = RECORD("EmbedArgs", struct embed_args, embed_args_fields);
+
 static const struct field gist_args_fields[] = {
 	FIELD(struct gist_args, media_id, .required = true, .doc = "The asset"),
 };

@@ -51,6 +51,7 @@
 	K(publish,		QUICK,   5, 60,  "publish",		1,  true,  false, "Swap in the new generation and drop the old one") \
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
 	K(index,		QUICK,   5, 120, "index",		0,  true,  false, "Make findable what an asset is called and what is said in it") \
+	K(embed,		NETWORK, 5, 120, "embed",		0,  true,  false, "Find out what the texts of an asset mean") \
 	K(retag,		QUICK,   9, 120, "retag",		0,  true,  false, "Show the new name of a tag on its assets, or take it from them") \
 	K(closing,		QUICK,   9, 120, "closing",		0,  true,  false, "Empty a channel that is being deleted, and delete it") \
 	K(mail,			NETWORK, 9, 60,  "mail",		0,  true,  false, "Send an invitation to the address of its user") \
@@ -76,6 +77,7 @@ struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool i
 /* Not the asset of the row jobs: what it moves is nobody's to see, cancel or wait for. */
 struct serve_args { struct uuid media_id; };
 struct index_args { struct uuid media_id; };
+struct embed_args { struct uuid media_id; };
 struct gist_args { struct uuid media_id; };
 struct retag_args { struct uuid tag_id; };
 /* Who deletes the channel, and from where: its events and the audit say so. */
@@ -160,7 +162,8 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record, master_args_record,
     agenda_args_record, clip_args_record, download_args_record, import_args_record, livestream_args_record,
-    section_thumbnails_args_record, serve_args_record, index_args_record, gist_args_record, retag_args_record,
+    section_thumbnails_args_record, serve_args_record, index_args_record, embed_args_record, gist_args_record,
+    retag_args_record,
     closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record

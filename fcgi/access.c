@@ -264,3 +264,27 @@ access_few(struct req *r, enum scope scope, struct arg *channels)
 		channels[at] = k > 0 ? channels[0] : ID((struct uuid){ { 0 } });
 	return k;
 }
+
+void *
+access_rows(struct req *r, const struct record *record, const char *const from[3], const struct arg *args, size_t *n)
+{
+	struct arg all[32], *a = all;
+	int k;
+
+	while (args->kind != ARG_END)
+		*a++ = *args++;
+	*a++ = ID(r->who->tenant_id);
+	a->kind = ARG_END;
+	if (r->audience->everywhere & r->who->scopes & SCOPE_BIT(SCOPE_VIEW_CHANNEL))
+		return db_rows(r->db, record, from[0], all, n);
+	k = access_few(r, SCOPE_VIEW_CHANNEL, a);
+	if (k >= 0) {
+		a[ACCESS_FEW].kind = ARG_END;
+		return db_rows(r->db, record, from[1], all, n);
+	}
+	*a++ = ID(r->who->id);
+	*a++ = ID(r->who->id);
+	*a++ = STR(role_names(r->mem, SCOPE_VIEW_CHANNEL));
+	a->kind = ARG_END;
+	return db_rows(r->db, record, from[2], all, n);
+}

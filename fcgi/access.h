@@ -71,6 +71,17 @@ enum { ACCESS_FEW = 8 };
 int access_few(struct req *, enum scope, struct arg *channels);
 
 /*
+ * Rows of assets t, of which the caller sees each.  The three forms of their statement are for who sees all, a few
+ * channels, or many: `from` ends with ACCESS_LIVE, `tail` is what stands behind the rights.
+ * args: those up to ACCESS_LIVE, whose tenant comes last, 24 at most; there are none behind it.
+ *
+ *	static const char *const from[] = ACCESS_ROWS("FROM media t" ACCESS_LIVE, " ORDER BY t.id");
+ */
+#define ACCESS_ROWS(from, tail) { from tail, from " AND " ACCESS_FEW_SQL tail, from " AND " ACCESS_VIEW_SQL tail }
+#define ACCESS_LIVE " WHERE t.tenant_id = ? AND t.deleted_at = 0"
+void *access_rows(struct req *, const struct record *, const char *const from[3], const struct arg *args, size_t *n);
+
+/*
  * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a
  * writing route.  ACCESS_OLD: the audience no longer held; roll back, access_read(), begin again.
  */

@@ -100,35 +100,6 @@ struct finding {
 	size_t n, room;
 };
 
-/* The three forms of a statement: for who sees all, a few channels, or many. */
-#define SEEN_BY(from, tail) { from tail, from " AND " ACCESS_FEW_SQL tail, from " AND " ACCESS_VIEW_SQL tail }
-#define LIVE " WHERE t.tenant_id = ? AND t.deleted_at = 0"
-
-/* Rows of one of them; `args` are those up to LIVE, without the tenant, which comes last of them. */
-static void *
-rows_seen(struct req *r, const struct record *record, const char *const from[3], const struct arg *args, size_t *n)
-{
-	struct arg all[32], *a = all;
-	int k;
-
-	while (args->kind != ARG_END)
-		*a++ = *args++;
-	*a++ = ID(r->who->tenant_id);
-	a->kind = ARG_END;
-	if (r->audience->everywhere & r->who->scopes & SCOPE_BIT(SCOPE_VIEW_CHANNEL))
-		return db_rows(r->db, record, from[0], all, n);
-	k = access_few(r, SCOPE_VIEW_CHANNEL, a);
-	if (k >= 0) {
-		a[ACCESS_FEW].kind = ARG_END;
-		return db_rows(r->db, record, from[1], all, n);
-	}
-	*a++ = ID(r->who->id);
-	*a++ = ID(r->who->id);
-	*a++ = STR(role_names(r->mem, SCOPE_VIEW_CHANNEL));
-	a->kind = ARG_END;
-	return db_rows(r->db, record, from[2], all, n);
-}
-
 static void
 count(struct finding *f, struct uuid id, double score, const struct reason *reason)
 {
@@ -203,9 +174,9 @@ seed_ids(const struct finding *f)
 static void
 by_tags(struct finding *f)
 {
-	static const char *const from[] = SEEN_BY("FROM (SELECT o.media_id, ? AS detail, NULL AS at FROM media_tags "
-	    "o WHERE o.tag_id = ? ORDER BY o.media_id DESC LIMIT 500) x STRAIGHT_JOIN media t ON t.id = "
-	    "x.media_id" LIVE,
+	static const char *const from[] = ACCESS_ROWS("FROM (SELECT o.media_id, ? AS detail, NULL AS at FROM "
+	    "media_tags o WHERE o.tag_id = ? ORDER BY o.media_id DESC LIMIT 500) x STRAIGHT_JOIN media t ON t.id = "
+	    "x.media_id" ACCESS_LIVE,
 	    " ORDER BY t.id DESC LIMIT 100");
 	struct req *r = f->r;
 	const struct label *tags;
@@ -217,7 +188,7 @@ by_tags(struct finding *f)
 	    "LIMIT 10",
 	    ARGS(ID(r->who->tenant_id), STR(seed_ids(f))), &n);
 	for (i = 0; i < n; i++) {
-		l = rows_seen(r, &lead_record, from, ARGS(STR(tags[i].name), ID(tags[i].id)), &many);
+		l = access_rows(r, &lead_record, from, ARGS(STR(tags[i].name), ID(tags[i].id)), &many);
 		for (k = 0; k < many; k++)
 			count(f, l[k].id, by_tag, &(struct reason){ .code = "same_topic", .detail = tags[i].name });
 	}
@@ -227,15 +198,15 @@ by_tags(struct finding *f)
 static void
 by_meetings(struct finding *f)
 {
-	static const char *const from[] = SEEN_BY("FROM (SELECT DISTINCT o.media_id, COALESCE(g.name, s.name) AS "
+	static const char *const from[] = ACCESS_ROWS("FROM (SELECT DISTINCT o.media_id, COALESCE(g.name, s.name) AS "
 	    "detail, NULL AS at FROM " MENTIONED_IDS " JOIN mentions x ON x.media_id = UNHEX(j.id) JOIN mentions o "
 	    "ON o.object_id = x.object_id LEFT JOIN meetings g ON g.id = x.object_id LEFT JOIN stories s ON s.id = "
-	    "x.object_id LIMIT 500) x STRAIGHT_JOIN media t ON t.id = x.media_id" LIVE, " ORDER BY t.id DESC LIMIT "
+	    "x.object_id LIMIT 500) x STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY t.id DESC LIMIT "
 	    "100");
 	const struct lead *l;
 	size_t n, i;
 
-	l = rows_seen(f->r, &lead_record, from, ARGS(STR(seed_ids(f))), &n);
+	l = access_rows(f->r, &lead_record, from, ARGS(STR(seed_ids(f))), &n);
 	for (i = 0; i < n; i++)
 		if (l[i].detail != NULL)
 			count(f, l[i].id, by_meeting, &(struct reason){ .code = "same_topic", .detail = l[i].detail });
@@ -245,16 +216,16 @@ by_meetings(struct finding *f)
 static void
 by_channels(struct finding *f, const struct ids *channel_ids)
 {
-	static const char *const from[] = SEEN_BY("FROM (SELECT o.media_id, ? AS detail, NULL AS at FROM "
+	static const char *const from[] = ACCESS_ROWS("FROM (SELECT o.media_id, ? AS detail, NULL AS at FROM "
 	    "media_channels o WHERE o.channel_id = ? AND o.is_deleted = 0 ORDER BY o.media_id DESC LIMIT 100) x "
-	    "STRAIGHT_JOIN media t ON t.id = x.media_id" LIVE, " ORDER BY t.id DESC");
+	    "STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY t.id DESC");
 	const struct list seen = access_visible(f->r, channel_ids);
 	const struct channel_view *c = seen.rows;
 	const struct lead *l;
 	size_t i, k, n;
 
 	for (i = 0; i < seen.n && i < LABELS; i++) {
-		l = rows_seen(f->r, &lead_record, from, ARGS(STR(c[i].name), ID(c[i].id)), &n);
+		l = access_rows(f->r, &lead_record, from, ARGS(STR(c[i].name), ID(c[i].id)), &n);
 		for (k = 0; k < n; k++)
 			count(f, l[k].id, by_channel, &(struct reason){ .code = "same_channel", .detail = c[i].name });
 	}
@@ -352,13 +323,13 @@ count_word(struct finding *f, const struct seed *s, const struct lead *l, size_t
 static void
 by_rare_words(struct finding *f, const struct seed *s)
 {
-	static const char *const from[] = SEEN_BY("FROM (SELECT w.media_id, w.word AS detail, MIN(p.start) AS at "
+	static const char *const from[] = ACCESS_ROWS("FROM (SELECT w.media_id, w.word AS detail, MIN(p.start) AS at "
 	    "FROM " SEARCH_WORDS
 	    " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND ((1 << "
 	    "w.layer) & ?) <> 0 LEFT JOIN search_passages p ON p.media_id = w.media_id AND p.layer = w.layer AND "
 	    "p.passage = w.passage WHERE (SELECT 1 FROM search_words o WHERE o.tenant_id = ? AND o.word = "
 	    "CAST(j.word AS BINARY) LIMIT 1 OFFSET 50) IS NULL GROUP BY w.word, w.media_id) x STRAIGHT_JOIN media t "
-	    "ON t.id = x.media_id" LIVE, " ORDER BY x.detail, t.id DESC LIMIT 5000");
+	    "ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY x.detail, t.id DESC LIMIT 5000");
 	struct req *r = f->r;
 	double all = (double)db_number(r->db, "SELECT media_count FROM tenant_usage WHERE tenant_id = ?",
 	    ARGS(ID(r->who->tenant_id)), 0);
@@ -369,7 +340,7 @@ by_rare_words(struct finding *f, const struct seed *s)
 	words = words_of(r, s, &n);
 	if (n == 0)
 		return;
-	l = rows_seen(r, &lead_record, from, ARGS(STR(terms_json(r->mem, words, n)), ID(r->who->tenant_id),
+	l = access_rows(r, &lead_record, from, ARGS(STR(terms_json(r->mem, words, n)), ID(r->who->tenant_id),
 	    INT(search_layers_of(r, &(struct search_limits){ 0 })), ID(r->who->tenant_id)), &n);
 	for (i = 0; i < n; i = k) {
 		for (k = i + 1; k < n && strcmp(l[k].detail, l[i].detail) == 0; k++)
@@ -384,9 +355,9 @@ by_rare_words(struct finding *f, const struct seed *s)
 static int
 answer(struct finding *f)
 {
-	static const char *const from[] = SEEN_BY("FROM " SEARCH_IDS " STRAIGHT_JOIN media t ON t.id = UNHEX(i.id) "
+	static const char *const from[] = ACCESS_ROWS("FROM " SEARCH_IDS " STRAIGHT_JOIN media t ON t.id = UNHEX(i.id) "
 	    "STRAIGHT_JOIN tenants n ON n.id = t.tenant_id STRAIGHT_JOIN tenant_usage u ON u.tenant_id = "
-	    "t.tenant_id" LIVE, "");
+	    "t.tenant_id" ACCESS_LIVE, "");
 	struct req *r = f->r;
 	struct recommendation *out;
 	struct search_hit *hits;
@@ -399,7 +370,7 @@ answer(struct finding *f)
 	out = arena_array(r->mem, here + 1, sizeof(*out));
 	for (i = 0; i < here; i++)
 		hits[i].id = f->found[at + i].id;
-	m = rows_seen(r, &media_record, from, ARGS(STR(search_ids_json(r->mem, hits, here))), &n);
+	m = access_rows(r, &media_record, from, ARGS(STR(search_ids_json(r->mem, hits, here))), &n);
 	for (k = 0; k < n; k++)
 		asset_view(r, &m[k], true);
 	for (i = 0; i < here; i++)
@@ -440,7 +411,7 @@ add_seeds(struct finding *f, const char *parameter, const char *const from[3], c
 
 	if (ids.n == 0)
 		return;
-	s = rows_seen(r, &seed_record, from, ARGS(STR(mentions_json(r->mem, ids.at, ids.n))), &n);
+	s = access_rows(r, &seed_record, from, ARGS(STR(mentions_json(r->mem, ids.at, ids.n))), &n);
 	for (i = 0; i < n; i++) {
 		f->seeds[f->n_seeds++] = s[i];
 		f->left_out[f->n_left_out++] = s[i].id;
@@ -476,12 +447,12 @@ begin(struct req *r)
 static int
 recommend(struct req *r)
 {
-	static const char *const of_media[] = SEEN_BY("FROM (SELECT DISTINCT UNHEX(j.id) AS media_id, NULL AS id, "
+	static const char *const of_media[] = ACCESS_ROWS("FROM (SELECT DISTINCT UNHEX(j.id) AS media_id, NULL AS id, "
 	    "" NO_SECTION
-	    " FROM " MENTIONED_IDS ") x STRAIGHT_JOIN media t ON t.id = x.media_id" LIVE, "");
-	static const char *const of_sections[] = SEEN_BY("FROM (SELECT DISTINCT s.media_id, s.id, s.position, s.end, "
-	    "CONCAT_WS(' ', s.title, s.description) AS text FROM " MENTIONED_IDS " JOIN sections s ON s.id = "
-	    "UNHEX(j.id)) x STRAIGHT_JOIN media t ON t.id = x.media_id" LIVE, "");
+	    " FROM " MENTIONED_IDS ") x STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, "");
+	static const char *const of_sections[] = ACCESS_ROWS("FROM (SELECT DISTINCT s.media_id, s.id, s.position, "
+	    "s.end, CONCAT_WS(' ', s.title, s.description) AS text FROM " MENTIONED_IDS " JOIN sections s ON s.id = "
+	    "UNHEX(j.id)) x STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, "");
 	const struct seeds_query *in = r->in;
 	struct finding f = begin(r);
 	const struct ids channels = ids_of(r, "channelIds", &in->channel_ids);
@@ -503,14 +474,14 @@ recommend(struct req *r)
 static int
 recommend_to_me(struct req *r)
 {
-	static const char *const liked[] = SEEN_BY("FROM (SELECT h.media_id, NULL AS id, h.position, h.watched_at, "
+	static const char *const liked[] = ACCESS_ROWS("FROM (SELECT h.media_id, NULL AS id, h.position, h.watched_at, "
 	    "NULL AS end, NULL AS text FROM watched h WHERE h.principal_id = ? ORDER BY h.watched_at DESC, "
-	    "h.media_id LIMIT 50) x STRAIGHT_JOIN media t ON t.id = x.media_id" LIVE, " ORDER BY x.watched_at DESC, "
+	    "h.media_id LIMIT 50) x STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY x.watched_at DESC, "
 	    "t.id LIMIT 10");
-	static const char *const begun[] = SEEN_BY("FROM (SELECT h.media_id, h.position AS at, h.watched_at, 'Go on "
-	    "where you have stopped' AS detail FROM watched h WHERE h.principal_id = ? AND h.position > 0 ORDER BY "
+	static const char *const begun[] = ACCESS_ROWS("FROM (SELECT h.media_id, h.position AS at, h.watched_at, "
+	    "'Go on where you have stopped' AS detail FROM watched h WHERE h.principal_id = ? AND h.position > 0 ORDER BY "
 	    "h.watched_at DESC, h.media_id LIMIT 50) x STRAIGHT_JOIN media t ON t.id = x.media_id AND x.at * 100 < "
-	    "t.duration * 95" LIVE,
+	    "t.duration * 95" ACCESS_LIVE,
 	    " ORDER BY x.watched_at DESC, t.id LIMIT 10");
 	struct finding f = begin(r);
 	const struct seed *s;
@@ -518,12 +489,12 @@ recommend_to_me(struct req *r)
 	const struct lead *l;
 	size_t n, i;
 
-	l = rows_seen(r, &lead_record, begun, ARGS(ID(r->who->id)), &n);
+	l = access_rows(r, &lead_record, begun, ARGS(ID(r->who->id)), &n);
 	for (i = 0; i < n; i++)
 		count(&f, l[i].id, by_history - (double)i, &(struct reason){ .code = "watched_next", .detail =
 		    l[i].detail,
 		    .start = l[i].at });
-	s = rows_seen(r, &seed_record, liked, ARGS(ID(r->who->id)), &f.n_seeds);
+	s = access_rows(r, &seed_record, liked, ARGS(ID(r->who->id)), &f.n_seeds);
 	for (i = 0; i < f.n_seeds; i++) {
 		f.seeds[i] = s[i];
 		f.seeds[i].section_id = (struct uuid){ { 0 } };

@@ -27,7 +27,8 @@
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
 	R(webhooks) R(deliveries) R(downloads) R(livestreams) R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
-	R(entries) R(search) R(search_ranges) R(presets) R(recommendations) R(comments) R(history) R(stories) R(meetings) R(shares) R(share_page) R(story_page)
+	R(entries) R(search) R(search_ranges) R(search_semantic) R(presets) R(recommendations) R(comments) R(history) R(stories) \
+	R(meetings) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(subtitle) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \

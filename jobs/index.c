@@ -2,8 +2,10 @@
 /*
  * What of an asset can be searched is made anew.  Safe to run twice: it makes of the asset as it is what there is to
  * find.  The note that it is to be done goes first, by a transaction of its own: what changes from then on adds another
- * job, which takes over from this one.
+ * job, which takes over from this one.  What the texts mean is the affair of a job behind it.
  */
+#include "core/embedding.h"
+#include "core/excerpts.h"
 #include "core/search_index.h"
 #include "jobs/run.h"
 
@@ -23,5 +25,8 @@ index_run(struct job *j)
 	search_index_begin(&x, in->media_id);
 	job_batches(j, some, &x, sizeof(x));
 	search_index_end(&x);
+	if (!job_resume(j))
+		return RETRY;
+	excerpts_follow(j->db, in->media_id, embedding_name(j->mem, j->conf));
 	return DONE;
 }

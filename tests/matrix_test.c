@@ -144,6 +144,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/recommendations", "ViewChannel" LISTED },
 	{ "GET /v2/recommendations/user/current", "ViewChannel" LISTED },
 	{ "GET /v2/search/ranges", "ViewChannel" LISTED },
+	{ "GET /v2/search/semantic", "ViewChannel" LISTED },
 	{ "GET /v2/search/presets", "ViewChannel" LISTED },
 	{ "POST /v2/search/presets", "ViewChannel" },
 	{ "GET /v2/search/presets/{presetId}", "ViewChannel" OWN },

@@ -23,6 +23,7 @@ static const struct meant {
 	{ "moveTo", &channel_object },
 	{ "defaultChannelId", &channel_object },
 	{ "principalId", NULL },
+	{ "mediaId", &media_object },
 	{ "mediaIds", &media_object },
 	{ "sectionIds", &section_object },
 	{ "selectedMediaIds", &media_object },
@@ -99,6 +100,13 @@ last_of(struct made m)
 	return m.ids[walk_ids(&m) - 1];
 }
 
+/* What a query has to say, too. */
+static const char *
+beside(const struct place *p)
+{
+	return strcmp(p->route->path, "/v2/search/semantic") == 0 && strcmp(p->name, "mediaId") != 0 ? "&text=cat" : "";
+}
+
 /* The request with that id in that place; without one, with that of what fits there. */
 static struct req *
 with(struct world *w, const struct place *p, struct uuid id)
@@ -115,7 +123,7 @@ with(struct world *w, const struct place *p, struct uuid id)
 		own += strlen(p->name) + 4 + list;
 		body = arena_printf(w->mem, "%.*s%s%s", (int)(own - body), body, text, strchr(own, '"'));
 	} else if (p->field->on & QUERY)
-		uri = arena_printf(w->mem, "%s?%s=%s", uri, p->name, text);
+		uri = arena_printf(w->mem, "%s?%s=%s%s", uri, p->name, text, beside(p));
 	else
 		body = arena_printf(w->mem, "%.*s%s\"%s\":%s\"%s\"%s}", (int)strlen(body) - 1, body, strlen(body) > 2 ?
 		    "," : "", p->name, list ? "[" : "", text, list ? "]" : "");

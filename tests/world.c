@@ -16,6 +16,8 @@
 #include "core/migrate.h"
 #include "core/role.h"
 #include "core/scratch.h"
+#include "core/embedding.h"
+#include "core/excerpts.h"
 #include "core/search_index.h"
 #include "core/store.h"
 #include "fcgi/operation.h"
@@ -409,6 +411,28 @@ world_index(struct world *w, struct uuid media_id)
 		assert_int_equal(db_failure(w->db), DB_FINE);
 	assert_true(db_commit(w->db));
 	search_index_end(&x);
+}
+
+void
+world_embed(struct world *w, struct uuid media_id)
+{
+	const char *engine = embedding_name(w->mem, w->conf);
+	const struct excerpt_layer *l = NULL;
+	struct meaning m;
+	int64_t run;
+	size_t i;
+
+	world_index(w, media_id);
+	db_begin(w->db);
+	run = excerpts_begin(w->db, media_id);
+	while ((l = excerpts_next(w->db, w->mem, media_id, engine, l != NULL ? l->layer : 0)) != NULL) {
+		for (i = 0; i < l->n; i++) {
+			m = embedding_of(w->mem, w->conf, l->at[i].text);
+			assert_true(excerpts_put(w->db, media_id, run, engine, l, i, &m, 1));
+		}
+		assert_true(excerpts_end(w->db, media_id, run, engine, l));
+	}
+	assert_true(db_commit(w->db));
 }
 
 /* Each statement doubles them. */

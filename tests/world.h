@@ -85,6 +85,8 @@ void world_deletable(struct world *, const struct object *, const struct made *)
 struct uuid world_media(struct world *, const char *type, const char *name);
 /* What of it can be searched is made anew, in one transaction. */
 void world_index(struct world *, struct uuid media_id);
+/* The same, and finds out what its texts mean, as the job embed does. */
+void world_embed(struct world *, struct uuid media_id);
 /* As many of them in that channel alone, by few statements. */
 void world_fill(struct world *, struct uuid channel_id, int64_t n);
 

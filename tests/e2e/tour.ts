@@ -209,6 +209,8 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.listMedia({ query: { sort: 'createdAt:desc', filter: 'type=video+name~conference' } }));
 	await until('the index', async () =>
 		(await good(api.search({ query: { text: '"opening of the" conf' } }))).data.some((hit) => hit.id === mediaId));
+	await until('the excerpts', async () =>
+		(await good(api.searchSemantic({ query: { text: 'the start of a meeting' } }))).data.some((hit) => hit.id === mediaId));
 	await good(api.listRecommendations({ query: { mediaIds: [mediaId] } }));
 	await good(api.listOwnRecommendations());
 	await good(api.listSearchRanges({ query: { text: 'conf', filter: 'type=video' } }));

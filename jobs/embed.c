@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Vectors of what an asset says.  Safe to run twice: it makes them of the texts as they are now, layer by layer, and
+ * what is made already is passed over.  No transaction is open while the engine works.
+ */
+#include "core/embedding.h"
+#include "core/excerpts.h"
+#include "jobs/run.h"
+
+enum { LAYER_MEMORY = 256 << 20, SOME_MEMORY = 64 << 20 };
+
+/* Where it is. */
+struct way {
+	struct uuid media_id;
+	const char *engine;
+	struct arena *mem;			/* of a layer */
+	int64_t run;				/* 0: the asset is gone, or another run has begun */
+	const struct excerpt_layer *layer;	/* NULL: all are made */
+	int after;
+	size_t from, n;
+	const struct meaning *meanings;
+};
+
+static bool
+begin(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	w->run = excerpts_begin(j->db, w->media_id);
+	return false;
+}
+
+static bool
+next(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	w->layer = excerpts_next(j->db, w->mem, w->media_id, w->engine, w->after);
+	return false;
+}
+
+static bool
+put(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	if (!excerpts_put(j->db, w->media_id, w->run, w->engine, w->layer, w->from, w->meanings, w->n))
+		w->run = 0;
+	return false;
+}
+
+static bool
+end(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	if (!excerpts_end(j->db, w->media_id, w->run, w->engine, w->layer))
+		w->run = 0;
+	return false;
+}
+
+/* Some excerpts of the layer at a time. */
+static void
+make_layer(struct job *j, struct way *w)
+{
+	const struct excerpt_layer *l = w->layer;
+	struct arena *mem = arena_new(SOME_MEMORY);
+	struct meaning m[EXCERPTS_AT_ONCE];
+	size_t i;
+
+	for (w->from = 0; w->run != 0 && w->from < l->n; w->from += w->n) {
+		w->n = l->n - w->from < EXCERPTS_AT_ONCE ? l->n - w->from : EXCERPTS_AT_ONCE;
+		for (i = 0; i < w->n; i++)
+			m[i] = embedding_of(mem, j->conf, l->at[w->from + i].text);
+		w->meanings = m;
+		job_batches(j, put, w, sizeof(*w));
+		job_progress(j, (int)((w->from + w->n) * 100 / l->n));
+		arena_reset(mem);
+	}
+	if (w->run != 0)
+		job_batches(j, end, w, sizeof(*w));
+	if (l->is_cut)
+		job_log(j, "layer %d is longer than %d excerpts: the rest is not found by what it means", l->layer,
+		    EXCERPTS_MAX);
+	arena_free(mem);
+}
+
+enum outcome
+embed_run(struct job *j)
+{
+	const struct embed_args *in = j->in;
+	struct way w = { .media_id = in->media_id, .engine = embedding_name(j->mem, j->conf),
+	    .mem = arena_new(LAYER_MEMORY) };
+
+	job_batches(j, begin, &w, sizeof(w));
+	while (w.run != 0) {
+		job_batches(j, next, &w, sizeof(w));
+		if (w.layer == NULL)
+			break;
+		w.after = w.layer->layer;
+		make_layer(j, &w);
+		arena_reset(w.mem);
+	}
+	arena_free(w.mem);
+	return DONE;
+}
