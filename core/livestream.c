@@ -168,10 +168,11 @@ livestream_release(struct db *db, struct uuid id, const char *node)
 }
 
 void
-livestream_connected(struct db *db, struct uuid id, bool is_primary, bool on)
+livestream_connected(struct db *db, struct uuid id, const char *node, bool is_primary, bool on)
 {
 	db_run(db, "UPDATE livestream_inputs SET connected_at = IF(?, " SQL_NOW ", 0) WHERE livestream_id = ? AND "
-	    "is_primary = ?", ARGS(INT(on), ID(id), INT(is_primary)));
+	    "is_primary = ? AND EXISTS (SELECT 1 FROM livestreams l WHERE l.id = ? AND l.holder = ?)", ARGS(INT(on),
+	    ID(id), INT(is_primary), ID(id), STR(node)));
 }
 
 /* OBS tries again every two seconds: those who look on are not told each time. */

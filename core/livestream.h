@@ -95,8 +95,8 @@ bool livestream_signal(struct db *, struct uuid id, const char *node, bool on);
 bool livestream_release(struct db *, struct uuid id, const char *node);
 /* It is finishing, and the node has closed all files: the job may begin. */
 bool livestream_end(struct db *, struct uuid id, const char *node);
-/* An encoder sends to this input, or no longer. */
-void livestream_connected(struct db *, struct uuid id, bool is_primary, bool on);
+/* An encoder sends to this input of what the node holds, or no longer. */
+void livestream_connected(struct db *, struct uuid id, const char *node, bool is_primary, bool on);
 /* An encoder was refused.  At most every ten seconds this is told by an event. */
 void livestream_refused(struct db *, struct uuid id, const char *address, const char *reason);
 

@@ -12,6 +12,7 @@
 enum {
 	FRESH_MS = 1000,	/* of who is to take over */
 	RATE_MS = 10000,	/* over which the bit rate is measured */
+	RUSH_MS = 60000,	/* that an encoder may be ahead: each segment costs files, whatever is in it */
 	NUMBERS_MS = 5000,
 	CLAIM_MS = LIVESTREAM_SILENCE_MS + 1500,	/* a holder that has died may be followed by then */
 	AGAIN_MS = 500,
@@ -113,7 +114,7 @@ broadcast_enter(struct broadcast *b, struct visitor *v)
 	v->stream = b;
 	v->stage = VISITOR_SENDS;
 	v->feed = feed_new();
-	v->sent_at = v->counted_at = clock_ms();
+	v->entered_at = v->sent_at = v->counted_at = clock_ms();
 	if (b->on_air == NULL) {
 		put_on_air(b, v);
 	} else {
@@ -224,6 +225,8 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 		v->sent_at = now;
 	if (is_too_much(b, v, now))
 		return send_away(b, v, "bitrate", "The encoder sends more than this livestream may have.");
+	if (feed_passed(v->feed) > now - v->entered_at + RUSH_MS)
+		return send_away(b, v, "format", "The clock of the encoder runs too fast.");
 	if (b->on_air == v && kind != RTMP_DATA && b->held)
 		signals(b, true);
 	switch (feed_take(v->feed, b->packager, kind, ms, bytes, n)) {

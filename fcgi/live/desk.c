@@ -168,7 +168,7 @@ told(struct desk *d, const struct desk_note *n)
 		livestream_end(d->db, n->stream.id, d->node);
 		break;
 	case DESK_CONNECTED:
-		livestream_connected(d->db, n->stream.id, n->is_primary, n->on);
+		livestream_connected(d->db, n->stream.id, d->node, n->is_primary, n->on);
 		break;
 	case DESK_REFUSED:
 		livestream_refused(d->db, n->stream.id, n->address, n->reason);
@@ -201,11 +201,33 @@ settle(struct desk *d, struct desk_note *n)
 	return fine;
 }
 
+/* Our fault is not mended by saying it again. */
+static void
+serve_late(struct desk *d)
+{
+	struct desk_note *n;
+
+	while (d->late.n > 0) {
+		if (!settle(d, d->late.first) && db_failure(d->db) != DB_BROKEN)
+			return;
+		n = queue_take(&d->late);
+		free(n);
+	}
+}
+
 static void
 serve(struct desk *d, struct desk_note *n)
 {
 	bool asks = n->word == DESK_WHOSE || n->word == DESK_CLAIM, fine;
 
+	/* Not before what is late: it may say that we had given up this very stream. */
+	if (n->word == DESK_CLAIM && d->late.n > 0)
+		serve_late(d);
+	if (n->word == DESK_CLAIM && d->late.n > 0) {
+		n->session = -1;
+		answer(d, n);
+		return;
+	}
 	if (!asks && d->late.n > 0) {
 		queue_add(&d->late, n);
 		return;
@@ -223,20 +245,6 @@ serve(struct desk *d, struct desk_note *n)
 		free(n);
 	else
 		queue_add(&d->late, n);
-}
-
-/* Our fault is not mended by saying it again. */
-static void
-serve_late(struct desk *d)
-{
-	struct desk_note *n;
-
-	while (d->late.n > 0) {
-		if (!settle(d, d->late.first) && db_failure(d->db) != DB_BROKEN)
-			return;
-		n = queue_take(&d->late);
-		free(n);
-	}
 }
 
 static bool
@@ -327,6 +335,8 @@ run(void *user)
 		n = wait_for_note(d, &ends);
 		if (n != NULL)
 			serve(d, n);
+		if (n == NULL && ends)
+			usleep(50000);
 		if (clock_ms() < d->beat_at)
 			continue;
 		serve_late(d);

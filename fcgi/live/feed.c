@@ -27,6 +27,7 @@ struct feed {
 
 	int64_t session;			/* that may begin; 0: none */
 	bool wanted, running;
+	int64_t passed;				/* ms that the clock has gone on, a leap for BACK_MS */
 	int64_t zero;				/* ms of the clock at which the session began */
 	int64_t video_ms, frame_ms, samples;	/* last frame, how long the last one was, samples since zero */
 	bool sounds;
@@ -60,6 +61,12 @@ int64_t
 feed_dropped(const struct feed *f)
 {
 	return f->dropped;
+}
+
+int64_t
+feed_passed(const struct feed *f)
+{
+	return f->passed;
 }
 
 void
@@ -96,6 +103,8 @@ tick(struct feed *f, uint32_t ms, int64_t *at)
 
 	*at = f->heard ? f->clock + (int32_t)(ms - f->raw) : ms;
 	leaps = f->heard && (*at > f->clock + AHEAD_MS || *at < f->clock - BACK_MS);
+	if (f->heard)
+		f->passed += leaps ? BACK_MS : *at > f->clock ? *at - f->clock : 0;
 	if (!f->heard || leaps)
 		f->first = *at;
 	if (!f->heard || leaps || *at > f->clock) {

@@ -41,4 +41,7 @@ const char *feed_fault(const struct feed *);
 /* Frames that were left out because of their times. */
 int64_t feed_dropped(const struct feed *);
 
+/* How far the publisher's clock has gone on, ms; each leap counts as some seconds. */
+int64_t feed_passed(const struct feed *);
+
 #endif

@@ -292,7 +292,9 @@ packager_video(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 	struct track *t = &p->video;
 
 	if (is_due(t, at, f->key)) {
-		t->until = at;
+		/* Behind a gap it has ended where it did. */
+		if (at - t->until < CMAF_VIDEO_SCALE)
+			t->until = at;
 		if (!close_segments(p))
 			return false;
 	}
@@ -311,7 +313,8 @@ packager_audio(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 {
 	struct track *t = &p->audio;
 
-	if (!p->video.on && is_due(t, at, true) && !close_segments(p))
+	/* Pictures that have stopped are waited for a second longer than a segment may last. */
+	if (is_due(t, p->video.on ? at - t->setup.rate : at, !p->video.on) && !close_segments(p))
 		return false;
 	if ((p->batch_n == BATCH || !goes_on(p, at)) && !write_batch(p))
 		return false;

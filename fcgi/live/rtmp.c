@@ -34,7 +34,7 @@ enum step { READS_HELLO, READS_ECHO, READS_HEAD, READS_BODY };
 /* What the next header leaves out is as in the one before on the same chunk stream. */
 struct chunks {
 	unsigned id;
-	uint32_t ms, delta;
+	uint32_t ms;
 	uint32_t field;			/* time as it was sent: a further chunk may repeat it */
 	bool extended;
 	unsigned type;

@@ -37,7 +37,7 @@ struct visitor {
 	bool is_primary;
 	bool granted;		/* has been told that it may send */
 	bool gone;		/* freed when all that has happened is looked at */
-	int64_t came_at, asked_at, sent_at, leave_at;	/* ms of clock_ms(); sent_at: media */
+	int64_t came_at, asked_at, entered_at, sent_at, leave_at;	/* ms of clock_ms(); sent_at: media */
 	int64_t bytes, counted_at, counted, bitrate;	/* received; since when and from which on for the bit rate */
 };
 

@@ -318,7 +318,9 @@ a_node_that_dies_leaves_it_interrupted(void **state)
 	struct world *w = *state;
 	struct uuid id = live(w);
 
-	livestream_connected(w->db, id, true, true);
+	livestream_connected(w->db, id, OTHER, true, true);
+	assert_null(member(w, id, "inputs.0.connectedAt"));
+	livestream_connected(w->db, id, NODE, true, true);
 	assert_non_null(member(w, id, "inputs.0.connectedAt"));
 	tend(w);
 	assert_string_equal(status(w, id), "live");

@@ -99,9 +99,9 @@ send(struct studio *s, int kind, uint32_t ms, const uint8_t *bytes, size_t n)
 	return s->says;
 }
 
-/* All tags of a file of FLV, `later` ms later than they say. */
+/* All tags of a file of FLV, `later` ms later than they say, but no pictures from `blind` on. */
 static void
-send_flv(struct studio *s, const char *path, uint32_t later)
+send_until(struct studio *s, const char *path, uint32_t later, uint32_t blind)
 {
 	size_t n, at = 13, size;
 	const uint8_t *p = bytes_of(s, path, &n);
@@ -111,9 +111,17 @@ send_flv(struct studio *s, const char *path, uint32_t later)
 		size = bytes_big(p + at + 1, 3);
 		ms = (uint32_t)bytes_big(p + at + 4, 3) | (uint32_t)p[at + 7] << 24;
 		assert_true(at + 11 + size <= n);
+		if (p[at] == RTMP_VIDEO && ms >= blind)
+			continue;
 		send(s, p[at], ms + later, p + at + 11, size);
 		assert_true(s->says == FEED_FINE || s->says == FEED_BEGINS);
 	}
+}
+
+static void
+send_flv(struct studio *s, const char *path, uint32_t later)
+{
+	send_until(s, path, later, UINT32_MAX);
 }
 
 /* What a command says on standard output and error, without the last end of line; its directory is that of the test. */
@@ -296,6 +304,8 @@ a_clock_may_wrap_but_not_leap(void **state)
 	assert_int_equal(s->session, 2);
 	send_flv(s, flv, 0);
 	assert_int_equal(s->session, 3);
+	/* Three times four seconds, and two leaps of ten at most. */
+	assert_in_range(feed_passed(s->feed), 12000 - 300, 32000);
 	assert_true(packager_finish(s->packager));
 	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY\n"), 2);
 	/* What followed a leap waited for the number of its session, and for a key frame. */
@@ -334,6 +344,21 @@ no_segment_is_longer_than_its_playlist_says(void **state)
 	for (const char *p = strstr(list, "#EXTINF:"); p != NULL; p = strstr(p + 1, "#EXTINF:"))
 		assert_true(atof(p + 8) < 2.5);
 	assert_string_equal(told(s, DECODE("v")), "350");
+}
+
+static void
+sound_goes_on_in_segments_when_pictures_have_stopped(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	send_until(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") TONE("14") ENCODED "$O"), 0, 4500);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/audio.m3u8");
+	assert_in_range(count(list, "#EXTINF"), 5, 7);
+	for (const char *p = strstr(list, "#EXTINF:"); p != NULL; p = strstr(p + 1, "#EXTINF:"))
+		assert_true(atof(p + 8) < 4);
+	assert_string_equal(told(s, DECODE("a") " | awk '{ print ($1 > 640) }'"), "1");
 }
 
 /* --- Enhanced RTMP: what this FFmpeg can encode, but not send */
@@ -505,6 +530,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_goes_on_in_segments_when_pictures_have_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_does_not_play_everywhere_is_refused_with_a_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(setups_that_are_cut_off_are_refused, setup, teardown),
