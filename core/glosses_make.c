@@ -491,5 +491,12 @@ main(int argc, char **argv)
 	fwrite(m.word, sizeof(*m.word), head.words, stdout);
 	if (head.words > 0)
 		fwrite(vectors, DIMENSION, head.words, stdout);
+	free(vectors);
+	free(m.begin);
+	free(m.cells);
+	free(m.times);
+	free(m.texts);
+	free(m.slots);
+	free(m.word);
 	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }
