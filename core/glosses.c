@@ -13,11 +13,8 @@ __asm__(".section .rodata\n"
     ".global glosses_table\n"
     "glosses_table:\n"
     ".incbin \"core/glosses.table\"\n"
-    ".global glosses_table_end\n"
-    "glosses_table_end:\n"
-    ".byte 0\n"
     ".previous\n");
-extern const unsigned char glosses_table[], glosses_table_end[];
+extern const unsigned char glosses_table[];
 
 /* Without its words when the build found no WordNet. */
 static const struct glosses_head *
@@ -73,15 +70,17 @@ const char *
 glosses_name(void)
 {
 	static char name[17];
-	const unsigned char *at;
+	const size_t size = sizeof(struct glosses_head) + (size_t)head()->words * (sizeof(struct gloss) +
+	    head()->dimension);
 	uint64_t h = 14695981039346656037u;
+	size_t i;
 
 	if (name[0] != '\0')
 		return name;
 	if (glosses_dimension() == 0)
 		return "none";
-	for (at = glosses_table; at < glosses_table_end; at++)
-		h = (h ^ *at) * 1099511628211u;
+	for (i = 0; i < size; i++)
+		h = (h ^ glosses_table[i]) * 1099511628211u;
 	snprintf(name, sizeof(name), "%016llx", (unsigned long long)h);
 	return name;
 }

@@ -138,6 +138,9 @@ read_file(struct maker *m, const char *directory, const char *name)
 	while (f != NULL && getline(&line, &room, f) > 0)
 		take_line(m, line);
 	free(line);
+	/* Half of it would be a table of its own. */
+	if (f != NULL && ferror(f))
+		exit(1);
 	if (f != NULL)
 		fclose(f);
 	return f != NULL;

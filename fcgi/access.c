@@ -268,7 +268,7 @@ access_few(struct req *r, enum scope scope, struct arg *channels)
 void *
 access_rows(struct req *r, const struct record *record, const char *const from[3], const struct arg *args, size_t *n)
 {
-	struct arg all[32], *a = all;
+	struct arg all[24 + ACCESS_FEW + 1], *a = all;
 	int k;
 
 	while (args->kind != ARG_END)
