@@ -265,12 +265,14 @@ say(struct moving *m)
 
 /* Those who have read bytes sleep until so many are due. */
 static void
-slow_down(const struct moving *m, int64_t moved)
+slow_down(struct moving *m, int64_t moved)
 {
-	const int64_t ms = m->rate == 0 ? 0 : moved * 1000 / m->rate - (clock_ms() - m->began);
+	const int64_t until = m->rate == 0 ? 0 : m->began + moved * 1000 / m->rate;
 
-	if (ms > 0)
+	for (int64_t ms; (ms = until - clock_ms()) > 0 && !has_failed(m);) {
+		ms = ms < 1000 ? ms : 1000;
 		nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+	}
 }
 
 static void
@@ -380,7 +382,8 @@ give_asset(void *at, struct uuid id)
 {
 	struct moving *m = at;
 	const struct owner *o = owner_of(m, id);
-	const bool hidden = o != NULL && o->is_deleted && m->act == COPY && m->to == SIDE_LOCAL;
+	const bool hidden = o != NULL && o->is_deleted && (m->act == COPY || m->brings) &&
+	    m->to == SIDE_LOCAL;
 	bool fine = o == NULL || store_side_walk(m->from, arena_printf(m->mem, "%s/", store_key_play(m->mem, id, NULL)),
 	    give, m);
 	const int saved = errno;
@@ -461,7 +464,7 @@ act(struct moving *m, enum act what)
 	m->unnamed = 0;
 	if (!walk(m, COUNT) || !walk(m, what))
 		return tell_fault(m);
-	return what == COPY && m->to == SIDE_LOCAL ? hide_deleted(m) : 0;
+	return (what == COPY || m->brings) && m->to == SIDE_LOCAL ? hide_deleted(m) : 0;
 }
 
 /* ---- the commands ---- */

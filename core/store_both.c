@@ -74,12 +74,16 @@ get(struct arena *mem, const char *key, size_t max, size_t *n)
 static const char *
 fetch(struct arena *mem, const char *key, const char *scratch)
 {
-	const char *path = NULL;
+	const char *path;
+	bool copies = false;
 
-	for (int i = 0; i < ASKED; i++)
+	for (int i = 0; i < ASKED; i++) {
 		if ((path = asked(i)->fetch(mem, key, scratch)) != NULL || !goes_on())
-			break;
-	return path;
+			return path;
+		copies = copies || errno == ENOTSUP;
+	}
+	errno = copies ? ENOTSUP : errno;
+	return NULL;
 }
 
 static int64_t

@@ -12,7 +12,8 @@
 #include "core/store_kind.h"
 #include "core/store_side.h"
 
-enum { PAGE = 1000, PAGE_MEMORY = 16 << 20, KEY_MAX = 512 };
+/* FOREIGN_MAX: of keys that others have put into the bucket. */
+enum { PAGE = 1000, PAGE_MEMORY = 16 << 20, KEY_MAX = 512, FOREIGN_MAX = 1100 };
 
 static const struct store_kind *const kinds[SIDES] = { &store_local, &store_objects };
 
@@ -26,11 +27,19 @@ store_side_parse(const char *name, enum store_side *side)
 /* One level: keys that end in a slash to below(), others to object(). */
 struct level { const struct store_kind *kind; store_visit *object; bool (*below)(void *, const char *); void *at; };
 
+/* What lists of a bucket may hold beside it becomes no path of this machine. */
+static bool
+is_ours(const char *key)
+{
+	return strlen(key) < KEY_MAX && key[strspn(key, KEY_CHARACTERS)] == '\0' && strstr(key, "//") == NULL &&
+	    strstr(key, "/.") == NULL;
+}
+
 static bool
 look(const struct level *l, const char *prefix)
 {
 	struct arena *mem = arena_new(PAGE_MEMORY);
-	char after[KEY_MAX] = "";
+	char after[FOREIGN_MAX] = "";
 	struct store_entry *e;
 	bool fine = true;
 	size_t i, n;
@@ -45,7 +54,9 @@ look(const struct level *l, const char *prefix)
 			const size_t end = strlen(key) - 1;
 
 			errno = 0;
-			if (key[end] == '/')
+			if (!is_ours(key))
+				fine = true;
+			else if (key[end] == '/')
 				fine = store_grows(arena_copy_n(mem, key, end)) || l->below == NULL ||
 				    l->below(l->at, key);
 			else if (strrchr(key, '/')[1] != '.' && e[i].size >= 0 && l->object != NULL)

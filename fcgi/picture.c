@@ -214,6 +214,7 @@ write_picture(struct req *r, struct picture *p)
 		return true;
 	e = error_of_errno(errno);
 	log_text(LOG_LEVEL_ERROR, "store", "thumbnail: %s", strerror(errno));
+	store_delete(r->mem, store_key_thumbnail(r->mem, r->id[0], p->name));
 	refuse(r, e, NULL);
 	return false;
 }

@@ -97,5 +97,8 @@ delivery_run(struct delivery *d)
 	error = judge(d, &w, now);
 	if (error != ERR_NONE)
 		return error;
-	return is_text(store_type(w.key)) ? tell(d, &w) : redirect(d, &w, now);
+	errno = 0;
+	error = is_text(store_type(w.key)) ? tell(d, &w) : redirect(d, &w, now);
+	/* A text too long for us to tell. */
+	return error == ERR_UNAVAILABLE && errno == EFBIG ? redirect(d, &w, now) : error;
 }
