@@ -382,8 +382,8 @@ give_asset(void *at, struct uuid id)
 {
 	struct moving *m = at;
 	const struct owner *o = owner_of(m, id);
-	const bool hidden = o != NULL && o->is_deleted && (m->act == COPY || m->brings) &&
-	    m->to == SIDE_LOCAL;
+	const bool hidden = o != NULL && o->is_deleted && m->to == SIDE_LOCAL &&
+	    (m->act == COPY || (m->act == VERIFY && m->brings));
 	bool fine = o == NULL || store_side_walk(m->from, arena_printf(m->mem, "%s/", store_key_play(m->mem, id, NULL)),
 	    give, m);
 	const int saved = errno;

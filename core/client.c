@@ -65,23 +65,6 @@ secret_hash(struct arena *mem, const char *secret)
 	    sizeof(hash)));
 }
 
-static bool
-unhex(const char *text, unsigned char *out, size_t n)
-{
-	static const char digits[] = "0123456789abcdef";
-	const char *high, *low;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		high = text[2 * i] == '\0' ? NULL : strchr(digits, text[2 * i]);
-		low = high == NULL || text[2 * i + 1] == '\0' ? NULL : strchr(digits, text[2 * i + 1]);
-		if (low == NULL)
-			return false;
-		out[i] = (unsigned char)((high - digits) << 4 | (low - digits));
-	}
-	return true;
-}
-
 bool
 secret_matches(const char *hash, const char *secret)
 {
@@ -89,7 +72,7 @@ secret_matches(const char *hash, const char *secret)
 	const size_t length = 7 + 2 * SALT + 1 + 2 * SHA256_DIGEST_LENGTH;
 
 	if (strlen(hash) != length || strncmp(hash, "sha256$", 7) != 0 || hash[7 + 2 * SALT] != '$' ||
-	    !unhex(hash + 7, salt, SALT) || !unhex(hash + 7 + 2 * SALT + 1, wanted, sizeof(wanted)))
+	    !hex_decode(hash + 7, salt, SALT) || !hex_decode(hash + 7 + 2 * SALT + 1, wanted, sizeof(wanted)))
 		return false;
 	digest(salt, secret, got);
 	return CRYPTO_memcmp(wanted, got, sizeof(got)) == 0;

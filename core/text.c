@@ -603,6 +603,23 @@ hex_encode(struct arena *mem, const void *bytes, size_t n)
 }
 
 bool
+hex_decode(const char *text, unsigned char *out, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *high, *low;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		high = text[2 * i] == '\0' ? NULL : strchr(digits, text[2 * i]);
+		low = high == NULL || text[2 * i + 1] == '\0' ? NULL : strchr(digits, text[2 * i + 1]);
+		if (low == NULL)
+			return false;
+		out[i] = (unsigned char)((high - digits) << 4 | (low - digits));
+	}
+	return true;
+}
+
+bool
 language_valid(const char *tag)
 {
 	size_t n = 0, total = strlen(tag);

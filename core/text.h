@@ -79,6 +79,8 @@ long base64url_decode(struct arena *, const char *text, size_t n, unsigned char 
 
 /* Lower-case hex of n bytes. */
 char *hex_encode(struct arena *, const void *bytes, size_t n);
+/* n bytes of that.  False: there is something else among the first 2 n characters. */
+bool hex_decode(const char *text, unsigned char *out, size_t n);
 
 /* n bytes from the kernel's generator; ends the process if there is none. */
 void random_bytes(void *out, size_t n);

@@ -86,6 +86,15 @@ static const struct layer { int number; const char *name; bool is_derived; } lay
 };
 enum { LAYERS = sizeof(layers) / sizeof(layers[0]) };
 
+const char *
+search_layer_name(int64_t number)
+{
+	for (size_t i = 0; i < LAYERS; i++)
+		if (layers[i].number == number)
+			return layers[i].name;
+	return NULL;
+}
+
 unsigned
 search_layers_of(struct req *r, const struct search_limits *in)
 {
@@ -178,11 +187,8 @@ static void
 show_passage(struct req *r, const struct search_query *q, const struct passage *p, struct result *result)
 {
 	struct highlight h = { .start = p->start, .end = p->end, .page = p->page }, *all = result->highlights.rows;
-	size_t i;
 
-	for (i = 0; i < LAYERS; i++)
-		if (layers[i].number == p->layer)
-			h.field = layers[i].name;
+	h.field = search_layer_name(p->layer);
 	if (h.field != NULL && result->highlights.n < HIGHLIGHTS && highlight(r, q, p->text, &h))
 		all[result->highlights.n++] = h;
 }

@@ -145,8 +145,8 @@ twice(struct arg *a, struct arg value)
 	return a + 2;
 }
 
-static const char *
-comma(struct arena *mem, const struct strings *s)
+const char *
+search_commas(struct arena *mem, const struct strings *s)
 {
 	struct buf b = BUF(mem);
 	size_t i;
@@ -167,7 +167,7 @@ alike(struct match *m, struct arg *a)
 
 	for (i = 0; i < tags.n; i++)
 		tags.at[i] = hex_encode(mem, m->tags.at[i].b, sizeof(m->tags.at[i].b));
-	a = twice(a, STR(comma(mem, &l->asset_types)));
+	a = twice(a, STR(search_commas(mem, &l->asset_types)));
 	a = twice(a, null_or(l->duration_from.set, l->duration_from.ms));
 	a = twice(a, null_or(l->duration_to.set, l->duration_to.ms));
 	a = twice(a, null_or(l->file_size_from.set, l->file_size_from.n));
@@ -176,7 +176,7 @@ alike(struct match *m, struct arg *a)
 	a = twice(a, TIME(l->created_to));
 	a = twice(a, ID(l->channel_id));
 	*a++ = INT((int64_t)tags.n);
-	*a++ = STR(tags.n > 0 ? comma(mem, &tags) : "");
+	*a++ = STR(tags.n > 0 ? search_commas(mem, &tags) : "");
 	*a++ = INT((int64_t)tags.n);
 	return a;
 }

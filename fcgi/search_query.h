@@ -73,6 +73,10 @@ void search_check(struct req *, const char *at, const struct search_limits *);
 struct search_hit { struct uuid id; double score; };
 const char *search_ids_json(struct arena *, const struct search_hit *, size_t n);
 const char *search_words_json(struct arena *, const struct strings *);
+/* "a,b", as FIND_IN_SET() takes them; NULL: there are none. */
+const char *search_commas(struct arena *, const struct strings *);
+/* What the layer of that number is called; NULL: there is none. */
+const char *search_layer_name(int64_t number);
 /* The layers where the words are looked for: a bit for each.  What is derived is for those who may read it. */
 unsigned search_layers_of(struct req *, const struct search_limits *);
 /* The assets, the best first, of which the caller sees each.  *exact: are these all?  A filter that is

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "core/excerpts.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -83,7 +83,7 @@ static const struct field said_fields[] = {
 	FIELD(struct said, media_id, .doc = "The asset"), FIELD(struct said, layer, .doc = "Where it is said"),
 	FIELD(struct said, start, .doc = "When"), FIELD(struct said, end, .doc = "Until when"),
 	FIELD(struct said, page, .doc = "Of a document"), FIELD(struct said, text, .doc = "What is said"),
-	FIELD(struct said, vector, .sql = "HEX(t.meaning)", .doc = "What it means"),
+	FIELD(struct said, vector, .sql = "LOWER(HEX(t.meaning))", .doc = "What it means"),
 };
 static const struct record said_record = RECORD("SemanticSaid", struct said, said_fields);
 
@@ -93,7 +93,7 @@ static const struct record edge_record = RECORD("SemanticEdge", struct edge, edg
 
 struct vector { const char *vector; };
 static const struct field vector_fields[] = {
-	FIELD(struct vector, vector, .sql = "HEX(t.meaning)", .doc = "Its parts"),
+	FIELD(struct vector, vector, .sql = "LOWER(HEX(t.meaning))", .doc = "Its parts"),
 };
 static const struct record vector_record = RECORD("SemanticVector", struct vector, vector_fields);
 
@@ -114,33 +114,13 @@ struct looking {
 	bool exact;
 };
 
-static const char *
-layer_name(int64_t layer)
-{
-	static const char *const names[] = {
-#define LAYER_NAME(id, number, name, derived, weight, word, sql) [number] = name,
-		SEARCH_LAYERS(LAYER_NAME)
-#undef LAYER_NAME
-	};
-
-	return names[layer];
-}
-
-static int
-hex_digit(char c)
-{
-	return c <= '9' ? c - '0' : c - 'A' + 10;
-}
-
-/* From the upper-case hexadecimal digits of a database. */
 static struct meaning
 kept(struct arena *mem, const char *hex)
 {
-	size_t n = strlen(hex) / 2, i;
+	const size_t n = strlen(hex) / 2;
 	unsigned char *bytes = arena_alloc(mem, n + 1);
 
-	for (i = 0; i < n; i++)
-		bytes[i] = (unsigned char)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
+	hex_decode(hex, bytes, n);
 	return meaning_kept(bytes, n);
 }
 
@@ -305,7 +285,7 @@ sum_up(struct req *r, const struct said *s, size_t n, size_t *n_results)
 		if (one->passages.n == 0)
 			one->score = s[i].score;
 		((struct semantic_passage *)one->passages.rows)[one->passages.n++] = (struct semantic_passage){
-			layer_name(s[i].layer), s[i].text, s[i].start, s[i].end, s[i].page, s[i].score };
+			search_layer_name(s[i].layer), s[i].text, s[i].start, s[i].end, s[i].page, s[i].score };
 	}
 	return all;
 }
@@ -363,17 +343,6 @@ mean_of_asset(struct looking *l, struct uuid media_id)
 	return true;
 }
 
-static const char *
-comma(struct arena *mem, const struct strings *s)
-{
-	struct buf b = BUF(mem);
-	size_t i;
-
-	for (i = 0; i < s->n; i++)
-		buf_printf(&b, "%s%s", i > 0 ? "," : "", s->at[i]);
-	return s->n > 0 ? buf_string(&b) : NULL;
-}
-
 static void
 check(struct req *r, struct looking *l)
 {
@@ -383,11 +352,11 @@ check(struct req *r, struct looking *l)
 
 	search_check(r, "", &limits);
 	l->layers = search_layers_of(r, &limits);
-	l->types = comma(r->mem, &in->asset_types);
+	l->types = search_commas(r->mem, &in->asset_types);
 	if ((in->text != NULL) == !uuid_is_none(in->media_id))
 		fault(r, "text", "required", "either text or mediaId says what is looked for");
 	else if (in->text != NULL)
-		l->meaning = embedding_of(r->mem, r->conf, in->text);
+		l->meaning = meaning_by_glosses(r->mem, in->text);
 	else if (!mean_of_asset(l, in->media_id))
 		fault(r, "mediaId", "not_allowed", "names an asset that is not there, or that you may not see");
 }
@@ -395,7 +364,7 @@ check(struct req *r, struct looking *l)
 static int
 semantic(struct req *r)
 {
-	struct looking l = { .r = r, .engine = embedding_name(r->mem, r->conf), .exact = true };
+	struct looking l = { .r = r, .engine = meaning_glosses_name(r->mem), .exact = true };
 	struct semantic_result *all;
 	struct said *s;
 	size_t n, from, here;

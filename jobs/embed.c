@@ -3,7 +3,7 @@
  * Vectors of what an asset says.  Safe to run twice: it makes them of the texts as they are now, layer by layer, and
  * what is made already is passed over.  No transaction is open while the engine works.
  */
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "core/excerpts.h"
 #include "jobs/run.h"
 
@@ -71,7 +71,7 @@ make_layer(struct job *j, struct way *w)
 	for (w->from = 0; w->run != 0 && w->from < l->n; w->from += w->n) {
 		w->n = l->n - w->from < EXCERPTS_AT_ONCE ? l->n - w->from : EXCERPTS_AT_ONCE;
 		for (i = 0; i < w->n; i++)
-			m[i] = embedding_of(mem, j->conf, l->at[w->from + i].text);
+			m[i] = meaning_by_glosses(mem, l->at[w->from + i].text);
 		w->meanings = m;
 		job_batches(j, put, w, sizeof(*w));
 		job_progress(j, (int)((w->from + w->n) * 100 / l->n));
@@ -89,7 +89,7 @@ enum outcome
 embed_run(struct job *j)
 {
 	const struct embed_args *in = j->in;
-	struct way w = { .media_id = in->media_id, .engine = embedding_name(j->mem, j->conf),
+	struct way w = { .media_id = in->media_id, .engine = meaning_glosses_name(j->mem),
 	    .mem = arena_new(LAYER_MEMORY) };
 
 	job_batches(j, begin, &w, sizeof(w));

@@ -4,7 +4,7 @@
  * find.  The note that it is to be done goes first, by a transaction of its own: what changes from then on adds another
  * job, which takes over from this one.  What the texts mean is the affair of a job behind it.
  */
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "core/excerpts.h"
 #include "core/search_index.h"
 #include "jobs/run.h"
@@ -27,6 +27,6 @@ index_run(struct job *j)
 	search_index_end(&x);
 	if (!job_resume(j))
 		return RETRY;
-	excerpts_follow(j->db, in->media_id, embedding_name(j->mem, j->conf));
+	excerpts_follow(j->db, in->media_id, meaning_glosses_name(j->mem));
 	return DONE;
 }

@@ -16,7 +16,7 @@
 #include "core/migrate.h"
 #include "core/role.h"
 #include "core/scratch.h"
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "core/excerpts.h"
 #include "core/search_index.h"
 #include "core/store.h"
@@ -416,7 +416,7 @@ world_index(struct world *w, struct uuid media_id)
 void
 world_embed(struct world *w, struct uuid media_id)
 {
-	const char *engine = embedding_name(w->mem, w->conf);
+	const char *engine = meaning_glosses_name(w->mem);
 	const struct excerpt_layer *l = NULL;
 	struct meaning m;
 	int64_t run;
@@ -427,7 +427,7 @@ world_embed(struct world *w, struct uuid media_id)
 	run = excerpts_begin(w->db, media_id);
 	while ((l = excerpts_next(w->db, w->mem, media_id, engine, l != NULL ? l->layer : 0)) != NULL) {
 		for (i = 0; i < l->n; i++) {
-			m = embedding_of(w->mem, w->conf, l->at[i].text);
+			m = meaning_by_glosses(w->mem, l->at[i].text);
 			assert_true(excerpts_put(w->db, media_id, run, engine, l, i, &m, 1));
 		}
 		assert_true(excerpts_end(w->db, media_id, run, engine, l));

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "tests/world.h"
 
 #define ALL "ViewChannel ViewMetadata"

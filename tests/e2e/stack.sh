@@ -84,7 +84,7 @@ stack_take_port() {
 }
 
 sql() {
-	mariadb --no-defaults -uroot -S "$stack/run/db.sock" -N -B kinothek -e "$1"
+	mariadb --no-defaults --default-character-set=utf8mb4 -uroot -S "$stack/run/db.sock" -N -B kinothek -e "$1"
 }
 
 # The server, on what it has: once more after it was stopped, too.

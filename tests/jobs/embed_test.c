@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/embedding.h"
+#include "core/meaning.h"
 #include "core/event.h"
 #include "core/excerpts.h"
 #include "core/search.h"
@@ -54,7 +54,7 @@ vectors_follow_the_texts(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = world_media(t->world, "video", "Cat");
-	const char *engine = embedding_name(t->mem, &t->conf);
+	const char *engine = meaning_glosses_name(t->mem);
 
 	transcribe(t, id, "The doctor prescribes a remedy", 3, 60);
 	follow(t);
@@ -100,7 +100,7 @@ what_is_made_already_is_passed_over_until_the_engine_is_another(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = world_media(t->world, "video", "Cat");
-	const char *engine = embedding_name(t->mem, &t->conf);
+	const char *engine = meaning_glosses_name(t->mem);
 
 	transcribe(t, id, "The doctor prescribes a remedy", 1, 0);
 	follow(t);
@@ -126,7 +126,7 @@ of_two_that_make_an_asset_the_later_one_wins(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = world_media(t->world, "video", "Cat");
-	const char *engine = embedding_name(t->mem, &t->conf);
+	const char *engine = meaning_glosses_name(t->mem);
 	const struct excerpt_layer *l;
 	struct meaning m;
 	int64_t first, second;
@@ -141,7 +141,7 @@ of_two_that_make_an_asset_the_later_one_wins(void **state)
 	assert_int_equal(l->layer, SEARCH_TRANSCRIPT);
 	second = excerpts_begin(t->db, id);
 	assert_true(second > first);
-	m = embedding_of(t->mem, &t->conf, l->at[0].text);
+	m = meaning_by_glosses(t->mem, l->at[0].text);
 	assert_false(excerpts_put(t->db, id, first, engine, l, 0, &m, 1));
 	assert_false(excerpts_end(t->db, id, first, engine, l));
 	assert_int_equal(excerpts(t, id, "%"), 0);
