@@ -15,6 +15,15 @@ UUID = ("LOWER(CONCAT_WS('-', SUBSTR(HEX({0}), 1, 8), SUBSTR(HEX({0}), 9, 4), SU
 PLAYED = 0.2        # of all that has sound
 
 
+def beside_master(folder):
+    """The playlists of captions that the master playlist there names, without what their names end in."""
+    try:
+        with open(f'{folder}/master.m3u8') as f:
+            return re.findall(r'URI="([^"/]+)\.m3u8"', f.read())
+    except FileNotFoundError:
+        return []
+
+
 class Asset:
     """What its client was told."""
 
@@ -219,8 +228,10 @@ class Proof:
                     self.orphans.append(f'{top}/{asset_id}: it is {"not " * (asset_id not in hidden)}soft-deleted')
                 # A playlist has its media file beside it, a storyboard its pictures.
                 named = {re.sub(r'\.[a-z0-9]+$', '', name) for name in files.get(asset_id, ())}
-                # The first master stays where it is, for who plays it while the next one replaces it.
-                named |= {f'{os.path.dirname(name)}/master' for name in files.get(asset_id, ())}
+                # The first master stays where it is, for who plays it while the next one replaces it; and so does what it
+                # names beside it.
+                for folder in {os.path.dirname(name) for name in files.get(asset_id, ())}:
+                    named |= {f'{folder}/{name}' for name in ['master', *beside_master(f'{root}/{folder}')]}
                 self.orphans += [f'{top}/{asset_id}/{name}' for name in sorted(have)
                     if name not in files.get(asset_id, ()) and re.sub(r'\.[a-z0-9]+$', '', name) not in named]
         for asset_id, names in files.items():
