@@ -234,6 +234,8 @@ static const struct setting settings[] = {
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
 	{ "import.private_hosts", AS_LIST, AT(import_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that files may be imported from; all others must have public ones." },
+	{ "import.pages", AS_BOOL, AT(import_pages), "yes", 0, 0, NULL, NULL,
+	    "Films are imported from pages of video platforms, too, if yt-dlp is installed." },
 	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that agendas may be imported from; all others must have public ones." },
 	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,

@@ -93,6 +93,8 @@ static const struct condition { const char *call; unsigned int argument; uint64_
 	{ "fcntl", 1, WHOLE, F_SETFD }, { "fcntl", 1, WHOLE, F_GETFL }, { "fcntl", 1, WHOLE, F_SETFL },
 	{ "fcntl", 1, WHOLE, F_GETLK }, { "fcntl", 1, WHOLE, F_SETLK }, { "fcntl", 1, WHOLE, F_SETLKW },
 	{ "ioctl", 1, WHOLE, TCGETS }, { "ioctl", 1, WHOLE, TIOCGWINSZ }, { "ioctl", 1, WHOLE, FIONREAD },
+	/* Python closes its files to programs by it, and takes ENOSYS for a failure. */
+	{ "ioctl", 1, WHOLE, FIOCLEX },
 	/* Not the signal that ends it when its parent has ended. */
 	{ "prctl", 0, WHOLE, PR_SET_NAME }, { "prctl", 0, WHOLE, PR_GET_NAME }, { "prctl", 0, WHOLE, PR_CAPBSET_READ },
 	/* Its own. */

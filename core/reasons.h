@@ -54,7 +54,7 @@
 	R(SOURCE_FORBIDDEN,	"source_forbidden",	FINAL, \
 		"Only http and https addresses of public servers are fetched. The operator may name others in import.private_hosts.") \
 	R(SOURCE_IS_PAGE,	"source_is_page",	FINAL, \
-		"The address leads to a web page, not to a file. Import the address of the video, picture or document itself.") \
+		"No film was found on the web page at this address. Import the address of the file itself. The operator may install yt-dlp.") \
 	R(FILE_TOO_LARGE,	"file_too_large",	FINAL,   "The file is larger than files may be here. The operator sets upload.max_size.") \
 	R(QUOTA_FULL,		"quota_full",		FINAL,   "The storage quota of the tenant has no room for the file. Delete something.") \
 	R(DUPLICATE_FILE,	"duplicate_file",	FINAL,   "An identical file is there already.") \

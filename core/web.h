@@ -50,6 +50,7 @@ struct web_call {
 	bool any_certificate;			/* also one that is not valid: the caller looks at it */
 	bool secure;				/* http to private_hosts alone; with any other it is WEB_BAD_URL */
 	bool cut;				/* what is longer than max_size is no fault, and not read */
+	bool whole_head;			/* of web_stream_open(): the answer has .head */
 	bool kept;				/* of web_call(): its connection waits for the next one */
 };
 
@@ -69,6 +70,7 @@ struct web_answer {
 	const char *modified;			/* Last-Modified, as it was sent; NULL: none */
 	const char *range, *disposition;	/* Content-Range, Content-Disposition; NULL: none */
 	const char *allow_origin;		/* Access-Control-Allow-Origin; NULL: none */
+	const char *head;			/* all lines of it, "Name: value\r\n" each; NULL: not asked for */
 	const char *body;			/* ends in NUL */
 	size_t size;
 	int retry_after;			/* s; 0 = not said */

@@ -41,6 +41,17 @@ on_bytes(char *bytes, size_t size, size_t n, void *user)
 	return n;
 }
 
+static const char *
+head_of(struct arena *mem, CURL *c)
+{
+	struct curl_header *h = NULL;
+	struct buf lines = BUF(mem);
+
+	while ((h = curl_easy_nextheader(c, CURLH_HEADER, -1, h)) != NULL)
+		buf_printf(&lines, "%s: %s\r\n", h->name, h->value);
+	return buf_string(&lines);
+}
+
 /* The empty line behind a head; what says "100 Continue" is none. */
 static size_t
 on_head(char *line, size_t size, size_t n, void *user)
@@ -117,8 +128,11 @@ open_hop(void *user, struct arena *mem, struct web_call *call, struct web_target
 	a->end = s->over ? s->end : WEB_ANSWERED;
 	if (s->has_head && a->end != WEB_TOO_LARGE)
 		a->end = WEB_ANSWERED;	/* that the body broke is for who reads it */
-	if (a->end == WEB_ANSWERED)
-		web_transfer_read(mem, s->c, a, location);
+	if (a->end != WEB_ANSWERED)
+		return;
+	web_transfer_read(mem, s->c, a, location);
+	if (call->whole_head)
+		a->head = head_of(mem, s->c);
 }
 
 struct web_stream *

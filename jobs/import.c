@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/quota.h"
 #include "core/store.h"
@@ -19,6 +20,7 @@
 #include "fcgi/upload/put.h"
 #include "fcgi/uploads.h"
 #include "jobs/import_name.h"
+#include "jobs/import_page.h"
 #include "jobs/run.h"
 
 enum {
@@ -112,9 +114,13 @@ judge(struct fetching *k, const struct web_answer *a)
 	if (a->status < 200 || a->status > 299)
 		return (passes ? job_retry : job_give_up)(k->j, passes ? REASON_SOURCE_UNAVAILABLE :
 		    REASON_SOURCE_REFUSED, "The server answers with status %d.", a->status);
-	if (strncasecmp(a->type, "text/html", 9) == 0 || strncasecmp(a->type, "application/xhtml", 17) == 0)
-		return job_give_up(k->j, REASON_SOURCE_IS_PAGE, NULL);
 	return DONE;
+}
+
+static bool
+is_page(const struct web_answer *a)
+{
+	return strncasecmp(a->type, "text/html", 9) == 0 || strncasecmp(a->type, "application/xhtml", 17) == 0;
 }
 
 /* What an upload's end means here. */
@@ -145,9 +151,10 @@ received(struct fetching *k, const struct put *p)
 	}
 }
 
-/* The row of an upload that begins, or begins anew with another length. */
+/* The row of an upload that begins, or begins anew with another length.  validator: of what comes; NULL: nothing can go
+ * on with it. */
 static void
-announce(struct fetching *k, const struct web_answer *a)
+announce(struct fetching *k, const char *file_name, const char *validator)
 {
 	const struct moment now = moment_now();
 	const struct order *o = k->o;
@@ -156,7 +163,7 @@ announce(struct fetching *k, const struct web_answer *a)
 	    .status = "waiting", .version = 1, .expires_at = { now.ms + k->j->conf->upload_lifetime * 1000 },
 	    .created_at = now, .updated_at = now };
 
-	u.file_name = o->filename != NULL ? o->filename : import_name(k->j->mem, a->disposition, o->url);
+	u.file_name = o->filename != NULL ? o->filename : file_name;
 	if (o->language != NULL)
 		u.transcript_language_codes = (struct strings){ &k->o->language, 1 };
 	if (o->status == NULL)
@@ -165,7 +172,7 @@ announce(struct fetching *k, const struct web_answer *a)
 		db_run(k->j->db, "UPDATE uploads SET file_size = ?, updated_at = " SQL_NOW
 		    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(k->size > 0 ? INT(k->size) : STR(NULL), ID(k->id)));
 	k->o->status = "waiting";
-	k->o->validator = a->etag != NULL && strncmp(a->etag, "W/", 2) != 0 ? a->etag : a->modified;
+	k->o->validator = validator;
 	if (k->o->validator != NULL && (strlen(k->o->validator) > VALIDATOR_MAX ||
 	    !utf8_valid(k->o->validator, strlen(k->o->validator))))
 		k->o->validator = NULL;
@@ -215,6 +222,59 @@ goes_on_at(const struct fetching *k, const struct web_answer *a, int64_t offset)
 	return n >= 2 && from == offset && (n == 2 || total == k->o->file_size);
 }
 
+static void
+on_page(void *user, int percent)
+{
+	job_progress(((struct fetching *)user)->j, percent);
+}
+
+struct reel { int fd; char bytes[1 << 16]; };
+
+static int
+on_reel(void *user, const struct seat *seat, const void **bytes)
+{
+	struct reel *reel = user;
+
+	*bytes = reel->bytes;
+	return seat->ended == ERR_NONE ? (int)read(reel->fd, reel->bytes, sizeof(reel->bytes)) : -1;
+}
+
+/* The film on a page.  What a run before this one has brought of it is brought again. */
+static enum outcome
+take_page(struct fetching *k)
+{
+	const struct conf *conf = k->j->conf;
+	const int64_t left = quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX);
+	const struct page_call call = { .url = k->o->url, .dir = k->j->work_dir,
+	    .private_hosts = conf->import_private_hosts, .progress = on_page, .user = k,
+	    .max_size = left < conf->upload_max_size ? left : conf->upload_max_size,
+	    .seconds = (int)((k->until - clock_ms()) / 1000) };
+	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .offset = -1,
+	    .read = on_reel };
+	struct page_film film;
+	struct fault fault = { 0 };
+	enum outcome outcome;
+
+	if (call.max_size <= 0)
+		return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
+	if (call.seconds <= 0)
+		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, NULL);
+	if (!page_fetch(k->j->mem, &call, &film, &fault))
+		return job_fault(k->j, &fault);
+	k->size = film.size;
+	outcome = check_room(k);
+	if (outcome == DONE) {
+		announce(k, import_name_of(k->j->mem, film.name), NULL);
+		p.length = film.size;
+		p.user = NEW(k->j->mem, struct reel);
+		((struct reel *)p.user)->fd = film.fd;
+		put_run(&p);
+		outcome = db_failure(k->j->db) == DB_FINE ? received(k, &p) : RETRY;
+	}
+	close(film.fd);
+	return outcome;
+}
+
 /* Takes the body of an answer. */
 static enum outcome
 take(struct fetching *k, const struct web_answer *a, int64_t offset)
@@ -238,7 +298,8 @@ take(struct fetching *k, const struct web_answer *a, int64_t offset)
 	outcome = check_room(k);
 	if (outcome != DONE)
 		return outcome;
-	announce(k, a);
+	announce(k, import_name(k->j->mem, a->disposition, k->o->url),
+	    a->etag != NULL && strncmp(a->etag, "W/", 2) != 0 ? a->etag : a->modified);
 	if (db_failure(k->j->db) != DB_FINE)
 		return RETRY;
 	p.length = k->size > 0 ? k->size : -1;
@@ -279,10 +340,12 @@ fetch_once(struct fetching *k)
 	if (!ask(k, &offset, &a))
 		return unanswered(k, a.end);
 	outcome = judge(k, &a);
-	if (outcome == DONE)
+	if (outcome == DONE && !is_page(&a))
 		outcome = take(k, &a, offset);
 	web_stream_close(k->stream);
-	return outcome;
+	if (outcome != DONE || !is_page(&a))
+		return outcome;
+	return k->j->conf->import_pages ? take_page(k) : job_give_up(k->j, REASON_SOURCE_IS_PAGE, NULL);
 }
 
 /* A connection that breaks is taken up again as long as each one brings something: only what brings nothing is a

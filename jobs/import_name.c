@@ -96,6 +96,14 @@ tidy(struct arena *mem, const char *name)
 }
 
 const char *
+import_name_of(struct arena *mem, const char *text)
+{
+	const char *name = tidy(mem, text);
+
+	return *name != '\0' ? name : "file";
+}
+
+const char *
 import_name(struct arena *mem, const char *disposition, const char *url)
 {
 	const char *named[3] = { NULL, NULL, of_address(mem, url) }, *name;

@@ -11,4 +11,7 @@
  */
 const char *import_name(struct arena *, const char *disposition, const char *url);
 
+/* The same of what somebody calls it, in UTF-8. */
+const char *import_name_of(struct arena *, const char *text);
+
 #endif

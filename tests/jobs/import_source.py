@@ -4,6 +4,7 @@ Nobody may come to 127.0.0.2, where it listens, too."""
 import gzip
 import http.server
 import os
+import subprocess
 import sys
 import threading
 
@@ -11,6 +12,12 @@ with open(sys.argv[1], 'rb') as f:
     FILM = f.read()
 LOG = open(sys.argv[2], 'a', buffering=1)
 tries = {}
+
+
+def part(which):
+    """The film, or what is chosen of it, as a stream of packets."""
+    return subprocess.run(['ffmpeg', '-v', 'error', '-nostdin', '-i', sys.argv[1], '-map', which, '-c', 'copy', '-f', 'mpegts', '-'],
+                          stdout=subprocess.PIPE, check=True).stdout
 
 
 class Source(http.server.BaseHTTPRequestHandler):
@@ -40,7 +47,7 @@ class Source(http.server.BaseHTTPRequestHandler):
         path = self.path.split('?')[0]
         n = tries[path] = tries.get(path, 0) + 1
         LOG.write(f"{path} {self.headers.get('Range') or '-'} {self.headers.get('If-Range') or '-'}\n")
-        if path == '/film.mp4':
+        if path in ('/film.mp4', '/watched.mp4'):
             self.give(FILM, '"one"')
         elif path == '/named':
             self.give(FILM, '"one"', Content_Disposition="attachment; filename=\"old.mp4\"; filename*=UTF-8''R%C3%A4t%20%E2%82%AC.mp4")
@@ -59,6 +66,14 @@ class Source(http.server.BaseHTTPRequestHandler):
         elif path == '/page':
             self.head(200, Content_Type='text/html; charset=utf-8')
             self.wfile.write(b'<!doctype html><title>A video</title>')
+        elif path in PAGES:
+            self.head(200, Content_Type='text/html; charset=utf-8')
+            self.wfile.write(b'<!doctype html><title>Sitting of the council / part 1</title>' + PAGES[path].replace(b'CANARY', b'%d' % canary.server_port))
+        elif path in LISTS:
+            self.head(200, Content_Type='application/vnd.apple.mpegurl')
+            self.wfile.write(b'#EXTM3U\n' + LISTS[path])
+        elif path in ('/all.ts', '/pictures.ts', '/sound.ts'):
+            self.give(part({'/all.ts': '0', '/pictures.ts': '0:v', '/sound.ts': '0:a'}[path]), '"ts"')
         elif path == '/text.mp4':
             self.give(b'<!doctype html><title>A video</title>', '"one"')
         elif path == '/empty.mp4':
@@ -107,6 +122,21 @@ class Canary(http.server.ThreadingHTTPServer):
         return True
 
 
+PAGES = {
+    '/watch': b'<video src="watched.mp4"></video>',
+    '/watch-parts': b'<video src="all.m3u8"></video>',
+    '/watch-streams': b'<video src="master.m3u8"></video>',
+    '/watch-two': b'<video src="watched.mp4"></video><video src="named"></video>',
+    '/watch-inside': b'<video src="http://127.0.0.2:CANARY/film.mp4"></video>',
+    '/watch-file': b'<video src="file:///etc/passwd"></video>',
+    '/watch-gone': b'<video src="gone.mp4"></video>',
+}
+LISTS = {
+    '/master.m3u8': b'#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="one",DEFAULT=YES,URI="sound.m3u8"\n'
+                    b'#EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=320x180,CODECS="avc1.42c00d,mp4a.40.2",AUDIO="a"\npictures.m3u8\n',
+    **{f'/{name}.m3u8': b'#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n%s.ts\n#EXT-X-ENDLIST\n' % name.encode()
+       for name in ('all', 'pictures', 'sound')},
+}
 BOMB = gzip.compress(bytes(64 << 20), 1)
 canary = Canary(('127.0.0.2', 0), Source)
 threading.Thread(target=canary.serve_forever, daemon=True).start()

@@ -210,6 +210,62 @@ why_it_has_failed_is_told(void **state)
 	assert_int_equal(asked(w, "/none"), 1);
 }
 
+/* A film that stands on a page; its streams in ms. */
+static void
+is_a_film(struct world *w, const char *path, const char *name)
+{
+	struct req *r = imported(w, w->token, order(w, path, ""));
+	const char *id = text(w, r, "data.files.0.mediaId"), *file;
+	struct uuid media_id;
+
+	if (id == NULL)
+		fail_msg("%s: %s", path, buf_string(&r->out));
+	assert_true(uuid_parse(id, &media_id));
+	file = store_fetch(w->mem, store_key_original(w->mem, media_id), NULL);
+	assert_int_equal(system(arena_printf(w->mem, "ffprobe -v error -show_entries stream=codec_name -of csv=p=0 "
+	    "'%s' | sort | tr '\\n' ' ' | grep -qx 'aac h264 '", file)), 0);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", id), NULL);
+	assert_string_equal(text(w, r, "data.fileName"), name);
+	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s", id), NULL)->status, 200);
+	drain(w, w->conf);
+}
+
+static void
+needs_ytdlp(void)
+{
+	if (system("/usr/bin/python3 -c 'import yt_dlp' 2>/dev/null") != 0)
+		skip();
+}
+
+static void
+a_film_on_a_page_becomes_an_asset(void **state)
+{
+	struct world *w = *state;
+
+	needs_ytdlp();
+	is_a_film(w, "/watch", "Sitting of the council ⧸ part 1.mp4");
+	is_a_film(w, "/watch-parts", "Sitting of the council ⧸ part 1.mp4");
+	is_a_film(w, "/watch-streams", "Sitting of the council ⧸ part 1.mkv");
+}
+
+static void
+a_page_leads_to_no_other_place(void **state)
+{
+	struct world *w = *state;
+	int before;
+
+	needs_ytdlp();
+	assert_string_equal(failure(w, "/watch-inside"), "source_forbidden");
+	assert_int_equal(asked(w, "canary"), 0);
+	assert_string_equal(failure(w, "/watch-file"), "source_refused");
+	assert_string_equal(failure(w, "/watch-two"), "source_is_page");
+	assert_string_equal(failure(w, "/watch-gone"), "source_refused");
+	source.conf.import_pages = false;
+	before = asked(w, "/watch ");
+	assert_string_equal(failure(w, "/watch"), "source_is_page");
+	assert_int_equal(asked(w, "/watch "), before + 1);
+}
+
 static void
 a_server_that_is_busy_is_asked_again_later(void **state)
 {
@@ -439,6 +495,8 @@ main(void)
 		SOURCE_TEST(a_server_that_goes_on_with_another_file_is_asked_for_all_of_it),
 		SOURCE_TEST(a_length_that_is_not_told_is_no_matter),
 		SOURCE_TEST(why_it_has_failed_is_told),
+		SOURCE_TEST(a_film_on_a_page_becomes_an_asset),
+		SOURCE_TEST(a_page_leads_to_no_other_place),
 		SOURCE_TEST(a_server_that_is_busy_is_asked_again_later),
 		SOURCE_TEST(addresses_inside_are_refused_at_once),
 		SOURCE_TEST(nobody_is_led_inside),
