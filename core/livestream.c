@@ -8,6 +8,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/livestream.h"
+#include "core/play.h"
 
 #define OPEN_SQL "('starting', 'waitingForSignal', 'live', 'interrupted')"
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
@@ -52,6 +53,15 @@ const char *
 livestream_key_hash(struct arena *mem, const char *key)
 {
 	return digest_text(mem, key, strlen(key));
+}
+
+const char *
+livestream_play_file(struct arena *mem, const struct conf *conf, struct uuid id, const char *name)
+{
+	char secret[PLAY_SECRET];
+
+	return arena_printf(mem, "live/%s%s%s", play_secret(conf, id, secret), name != NULL ? "/" : "",
+	    name != NULL ? name : "");
 }
 
 struct livestream *

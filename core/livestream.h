@@ -21,12 +21,13 @@
  * second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS.  All that a node writes
  * names it as the holder; who has lost a stream finds that out by a false, and drops the encoder and its files.
  *
- * Files: the output for viewers lies below play/{mediaId}/live/, its playlist of all is LIVESTREAM_PLAYLIST there, and
- * players reach it by the signed addresses of the asset (core/play.h).  The recording lies below live/{mediaId}/, in
- * store_key_live(): "{session}.video.mp4" and "{session}.audio.mp4", of which either may be missing, each a fragmented
- * MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a session of its own; a node
- * claims once more when codec, size or sound of what comes change.  What is on the disk when the node dies is what is
- * recorded.
+ * Files: the output for viewers lies below play/{mediaId}/, in livestream_play_file(), and players reach it by the
+ * signed addresses of the asset (core/play.h).  Since these open all of the asset, its folder has a name that nobody
+ * can guess: who sees the asset sees nothing of what is sent before it is published.  The recording lies below
+ * live/{mediaId}/, in store_key_live(): "{session}.video.mp4" and "{session}.audio.mp4", of which either may be
+ * missing, each a fragmented MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a
+ * session of its own; a node claims once more when codec, size or sound of what comes change.  What is on the disk when
+ * the node dies is what is recorded.
  */
 #ifndef CORE_LIVESTREAM_H
 #define CORE_LIVESTREAM_H
@@ -41,7 +42,7 @@ enum {
 	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
 	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
 };
-#define LIVESTREAM_PLAYLIST "live/master.m3u8"
+#define LIVESTREAM_PLAYLIST "master.m3u8"
 #define LIVESTREAM_KEY_PURPOSE "stream key"
 
 #define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"
@@ -78,6 +79,10 @@ struct livestream_key { struct uuid livestream_id; bool is_primary; const char *
 struct livestream_key *livestream_keys_open(struct db *, size_t *n);
 /* SHA-256 of a key in lower-case hex. */
 const char *livestream_key_hash(struct arena *, const char *key);
+
+/* "live/{play_secret()}/{name}", below play/{mediaId}/; name NULL: the folder.  LIVESTREAM_PLAYLIST names its playlist
+ * of all. */
+const char *livestream_play_file(struct arena *, const struct conf *, struct uuid id, const char *name);
 
 /* What the event livestream.updated says, in JSON. */
 const char *livestream_event(struct arena *, struct uuid id, struct uuid media_id, const char *status);

@@ -115,6 +115,17 @@ play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, ch
 	return out;
 }
 
+char *
+play_secret(const struct conf *conf, struct uuid id, char out[PLAY_SECRET])
+{
+	char message[80], signature[SIGNATURE_TEXT];
+	int n = snprintf(message, sizeof(message), "secret/%s", uuid_format(id, signature));
+
+	sign(conf, message, (size_t)n, signature);
+	snprintf(out, PLAY_SECRET, "%.16s", signature);
+	return out;
+}
+
 static void
 sign_page(const struct conf *conf, int64_t expiry, struct uuid media_id, char out[SIGNATURE_TEXT])
 {

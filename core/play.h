@@ -18,6 +18,11 @@
 /* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
 char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
 
+/* Whoever has one address of an asset has its whole folder.  What is for fewer people lies below it in a folder that
+ * nobody can guess: 16 hex digits, always the same for an id.  Returns out. */
+enum { PLAY_SECRET = 17 };
+char *play_secret(const struct conf *, struct uuid, char out[PLAY_SECRET]);
+
 /* "{expiry}.{hmac}" that opens the watch and embed pages of an asset.  It is signed for pages alone: what a page gets
  * to play cannot be made into a new page.  Returns out. */
 enum { PAGE_TOKEN_MAX = 80 };

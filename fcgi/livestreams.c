@@ -197,20 +197,20 @@ page_url(struct req *r, const struct broadcast *b, const struct list *channels)
 
 /* The recording, as soon as it plays; before that what is sent, to who may see it. */
 static const char *
-playlist_of(const struct broadcast *b, bool writes)
+playlist_of(struct req *r, const struct broadcast *b, bool writes)
 {
 	if (b->playlist_file != NULL)
 		return b->playlist_file;
 	if (b->live_at.ms == 0 || (b->published_at.ms == 0 && !writes) || strcmp(b->status, "failed") == 0)
 		return NULL;
-	return LIVESTREAM_PLAYLIST;
+	return livestream_play_file(r->mem, r->conf, b->id, LIVESTREAM_PLAYLIST);
 }
 
 static void
 broadcast_view(struct req *r, struct broadcast *b, bool brief)
 {
 	const bool writes = may_write(r, b);
-	const char *file = playlist_of(b, writes);
+	const char *file = playlist_of(r, b, writes);
 	const struct list channels = access_visible(r, &b->channel_ids);
 	const struct channel_view *c = channels.rows;
 	struct playout *p = arena_array(r->mem, 2, sizeof(*p));

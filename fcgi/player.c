@@ -49,6 +49,7 @@ static const struct field origin_fields[] = {
 static const struct record origin_record = RECORD("origin", struct origin, origin_fields);
 
 static const struct field player_live_fields[] = {
+	FIELD(struct player_live, id,        .on = HIDDEN, .doc = "Of the livestream"),
 	FIELD(struct player_live, status,    .on = SERVER, .required = true, .one_of = LIVESTREAM_STATES, .doc = "Of the livestream"),
 	FIELD(struct player_live, with_dvr,  .on = SERVER, .doc = "Can viewers go back to its beginning?"),
 	FIELD(struct player_live, starts_at, .on = SERVER | OMIT_NULL, .doc = "When it is to begin, as announced"),
@@ -172,8 +173,8 @@ add_live(struct req *r, struct player *p)
 	p->live.row = live;
 	p->is_complete = false;
 	if (live->published_at.ms != 0 && live->live_at.ms != 0)
-		p->playlist_url = arena_printf(r->mem, "%s" LIVESTREAM_PLAYLIST, play_prefix(r->conf, p->id, r->now,
-		    prefix));
+		p->playlist_url = arena_printf(r->mem, "%s%s", play_prefix(r->conf, p->id, r->now, prefix),
+		    livestream_play_file(r->mem, r->conf, live->id, LIVESTREAM_PLAYLIST));
 }
 
 static struct player *

@@ -13,7 +13,12 @@ struct player_caption { const char *language_code, *label, *kind, *url, *source,
 struct player_chapter { const char *title; struct position start; };
 
 /* Of an asset that a livestream is still to become; its playlist is that of the player then. */
-struct player_live { const char *status; bool with_dvr; struct moment starts_at, published_at, live_at; };
+struct player_live {
+	struct uuid id;
+	const char *status;
+	bool with_dvr;
+	struct moment starts_at, published_at, live_at;
+};
 
 struct player {
 	struct uuid id;

@@ -20,12 +20,13 @@ enum {
 };
 
 struct broadcast *
-broadcast_new(struct desk *desk, const struct desk_stream *what)
+broadcast_new(const struct conf *conf, struct desk *desk, const struct desk_stream *what)
 {
 	struct broadcast *b = calloc(1, sizeof(*b));
 
 	if (b == NULL)
 		abort();
+	b->conf = conf;
 	b->desk = desk;
 	b->what = *what;
 	b->empty_since = clock_ms();
@@ -63,11 +64,12 @@ connected(struct broadcast *b, const struct visitor *v, bool on)
 	    .on = on });
 }
 
-static bool
-open_packager(struct broadcast *b)
+bool
+broadcast_open(struct broadcast *b)
 {
 	struct arena *mem = arena_new(PATHS);
-	const char *play = store_growing(mem, store_key_play(mem, b->what.media_id, "live"));
+	const char *play = store_growing(mem, store_key_play(mem, b->what.media_id, livestream_play_file(mem, b->conf,
+	    b->what.id, NULL)));
 	const char *kept = play != NULL ? store_growing(mem, store_key_live(mem, b->what.media_id, NULL)) : NULL;
 	int saved = errno;
 
@@ -182,7 +184,7 @@ broadcast_claimed(struct broadcast *b, int64_t session)
 		dismiss(b, v, "Another encoder is sending to this livestream.");
 	} else if (session < 0) {
 		dismiss(b, v, "The service cannot reach its database. Try again.");
-	} else if (!open_packager(b)) {
+	} else if (!broadcast_open(b)) {
 		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
 		note_refused(b, v, "unavailable");
 		dismiss(b, v, "The service has no room for this livestream.");

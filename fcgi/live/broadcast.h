@@ -17,6 +17,7 @@ enum { BROADCAST_SILENCE_MS = LIVESTREAM_SILENCE_MS, BROADCAST_EMPTY_MS = 30000 
 
 struct broadcast {
 	struct broadcast *next;
+	const struct conf *conf;
 	struct desk *desk;
 	struct desk_stream what;
 	struct packager *packager;		/* NULL before the first session */
@@ -29,9 +30,12 @@ struct broadcast {
 	int64_t bytes, dropped;			/* of visitors that have left */
 };
 
-struct broadcast *broadcast_new(struct desk *, const struct desk_stream *);
+struct broadcast *broadcast_new(const struct conf *, struct desk *, const struct desk_stream *);
 /* Whoever sends is dropped without a word. */
 void broadcast_free(struct broadcast *);
+
+/* Opens its packager where there is none, to go on with what lies there.  False with errno. */
+bool broadcast_open(struct broadcast *);
 
 /* Takes a visitor in on its input, whose place is free. */
 void broadcast_enter(struct broadcast *, struct visitor *);

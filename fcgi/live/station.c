@@ -68,7 +68,7 @@ broadcast_for(struct station *s, const struct desk_stream *what)
 	struct broadcast *b = broadcast_of(s, what->id);
 
 	if (b == NULL) {
-		b = broadcast_new(s->desk, what);
+		b = broadcast_new(s->conf, s->desk, what);
 		b->next = s->broadcasts;
 		s->broadcasts = b;
 	}
@@ -253,17 +253,14 @@ finish(struct station *s, const struct desk_note *n)
 {
 	struct broadcast *b = broadcast_of(s, n->stream.id);
 	struct arena *mem;
-	const char *play, *kept;
+	const char *file;
 
 	if (b == NULL) {
 		mem = arena_new(PATHS);
-		play = store_key_play(mem, n->stream.media_id, LIVESTREAM_PLAYLIST);
-		if (store_size(mem, play) >= 0) {
+		file = livestream_play_file(mem, s->conf, n->stream.id, LIVESTREAM_PLAYLIST);
+		if (store_size(mem, store_key_play(mem, n->stream.media_id, file)) >= 0) {
 			b = broadcast_for(s, &n->stream);
-			play = store_growing(mem, store_key_play(mem, n->stream.media_id, "live"));
-			kept = store_growing(mem, store_key_live(mem, n->stream.media_id, NULL));
-			if (play != NULL && kept != NULL)
-				b->packager = packager_open(play, kept, n->stream.with_dvr);
+			broadcast_open(b);
 		}
 		arena_free(mem);
 	}

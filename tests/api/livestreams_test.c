@@ -266,7 +266,8 @@ viewers_get_the_playlist_when_it_is_published_and_something_comes(void **state)
 	assert_string_equal(status(w, id), "live");
 	url = text(w, call_as(w, token, "GET", get, NULL), "data.playlistUrl");
 	assert_non_null(url);
-	assert_non_null(strstr(url, arena_printf(w->mem, "/%s/live/master.m3u8", uuid_text(w->mem, media_of(w, id)))));
+	assert_non_null(strstr(url, arena_printf(w->mem, "/%s/%s", uuid_text(w->mem, media_of(w, id)),
+	    livestream_play_file(w->mem, w->conf, id, LIVESTREAM_PLAYLIST))));
 	assert_string_equal(text(w, call_as(w, token, "GET", get, NULL), "data.playouts.0.type"), "hls");
 	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "data.0.playlistUrl"), url);
 }

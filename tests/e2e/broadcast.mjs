@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tests/e2e/broadcast has prepared, in a browser; prints TAP. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
 const env = process.env, base = env.KINOTHEK_URL;
@@ -45,7 +46,9 @@ async function until(what, check) {
 }
 
 /* Sends for as long as it is let, and records beside. */
-const shown = `${env.STACK}/data/play/${env.MEDIA}/live`, recorded = `${env.STACK}/data/live/${env.MEDIA}`;
+const secret = createHmac('sha256', Buffer.from(readFileSync(`${env.STACK}/play.key`, 'utf8').trim(), 'hex')).update(`secret/${env.STREAM}`)
+	.digest('hex').slice(0, 16);
+const shown = `${env.STACK}/data/play/${env.MEDIA}/live/${secret}`, recorded = `${env.STACK}/data/live/${env.MEDIA}`;
 function send() {
 	const fragments = ['-f', 'mp4', '-movflags', '+frag_every_frame+empty_moov+default_base_moof'];
 
