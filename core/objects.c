@@ -754,6 +754,13 @@ behind(struct arena *mem, const char *key)
 	return key != NULL && key[0] != '\0' && key[strlen(key) - 1] == '/' ? arena_printf(mem, "%s~", key) : key;
 }
 
+/* Objects may be called as if they were a beginning of others. */
+static const char *
+behind_entry(struct arena *mem, const struct object_entry *e)
+{
+	return e->size < 0 ? behind(mem, e->key) : e->key;
+}
+
 struct object_entry *
 objects_list(struct arena *mem, const struct objects *o, const char *prefix, const char *after, size_t max, size_t *n)
 {
@@ -762,10 +769,11 @@ objects_list(struct arena *mem, const struct objects *o, const char *prefix, con
 
 	*n = 0;
 	l.all = arena_array(mem, l.max > 0 ? l.max : 1, sizeof(*l.all));
+	after = behind(mem, after);
 	while (more && l.n < l.max) {
-		if (!list_page(&l, prefix, behind(mem, after), false, &more))
+		if (!list_page(&l, prefix, after, false, &more))
 			return NULL;
-		after = l.n > 0 ? l.all[l.n - 1].key : after;
+		after = l.n > 0 ? behind_entry(mem, &l.all[l.n - 1]) : after;
 	}
 	*n = l.n;
 	return l.all;

@@ -88,12 +88,12 @@ store_type(const char *key)
 }
 
 /* No segment may be empty, "." or "..". */
-static bool
-key_valid(const char *key)
+bool
+store_is_key(const char *key)
 {
-	size_t n;
+	size_t n = strlen(key);
 
-	if (strspn(key, KEY_CHARACTERS) != strlen(key))
+	if (n >= KEY_MAX || strspn(key, KEY_CHARACTERS) != n)
 		return false;
 	for (;; key += n + 1) {
 		n = strcspn(key, "/");
@@ -125,10 +125,10 @@ store_grows(const char *key)
 static const struct store_kind *
 kind_of(const char *key, size_t n)
 {
-	char text[512];
+	char text[KEY_MAX];
 
 	snprintf(text, sizeof(text), "%.*s", (int)n, key);
-	if (kind == NULL || n >= sizeof(text) || !key_valid(text)) {
+	if (kind == NULL || n >= sizeof(text) || !store_is_key(text)) {
 		log_text(LOG_LEVEL_ERROR, "store", "%s: %s", kind == NULL ? "not opened" : "not a key", key);
 		abort();
 	}

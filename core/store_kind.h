@@ -8,6 +8,12 @@
 /* What keys are made of. */
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
+/* Bytes of a key, and the NUL. */
+enum { KEY_MAX = 512 };
+
+/* Could it be one of ours?  What others have put into a bucket beside it is in no list of store.h. */
+bool store_is_key(const char *key);
+
 struct store_kind {
 	bool (*put)(struct arena *, const char *file, const char *key);
 	bool (*put_begin)(struct arena *, struct store_putting *);

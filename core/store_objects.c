@@ -16,6 +16,8 @@
 #include "core/objects.h"
 #include "core/store_kind.h"
 
+enum { LIST_MAX = 1000 };	/* what one answer may tell */
+
 static struct objects bucket;
 
 void
@@ -134,18 +136,33 @@ remove_object(struct arena *mem, const char *key)
 	return objects_delete(&bucket, key) && objects_delete_all(&bucket, arena_printf(mem, "%s/", key));
 }
 
+/* A name that ends in a slash is a folder of other programs when it is an object, and a beginning of keys otherwise. */
+static bool
+is_ours(struct arena *mem, const struct object_entry *e)
+{
+	return store_is_key(e->size < 0 ? arena_copy_n(mem, e->key, strlen(e->key) - 1) : e->key);
+}
+
+/* One more than are wanted: a page of a single one could be a folder, behind whose name nothing of it would be looked
+ * for. */
 static struct store_entry *
 list(struct arena *mem, const char *prefix, const char *after, size_t max, size_t *n)
 {
-	const struct object_entry *found = objects_list(mem, &bucket, prefix, after, max, n);
-	struct store_entry *all;
+	const size_t asked = max < LIST_MAX ? max + 1 : LIST_MAX;
+	struct store_entry *all = arena_array(mem, asked, sizeof(*all));
+	const struct object_entry *found;
+	size_t i, k;
 
-	if (found == NULL)
-		return NULL;
-	all = arena_array(mem, *n > 0 ? *n : 1, sizeof(*all));
-	for (size_t i = 0; i < *n; i++)
-		all[i] = (struct store_entry){ found[i].key, found[i].size, found[i].put_at };
-	return all;
+	*n = 0;
+	do {
+		found = objects_list(mem, &bucket, prefix, after, asked, &k);
+		for (i = 0; found != NULL && i < k && *n < max; i++)
+			if (is_ours(mem, &found[i]))
+				all[(*n)++] = (struct store_entry){ found[i].key, found[i].size, found[i].put_at };
+		after = k > 0 ? found[k - 1].key : after;
+	} while (found != NULL && k == asked && *n < max);
+	*n = found != NULL ? *n : 0;
+	return found != NULL ? all : NULL;
 }
 
 static bool

@@ -12,8 +12,7 @@
 #include "core/store_kind.h"
 #include "core/store_side.h"
 
-/* FOREIGN_MAX: of keys that others have put into the bucket. */
-enum { PAGE = 1000, PAGE_MEMORY = 16 << 20, KEY_MAX = 512, FOREIGN_MAX = 1100 };
+enum { PAGE = 1000, PAGE_MEMORY = 16 << 20 };
 
 static const struct store_kind *const kinds[SIDES] = { &store_local, &store_objects };
 
@@ -27,19 +26,11 @@ store_side_parse(const char *name, enum store_side *side)
 /* One level: keys that end in a slash to below(), others to object(). */
 struct level { const struct store_kind *kind; store_visit *object; bool (*below)(void *, const char *); void *at; };
 
-/* What lists of a bucket may hold beside it becomes no path of this machine. */
-static bool
-is_ours(const char *key)
-{
-	return strlen(key) < KEY_MAX && key[strspn(key, KEY_CHARACTERS)] == '\0' && strstr(key, "//") == NULL &&
-	    strstr(key, "/.") == NULL;
-}
-
 static bool
 look(const struct level *l, const char *prefix)
 {
 	struct arena *mem = arena_new(PAGE_MEMORY);
-	char after[FOREIGN_MAX] = "";
+	char after[KEY_MAX] = "";
 	struct store_entry *e;
 	bool fine = true;
 	size_t i, n;
@@ -54,12 +45,12 @@ look(const struct level *l, const char *prefix)
 			const size_t end = strlen(key) - 1;
 
 			errno = 0;
-			if (!is_ours(key))
+			if (strstr(key, "/.") != NULL)		/* a draft */
 				fine = true;
 			else if (key[end] == '/')
 				fine = store_grows(arena_copy_n(mem, key, end)) || l->below == NULL ||
 				    l->below(l->at, key);
-			else if (strrchr(key, '/')[1] != '.' && e[i].size >= 0 && l->object != NULL)
+			else if (e[i].size >= 0 && l->object != NULL)
 				fine = l->object(l->at, key, e[i].size);
 			saved = fine ? 0 : errno;
 			snprintf(after, sizeof(after), "%s", key);

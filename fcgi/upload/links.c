@@ -67,11 +67,13 @@ struct db *
 links_ask(struct links *l)
 {
 	struct db *db = NULL;
+	bool away;
 
 	pthread_mutex_lock(&l->lock);
-	while (l->n_free == 0 && l->away_until <= clock_ms())
+	/* Looked at once for both: it may be back a moment later, with none of them free. */
+	while (!(away = l->away_until > clock_ms()) && l->n_free == 0)
 		pthread_cond_wait(&l->given, &l->lock);
-	if (l->away_until <= clock_ms())
+	if (!away)
 		db = l->free[--l->n_free].db;
 	else
 		pthread_cond_signal(&l->given);		/* it may have been meant for who waits on */

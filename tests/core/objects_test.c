@@ -26,6 +26,7 @@
 #include "core/digest.h"
 #include "core/objects.h"
 #include "core/sigv4.h"
+#include "core/store_side.h"
 #include "core/web.h"
 
 enum { REQUEST_MAX = 40 << 20, OBJECTS = 3000, LARGE = 37000001, PART = 16 << 20 };
@@ -593,6 +594,62 @@ of_many_objects_pages_miss_none(void **state)
 }
 
 static void
+open_store(void)
+{
+	const struct conf conf = { .data_dir = home, .store = "s3", .store_endpoint = store.endpoint,
+	    .store_bucket = store.bucket, .store_region = store.region, .store_key = store.key,
+	    .store_secret = store.secret, .store_prefix = store.prefix };
+
+	assert_true(store_open(&conf));
+}
+
+static void
+assert_ours(const char *prefix, const char *after, size_t max, const char *wanted)
+{
+	struct buf b = BUF(mem);
+	size_t n;
+	const struct store_entry *e = store_list(mem, prefix, after, max, &n);
+
+	assert_non_null(e);
+	for (size_t i = 0; i < n; i++)
+		buf_printf(&b, "%s%s", i > 0 ? " " : "", e[i].key);
+	assert_string_equal(buf_string(&b), wanted);
+}
+
+static bool
+count_visit(void *at, const char *key, int64_t size)
+{
+	++*(int *)at;
+	return true;
+}
+
+/* Consoles of stores make an object "originals/" as a folder, and people put files beside ours. */
+static void
+what_others_put_into_the_bucket_is_in_no_list_of_the_store(void **state)
+{
+	static const char *const keys[] = { "f/", "f/READ.ME", "f/a/", "f/a/x", "f/a/NOTES", "f/b", "f/~c", "f/d/Of/e",
+	    "f/e//g", "f/e/" };
+	int visited = 0;
+
+	open_store();
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		assert_true(objects_write(&store, keys[i], "", 0, "text/plain"));
+	for (int i = 0; i < 250; i++)
+		assert_true(objects_write(&store, arena_printf(mem, "f/a/N%03d", i), "", 0, "text/plain"));
+	assert_ours("f/", NULL, 1000, "f/a/ f/b f/d/ f/e/");
+	assert_ours("f/", NULL, 1, "f/a/");
+	assert_ours("f/", "f/a/", 1, "f/b");
+	assert_ours("f/", "f/a/", 2, "f/b f/d/");
+	assert_ours("f/a/", NULL, 1, "f/a/x");
+	assert_ours("f/e/", NULL, 10, "");
+	assert_true(store_side_walk(SIDE_BUCKET, "f/", count_visit, &visited));
+	assert_int_equal(visited, 2);
+	/* All below a key is all. */
+	assert_true(store_delete(mem, "f"));
+	assert_lists("f/", NULL, 9, "");
+}
+
+static void
 an_address_opens_one_object_for_a_while(void **state)
 {
 	const struct moment now = moment_now();
@@ -800,6 +857,7 @@ main(void)
 		cmocka_unit_test(drafts_of_killed_programs_are_dropped_when_they_are_old),
 		cmocka_unit_test(a_list_goes_in_order_and_on_from_any_key),
 		cmocka_unit_test(of_many_objects_pages_miss_none),
+		cmocka_unit_test(what_others_put_into_the_bucket_is_in_no_list_of_the_store),
 		cmocka_unit_test(an_address_opens_one_object_for_a_while),
 		cmocka_unit_test(an_address_is_for_one_method_and_may_give_a_name),
 		cmocka_unit_test(what_may_pass_is_tried_again),
