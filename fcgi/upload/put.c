@@ -626,12 +626,14 @@ check_rest(struct transfer *t, const struct upload_row *row)
 	p->is_partial = row->is_partial;
 	p->upload_concat = row->upload_concat != NULL ? arena_copy(p->mem, row->upload_concat) : NULL;
 	p->expires_at = row->expires_at;
-	t->expected = p->length >= 0 ? p->offset + p->length : -1;
+	t->expected = -1;
 	t->declared = true;
 	if (p->read == NULL)
 		return ERR_NONE;
-	if (p->offset > p->size || t->expected > p->size)
+	if (p->offset > p->size || p->length > p->size - p->offset)
 		return stop(p, ERR_TOO_LARGE, "The body is longer than the rest of the file.");
+	if (p->length >= 0)
+		t->expected = p->offset + p->length;
 	return store_incoming_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
 }
 

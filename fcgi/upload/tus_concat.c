@@ -51,14 +51,25 @@ read_address(struct put *part, const char *address)
 	return true;
 }
 
-static enum error
-find_part(struct put *part, struct put *p, const char *address)
+static bool
+is_there_already(const struct tus_concat *c, struct uuid id)
 {
-	enum error error = read_address(part, address) ? put_go_on(part) : ERR_BAD_REQUEST;
+	for (size_t i = 0; i < c->n; i++)
+		if (uuid_equal(c->part[i].id, id))
+			return true;
+	return false;
+}
+
+/* The next one.  Asked for twice, its file would have the number of the second time alone. */
+static enum error
+find_part(const struct tus_concat *c, struct put *part, struct put *p, const char *address)
+{
+	const bool fine = read_address(part, address) && !is_there_already(c, part->id);
+	enum error error = fine ? put_go_on(part) : ERR_BAD_REQUEST;
 
 	p->detail = part->detail;
 	if (error == ERR_BAD_REQUEST)
-		p->detail = "Behind \"final;\" there are to be addresses of uploads, as they were given.";
+		p->detail = "Behind \"final;\" there are to be addresses of uploads, each once, as they were given.";
 	if (error == ERR_NONE && !part->is_partial) {
 		p->detail = "An upload that was not made with \"Upload-Concat: partial\" cannot become part of "
 		    "another one.";
@@ -95,7 +106,7 @@ tus_concat_find(struct tus_concat *c, struct put *p, const char *said)
 		if (c->n == PARTS_MAX)
 			return ERR_BAD_REQUEST;
 		c->part[c->n] = (struct put){ .in = p->in, .mem = p->mem };
-		error = find_part(&c->part[c->n], p, arena_copy_n(p->mem, addresses, n));
+		error = find_part(c, &c->part[c->n], p, arena_copy_n(p->mem, addresses, n));
 		c->size += c->part[c->n++].size;
 	}
 	return error == ERR_NONE && c->n == 0 ? ERR_BAD_REQUEST : error;

@@ -320,7 +320,15 @@ a_body_that_is_too_long_costs_nothing_that_came_before(void **state)
 	struct client c = client_for(w, 3000);
 	const char *bytes = film(w, 9000);
 
+	struct tus *t;
+
 	bring(&c, 0, bytes, 1000, ERR_NONE);
+	t = tus_new(w, &(struct ask){ .lines = { { "Upload-Offset", "1000" } }, .body = bytes, .n = 5, .bytes = true });
+	assert_true(uuid_parse(c.id, &t->put.id));
+	t->put.ticket = c.ticket;
+	t->length = INT64_MAX;
+	assert_int_equal(tus_patch(t), ERR_TOO_LARGE);
+	is_at(&c, 1000);
 	ask(&c, tus_patch, &(struct ask){ .lines = { { "Upload-Offset", "1000" } }, .body = bytes, .n = 2001, .bytes =
 	    true,
 	    .cut = true }, ERR_TOO_LARGE);
@@ -564,6 +572,8 @@ parts_that_came_beside_each_other_become_one(void **state)
 	again = final(w, half.address);
 	create(w, &again, ERR_UNSUPPORTED_TYPE);
 	half = partial_of(w, bytes, 5000);
+	again = final(w, arena_printf(w->mem, "%s %s", half.address, half.address));
+	create(w, &again, ERR_BAD_REQUEST);
 	again = final(w, half.address);
 	whole = client_of(w, &again);
 	holds(&whole, bytes, 5000);
