@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests to an object store, and what its answers say. */
 #include <openssl/evp.h>
+#include <sys/statvfs.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -532,6 +533,7 @@ struct fetch {
 	const struct objects *o;
 	const char *key;
 	int fd;
+	int64_t spare;
 	int64_t at, size;		/* size: -1 until the store has told it */
 	char etag[128];			/* of the object that the bytes before are of */
 };
@@ -561,6 +563,22 @@ take_stream(struct fetch *f, struct web_stream *s)
 	return end == WEB_ANSWERED && f->at == f->size;
 }
 
+/* Room for all of it, which nobody else gets meanwhile where the file system can say so. */
+static bool
+reserve(const struct fetch *f)
+{
+	struct statvfs fs;
+
+	if (fstatvfs(f->fd, &fs) != 0)
+		return false;
+	if ((int64_t)fs.f_bavail * (int64_t)fs.f_frsize - f->spare < f->size) {
+		errno = ENOSPC;
+		return false;
+	}
+	return f->size == 0 || fallocate(f->fd, FALLOC_FL_KEEP_SIZE, 0, f->size) == 0 ||
+	    (errno != ENOSPC && errno != EDQUOT);
+}
+
 /* Is it what was asked for, from where it was asked for?  What is another one now begins at its beginning. */
 static bool
 begin_stream(struct fetch *f, const struct web_answer *a)
@@ -570,13 +588,12 @@ begin_stream(struct fetch *f, const struct web_answer *a)
 
 	if (a->length < 0 || (a->status != 200 && !goes_on))
 		return false;
-	if (!goes_on) {
+	if (!goes_on)
 		f->at = 0;
-		if (ftruncate(f->fd, 0) != 0)
-			return false;
-	}
 	snprintf(f->etag, sizeof(f->etag), "%s", etag);
 	f->size = f->at + a->length;
+	if (!goes_on && (ftruncate(f->fd, 0) != 0 || !reserve(f)))
+		return false;
 	return lseek(f->fd, f->at, SEEK_SET) == f->at;
 }
 
@@ -624,9 +641,9 @@ fetch_once(struct fetch *f, bool *passes)
 }
 
 bool
-objects_fetch(const struct objects *o, const char *key, const char *path)
+objects_fetch(const struct objects *o, const char *key, const char *path, int64_t spare)
 {
-	struct fetch f = { .o = o, .key = key, .size = -1,
+	struct fetch f = { .o = o, .key = key, .spare = spare, .size = -1,
 	    .fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) };
 	bool fine = false, passes = true;
 	int tries = 0, saved;

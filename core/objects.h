@@ -57,9 +57,9 @@ bool objects_head(const struct objects *, const char *key, struct object_head *)
 /* All bytes of it, and a NUL that does not count. */
 char *objects_get(struct arena *, const struct objects *, const char *key, size_t max, size_t *n);
 
-/* Into a new file at the path.  What breaks off goes on where it ended, as long as it is the same object.  On failure
- * nothing is left there. */
-bool objects_fetch(const struct objects *, const char *key, const char *path);
+/* Into a new file at the path, if so many bytes stay free there: else ENOSPC before any comes.  What breaks off goes on
+ * where it ended, as long as it is the same object.  On failure nothing is left there. */
+bool objects_fetch(const struct objects *, const char *key, const char *path, int64_t spare);
 
 /* True when there is no such object any more. */
 bool objects_delete(const struct objects *, const char *key);

@@ -19,6 +19,7 @@
 enum { LIST_MAX = 1000 };	/* what one answer may tell */
 
 static struct objects bucket;
+static int64_t kept_free;
 
 void
 store_objects_open(const struct conf *conf)
@@ -26,6 +27,7 @@ store_objects_open(const struct conf *conf)
 	bucket = (struct objects){ conf->store_endpoint, conf->store_public_endpoint, conf->store_bucket,
 		conf->store_region, conf->store_key, conf->store_secret,
 		conf->store_prefix != NULL ? conf->store_prefix : "" };
+	kept_free = conf->free_space;
 }
 
 /* A file of this machine.  -1 with errno. */
@@ -118,7 +120,7 @@ fetch(struct arena *mem, const char *key, const char *scratch)
 	draft = arena_printf(mem, "%s.%s", path, uuid_text(mem, uuid_new()));
 	if (lstat(path, &st) == 0)
 		return path;
-	return disk_make_parents(scratch, path, 0700) && objects_fetch(&bucket, key, draft) &&
+	return disk_make_parents(scratch, path, 0700) && objects_fetch(&bucket, key, draft, kept_free) &&
 	    rename(draft, path) == 0 ? path : NULL;
 }
 

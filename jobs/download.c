@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/scratch.h"
 #include "core/store.h"
 #include "fcgi/seen.h"
 #include "fcgi/transcripts.h"
@@ -283,7 +284,7 @@ download_run(struct job *j)
 		job_log(j, "%d files are not there any more, or not for its maker", k.left_out);
 	if (k.p.n == 0)
 		return finish(j, NULL, 0, "Nothing of it is there any more, or may be seen.");
-	if (store_free() < package_bytes(&k.p))
+	if (store_free() < package_bytes(&k.p) || scratch_free() < package_bytes(&k.p))
 		return job_retry(j, REASON_NO_SPACE, "There is no room for the package.");
 	if (!package_write(j->mem, &k.p, path, on_progress, j, &fault))
 		return job_fault(j, &fault);

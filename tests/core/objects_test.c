@@ -479,14 +479,17 @@ a_large_file_goes_in_parts_and_comes_back_whole(void **state)
 	assert_true(objects_put(&store, "originals/large", fd, LARGE, "video/mp4"));
 	assert_true(objects_head(&store, "originals/large", &head));
 	assert_int_equal(head.size, LARGE);
-	assert_true(objects_fetch(&store, "originals/large", arena_printf(mem, "%s/back", home)));
+	assert_true(objects_fetch(&store, "originals/large", arena_printf(mem, "%s/back", home), 0));
 	assert_string_equal(sum_of("back"), sum_of("large"));
 	unlink(arena_printf(mem, "%s/back", home));
 	assert_true(objects_delete(&store, "originals/large"));
 	close(fd);
 	fd = file_of("small", 1000);
 	assert_true(objects_put(&store, "originals/small", fd, 1000, "video/mp4"));
-	assert_true(objects_fetch(&store, "originals/small", arena_printf(mem, "%s/back", home)));
+	assert_false(objects_fetch(&store, "originals/small", arena_printf(mem, "%s/back", home), INT64_C(1) << 60));
+	assert_int_equal(errno, ENOSPC);
+	assert_int_equal(access(arena_printf(mem, "%s/back", home), F_OK), -1);
+	assert_true(objects_fetch(&store, "originals/small", arena_printf(mem, "%s/back", home), 0));
 	assert_string_equal(sum_of("back"), sum_of("small"));
 	unlink(arena_printf(mem, "%s/back", home));
 	assert_true(objects_delete(&store, "originals/small"));
@@ -736,13 +739,13 @@ what_breaks_off_goes_on_where_it_ended(void **state)
 		skip();
 	assert_true(objects_put(&store, "x/breaks", fd, 5000000, "video/mp4"));
 	before = tally->ranges;
-	assert_true(objects_fetch(&store, "x/breaks", arena_printf(mem, "%s/back", home)));
+	assert_true(objects_fetch(&store, "x/breaks", arena_printf(mem, "%s/back", home), 0));
 	assert_string_equal(sum_of("back"), sum_of("whole"));
 	assert_true(tally->ranges - before >= 2);
 	unlink(arena_printf(mem, "%s/back", home));
 	/* What is another object meanwhile is fetched from its beginning. */
 	assert_true(objects_put(&store, "x/breaks-changes", fd, 5000000, "video/mp4"));
-	assert_true(!objects_fetch(&store, "x/breaks-changes", arena_printf(mem, "%s/back", home)) ||
+	assert_true(!objects_fetch(&store, "x/breaks-changes", arena_printf(mem, "%s/back", home), 0) ||
 	    strcmp(sum_of("back"), digest_text(mem, memset(arena_alloc(mem, 5000000), 'n', 5000000), 5000000)) == 0);
 	assert_true(stat(arena_printf(mem, "%s/back", home), &st) != 0 || st.st_size == 5000000);
 	unlink(arena_printf(mem, "%s/back", home));
@@ -763,7 +766,7 @@ refused(const char *key, int error)
 	assert_int_equal(errno, error);
 	assert_null(objects_get(mem, &store, key, 9, &n));
 	assert_int_equal(errno, error);
-	assert_false(objects_fetch(&store, key, arena_printf(mem, "%s/none", home)));
+	assert_false(objects_fetch(&store, key, arena_printf(mem, "%s/none", home), 0));
 	assert_int_equal(errno, error);
 	assert_int_equal(access(arena_printf(mem, "%s/none", home), F_OK), -1);
 }
@@ -790,7 +793,7 @@ a_store_that_says_no_has_lost_nothing(void **state)
 	/* Answers to HEAD have no body that says it. */
 	assert_false(objects_head(&store, "x", &head));
 	assert_int_equal(errno, EREMOTEIO);
-	assert_false(objects_fetch(&store, "x", arena_printf(mem, "%s/none", home)));
+	assert_false(objects_fetch(&store, "x", arena_printf(mem, "%s/none", home), 0));
 	assert_int_equal(errno, EREMOTEIO);
 	store = fine;
 }
