@@ -62,16 +62,17 @@ function send() {
 		'-map', '1:a', '-c:a', 'aac', ...fragments, `${recorded}/1.audio.mp4`], { stdio: ['pipe', 'ignore', 'inherit'] });
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 3 * MINUTE, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
 	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
 const page = await browser.newPage({ viewport: { width: 1100, height: 800 } });
+page.setDefaultTimeout(3 * MINUTE);
 page.on('pageerror', e => complaints.push(e.message));
 const shot = name => page.screenshot({ path: `${env.SCREENSHOTS}/broadcast-${name}.png` });
 const sees = (selector, state = 'visible') => page.locator(selector).first().waitFor({ state, timeout: 3 * MINUTE });
 const position = () => page.locator('video').evaluate(v => v.currentTime);
 
 await test('before it begins the page counts down', async () => {
-	const answer = await page.goto(`${base}/watch/${env.MEDIA}`, { timeout: MINUTE });
+	const answer = await page.goto(`${base}/watch/${env.MEDIA}`);
 	that(answer.ok(), answer.status());
 	await page.evaluate(() => window.stays = true);
 	await sees('.state.soon .countdown strong');
@@ -111,7 +112,7 @@ await test('a break is told, and its end, too', async () => {
 	node('status = \'interrupted\', has_signal = 0, interrupted_at = 1');
 	await sees('.notice');
 	that((await page.textContent('.notice')).includes('interrupted'), await page.textContent('.notice'));
-	that((await page.textContent('#live')).includes('interrupted'), await page.textContent('#live'));
+	await until('what the page says of it', async () => (await page.textContent('#live')).includes('interrupted'));
 	await shot('interrupted');
 	node('status = \'live\', has_signal = 1, interrupted_at = 0');
 	await sees('.notice', 'hidden');

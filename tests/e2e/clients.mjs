@@ -73,7 +73,7 @@ function drop() {
 
 await new Promise((done) => pages.listen(+env.PAGE_PORT, '127.0.0.1', done));
 await new Promise((done) => network.listen(+env.RELAY_PORT, '127.0.0.1', done));
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking',
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 180000, args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking',
 	'--disable-component-update', '--no-first-run', '--disable-features=LocalNetworkAccessChecks',
 	`--host-resolver-rules=MAP 127.0.0.1:${server} 127.0.0.1:${env.RELAY_PORT}`] });
 
@@ -110,6 +110,7 @@ async function arrived(what, id, path) {
 async function visit(context, path) {
 	const page = await context.newPage();
 
+	page.setDefaultTimeout(180000);
 	page.on('console', (message) => message.type() === 'error' && console.error(message.text()));
 	page.on('pageerror', (error) => console.error(error));
 	await page.goto(`http://127.0.0.1:${env.PAGE_PORT}/`);

@@ -8,7 +8,7 @@ const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-
 const server = createServer((_, answer) => answer.setHeader('Content-Type', 'text/html').end('<title>Elsewhere</title>'));
 
 await new Promise(done => server.listen(+env.PAGE_PORT, '127.0.0.1', done));
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 180000, args: ['--no-sandbox', '--disable-gpu'] });
 
 function that(condition, text) {
 	if (!condition)
@@ -28,6 +28,7 @@ async function ask([url, method, headers, body]) {
 
 try {
 	const page = await (await browser.newContext()).newPage();
+	page.setDefaultTimeout(180000);
 	const call = (url, method = 'GET', headers = {}, body) => page.evaluate(ask, [new URL(url, env.KINOTHEK_URL).href, method, headers, body]);
 	const token = async (tenant, id, secret) => call(`/realms/${tenant}/protocol/openid-connect/token`, 'POST',
 		{ 'Content-Type': 'application/x-www-form-urlencoded' }, `grant_type=client_credentials&client_id=${id}&client_secret=${secret}`);

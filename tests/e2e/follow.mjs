@@ -24,10 +24,10 @@ const streams = () => readFileSync('/proc/net/unix', 'utf8').split('\n')
 	.filter(l => l.includes(`${env.STACK}/run/events.sock`) && l.split(/\s+/)[5] === '03').length;
 
 async function until(what, check) {
-	const end = Date.now() + MINUTE;
+	const end = Date.now() + 3 * MINUTE;
 	while (!await check()) {
 		if (Date.now() > end)
-			throw new Error(`${what} within a minute`);
+			throw new Error(`${what} within minutes`);
 		await new Promise(done => setTimeout(done, 100));
 	}
 }
@@ -42,7 +42,7 @@ async function rename() {
 	return name;
 }
 
-const shows = (tab, name) => tab.waitForFunction(n => document.querySelector('main').textContent.includes(n), name, { timeout: 2 * MINUTE });
+const shows = (tab, name) => tab.waitForFunction(n => document.querySelector('main').textContent.includes(n), name, { timeout: 3 * MINUTE });
 
 async function tabs(context, ...addresses) {
 	const all = [];
@@ -50,7 +50,7 @@ async function tabs(context, ...addresses) {
 		const page = await context.newPage();
 		page.on('pageerror', e => complaints.push(e.message));
 		page.on('console', m => m.type() === 'error' && !/Failed to load resource|EventSource/.test(m.text()) && complaints.push(m.text()));
-		const answer = await page.goto(address, { timeout: MINUTE });
+		const answer = await page.goto(address, { timeout: 3 * MINUTE });
 		if (!answer.ok() || !await page.locator('main').count())
 			throw new Error(`${answer.status()} at ${address}: ${(await answer.text()).slice(0, 300)}`);
 		all.push(page);
@@ -58,7 +58,7 @@ async function tabs(context, ...addresses) {
 	return all;
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 3 * MINUTE, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
 	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
 
 if (env.SERVER !== 'fcgid') {

@@ -8,23 +8,32 @@
 #	hosts NUMBER			value of db.hosts with that node first
 
 galera=$(find /usr/lib -name libgalera_smm.so 2>/dev/null | head -1)
-base=$((21000 + $$ % 100 * 20))
+# Of each node: for clients, for the others, and for what it has missed.
+for i in 1 2 3; do
+	stack_take_port "client_port$i"
+	stack_take_port "group_port$i"
+	stack_take_port "state_port$i"
+done
 galera_found() { [ -n "$galera" ]; }
-node_port() { echo $((base + $1)); }
+node_port() {	# KIND NUMBER
+	local name=$1_port$2
+	echo "${!name}"
+}
+group() { echo "127.0.0.1:$(node_port group "$1")"; }
 node_socket() { [ "$1" = 1 ] && echo "$stack/run/db.sock" || echo "$stack/run/db$1.sock"; }
 node_sql() { mariadb --no-defaults -uroot -S "$(node_socket "$1")" -N -B kinothek -e "$2"; }
 synced() { mariadb --no-defaults -uroot -S "$(node_socket "$1")" -N -B -e "SHOW STATUS LIKE 'wsrep_local_state_comment'" | grep -q Synced; }
 
 node_command() {
-	local i=$1 user=() n=$((base + 2000))
+	local i=$1 user=()
 	[ "$(id -u)" != 0 ] || user=(--user=root)
 	node_cmd=("$src/tests/e2e/galera-node" mariadbd --no-defaults "${user[@]}" --datadir="$stack/db$i" --tmpdir="$stack" --socket="$(node_socket "$i")"
-		--pid-file="$stack/db$i.pid" --bind-address=127.0.0.1 --port="$(node_port "$i")" --skip-name-resolve --innodb-log-file-size=32M
+		--pid-file="$stack/db$i.pid" --bind-address=127.0.0.1 --port="$(node_port client "$i")" --skip-name-resolve --innodb-log-file-size=32M
 		--innodb-buffer-pool-size=64M --innodb-flush-log-at-trx-commit=2 --innodb-autoinc-lock-mode=2 --binlog-format=ROW
 		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci --wsrep-on=ON --wsrep-provider="$galera"
-		--wsrep-cluster-name="kinothek$$" --wsrep-cluster-address="gcomm://127.0.0.1:$((n + 1)),127.0.0.1:$((n + 2)),127.0.0.1:$((n + 3))"
-		--wsrep-sst-method=nothing --wsrep-node-name="n$i" --wsrep-node-address="127.0.0.1:$((n + i))"
-		--wsrep-provider-options="gmcast.listen_addr=tcp://127.0.0.1:$((n + i));ist.recv_addr=127.0.0.1:$((n + 8 + i));gcache.size=256M;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S")
+		--wsrep-cluster-name="kinothek$$" --wsrep-cluster-address="gcomm://$(group 1),$(group 2),$(group 3)"
+		--wsrep-sst-method=nothing --wsrep-node-name="n$i" --wsrep-node-address="$(group "$i")"
+		--wsrep-provider-options="gmcast.listen_addr=tcp://$(group "$i");ist.recv_addr=127.0.0.1:$(node_port state "$i");gcache.size=256M;evs.keepalive_period=PT0.5S;evs.inactive_check_period=PT0.5S")
 }
 
 node_start() {
@@ -82,7 +91,7 @@ joined() {
 hosts() {
 	local i list=
 	for i in 0 1 2; do
-		list+=,127.0.0.1:$(node_port $((($1 - 1 + i) % 3 + 1)))
+		list+=,127.0.0.1:$(node_port client $((($1 - 1 + i) % 3 + 1)))
 	done
 	echo "${list:1}"
 }

@@ -200,7 +200,7 @@ for (const [name, way] of [['the header', oidc.ClientSecretBasic], ['the form', 
 
 if (env.CHROMIUM) {
 	const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-	const program = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--no-first-run',
+	const program = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 180000, args: ['--no-sandbox', '--disable-gpu', '--no-first-run',
 		'--disable-background-networking', '--disable-component-update', '--disable-sync'] });
 	const page = await (await program.newContext()).newPage();
 	const complaints = [];

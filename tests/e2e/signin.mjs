@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 const env = process.env, realm = `${env.KINOTHEK_URL}/realms/test`;
 const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
 const axe = readFileSync(`${env.NODE_MODULES}/axe-core/axe.min.js`, 'utf8');
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 180000, args: ['--no-sandbox', '--disable-gpu'] });
 let looked = 0;
 
 async function look(page, name) {
