@@ -9,7 +9,7 @@ members that its output must have, of the same types, and each line of one of `t
 """
 import json, os, re, signal, subprocess, sys
 
-LIMIT = int(os.environ.get('GUIDE_SECONDS', 150))
+LIMIT = int(os.environ.get('GUIDE_SECONDS', 600))
 ORIGIN = 'https://media.example.org'
 BLOCK = re.compile(r'^```(\w+)(?: (\S+))?\n(.*?)^```$', re.M | re.S)
 

@@ -67,6 +67,23 @@ stack_start() {
 	stack_pid[$name]=$!
 }
 
+# stack_hold NAME: it and what it has started stand still, and no row is locked; until stack_release NAME.
+stack_hold() {
+	stack_until 120 stack_held "$1" || stack_fail "$1 cannot be held"
+}
+
+stack_held() {
+	kill -STOP -- "-${stack_pid[$1]}"
+	[ "$(sql 'SELECT COUNT(*) FROM information_schema.innodb_trx')" = 0 ] && return
+	stack_release "$1"
+	sleep 0.2	# so long the server tells of transactions that are over
+	return 1
+}
+
+stack_release() {
+	kill -CONT -- "-${stack_pid[$1]}"
+}
+
 # stack_take_port VARIABLE: sets it to a port that nobody has, nor takes as long as this program or what it started runs.
 stack_take_port() {
 	local try fd locks
@@ -108,7 +125,8 @@ stack_database() {
 		'CREATE DATABASE kinothek CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
 }
 
-# Lines of settings may follow as arguments.
+# Lines of settings may follow as arguments.  A statement that takes milliseconds may take seconds on a machine that does other
+# things.
 stack_settings() {
 	head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$stack/play.key"
 	echo >>"$stack/play.key"
@@ -120,6 +138,7 @@ stack_settings() {
 		play.key_file = $stack/play.key
 		db.socket = $stack/run/db.sock
 		db.user = root
+		db.statement_limit = 10
 		http.trusted_proxies = 127.0.0.2
 		video.preset = ultrafast
 		free_space = 100M
