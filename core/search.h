@@ -49,7 +49,11 @@
 	    "COLUMNS (text TEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'") \
 	L(KEYWORD, 8, "keywords", true, 4, "keywords", SEARCH_NAMED_SQL("keywords", "name")) \
 	L(ENTITY, 9, "entities", true, 4, "entities", SEARCH_NAMED_SQL("entities", "name")) \
-	L(SPEAKER, 10, "speakers", true, 4, "speakers", SEARCH_NAMED_SQL("speakers", "label")) \
+	L(SPEAKER, 10, "speakers", true, 4, "speakers", \
+	    "SELECT s.label AS text, j.start, j.end, NULL AS page FROM media_speakers m JOIN speakers s ON s.id = m.speaker_id " \
+	    "LEFT JOIN speakers w ON w.id = s.merged_into JOIN JSON_TABLE(m.turns, '$' COLUMNS (start DOUBLE PATH " \
+	    "'$[0].start', end DOUBLE PATH '$[0].end')) j WHERE m.media_id = ? AND s.label IS NOT NULL AND s.forgotten_at = 0 " \
+	    "AND (w.id IS NULL OR (w.label IS NULL AND w.forgotten_at = 0))") \
 	L(OBJECT, 11, "objects", true, 1, "objects", SEARCH_NAMED_SQL("objects", "name")) \
 	L(ACTION, 12, "actions", true, 1, "actions", SEARCH_NAMED_SQL("actions", "name")) \
 	L(EXIF, 13, "exif_metadata", true, 1, "file", \

@@ -16,6 +16,11 @@ static const struct field speaker_fields[] = {
 	FIELD(struct speaker, number, .doc = "In the asset"),
 	FIELD(struct speaker, duration, .doc = "Of all turns"),
 	FIELD(struct speaker, turns, .of = &turn_record, .doc = "When"),
+	FIELD(struct speaker, label, .sql = "s.label", .doc = "Its own name"),
+	FIELD(struct speaker, source, .sql = "s.source", .doc = "Who has said so"),
+	FIELD(struct speaker, merged_into, .sql = "s.merged_into", .doc = "What it is a part of"),
+	FIELD(struct speaker, forgotten_at, .sql = "s.forgotten_at", .doc = "Not shown since then"),
+	FIELD(struct speaker, shown_id, .on = COMPUTED, .doc = "As whom it is shown"),
 	FIELD(struct speaker, name, .on = COMPUTED, .doc = "Shown to people"),
 };
 static const struct record speaker_record = RECORD("SpeakerRow", struct speaker, speaker_fields);
@@ -29,18 +34,51 @@ word_for(const struct conf *conf, struct arena *mem, const char *language_code)
 	    catalogue_text(catalogue_of(conf, tag), "Speaker");
 }
 
+const struct speaker *
+speakers_find(const struct list *all, struct uuid id)
+{
+	const struct speaker *s = all->rows;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (uuid_equal(s[i].speaker_id, id))
+			return &s[i];
+	return NULL;
+}
+
+const char *
+speakers_label(const struct list *all, const struct speaker *whole)
+{
+	const struct speaker *s = all->rows;
+
+	for (size_t i = 0; i < all->n && whole->label == NULL; i++)
+		if (uuid_equal(s[i].merged_into, whole->speaker_id) && s[i].label != NULL)
+			return s[i].label;
+	return whole->label;
+}
+
 struct list
 speakers_of(struct db *db, const struct conf *conf, struct uuid media_id, const char *language_code)
 {
 	struct list out = { NULL, 0 };
+	const struct speaker *whole;
 	struct speaker *s;
+	size_t shown = 0, i;
 
 	out.rows = s = db_rows(db, &speaker_record, "FROM media_speakers t JOIN media m ON m.id = t.media_id JOIN "
 	    "speakers s ON s.id = t.speaker_id AND s.tenant_id = m.tenant_id WHERE t.media_id = ? ORDER BY t.number",
 	    ARGS(ID(media_id)), &out.n);
-	for (size_t i = 0; i < out.n && out.n > 1; i++)
-		s[i].name = arena_printf(db_arena(db), "%s %lld", word_for(conf, db_arena(db), language_code),
-		    (long long)s[i].number);
+	for (i = 0; i < out.n; i++)
+		shown += uuid_is_none(s[i].merged_into) && s[i].forgotten_at.ms == 0;
+	for (i = 0; i < out.n; i++) {
+		whole = uuid_is_none(s[i].merged_into) ? &s[i] : speakers_find(&out, s[i].merged_into);
+		if (whole == NULL || whole->forgotten_at.ms != 0)
+			continue;
+		s[i].shown_id = whole->speaker_id;
+		s[i].name = speakers_label(&out, whole);
+		if (s[i].name == NULL && shown > 1)
+			s[i].name = arena_printf(db_arena(db), "%s %lld", word_for(conf, db_arena(db), language_code),
+			    (long long)whole->number);
+	}
 	return out;
 }
 
@@ -60,21 +98,18 @@ speakers_put(struct db *db, struct uuid media_id, const struct speaker *s)
 }
 
 struct uuid
-speakers_new(struct db *db, struct uuid tenant_id)
+speakers_new(struct db *db, struct uuid tenant_id, struct uuid media_id)
 {
 	const struct uuid id = uuid_new();
 	const struct arg now = TIME(moment_now());
 
-	db_run(db, "INSERT INTO speakers (id, tenant_id, created_at, updated_at) VALUES (?, ?, ?, ?)", ARGS(ID(id),
-	    ID(tenant_id), now, now));
+	db_run(db, "INSERT INTO speakers (id, tenant_id, media_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+	    ARGS(ID(id), ID(tenant_id), ID(media_id), now, now));
 	return id;
 }
 
 void
-speakers_drop(struct db *db, struct uuid media_id, struct uuid speaker_id)
+speakers_drop(struct db *db, struct uuid speaker_id)
 {
-	db_run(db, "DELETE FROM media_speakers WHERE media_id = ? AND speaker_id = ?", ARGS(ID(media_id),
-	    ID(speaker_id)));
-	db_run(db, "DELETE FROM speakers WHERE id = ? AND NOT EXISTS (SELECT 1 FROM media_speakers x WHERE "
-	    "x.speaker_id = ?)", ARGS(ID(speaker_id), ID(speaker_id)));
+	db_run(db, "DELETE FROM speakers WHERE id = ?", ARGS(ID(speaker_id)));
 }

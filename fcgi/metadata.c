@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "core/plan.h"
-#include "core/speakers.h"
 #include "fcgi/asset_view.h"
+#include "media/speaking.h"
 
 #define KINDS "summarySentences entities keywords speakers videoTexts imageTexts documentContent scenes file"
 
@@ -35,7 +35,7 @@ static const struct field metadata_fields[] = {
 	    "best has 1), confidence (how sure it is that they are there), count, and instances with start and end, or "
 	    "page"),
 	FIELD(struct metadata, speakers, .required = true, .of = &part_record,
-	    .doc = "Who speaks, where voices are told apart: id, number, duration, and instances with start and "
+	    .doc = "Who speaks, where voices are told apart: id, number, label, duration, and instances with start and "
 	    "end"),
 	FIELD(struct metadata, video_texts, .required = true, .of = &part_record,
 	    .doc = "Lines of text seen in the video: text, confidence, and instances with start, end and box, whose x, "
@@ -81,10 +81,11 @@ static const struct field expanded_fields[] = {
 };
 static const struct record expanded_record = RECORD("Expanded", struct expanded, expanded_fields);
 
-struct heard { struct uuid id; int64_t number; struct position duration; struct list instances; };
+struct heard { struct uuid id; int64_t number; const char *label; struct position duration; struct list instances; };
 static const struct field heard_fields[] = {
 	FIELD(struct heard, id, .required = true, .doc = "Voice"),
 	FIELD(struct heard, number, .required = true, .doc = "From 1, by who is heard first"),
+	FIELD(struct heard, label, .on = OMIT_NULL, .doc = "Its name, once somebody has said who it is"),
 	FIELD(struct heard, duration, .required = true, .doc = "How long in all"),
 	FIELD(struct heard, instances, .required = true, .of = &turn_record, .doc = "When"),
 };
@@ -161,14 +162,15 @@ expand(struct req *r, struct metadata *m, const struct strings *wanted)
 static void
 add_speakers(struct req *r, struct part *p, bool wanted)
 {
-	const struct list all = speakers_of(r->db, NULL, r->id[0], "en");
+	const struct list heard = speakers_of(r->db, NULL, r->id[0], "en"), all = speaking_shown(r->mem, &heard);
 	const struct speaker *s = all.rows;
 	struct buf b = BUF(r->mem);
 
 	p->count = (int64_t)all.n;
 	buf_char(&b, '[');
 	for (size_t i = 0; i < all.n; i++) {
-		const struct heard h = { s[i].speaker_id, s[i].number, s[i].duration, s[i].turns };
+		const struct heard h = { s[i].speaker_id, s[i].number, speakers_label(&heard, &s[i]), s[i].duration,
+		    s[i].turns };
 
 		buf_text(&b, i > 0 ? "," : "");
 		record_render(&b, &heard_record, &h, false);

@@ -22,7 +22,7 @@
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
 #define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(seo) R(transcripts) \
-	R(transcript_versions) R(subtitles) R(languages) R(uploads) R(imports) R(jobs) \
+	R(transcript_versions) R(subtitles) R(speakers) R(languages) R(uploads) R(imports) R(jobs) \
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
@@ -31,7 +31,7 @@
 	R(meetings) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
-#define OBJECTS(O) O(media) O(transcript) O(subtitle) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
+#define OBJECTS(O) O(media) O(transcript) O(subtitle) O(speaker) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
 	O(comment) O(story) O(meeting) O(download) O(preset) O(livestream)
 

@@ -107,15 +107,24 @@ transcript_remove(struct req *r, struct uuid id)
 	tell(r);
 }
 
-/* Each names a paragraph that there is, and none twice; all together have words for one change. */
+static struct uuid
+shown_id(const struct list *speakers, struct uuid id)
+{
+	const struct speaker *s = speakers_find(speakers, id);
+
+	return s != NULL ? s->shown_id : (struct uuid){ { 0 } };
+}
+
+/* Each names a paragraph that there is, and none twice, and a speaker of the asset; all together have words for one
+ * change. */
 static bool
-are_fine(struct req *r, const struct list *paragraphs, const struct list *changes)
+are_fine(struct req *r, const struct list *paragraphs, const struct list *speakers, const struct list *changes)
 {
 	const struct paragraph_change *c = changes->rows;
 	size_t words = 0;
 
 	for (size_t i = 0; i < changes->n; i++)
-		words += transcript_count(c[i].text);
+		words += c[i].text != NULL ? transcript_count(c[i].text) : 0;
 	if (words > TRANSCRIPT_WORDS) {
 		fault(r, "/paragraphs", "too_long", "a change may have %d words", TRANSCRIPT_WORDS);
 		return false;
@@ -125,6 +134,9 @@ are_fine(struct req *r, const struct list *paragraphs, const struct list *change
 
 		if (revision_paragraph(paragraphs, c[i].id) == NULL)
 			fault(r, pointer, "not_found", "the transcript has no such paragraph");
+		if (!uuid_is_none(c[i].speaker_id) && uuid_is_none(shown_id(speakers, c[i].speaker_id)))
+			fault(r, arena_printf(r->mem, "/paragraphs/%zu/speakerId", i), "not_found",
+			    "the asset has no such speaker");
 		for (size_t k = 0; k < i; k++)
 			if (uuid_equal(c[k].id, c[i].id)) {
 				fault(r, pointer, "duplicate", "the paragraph is named above already");
@@ -134,18 +146,54 @@ are_fine(struct req *r, const struct list *paragraphs, const struct list *change
 	return r->faults.n == 0;
 }
 
-/* The transcript with other words: false, refused. */
+/* By whom people say that it is; by nobody: by the voices again. */
+static void
+attribute(struct req *r, struct paragraph *p, const struct list *speakers, struct uuid speaker_id)
+{
+	struct list one = { p, 1 };
+
+	p->speaker_source = NULL;
+	one = speaking_assign(r->mem, &one, speakers, false);
+	p->speaker_id = ((const struct paragraph *)one.rows)->speaker_id;
+	if (uuid_is_none(speaker_id))
+		return;
+	p->speaker_id = speaker_id;
+	p->speaker_source = "human";
+}
+
+/* The paragraphs by whom people say that they are. */
+static bool
+attributed(struct req *r, const struct list *speakers, const struct list *changes, struct list *paragraphs)
+{
+	const struct paragraph_change *c = changes->rows;
+	struct paragraph *p = paragraphs->rows;
+	bool any = false;
+
+	for (size_t i = 0; i < changes->n; i++)
+		for (size_t k = 0; k < paragraphs->n; k++)
+			if (uuid_equal(p[k].id, c[i].id) && (c[i].given & (int64_t)record_bit(&paragraph_change_record,
+			    "speaker_id")) != 0) {
+				attribute(r, &p[k], speakers, c[i].speaker_id);
+				any = true;
+			}
+	return any;
+}
+
+/* The transcript with other words, or other speakers: false, refused. */
 static bool
 edit(struct req *r, struct transcript *t, const struct list *changes)
 {
 	const struct transcript *old = r->object;
-	const struct list paragraphs = record_parse_list(r->mem, &paragraph_record, old->paragraphs.text);
+	const struct list paragraphs = record_parse_list(r->mem, &paragraph_record, old->paragraphs.text),
+	    speakers = speakers_of(r->db, NULL, r->id[0], "en");
 	struct revision revision;
 
-	if (!are_fine(r, &paragraphs, changes))
+	if (!are_fine(r, &paragraphs, &speakers, changes))
 		return false;
 	revision = revision_edit(r->mem, &paragraphs, changes->rows, changes->n, db_number(r->db, "SELECT duration "
 	    "FROM media WHERE id = ?", ARGS(ID(r->id[0])), 0));
+	if (attributed(r, &speakers, changes, &revision.paragraphs))
+		revision = revision_replace(r->mem, &paragraphs, &revision.paragraphs);
 	if (revision.undo.n == 0)
 		return true;
 	t->source = "human";
@@ -223,7 +271,7 @@ forget_speakers(struct list *paragraphs)
 
 	for (i = 0; i < paragraphs->n; i++) {
 		p[i].speaker_id = (struct uuid){ { 0 } };
-		p[i].speaker = NULL;
+		p[i].speaker = p[i].speaker_source = NULL;
 	}
 }
 

@@ -2,8 +2,11 @@
 /*
  * The captions of a transcript as a file: those that come by themselves are written with the transcript, these because
  * a person wants them.  Safe to run twice, and in any order with others of its kind: it looks at the row, not at what
- * was asked for, and its files are named by its run.
+ * was asked for, and its files are named by its run.  Whoever changes words or names adds a job in that transaction: a
+ * file of what is not so any more is not put in the place of its own.
  */
+#include <string.h>
+
 #include "core/asset.h"
 #include "core/store.h"
 #include "media/quality.h"
@@ -13,16 +16,24 @@
 
 #define WHOSE "FROM transcripts t WHERE t.id = ? AND t.media_id = ?"
 
+static const char *
+text_of(struct job *j, const struct list *paragraphs)
+{
+	struct buf vtt = BUF(j->mem);
+
+	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
+	return buf_string(&vtt);
+}
+
 bool
 captions_write(struct job *j, const struct transcript *t, const struct list *paragraphs, struct caption *c)
 {
-	struct buf vtt = BUF(j->mem);
+	const char *vtt = text_of(j, paragraphs);
 
 	*c = (struct caption){ .language_code = transcript_language(t->language_code),
 	    .label = transcript_label(j->mem, t->language_code),
 	    .file = caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
-	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
-	return store_write(j->mem, vtt.text, vtt.len, store_key_play(j->mem, j->media_id, c->file));
+	return store_write(j->mem, vtt, strlen(vtt), store_key_play(j->mem, j->media_id, c->file));
 }
 
 enum outcome
@@ -31,7 +42,7 @@ captions_run(struct job *j)
 	const struct captions_args *in = j->in;
 	const struct transcript *t = db_row(j->db, &transcript_record, WHOSE, ARGS(ID(in->transcript_id),
 	    ID(in->media_id)));
-	struct list paragraphs;
+	struct list paragraphs, now;
 	struct caption c;
 
 	if (t == NULL || !quality_shows(t))
@@ -44,7 +55,9 @@ captions_run(struct job *j)
 		return RETRY;
 	t = db_row_suffix(j->db, &transcript_record, WHOSE, " FOR UPDATE", ARGS(ID(in->transcript_id),
 	    ID(in->media_id)));
-	if (t != NULL && quality_shows(t))
+	if (t != NULL)
+		now = speaking_paragraphs(j->db, j->conf, t);
+	if (t != NULL && quality_shows(t) && strcmp(text_of(j, &now), text_of(j, &paragraphs)) == 0)
 		caption_replace(j->db, j->tenant_id, in->media_id, in->transcript_id, &c);
 	else	/* no row has ever named it */
 		store_delete(j->mem, store_key_play(j->mem, in->media_id, c.file));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Who speaks when: the sound as samples, the voices in it, and by whom each paragraph is.  Safe to run twice: whoever
- * is known in the asset already is found again by when it speaks, and keeps its number; all is written in one
- * transaction.
+ * is known in the asset already is found again by when it speaks, and keeps its number and all that people have said of
+ * it; all is written in one transaction.
  */
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +23,32 @@ progress(void *user, int percent)
 	job_progress(user, SAMPLES_SHARE + percent * (99 - SAMPLES_SHARE) / 100);
 }
 
+/* What the one of the asset and its parts, which people have merged with it, have spoken of these turns. */
+static int64_t
+share(const struct told *t, const struct list *before, const struct speaker *whole)
+{
+	const struct speaker *s = before->rows;
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < before->n; i++)
+		if (&s[i] == whole || uuid_equal(s[i].merged_into, whole->speaker_id))
+			sum += speaking_overlap(&t->turns, &s[i].turns);
+	return sum;
+}
+
+/* The one that has spoken most of them, of a whole and its parts. */
+static const struct speaker *
+nearest(const struct told *t, const struct list *before, const struct speaker *whole)
+{
+	const struct speaker *s = before->rows, *best = whole;
+
+	for (size_t i = 0; i < before->n; i++)
+		if (uuid_equal(s[i].merged_into, whole->speaker_id) && speaking_overlap(&t->turns, &s[i].turns) >
+		    speaking_overlap(&t->turns, &best->turns))
+			best = &s[i];
+	return best;
+}
+
 /* The one of the asset that has spoken in more than half of these turns; NULL: none has. */
 static const struct speaker *
 known_by_turns(const struct told *t, const struct list *before)
@@ -34,8 +60,8 @@ known_by_turns(const struct told *t, const struct list *before)
 	for (size_t i = 0; i < t->turns.n; i++)
 		all += at[i].end.ms - at[i].start.ms;
 	for (size_t i = 0; i < before->n; i++)
-		if (speaking_overlap(&t->turns, &s[i].turns) * 2 > all)
-			return &s[i];
+		if (uuid_is_none(s[i].merged_into) && share(t, before, &s[i]) * 2 > all)
+			return nearest(t, before, &s[i]);
 	return NULL;
 }
 
@@ -47,7 +73,35 @@ next_number(const struct list *before)
 	return before->n > 0 ? s[before->n - 1].number + 1 : 1;
 }
 
-/* Two voices of now may be one of before, which a person has joined. */
+/* What people have said of it holds, also where it is not heard this time: a name, a part of it, a paragraph. */
+static bool
+is_of_people(struct job *j, const struct list *before, const struct speaker *s)
+{
+	const struct speaker *all = before->rows;
+
+	for (size_t i = 0; i < before->n; i++)
+		if (uuid_equal(all[i].merged_into, s->speaker_id))
+			return true;
+	return s->forgotten_at.ms != 0 || !uuid_is_none(s->merged_into) || (s->source != NULL && strcmp(s->source,
+	    "human") == 0) || db_number(j->db, "SELECT 1 FROM transcripts t WHERE t.media_id = ? AND t.paragraphs LIKE "
+	    "CONCAT('%\"speakerId\":\"', ?, '\",%\"speakerSource\":\"human\"%') LIMIT 1", ARGS(ID(j->media_id),
+	    STR(uuid_text(j->mem, s->speaker_id))), 0) != 0;
+}
+
+/* Who is not heard any more has no turns, or is gone. */
+static void
+put_silent(struct job *j, const struct list *before, const struct speaker *s)
+{
+	struct speaker silent = *s;
+
+	silent.turns = (struct list){ NULL, 0 };
+	if (is_of_people(j, before, s))
+		speakers_put(j->db, j->media_id, &silent);
+	else
+		speakers_drop(j->db, s->speaker_id);
+}
+
+/* Two voices of now may be one of before. */
 static void
 put_voices(struct job *j, const struct conversation *c, const struct list *before)
 {
@@ -66,7 +120,7 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 			continue;
 		}
 		now[n++] = (struct speaker){ .speaker_id = known != NULL ? known->speaker_id :
-		    speakers_new(j->db, j->tenant_id), .number = known != NULL ? known->number : number++,
+		    speakers_new(j->db, j->tenant_id, j->media_id), .number = known != NULL ? known->number : number++,
 		    .turns = c->voices[i].turns };
 	}
 	for (i = 0; i < n; i++)
@@ -75,7 +129,7 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 		for (k = 0; k < n && !uuid_equal(now[k].speaker_id, old[i].speaker_id); k++)
 			;
 		if (k == n)
-			speakers_drop(j->db, j->media_id, old[i].speaker_id);
+			put_silent(j, before, &old[i]);
 	}
 }
 

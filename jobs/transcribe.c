@@ -252,8 +252,8 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 
 /*
  * What the same engine has heard in another asset of the tenant that is the same file, byte by byte, is what it would
- * hear again; any of them will do.  Not what was changed since, nor who speaks: people of the other asset's channels
- * may have said that.
+ * hear again; any of them will do.  Not what people have changed since, nor who speaks, nor where a paragraph was parted
+ * for that: people of the other asset's channels may have said so.
  */
 static const struct transcript *
 heard_before(struct job *j, const struct engine *engine, const char *language)
@@ -261,7 +261,7 @@ heard_before(struct job *j, const struct engine *engine, const char *language)
 	return db_row(j->db, &transcript_record, "FROM transcripts t JOIN media m ON m.id = t.media_id JOIN media mine "
 	    "ON mine.tenant_id = m.tenant_id AND mine.sha256 = m.sha256 AND mine.file_size = m.file_size WHERE "
 	    "mine.id = ? AND m.id <> mine.id AND m.deleted_at = 0 AND t.language_code = ? AND t.engine = ? AND "
-	    "t.source = 'machine' AND t.status = 'completed' AND t.version = 1 LIMIT 1", ARGS(ID(j->media_id),
+	    "t.source = 'machine' AND t.status = 'completed' LIMIT 1", ARGS(ID(j->media_id),
 	    STR(language), STR(engine->version(j->mem, j->conf))));
 }
 
@@ -269,16 +269,20 @@ static enum outcome
 copy(struct job *j, const struct transcript *from)
 {
 	struct transcript t = *from;
-	struct list paragraphs = record_parse_list(j->mem, &paragraph_record, from->paragraphs.text);
-	struct paragraph *p = paragraphs.rows;
+	const struct list heard = record_parse_list(j->mem, &paragraph_record, from->paragraphs.text);
+	const struct paragraph *p = heard.rows;
+	struct segment *segments = arena_array(j->mem, heard.n, sizeof(*segments));
+	struct list paragraphs;
 	size_t i;
 
 	t.id = uuid_new();
 	t.media_id = j->media_id;
+	t.version = 1;
 	t.created_at = t.updated_at = moment_now();
-	for (i = 0; i < paragraphs.n; i++)
-		p[i] = (struct paragraph){ .id = uuid_new(), .start = p[i].start, .end = p[i].end, .text = p[i].text,
+	for (i = 0; i < heard.n; i++)
+		segments[i] = (struct segment){ .start = p[i].start, .end = p[i].end, .text = p[i].text,
 		    .words = p[i].words };
+	paragraphs = transcript_paragraphs(j->mem, segments, heard.n);
 	t.cue_count = (struct number){ transcript_cues(j->mem, &paragraphs), true };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	/* Not that it is a copy: that there is the same file elsewhere is not for all who see this asset. */

@@ -10,8 +10,11 @@ enum { WORD_MS = 400 };
 
 static const struct field change_fields[] = {
 	FIELD(struct paragraph_change, id, .on = CREATE, .required = true, .doc = "Of the paragraph"),
-	FIELD(struct paragraph_change, text, .on = CREATE | MULTILINE, .required = true, .max = 20000,
-	    .doc = "All of its text: a blank line begins a further paragraph, and without a word it goes"),
+	FIELD(struct paragraph_change, text, .on = CREATE | MULTILINE, .max = 20000,
+	    .doc = "All of its text: a blank line begins a further paragraph, and without a word it goes; left out: it stays"),
+	FIELD(struct paragraph_change, speaker_id, .on = CREATE,
+	    .doc = "By whom it is, of the speakers of the asset, whatever the voices say; null: by the voices; left out: it stays"),
+	FIELD(struct paragraph_change, given, .on = HIDDEN | GIVEN, .doc = "Which members there were"),
 };
 const struct record paragraph_change_record = RECORD("ParagraphChange", struct paragraph_change, change_fields);
 
@@ -87,7 +90,7 @@ change_of(const struct paragraph_change *c, size_t n, struct uuid id)
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (uuid_equal(c[i].id, id))
+		if (c[i].text != NULL && uuid_equal(c[i].id, id))
 			return &c[i];
 	return NULL;
 }
@@ -313,7 +316,7 @@ revision_edit(struct arena *mem, const struct list *paragraphs, const struct par
 	size_t words = 0, i, k;
 
 	for (i = 0; i < n; i++)
-		words += transcript_count(c[i].text);
+		words += c[i].text != NULL ? transcript_count(c[i].text) : 0;
 	out.paragraphs.rows = arena_array(mem, paragraphs->n + words, sizeof(struct paragraph));
 	for (i = 0; i < paragraphs->n; i++) {
 		of[i] = change_of(c, n, p[i].id);
@@ -361,7 +364,7 @@ same(const struct paragraph *a, const struct paragraph *b)
 	size_t i;
 
 	if (!uuid_equal(a->id, b->id) || !uuid_equal(a->speaker_id, b->speaker_id) || !same_text(a->speaker,
-	    b->speaker) || strcmp(a->text, b->text) != 0 || a->start.ms != b->start.ms || a->end.ms != b->end.ms ||
+	    b->speaker) || !same_text(a->speaker_source, b->speaker_source) || strcmp(a->text, b->text) != 0 || a->start.ms != b->start.ms || a->end.ms != b->end.ms ||
 	    a->words.n != b->words.n)
 		return false;
 	for (i = 0; i < a->words.n; i++)

@@ -143,6 +143,10 @@ speaking_assign(struct arena *mem, const struct list *paragraphs, const struct l
 	for (i = 0; i < paragraphs->n; i++) {
 		const int *by = by_word(mem, &p[i], speakers);
 
+		if (p[i].speaker_source != NULL) {
+			into[out.n++] = p[i];
+			continue;
+		}
 		if (p[i].speaker != NULL || !divide || p[i].words.n == 0) {
 			const int one = p[i].speaker == NULL ? longest(mem, &p[i], by, speakers) : -1;
 
@@ -163,13 +167,35 @@ speaking_assign(struct arena *mem, const struct list *paragraphs, const struct l
 void
 speaking_name(struct list *paragraphs, const struct list *speakers)
 {
-	const struct speaker *s = speakers->rows;
 	struct paragraph *p = paragraphs->rows;
 
-	for (size_t i = 0; i < paragraphs->n; i++)
-		for (size_t k = 0; k < speakers->n && !uuid_is_none(p[i].speaker_id); k++)
-			if (uuid_equal(p[i].speaker_id, s[k].speaker_id))
-				p[i].speaker = s[k].name;
+	for (size_t i = 0; i < paragraphs->n; i++) {
+		const struct speaker *s = speakers_find(speakers, p[i].speaker_id);
+
+		if (s != NULL)
+			p[i].speaker = s->name;
+		p[i].speaker_id = s != NULL ? s->shown_id : (struct uuid){ { 0 } };
+	}
+}
+
+struct list
+speaking_shown(struct arena *mem, const struct list *speakers)
+{
+	const struct speaker *s = speakers->rows;
+	struct list out = { arena_array(mem, speakers->n, sizeof(*s)), 0 };
+	struct speaker *whole;
+
+	for (size_t i = 0; i < speakers->n; i++) {
+		if (!uuid_equal(s[i].shown_id, s[i].speaker_id))
+			continue;
+		whole = (struct speaker *)out.rows + out.n++;
+		*whole = s[i];
+		for (size_t k = 0; k < speakers->n; k++)
+			if (uuid_equal(s[k].merged_into, s[i].speaker_id))
+				whole->turns = speaking_union(mem, &whole->turns, &s[k].turns);
+		whole->duration = (struct position){ speaking_overlap(&whole->turns, &whole->turns), true };
+	}
+	return out;
 }
 
 struct list

@@ -9,16 +9,19 @@
 /*
  * Says of each paragraph by whom it is, by the times of its words: whoever speaks longest in it, or the nearest turn
  * within two seconds.  divide: where the speaker changes within a paragraph it is parted, the first part keeps the id;
- * single words stay with those around them.  What names its speaker itself, as subtitles of people may, is left as it
- * is.  Speakers as speakers_of() gives them.
+ * single words stay with those around them.  What names its speaker itself, as subtitles of people may, and what a
+ * person has given to somebody is left as it is.  Speakers as speakers_of() gives them.
  */
 struct list speaking_assign(struct arena *, const struct list *paragraphs, const struct list *speakers, bool divide);
 
-/* Puts the names on paragraphs that have a speaker. */
+/* Puts on paragraphs that have a speaker as whom it is shown, and the name. */
 void speaking_name(struct list *paragraphs, const struct list *speakers);
 
 /* The paragraphs of a transcript as people read them: with the names of its speakers. */
 struct list speaking_paragraphs(struct db *, const struct conf *, const struct transcript *);
+
+/* Speakers as people see them: with the turns of those that are parts of them, and without those and the forgotten. */
+struct list speaking_shown(struct arena *, const struct list *speakers);
 
 /* Turns of the asset have changed: all its transcripts follow, in the caller's transaction, those of a machine also by
  * parting paragraphs.  changed() is called with each that is another one now. */

@@ -35,6 +35,7 @@ static const struct field paragraph_fields[] = {
 	FIELD(struct paragraph, id, .required = true, .doc = "Unique id"),
 	FIELD(struct paragraph, speaker_id, .on = OMIT_NULL, .doc = "Who speaks, where voices are told apart"),
 	FIELD(struct paragraph, speaker, .on = OMIT_NULL, .doc = "Name of the speaker: Speaker 1 and so on where voices are told apart"),
+	FIELD(struct paragraph, speaker_source, .on = OMIT_NULL, .one_of = "human", .doc = "human: a person has said by whom it is"),
 	FIELD(struct paragraph, start, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct paragraph, end, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct paragraph, text, .required = true, .doc = "What is said"),

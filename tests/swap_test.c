@@ -31,6 +31,7 @@ static const struct meant {
 	{ "chapterId", &chapter_object, .beside = true },
 	{ "parentId", &comment_object, .beside = true, .in = "/comments" },
 	{ "parentId", &entry_object, .beside = true },
+	{ "speakerId", &speaker_object, .beside = true },
 	{ "sectionId", &entry_section_object, .beside = true },
 	{ "designId", &design_object, "UPDATE designs SET type = 'DocxExportDesign' WHERE id = ?" },
 	{ "playerDesignId", &design_object, "UPDATE designs SET type = 'PlayerDesign' WHERE id = ?" },

@@ -351,6 +351,7 @@ static const struct { const char *record, *table, *common; bool few; } lists[] =
 	{ "Transcript", "transcripts", "media_id", true },
 	{ "TranscriptVersion", "transcript_versions", "transcript_id", true },
 	{ "Subtitle", "transcripts", "media_id", true },
+	{ "Speaker", "speakers", "tenant_id", false },
 	{ "Design", "designs", "tenant_id", true },
 	{ "Tag", "tags", "tenant_id", false },
 	{ "AuditEvent", "events", "tenant_id,is_audit", false },

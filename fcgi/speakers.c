@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/speakers: who is heard in assets, and what people call them */
+#include <string.h>
+
+#include "core/job.h"
+#include "media/label.h"
+#include "media/quality.h"
+#include "media/speaking.h"
+#include "fcgi/access.h"
+
+struct heard {
+	struct uuid id, media_id, merged_into;
+	int64_t number, media_count;
+	const char *label, *source, *name;
+	bool is_labelled;
+	double confidence;
+	struct position total_duration;
+	struct list instances;
+	struct moment created_at, updated_at;
+	int64_t version;
+};
+static const struct field heard_fields[] = {
+	FIELD(struct heard, id,             .on = SERVER, .required = true, .sql = "s.id", .doc = "Unique id"),
+	FIELD(struct heard, media_id,       .on = SERVER, .required = true, .sql = "h.media_id", .doc = "The asset in which it is heard"),
+	FIELD(struct heard, number,         .on = SERVER, .required = true, .sql = "h.number", .doc = "From 1, by who is heard first; it stays"),
+	FIELD(struct heard, label,          .on = PATCH, .max = 100, .sql = "s.label",
+	    .doc = "Who it is, once somebody has said so; null or empty: nobody has, and it is called by its number"),
+	FIELD(struct heard, is_labelled,    .on = COMPUTED, .required = true, .doc = "Has it a label?"),
+	FIELD(struct heard, name,           .on = COMPUTED, .required = true, .doc = "What people read: the label, or Speaker and the number"),
+	FIELD(struct heard, source,         .on = SERVER | OMIT_NULL, .one_of = "human machine", .sql = "s.source",
+	    .doc = "Who has said who it is: machine is by a voice that was labelled before"),
+	FIELD(struct heard, confidence,     .on = SERVER | OMIT_NULL, .sql = "s.confidence", .doc = "Of machine: how alike the voices are, 0 to 1"),
+	FIELD(struct heard, merged_into,    .on = SERVER | OMIT_NULL, .sql = "s.merged_into", .doc = "The speaker that it is a part of"),
+	FIELD(struct heard, media_count,    .on = COMPUTED, .required = true, .doc = "In how many assets it is heard"),
+	FIELD(struct heard, total_duration, .on = COMPUTED, .required = true, .doc = "How long it speaks, in seconds"),
+	FIELD(struct heard, instances,      .on = COMPUTED | DETAIL, .required = true, .of = &turn_record, .doc = "When it speaks"),
+	FIELD(struct heard, created_at,     .on = SERVER | SORT, .required = true, .sql = "s.created_at", .doc = "When it was first heard"),
+	FIELD(struct heard, updated_at,     .on = SERVER, .required = true, .sql = "s.updated_at", .doc = "Last change"),
+	FIELD(struct heard, version,        .on = SERVER | HIDDEN, .sql = "s.version", .doc = "Grows with each change"),
+};
+static const struct record heard_record = RECORD("Speaker", struct heard, heard_fields);
+
+#define SHOWN "s.forgotten_at = 0"
+
+const struct object speaker_object = {
+	.path = "/v2/speakers/{speakerId}", .reach = REACH_BELOW_MEDIA, .record = &heard_record,
+	.from = "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media a ON a.id = h.media_id WHERE "
+	    "s.id = ? AND " SHOWN,
+};
+
+struct merge { struct uuid speaker_id; };
+static const struct field merge_fields[] = {
+	FIELD(struct merge, speaker_id, .on = CREATE, .required = true, .doc = "The speaker of the same asset that becomes a part of this one"),
+};
+static const struct record merge_record = RECORD("SpeakerMerge", struct merge, merge_fields);
+
+/* The speakers of its asset tell what no column does. */
+static void
+complete(struct req *r, struct heard *h, const struct list *all)
+{
+	const struct list shown = speaking_shown(r->mem, all);
+	const struct speaker *own = speakers_find(all, h->id), *s = speakers_find(&shown, h->id);
+
+	if (s == NULL)
+		s = own;
+	h->label = own != NULL ? speakers_label(all, own) : h->label;
+	h->is_labelled = h->label != NULL;
+	h->name = h->is_labelled ? h->label : arena_printf(r->mem, "Speaker %lld", (long long)h->number);
+	h->media_count = 1;
+	h->total_duration = (struct position){ s != NULL ? s->duration.ms : 0, true };
+	if (s != NULL)
+		h->instances = s->turns;
+}
+
+static int
+heard_list(struct req *r, struct heard *rows, size_t n)
+{
+	struct list all = { NULL, 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || !uuid_equal(rows[i].media_id, rows[i - 1].media_id))
+			all = speakers_of(r->db, NULL, rows[i].media_id, "en");
+		complete(r, &rows[i], &all);
+	}
+	return reply_list(r, &heard_record, rows, n);
+}
+
+static int
+media_speakers_list(struct req *r)
+{
+	struct heard *rows;
+	size_t n;
+
+	rows = db_list(r->db, &heard_record, "FROM media_speakers h JOIN speakers s ON s.id = h.speaker_id AND " SHOWN
+	    " AND s.merged_into IS NULL WHERE h.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
+	return heard_list(r, rows, n);
+}
+
+#define ALL "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media t ON t.id = h.media_id AND " \
+	"t.deleted_at = 0 WHERE s.tenant_id = ? AND " SHOWN " AND s.merged_into IS NULL"
+
+static int
+speakers_list(struct req *r)
+{
+	struct heard *rows;
+	size_t n;
+
+	if (r->audience->everywhere & SCOPE_BIT(SCOPE_VIEW_METADATA))
+		rows = db_list(r->db, &heard_record, ALL, ARGS(ID(r->who->tenant_id)), &r->page, &n);
+	else
+		rows = db_list(r->db, &heard_record, ALL " AND " ACCESS_VIEW_SQL, ARGS(ID(r->who->tenant_id),
+		    ID(r->who->id), ID(r->who->id), STR(role_names(r->mem, SCOPE_VIEW_METADATA))), &r->page, &n);
+	return heard_list(r, rows, n);
+}
+
+static int
+speaker_reply(struct req *r, struct heard *h)
+{
+	struct list all;
+
+	if (h == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	all = speakers_of(r->db, NULL, h->media_id, "en");
+	complete(r, h, &all);
+	r->etag = reply_tag(r, &heard_record, h);
+	return reply(r, 200, &heard_record, h);
+}
+
+static int
+speaker_get(struct req *r)
+{
+	return speaker_reply(r, r->object);
+}
+
+/* Who speaks in the asset has another name now: files with names are written anew, once for each transcript. */
+static void
+tell(struct req *r, struct uuid media_id)
+{
+	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_FIRST };
+	struct transcript *t;
+	size_t n;
+
+	t = db_rows_brief(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.status = "
+	    "'completed' AND t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
+	for (size_t i = 0; i < n; i++)
+		if (quality_shows(&t[i]))
+			job_add(r->db, captions, place, .media_id = media_id, .transcript_id = t[i].id);
+	event(r, media_id, "metadata.updated", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"kind\":\"speakers\"}",
+	    uuid_text(r->mem, media_id)));
+}
+
+/* Nobody else changes speakers of the asset, whose row is locked; but older ones may have, since this began. */
+static struct list
+locked(struct req *r, struct uuid media_id)
+{
+	db_number(r->db, "SELECT COUNT(*) FROM speakers WHERE media_id = ? FOR UPDATE", ARGS(ID(media_id)), 0);
+	return speakers_of(r->db, NULL, media_id, "en");
+}
+
+/* Is it another one's, in the asset? */
+static bool
+is_taken(struct req *r, const struct heard *h, const char *label)
+{
+	return label != NULL && db_number(r->db, "SELECT 1 FROM speakers WHERE media_id = ? AND label = ? AND id <> ? AND "
+	    "forgotten_at = 0 AND (merged_into IS NULL OR merged_into <> ?) LIMIT 1 FOR UPDATE", ARGS(ID(h->media_id),
+	    STR(label), ID(h->id), ID(h->id)), 0) != 0;
+}
+
+static bool
+is_same(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static int
+speaker_patch(struct req *r)
+{
+	const struct heard *in = r->in;
+	struct heard *h = r->object;
+	const char *label = in->label != NULL ? label_clean(r->mem, in->label) : NULL;
+
+	if (label != NULL && utf8_blank(label))
+		label = NULL;
+	if ((r->given & record_bit(&heard_record, "label")) == 0)
+		return speaker_reply(r, h);
+	if (!uuid_is_none(h->merged_into))
+		return refuse(r, ERR_SPEAKER_MERGED, NULL);
+	if (is_taken(r, h, label))
+		return refuse(r, ERR_NAME_TAKEN, "Another speaker of the asset has this name: merge the two, or give each "
+		    "a name of its own.");
+	if (is_same(h->label, label) && (label == NULL || is_same(h->source, "human")))
+		return speaker_reply(r, h);
+	db_run(r->db, "UPDATE speakers SET label = ?, source = ?, confidence = 0, version = version + 1, updated_at = ? "
+	    "WHERE id = ?", ARGS(STR(label), STR(label != NULL ? "human" : NULL), TIME(r->now), ID(h->id)));
+	if (!is_same(h->label, label))
+		tell(r, h->media_id);
+	return speaker_reply(r, object_again(r));
+}
+
+static void
+put_into(struct req *r, struct uuid id, struct uuid whole_id)
+{
+	db_run(r->db, "UPDATE speakers SET merged_into = ?, version = version + 1, updated_at = ? WHERE id = ?",
+	    ARGS(ID(whole_id), TIME(r->now), ID(id)));
+}
+
+/* It keeps its turns, its name and the paragraphs that people have said are by it: it is shown as another one. */
+static int
+speaker_merge(struct req *r)
+{
+	const struct merge *in = r->in;
+	const struct heard *h = r->object;
+	const struct list all = locked(r, h->media_id);
+	const struct speaker *part = speakers_find(&all, in->speaker_id), *whole = speakers_find(&all, h->id), *s =
+	    all.rows;
+
+	if (part == NULL || part->forgotten_at.ms != 0)
+		fault(r, "/speakerId", "not_found", "the asset has no such speaker");
+	else if (part == whole)
+		fault(r, "/speakerId", "not_allowed", "nobody is a part of itself");
+	if (r->faults.n > 0)
+		return refuse(r, ERR_INVALID, NULL);
+	if (whole != NULL && uuid_equal(part->merged_into, whole->speaker_id))
+		return speaker_reply(r, r->object);
+	if (whole == NULL || !uuid_is_none(whole->merged_into) || !uuid_is_none(part->merged_into))
+		return refuse(r, ERR_SPEAKER_MERGED, NULL);
+	put_into(r, part->speaker_id, whole->speaker_id);
+	for (size_t i = 0; i < all.n; i++)
+		if (uuid_equal(s[i].merged_into, part->speaker_id))
+			put_into(r, s[i].speaker_id, whole->speaker_id);
+	put_into(r, whole->speaker_id, (struct uuid){ { 0 } });
+	tell(r, h->media_id);
+	return speaker_reply(r, object_again(r));
+}
+
+/* All is as it was before they were merged. */
+static int
+speaker_split(struct req *r)
+{
+	const struct heard *h = r->object;
+	const struct uuid whole_id = h->merged_into;
+
+	if (uuid_is_none(whole_id))
+		return refuse(r, ERR_SPEAKER_WHOLE, NULL);
+	put_into(r, h->id, (struct uuid){ { 0 } });
+	db_run(r->db, "UPDATE speakers SET version = version + 1, updated_at = ? WHERE id = ?", ARGS(TIME(r->now),
+	    ID(whole_id)));
+	tell(r, h->media_id);
+	return speaker_reply(r, object_again(r));
+}
+
+/* Its parts are the same person. */
+static int
+speaker_delete(struct req *r)
+{
+	const struct heard *h = r->object;
+
+	db_run(r->db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0, forgotten_at = ?, version = "
+	    "version + 1, updated_at = ? WHERE (id = ? OR merged_into = ?) AND tenant_id = ?", ARGS(TIME(r->now),
+	    TIME(r->now), ID(h->id), ID(h->id), ID(r->who->tenant_id)));
+	tell(r, h->media_id);
+	return reply_deleted(r, h->id, true);
+}
+
+const struct route speakers_routes[] = {
+	{
+		GET, "/v2/media/{mediaId}/speakers", SCOPE_VIEW_METADATA, media_speakers_list, NULL, &heard_record,
+		"List who is heard in an asset, where voices are told apart",
+		.flags = BELOW | LIST, .fails = "403 404 422",
+	},
+	{
+		GET, "/v2/speakers", SCOPE_VIEW_METADATA, speakers_list, NULL, &heard_record,
+		"List who is heard in assets that the caller sees", .flags = LIST, .fails = "422",
+	},
+	{
+		GET, "/v2/speakers/{speakerId}", SCOPE_VIEW_METADATA, speaker_get, NULL, &heard_record,
+		"Get who is heard in an asset", .flags = CONDITIONAL, .fails = "403 404",
+	},
+	{
+		METHOD_PATCH, "/v2/speakers/{speakerId}", SCOPE_CREATE_CONTENT, speaker_patch, &heard_record,
+		&heard_record,
+		"Say who it is: transcripts, subtitles and search have the name at once",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "name_taken speaker_merged",
+	},
+	{
+		METHOD_DELETE, "/v2/speakers/{speakerId}", SCOPE_CREATE_CONTENT, speaker_delete, NULL, &deleted_record,
+		"Forget a speaker: what it says stays, by nobody",
+		.flags = CONDITIONAL, .fails = "403 404 412",
+	},
+	{
+		PUT, "/v2/speakers/{speakerId}/merge", SCOPE_CREATE_CONTENT, speaker_merge, &merge_record, &heard_record,
+		"Make another speaker of the same asset a part of this one, as it is the same person",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "speaker_merged",
+	},
+	{
+		PUT, "/v2/speakers/{speakerId}/split", SCOPE_CREATE_CONTENT, speaker_split, NULL, &heard_record,
+		"Part a speaker from the one that it was merged into; each has again what it had",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "speaker_not_merged",
+	},
+	{ 0 }
+};

@@ -1,0 +1,1 @@
+ALTER TABLE speakers ADD CONSTRAINT speakers_media FOREIGN KEY (media_id) REFERENCES media (id) ON DELETE CASCADE;

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Speakers of assets, and their names. */
+#include <string.h>
+
+#include "core/speakers.h"
+#include "media/transcript.h"
+#include "tests/world.h"
+
+/* A talk of two who take turns, a paragraph each, and who they are. */
+struct talk { struct uuid media_id, transcript_id, paragraphs[2], speakers[3]; };
+
+static struct uuid
+add_speaker(struct world *w, struct uuid media_id, int64_t number, int64_t start, int64_t end)
+{
+	struct turn turn = { { start, true }, { end, true } };
+	struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
+	    .turns = { &turn, 1 } };
+
+	speakers_put(w->db, media_id, &s);
+	return s.speaker_id;
+}
+
+static struct talk
+add_talk(struct world *w)
+{
+	struct talk k = { .media_id = world_media(w, "video", "Talk"), .paragraphs = { uuid_new(), uuid_new() } };
+	struct word words[] = { { "Hello", { 0, true }, { 2000, true }, 0.9, "machine" },
+	    { "Goodbye.", { 5000, true }, { 6000, true }, 0.9, "machine" } };
+	struct paragraph p[2];
+	struct list list = { p, 2 };
+	struct transcript t = { .id = uuid_new(), .media_id = k.media_id, .language_code = "en", .source = "machine",
+	    .engine = "test 1", .status = "completed", .quality = "good", .captions = "automatic", .confidence = 0.9,
+	    .version = 1, .created_at = moment_now(), .updated_at = moment_now() };
+
+	for (int i = 0; i < 2; i++) {
+		k.speakers[i] = add_speaker(w, k.media_id, i + 1, i * 4000, i * 4000 + 3000);
+		p[i] = (struct paragraph){ .id = k.paragraphs[i], .speaker_id = k.speakers[i], .start = words[i].start,
+		    .end = words[i].end, .text = words[i].text, .words = { &words[i], 1 } };
+	}
+	t.paragraphs.text = transcript_json(w->mem, &list);
+	assert_true(db_insert(w->db, "transcripts", &transcript_record, &t));
+	k.transcript_id = t.id;
+	return k;
+}
+
+static struct req *
+speaker(struct world *w, const char *method, struct uuid id, const char *rest, const char *body)
+{
+	return call(w, method, arena_printf(w->mem, "/v2/speakers/%s%s", uuid_text(w->mem, id), rest), body);
+}
+
+static struct req *
+name(struct world *w, struct uuid id, const char *label)
+{
+	return speaker(w, "PATCH", id, "", arena_printf(w->mem, "{\"label\":\"%s\"}", label));
+}
+
+static struct req *
+merge(struct world *w, struct uuid whole, struct uuid part)
+{
+	return speaker(w, "PUT", whole, "/merge", arena_printf(w->mem, "{\"speakerId\":\"%s\"}",
+	    uuid_text(w->mem, part)));
+}
+
+static const char *
+transcript_path(struct world *w, const struct talk *k)
+{
+	return arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, k->media_id),
+	    uuid_text(w->mem, k->transcript_id));
+}
+
+static const char *
+said_by(struct world *w, const struct talk *k, int paragraph)
+{
+	return text(w, call(w, "GET", transcript_path(w, k), NULL), arena_printf(w->mem, "data.paragraphs.%d.speaker",
+	    paragraph));
+}
+
+static int64_t
+jobs(struct world *w, const struct talk *k, const char *kind)
+{
+	return number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = ?", ARGS(ID(k->media_id), STR(kind)));
+}
+
+static void
+a_name_is_in_transcript_files_and_search_at_once(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+	struct req *r = name(w, k.speakers[1], "Ann Other");
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.name"), "Ann Other");
+	assert_string_equal(text(w, r, "data.isLabelled"), "true");
+	assert_string_equal(text(w, r, "data.source"), "human");
+	assert_string_equal(text(w, r, "data.totalDuration"), "3.000");
+	assert_string_equal(said_by(w, &k, 0), "Speaker 1");
+	assert_string_equal(said_by(w, &k, 1), "Ann Other");
+	r = call(w, "GET", arena_printf(w->mem, "%s/download?transcriptDownloadType=vtt", transcript_path(w, &k)), NULL);
+	assert_non_null(strstr(buf_string(&r->out), "<v Ann Other>Goodbye."));
+	assert_int_equal(jobs(w, &k, "captions"), 1);
+	assert_int_equal(number(w, "FROM search_pending t WHERE t.media_id = ?", ARGS(ID(k.media_id))), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated' AND t.data LIKE "
+	    "'%\"speakers\"%'", ARGS(ID(k.media_id))), 1);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/speakers", uuid_text(w->mem, k.media_id)), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=speakers", uuid_text(w->mem, k.media_id)),
+	    NULL);
+	assert_string_equal(text(w, r, "data.speakers.items.1.label"), "Ann Other");
+}
+
+static void
+the_same_name_again_changes_nothing_and_makes_no_job(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+
+	name(w, k.speakers[0], "Ann");
+	assert_int_equal(jobs(w, &k, "captions"), 1);
+	assert_int_equal(name(w, k.speakers[0], " Ann ")->status, 200);
+	assert_int_equal(jobs(w, &k, "captions"), 1);
+	assert_int_equal(number(w, "FROM events t WHERE t.media_id = ? AND t.type = 'metadata.updated'",
+	    ARGS(ID(k.media_id))), 1);
+}
+
+static void
+names_are_one_clean_line_and_empty_is_the_number_again(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+
+	assert_string_equal(text(w, name(w, k.speakers[0], "  Zoe\\u0308   Kr\\u00fcger "), "data.label"),
+	    "Zo\xc3\xab Kr\xc3\xbcger");
+	assert_int_equal(name(w, k.speakers[0], "a\\u0007b")->status, 422);
+	assert_int_equal(name(w, k.speakers[0], "a\\nb")->status, 422);
+	assert_int_equal(name(w, k.speakers[0], "a\\u202eb")->status, 422);
+	assert_int_equal(name(w, k.speakers[0], "0123456789012345678901234567890123456789012345678901234567890123456789"
+	    "0123456789012345678901234567890")->status, 422);
+	assert_string_equal(said_by(w, &k, 0), "Zo\xc3\xab Kr\xc3\xbcger");
+	assert_null(text(w, name(w, k.speakers[0], "  "), "data.label"));
+	assert_string_equal(said_by(w, &k, 0), "Speaker 1");
+	name(w, k.speakers[0], "Ann");
+	assert_int_equal(speaker(w, "PATCH", k.speakers[0], "", "{\"label\":null}")->status, 200);
+	assert_string_equal(said_by(w, &k, 0), "Speaker 1");
+}
+
+static void
+two_of_an_asset_have_two_names(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), other = add_talk(w);
+
+	name(w, k.speakers[0], "Ann");
+	assert_int_equal(name(w, k.speakers[1], "ann")->status, 409);
+	assert_int_equal(name(w, other.speakers[1], "Ann")->status, 200);
+}
+
+static void
+who_is_merged_and_split_again_has_all_that_it_had(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+	const struct uuid third = add_speaker(w, k.media_id, 3, 8000, 9000);
+	const char *before, *given = arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"speakerId\":\"%s\"}]}",
+	    uuid_text(w->mem, k.paragraphs[0]), uuid_text(w->mem, k.speakers[1]));
+	struct req *r;
+
+	name(w, k.speakers[1], "Bob");
+	assert_int_equal(call(w, "PATCH", transcript_path(w, &k), given)->status, 200);
+	assert_string_equal(said_by(w, &k, 0), "Bob");
+	r = call(w, "GET", transcript_path(w, &k), NULL);
+	before = text(w, r, "data.paragraphs");
+	merge(w, k.speakers[1], third);
+	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 200);
+	r = call(w, "GET", transcript_path(w, &k), NULL);
+	assert_string_equal(text(w, r, "data.paragraphs.0.speakerId"), uuid_text(w->mem, k.speakers[0]));
+	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Bob");
+	r = speaker(w, "GET", k.speakers[0], "", NULL);
+	assert_string_equal(text(w, r, "data.totalDuration"), "7.000");
+	assert_string_equal(text(w, r, "data.instances.2.start"), "8.000");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/speakers", uuid_text(w->mem, k.media_id)), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	r = speaker(w, "GET", k.speakers[1], "", NULL);
+	assert_string_equal(text(w, r, "data.mergedInto"), uuid_text(w->mem, k.speakers[0]));
+	assert_int_equal(name(w, k.speakers[1], "Carl")->status, 409);
+	assert_int_equal(speaker(w, "PUT", k.speakers[1], "/split", NULL)->status, 200);
+	assert_int_equal(speaker(w, "PUT", k.speakers[1], "/split", NULL)->status, 409);
+	assert_int_equal(speaker(w, "PUT", third, "/split", NULL)->status, 200);
+	r = call(w, "GET", transcript_path(w, &k), NULL);
+	if (before != NULL)
+		assert_string_equal(text(w, r, "data.paragraphs"), before);
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Bob");
+	assert_string_equal(text(w, r, "data.paragraphs.0.speakerSource"), "human");
+	assert_string_equal(text(w, r, "data.paragraphs.1.speakerId"), uuid_text(w->mem, k.speakers[1]));
+	assert_string_equal(text(w, speaker(w, "GET", k.speakers[0], "", NULL), "data.totalDuration"), "3.000");
+}
+
+static void
+only_others_of_the_same_asset_are_merged(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), other = add_talk(w);
+	struct world *elsewhere = world_other(w);
+	struct talk foreign = add_talk(elsewhere);
+	struct req *r = merge(w, k.speakers[0], k.speakers[0]);
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/speakerId", "not_allowed"));
+	assert_int_equal(merge(w, k.speakers[0], other.speakers[0])->status, 422);
+	assert_int_equal(merge(w, k.speakers[0], foreign.speakers[0])->status, 422);
+	assert_int_equal(merge(w, foreign.speakers[0], k.speakers[0])->status, 404);
+	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 200);
+	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 200);
+	assert_int_equal(merge(w, k.speakers[1], k.speakers[0])->status, 409);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.media_id = ? AND t.merged_into IS NOT NULL",
+	    ARGS(ID(k.media_id))), 1);
+}
+
+static void
+a_paragraph_is_by_whom_a_person_says_until_that_is_taken_back(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), other = add_talk(w);
+	const char *path = transcript_path(w, &k), *body = "{\"paragraphs\":[{\"id\":\"%s\",\"speakerId\":%s}]}";
+	const char *id = uuid_text(w->mem, k.paragraphs[0]);
+	struct req *r = call(w, "PATCH", path, arena_printf(w->mem, body, id, arena_printf(w->mem, "\"%s\"",
+	    uuid_text(w->mem, other.speakers[0]))));
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/paragraphs/0/speakerId", "not_found"));
+	r = call(w, "PATCH", path, arena_printf(w->mem, body, id, arena_printf(w->mem, "\"%s\"", uuid_text(w->mem,
+	    k.speakers[1]))));
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Speaker 2");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.source"), "machine");
+	r = call(w, "PATCH", path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"text\":\"Hello you\"}]}", id));
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Speaker 2");
+	r = call(w, "PATCH", path, arena_printf(w->mem, body, id, "null"));
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Speaker 1");
+	assert_null(text(w, r, "data.paragraphs.0.speakerSource"));
+	r = call(w, "GET", arena_printf(w->mem, "%s/versions", path), NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "4");
+}
+
+static void
+who_is_forgotten_is_nobody(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+
+	name(w, k.speakers[1], "Bob");
+	assert_int_equal(speaker(w, "DELETE", k.speakers[1], "", NULL)->status, 200);
+	assert_int_equal(speaker(w, "GET", k.speakers[1], "", NULL)->status, 404);
+	assert_null(said_by(w, &k, 1));
+	assert_null(text(w, call(w, "GET", transcript_path(w, &k), NULL), "data.paragraphs.1.speakerId"));
+	assert_int_equal(number(w, "FROM speakers t WHERE t.label IS NOT NULL AND t.media_id = ?", ARGS(ID(k.media_id))),
+	    0);
+	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 422);
+}
+
+static void
+who_may_only_look_names_nobody_and_others_see_nothing(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+	struct uuid viewer_id;
+	const char *viewer = world_member(w, "ViewMetadata CreateContent", "Viewer", &viewer_id),
+	    *stranger = world_member(w, "ViewMetadata CreateContent", NULL, &viewer_id);
+	const char *path = arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, k.speakers[0]));
+
+	name(w, k.speakers[0], "Ann");
+	assert_string_equal(text(w, call_as(w, viewer, "GET", path, NULL), "data.name"), "Ann");
+	assert_int_equal(call_as(w, viewer, "PATCH", path, "{\"label\":\"Eve\"}")->status, 403);
+	assert_int_equal(call_as(w, viewer, "DELETE", path, NULL)->status, 403);
+	assert_string_equal(text(w, call_as(w, viewer, "GET", "/v2/speakers", NULL), "pagination.total"), "2");
+	assert_string_equal(text(w, call_as(w, stranger, "GET", "/v2/speakers", NULL), "pagination.total"), "0");
+	assert_int_equal(call_as(w, stranger, "GET", path, NULL)->status, 403);
+	assert_string_equal(text(w, call(world_other(w), "GET", "/v2/speakers", NULL), "pagination.total"), "0");
+}
+
+static void
+a_deleted_asset_takes_its_speakers_with_it(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w);
+
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 2);
+	db_run(w->db, "DELETE FROM media WHERE id = ?", ARGS(ID(k.media_id)));
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_name_is_in_transcript_files_and_search_at_once),
+		WORLD_TEST(the_same_name_again_changes_nothing_and_makes_no_job),
+		WORLD_TEST(names_are_one_clean_line_and_empty_is_the_number_again),
+		WORLD_TEST(two_of_an_asset_have_two_names),
+		WORLD_TEST(who_is_merged_and_split_again_has_all_that_it_had),
+		WORLD_TEST(only_others_of_the_same_asset_are_merged),
+		WORLD_TEST(a_paragraph_is_by_whom_a_person_says_until_that_is_taken_back),
+		WORLD_TEST(who_is_forgotten_is_nobody),
+		WORLD_TEST(who_may_only_look_names_nobody_and_others_see_nothing),
+		WORLD_TEST(a_deleted_asset_takes_its_speakers_with_it),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
