@@ -20,32 +20,32 @@ struct heard {
 	int64_t version;
 };
 static const struct field heard_fields[] = {
-	FIELD(struct heard, id,             .on = SERVER, .required = true, .sql = "s.id", .doc = "Unique id"),
+	FIELD(struct heard, id,             .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct heard, media_id,       .on = SERVER, .required = true, .sql = "h.media_id", .doc = "The asset in which it is heard"),
 	FIELD(struct heard, number,         .on = SERVER, .required = true, .sql = "h.number", .doc = "From 1, by who is heard first; it stays"),
-	FIELD(struct heard, label,          .on = PATCH, .max = 100, .sql = "s.label",
+	FIELD(struct heard, label,          .on = PATCH, .max = 100,
 	    .doc = "Who it is, once somebody has said so; null or empty: nobody has, and it is called by its number"),
 	FIELD(struct heard, is_labelled,    .on = COMPUTED, .required = true, .doc = "Has it a label?"),
 	FIELD(struct heard, name,           .on = COMPUTED, .required = true, .doc = "What people read: the label, or Speaker and the number"),
-	FIELD(struct heard, source,         .on = SERVER | OMIT_NULL, .one_of = "human machine", .sql = "s.source",
+	FIELD(struct heard, source,         .on = SERVER | OMIT_NULL, .one_of = "human machine",
 	    .doc = "Who has said who it is: machine is by a voice that was labelled before"),
-	FIELD(struct heard, confidence,     .on = SERVER | OMIT_NULL, .sql = "s.confidence", .doc = "Of machine: how alike the voices are, 0 to 1"),
-	FIELD(struct heard, merged_into,    .on = SERVER | OMIT_NULL, .sql = "s.merged_into", .doc = "The speaker that it is a part of"),
+	FIELD(struct heard, confidence,     .on = SERVER | OMIT_NULL, .doc = "Of machine: how alike the voices are, 0 to 1"),
+	FIELD(struct heard, merged_into,    .on = SERVER | OMIT_NULL, .doc = "The speaker that it is a part of"),
 	FIELD(struct heard, media_count,    .on = COMPUTED, .required = true, .doc = "In how many assets it is heard"),
 	FIELD(struct heard, total_duration, .on = COMPUTED, .required = true, .doc = "How long it speaks, in seconds"),
 	FIELD(struct heard, instances,      .on = COMPUTED | DETAIL, .required = true, .of = &turn_record, .doc = "When it speaks"),
-	FIELD(struct heard, created_at,     .on = SERVER | SORT, .required = true, .sql = "s.created_at", .doc = "When it was first heard"),
-	FIELD(struct heard, updated_at,     .on = SERVER, .required = true, .sql = "s.updated_at", .doc = "Last change"),
-	FIELD(struct heard, version,        .on = SERVER | HIDDEN, .sql = "s.version", .doc = "Grows with each change"),
+	FIELD(struct heard, created_at,     .on = SERVER | SORT, .required = true, .doc = "When it was first heard"),
+	FIELD(struct heard, updated_at,     .on = SERVER, .required = true, .doc = "Last change"),
+	FIELD(struct heard, version,        .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 };
 static const struct record heard_record = RECORD("Speaker", struct heard, heard_fields);
 
-#define SHOWN "s.forgotten_at = 0"
+#define SHOWN "t.forgotten_at = 0"
 
 const struct object speaker_object = {
 	.path = "/v2/speakers/{speakerId}", .reach = REACH_BELOW_MEDIA, .record = &heard_record,
-	.from = "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media a ON a.id = h.media_id WHERE "
-	    "s.id = ? AND " SHOWN,
+	.from = "FROM speakers t JOIN media_speakers h ON h.speaker_id = t.id JOIN media a ON a.id = h.media_id WHERE "
+	    "t.id = ? AND " SHOWN,
 };
 
 struct merge { struct uuid speaker_id; };
@@ -91,13 +91,13 @@ media_speakers_list(struct req *r)
 	struct heard *rows;
 	size_t n;
 
-	rows = db_list(r->db, &heard_record, "FROM media_speakers h JOIN speakers s ON s.id = h.speaker_id AND " SHOWN
-	    " AND s.merged_into IS NULL WHERE h.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
+	rows = db_list(r->db, &heard_record, "FROM media_speakers h JOIN speakers t ON t.id = h.speaker_id AND " SHOWN
+	    " AND t.merged_into IS NULL WHERE h.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
 	return heard_list(r, rows, n);
 }
 
-#define ALL "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media t ON t.id = h.media_id AND " \
-	"t.deleted_at = 0 WHERE s.tenant_id = ? AND " SHOWN " AND s.merged_into IS NULL"
+#define ALL "FROM speakers t JOIN media_speakers h ON h.speaker_id = t.id WHERE t.tenant_id = ? AND " SHOWN " AND " \
+	"t.merged_into IS NULL AND EXISTS (SELECT 1 FROM media t WHERE t.id = h.media_id AND t.deleted_at = 0"
 
 static int
 speakers_list(struct req *r)
@@ -106,9 +106,9 @@ speakers_list(struct req *r)
 	size_t n;
 
 	if (r->audience->everywhere & SCOPE_BIT(SCOPE_VIEW_METADATA))
-		rows = db_list(r->db, &heard_record, ALL, ARGS(ID(r->who->tenant_id)), &r->page, &n);
+		rows = db_list(r->db, &heard_record, ALL ")", ARGS(ID(r->who->tenant_id)), &r->page, &n);
 	else
-		rows = db_list(r->db, &heard_record, ALL " AND " ACCESS_VIEW_SQL, ARGS(ID(r->who->tenant_id),
+		rows = db_list(r->db, &heard_record, ALL " AND " ACCESS_VIEW_SQL ")", ARGS(ID(r->who->tenant_id),
 		    ID(r->who->id), ID(r->who->id), STR(role_names(r->mem, SCOPE_VIEW_METADATA))), &r->page, &n);
 	return heard_list(r, rows, n);
 }
@@ -161,9 +161,9 @@ locked(struct req *r, struct uuid media_id)
 static bool
 is_taken(struct req *r, const struct heard *h, const char *label)
 {
-	return label != NULL && db_number(r->db, "SELECT 1 FROM speakers WHERE media_id = ? AND label = ? AND id <> ? AND "
-	    "forgotten_at = 0 AND (merged_into IS NULL OR merged_into <> ?) LIMIT 1 FOR UPDATE", ARGS(ID(h->media_id),
-	    STR(label), ID(h->id), ID(h->id)), 0) != 0;
+	return label != NULL && db_number(r->db, "SELECT 1 FROM speakers WHERE media_id = ? AND label = ? AND id <> ? "
+	    "AND forgotten_at = 0 AND (merged_into IS NULL OR merged_into <> ?) LIMIT 1 FOR UPDATE",
+	    ARGS(ID(h->media_id), STR(label), ID(h->id), ID(h->id)), 0) != 0;
 }
 
 static bool
@@ -186,12 +186,12 @@ speaker_patch(struct req *r)
 	if (!uuid_is_none(h->merged_into))
 		return refuse(r, ERR_SPEAKER_MERGED, NULL);
 	if (is_taken(r, h, label))
-		return refuse(r, ERR_NAME_TAKEN, "Another speaker of the asset has this name: merge the two, or give each "
-		    "a name of its own.");
+		return refuse(r, ERR_NAME_TAKEN, "Another speaker of the asset has this name: merge the two, or "
+		    "give each a name of its own.");
 	if (is_same(h->label, label) && (label == NULL || is_same(h->source, "human")))
 		return speaker_reply(r, h);
-	db_run(r->db, "UPDATE speakers SET label = ?, source = ?, confidence = 0, version = version + 1, updated_at = ? "
-	    "WHERE id = ?", ARGS(STR(label), STR(label != NULL ? "human" : NULL), TIME(r->now), ID(h->id)));
+	db_run(r->db, "UPDATE speakers SET label = ?, source = ?, confidence = 0, version = version + 1, "
+	    "updated_at = ? WHERE id = ?", ARGS(STR(label), STR(label != NULL ? "human" : NULL), TIME(r->now), ID(h->id)));
 	if (!is_same(h->label, label))
 		tell(r, h->media_id);
 	return speaker_reply(r, object_again(r));
@@ -288,7 +288,8 @@ const struct route speakers_routes[] = {
 		.flags = CONDITIONAL, .fails = "403 404 412",
 	},
 	{
-		PUT, "/v2/speakers/{speakerId}/merge", SCOPE_CREATE_CONTENT, speaker_merge, &merge_record, &heard_record,
+		PUT, "/v2/speakers/{speakerId}/merge", SCOPE_CREATE_CONTENT, speaker_merge, &merge_record,
+		&heard_record,
 		"Make another speaker of the same asset a part of this one, as it is the same person",
 		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "speaker_merged",
 	},

@@ -115,6 +115,12 @@ shown_id(const struct list *speakers, struct uuid id)
 	return s != NULL ? s->shown_id : (struct uuid){ { 0 } };
 }
 
+static bool
+names_speaker(const struct paragraph_change *c)
+{
+	return ((uint64_t)c->given & record_bit(&paragraph_change_record, "speaker_id")) != 0;
+}
+
 /* Each names a paragraph that there is, and none twice, and a speaker of the asset; all together have words for one
  * change. */
 static bool
@@ -134,6 +140,9 @@ are_fine(struct req *r, const struct list *paragraphs, const struct list *speake
 
 		if (revision_paragraph(paragraphs, c[i].id) == NULL)
 			fault(r, pointer, "not_found", "the transcript has no such paragraph");
+		if (c[i].text == NULL && !names_speaker(&c[i]))
+			fault(r, arena_printf(r->mem, "/paragraphs/%zu/text", i), "required",
+			    "this is wanted, or speakerId");
 		if (!uuid_is_none(c[i].speaker_id) && uuid_is_none(shown_id(speakers, c[i].speaker_id)))
 			fault(r, arena_printf(r->mem, "/paragraphs/%zu/speakerId", i), "not_found",
 			    "the asset has no such speaker");
@@ -171,8 +180,7 @@ attributed(struct req *r, const struct list *speakers, const struct list *change
 
 	for (size_t i = 0; i < changes->n; i++)
 		for (size_t k = 0; k < paragraphs->n; k++)
-			if (uuid_equal(p[k].id, c[i].id) && (c[i].given & (int64_t)record_bit(&paragraph_change_record,
-			    "speaker_id")) != 0) {
+			if (uuid_equal(p[k].id, c[i].id) && names_speaker(&c[i])) {
 				attribute(r, &p[k], speakers, c[i].speaker_id);
 				any = true;
 			}

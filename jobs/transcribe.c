@@ -252,8 +252,8 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 
 /*
  * What the same engine has heard in another asset of the tenant that is the same file, byte by byte, is what it would
- * hear again; any of them will do.  Not what people have changed since, nor who speaks, nor where a paragraph was parted
- * for that: people of the other asset's channels may have said so.
+ * hear again; any of them will do.  Not what people have changed since, nor who speaks, nor where a paragraph was
+ * parted for that: people of the other asset's channels may have said so.
  */
 static const struct transcript *
 heard_before(struct job *j, const struct engine *engine, const char *language)

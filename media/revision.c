@@ -11,9 +11,11 @@ enum { WORD_MS = 400 };
 static const struct field change_fields[] = {
 	FIELD(struct paragraph_change, id, .on = CREATE, .required = true, .doc = "Of the paragraph"),
 	FIELD(struct paragraph_change, text, .on = CREATE | MULTILINE, .max = 20000,
-	    .doc = "All of its text: a blank line begins a further paragraph, and without a word it goes; left out: it stays"),
+	    .doc = "All of its text: a blank line begins a further paragraph, and without a word it goes; "
+	    "left out: it stays"),
 	FIELD(struct paragraph_change, speaker_id, .on = CREATE,
-	    .doc = "By whom it is, of the speakers of the asset, whatever the voices say; null: by the voices; left out: it stays"),
+	    .doc = "By whom it is, of the speakers of the asset, whatever the voices say; null: by the voices; "
+	    "left out: it stays"),
 	FIELD(struct paragraph_change, given, .on = HIDDEN | GIVEN, .doc = "Which members there were"),
 };
 const struct record paragraph_change_record = RECORD("ParagraphChange", struct paragraph_change, change_fields);
@@ -364,7 +366,8 @@ same(const struct paragraph *a, const struct paragraph *b)
 	size_t i;
 
 	if (!uuid_equal(a->id, b->id) || !uuid_equal(a->speaker_id, b->speaker_id) || !same_text(a->speaker,
-	    b->speaker) || !same_text(a->speaker_source, b->speaker_source) || strcmp(a->text, b->text) != 0 || a->start.ms != b->start.ms || a->end.ms != b->end.ms ||
+	    b->speaker) || !same_text(a->speaker_source, b->speaker_source) || strcmp(a->text,
+	    b->text) != 0 || a->start.ms != b->start.ms || a->end.ms != b->end.ms ||
 	    a->words.n != b->words.n)
 		return false;
 	for (i = 0; i < a->words.n; i++)

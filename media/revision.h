@@ -9,8 +9,8 @@
 
 #include "media/transcript.h"
 
-/* Another text for a paragraph, unless that is NULL.  A blank line in it begins a paragraph; without a word it goes.  By
- * whom it is, is the caller's affair: none, by the voices. */
+/* Another text for a paragraph, unless that is NULL.  A blank line in it begins a paragraph; without a word it goes.
+ * By whom it is, is the caller's affair: none, by the voices. */
 struct paragraph_change { struct uuid id; const char *text; struct uuid speaker_id; int64_t given; };
 extern const struct record paragraph_change_record;
 

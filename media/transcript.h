@@ -37,7 +37,7 @@ struct paragraph {
 	struct position start, end;
 	const char *text;
 	struct list words;
-	const char *speaker_source;		/* "human": a person has said by whom it is; NULL: it follows from turns */
+	const char *speaker_source;		/* "human": a person has said so; NULL: it follows from turns */
 };
 
 /* A row of the table transcripts. */

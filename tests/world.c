@@ -496,10 +496,11 @@ make_speaker(struct world *w, struct made *m, const struct made *beside)
 {
 	m->media_id = beside != NULL ? beside->media_id : world_media(w, "video", "Cat");
 	m->ids[0] = uuid_new();
-	db_run(w->db, "INSERT INTO speakers (id, tenant_id, media_id, version, created_at, updated_at) VALUES (?, ?, ?, 7, 1, "
-	    "1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(m->media_id)));
-	db_run(w->db, "INSERT INTO media_speakers (media_id, speaker_id, number, duration, turns) SELECT ?, ?, COUNT(*) + 1, "
-	    "0, '[]' FROM media_speakers WHERE media_id = ?", ARGS(ID(m->media_id), ID(m->ids[0]), ID(m->media_id)));
+	db_run(w->db, "INSERT INTO speakers (id, tenant_id, media_id, version, created_at, updated_at) VALUES (?, ?, "
+	    "?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(m->media_id)));
+	db_run(w->db, "INSERT INTO media_speakers (media_id, speaker_id, number, duration, turns) SELECT ?, ?, "
+	    "COUNT(*) + 1, 0, '[]' FROM media_speakers WHERE media_id = ?", ARGS(ID(m->media_id), ID(m->ids[0]),
+	    ID(m->media_id)));
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/speakers.h"
 #include "tests/world.h"
 
 static struct uuid
@@ -148,6 +149,18 @@ odd_texts_are_no_errors(void **state)
 	assert_string_equal(text(w, call(w, "GET", "/v2/search", NULL), "data.0.name"), "100% of it_all");
 }
 
+/* Who speaks from the first second to the fourth. */
+static void
+add_speaker(struct world *w, struct uuid media_id, const char *label)
+{
+	struct turn turn = { { 1000, true }, { 4000, true } };
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = 1,
+	    .turns = { &turn, 1 } };
+
+	speakers_put(w->db, media_id, &s);
+	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
+}
+
 static void
 every_layer_says_where_and_when(void **state)
 {
@@ -179,8 +192,7 @@ every_layer_says_where_and_when(void **state)
 	metadata_put(w->db, id, "entities", "x",
 	    "{\"items\":[{\"name\":\"Siemens\",\"category\":\"organisation\",\"instances\":[{\"page\":2}]}]}");
 	metadata_put(w->db, id, "file", "x", "{\"cameraMake\":\"NIKON\",\"cameraModel\":\"D90\",\"width\":640}");
-	metadata_put(w->db, id, "speakers", "x",
-	    "{\"items\":[{\"label\":\"Ada\",\"instances\":[{\"start\":1,\"end\":4}]}]}");
+	add_speaker(w, id, "Ada");
 	metadata_put(w->db, id, "objects", "x",
 	    "{\"items\":[{\"name\":\"bicycle\",\"instances\":[{\"start\":6,\"end\":7}]}]}");
 	metadata_put(w->db, id, "actions", "x",

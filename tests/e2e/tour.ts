@@ -243,6 +243,21 @@ async function transcripts(api: typeof operations, mediaId: string) {
 	await good(api.downloadMediaTranscript({ path: one, query: { transcriptDownloadType: 'vtt' }, parseAs: 'text' }));
 	await good(api.listLanguages());
 	await subtitles(api, mediaId);
+	await speakers(api, mediaId);
+}
+
+// One has a name, becomes a part of another one, is parted again, and is forgotten.
+async function speakers(api: typeof operations, mediaId: string) {
+	const { data: [one, two] } = await good(api.listMediaSpeakers({ path: { mediaId }, query: { sort: 'createdAt' } }));
+	if (!one || !two)
+		throw new Error('there are no two speakers');
+	const path = { speakerId: one.id };
+	await good(api.listSpeakers());
+	await good(api.updateSpeaker({ path, body: { label: 'Ann' } }));
+	await good(api.getSpeaker({ path }));
+	await good(api.mergeSpeaker({ path, body: { speakerId: two.id } }));
+	await good(api.splitSpeaker({ path: { speakerId: two.id } }));
+	await good(api.deleteSpeaker({ path }));
 }
 
 // Words are mended, and what they were comes back.
