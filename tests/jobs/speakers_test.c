@@ -163,6 +163,71 @@ whoever_is_told_apart_again_stays_the_same(void **state)
 	    "data.paragraphs.1.speakerId"), uuid_text(w->mem, before[1].speaker_id));
 }
 
+static struct req *
+patch(struct world *w, const char *path, const char *body)
+{
+	struct req *r = call(w, "PATCH", path, body);
+
+	assert_int_equal(r->status, 200);
+	return r;
+}
+
+static const char *
+path_of(struct world *w, const struct speaker *s, const char *rest)
+{
+	return arena_printf(w->mem, "/v2/speakers/%s%s", uuid_text(w->mem, s->speaker_id), rest);
+}
+
+static void
+what_people_have_said_of_speakers_stays_when_they_are_told_apart_again(void **state)
+{
+	struct world *w = *state;
+	struct job j = recorded(w, CONVERSATION("rms", "slt"));
+	const struct speaker *s = speakers(w, j.media_id, 2);
+	const char *path = transcript_path(w, j.media_id), *of_second = arena_printf(w->mem, "{\"speakerId\":\"%s\"}",
+	    uuid_text(w->mem, s[1].speaker_id));
+	struct req *r = call(w, "GET", path, NULL);
+
+	patch(w, path_of(w, &s[0], ""), "{\"label\":\"Ann\"}");
+	patch(w, path_of(w, &s[1], ""), "{\"label\":\"Bob\"}");
+	patch(w, path, arena_printf(w->mem, "{\"paragraphs\":[{\"id\":\"%s\",\"speakerId\":\"%s\"}]}", text(w, r,
+	    "data.paragraphs.0.id"), uuid_text(w->mem, s[1].speaker_id)));
+	assert_int_equal(tell_apart(&j), DONE);
+	speakers(w, j.media_id, 2);
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.paragraphs.0.speaker"), "Bob");
+	assert_string_equal(text(w, r, "data.paragraphs.1.speaker"), "Bob");
+	assert_string_equal(text(w, r, "data.paragraphs.2.speaker"), "Ann");
+	assert_int_equal(call(w, "PUT", path_of(w, &s[0], "/merge"), of_second)->status, 200);
+	assert_int_equal(tell_apart(&j), DONE);
+	speakers(w, j.media_id, 2);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.paragraphs.1.speaker"), "Ann");
+	assert_int_equal(call(w, "PUT", path_of(w, &s[1], "/split"), NULL)->status, 200);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.paragraphs.0.speaker"), "Bob");
+	/* Who is forgotten does not come back as somebody new. */
+	assert_int_equal(call(w, "DELETE", path_of(w, &s[1], ""), NULL)->status, 200);
+	assert_int_equal(tell_apart(&j), DONE);
+	speakers(w, j.media_id, 2);
+	r = call(w, "GET", path, NULL);
+	assert_null(text(w, r, "data.paragraphs.1.speaker"));
+	assert_null(text(w, r, "data.paragraphs.1.speakerId"));
+}
+
+static void
+a_name_that_is_not_heard_this_time_stays(void **state)
+{
+	struct world *w = *state;
+	struct job j = recorded(w, CONVERSATION("rms", "slt"));
+	struct speaker more = { .speaker_id = speakers_new(w->db, w->tenant_id, j.media_id), .number = 3 },
+	    other = { .speaker_id = speakers_new(w->db, w->tenant_id, j.media_id), .number = 4 };
+
+	speakers_put(w->db, j.media_id, &more);
+	speakers_put(w->db, j.media_id, &other);
+	patch(w, path_of(w, &more, ""), "{\"label\":\"Carol\"}");
+	assert_int_equal(tell_apart(&j), DONE);
+	assert_string_equal(speakers(w, j.media_id, 3)[2].name, "Carol");
+}
+
 static void
 silence_and_noise_have_no_speakers(void **state)
 {
@@ -278,6 +343,8 @@ main(void)
 		WORLD_TEST(who_speaks_alone_is_one_and_has_no_number_in_the_text),
 		WORLD_TEST(nothing_is_told_apart_unless_the_tenant_wants_it),
 		WORLD_TEST(whoever_is_told_apart_again_stays_the_same),
+		WORLD_TEST(what_people_have_said_of_speakers_stays_when_they_are_told_apart_again),
+		WORLD_TEST(a_name_that_is_not_heard_this_time_stays),
 		WORLD_TEST(silence_and_noise_have_no_speakers),
 		WORLD_TEST(a_voice_is_like_itself_with_other_words_and_unlike_others),
 		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),

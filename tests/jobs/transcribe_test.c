@@ -480,6 +480,41 @@ the_same_file_of_the_same_tenant_is_heard_once(void **state)
 	    ARGS(ID(second.media_id)), 0), 1);
 }
 
+/* Telling voices apart parts paragraphs, which are another version then, and heard all the same. */
+static void
+what_was_parted_by_who_speaks_is_copied_as_it_was_heard(void **state)
+{
+	struct world *w = *state;
+	const char *graph = VOICE(SECOND, "slt");
+	struct job first = job_for(w, graph), second;
+	struct list was, now;
+	struct paragraph parts[2];
+	const struct paragraph *p;
+	struct transcript *t;
+
+	first.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &first), 1);
+	was = record_parse_list(w->mem, &paragraph_record, transcript_of(w, first.media_id)->paragraphs.text);
+	p = was.rows;
+	parts[0] = parts[1] = *p;
+	parts[0].speaker_id = uuid_new();
+	parts[0].words.n = 1;
+	parts[1].id = uuid_new();
+	parts[1].words = (struct list){ (struct word *)p->words.rows + 1, p->words.n - 1 };
+	now = (struct list){ parts, 2 };
+	db_run(w->db, "UPDATE transcripts SET version = 2, paragraphs = ? WHERE media_id = ?",
+	    ARGS(STR(transcript_json(w->mem, &now)), ID(first.media_id)));
+	second = job_for(w, graph);
+	second.conf = first.conf;
+	assert_int_equal(asked(w, &second), 0);
+	t = transcript_of(w, second.media_id);
+	now = record_parse_list(w->mem, &paragraph_record, t->paragraphs.text);
+	assert_int_equal(t->version, 1);
+	assert_int_equal(now.n, was.n);
+	assert_string_equal(((const struct paragraph *)now.rows)->text, p->text);
+	assert_true(uuid_is_none(((const struct paragraph *)now.rows)->speaker_id));
+}
+
 static void
 another_file_tenant_engine_or_language_is_heard_itself(void **state)
 {
@@ -514,8 +549,7 @@ what_people_have_changed_or_thrown_away_is_not_copied(void **state)
 {
 	static const char *const changes[] = {
 		"UPDATE transcripts SET source = 'human' WHERE media_id = ?",
-		"UPDATE transcripts SET source = 'machine', version = 2 WHERE media_id = ?",
-		"UPDATE transcripts SET version = 1, status = 'failed' WHERE media_id = ?",
+		"UPDATE transcripts SET source = 'machine', status = 'failed' WHERE media_id = ?",
 		("UPDATE media m JOIN transcripts t ON t.media_id = m.id SET t.status = 'completed', m.deleted_at = 7 "
 		    "WHERE m.id = ?"),
 	};
@@ -590,6 +624,7 @@ main(void)
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
 		WORLD_TEST(the_same_file_of_the_same_tenant_is_heard_once),
+		WORLD_TEST(what_was_parted_by_who_speaks_is_copied_as_it_was_heard),
 		WORLD_TEST(another_file_tenant_engine_or_language_is_heard_itself),
 		WORLD_TEST(what_people_have_changed_or_thrown_away_is_not_copied),
 		WORLD_TEST(behind_a_hole_of_a_damaged_file_is_heard_what_plays_there),
