@@ -92,6 +92,7 @@
 	E(CLIP_FAILED,		422, "clip_failed",		"The clip could not be cut. It is tried again when you ask again in a minute.") \
 	E(NESTED_GROUP,		422, "nested_group",		"A group holds users and clients, not groups.") \
 	E(NO_DEFAULT_CHANNEL,	422, "no_default_channel",	"The tenant has no default channel: name one in channelId.") \
+	E(UPLOAD_LOCKED,	423, "upload_locked",		"An earlier request for this upload has not ended. Try again in a moment.") \
 	E(TOO_MANY_STREAMS,	429, "too_many_streams",	"So many streams are open already. Close some.") \
 	E(TOO_MANY_REQUESTS,	429, "too_many_requests",	"You have sent too many requests. Wait as long as Retry-After says.") \
 	E(TOO_MANY_UPLOADS,	429, "too_many_uploads",	"Too many uploads are open. Complete or cancel some.") \

@@ -331,6 +331,31 @@ partial_drop(struct partial *p)
 	rmdir(p->dir);
 }
 
+static bool
+is_locked(int dir, const char *name)
+{
+	const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	const bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
+bool
+partial_is_locked(struct arena *mem, struct uuid upload_id)
+{
+	DIR *dir = opendir(store_incoming(mem, upload_id));
+	struct dirent *e;
+	bool locked = false;
+
+	while (dir != NULL && !locked && (e = readdir(dir)) != NULL)
+		locked = attempt_of(e->d_name) >= 0 && is_locked(dirfd(dir), e->d_name);
+	if (dir != NULL)
+		closedir(dir);
+	return locked;
+}
+
 int64_t
 partial_held(struct arena *mem, struct uuid upload_id)
 {

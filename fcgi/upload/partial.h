@@ -63,6 +63,9 @@ void partial_drop(struct partial *);
 /* Deletes what attempts before that one have left, whatever it is, and the directory when that is all. */
 void partial_forget(struct arena *, struct uuid upload_id, int64_t attempt);
 
+/* Does an attempt still have its file? */
+bool partial_is_locked(struct arena *, struct uuid upload_id);
+
 /* Bytes of the disk that attempts at the upload hold. */
 int64_t partial_held(struct arena *, struct uuid upload_id);
 

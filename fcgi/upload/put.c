@@ -637,6 +637,17 @@ check_rest(struct transfer *t, const struct upload_row *row)
 	return store_incoming_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
 }
 
+/* All of it is here, and on its way into a bucket, which may take longer than a client waits: who asked then and took
+ * over would let that begin anew each time. */
+static enum error
+check_settling(struct transfer *t, const struct upload_row *row)
+{
+	struct put *p = t->p;
+
+	return row->received_bytes == p->size && !row->is_partial && partial_is_locked(p->mem, p->id) ?
+	    stop(p, ERR_UPLOAD_LOCKED, NULL) : ERR_NONE;
+}
+
 static bool
 has_arrived(const struct upload_row *row)
 {
@@ -659,7 +670,7 @@ start_rest(struct transfer *t)
 		stop(p, ERR_FORBIDDEN, "An upload that was made of others takes no bytes.");
 	else if (known && has_arrived(row) && p->read == NULL)
 		check_rest(t, row);
-	else if (check_row(t, row) == ERR_NONE && check_rest(t, row) == ERR_NONE)
+	else if (check_row(t, row) == ERR_NONE && check_rest(t, row) == ERR_NONE && check_settling(t, row) == ERR_NONE)
 		claim(t, row, row->received_bytes);
 	if (!t->seated && row != NULL)
 		p->received = row->received_bytes;
@@ -686,7 +697,7 @@ take_over(struct transfer *t)
 		if (p->error != ERR_NONE)
 			return p->error;
 		if (clock_ms() > until)
-			return stop(p, ERR_TOO_BUSY, "An earlier request for this upload still writes. Try again.");
+			return stop(p, ERR_UPLOAD_LOCKED, NULL);
 		nanosleep(&nap, NULL);
 	}
 	p->received = t->pace_from = t->file.offset;
@@ -712,6 +723,16 @@ receive_rest(struct transfer *t)
 	return p->error != ERR_NONE ? p->error : stop(p, ERR_CHECKSUM, NULL);
 }
 
+/* For check_settling(). */
+static enum error
+say_whole(struct transfer *t)
+{
+	take_link(t);
+	tell(t);
+	give_link(t);
+	return t->p->error;
+}
+
 /* A file that was all here, when only its end had failed, ends with the next request. */
 static enum error
 arrive(struct transfer *t)
@@ -720,7 +741,7 @@ arrive(struct transfer *t)
 
 	if (p->received < p->size || p->is_partial)
 		return ERR_NONE;
-	if (inspect(t) != ERR_NONE || finish(t) != ERR_NONE || settle(t) != ERR_NONE)
+	if (inspect(t) != ERR_NONE || finish(t) != ERR_NONE || say_whole(t) != ERR_NONE || settle(t) != ERR_NONE)
 		return p->error;
 	p->mime_type = t->sniff.mime_type;
 	partial_drop(&t->file);

@@ -4,7 +4,7 @@
  * creation-with-upload, expiration, checksum, termination and concatenation: POST makes one as POST /v2/uploads does,
  * for who has a bearer token; with the address that it answers, and no token, HEAD tells how much is there, PATCH
  * brings more, DELETE gives up.  Of requests at the same time the later one wins: it ends the earlier one, and goes on
- * behind what that has brought.  Knows nothing of FastCGI.
+ * behind what that has brought.  While all of it goes into the store, the upload is locked.  Knows nothing of FastCGI.
  */
 #ifndef FCGI_UPLOAD_TUS_H
 #define FCGI_UPLOAD_TUS_H

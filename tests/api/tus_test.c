@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Uploads by tus 1.0.0: each header as the protocol says it, and the bytes as they lie there. */
+#include <sys/file.h>
+
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -500,6 +503,35 @@ of_two_at_once_the_later_one_goes_on_behind_the_first(void **state)
 	is_at(&c, 1000);
 }
 
+/* As it is while a bucket takes the file, for longer than a proxy or a client waits.  Any other answer to HEAD makes
+ * the client for browsers throw all away and begin another upload. */
+static void
+one_that_is_on_its_way_into_the_store_is_not_taken_over(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_for(w, 1000);
+	const char *bytes = film(w, 1000);
+	struct uuid id;
+	int64_t attempt;
+	int fd;
+
+	bring(&c, 0, bytes, 999, ERR_NONE);
+	assert_true(uuid_parse(c.id, &id));
+	attempt = db_number(w->db, "SELECT attempt FROM uploads WHERE id = ?", ARGS(ID(id)), -1);
+	fd = open(arena_printf(w->mem, "%s/%lld", store_incoming(w->mem, id), (long long)attempt), O_RDONLY);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	db_run(w->db, "UPDATE uploads SET status = 'uploading', received_bytes = 1000 WHERE id = ?", ARGS(ID(id)));
+	ask(&c, tus_head, &(struct ask){ .n = 0 }, ERR_UPLOAD_LOCKED);
+	bring(&c, 1000, bytes, 0, ERR_UPLOAD_LOCKED);
+	assert_int_equal(db_number(w->db, "SELECT attempt FROM uploads WHERE id = ?", ARGS(ID(id)), -1), attempt);
+	assert_int_equal(error_info(ERR_UPLOAD_LOCKED)->status, 423);
+	/* Its process was killed: what it had is there. */
+	close(fd);
+	is_at(&c, 999);
+	bring(&c, 999, bytes + 999, 1, ERR_NONE);
+	holds(&c, bytes, 1000);
+}
+
 static void
 what_is_no_media_is_refused_when_it_is_whole(void **state)
 {
@@ -600,6 +632,7 @@ main(void)
 		WORLD_TEST(one_that_is_given_up_or_foreign_takes_nothing),
 		WORLD_TEST(one_past_its_time_is_gone),
 		WORLD_TEST(of_two_at_once_the_later_one_goes_on_behind_the_first),
+		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
 	};
