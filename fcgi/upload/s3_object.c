@@ -246,6 +246,7 @@ s3_list_parts(struct s3 *s)
 	    "max-parts", PAGE,
 	    PAGE);
 	const struct s3_part *part;
+	enum s3_error error;
 	struct buf *b;
 	int64_t attempt;
 	size_t n, i;
@@ -255,7 +256,11 @@ s3_list_parts(struct s3 *s)
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
 	part = s3_parts_of(s, after, max + 1, &n);
+	error = s3_by_db(s);
 	s3_give_link(s);
+	/* None at all would be an answer. */
+	if (error != S3_FINE)
+		return error;
 	b = s3_xml(s->c, "ListPartsResult");
 	s3_put(b, "Bucket", s->bucket);
 	s3_put(b, "Key", s->key);

@@ -514,6 +514,11 @@ parts_come_in_any_order_and_again_and_become_the_file(void **state)
 	    upload) });
 	assert_string_equal(element(w, r, "PartNumber"), "4");
 	assert_string_equal(element(w, r, "IsTruncated"), "true");
+	/* Nobody can look: that is no list of none, of which a client would begin anew. */
+	db_run(w->db, "RENAME TABLE upload_parts TO away", NO_ARGS);
+	r = ask(&c, &(struct ask){ "GET", .query = arena_printf(w->mem, "uploadId=%s", upload) });
+	db_run(w->db, "RENAME TABLE away TO upload_parts", NO_ARGS);
+	refused(&c, r, 500, "InternalError");
 	list = arena_printf(w->mem, "%s%s%s", named(&c, 2, etag[0]), named(&c, 4, etag[1]), named(&c, 9,
 	    arena_printf(w->mem, "&quot;%.32s&#34;", etag[2] + 1)));
 	refused(&c, complete(&c, upload, ""), 400, "MalformedXML");
