@@ -122,6 +122,9 @@ is_unharmed(struct look *l, const struct asset *a)
 	if (!l->hashes)
 		return a->damage == NULL;
 	found = ledger_examine(l->mem, &o, l->scratch, NULL);
+	/* What could not be looked at is not what has changed; ENOENT: it was deleted just now. */
+	if (found == EXAMINED_UNKNOWN && errno != ENOENT)
+		l->away = errno != 0 ? errno : EIO;
 	ledger_note(l->c->db, &o, found);
 	return found == EXAMINED_INTACT;
 }
