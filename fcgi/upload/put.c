@@ -289,7 +289,9 @@ tell(struct transfer *t)
 		t->left = quota_left(t->db, t->seat.tenant_id, p->id, t->left);
 	if (n == 0)
 		status = db_text(t->db, "SELECT status FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
-	return n == 0 ? stop_by_status(p, status != NULL ? status : "cancelled") : ERR_NONE;
+	/* A failure says nothing of the upload. */
+	return n == 0 && db_failure(t->db) == DB_FINE ? stop_by_status(p, status != NULL ? status : "cancelled") :
+	    ERR_NONE;
 }
 
 /*
