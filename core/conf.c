@@ -227,6 +227,21 @@ static const struct setting settings[] = {
 	{ "engine.ocr.languages", AS_LIST, AT(engine[ENGINE_ocr].languages), "eng,deu", 0, 200,
 	    "languages as models of tesseract are called, comma-separated", item_any,
 	    "Languages that it looks for, beside that of the asset. Each needs its package, tesseract-ocr-deu for deu." },
+	{ "engine.complete", AS_CHOICE, AT(engine[ENGINE_complete].name), "none", 0, 0,
+	    "none" COMPLETE_ENGINES(CHOICE), NULL,
+	    "What writes texts, such as summaries: nothing, so that they are made of what is said in assets, word by word, or a server "
+	    "that speaks the chat interface of OpenAI (vLLM, Ollama, llama.cpp and others), which is sent what is said in assets." },
+	{ "engine.complete.url", AS_URL, AT(engine[ENGINE_complete].url), NULL, 0, 1000, NULL, NULL,
+	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
+	{ "engine.complete.key_file", AS_SECRET, AT(engine[ENGINE_complete].key), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the key that is sent to it." },
+	{ "engine.complete.model", AS_TEXT, AT(engine[ENGINE_complete].model), NULL, 0, 200, NULL, NULL,
+	    "Model that is asked for." },
+	{ "engine.complete.timeout", AS_INT, AT(engine[ENGINE_complete].timeout), "120", 1, 3600, "seconds", NULL,
+	    "How long one request may take." },
+	{ "engine.complete.daily_tokens", AS_INT, AT(engine[ENGINE_complete].daily_tokens), "1000000", 0, INT32_MAX, NULL, NULL,
+	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. When they are used up, "
+	    "texts are made without it." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
 	    "Directory of the library sherpa-onnx and of its model silero_vad_v6.onnx, which find where somebody speaks. Nothing: "
 	    "where the installation has put them." },
@@ -756,6 +771,21 @@ check_store(struct reading *in)
 }
 
 static bool
+check_engines(struct reading *in)
+{
+	const struct engine_settings *e = in->conf->engine;
+
+	if (strcmp(e[ENGINE_transcribe].name, "http") == 0 && e[ENGINE_transcribe].url == NULL)
+		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
+	if (strcmp(e[ENGINE_transcribe].name, "sherpa") == 0 &&
+	    (e[ENGINE_transcribe].model == NULL || e[ENGINE_transcribe].model[0] != '/'))
+		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
+	if (strcmp(e[ENGINE_complete].name, "http") == 0 && e[ENGINE_complete].url == NULL)
+		return fail(in, NULL, "engine.complete = http needs engine.complete.url");
+	return true;
+}
+
+static bool
 read_all(struct reading *in, char *text)
 {
 	int seen[SETTINGS] = { 0 };
@@ -782,12 +812,8 @@ read_all(struct reading *in, char *text)
 		return false;
 	if (!check_store(in))
 		return false;
-	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "http") == 0 &&
-	    in->conf->engine[ENGINE_transcribe].url == NULL)
-		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
-	if (strcmp(in->conf->engine[ENGINE_transcribe].name, "sherpa") == 0 &&
-	    (in->conf->engine[ENGINE_transcribe].model == NULL || in->conf->engine[ENGINE_transcribe].model[0] != '/'))
-		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
+	if (!check_engines(in))
+		return false;
 	if (in->conf->smtp_url != NULL && (in->conf->smtp_from == NULL || !mail_is_address(in->conf->smtp_from)))
 		return fail(in, NULL, "smtp.url needs smtp.from, the address of a mailbox");
 	return true;

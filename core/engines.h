@@ -2,7 +2,7 @@
 /*
  * The analysis engines: the one list of them.  A family is an interface: what is handed over, and what comes back
  * (jobs/engines/engine.h).  An engine is a file that defines engine_<family>_<name>, and a line here; the settings
- * engine.<family> choose one of each family.
+ * engine.<family> choose one of each family; "none" is one that does nothing.
  */
 #ifndef CORE_ENGINES_H
 #define CORE_ENGINES_H
@@ -31,7 +31,10 @@
 #define DIARIZE_ENGINES(E) \
 	E(diarize, mixtures)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E)
+#define COMPLETE_ENGINES(E) \
+	E(complete, http)
+
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)
@@ -50,6 +53,7 @@ struct engine_settings {
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
 	int64_t timeout;		/* s per request */
+	int64_t daily_tokens;		/* of a tenant; 0: any number */
 };
 
 #endif

@@ -60,8 +60,8 @@
 	R(DUPLICATE_FILE,	"duplicate_file",	FINAL,   "An identical file is there already.") \
 	R(CHANNEL_UNAVAILABLE,	"channel_unavailable",	FINAL, \
 		"Who asked for it may not put assets into the channel now, or the channel is gone. Import it again into another one.") \
-	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The speech engine cannot be reached. It is tried again.") \
-	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The speech engine refused the request. Check its settings.") \
+	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The engine cannot be reached. It is tried again.") \
+	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The engine refused the request. Check its settings.") \
 	R(MODEL_MISSING,	"model_missing",	FINAL, \
 		"The speech model, or the library for it, is not where the settings say. The operator finds out what is missing with "\
 		"`kinothek doctor`.") \

@@ -149,7 +149,7 @@ summary_find(const struct prose *p, size_t *n)
 }
 
 const char *
-summary_json(struct arena *mem, const struct sentence *const *s, size_t n)
+summary_json(struct arena *mem, const struct sentence *const *s, size_t n, const char *written)
 {
 	struct buf b = BUF(mem), text = BUF(mem), place;
 	size_t i;
@@ -159,7 +159,7 @@ summary_json(struct arena *mem, const struct sentence *const *s, size_t n)
 	buf_char(&b, '{');
 	if (n > 0) {
 		buf_text(&b, "\"text\":");
-		buf_json(&b, buf_string(&text));
+		buf_json(&b, written != NULL ? written : buf_string(&text));
 		buf_char(&b, ',');
 	}
 	buf_text(&b, "\"items\":[");

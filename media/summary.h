@@ -13,7 +13,8 @@ enum { SUMMARY_SENTENCES = 5, SUMMARY_BYTES = 1200 };
 
 /* Of a text of so few sentences there is no summary: n is 0. */
 const struct sentence **summary_find(const struct prose *, size_t *n);
-/* {"text":"…","items":[{"text","confidence",place}…]}; "text" only where there are any. */
-const char *summary_json(struct arena *, const struct sentence *const *, size_t n);
+/* {"text":"…","items":[{"text","confidence",place}…]}; "text" only where there are any: what somebody has written, or
+ * NULL: the sentences. */
+const char *summary_json(struct arena *, const struct sentence *const *, size_t n, const char *written);
 
 #endif

@@ -16,6 +16,8 @@ engine_chosen(const struct conf *conf, enum engine_family family)
 	};
 	size_t i;
 
+	if (strcmp(conf->engine[family].name, "none") == 0)
+		return NULL;
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i]->family == family && strcmp(all[i]->name, conf->engine[family].name) == 0)
 			return all[i];
@@ -54,4 +56,38 @@ engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, s
 		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
 		pause_for(call, seconds < e->limits.wait ? seconds : e->limits.wait);
 	}
+}
+
+const char *
+engine_endpoint(struct arena *mem, const char *url, const char *leaf)
+{
+	const char *path = strstr(url, "://");
+	size_t n = strlen(url);
+
+	path = path == NULL ? NULL : strchr(path + 3, '/');
+	while (n > 0 && url[n - 1] == '/')
+		n--;
+	if (path == NULL || path >= url + n)
+		return arena_printf(mem, "%.*s/v1/%s", (int)n, url, leaf);
+	if (n > 3 && strncmp(url + n - 3, "/v1", 3) == 0)
+		return arena_printf(mem, "%.*s/%s", (int)n, url, leaf);
+	return url;
+}
+
+enum outcome
+engine_unanswered(struct arena *mem, const struct web_answer *a, const char *server, const char *result,
+    struct fault *fault)
+{
+	const char *why;
+	bool passes = engine_may_pass(a);
+
+	if (a->end == WEB_ANSWERED && a->status == 200)
+		why = arena_printf(mem, "The %s answered something that is no %s.", server, result);
+	else if (a->end == WEB_ANSWERED)
+		why = arena_printf(mem, passes ? "The %s is busy or broken (status %d)." :
+		    "The %s refused the request (status %d).", server, a->status);
+	else
+		why = web_sentence(a->end);
+	*fault = (struct fault){ .reason = passes ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, .detail = why };
+	return fault_is_final(fault) ? GIVE_UP : RETRY;
 }

@@ -74,7 +74,7 @@ struct engine {
 ENGINES(ENGINE_DECLARE)
 #undef ENGINE_DECLARE
 
-/* The engine that the settings choose. */
+/* The engine that the settings choose.  NULL: "none". */
 const struct engine *engine_chosen(const struct conf *, enum engine_family);
 
 /* Looks for speech, by Silero VAD where it is installed and by loudness elsewhere and where that fails, and hands to
@@ -91,6 +91,14 @@ enum outcome engine_fail(struct hearing *, enum reason, const char *format, ...)
  * that grow or that it asks for.  Timeout, size of the answer and hosts are filled in; call->alive goes on
  * meanwhile. */
 void engine_ask(struct arena *, const struct conf *, const struct engine *, struct web_call *, struct web_answer *);
+
+/* The address as configured; a bare host, or one that ends in /v1, gets the usual path: the leaf behind /v1/. */
+const char *engine_endpoint(struct arena *, const char *url, const char *leaf);
+
+/* Why an answer is no result: notes reason and sentence and returns RETRY or GIVE_UP.  server: what it is called,
+ * result: what it should have answered. */
+enum outcome engine_unanswered(struct arena *, const struct web_answer *, const char *server, const char *result,
+    struct fault *);
 
 /* Is it an answer, or the lack of one, that may be different the next time? */
 bool engine_may_pass(const struct web_answer *);

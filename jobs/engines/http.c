@@ -66,22 +66,15 @@ http_version(struct arena *mem, const struct conf *conf)
 	return arena_printf(mem, "%s by HTTP", model_of(conf));
 }
 
-/* The address as configured; a bare host or ".../v1" gets the usual path. */
+/* The address as configured; a server that has a path of its own for translations is asked there. */
 static const char *
 endpoint(struct session *s, const char *url)
 {
 	struct arena *mem = s->hearing->mem;
-	const char *path = strstr(url, "://");
-	size_t n = strlen(url);
 	static const char leaf[] = "/transcriptions";
+	size_t n;
 
-	path = path == NULL ? NULL : strchr(path + 3, '/');
-	while (n > 0 && url[n - 1] == '/')
-		n--;
-	if (path == NULL || path >= url + n)
-		url = arena_printf(mem, "%.*s/v1/audio/transcriptions", (int)n, url);
-	else if (n > 3 && strncmp(url + n - 3, "/v1", 3) == 0)
-		url = arena_printf(mem, "%.*s/audio/transcriptions", (int)n, url);
+	url = engine_endpoint(mem, url, "audio/transcriptions");
 	if (strcmp(s->hearing->language, "translate-en") != 0)
 		return url;
 	n = strlen(url);
@@ -213,17 +206,7 @@ explain(struct session *s, const struct web_answer *a)
 {
 	struct hearing *h = s->hearing;
 
-	if (a->end == WEB_ANSWERED && a->status == 200)
-		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server answered something that is no "
-		    "transcript.");
-	if (a->end == WEB_ANSWERED && engine_may_pass(a))
-		return engine_fail(h, REASON_ENGINE_UNAVAILABLE, "The transcription server is busy or broken (status "
-		    "%d).", a->status);
-	if (a->end == WEB_ANSWERED)
-		return engine_fail(h, REASON_ENGINE_REFUSED, "The transcription server refused the request (status "
-		    "%d).", a->status);
-	return engine_fail(h, engine_may_pass(a) ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, "%s",
-	    web_sentence(a->end));
+	return engine_unanswered(h->mem, a, "transcription server", "transcript", &h->fault);
 }
 
 /* Heard words that fall into the passage, with times in the chunk; those without sensible times are left out. */

@@ -164,6 +164,7 @@ a_value_out_of_range_stops_the_start(void **state)
 	    "f.conf:1: http.trusted_proxies cannot hold \"10.0.0.0/33\": it takes "
 	    "addresses or networks such as 10.0.0.0/8, comma-separated");
 	refused("engine.transcribe = http", "f.conf: engine.transcribe = http needs engine.transcribe.url");
+	refused("engine.complete = http", "f.conf: engine.complete = http needs engine.complete.url");
 }
 
 static void

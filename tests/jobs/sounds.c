@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A transcription server, and jobs over recordings: what tests of speech share. */
+/* A server of engines, and jobs over recordings: what tests of speech share. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ with_peer(struct world *w, const char *path)
 	c->engine[ENGINE_transcribe].key = "secret";
 	c->engine[ENGINE_transcribe].model = "test-model";
 	c->engine[ENGINE_transcribe].timeout = 60;
+	c->engine[ENGINE_complete] = c->engine[ENGINE_transcribe];
 	c->engine_private_hosts = arena_printf(w->mem, "127.0.0.1:%d", peer.port);
 	return c;
 }
@@ -103,7 +104,7 @@ sounds_open(void **state)
 	peer.pid = fork();
 	if (peer.pid == 0) {
 		dup2(out[1], 1);
-		execlp("node", "node", arena_printf(mem, "%s/tests/e2e/speech-peer", source != NULL ? source : "."),
+		execlp("node", "node", arena_printf(mem, "%s/tests/e2e/openai-peer", source != NULL ? source : "."),
 		    jail_helper(mem, "kinothek-speech"), "/usr/share/pocketsphinx/model/en-us", (char *)NULL);
 		_exit(127);
 	}

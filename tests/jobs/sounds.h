@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * For tests of speech: a transcription server that runs the worker itself, and
+ * For tests of speech and of language models: a server that runs the worker itself, and
  * jobs over recordings.  Needs ffmpeg with flite, the English model, node.
  */
 #ifndef TESTS_JOBS_SOUNDS_H

@@ -174,16 +174,16 @@ a_summary_has_sentences_of_the_text_that_say_what_others_say(void **state)
 	for (i = 0; i < n; i++) {
 		assert_non_null(strstr(FLEET, s[i]->text));
 		if (strstr(s[i]->text, "erring") == NULL)
-			fail_msg("%s", summary_json(mem, s, n));
+			fail_msg("%s", summary_json(mem, s, n, NULL));
 		assert_int_equal(s[i]->place.page, 2);
 	}
 	assert_true(n == 1 || s[0] < s[1]);
-	assert_non_null(strstr(summary_json(mem, s, n), "\"confidence\":1.00,\"page\":2}"));
+	assert_non_null(strstr(summary_json(mem, s, n, NULL), "\"confidence\":1.00,\"page\":2}"));
 	summary_find(said(mem, FLEET, 0.4), &n);
 	assert_int_equal(n, 0);
 	summary_find(written(mem, "The harbour fleet of the island catches herring. It is salted on the island."), &n);
 	assert_int_equal(n, 0);
-	assert_string_equal(summary_json(mem, s, 0), "{\"items\":[]}");
+	assert_string_equal(summary_json(mem, s, 0, NULL), "{\"items\":[]}");
 	arena_free(mem);
 }
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Any server that speaks OpenAI's chat interface, or that of Ollama.  Only what is the same everywhere is sent; whether
+ * the answer is of any use is for who asks.
+ */
+#include <string.h>
+
+#include "jobs/engines/prompt.h"
+
+struct message { const char *content; };
+static const struct field message_fields[] = { FIELD(struct message, content, .doc = "What is said") };
+static const struct record message_record = RECORD("message", struct message, message_fields);
+
+struct choice { struct json message; const char *text; };
+static const struct field choice_fields[] = {
+	FIELD(struct choice, message, .doc = "What is said"),
+	FIELD(struct choice, text, .doc = "The same of older servers"),
+};
+static const struct record choice_record = RECORD("choice", struct choice, choice_fields);
+
+struct usage { struct number total_tokens; };
+static const struct field usage_fields[] = {
+	FIELD(struct usage, total_tokens, .json = "total_tokens", .doc = "Counted"),
+};
+static const struct record usage_record = RECORD("usage", struct usage, usage_fields);
+
+struct reply { struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
+static const struct field reply_fields[] = {
+	FIELD(struct reply, choices, .doc = "Answers"),
+	FIELD(struct reply, message, .doc = "The answer, of Ollama"),
+	FIELD(struct reply, usage, .doc = "What it has cost"),
+	FIELD(struct reply, prompt_eval_count, .json = "prompt_eval_count", .doc = "Tokens of the question, of Ollama"),
+	FIELD(struct reply, eval_count, .json = "eval_count", .doc = "Tokens of the answer, of Ollama"),
+};
+static const struct record reply_record = RECORD("reply", struct reply, reply_fields);
+
+static const char *
+http_version(struct arena *mem, const struct conf *conf)
+{
+	const char *model = conf->engine[ENGINE_complete].model;
+
+	return arena_printf(mem, "%s by HTTP", model != NULL ? model : "default");
+}
+
+static void
+add_message(struct buf *b, const char *role, const char *text)
+{
+	buf_printf(b, "{\"role\":\"%s\",\"content\":", role);
+	buf_json(b, text);
+	buf_char(b, '}');
+}
+
+static const char *
+question(const struct prompt *p)
+{
+	const char *model = p->conf->engine[ENGINE_complete].model;
+	struct buf b = BUF(p->mem);
+
+	buf_text(&b, "{\"model\":");
+	buf_json(&b, model != NULL ? model : "default");
+	buf_text(&b, ",\"messages\":[");
+	add_message(&b, "system", p->rules);
+	buf_char(&b, ',');
+	add_message(&b, "user", p->text);
+	buf_printf(&b, "],\"temperature\":0,\"max_tokens\":%d,\"stream\":false", p->most);
+	if (p->json)
+		buf_text(&b, ",\"response_format\":{\"type\":\"json_object\"}");
+	buf_char(&b, '}');
+	return buf_string(&b);
+}
+
+static void *
+first(struct arena *mem, const struct record *record, struct json json)
+{
+	const struct list all = json.text != NULL ? record_glean(mem, record, json.text) : (struct list){ NULL, 0 };
+
+	return all.n > 0 ? all.rows : NULL;
+}
+
+/* What a model thinks before it answers is none of the answer. */
+static const char *
+behind_thoughts(const char *text)
+{
+	static const char begin[] = "<think>", end[] = "</think>";
+	const char *at = text + strspn(text, " \t\r\n"), *over;
+
+	if (strncmp(at, begin, sizeof(begin) - 1) != 0)
+		return at;
+	over = strstr(at, end);
+	return over != NULL ? over + sizeof(end) - 1 : "";
+}
+
+/* Without blanks around it and control characters; NULL: nothing is left. */
+static const char *
+plain(struct arena *mem, const char *text)
+{
+	char *out, *c;
+	size_t n;
+
+	if (text == NULL)
+		return NULL;
+	text = behind_thoughts(text);
+	text += strspn(text, " \t\r\n");
+	out = arena_copy(mem, text);
+	for (c = out; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' && *c != '\n')
+			*c = ' ';
+	for (n = strlen(out); n > 0 && (unsigned char)out[n - 1] <= ' '; n--)
+		out[n - 1] = '\0';
+	return n > 0 ? out : NULL;
+}
+
+/* NULL: it says nothing. */
+static const char *
+read_answer(struct prompt *p, const char *body)
+{
+	const struct list all = record_glean(p->mem, &reply_record, body);
+	const struct reply *r = all.n == 1 ? all.rows : NULL;
+	const struct choice *choice;
+	const struct message *m;
+	const struct usage *u;
+
+	if (r == NULL)
+		return NULL;
+	choice = first(p->mem, &choice_record, r->choices);
+	m = first(p->mem, &message_record, choice != NULL ? choice->message : r->message);
+	u = first(p->mem, &usage_record, r->usage);
+	if (u != NULL && u->total_tokens.set && u->total_tokens.n > 0)
+		p->tokens = u->total_tokens.n;
+	else if (r->eval_count.set && r->eval_count.n > 0)
+		p->tokens = r->eval_count.n + (r->prompt_eval_count.n > 0 ? r->prompt_eval_count.n : 0);
+	return plain(p->mem, m != NULL ? m->content : choice != NULL ? choice->text : NULL);
+}
+
+static void
+ask(struct prompt *p, const char *body, struct web_answer *a)
+{
+	const struct engine_settings *set = &p->conf->engine[ENGINE_complete];
+	const char *headers[3] = { "Content-Type: application/json", set->key != NULL ?
+	    arena_printf(p->mem, "Authorization: Bearer %s", set->key) : NULL };
+	struct web_call call = { .url = engine_endpoint(p->mem, set->url, "chat/completions"), .headers = headers,
+	    .body = body, .body_size = strlen(body), .alive = p->alive, .user = p->user };
+
+	engine_ask(p->mem, p->conf, &engine_complete_http, &call, a);
+}
+
+static enum outcome
+http_run(struct prompt *p)
+{
+	struct web_answer a;
+	struct prompt without;
+
+	p->answer = NULL;
+	/* four bytes are a token, about */
+	p->tokens = (int64_t)(strlen(p->rules) + strlen(p->text)) / 4;
+	ask(p, question(p), &a);
+	if (p->json && a.end == WEB_ANSWERED && a.status == 400) {
+		/* some know no response_format */
+		without = *p;
+		without.json = false;
+		ask(p, question(&without), &a);
+	}
+	if (a.end == WEB_ANSWERED && a.status == 200)
+		p->answer = read_answer(p, a.body);
+	return p->answer != NULL ? DONE : engine_unanswered(p->mem, &a, "language model", "text", &p->fault);
+}
+
+/* Two tries: somebody may be waiting. */
+const struct engine engine_complete_http = {
+	.family = ENGINE_complete, .name = "http", .limits = { PROMPT_MAX_BYTES, 1 << 20, 2, 5 },
+	.version = http_version, .run.complete = http_run,
+};

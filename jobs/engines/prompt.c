@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A question to a language model, within what its tenant may have. */
+#include "core/allowance.h"
+#include "jobs/engines/prompt.h"
+
+struct asked { const struct prompt *prompt; enum allowance may; bool failed; };
+
+static bool
+may(struct job *j, void *at)
+{
+	struct asked *a = at;
+
+	a->may = allowance_ask(j->db, j->conf, j->tenant_id, ENGINE_complete);
+	return false;
+}
+
+static bool
+note(struct job *j, void *at)
+{
+	const struct asked *a = at;
+
+	allowance_note(j->db, j->tenant_id, ENGINE_complete, a->prompt->tokens, a->failed);
+	return false;
+}
+
+bool
+prompt_ask(struct job *j, struct prompt *p)
+{
+	const struct engine *e = engine_chosen(j->conf, ENGINE_complete);
+	struct asked a = { .prompt = p };
+	enum outcome outcome;
+
+	p->fault = (struct fault){ .reason = REASON_NONE };
+	if (e == NULL)
+		return false;
+	job_batches(j, may, &a, sizeof(a));
+	if (a.may != ALLOWED) {
+		p->fault = (struct fault){ .reason = REASON_ENGINE_UNAVAILABLE, .detail = allowance_sentence(a.may) };
+		return false;
+	}
+	outcome = e->run.complete(p);
+	/* One that refuses, or answers nonsense, is there: it costs no time. */
+	a.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
+	job_batches(j, note, &a, sizeof(a));
+	return outcome == DONE;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The interface of the family `complete`: a text goes in, and what a model makes of it comes out.  That is the word of
+ * a stranger: valid UTF-8 without control characters but newlines, and nothing else is known of it.
+ */
+#ifndef JOBS_ENGINES_PROMPT_H
+#define JOBS_ENGINES_PROMPT_H
+
+#include "jobs/engines/engine.h"
+
+enum { PROMPT_MAX_BYTES = 48 << 10 };		/* of what is asked */
+
+struct prompt {
+	struct arena *mem;
+	const struct conf *conf;
+	const char *rules;		/* what the model is to do */
+	const char *text;		/* what it is to do it with */
+	int most;			/* tokens of the answer */
+	bool json;			/* the answer is to be a JSON object: asked for, and promised by nobody */
+
+	void (*alive)(void *user);
+	void *user;
+
+	const char *answer;		/* out; never empty after DONE */
+	int64_t tokens;			/* out: that the server has counted; where it has not, that it may have been */
+	struct fault fault;		/* out: for failures */
+};
+
+/*
+ * Asks the engine of the settings for a job of the tenant, within its allowance, which it notes.  No transaction is
+ * open while it works, nor afterwards.  False: why not is in the fault; REASON_NONE: there is no such engine.
+ */
+bool prompt_ask(struct job *, struct prompt *);
+
+#endif
