@@ -346,6 +346,20 @@ too_many_languages(const struct plan *p)
 	return more > 0 && n + more > PLAN_LANGUAGES;
 }
 
+bool
+plan_is_running(struct db *db, struct uuid media_id)
+{
+	const struct older *jobs;
+	size_t n, i;
+
+	jobs = db_rows(db, &older_record, "FROM jobs t WHERE t.ingest_id = (SELECT m.ingest_job_id FROM media m WHERE "
+	    "m.id = ?) AND t.replaced_by IS NULL FOR UPDATE", ARGS(ID(media_id)), &n);
+	for (i = 0; i < n; i++)
+		if (!job_is_final(jobs[i].state))
+			return true;
+	return false;
+}
+
 enum rerun
 plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct strings languages)
 {

@@ -55,6 +55,9 @@ enum rerun {
 	RERUN_NOTHING,			/* the file has nothing for what was named */
 };
 
+/* Has a job of the asset's latest ingest not ended?  They are locked: none of them is started again meanwhile. */
+bool plan_is_running(struct db *, struct uuid media_id);
+
 /*
  * Makes what analyses have made anew: new jobs in the ingest whose files are shown, in the place of those that did it
  * before, and behind them all steps that build on it.  What is there stays until it is replaced, also when the new job

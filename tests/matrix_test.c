@@ -33,6 +33,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "DELETE /v2/media/{mediaId}/thumbnail", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata", "ViewMetadata" ASSET },
 	{ "PUT /v2/media/{mediaId}/metadata", "CreateContent" ASSET },
+	{ "DELETE /v2/media/{mediaId}/metadata", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/seo", "ViewMetadata" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts", "ViewMetadata" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "ViewMetadata" ASSET },

@@ -480,7 +480,10 @@ async function downloads(api: typeof operations, mediaId: string) {
 async function jobs(api: typeof operations, place: Place, mediaId: string) {
 	const media = { mediaId };
 	await good(api.extractMediaMetadata({ path: media, body: { extract: ['waveform'] } }));
-	await until('the wave', async () => (await good(api.getMedia({ path: media }))).data.ingestJob?.status === 'succeeded');
+	const over = async () => (await good(api.getMedia({ path: media }))).data.ingestJob?.status === 'succeeded';
+	await until('the wave', over);
+	await good(api.deleteMediaMetadata({ path: media }));
+	await until('the chapters', over);
 	await place.stopJobs();
 	await good(api.ingestMedia({ path: media }));
 	const { error: running } = await api.ingestMedia({ path: media });
