@@ -25,7 +25,7 @@ static const struct field version_fields[] = {
 	FIELD(struct transcript_version, transcript_id, .on = SERVER, .required = true, .doc = "The transcript"),
 	FIELD(struct transcript_version, version, .on = SERVER | SORT, .required = true, .doc = "The version of the transcript that had these words first"),
 	FIELD(struct transcript_version, origin, .on = SERVER, .required = true,
-	    .one_of = "transcribed uploaded edited restored", .doc = "How they came"),
+	    .one_of = "transcribed uploaded edited restored aligned", .doc = "How they came"),
 	FIELD(struct transcript_version, restored_version, .on = SERVER | OMIT_NULL,
 	    .doc = "Of restored: the version whose words they are"),
 	FIELD(struct transcript_version, changed_by, .on = COMPUTED, .of = &reference_record,
@@ -41,6 +41,14 @@ static const struct field version_fields[] = {
 	FIELD(struct transcript_version, was, .on = SERVER | HIDDEN | DETAIL, .doc = "The way back"),
 };
 static const struct record version_record = RECORD("TranscriptVersion", struct transcript_version, version_fields);
+
+struct alignment { const char *text; };
+static const struct field alignment_fields[] = {
+	FIELD(struct alignment, text, .on = CREATE | MULTILINE, .min = 1, .max = 800000,
+	    .doc = "What is said: a blank line begins a paragraph, and without one they are found. Left out: the "
+	    "words of the transcript"),
+};
+static const struct record alignment_record = RECORD("TranscriptAlignment", struct alignment, alignment_fields);
 
 static void
 complete(struct req *r, struct transcript_version *v)
@@ -148,6 +156,69 @@ version_restore(struct req *r)
 		if (!transcript_revise(r, old, &t, &revision))
 			return refuse(r, ERR_INVALID, NULL);
 		transcript_keep(r, old, &revision, "restored", v->version);
+		transcript_changed(r, &t);
+	}
+	return transcript_reply(r, object_again(r));
+}
+
+/* The words that were heard: those of a machine, as far as the history has them, or those that there are. */
+static struct list
+heard(struct req *r)
+{
+	const struct transcript *t = r->object;
+	const struct list now = record_parse_list(r->mem, &paragraph_record, t->paragraphs.text);
+	const int64_t version = db_number(r->db, "SELECT MAX(version) FROM transcript_versions WHERE transcript_id = ? "
+	    "AND origin = 'transcribed'", ARGS(ID(t->id)), 0);
+	const struct transcript_version *rows;
+	size_t n;
+
+	if (version == 0)
+		return now;
+	rows = db_rows(r->db, &version_record, "FROM transcript_versions t WHERE t.transcript_id = ? AND t.version > ? "
+	    "ORDER BY t.version DESC", ARGS(ID(t->id), INT(version)), &n);
+	return undone(r, now, rows, n);
+}
+
+static bool
+is_alignable(struct req *r, const struct list *words, const char *text)
+{
+	const size_t n = text != NULL ? transcript_count(text) : 1;
+
+	if (words->n == 0)
+		fault(r, "", "not_allowed", "nothing was heard that a text could be aligned to");
+	else if (n == 0)
+		fault(r, "/text", "no_text", "there is no word in it");
+	else if (n > TRANSCRIPT_WORDS)
+		fault(r, "/text", "too_long", "a text may have %d words", TRANSCRIPT_WORDS);
+	return r->faults.n == 0;
+}
+
+static int
+transcript_align_words(struct req *r)
+{
+	const struct transcript *old = r->object;
+	const struct alignment *in = r->in;
+	const struct list now = record_parse_list(r->mem, &paragraph_record, old->paragraphs.text), words = heard(r);
+	const struct list speakers = speakers_of(r->db, NULL, r->id[0], "en");
+	struct transcript t = *old;
+	struct revision revision;
+	size_t matched;
+
+	if (!is_alignable(r, &words, in->text))
+		return refuse(r, ERR_INVALID, NULL);
+	revision = revision_align(r->mem, &now, &words, in->text, db_number(r->db, "SELECT duration FROM media WHERE "
+	    "id = ?", ARGS(ID(r->id[0])), 0), &matched);
+	if (matched == 0) {
+		fault(r, in->text != NULL ? "/text" : "", "not_allowed", "no word of it was heard");
+		return refuse(r, ERR_INVALID, NULL);
+	}
+	if (revision.undo.n > 0) {
+		if (speakers.n > 0)
+			revision.paragraphs = speaking_assign(r->mem, &revision.paragraphs, &speakers, false);
+		t.source = "human";
+		if (!transcript_revise(r, old, &t, &revision))
+			return refuse(r, ERR_INVALID, NULL);
+		transcript_keep(r, old, &revision, "aligned", 0);
 		transcript_changed(r, &t);
 	}
 	return transcript_reply(r, object_again(r));
@@ -266,6 +337,14 @@ const struct route transcript_versions_routes[] = {
 		PUT, VERSIONS "/{version}/restore", SCOPE_CREATE_CONTENT, version_restore, NULL, &transcript_record,
 		"Give a transcript the words of an older version again, which makes a new one",
 		.flags = ACTION | CONDITIONAL, .fails = "403 404 412 422",
+	},
+	{
+		PUT, "/v2/media/{mediaId}/metadata/transcripts/{transcriptId}/align", SCOPE_CREATE_CONTENT,
+		transcript_align_words, &alignment_record, &transcript_record,
+		"Give a text, or the words of the transcript, the times at which they were heard, which makes a new version: "
+		"words that were heard keep what is known of them, others get the time between and are marked as estimated",
+		.flags = CONDITIONAL | OPTIONAL_BODY, .fails = "403 404 412 422", .max_body = 4 << 20,
+		.id = "alignMediaTranscript",
 	},
 	{ 0 }
 };

@@ -260,9 +260,8 @@ set_beginnings(struct run *r, const size_t *match)
 }
 
 static void
-finish(struct run *r, struct list *out)
+finish(struct run *r, const size_t *match, struct list *out)
 {
-	const size_t *match = alignment_find(r->mem, r->words, r->n, r->old, r->n_old);
 	size_t i;
 
 	take_over(r, match);
@@ -343,7 +342,7 @@ revision_edit(struct arena *mem, const struct list *paragraphs, const struct par
 		hunk->at = (int64_t)out.paragraphs.n;
 		for (size_t m = i; m < k; m++)
 			add_parts(&run, &p[m], of[m]->text);
-		finish(&run, &out.paragraphs);
+		finish(&run, alignment_find(mem, run.words, run.n, run.old, run.n_old), &out.paragraphs);
 		hunk->count = (int64_t)out.paragraphs.n - hunk->at;
 		hunk->was = (struct list){ arena_array(mem, k - i, sizeof(*p)), k - i };
 		memcpy(hunk->was.rows, p + i, (k - i) * sizeof(*p));
@@ -402,6 +401,64 @@ revision_replace(struct arena *mem, const struct list *paragraphs, const struct 
 	out.undo = (struct list){ hunk, 1 };
 	out.changed = (int64_t)(n - from);
 	return out;
+}
+
+/* Where a part of an aligned text is: between its first and its last word that was heard. */
+static size_t
+place(struct run *r, const size_t *match)
+{
+	size_t matched = 0, i, k;
+
+	for (k = 0; k < r->n_parts; k++) {
+		struct part *p = &r->parts[k];
+		bool any = false;
+
+		for (i = p->from; i < p->from + p->n; i++) {
+			if (match[i] == SIZE_MAX)
+				continue;
+			if (!any)
+				p->is.start = r->old[match[i]].start;
+			p->is.end = r->old[match[i]].end;
+			any = true;
+			matched++;
+		}
+	}
+	return matched;
+}
+
+struct revision
+revision_align(struct arena *mem, const struct list *paragraphs, const struct list *heard, const char *text,
+    int64_t duration_ms, size_t *matched)
+{
+	const struct paragraph *p = paragraphs->rows, fresh = { .id = uuid_new() };
+	size_t words = text != NULL ? transcript_count(text) : 0, i;
+	struct list out = { NULL, 0 };
+	struct paragraph *made;
+	const size_t *match;
+	struct run run;
+
+	for (i = 0; text == NULL && i < paragraphs->n; i++)
+		words += transcript_count(p[i].text);
+	run = new_run(mem, words);
+	run.old = words_of(mem, heard->rows, heard->n, &run.n_old);
+	run.behind = duration_ms > 0 ? duration_ms : INT64_MAX;
+	if (text != NULL)
+		add_parts(&run, &fresh, text);
+	for (i = 0; text == NULL && i < paragraphs->n; i++)
+		add_parts(&run, &p[i], p[i].text);
+	match = alignment_find(mem, run.words, run.n, run.old, run.n_old);
+	*matched = place(&run, match);
+	out.rows = made = arena_array(mem, run.n_parts, sizeof(*made));
+	finish(&run, match, &out);
+	if (text != NULL && out.n == 1) {
+		out = transcript_paragraphs(mem, &(const struct segment){ .words = made[0].words }, 1);
+		made = out.rows;
+	}
+	/* Asked twice, it is the same. */
+	for (i = 0; text != NULL && i < out.n && i < paragraphs->n; i++)
+		if (strcmp(made[i].text, p[i].text) == 0)
+			made[i].id = p[i].id;
+	return revision_replace(mem, paragraphs, &out);
 }
 
 struct list

@@ -31,6 +31,14 @@ struct revision {
 struct revision revision_edit(struct arena *, const struct list *paragraphs, const struct paragraph_change *, size_t n,
     int64_t duration_ms);
 
+/*
+ * The paragraphs with the times of what was heard: words of `text`, or, where it is NULL, their own, that were heard
+ * keep what is known of those; others are a person's, and get the time between.  A text with blank lines has the
+ * paragraphs that it says, one without them those of a transcript.  matched: of how many words there is a time.
+ */
+struct revision revision_align(struct arena *, const struct list *paragraphs, const struct list *heard,
+    const char *text, int64_t duration_ms, size_t *matched);
+
 /* Other paragraphs in the place of all. */
 struct revision revision_replace(struct arena *, const struct list *paragraphs, const struct list *with);
 

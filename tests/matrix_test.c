@@ -39,6 +39,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "ViewMetadata" ASSET },
 	{ "PATCH /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "CreateContent" ASSET },
 	{ "DELETE /v2/media/{mediaId}/metadata/transcripts/{transcriptId}", "CreateContent" ASSET },
+	{ "PUT /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/align", "CreateContent" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/download", "ViewMetadata" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/versions", "ViewMetadata" ASSET },
 	{ "GET /v2/media/{mediaId}/metadata/transcripts/{transcriptId}/versions/{version}", "ViewMetadata" ASSET },

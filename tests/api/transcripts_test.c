@@ -323,6 +323,53 @@ the_longest_transcripts_fit_into_a_request(void **state)
 }
 
 static void
+a_text_gets_the_times_that_were_heard(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = world_media(w, "video", "Talk"), id = add_transcript(w, media, "en");
+	const char *uri = path_of(w, media, arena_printf(w->mem, "/transcripts/%s", uuid_text(w->mem, id)));
+	const char *align = arena_printf(w->mem, "%s/align", uri);
+	struct req *r = call(w, "PUT", align, "{\"text\":\"Hello dear <world>!\\n\\nWe say Goodbye.\"}");
+
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.source"), "human");
+	assert_string_equal(text(w, r, "data.version"), "2");
+	assert_string_equal(text(w, r, "data.paragraphs.0.text"), "Hello dear <world>!");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.confidence"), "0.9");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.source"), "machine");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.1.source"), "human");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.1.estimated"), "true");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.2.start"), "0.400");
+	assert_string_equal(text(w, r, "data.paragraphs.1.words.2.start"), "5.000");
+	assert_string_equal(text(w, r, "data.paragraphs.1.words.2.end"), "5.600");
+
+	/* Again, it changes nothing; the words that a person has made of it since are aligned to what was heard. */
+	r = call(w, "PUT", align, "{\"text\":\"Hello dear <world>!\\n\\nWe say Goodbye.\"}");
+	assert_string_equal(text(w, r, "data.version"), "2");
+	r = call(w, "PUT", align, "{\"text\":\"Nothing but Goodbye.\"}");
+	assert_string_equal(text(w, r, "data.version"), "3");
+	r = call(w, "PUT", align, "{\"text\":\"Hello Goodbye.\"}");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.end"), "0.400");
+	assert_string_equal(text(w, r, "data.paragraphs.0.words.0.source"), "machine");
+	r = call(w, "PUT", align, NULL);
+	assert_string_equal(text(w, r, "data.version"), "4");
+	r = call(w, "GET", arena_printf(w->mem, "%s/versions", uri), NULL);
+	assert_string_equal(text(w, r, "data.0.origin"), "aligned");
+	assert_string_equal(text(w, r, "data.3.origin"), "transcribed");
+
+	/* What has nothing to do with it, or no word, is refused. */
+	r = call(w, "PUT", align, "{\"text\":\"Guten Morgen\"}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/text", "not_allowed"));
+	assert_int_equal(call(w, "PUT", align, "{\"text\":\" \\n\\n\"}")->status, 422);
+	assert_string_equal(text(w, call(w, "GET", uri, NULL), "data.version"), "4");
+	db_run(w->db, "DELETE FROM transcript_versions WHERE transcript_id = ?", ARGS(ID(id)));
+	db_run(w->db, "UPDATE transcripts SET paragraphs = '[]' WHERE id = ?", ARGS(ID(id)));
+	r = call(w, "PUT", align, "{\"text\":\"Hello\"}");
+	assert_true(has_fault(r, "", "not_allowed"));
+}
+
+static void
 metadata_counts_everything_and_shows_what_is_asked_for(void **state)
 {
 	struct world *w = *state;
@@ -769,6 +816,7 @@ main(void)
 		WORLD_TEST(the_oldest_versions_go),
 		WORLD_TEST(a_change_of_too_many_words_is_refused_before_it_takes_memory),
 		WORLD_TEST(the_first_of_many_versions_of_many_paragraphs_fits_into_a_request),
+		WORLD_TEST(a_text_gets_the_times_that_were_heard),
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
 		WORLD_TEST(deleted_metadata_leaves_the_words_of_people_and_the_facts_of_the_file),
 		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),

@@ -224,6 +224,7 @@ export default function proofs({ doc, rows, url, record, powerless }) {
 		shareMedia: ({ answer }) => answer && ({ page: JSON.parse(answer.body).data.shareLink, status: 200 }),
 		revokeMediaShare: () => ({ page: shared, status: 404 }),
 		restoreMediaTranscriptVersion: ({ path }) => ({ path: path.replace(/\/versions\/.*/s, '') }),
+		alignMediaTranscript: ({ path }) => ({ path: path.replace(/\/align$/, '') }),
 		pingWebhook: ({ path }) => ({ path: path.replace(/ping$/, 'deliveries') }),
 	};
 	let shared;

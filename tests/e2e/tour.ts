@@ -272,6 +272,9 @@ async function edit(api: typeof operations, path: { mediaId: string; transcriptI
 	const { data: { paragraphs: [now] } } = await good(api.restoreMediaTranscriptVersion({ path: older }));
 	if (was?.text !== first.text || now?.text !== first.text)
 		throw new Error('the words are not those of then');
+	const { data: { paragraphs: [aligned] } } = await good(api.alignMediaTranscript({ path, body: { text: `Now ${first.text}` } }));
+	if (!aligned?.text.startsWith('Now '))
+		throw new Error('it is another text');
 }
 
 // Two languages: of one the subtitles go, of the other the transcript.
