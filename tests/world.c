@@ -56,6 +56,26 @@ quiet(const struct migration *m)
 	(void)m;
 }
 
+/* The lines that put the store into the bucket of KINOTHEK_TEST_S3="endpoint bucket key secret", below a prefix of this
+ * program's own; without it none, and the store is a directory. */
+static const char *
+bucket_lines(void)
+{
+	const char *secret = arena_printf(ground.mem, "%s/store.secret", ground.dir);
+	char endpoint[256], bucket[64], key[128], word[128];
+	FILE *f;
+
+	if (getenv("KINOTHEK_TEST_S3") == NULL)
+		return "";
+	assert_int_equal(sscanf(getenv("KINOTHEK_TEST_S3"), "%255s %63s %127s %127s", endpoint, bucket, key, word), 4);
+	f = fopen(secret, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n", word);
+	fclose(f);
+	return arena_printf(ground.mem, "store = s3\nstore.endpoint = %s\nstore.bucket = %s\nstore.key = %s\n"
+	    "store.secret_file = %s\nstore.prefix = test-%d/\n", endpoint, bucket, key, secret, (int)getpid());
+}
+
 static const struct conf *
 make_conf(const char *socket, const char *name)
 {
@@ -68,8 +88,8 @@ make_conf(const char *socket, const char *name)
 	fclose(f);
 	conf = conf_parse(arena_printf(ground.mem, "public_url = http://127.0.0.1:8080\ndata_dir = %s/data\nrun_dir = "
 	    "%s/run\ndb.socket = %s\ndb.user = root\ndb.name = %s\nplay.key_file = %s\nhttp.require_https = "
-	    "no\nfree_space = 1048576\nweb_dir = %s\n", ground.dir, ground.dir, socket, name, key, web_dir()), "test",
-	    &fault);
+	    "no\nfree_space = 1048576\nweb_dir = %s\n%s", ground.dir, ground.dir, socket, name, key, web_dir(),
+	    bucket_lines()), "test", &fault);
 	if (conf == NULL)
 		fail_msg("%s", fault);
 	return conf;

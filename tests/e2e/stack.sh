@@ -125,6 +125,21 @@ stack_database() {
 		'CREATE DATABASE kinothek CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_520_ci'
 }
 
+# The lines that put the store into the bucket of KINOTHEK_TEST_S3="endpoint bucket key secret" (tests/with-ceph).
+stack_bucket() {
+	local endpoint bucket key secret
+	read -r endpoint bucket key secret <<<"$KINOTHEK_TEST_S3"
+	echo "$secret" >"$stack/store.secret"
+	cat <<-CONF
+		store = s3
+		store.endpoint = $endpoint
+		store.bucket = $bucket
+		store.key = $key
+		store.secret_file = $stack/store.secret
+		store.prefix = stack-$$/
+	CONF
+}
+
 # Lines of settings may follow as arguments.  A statement that takes milliseconds may take seconds on a machine that does other
 # things.
 stack_settings() {
@@ -143,6 +158,7 @@ stack_settings() {
 		video.preset = ultrafast
 		free_space = 100M
 	CONF
+	[ -z "${KINOTHEK_TEST_S3:-}" ] || [[ "$*" == *store* ]] || stack_bucket >>"$stack/kinothek.conf"
 	printf '%s\n' "$@" >>"$stack/kinothek.conf"
 	export KINOTHEK_CONF=$stack/kinothek.conf
 }
