@@ -56,6 +56,18 @@ quiet(const struct migration *m)
 	(void)m;
 }
 
+bool
+world_in_bucket(void)
+{
+	return getenv("KINOTHEK_TEST_S3") != NULL;
+}
+
+const char *
+world_file(struct arena *mem, const char *key)
+{
+	return store_fetch(mem, key, arena_printf(mem, "%s/fetched", ground.dir));
+}
+
 /* The lines that put the store into the bucket of KINOTHEK_TEST_S3="endpoint bucket key secret", below a prefix of this
  * program's own; without it none, and the store is a directory. */
 static const char *
@@ -65,7 +77,7 @@ bucket_lines(void)
 	char endpoint[256], bucket[64], key[128], word[128];
 	FILE *f;
 
-	if (getenv("KINOTHEK_TEST_S3") == NULL)
+	if (!world_in_bucket())
 		return "";
 	assert_int_equal(sscanf(getenv("KINOTHEK_TEST_S3"), "%255s %63s %127s %127s", endpoint, bucket, key, word), 4);
 	f = fopen(secret, "w");

@@ -30,6 +30,12 @@ struct world {
 int world_open(void **state);
 int world_close(void **state);
 
+/* With KINOTHEK_TEST_S3 the store lies in a bucket: what a test does to its files by hand cannot be done then. */
+bool world_in_bucket(void);
+
+/* A path under which the object can be read; NULL: it is not there. */
+const char *world_file(struct arena *, const char *key);
+
 /* For cmocka_unit_test_setup_teardown(test, world_setup, world_teardown); or WORLD_TEST(test). */
 int world_setup(void **state);
 int world_teardown(void **state);

@@ -531,6 +531,27 @@ place_in_time(struct transfer *t)
 	}
 }
 
+/* The file of this transfer is not in the store.  Whoever comes later, or cancels, deletes that of the one before. */
+static enum error
+stop_unplaced(struct transfer *t)
+{
+	const int reason = errno;
+	const struct upload_row *row;
+	struct put *p = t->p;
+	bool known = false;
+
+	if (reason == ENOENT && ask_link(t)) {
+		row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
+		known = db_failure(t->db) == DB_FINE && (row == NULL || row->attempt != t->attempt ||
+		    strcmp(row->status, "uploading") != 0);
+		if (known)
+			stop_by_status(p, row == NULL ? "cancelled" : row->status);
+		give_link(t);
+	}
+	errno = reason;
+	return known ? p->error : stop_by_errno(p, "cannot put a file into the store");
+}
+
 /* The bytes go to the store first, where that takes long: no row and no link waits for them. */
 static enum error
 settle(struct transfer *t)
@@ -538,7 +559,7 @@ settle(struct transfer *t)
 	struct put *p = t->p;
 
 	if (!store_put_begin(p->mem, t->file.path, store_key_original(p->mem, p->id), &t->putting))
-		return stop_by_errno(p, "cannot put a file into the store");
+		return stop_unplaced(t);
 	place_in_time(t);
 	if (!t->placed)
 		store_put_drop(&t->putting);

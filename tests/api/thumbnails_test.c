@@ -77,7 +77,7 @@ stored(struct world *w, struct uuid id)
 	const char *name = db_text(w->db, "SELECT custom_thumbnail_file FROM media WHERE id = ?", ARGS(ID(id)));
 	const char *key = store_key_play(w->mem, id, name);
 	struct picture p = { arena_alloc(w->mem, (size_t)store_size(w->mem, key)), (size_t)store_size(w->mem, key) };
-	int fd = open(store_fetch(w->mem, key, NULL), O_RDONLY);
+	int fd = open(world_file(w->mem, key), O_RDONLY);
 
 	assert_int_equal(read(fd, (char *)(uintptr_t)p.bytes, p.n), p.n);
 	close(fd);

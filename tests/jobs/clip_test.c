@@ -58,7 +58,7 @@ file_of(struct world *w)
 static const char *
 path_of(struct world *w, struct uuid media, const char *file)
 {
-	return store_fetch(w->mem, store_key_play(w->mem, media, file), NULL);
+	return world_file(w->mem, store_key_play(w->mem, media, file));
 }
 
 /* What ffprobe says of one member of its format or first stream of a kind. */

@@ -54,7 +54,7 @@ path_of(struct world *w, const char *at)
 
 	assert_non_null(file);
 	assert_true(uuid_parse(strrchr(at, '/') + 1, &id));
-	return store_fetch(w->mem, store_key_play(w->mem, id, file), NULL);
+	return world_file(w->mem, store_key_play(w->mem, id, file));
 }
 
 /* "name size method" of each member, as Python reads them, which checks all sums. */

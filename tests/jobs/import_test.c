@@ -118,7 +118,7 @@ is_the_film(struct world *w, const struct req *r)
 		fail_msg("%s", buf_string(&r->out));
 	assert_string_equal(text(w, r, "data.status"), "completed");
 	assert_true(uuid_parse(id, &media_id));
-	path = store_fetch(w->mem, store_key_original(w->mem, media_id), NULL);
+	path = world_file(w->mem, store_key_original(w->mem, media_id));
 	assert_int_equal(system(arena_printf(w->mem, "cmp '%s' '%s'", path, source.path)), 0);
 	assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/media/%s", id), NULL)->status, 200);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'ingest'", ARGS(ID(media_id))), 1);
@@ -221,7 +221,7 @@ is_a_film(struct world *w, const char *path, const char *name)
 	if (id == NULL)
 		fail_msg("%s: %s", path, buf_string(&r->out));
 	assert_true(uuid_parse(id, &media_id));
-	file = store_fetch(w->mem, store_key_original(w->mem, media_id), NULL);
+	file = world_file(w->mem, store_key_original(w->mem, media_id));
 	assert_int_equal(system(arena_printf(w->mem, "ffprobe -v error -show_entries stream=codec_name -of csv=p=0 "
 	    "'%s' | sort | tr '\\n' ' ' | grep -qx 'aac h264 '", file)), 0);
 	r = call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", id), NULL);

@@ -25,7 +25,7 @@ published(struct world *w, struct uuid id, const char *file)
 {
 	const char *row = db_text(w->db, "SELECT r.file FROM renditions r JOIN media m ON m.id = r.media_id AND "
 	    "m.generation = r.generation WHERE m.id = ? AND r.file LIKE CONCAT('%/', ?)", ARGS(ID(id), STR(file)));
-	const char *path = row == NULL ? NULL : store_fetch(w->mem, store_key_play(w->mem, id, row), NULL);
+	const char *path = row == NULL ? NULL : world_file(w->mem, store_key_play(w->mem, id, row));
 	struct stat st;
 
 	return path != NULL && stat(path, &st) == 0 && st.st_size > 0 && (st.st_mode & 0777) == 0644;
@@ -218,7 +218,7 @@ color(struct world *w, struct uuid id, double at, int x)
 {
 	const char *file = db_text(w->db, "SELECT file FROM renditions WHERE media_id = ? AND kind = 'mp4'",
 	    ARGS(ID(id)));
-	const char *path = store_fetch(w->mem, store_key_play(w->mem, id, file), NULL);
+	const char *path = world_file(w->mem, store_key_play(w->mem, id, file));
 	FILE *f = popen(arena_printf(w->mem, "ffmpeg -v error -nostdin -ss %.2f -i %s -frames:v 1 -vf "
 	    "crop=4:4:iw*%d/4:ih/2,scale=1:1,format=rgb24 -f rawvideo -", at, path, x), "r");
 	int rgb[3], bits = 0;
@@ -440,6 +440,8 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	const char *first, *second, *key = arena_printf(w->mem, "originals/%s", uuid_text(w->mem, id));
 	int64_t expiry;
 	struct req *r;
+	char *bytes;
+	size_t size;
 
 	drain(w, w->conf);
 	succeeded(w, id);
@@ -455,13 +457,15 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_int_equal(number(w, "FROM renditions WHERE media_id = ? AND generation <> ?", ARGS(ID(id), STR(second))),
 	    0);
 	/* Addresses given out before stay good until they expire: the old files go later. */
-	assert_non_null(store_fetch(w->mem, store_key_play(w->mem, id, first), NULL));
+	assert_non_null(world_file(w->mem, store_key_play(w->mem, id, first)));
 	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'purge' AND state = 'delayed' "
 	    "AND run_at >= ?", ARGS(ID(id), INT(expiry * 1000))), 1);
 	assert_true(published(w, id, "900.jpg"));
 
 	/* A picture whose header is fine and whose rest is missing fails in a later step. */
-	assert_int_equal(truncate(store_fetch(w->mem, key, NULL), 30000), 0);
+	bytes = store_get(w->mem, key, INT64_C(1) << 30, &size);
+	assert_non_null(bytes);
+	assert_true(size > 30000 && store_delete(w->mem, key) && store_write(w->mem, bytes, 30000, key));
 	job = ingest_start(w->db, w->tenant_id, id);
 	drain(w, w->conf);
 	r = call(w, "GET", path_of(w, id), NULL);
@@ -471,7 +475,7 @@ a_further_ingest_replaces_the_files_in_one_step_or_not_at_all(void **state)
 	assert_string_equal(media_column(w, id, "generation"), second);
 	assert_true(published(w, id, "900.jpg"));
 	assert_int_equal(published_rows(w, id, "image"), 6);
-	assert_null(store_fetch(w->mem, store_key_play(w->mem, id, uuid_text(w->mem, job)), NULL));
+	assert_null(world_file(w->mem, store_key_play(w->mem, id, uuid_text(w->mem, job))));
 }
 
 /* As after a restore, which brings rows and originals alone. */

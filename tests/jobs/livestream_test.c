@@ -73,7 +73,7 @@ status(struct world *w, const struct broadcast *b)
 static const char *
 probe(struct world *w, const struct broadcast *b, const char *what)
 {
-	const char *path = store_fetch(w->mem, store_key_original(w->mem, b->media_id), NULL);
+	const char *path = world_file(w->mem, store_key_original(w->mem, b->media_id));
 	char line[256] = "";
 	FILE *f;
 
@@ -107,7 +107,7 @@ a_recording_becomes_the_original_and_is_ingested(void **state)
 	record(w, &b, 1, "320x180", 4, 0);
 	go(w);
 	assert_string_equal(status(w, &b), "finished");
-	path = store_fetch(w->mem, store_key_original(w->mem, b.media_id), NULL);
+	path = world_file(w->mem, store_key_original(w->mem, b.media_id));
 	assert_non_null(path);
 	assert_string_equal(db_text(w->db, "SELECT LOWER(HEX(sha256)) FROM media WHERE id = ?", ARGS(ID(b.media_id))),
 	    digest_file(w->mem, path, NULL));

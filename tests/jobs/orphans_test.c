@@ -308,5 +308,9 @@ main(void)
 		TEST(the_sweep_looks_for_them),
 	};
 
+	if (world_in_bucket()) {
+		puts("1..0 # SKIP what lies in a bucket cannot be made older");
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, world_open, world_close);
 }

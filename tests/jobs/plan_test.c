@@ -400,7 +400,7 @@ file_of(struct world *w, struct uuid media, const char *name)
 
 	assert_non_null(row);
 	row = arena_printf(w->mem, "%.*s/%s", (int)(strrchr(row, '/') - row), row, name);
-	return store_fetch(w->mem, store_key_play(w->mem, media, row), NULL);
+	return world_file(w->mem, store_key_play(w->mem, media, row));
 }
 
 static struct conf
@@ -487,7 +487,7 @@ what_fails_the_second_time_leaves_what_was_there(void **state)
 	struct world *w = *state;
 	struct conf conf = with_speech(w);
 	struct uuid media = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i \"" SPEECH "\" -f wav \"$f\""));
-	const char *original = store_fetch(w->mem, store_key_original(w->mem, media), NULL);
+	const char *original = world_file(w->mem, store_key_original(w->mem, media));
 	const char *sound;
 	struct req *r;
 

@@ -126,6 +126,8 @@ a_store_that_is_not_there_is_no_damage(void **state)
 	const char *dir = arena_printf(t->mem, "%s/originals", t->conf.data_dir);
 	const char *away = arena_printf(t->mem, "%s/away", t->dir);
 
+	if (world_in_bucket())
+		skip();
 	assert_int_equal(rename(dir, away), 0);
 	scrub(t);
 	assert_string_equal(damage(t, id), "");
@@ -154,7 +156,7 @@ who_reads_slowly_is_told_of_every_byte(void **state)
 
 	memset(bytes, 'x', n);
 	assert_true(store_write(t->mem, bytes, n, key));
-	assert_string_equal(digest_file(t->mem, store_fetch(t->mem, key, NULL), &pace), digest_text(t->mem, bytes, n));
+	assert_string_equal(digest_file(t->mem, world_file(t->mem, key), &pace), digest_text(t->mem, bytes, n));
 	assert_int_equal(seen, n);
 }
 

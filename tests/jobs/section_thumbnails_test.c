@@ -34,8 +34,8 @@ file_of(struct world *w, struct uuid id)
 static const char *
 colour(struct world *w, struct uuid media, struct uuid id)
 {
-	const char *file = file_of(w, id), *path = file == NULL ? NULL : store_fetch(w->mem, store_key_play(w->mem,
-	    media, file), NULL);
+	const char *file = file_of(w, id), *path = file == NULL ? NULL : world_file(w->mem, store_key_play(w->mem,
+	    media, file));
 	int c[3] = { 0 };
 	FILE *f;
 

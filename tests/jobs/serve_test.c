@@ -159,8 +159,8 @@ deleting_for_good_ends_serving_at_once_and_leaves_nothing_anywhere(void **state)
 	assert_int_equal(status(t, "DELETE", live, "?permanent=true"), 200);
 	assert_false(lies(t, "play", live, "g1/a.mp4"));
 	runner_drain(t);
-	assert_null(store_fetch(t->mem, store_key_play(t->mem, live, NULL), NULL));
-	assert_null(store_fetch(t->mem, store_key_play(t->mem, soft, NULL), NULL));
+	assert_null(world_file(t->mem, store_key_play(t->mem, live, NULL)));
+	assert_null(world_file(t->mem, store_key_play(t->mem, soft, NULL)));
 }
 
 static void
@@ -193,5 +193,9 @@ main(void)
 		TEST(a_purge_finds_files_where_they_are),
 	};
 
+	if (world_in_bucket()) {
+		puts("1..0 # SKIP what lies in a bucket is served by its row and moves nowhere");
+		return 0;
+	}
 	return cmocka_run_group_tests(tests, world_open, world_close);
 }

@@ -35,7 +35,7 @@ path_of(struct world *w, struct uuid id, const char *column)
 	const char *file = media_column(w, id, column);
 
 	assert_non_null(file);
-	return store_fetch(w->mem, store_key_play(w->mem, id, file), NULL);
+	return world_file(w->mem, store_key_play(w->mem, id, file));
 }
 
 /* What a command prints. */
@@ -107,7 +107,7 @@ every_track_of_sound_can_be_chosen(void **state)
 	/* The file to download has the sound that plays by itself. */
 	download = db_text(w->db, "SELECT r.file FROM renditions r JOIN media m ON m.id = r.media_id WHERE m.id = ? "
 	    "AND r.kind = 'mp4'", ARGS(ID(id)));
-	download = store_fetch(w->mem, store_key_play(w->mem, id, download), NULL);
+	download = world_file(w->mem, store_key_play(w->mem, id, download));
 	assert_int_equal(count(output_of(w, arena_printf(w->mem, "ffprobe -v error -show_entries stream=codec_type "
 	    "-of csv=p=0 '%s'", download)), "audio"), 1);
 }
@@ -220,8 +220,7 @@ subtitles_of(struct world *w, struct uuid id, const char *label)
 
 	if (file == NULL)
 		fail_msg("there are no subtitles %s", label);
-	return output_of(w, arena_printf(w->mem, "cat '%s'", store_fetch(w->mem, store_key_play(w->mem, id, file),
-	    NULL)));
+	return output_of(w, arena_printf(w->mem, "cat '%s'", world_file(w->mem, store_key_play(w->mem, id, file))));
 }
 
 /* As close as the clock of the container keeps them. */

@@ -575,7 +575,7 @@ behind_a_hole_of_a_damaged_file_is_heard_what_plays_there(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE(LECTURE, "slt"));
-	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
+	const char *original = world_file(w->mem, store_key_original(w->mem, j.media_id));
 
 	run((const char *[]){ "sh", "-ec", "cd \"$1\"\n"
 	    "ffmpeg -v error -nostdin -y -i \"$0\" -c:a aac -movflags empty_moov+default_base_moof "
@@ -594,7 +594,7 @@ what_cannot_be_heard_is_explained(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE("hello", "rms"));
-	const char *original = store_fetch(w->mem, store_key_original(w->mem, j.media_id), NULL);
+	const char *original = world_file(w->mem, store_key_original(w->mem, j.media_id));
 
 	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64",
 	    "-f", "matroska", original, NULL });
