@@ -2,8 +2,11 @@
 /* What signed addresses lead to in a bucket. */
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/objects.h"
 #include "core/play.h"
@@ -12,8 +15,35 @@
 
 enum {
 	FILE_MAX = 300,			/* characters of a file that could be ours */
-	TEXT_MAX = 8 << 20,		/* bytes of a text that is answered here */
+	TEXT_MAX = 2 << 20,		/* bytes of a text that is answered here */
+	PATIENCE = 8,			/* s */
 };
+
+/* Of those that ask the bucket. */
+static sem_t places;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+make_places(void)
+{
+	sem_init(&places, 0, DELIVERY_ASKING);
+}
+
+/* False: there was none for as long as the bucket itself may take. */
+static bool
+take_place(void)
+{
+	struct timespec until;
+	int failed;
+
+	pthread_once(&once, make_places);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE;
+	do
+		failed = sem_timedwait(&places, &until);
+	while (failed != 0 && errno == EINTR);
+	return failed == 0;
+}
 
 /* What a signed address names, and until when, s since 1970. */
 struct wanted { struct uuid id; const char *file, *key; int64_t expiry; };
@@ -97,8 +127,13 @@ delivery_run(struct delivery *d)
 	error = judge(d, &w, now);
 	if (error != ERR_NONE)
 		return error;
+	if (!take_place())
+		return ERR_UNAVAILABLE;
 	errno = 0;
 	error = is_text(store_type(w.key)) ? tell(d, &w) : redirect(d, &w, now);
 	/* A text too long for us to tell. */
-	return error == ERR_UNAVAILABLE && errno == EFBIG ? redirect(d, &w, now) : error;
+	if (error == ERR_UNAVAILABLE && errno == EFBIG)
+		error = redirect(d, &w, now);
+	sem_post(&places);
+	return error;
 }

@@ -14,6 +14,9 @@
  * Who may: whoever the signature is good for, while the asset is not deleted, or the download is there; one that is
  * neither gets the same 404 as a file that is not.  The bucket is asked whether it has the file, where one is asked for
  * from its beginning: who asks for more of it has had that.  A bucket that is away is a 503, never a 404.
+ *
+ * So many ask the bucket at a time, and whoever comes then waits, for as long as the bucket itself may take: one that
+ * is silent gets no thousand connections, and long texts do not take the memory of the process.
  */
 #ifndef FCGI_UPLOAD_DELIVERY_H
 #define FCGI_UPLOAD_DELIVERY_H
@@ -36,6 +39,8 @@ struct delivery {
 };
 
 #define DELIVERY_PATH "/play/"
+
+enum { DELIVERY_ASKING = 64 };
 
 enum error delivery_run(struct delivery *);
 
