@@ -13,6 +13,7 @@
 #include "core/plan.h"
 #include "core/play.h"
 #include "core/store.h"
+#include "core/voices.h"
 
 static const struct field rendition_row_fields[] = {
 	FIELD(struct rendition_row, id,           .on = SERVER, .doc = "Unique id"),
@@ -746,6 +747,7 @@ delete_for_good(struct db *db, const struct asset_deletion *d)
 	struct job_wait *waits;
 	const char **keys;
 	size_t n_keys = 3, n, i;
+	bool knows_voices;
 
 	keys = arena_array(mem, pictures.n + 3, sizeof(*keys));
 	keys[0] = store_key_original(mem, d->media_id);
@@ -762,7 +764,11 @@ delete_for_good(struct db *db, const struct asset_deletion *d)
 	db_run(db, "UPDATE jobs SET cancel_requested = 1 WHERE media_id = ? AND state = 'running'",
 	    ARGS(ID(d->media_id)));
 	db_run(db, "DELETE FROM jobs WHERE media_id = ? AND state <> 'running'", ARGS(ID(d->media_id)));
+	knows_voices = db_number(db, "SELECT 1 FROM speakers WHERE media_id = ? AND voice_id IS NOT NULL LIMIT 1",
+	    ARGS(ID(d->media_id)), 0) != 0;
 	db_run(db, "DELETE FROM media WHERE id = ? AND tenant_id = ?", ARGS(ID(d->media_id), ID(d->tenant_id)));
+	if (knows_voices)
+		voices_tidy(db, d->tenant_id);
 	job_add(db, purge, place, .keys = { keys, n_keys });
 }
 

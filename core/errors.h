@@ -67,6 +67,7 @@
 	E(CALCULATING,		409, "calculating",		"A job fills it from another server: change it when that is over, or delete it.") \
 	E(SPEAKER_MERGED,	409, "speaker_merged",		"A speaker that is part of another one is neither named nor merged: split it first.") \
 	E(SPEAKER_WHOLE,	409, "speaker_not_merged",	"The speaker is no part of another one.") \
+	E(SPEAKER_KNOWN,	409, "speaker_not_proposed",	"Nothing is proposed for the speaker, nor has a job named it.") \
 	E(NAME_TAKEN,		409, "name_taken",		"There is one of this name already, regardless of case, accents and blanks at the end.") \
 	E(UPLOAD_EXPIRED,	410, "upload_expired",		"The upload has expired. Create a new one.") \
 	E(UPLOAD_GONE,		410, "upload_gone",		"This upload was cancelled. Create a new one.") \

@@ -4,6 +4,7 @@
 
 #include "core/glossary.h"
 #include "core/origin.h"
+#include "core/voices.h"
 #include "fcgi/asset_view.h"
 
 enum { ORIGINS_MAX = 50, LANGUAGES_MAX = 20 };
@@ -44,8 +45,8 @@ static const struct field settings_fields[] = {
 	    .doc = "Do the pages of assets show their comments, with the names of who wrote them, to all who may open "
 	    "the page?"),
 	FIELD(struct settings, speaker_recognition, .on = PATCH, .preset = "false",
-	    .doc = "Are voices told apart in what comes from now on? Within each asset; nothing is kept by which a "
-	    "voice could be known again"),
+	    .doc = "Are voices told apart in what comes from now on, and are those known again that people have labelled? "
+	    "How they sound is kept for that, which is biometric data; it is deleted when this is turned off"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",
@@ -200,6 +201,8 @@ settings_patch(struct req *r)
 	db_update(r->db, "tenants", &settings_record, would, changed, now->id);
 	if (changed & record_bit(&settings_record, "cors_origins"))
 		origin_written(r->db, now->id);
+	if (changed & record_bit(&settings_record, "speaker_recognition") && !would->speaker_recognition)
+		voices_clear(r->db, now->id);
 	audit(r, "tenant.settings", now->id, changed_members(r, changed));
 	return settings_reply(r, load(r, false));
 }

@@ -2,23 +2,31 @@
 /* /v2/speakers: who is heard in assets, and what people call them */
 #include <string.h>
 
-#include "core/job.h"
+#include "core/voices.h"
 #include "media/label.h"
-#include "media/quality.h"
 #include "media/speaking.h"
 #include "fcgi/access.h"
 
 struct heard {
-	struct uuid id, media_id, merged_into;
+	struct uuid id, media_id, merged_into, voice_id, proposed_id;
 	int64_t number, media_count;
 	const char *label, *source, *name;
 	bool is_labelled;
-	double confidence;
+	double confidence, likeness;
+	struct nested proposal;
+	struct ids channel_ids;
 	struct position total_duration;
 	struct list instances;
 	struct moment created_at, updated_at;
 	int64_t version;
 };
+struct proposal { const char *label; double confidence; };
+static const struct field proposal_fields[] = {
+	FIELD(struct proposal, label, .on = SERVER, .required = true, .doc = "Who it may be"),
+	FIELD(struct proposal, confidence, .on = SERVER, .required = true, .doc = "How alike the voices are, 0 to 1"),
+};
+static const struct record proposal_record = RECORD("SpeakerProposal", struct proposal, proposal_fields);
+
 static const struct field heard_fields[] = {
 	FIELD(struct heard, id,             .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct heard, media_id,       .on = SERVER, .required = true, .sql = "h.media_id", .doc = "The asset in which it is heard"),
@@ -30,12 +38,19 @@ static const struct field heard_fields[] = {
 	FIELD(struct heard, source,         .on = SERVER | OMIT_NULL, .one_of = "human machine",
 	    .doc = "Who has said who it is: machine is by a voice that was labelled before"),
 	FIELD(struct heard, confidence,     .on = SERVER | OMIT_NULL, .doc = "Of machine: how alike the voices are, 0 to 1"),
+	FIELD(struct heard, proposal,       .on = COMPUTED | OMIT_NULL, .of = &proposal_record,
+	    .doc = "Who it may be, by a voice that was labelled before, for those who may say so: label it, or reject this"),
 	FIELD(struct heard, merged_into,    .on = SERVER | OMIT_NULL, .doc = "The speaker that it is a part of"),
 	FIELD(struct heard, media_count,    .on = COMPUTED, .required = true, .doc = "In how many assets it is heard"),
 	FIELD(struct heard, total_duration, .on = COMPUTED, .required = true, .doc = "How long it speaks, in seconds"),
 	FIELD(struct heard, instances,      .on = COMPUTED | DETAIL, .required = true, .of = &turn_record, .doc = "When it speaks"),
 	FIELD(struct heard, created_at,     .on = SERVER | SORT, .required = true, .doc = "When it was first heard"),
 	FIELD(struct heard, updated_at,     .on = SERVER, .required = true, .doc = "Last change"),
+	FIELD(struct heard, voice_id,       .on = SERVER | HIDDEN, .doc = "Whose voice it is"),
+	FIELD(struct heard, proposed_id,    .on = SERVER | HIDDEN, .doc = "Whose it may be"),
+	FIELD(struct heard, likeness,       .on = SERVER | HIDDEN, .doc = "To that one"),
+	FIELD(struct heard, channel_ids,    .on = SERVER | HIDDEN,
+	    .sql = "(SELECT b.channel_ids FROM media b WHERE b.id = h.media_id)", .doc = "Where its asset is"),
 	FIELD(struct heard, version,        .on = SERVER | HIDDEN, .doc = "Grows with each change"),
 };
 static const struct record heard_record = RECORD("Speaker", struct heard, heard_fields);
@@ -54,6 +69,55 @@ static const struct field merge_fields[] = {
 };
 static const struct record merge_record = RECORD("SpeakerMerge", struct merge, merge_fields);
 
+struct forgetting { bool names; };
+static const struct field forgetting_fields[] = {
+	FIELD(struct forgetting, names, .on = QUERY, .doc = "Take the name away also in all other assets in which the voice is known"),
+};
+static const struct record forgetting_record = RECORD("SpeakerForgetting", struct forgetting, forgetting_fields);
+
+/* What is proposed is voice material: it is for those alone who may act on it. */
+static void
+add_proposal(struct req *r, struct heard *h)
+{
+	struct proposal *p = NEW(r->mem, struct proposal);
+
+	if (uuid_is_none(h->proposed_id) || (access_by(r, &h->channel_ids) & r->who->scopes &
+	    SCOPE_BIT(SCOPE_CREATE_CONTENT)) == 0)
+		return;
+	p->confidence = h->likeness;
+	p->label = db_text(r->db, "SELECT name FROM voices WHERE id = ? AND tenant_id = ?", ARGS(ID(h->proposed_id),
+	    ID(r->who->tenant_id)));
+	if (p->label != NULL)
+		h->proposal.row = p;
+}
+
+/* In other assets that the caller sees. */
+#define OF_VOICE "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media t ON t.id = h.media_id AND " \
+	"t.deleted_at = 0 WHERE s.voice_id = ? AND s.tenant_id = ? AND s.forgotten_at = 0 AND h.media_id <> ?"
+
+static int64_t
+elsewhere(struct req *r, const struct heard *h, const char *const sql[2])
+{
+	if (uuid_is_none(h->voice_id))
+		return 0;
+	if (r->audience->everywhere & SCOPE_BIT(SCOPE_VIEW_METADATA))
+		return db_number(r->db, sql[0], ARGS(ID(h->voice_id), ID(r->who->tenant_id), ID(h->media_id)), 0);
+	return db_number(r->db, sql[1], ARGS(ID(h->voice_id), ID(r->who->tenant_id), ID(h->media_id), ID(r->who->id),
+	    ID(r->who->id), STR(role_names(r->mem, SCOPE_VIEW_METADATA))), 0);
+}
+
+static void
+count(struct req *r, struct heard *h)
+{
+#define BOTH(what) { "SELECT " what " " OF_VOICE, "SELECT " what " " OF_VOICE " AND " ACCESS_VIEW_SQL }
+	static const char *const assets[2] = BOTH("COUNT(DISTINCT h.media_id)"), *const ms[2] =
+	    BOTH("COALESCE(SUM(h.duration), 0)");
+#undef BOTH
+
+	h->media_count = 1 + elsewhere(r, h, assets);
+	h->total_duration.ms += elsewhere(r, h, ms);
+}
+
 /* The speakers of its asset tell what no column does. */
 static void
 complete(struct req *r, struct heard *h, const struct list *all)
@@ -66,8 +130,9 @@ complete(struct req *r, struct heard *h, const struct list *all)
 	h->label = own != NULL ? speakers_label(all, own) : h->label;
 	h->is_labelled = h->label != NULL;
 	h->name = h->is_labelled ? h->label : arena_printf(r->mem, "Speaker %lld", (long long)h->number);
-	h->media_count = 1;
 	h->total_duration = (struct position){ s != NULL ? s->duration.ms : 0, true };
+	count(r, h);
+	add_proposal(r, h);
 	if (s != NULL)
 		h->instances = s->turns;
 }
@@ -132,19 +197,11 @@ speaker_get(struct req *r)
 	return speaker_reply(r, r->object);
 }
 
-/* Who speaks in the asset has another name now: files with names are written anew, once for each transcript. */
+/* Who speaks in the asset has another name now. */
 static void
 tell(struct req *r, struct uuid media_id)
 {
-	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = media_id, .priority = PRIORITY_FIRST };
-	struct transcript *t;
-	size_t n;
-
-	t = db_rows_brief(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.status = "
-	    "'completed' AND t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
-	for (size_t i = 0; i < n; i++)
-		if (quality_shows(&t[i]))
-			job_add(r->db, captions, place, .media_id = media_id, .transcript_id = t[i].id);
+	speaking_renamed(r->db, r->who->tenant_id, media_id);
 	event(r, media_id, "metadata.updated", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"kind\":\"speakers\"}",
 	    uuid_text(r->mem, media_id)));
 }
@@ -190,9 +247,29 @@ speaker_patch(struct req *r)
 		    "give each a name of its own.");
 	if (is_same(h->label, label) && (label == NULL || is_same(h->source, "human")))
 		return speaker_reply(r, h);
+	voices_named(r->db, r->who->tenant_id, h->id, label);
 	db_run(r->db, "UPDATE speakers SET label = ?, source = ?, confidence = 0, version = version + 1, "
 	    "updated_at = ? WHERE id = ?", ARGS(STR(label), STR(label != NULL ? "human" : NULL), TIME(r->now), ID(h->id)));
+	voices_tidy(r->db, r->who->tenant_id);
 	if (!is_same(h->label, label))
+		tell(r, h->media_id);
+	return speaker_reply(r, object_again(r));
+}
+
+/* The name that a job has given goes, too. */
+static int
+speaker_reject(struct req *r)
+{
+	const struct heard *h = r->object;
+	const bool named = is_same(h->source, "machine");
+
+	if (!named && uuid_is_none(h->proposed_id))
+		return refuse(r, ERR_SPEAKER_KNOWN, NULL);
+	voices_reject(r->db, h->id);
+	db_run(r->db, "UPDATE speakers SET label = IF(source = 'machine', NULL, label), confidence = 0, source = "
+	    "NULLIF(source, 'machine'), version = version + 1, updated_at = ? WHERE id = ?", ARGS(TIME(r->now),
+	    ID(h->id)));
+	if (named)
 		tell(r, h->media_id);
 	return speaker_reply(r, object_again(r));
 }
@@ -243,21 +320,60 @@ speaker_split(struct req *r)
 	if (uuid_is_none(whole_id))
 		return refuse(r, ERR_SPEAKER_WHOLE, NULL);
 	put_into(r, h->id, (struct uuid){ { 0 } });
+	/* A job that takes the two for one does not do so again. */
+	db_run(r->db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT ?, voice_id FROM speakers WHERE "
+	    "id = ? AND source = 'machine' AND voice_id IS NOT NULL", ARGS(ID(h->id), ID(whole_id)));
 	db_run(r->db, "UPDATE speakers SET version = version + 1, updated_at = ? WHERE id = ?", ARGS(TIME(r->now),
 	    ID(whole_id)));
 	tell(r, h->media_id);
 	return speaker_reply(r, object_again(r));
 }
 
-/* Its parts are the same person. */
+struct other { struct uuid media_id; };
+static const struct field other_fields[] = { FIELD(struct other, media_id, .doc = "An asset in which the voice is known") };
+static const struct record other_record = RECORD("VoiceAsset", struct other, other_fields);
+
+/* May the caller say in all assets of the voice who it is? */
+static bool
+may_forget(struct req *r, struct uuid voice_id)
+{
+	if (uuid_is_none(voice_id) || r->who->is_super_admin || r->audience->everywhere &
+	    SCOPE_BIT(SCOPE_CREATE_CONTENT))
+		return true;
+	if (db_number(r->db, "SELECT COUNT(*) FROM speakers s JOIN media t ON t.id = s.media_id WHERE s.tenant_id = ? AND "
+	    "s.voice_id = ? AND NOT " ACCESS_ROLE_SQL, ARGS(ID(r->who->tenant_id), ID(voice_id), ID(r->who->id),
+	    ID(r->who->id), STR(role_names(r->mem, SCOPE_CREATE_CONTENT))), 1) == 0)
+		return true;
+	refuse(r, ERR_FORBIDDEN, "The voice is known in assets where you do not have the permission CreateContent: who has "
+	    "it everywhere forgets the voice; you may take the label away here.");
+	return false;
+}
+
+/* Its parts are the same person.  A job that names speakers waits, or finds nothing any more. */
 static int
 speaker_delete(struct req *r)
 {
+	const struct forgetting *in = r->in;
 	const struct heard *h = r->object;
+	const struct other *others;
+	size_t n;
 
+	db_number(r->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(r->who->tenant_id)), 0);
+	if (!may_forget(r, h->voice_id))
+		return r->status;
+	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND t.media_id <> "
+	    "? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(h->voice_id), ID(r->who->tenant_id),
+	    ID(h->media_id)), &n);
+	if (!uuid_is_none(h->voice_id))
+		voices_forget(r->db, r->who->tenant_id, h->voice_id, in->names);
+	db_run(r->db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE (s.id = ? OR s.merged_into "
+	    "= ?) AND s.tenant_id = ?", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)));
 	db_run(r->db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0, forgotten_at = ?, version = "
 	    "version + 1, updated_at = ? WHERE (id = ? OR merged_into = ?) AND tenant_id = ?", ARGS(TIME(r->now),
 	    TIME(r->now), ID(h->id), ID(h->id), ID(r->who->tenant_id)));
+	for (size_t i = 0; in->names && i < n; i++)
+		tell(r, others[i].media_id);
+	voices_tidy(r->db, r->who->tenant_id);
 	tell(r, h->media_id);
 	return reply_deleted(r, h->id, true);
 }
@@ -283,9 +399,10 @@ const struct route speakers_routes[] = {
 		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "name_taken speaker_merged",
 	},
 	{
-		METHOD_DELETE, "/v2/speakers/{speakerId}", SCOPE_CREATE_CONTENT, speaker_delete, NULL, &deleted_record,
-		"Forget a speaker: what it says stays, by nobody",
-		.flags = CONDITIONAL, .fails = "403 404 412",
+		METHOD_DELETE, "/v2/speakers/{speakerId}", SCOPE_CREATE_CONTENT, speaker_delete, &forgetting_record,
+		&deleted_record,
+		"Forget a speaker and its voice: what it says stays, by nobody, and it is not known again in other assets",
+		.flags = CONDITIONAL, .fails = "403 404 412 422",
 	},
 	{
 		PUT, "/v2/speakers/{speakerId}/merge", SCOPE_CREATE_CONTENT, speaker_merge, &merge_record,
@@ -297,6 +414,11 @@ const struct route speakers_routes[] = {
 		PUT, "/v2/speakers/{speakerId}/split", SCOPE_CREATE_CONTENT, speaker_split, NULL, &heard_record,
 		"Part a speaker from the one that it was merged into; each has again what it had",
 		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "speaker_not_merged",
+	},
+	{
+		PUT, "/v2/speakers/{speakerId}/reject", SCOPE_CREATE_CONTENT, speaker_reject, NULL, &heard_record,
+		"Say that a speaker is not who it is proposed to be, or was named by a job, which does not say so again",
+		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "speaker_not_proposed",
 	},
 	{ 0 }
 };

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/voices.h"
 #include "media/quality.h"
 #include "media/speaking.h"
 #include "jobs/engines/conversation.h"
+#include "jobs/recognition.h"
 #include "jobs/samples.h"
 #include "jobs/step.h"
 
@@ -101,9 +103,23 @@ put_silent(struct job *j, const struct list *before, const struct speaker *s)
 		speakers_drop(j->db, s->speaker_id);
 }
 
-/* Two voices of now may be one of before. */
 static void
-put_voices(struct job *j, const struct conversation *c, const struct list *before)
+add_print(struct job *j, struct recognised *to, const struct told *more)
+{
+	struct voiceprint *sum = NEW(j->mem, struct voiceprint);
+
+	if (more->print == NULL)
+		return;
+	*sum = *more->print;
+	if (to->print != NULL)
+		voiceprint_add(sum, to->print);
+	to->speech += more->speech;
+	to->print = sum;
+}
+
+/* Two voices of now may be one of before. */
+static size_t
+put_voices(struct job *j, const struct conversation *c, const struct list *before, struct recognised *who)
 {
 	struct speaker *now = arena_array(j->mem, c->n, sizeof(*now));
 	const struct speaker *old = before->rows;
@@ -117,11 +133,13 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 			;
 		if (known != NULL && k < n) {
 			now[k].turns = speaking_union(j->mem, &now[k].turns, &c->voices[i].turns);
+			add_print(j, &who[k], &c->voices[i]);
 			continue;
 		}
 		now[n++] = (struct speaker){ .speaker_id = known != NULL ? known->speaker_id :
 		    speakers_new(j->db, j->tenant_id, j->media_id), .number = known != NULL ? known->number : number++,
 		    .turns = c->voices[i].turns };
+		who[n - 1] = (struct recognised){ now[n - 1].speaker_id, c->voices[i].speech, c->voices[i].print };
 	}
 	for (i = 0; i < n; i++)
 		speakers_put(j->db, j->media_id, &now[i]);
@@ -131,6 +149,7 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 		if (k == n)
 			put_silent(j, before, &old[i]);
 	}
+	return n;
 }
 
 static void
@@ -150,7 +169,9 @@ speakers_run(struct job *j)
 {
 	struct conversation c = { .mem = j->mem, .conf = j->conf, .progress = progress, .user = j };
 	const struct engine *engine = engine_chosen(j->conf, ENGINE_diarize);
+	struct recognised *who;
 	struct list before;
+	size_t n;
 	enum outcome outcome;
 
 	/* The tenant may have changed its mind since. */
@@ -172,10 +193,13 @@ speakers_run(struct job *j)
 		return RETRY;
 	/* As the API does: who changes what hangs on an asset holds its row. */
 	if (db_number(j->db, "SELECT COUNT(*) FROM media WHERE id = ? FOR UPDATE", ARGS(ID(j->media_id)), 0) == 0 ||
-	    db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0)
+	    !voices_hold(j->db, j->tenant_id))
 		return DONE;
 	before = speakers_of(j->db, NULL, j->media_id, "en");
-	put_voices(j, &c, &before);
+	who = arena_array(j->mem, c.n, sizeof(*who));
+	n = put_voices(j, &c, &before, who);
+	if (recognition_run(j, engine->version(j->mem, j->conf), who, n))
+		speaking_renamed(j->db, j->tenant_id, j->media_id);
 	speaking_follow(j->db, j->media_id, changed, j);
 	metadata_changed(j->db, j->media_id, "speakers");
 	return DONE;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/job.h"
+#include "media/quality.h"
 #include "media/speaking.h"
 
 /* ms that a word may be away from a turn; words that are too few to be a turn of their own. */
@@ -307,4 +309,18 @@ speaking_follow(struct db *db, struct uuid media_id, void (*changed)(void *user,
 		    "? WHERE id = ?", ARGS(STR(text), INT(transcript_cues(mem, &now)), TIME(moment_now()), ID(t[i].id)));
 		changed(user, &t[i]);
 	}
+}
+
+void
+speaking_renamed(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .priority = PRIORITY_FIRST };
+	const struct transcript *t;
+	size_t n;
+
+	t = db_rows_brief(db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND "
+	    "t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
+	for (size_t i = 0; i < n; i++)
+		if (quality_shows(&t[i]))
+			job_add(db, captions, place, .media_id = media_id, .transcript_id = t[i].id);
 }

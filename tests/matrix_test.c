@@ -57,6 +57,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "DELETE /v2/speakers/{speakerId}", "CreateContent" ASSET },
 	{ "PUT /v2/speakers/{speakerId}/merge", "CreateContent" ASSET },
 	{ "PUT /v2/speakers/{speakerId}/split", "CreateContent" ASSET },
+	{ "PUT /v2/speakers/{speakerId}/reject", "CreateContent" ASSET },
 	{ "GET /v2/languages", "any token" LISTED },
 	{ "GET /v2/media/{mediaId}/events", "ViewChannel" ASSET },
 	{ "GET /v2/events", "ViewChannel" },

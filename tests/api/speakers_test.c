@@ -292,6 +292,189 @@ who_may_only_look_names_nobody_and_others_see_nothing(void **state)
 }
 
 static void
+opt_in(struct world *w)
+{
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}")->status, 200);
+}
+
+static void
+add_print(struct world *w, struct uuid speaker_id)
+{
+	db_run(w->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) VALUES (?, ?, 'test', 20000, "
+	    "'SECRETPRINT')", ARGS(ID(speaker_id), ID(w->tenant_id)));
+}
+
+static int64_t
+of_tenant(struct world *w, const char *table)
+{
+	return db_number(w->db, arena_printf(w->mem, "SELECT COUNT(*) FROM %s WHERE tenant_id = ?", table),
+	    ARGS(ID(w->tenant_id)), -1);
+}
+
+/* As a job does: sure, or not. */
+static void
+recognise(struct world *w, struct uuid speaker_id, const char *label, bool sure)
+{
+	db_run(w->db, arena_printf(w->mem, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id AND v.name = ? SET "
+	    "%s WHERE s.id = ?", sure ? "s.label = v.name, s.source = 'machine', s.confidence = 0.8, s.voice_id = v.id" :
+	    "s.proposed_id = v.id, s.likeness = 0.5"), ARGS(STR(label), ID(speaker_id)));
+}
+
+static void
+what_is_proposed_is_for_who_may_say_so_and_rejected_for_good(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+	struct uuid id;
+	const char *viewer = world_member(w, "ViewMetadata CreateContent", "Viewer", &id),
+	    *path = arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, later.speakers[0]));
+	struct req *r;
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	add_print(w, k.speakers[0]);
+	assert_int_equal(speaker(w, "PUT", later.speakers[0], "/reject", NULL)->status, 409);
+	recognise(w, later.speakers[0], "Ann", false);
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.proposal.label"), "Ann");
+	assert_string_equal(text(w, r, "data.name"), "Speaker 1");
+	assert_null(strstr(buf_string(&r->out), "SECRET"));
+	assert_null(text(w, call_as(w, viewer, "GET", path, NULL), "data.proposal.label"));
+	assert_int_equal(speaker(w, "PUT", later.speakers[0], "/reject", NULL)->status, 200);
+	assert_null(text(w, call(w, "GET", path, NULL), "data.proposal.label"));
+	assert_int_equal(number(w, "FROM speaker_rejections t WHERE t.speaker_id = ?", ARGS(ID(later.speakers[0]))), 1);
+	recognise(w, later.speakers[1], "Ann", false);
+	assert_string_equal(text(w, name(w, later.speakers[1], "Ann"), "data.mediaCount"), "2");
+	assert_null(text(w, speaker(w, "GET", later.speakers[1], "", NULL), "data.proposal.label"));
+	assert_int_equal(of_tenant(w, "voices"), 1);
+}
+
+static void
+a_name_by_a_machine_says_so_and_is_not_given_again_once_rejected(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+	struct req *r;
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	recognise(w, later.speakers[0], "Ann", true);
+	r = speaker(w, "GET", later.speakers[0], "", NULL);
+	assert_string_equal(text(w, r, "data.source"), "machine");
+	assert_string_equal(text(w, r, "data.confidence"), "0.8");
+	assert_string_equal(text(w, r, "data.mediaCount"), "2");
+	assert_string_equal(text(w, r, "data.totalDuration"), "6.000");
+	assert_string_equal(said_by(w, &later, 0), "Ann");
+	assert_string_equal(text(w, name(w, later.speakers[0], "Bob"), "data.source"), "human");
+	assert_int_equal(number(w, "FROM speaker_rejections t WHERE t.speaker_id = ?", ARGS(ID(later.speakers[0]))), 1);
+	recognise(w, later.speakers[1], "Ann", true);
+	assert_null(text(w, speaker(w, "PUT", later.speakers[1], "/reject", NULL), "data.label"));
+	assert_string_equal(said_by(w, &later, 1), "Speaker 2");
+}
+
+static void
+a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+	int64_t captions;
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	add_print(w, k.speakers[0]);
+	recognise(w, later.speakers[0], "Ann", true);
+	add_print(w, later.speakers[0]);
+	recognise(w, later.speakers[1], "Ann", false);
+	captions = jobs(w, &later, "captions");
+	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
+	assert_int_equal(of_tenant(w, "voices"), 0);
+	assert_int_equal(of_tenant(w, "voiceprints"), 0);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ? AND (t.label IS NOT NULL OR t.proposed_id IS NOT "
+	    "NULL)", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.id = ? AND t.keeps_print = 0", ARGS(ID(later.speakers[0]))), 1);
+	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
+	assert_int_equal(jobs(w, &later, "captions"), captions + 1);
+}
+
+static void
+without_names_a_forgotten_voice_keeps_those_that_others_read(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	recognise(w, later.speakers[0], "Ann", true);
+	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "", NULL)->status, 200);
+	assert_int_equal(of_tenant(w, "voices"), 0);
+	assert_string_equal(said_by(w, &later, 0), "Ann");
+}
+
+static void
+a_voice_is_forgotten_by_who_may_name_it_everywhere(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+	struct uuid id, channel_id;
+	const char *owner = world_member(w, "ViewMetadata CreateContent", "Channel Owner", &id),
+	    *path = arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, k.speakers[0]));
+	struct req *r = call(w, "POST", "/v2/channels", "{\"name\":\"Other\"}");
+
+	assert_true(uuid_parse(text(w, r, "data.id"), &channel_id));
+	db_run(w->db, "UPDATE media_channels SET channel_id = ? WHERE media_id = ?", ARGS(ID(channel_id),
+	    ID(later.media_id)));
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	name(w, later.speakers[0], "Ann");
+	assert_string_equal(text(w, call_as(w, owner, "GET", path, NULL), "data.mediaCount"), "1");
+	assert_int_equal(call_as(w, owner, "DELETE", path, NULL)->status, 403);
+	assert_int_equal(of_tenant(w, "voices"), 1);
+	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
+}
+
+static void
+opting_out_deletes_all_prints_of_the_tenant_and_no_others(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct talk k = add_talk(w), theirs = add_talk(other);
+
+	opt_in(w);
+	opt_in(other);
+	name(w, k.speakers[0], "Ann");
+	name(other, theirs.speakers[0], "Ann");
+	add_print(w, k.speakers[0]);
+	add_print(other, theirs.speakers[0]);
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":false}")->status, 200);
+	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints"), 0);
+	assert_int_equal(of_tenant(other, "voices"), 1);
+	assert_int_equal(of_tenant(other, "voiceprints"), 1);
+	assert_string_equal(said_by(w, &k, 0), "Ann");
+	name(w, k.speakers[1], "Bob");
+	assert_int_equal(of_tenant(w, "voices"), 0);
+}
+
+static void
+a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints(void **state)
+{
+	struct world *w = *state;
+	struct talk k[10];
+
+	opt_in(w);
+	for (int i = 0; i < 10; i++) {
+		k[i] = add_talk(w);
+		add_print(w, k[i].speakers[0]);
+		name(w, k[i].speakers[0], "Ann");
+	}
+	assert_int_equal(of_tenant(w, "voiceprints"), 8);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(of_tenant(w, "voices"), 1);
+		assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem,
+		    k[i].media_id)), NULL)->status, 200);
+	}
+	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints") + of_tenant(w, "speakers"), 0);
+}
+
+static void
 a_deleted_asset_takes_its_speakers_with_it(void **state)
 {
 	struct world *w = *state;
@@ -315,6 +498,13 @@ main(void)
 		WORLD_TEST(a_paragraph_is_by_whom_a_person_says_until_that_is_taken_back),
 		WORLD_TEST(who_is_forgotten_is_nobody),
 		WORLD_TEST(who_may_only_look_names_nobody_and_others_see_nothing),
+		WORLD_TEST(what_is_proposed_is_for_who_may_say_so_and_rejected_for_good),
+		WORLD_TEST(a_name_by_a_machine_says_so_and_is_not_given_again_once_rejected),
+		WORLD_TEST(a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name),
+		WORLD_TEST(without_names_a_forgotten_voice_keeps_those_that_others_read),
+		WORLD_TEST(a_voice_is_forgotten_by_who_may_name_it_everywhere),
+		WORLD_TEST(opting_out_deletes_all_prints_of_the_tenant_and_no_others),
+		WORLD_TEST(a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints),
 		WORLD_TEST(a_deleted_asset_takes_its_speakers_with_it),
 	};
 

@@ -257,7 +257,7 @@ async function speakers(api: typeof operations, mediaId: string) {
 	await good(api.getSpeaker({ path }));
 	await good(api.mergeSpeaker({ path, body: { speakerId: two.id } }));
 	await good(api.splitSpeaker({ path: { speakerId: two.id } }));
-	await good(api.deleteSpeaker({ path }));
+	await good(api.deleteSpeaker({ path, query: { names: true } }));
 }
 
 // Words are mended, and what they were comes back.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From conversations to speakers of an asset, and to names on what they say.  Needs ffmpeg with flite. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -273,6 +274,55 @@ a_voice_is_like_itself_with_other_words_and_unlike_others(void **state)
 	assert_true(voiceprint_likeness(slt, rms_again) < 0.4);
 }
 
+/* Ten seconds and more of one voice, whose words do not matter, told apart without being written down. */
+#define OTHER(a) PART("The price of bread has doubled within three years and many families cannot pay for it", a, "w") \
+	PART("We have measured the water of the lake every week since the spring and found nothing unusual", a, "x") \
+	PART("Good morning everybody and welcome to the lecture please find a place and put your telephones away", a, "y") \
+	PART("If you would like to ask a question please raise your hand and wait for the microphone", a, "z") \
+	"[w][x][y][z]concat=n=4:v=0:a=1"
+
+static struct speaker
+alone(struct world *w, const char *graph)
+{
+	struct job j = job_for(w, graph);
+
+	assert_int_equal(tell_apart(&j), DONE);
+	return *speakers(w, j.media_id, 1);
+}
+
+static void
+a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not(void **state)
+{
+	struct world *w = *state;
+	struct world *other = world_other(w);
+	struct speaker ann, again, stranger;
+	struct req *r;
+
+	opt_in(w, 1);
+	opt_in(other, 1);
+	ann = alone(w, MONOLOGUE("rms"));
+	assert_int_equal(number(w, "FROM voiceprints t WHERE t.speaker_id = ? AND t.speech >= 10000",
+	    ARGS(ID(ann.speaker_id))), 1);
+	patch(w, path_of(w, &ann, ""), "{\"label\":\"Ann\"}");
+	again = alone(w, OTHER("rms"));
+	r = call(w, "GET", path_of(w, &again, ""), NULL);
+	assert_string_equal(text(w, r, "data.label"), "Ann");
+	assert_string_equal(text(w, r, "data.source"), "machine");
+	assert_true(strtod(text(w, r, "data.confidence"), NULL) >= 0.55);
+	assert_string_equal(text(w, r, "data.mediaCount"), "2");
+	stranger = alone(w, OTHER("slt"));
+	r = call(w, "GET", path_of(w, &stranger, ""), NULL);
+	assert_null(text(w, r, "data.label"));
+	assert_null(text(w, r, "data.proposal.label"));
+	/* Nor is a voice of another tenant known. */
+	assert_null(alone(other, OTHER("rms")).label);
+	/* Whoever is rejected, or forgotten, is not known again. */
+	assert_int_equal(call(w, "PUT", path_of(w, &again, "/reject"), NULL)->status, 200);
+	assert_int_equal(call(w, "DELETE", path_of(w, &ann, "?names=true"), NULL)->status, 200);
+	again = alone(w, OTHER("rms"));
+	assert_null(text(w, call(w, "GET", path_of(w, &again, ""), NULL), "data.label"));
+}
+
 static struct turn
 turn(int64_t start, int64_t end)
 {
@@ -347,6 +397,7 @@ main(void)
 		WORLD_TEST(a_name_that_is_not_heard_this_time_stays),
 		WORLD_TEST(silence_and_noise_have_no_speakers),
 		WORLD_TEST(a_voice_is_like_itself_with_other_words_and_unlike_others),
+		WORLD_TEST(a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not),
 		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),
 		WORLD_TEST(turns_are_taken_from_and_added_to),
 	};
