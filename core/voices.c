@@ -43,8 +43,8 @@ voices_named(struct db *db, struct uuid tenant_id, struct uuid speaker_id, const
 	if (label != NULL && voices_hold(db, tenant_id))
 		voice_id = voice_of(db, tenant_id, label);
 	/* What a job has said, and a person not. */
-	db_run(db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT id, voice_id FROM speakers WHERE "
-	    "id = ? AND source = 'machine' AND voice_id IS NOT NULL AND NOT voice_id <=> ?", ARGS(ID(speaker_id),
+	db_run(db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT id, voice_id FROM speakers "
+	    "WHERE id = ? AND source = 'machine' AND voice_id IS NOT NULL AND NOT voice_id <=> ?", ARGS(ID(speaker_id),
 	    ID(voice_id)));
 	db_run(db, "UPDATE speakers SET voice_id = ?, proposed_id = NULL, likeness = 0, keeps_print = IF(?, 1, "
 	    "keeps_print) WHERE id = ?", ARGS(ID(voice_id), INT(label != NULL), ID(speaker_id)));
@@ -54,8 +54,8 @@ voices_named(struct db *db, struct uuid tenant_id, struct uuid speaker_id, const
 void
 voices_reject(struct db *db, struct uuid speaker_id)
 {
-	db_run(db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT id, voice_id FROM speakers WHERE "
-	    "id = ? AND voice_id IS NOT NULL", ARGS(ID(speaker_id)));
+	db_run(db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT id, voice_id FROM speakers "
+	    "WHERE id = ? AND voice_id IS NOT NULL", ARGS(ID(speaker_id)));
 	db_run(db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT id, proposed_id FROM speakers "
 	    "WHERE id = ? AND proposed_id IS NOT NULL", ARGS(ID(speaker_id)));
 	db_run(db, "UPDATE speakers SET voice_id = NULL, proposed_id = NULL, likeness = 0 WHERE id = ?",
@@ -67,8 +67,8 @@ voices_forget(struct db *db, struct uuid tenant_id, struct uuid voice_id, bool n
 {
 	db_run(db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE p.tenant_id = ? AND "
 	    "(s.voice_id = ? OR s.proposed_id = ?)", ARGS(ID(tenant_id), ID(voice_id), ID(voice_id)));
-	db_run(db, "UPDATE speakers SET keeps_print = 0, version = version + 1 WHERE tenant_id = ? AND (voice_id = ? OR "
-	    "proposed_id = ?)", ARGS(ID(tenant_id), ID(voice_id), ID(voice_id)));
+	db_run(db, "UPDATE speakers SET keeps_print = 0, version = version + 1 WHERE tenant_id = ? AND (voice_id = ? "
+	    "OR proposed_id = ?)", ARGS(ID(tenant_id), ID(voice_id), ID(voice_id)));
 	if (names)
 		db_run(db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0 WHERE tenant_id = ? AND "
 		    "voice_id = ?", ARGS(ID(tenant_id), ID(voice_id)));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Voices by which speakers of later assets are known, of tenants that want it.  A voice is a name and the prints of those
- * speakers whom people have called by it, each of one asset and gone with it: a voice that nobody is called by any more
- * is gone, too, so that nothing of a person is left behind the last recording of it.  How alike prints are is the affair
- * of the job that tells voices apart (jobs/recognition.h).
+ * Voices by which speakers of later assets are known, of tenants that want it.  A voice is a name and the prints of
+ * those speakers whom people have called by it, each of one asset and gone with it: a voice that nobody is called by
+ * any more is gone, too, so that nothing of a person is left behind the last recording of it.  How alike prints are is
+ * the affair of the job that tells voices apart (jobs/recognition.h).
  *
- * Who writes names by a voice, forgets one or ends the keeping of them holds the row of the tenant (voices_hold()): a job
- * that began before does not bring back what was forgotten meanwhile.
+ * Who writes names by a voice, forgets one or ends the keeping of them holds the row of the tenant (voices_hold()): a
+ * job that began before does not bring back what was forgotten meanwhile.
  */
 #ifndef CORE_VOICES_H
 #define CORE_VOICES_H
@@ -21,8 +21,8 @@ enum { VOICES_LEARN = 10000 };
 /* Does the tenant want to know voices?  Until the end of the transaction that stays so. */
 bool voices_hold(struct db *, struct uuid tenant_id);
 
-/* A person has named the speaker, or, by NULL, taken its name away: it is that voice from now on, and not the one that a
- * job has said, nor the one proposed. */
+/* A person has named the speaker, or, by NULL, taken its name away: it is that voice from now on, and not the one that
+ * a job has said, nor the one proposed. */
 void voices_named(struct db *, struct uuid tenant_id, struct uuid speaker_id, const char *label);
 /* It is neither the voice that it is said to be, nor the one proposed; jobs do not say so again. */
 void voices_reject(struct db *, struct uuid speaker_id);

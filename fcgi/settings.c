@@ -45,8 +45,8 @@ static const struct field settings_fields[] = {
 	    .doc = "Do the pages of assets show their comments, with the names of who wrote them, to all who may open "
 	    "the page?"),
 	FIELD(struct settings, speaker_recognition, .on = PATCH, .preset = "false",
-	    .doc = "Are voices told apart in what comes from now on, and are those known again that people have labelled? "
-	    "How they sound is kept for that, which is biometric data; it is deleted when this is turned off"),
+	    .doc = "Are voices told apart in what comes from now on, and are those known again that people have "
+	    "labelled? How they sound is kept for that, which is biometric data; it is deleted when this is turned off"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",

@@ -39,7 +39,8 @@ static const struct field heard_fields[] = {
 	    .doc = "Who has said who it is: machine is by a voice that was labelled before"),
 	FIELD(struct heard, confidence,     .on = SERVER | OMIT_NULL, .doc = "Of machine: how alike the voices are, 0 to 1"),
 	FIELD(struct heard, proposal,       .on = COMPUTED | OMIT_NULL, .of = &proposal_record,
-	    .doc = "Who it may be, by a voice that was labelled before, for those who may say so: label it, or reject this"),
+	    .doc = "Who it may be, by a voice that was labelled before, for those who may say so: label it, or "
+	    "reject this"),
 	FIELD(struct heard, merged_into,    .on = SERVER | OMIT_NULL, .doc = "The speaker that it is a part of"),
 	FIELD(struct heard, media_count,    .on = COMPUTED, .required = true, .doc = "In how many assets it is heard"),
 	FIELD(struct heard, total_duration, .on = COMPUTED, .required = true, .doc = "How long it speaks, in seconds"),
@@ -321,8 +322,8 @@ speaker_split(struct req *r)
 		return refuse(r, ERR_SPEAKER_WHOLE, NULL);
 	put_into(r, h->id, (struct uuid){ { 0 } });
 	/* A job that takes the two for one does not do so again. */
-	db_run(r->db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT ?, voice_id FROM speakers WHERE "
-	    "id = ? AND source = 'machine' AND voice_id IS NOT NULL", ARGS(ID(h->id), ID(whole_id)));
+	db_run(r->db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT ?, voice_id FROM speakers "
+	    "WHERE id = ? AND source = 'machine' AND voice_id IS NOT NULL", ARGS(ID(h->id), ID(whole_id)));
 	db_run(r->db, "UPDATE speakers SET version = version + 1, updated_at = ? WHERE id = ?", ARGS(TIME(r->now),
 	    ID(whole_id)));
 	tell(r, h->media_id);
@@ -330,7 +331,9 @@ speaker_split(struct req *r)
 }
 
 struct other { struct uuid media_id; };
-static const struct field other_fields[] = { FIELD(struct other, media_id, .doc = "An asset in which the voice is known") };
+static const struct field other_fields[] = {
+	FIELD(struct other, media_id, .doc = "An asset in which the voice is known"),
+};
 static const struct record other_record = RECORD("VoiceAsset", struct other, other_fields);
 
 /* May the caller say in all assets of the voice who it is? */
@@ -340,12 +343,12 @@ may_forget(struct req *r, struct uuid voice_id)
 	if (uuid_is_none(voice_id) || r->who->is_super_admin || r->audience->everywhere &
 	    SCOPE_BIT(SCOPE_CREATE_CONTENT))
 		return true;
-	if (db_number(r->db, "SELECT COUNT(*) FROM speakers s JOIN media t ON t.id = s.media_id WHERE s.tenant_id = ? AND "
-	    "s.voice_id = ? AND NOT " ACCESS_ROLE_SQL, ARGS(ID(r->who->tenant_id), ID(voice_id), ID(r->who->id),
+	if (db_number(r->db, "SELECT COUNT(*) FROM speakers s JOIN media t ON t.id = s.media_id WHERE s.tenant_id = ? "
+	    "AND s.voice_id = ? AND NOT " ACCESS_ROLE_SQL, ARGS(ID(r->who->tenant_id), ID(voice_id), ID(r->who->id),
 	    ID(r->who->id), STR(role_names(r->mem, SCOPE_CREATE_CONTENT))), 1) == 0)
 		return true;
-	refuse(r, ERR_FORBIDDEN, "The voice is known in assets where you do not have the permission CreateContent: who has "
-	    "it everywhere forgets the voice; you may take the label away here.");
+	refuse(r, ERR_FORBIDDEN, "The voice is known in assets where you do not have the permission CreateContent: who "
+	    "has it everywhere forgets the voice; you may take the label away here.");
 	return false;
 }
 
@@ -361,13 +364,13 @@ speaker_delete(struct req *r)
 	db_number(r->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(r->who->tenant_id)), 0);
 	if (!may_forget(r, h->voice_id))
 		return r->status;
-	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND t.media_id <> "
-	    "? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(h->voice_id), ID(r->who->tenant_id),
+	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND "
+	    "t.media_id <> ? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(h->voice_id), ID(r->who->tenant_id),
 	    ID(h->media_id)), &n);
 	if (!uuid_is_none(h->voice_id))
 		voices_forget(r->db, r->who->tenant_id, h->voice_id, in->names);
-	db_run(r->db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE (s.id = ? OR s.merged_into "
-	    "= ?) AND s.tenant_id = ?", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)));
+	db_run(r->db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE (s.id = ? OR "
+	    "s.merged_into = ?) AND s.tenant_id = ?", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)));
 	db_run(r->db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0, forgotten_at = ?, version = "
 	    "version + 1, updated_at = ? WHERE (id = ? OR merged_into = ?) AND tenant_id = ?", ARGS(TIME(r->now),
 	    TIME(r->now), ID(h->id), ID(h->id), ID(r->who->tenant_id)));

@@ -49,10 +49,10 @@ print_of(struct arena *mem, const char *hex)
 static void
 keep(struct job *j, const char *engine, const struct recognised *r)
 {
-	db_run(j->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) SELECT s.id, s.tenant_id, "
-	    "?, ?, ? FROM speakers s WHERE s.id = ? AND s.keeps_print = 1 AND s.forgotten_at = 0 ON DUPLICATE KEY UPDATE "
-	    "engine = VALUES(engine), speech = VALUES(speech), print = VALUES(print)", ARGS(STR(engine), INT(r->speech),
-	    BYTES(r->print, sizeof(*r->print)), ID(r->speaker_id)));
+	db_run(j->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) SELECT s.id, "
+	    "s.tenant_id, ?, ?, ? FROM speakers s WHERE s.id = ? AND s.keeps_print = 1 AND s.forgotten_at = 0 ON "
+	    "DUPLICATE KEY UPDATE engine = VALUES(engine), speech = VALUES(speech), print = VALUES(print)",
+	    ARGS(STR(engine), INT(r->speech), BYTES(r->print, sizeof(*r->print)), ID(r->speaker_id)));
 }
 
 static bool
@@ -105,8 +105,8 @@ name(struct job *j, const struct match *m)
 {
 	const struct arg now = TIME(moment_now());
 
-	if (db_run(j->db, "UPDATE speakers p JOIN (SELECT id FROM speakers WHERE media_id = ? AND source = 'machine' AND "
-	    "voice_id = ? AND merged_into IS NULL AND id <> ?) w SET p.merged_into = w.id, p.version = p.version + 1, "
+	if (db_run(j->db, "UPDATE speakers p JOIN (SELECT id FROM speakers WHERE media_id = ? AND source = 'machine' "
+	    "AND voice_id = ? AND merged_into IS NULL AND id <> ?) w SET p.merged_into = w.id, p.version = p.version + 1, "
 	    "p.updated_at = ? WHERE p.id = ?", ARGS(ID(j->media_id), ID(m->voice->voice_id), ID(m->who->speaker_id), now,
 	    ID(m->who->speaker_id))) > 0)
 		return true;
@@ -151,8 +151,8 @@ recognition_run(struct job *j, const char *engine, const struct recognised *all,
 	prints = arena_array(j->mem, n_known, sizeof(struct voiceprint *));
 	for (i = 0; i < n_known; i++)
 		prints[i] = print_of(j->mem, known[i].print);
-	open = db_rows(j->db, &open_record, "FROM speakers t WHERE t.media_id = ? AND t.source IS NULL AND t.merged_into "
-	    "IS NULL AND t.forgotten_at = 0 AND NOT EXISTS (SELECT 1 FROM speakers x WHERE x.merged_into = t.id)",
+	open = db_rows(j->db, &open_record, "FROM speakers t WHERE t.media_id = ? AND t.source IS NULL AND "
+	    "t.merged_into IS NULL AND t.forgotten_at = 0 AND NOT EXISTS (SELECT 1 FROM speakers x WHERE x.merged_into = t.id)",
 	    ARGS(ID(j->media_id)), &n_open);
 	for (i = left = 0; i < n; i++) {
 		if (all[i].print == NULL || all[i].speech < RECOGNITION_SPEECH)

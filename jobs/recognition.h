@@ -7,8 +7,9 @@
 #include "jobs/engines/voiceprint.h"
 #include "jobs/run.h"
 
-/* How alike a voice is to one that is known: from RECOGNITION_SAME on, and by RECOGNITION_APART more than to the next one
- * that is known, it is said to be the same; from RECOGNITION_MAYBE on that is asked.  Measured by tests/bench/voices. */
+/* How alike a voice is to one that is known: from RECOGNITION_SAME on, and by RECOGNITION_APART more than to the next
+ * one that is known, it is said to be the same; from RECOGNITION_MAYBE on that is asked.  Measured by
+ * tests/bench/voices. */
 #define RECOGNITION_SAME 0.55
 #define RECOGNITION_MAYBE 0.40
 #define RECOGNITION_APART 0.08

@@ -318,8 +318,8 @@ speaking_renamed(struct db *db, struct uuid tenant_id, struct uuid media_id)
 	const struct transcript *t;
 	size_t n;
 
-	t = db_rows_brief(db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND "
-	    "t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
+	t = db_rows_brief(db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed' "
+	    "AND t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
 	for (size_t i = 0; i < n; i++)
 		if (quality_shows(&t[i]))
 			job_add(db, captions, place, .media_id = media_id, .transcript_id = t[i].id);

@@ -294,14 +294,15 @@ who_may_only_look_names_nobody_and_others_see_nothing(void **state)
 static void
 opt_in(struct world *w)
 {
-	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}")->status, 200);
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}")->status,
+	    200);
 }
 
 static void
 add_print(struct world *w, struct uuid speaker_id)
 {
-	db_run(w->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) VALUES (?, ?, 'test', 20000, "
-	    "'SECRETPRINT')", ARGS(ID(speaker_id), ID(w->tenant_id)));
+	db_run(w->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) VALUES (?, ?, 'test', "
+	    "20000, 'SECRETPRINT')", ARGS(ID(speaker_id), ID(w->tenant_id)));
 }
 
 static int64_t
@@ -315,8 +316,8 @@ of_tenant(struct world *w, const char *table)
 static void
 recognise(struct world *w, struct uuid speaker_id, const char *label, bool sure)
 {
-	db_run(w->db, arena_printf(w->mem, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id AND v.name = ? SET "
-	    "%s WHERE s.id = ?", sure ? "s.label = v.name, s.source = 'machine', s.confidence = 0.8, s.voice_id = v.id" :
+	db_run(w->db, arena_printf(w->mem, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id AND v.name = "
+	    "? SET %s WHERE s.id = ?", sure ? "s.label = v.name, s.source = 'machine', s.confidence = 0.8, s.voice_id = v.id" :
 	    "s.proposed_id = v.id, s.likeness = 0.5"), ARGS(STR(label), ID(speaker_id)));
 }
 
@@ -389,9 +390,10 @@ a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name(void **state)
 	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
 	assert_int_equal(of_tenant(w, "voices"), 0);
 	assert_int_equal(of_tenant(w, "voiceprints"), 0);
-	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ? AND (t.label IS NOT NULL OR t.proposed_id IS NOT "
-	    "NULL)", ARGS(ID(w->tenant_id))), 0);
-	assert_int_equal(number(w, "FROM speakers t WHERE t.id = ? AND t.keeps_print = 0", ARGS(ID(later.speakers[0]))), 1);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ? AND (t.label IS NOT NULL OR t.proposed_id IS "
+	    "NOT NULL)", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.id = ? AND t.keeps_print = 0", ARGS(ID(later.speakers[0]))),
+	    1);
 	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
 	assert_int_equal(jobs(w, &later, "captions"), captions + 1);
 }
@@ -444,7 +446,8 @@ opting_out_deletes_all_prints_of_the_tenant_and_no_others(void **state)
 	name(other, theirs.speakers[0], "Ann");
 	add_print(w, k.speakers[0]);
 	add_print(other, theirs.speakers[0]);
-	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":false}")->status, 200);
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":false}")->status,
+	    200);
 	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints"), 0);
 	assert_int_equal(of_tenant(other, "voices"), 1);
 	assert_int_equal(of_tenant(other, "voiceprints"), 1);
@@ -458,6 +461,7 @@ a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints(void **state)
 {
 	struct world *w = *state;
 	struct talk k[10];
+	struct req *r;
 
 	opt_in(w);
 	for (int i = 0; i < 10; i++) {
@@ -468,8 +472,9 @@ a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints(void **state)
 	assert_int_equal(of_tenant(w, "voiceprints"), 8);
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(of_tenant(w, "voices"), 1);
-		assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem,
-		    k[i].media_id)), NULL)->status, 200);
+		r = call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem,
+		    k[i].media_id)), NULL);
+		assert_int_equal(r->status, 200);
 	}
 	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints") + of_tenant(w, "speakers"), 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* voices_probe FILE.s16le…: how alike the one who speaks most in each is to that of each other, "likeness FILE FILE", and
- * "speech FILE ms"; what naming asks for is printed first.  KINOTHEK_LIBEXEC
- * names the directory of kinothek-speech. */
+/* voices_probe FILE.s16le…: how alike the one who speaks most in each is to that of each other, "likeness FILE FILE",
+ * and "speech FILE ms"; what naming asks for is printed first.  KINOTHEK_LIBEXEC names the directory of
+ * kinothek-speech. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
