@@ -26,13 +26,14 @@ voice_of(struct db *db, struct uuid tenant_id, const char *name)
 	return v != NULL ? v->id : (struct uuid){ { 0 } };
 }
 
-/* The shortest go. */
+/* The shortest of those that people have named go; the speaker is about to be one. */
 static void
-keep_few(struct db *db, struct uuid voice_id)
+keep_few(struct db *db, struct uuid voice_id, struct uuid speaker_id)
 {
 	db_run(db, "DELETE p FROM voiceprints p JOIN (SELECT v.speaker_id FROM voiceprints v JOIN speakers s ON s.id = "
-	    "v.speaker_id WHERE s.voice_id = ? AND s.source = 'human' ORDER BY v.speech DESC LIMIT 1000000 OFFSET ?) x "
-	    "ON x.speaker_id = p.speaker_id", ARGS(ID(voice_id), INT(VOICES_PRINTS)));
+	    "v.speaker_id WHERE s.voice_id = ? AND (s.source = 'human' OR s.id = ?) ORDER BY v.speech DESC LIMIT "
+	    "1000000 OFFSET ?) x ON x.speaker_id = p.speaker_id", ARGS(ID(voice_id), ID(speaker_id),
+	    INT(VOICES_PRINTS)));
 }
 
 void
@@ -48,7 +49,7 @@ voices_named(struct db *db, struct uuid tenant_id, struct uuid speaker_id, const
 	    ID(voice_id)));
 	db_run(db, "UPDATE speakers SET voice_id = ?, proposed_id = NULL, likeness = 0, keeps_print = IF(?, 1, "
 	    "keeps_print) WHERE id = ?", ARGS(ID(voice_id), INT(label != NULL), ID(speaker_id)));
-	keep_few(db, voice_id);
+	keep_few(db, voice_id, speaker_id);
 }
 
 void
