@@ -257,6 +257,7 @@ async function speakers(api: typeof operations, mediaId: string) {
 	await good(api.getSpeaker({ path }));
 	await good(api.mergeSpeaker({ path, body: { speakerId: two.id } }));
 	await good(api.splitSpeaker({ path: { speakerId: two.id } }));
+	await good(api.rejectSpeaker({ path: { speakerId: two.id } }));
 	await good(api.deleteSpeaker({ path, query: { names: true } }));
 }
 

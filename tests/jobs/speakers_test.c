@@ -323,6 +323,26 @@ a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not(void **sta
 	assert_null(text(w, call(w, "GET", path_of(w, &again, ""), NULL), "data.label"));
 }
 
+/* Its job began before: what it finds out of the voice is not kept. */
+static void
+a_job_does_not_bring_back_what_was_forgotten_meanwhile(void **state)
+{
+	struct world *w = *state;
+	struct job j;
+	const struct speaker *ann;
+
+	opt_in(w, 1);
+	j = job_for(w, MONOLOGUE("rms"));
+	assert_int_equal(tell_apart(&j), DONE);
+	ann = speakers(w, j.media_id, 1);
+	patch(w, path_of(w, ann, ""), "{\"label\":\"Ann\"}");
+	assert_int_equal(call(w, "DELETE", path_of(w, ann, ""), NULL)->status, 200);
+	assert_int_equal(tell_apart(&j), DONE);
+	assert_int_equal(number(w, "FROM voiceprints t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(call(w, "GET", path_of(w, ann, ""), NULL)->status, 404);
+}
+
 static struct turn
 turn(int64_t start, int64_t end)
 {
@@ -398,6 +418,7 @@ main(void)
 		WORLD_TEST(silence_and_noise_have_no_speakers),
 		WORLD_TEST(a_voice_is_like_itself_with_other_words_and_unlike_others),
 		WORLD_TEST(a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not),
+		WORLD_TEST(a_job_does_not_bring_back_what_was_forgotten_meanwhile),
 		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),
 		WORLD_TEST(turns_are_taken_from_and_added_to),
 	};
