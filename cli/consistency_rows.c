@@ -104,6 +104,10 @@ static const struct walk walks[] = {
 		    "x.closing_job_id AND j.state IN " OPEN " WHERE " IN_STEP("id") "x.closing_at > 0 AND j.id IS NULL"),
 		    "it is being deleted, and no job does it" },
 	} },
+	{ "chats", STEP("chats", "id", "500"), {
+		{ &naming, FIND("x.id, x.message_id AS other FROM chats x LEFT JOIN chat_messages m ON m.id = x.message_id AND "
+		    "m.chat_id = x.id WHERE " IN_STEP("id") "m.id IS NULL"), "its latest question is not there" },
+	} },
 	{ "designs", STEP("designs", "id", "100"), {
 		{ &naming, FIND("x.id, x.principal_id AS other FROM designs x LEFT JOIN principals p ON p.id = "
 		    "x.principal_id WHERE " IN_STEP("id") "x.principal_id IS NOT NULL AND p.id IS NULL"),

@@ -54,6 +54,7 @@ struct conf {
 	int64_t image_max_pixels;
 	int64_t document_max_pages;
 	int64_t job_slots, job_lease;		/* s */
+	int64_t chat_days;
 	int64_t scrub_days, scrub_rate;		/* bytes a second */
 	const char *job_kinds;			/* NULL: all */
 	const char *sandbox;			/* "strict" or "degraded" */

@@ -97,6 +97,11 @@ static const struct field gist_args_fields[] = {
 };
 const struct record gist_args_record = RECORD("GistArgs", struct gist_args, gist_args_fields);
 
+static const struct field chat_args_fields[] = {
+	FIELD(struct chat_args, message_id, .required = true, .doc = "The question"),
+};
+const struct record chat_args_record = RECORD("ChatArgs", struct chat_args, chat_args_fields);
+
 static const struct field retag_args_fields[] = {
 	FIELD(struct retag_args, tag_id, .required = true, .doc = "The tag"),
 };

@@ -72,6 +72,7 @@ static const struct way { const struct field *fields; size_t n; const char *read
 	[REACH_BELOW_MEDIA] = WAY(below_media_facts, "a"),
 	[REACH_AUTHOR] = WAY(author_facts, "a"),
 	[REACH_OWNER] = WAY(owner_facts, "t"),
+	[REACH_PRIVATE] = WAY(owner_facts, "t"),
 	[REACH_SHARED] = WAY(owner_facts, "t"),
 	[REACH_MENTIONS] = WAY(owner_facts, "t"),
 	[REACH_CHANNEL] = WAY(channel_facts, "t"),
@@ -154,7 +155,8 @@ looks_only(const struct route *route, const struct object *o)
 {
 	enum scope scope = route->scope;
 
-	if (o->reach == REACH_OWNER || o->reach == REACH_AUTHOR || route->flags & FOR_VIEWERS)
+	if (o->reach == REACH_OWNER || o->reach == REACH_PRIVATE || o->reach == REACH_AUTHOR || route->flags &
+	    FOR_VIEWERS)
 		return false;
 	return scope == SCOPE_PUBLIC || scope == SCOPE_ANY_TOKEN || scope == SCOPE_VIEW_CHANNEL ||
 	    scope == SCOPE_VIEW_METADATA;
@@ -318,6 +320,8 @@ judge(struct req *r, const struct facts *f)
 
 	if (r->kind->reach == REACH_OWNER)
 		return r->who->is_super_admin || uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
+	if (r->kind->reach == REACH_PRIVATE)
+		return uuid_equal(f->owner_id, r->who->id) ? ACCESS_FINE : no_object(r);
 	if (r->kind->reach == REACH_SHARED || r->kind->reach == REACH_TENANT)
 		return judge_shared(r, f);
 	if (r->kind->reach == REACH_MENTIONS)

@@ -28,12 +28,12 @@
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
 	R(webhooks) R(deliveries) R(downloads) R(livestreams) R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
 	R(entries) R(search) R(search_ranges) R(search_semantic) R(presets) R(recommendations) R(comments) R(history) R(stories) \
-	R(meetings) R(shares) R(share_page) R(story_page)
+	R(meetings) R(chats) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(subtitle) O(speaker) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
-	O(comment) O(story) O(meeting) O(download) O(preset) O(livestream)
+	O(comment) O(story) O(meeting) O(download) O(preset) O(chat) O(livestream)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -73,6 +73,7 @@ enum reach {
 	/* the same for those who read it; t.principal_id, who wrote it, Channel Owners and SuperAdmins change it */
 	REACH_AUTHOR,
 	REACH_OWNER,		/* t.principal_id made it; SuperAdmins reach all; for others it is not there */
+	REACH_PRIVATE,		/* t.principal_id made it; for all others, SuperAdmins too, it is not there */
 	REACH_CHANNEL,		/* t is a channel, which decides itself */
 	REACH_BELOW_CHANNEL,	/* t belongs to the channel `c`, which decides */
 	/* t is an asset beside the channel `c`, in which it may be or not: the permission is needed for both */

@@ -68,6 +68,8 @@ by_object(const struct route *route, const struct object *o, const struct caller
 		return by_permission(route, c, c->here, state);
 	case REACH_OWNER:
 		return c->is_super_admin || c->is_owner ? 0 : 404;
+	case REACH_PRIVATE:
+		return c->is_owner ? 0 : 404;
 	case REACH_SHARED:
 		return by_maker(route, c);
 	case REACH_MENTIONS:
@@ -116,6 +118,8 @@ of_object(const struct route *route)
 		return ", in the channel, and in one of the asset";
 	case REACH_OWNER:
 		return ", who made it, or a SuperAdmin";
+	case REACH_PRIVATE:
+		return ", who made it";
 	case REACH_SHARED:
 		return !route_writes(route) ? "" : route->method == POST ? ", somewhere" :
 		    ", somewhere, who made it, or a SuperAdmin";

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/allowance.h"
 #include "core/asset.h"
 #include "core/event.h"
 #include "core/import.h"
@@ -172,6 +173,10 @@ clear_expired(struct job *j)
 	clear_old(j, "DELETE FROM event_tickets WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM downloads WHERE expires < " SOME_BEFORE("expires"), 0);
 	clear_old(j, "DELETE FROM imports WHERE created_at < " SOME_BEFORE("created_at"), IMPORT_DAYS *
+	    INT64_C(86400000));
+	clear_old(j, "DELETE FROM chats WHERE updated_at < " SOME_BEFORE("updated_at"), j->conf->chat_days *
+	    INT64_C(86400000));
+	clear_old(j, "DELETE FROM engine_usage WHERE 86400000 * day < " SOME_BEFORE("day"), ALLOWANCE_DAYS *
 	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);

@@ -17,6 +17,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 #define DELETED ", in a channel of the asset, which may be soft-deleted"
 #define CHANNEL ", in the channel"
 #define OWN ", who made it, or a SuperAdmin"
+#define MINE ", who made it"
 #define MENTIONED ", in a channel of an asset of it, who made it, or a SuperAdmin"
 #define LISTED ", of what the caller may see"
 #define OPEN "anybody, by the channel's visibility or a key"
@@ -155,6 +156,12 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/recommendations/user/current", "ViewChannel" LISTED },
 	{ "GET /v2/search/ranges", "ViewChannel" LISTED },
 	{ "GET /v2/search/semantic", "ViewChannel" LISTED },
+	{ "GET /v2/chats", "ViewMetadata" LISTED },
+	{ "POST /v2/chats", "ViewMetadata" },
+	{ "GET /v2/chats/{chatId}", "ViewMetadata" MINE },
+	{ "DELETE /v2/chats/{chatId}", "ViewMetadata" MINE },
+	{ "GET /v2/chats/{chatId}/messages", "ViewMetadata" MINE },
+	{ "POST /v2/chats/{chatId}/messages", "ViewMetadata" MINE },
 	{ "GET /v2/search/presets", "ViewChannel" LISTED },
 	{ "POST /v2/search/presets", "ViewChannel" },
 	{ "GET /v2/search/presets/{presetId}", "ViewChannel" OWN },
@@ -546,7 +553,8 @@ may_be_soft_deleted(const struct route *route)
 	switch (o->reach) {
 	case REACH_MEDIA: case REACH_BELOW_MEDIA: case REACH_AUTHOR: case REACH_BESIDE_CHANNEL:
 		return true;
-	case REACH_OWNER: case REACH_CHANNEL: case REACH_BELOW_CHANNEL: case REACH_SHARED: case REACH_MENTIONS:
+	case REACH_OWNER: case REACH_PRIVATE: case REACH_CHANNEL: case REACH_BELOW_CHANNEL: case REACH_SHARED: case
+	    REACH_MENTIONS:
 	case REACH_TENANT:
 		return false;
 	}

@@ -814,6 +814,21 @@ make_preset(struct world *w, struct made *m, const struct made *beside)
 	    ID(w->tenant_id), ID(w->client_id)));
 }
 
+static void
+make_chat(struct world *w, struct made *m, const struct made *beside)
+{
+	struct uuid message = uuid_new();
+
+	(void)beside;
+	m->ids[0] = uuid_new();
+	db_run(w->db, "INSERT INTO chats (id, tenant_id, principal_id, message_id, version, created_at, updated_at) "
+	    "VALUES "
+	    "(?, ?, ?, ?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id), ID(message)));
+	db_run(w->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, context, created_at) "
+	    "VALUES (?, ?, "
+	    "'Cats?', 'completed', '', 'x', '[]', 1)", ARGS(ID(message), ID(m->ids[0])));
+}
+
 /* Its asset is its own alone. */
 static void
 make_livestream(struct world *w, struct made *m, const struct made *beside)
@@ -889,6 +904,7 @@ static const struct maker {
 		&download_object, make_download, .of = make_playing,
 		.create = "{\"title\":\"All\",\"selectedMediaIds\":[\"%s\"]}",
 	},
+	{ &chat_object, make_chat, .create = "{\"prompt\":\"What do dogs do?\"}" },
 	{ &preset_object, make_preset, .create = "{\"name\":\"Dogs\",\"query\":{\"text\":\"dog\"}}" },
 };
 

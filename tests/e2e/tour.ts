@@ -219,6 +219,12 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.getSearchPreset({ path: { presetId } }));
 	await good(api.listSearchPresets());
 	await good(api.deleteSearchPreset({ path: { presetId } }));
+	const { data: { id: chatId } } = await good(api.createChat({ body: { prompt: 'How does the meeting begin?', mediaIds: [mediaId] } }));
+	await good(api.createChatMessage({ path: { chatId }, body: { prompt: 'Who opens it?' } }));
+	await good(api.getChat({ path: { chatId } }));
+	await good(api.listChats());
+	await good(api.listChatMessages({ path: { chatId } }));
+	await good(api.deleteChat({ path: { chatId } }));
 	await good(api.getMediaPlayer({ path }));
 	await good(api.getMediaSeoMetadata({ path }));
 	await good(api.removeChannelMedia({ path: { channelId, mediaId } }));

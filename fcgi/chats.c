@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * /v2/chats: questions about what assets say.  What a question may be answered with is what the caller may see at that
+ * moment, also when the chat is old; what was answered stays, and is read by nobody but who has asked.
+ */
+#include <string.h>
+
+#include "core/chat.h"
+#include "core/job.h"
+#include "fcgi/access.h"
+#include "fcgi/passages.h"
+#include "fcgi/search_query.h"
+
+/* Of a principal; of a chat; that a principal may wait for at a time. */
+enum { CHATS_MAX = 500, MESSAGES_MAX = 200, WAITING_MAX = 3 };
+
+/* One that nobody has answered in time keeps the quotes. */
+#define OVERDUE "m.status = 'answering' AND m.created_at < " SQL_NOW " - 600000"
+_Static_assert(CHAT_PATIENCE_MS == 600000, "as in the statements");
+#define STATUS_SQL "IF(" OVERDUE ", 'completed', m.status)"
+#define WARNING_SQL "IF(" OVERDUE ", 'model_unavailable', m.warning)"
+
+struct chat {
+	struct uuid id;
+	const char *prompt, *status, *answer, *engine, *warning;
+	struct list context;
+	struct ids media_ids, channel_ids;
+	struct strings speakers, asset_types;
+	struct moment created_at, updated_at;
+	int64_t version;
+	struct uuid tenant_id, principal_id, message_id;
+};
+#define ANSWER_FIELDS(type) \
+	FIELD(type, status,  .on = SERVER, .required = true, .one_of = "answering completed", .sql = STATUS_SQL, \
+	    .doc = "answering: a language model is asked; until it has answered, the answer quotes what was found"), \
+	FIELD(type, answer,  .on = SERVER, .required = true, .sql = "m.answer", \
+	    .doc = "Plain text, with the numbers of what it refers to in brackets. Whatever a language model has " \
+	    "written, its " \
+	    "references were found in the words of the assets"), \
+	FIELD(type, engine,  .on = SERVER, .required = true, .sql = "m.engine", .doc = "Name and version of what has made the answer"), \
+	FIELD(type, warning, .on = SERVER | OMIT_NULL, .one_of = CHAT_WARNINGS, .sql = WARNING_SQL, \
+	    .doc = "nothing_found: nothing that the caller may see says anything about it. Why the answer is made " \
+	    "of quotes " \
+	    "alone: model_unavailable, the language model cannot be asked; answer_unusable, it has answered nothing that can " \
+	    "be read; uncited, none of its references was found"), \
+	FIELD(type, context, .on = SERVER, .required = true, .of = &chat_context_record, .sql = "m.context", \
+	    .doc = "What the answer refers to, by asset")
+static const struct field chat_fields[] = {
+	FIELD(struct chat, id,           .on = SERVER, .required = true, .doc = "Unique id"),
+	FIELD(struct chat, prompt,       .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 4000, .sql = "m.prompt",
+	    .doc = "The question; of a chat with several the latest"),
+	ANSWER_FIELDS(struct chat),
+	FIELD(struct chat, media_ids,    .on = CREATE | OMIT_NULL, .max = 100, .doc = "Only what these assets say"),
+	FIELD(struct chat, channel_ids,  .on = CREATE | OMIT_NULL, .max = 100, .doc = "Only assets in these channels"),
+	FIELD(struct chat, speakers,     .on = CREATE | OMIT_NULL, .max = 20, .doc = "Only what these speakers say, by their names in the transcripts"),
+	FIELD(struct chat, asset_types,  .on = CREATE | OMIT_NULL, .max = 10, .known = "video|audio|image|document", .doc = "Only assets of these types"),
+	FIELD(struct chat, created_at,   .on = SERVER, .required = true, .doc = "When it was begun"),
+	FIELD(struct chat, updated_at,   .on = SERVER, .required = true, .doc = "Latest question"),
+	FIELD(struct chat, version,      .on = SERVER | HIDDEN, .doc = "Grows with each question"),
+	FIELD(struct chat, tenant_id,    .on = SERVER | HIDDEN, .doc = "The tenant"),
+	FIELD(struct chat, principal_id, .on = SERVER | HIDDEN, .doc = "Who asks"),
+	FIELD(struct chat, message_id,   .on = SERVER | HIDDEN, .doc = "The latest question"),
+};
+static const struct record chat_record = RECORD("Chat", struct chat, chat_fields);
+
+/* The row of it. */
+static const struct field row_fields[] = {
+	FIELD(struct chat, id,           .doc = "Unique id"),
+	FIELD(struct chat, tenant_id,    .doc = "The tenant"),
+	FIELD(struct chat, principal_id, .doc = "Who asks"),
+	FIELD(struct chat, message_id,   .doc = "The latest question"),
+	FIELD(struct chat, media_ids,    .doc = "Only these"),
+	FIELD(struct chat, channel_ids,  .doc = "Only in these"),
+	FIELD(struct chat, speakers,     .doc = "Only by these"),
+	FIELD(struct chat, asset_types,  .doc = "Only of these"),
+	FIELD(struct chat, version,      .doc = "Grows with each question"),
+	FIELD(struct chat, created_at,   .doc = "When it was begun"),
+	FIELD(struct chat, updated_at,   .doc = "Latest question"),
+};
+static const struct record row_record = RECORD("ChatRow", struct chat, row_fields);
+
+struct message {
+	struct uuid id;
+	const char *prompt, *status, *answer, *engine, *warning;
+	struct list context;
+	struct moment created_at;
+};
+static const struct field message_fields[] = {
+	FIELD(struct message, id,         .on = SERVER, .required = true, .sql = "m.id", .doc = "Unique id"),
+	FIELD(struct message, prompt,     .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 4000, .sql = "m.prompt", .doc = "The question"),
+	ANSWER_FIELDS(struct message),
+	FIELD(struct message, created_at, .on = SERVER, .required = true, .sql = "m.created_at", .doc = "When it was asked"),
+};
+static const struct record message_record = RECORD("ChatMessage", struct message, message_fields);
+
+#define CHAT_FROM "FROM chats t JOIN chat_messages m ON m.id = t.message_id "
+const struct object chat_object = {
+	.path = "/v2/chats/{chatId}", .reach = REACH_PRIVATE, .record = &chat_record, .from = CHAT_FROM "WHERE t.id = "
+	    "?",
+};
+
+static int
+chats_list(struct req *r)
+{
+	const struct chat *rows;
+	size_t n;
+
+	rows = db_list(r->db, &chat_record, CHAT_FROM "WHERE t.principal_id = ? AND t.tenant_id = ?",
+	    ARGS(ID(r->who->id),
+	    ID(r->who->tenant_id)), &r->page, &n);
+	return reply_list(r, &chat_record, rows, n);
+}
+
+static int
+chat_get(struct req *r)
+{
+	return reply(r, 200, &chat_record, r->object);
+}
+
+struct seen { struct uuid id; };
+static const struct field seen_fields[] = { FIELD(struct seen, id, .sql = "t.id", .doc = "An asset") };
+static const struct record seen_record = RECORD("ChatSeen", struct seen, seen_fields);
+
+static bool
+sees_all(struct req *r, const struct ids *media_ids)
+{
+	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
+	    "media t ON "
+	    "t.id = UNHEX(x.id)" ACCESS_LIVE, "");
+	struct search_hit *hits = arena_array(r->mem, media_ids->n + 1, sizeof(*hits));
+	size_t n, i, k, all = 0;
+
+	for (i = 0; i < media_ids->n; i++) {
+		for (k = 0; k < all && !uuid_equal(hits[k].id, media_ids->at[i]); k++)
+			continue;
+		hits[k].id = media_ids->at[i];
+		all += k == all;
+	}
+	access_rows(r, &seen_record, sql, ARGS(STR(search_ids_json(r->mem, hits, all))), &n);
+	return n == all;
+}
+
+/* What a chat is limited to is there when it is begun; of what is not any more nothing is found later. */
+static bool
+is_fine(struct req *r, const struct chat *c)
+{
+	const struct search_limits limits = { .asset_types = c->asset_types };
+
+	search_check(r, "", &limits);
+	if (!sees_all(r, &c->media_ids))
+		fault(r, "mediaIds", "not_allowed", "names an asset that is not there, or that you may not see");
+	if (access_visible(r, &c->channel_ids).n != c->channel_ids.n)
+		fault(r, "channelIds", "not_allowed", "names a channel that you may not see, or one twice");
+	if (r->faults.n > 0)
+		refuse(r, ERR_INVALID, NULL);
+	return r->faults.n == 0;
+}
+
+static bool
+is_patient(struct req *r)
+{
+	if (db_number(r->db, "SELECT COUNT(*) FROM chats t JOIN chat_messages m ON m.chat_id = t.id WHERE "
+	    "t.principal_id = ? "
+	    "AND m.status = 'answering' AND m.created_at >= ?", ARGS(ID(r->who->id), INT(r->now.ms - CHAT_PATIENCE_MS)), 0) <
+	    WAITING_MAX)
+		return true;
+	r->retry_after = 10;
+	refuse(r, ERR_TOO_MANY_QUESTIONS, NULL);
+	return false;
+}
+
+/* The question with its first answer, of what the caller may see now; and the job that asks for a better one. */
+static void
+ask(struct req *r, const struct chat *c, struct uuid message_id, const char *prompt)
+{
+	const struct passages_scope scope = { c->media_ids, c->channel_ids, c->speakers, c->asset_types };
+	const struct list context = passages_find(r, prompt, &scope);
+	bool asks = context.n > 0 && strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0;
+
+	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "
+	    "created_at) "
+	    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(message_id), ID(c->id), STR(prompt),
+	    STR(asks ? "answering" : "completed"), STR(chat_quoted(r->mem, &context)), STR(CHAT_BY_PASSAGES),
+	    STR(context.n == 0 ? "nothing_found" : NULL), STR(chat_context_json(r->mem, &context)), TIME(r->now)));
+	if (asks)
+		job_add(r->db, chat, ((struct job_place){ .tenant_id = r->who->tenant_id, .priority = PRIORITY_FIRST }),
+		    .message_id = message_id);
+}
+
+static int
+chat_create(struct req *r)
+{
+	struct chat *c = r->in;
+
+	if (!is_fine(r, c))
+		return r->status;
+	if (db_number(r->db, "SELECT COUNT(*) FROM chats WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >= CHATS_MAX)
+		return refuse(r, ERR_TOO_MANY_CHATS, NULL);
+	if (!is_patient(r))
+		return r->status;
+	c->id = uuid_new();
+	c->message_id = uuid_new();
+	c->tenant_id = r->who->tenant_id;
+	c->principal_id = r->who->id;
+	c->created_at = c->updated_at = r->now;
+	c->version = 1;
+	db_insert(r->db, "chats", &row_record, c);
+	ask(r, c, c->message_id, c->prompt);
+	c = db_row(r->db, &chat_record, CHAT_FROM "WHERE t.id = ? AND t.tenant_id = ?", ARGS(ID(c->id),
+	    ID(r->who->tenant_id)));
+	return c != NULL ? reply_created(r, &chat_record, c, c->id) : refuse(r, ERR_NOT_FOUND, NULL);
+}
+
+static int
+chat_delete(struct req *r)
+{
+	const struct chat *c = r->object;
+
+	db_run(r->db, "DELETE FROM chats WHERE id = ? AND tenant_id = ?", ARGS(ID(c->id), ID(r->who->tenant_id)));
+	return reply_deleted(r, c->id, true);
+}
+
+static int
+messages_list(struct req *r)
+{
+	const struct chat *c = r->object;
+	const struct message *rows;
+	size_t n;
+
+	rows = db_list(r->db, &message_record, "FROM chat_messages t JOIN chat_messages m ON m.id = t.id WHERE "
+	    "t.chat_id = ?",
+	    ARGS(ID(c->id)), &r->page, &n);
+	return reply_list(r, &message_record, rows, n);
+}
+
+static int
+message_create(struct req *r)
+{
+	const struct chat *c = r->object;
+	const struct message *m = r->in;
+	struct uuid id = uuid_new();
+
+	if (db_number(r->db, "SELECT COUNT(*) FROM chat_messages WHERE chat_id = ?", ARGS(ID(c->id)), 0) >=
+	    MESSAGES_MAX)
+		return refuse(r, ERR_TOO_MANY_CHATS, "The chat has as many questions as it may. Begin another one.");
+	if (!is_patient(r))
+		return r->status;
+	ask(r, c, id, m->prompt);
+	db_run(r->db, "UPDATE chats SET message_id = ?, updated_at = ?, version = version + 1 WHERE id = ? AND "
+	    "tenant_id = ?",
+	    ARGS(ID(id), TIME(r->now), ID(c->id), ID(r->who->tenant_id)));
+	c = object_again(r);
+	return c != NULL ? reply(r, 200, &chat_record, c) : refuse(r, ERR_NOT_FOUND, NULL);
+}
+
+const struct route chats_routes[] = {
+	{
+		GET, "/v2/chats", SCOPE_VIEW_METADATA, chats_list, NULL, &chat_record,
+		"List the caller's chats, each with its latest question", .flags = LIST, .fails = "422",
+	},
+	{
+		POST, "/v2/chats", SCOPE_VIEW_METADATA, chat_create, &chat_record, &chat_record,
+		"Ask what assets say about something", .success = 201, .fails = "409 422",
+		.codes = "too_many_chats too_many_questions",
+	},
+	{
+		GET, "/v2/chats/{chatId}", SCOPE_VIEW_METADATA, chat_get, NULL, &chat_record,
+		"Get a chat with its latest question and answer", .flags = CONDITIONAL, .fails = "404",
+	},
+	{
+		METHOD_DELETE, "/v2/chats/{chatId}", SCOPE_VIEW_METADATA, chat_delete, NULL, &deleted_record,
+		"Delete a chat with all its questions", .flags = CONDITIONAL, .fails = "404 412",
+	},
+	{
+		GET, "/v2/chats/{chatId}/messages", SCOPE_VIEW_METADATA, messages_list, NULL, &message_record,
+		"List the questions of a chat with their answers", .flags = LIST, .fails = "404 422",
+	},
+	{
+		POST, "/v2/chats/{chatId}/messages", SCOPE_VIEW_METADATA, message_create, &message_record, &chat_record,
+		"Ask another question within the limits of the chat", .fails = "404 409 422",
+		.codes = "too_many_chats too_many_questions",
+	},
+	{ 0 }
+};

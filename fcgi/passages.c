@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Passages by words and by meaning.  Which assets have the words is one statement, of which the right is a part; their
+ * excerpts are weighed here.  Both orders count alike: what stands high in either is taken.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/chat.h"
+#include "core/excerpts.h"
+#include "core/fold.h"
+#include "core/search.h"
+#include "fcgi/access.h"
+#include "fcgi/nearest.h"
+#include "fcgi/passages.h"
+#include "fcgi/search_query.h"
+
+/* Words of a question; assets and excerpts that are weighed; of each order so many count; passages of one asset; how
+ * many assets more than these make no word rarer. */
+enum { WORDS = 32, ASSETS = 30, EXCERPTS = 3000, RANKED = 50, OF_ONE = 4, COMMON = 5000 };
+static const double k1 = 1.2, b_length = 0.75, usual_bytes = 600, rank_damp = 60;
+
+/* A word of the question; df: assets of the tenant that have it. */
+struct wanted { const char *word, *other; double idf; };
+
+struct asset { struct uuid id; double score; };
+static const struct field asset_fields[] = {
+	FIELD(struct asset, id, .sql = "t.id", .doc = "It"),
+	FIELD(struct asset, score, .sql = "SUM((1 + LN(w.times)) * j.share)", .doc = "By its words"),
+};
+static const struct record asset_record = RECORD("PassagesAsset", struct asset, asset_fields);
+
+static const struct field said_fields[] = {
+	FIELD(struct nearest_said, media_id, .doc = "The asset"),
+	FIELD(struct nearest_said, layer, .doc = "Where it is said"),
+	FIELD(struct nearest_said, excerpt, .doc = "Its number there"),
+	FIELD(struct nearest_said, start, .doc = "When"),
+	FIELD(struct nearest_said, end, .doc = "Until when"),
+	FIELD(struct nearest_said, page, .doc = "Of a document"),
+	FIELD(struct nearest_said, text, .doc = "What is said"),
+};
+static const struct record said_record = RECORD("PassagesSaid", struct nearest_said, said_fields);
+
+struct spoken { struct uuid media_id; struct position start, end; };
+static const struct field spoken_fields[] = {
+	FIELD(struct spoken, media_id, .sql = "d.media_id", .doc = "The asset"),
+	FIELD(struct spoken, start, .sql = "CAST(j.start * 1000 AS SIGNED)", .doc = "ms"),
+	FIELD(struct spoken, end, .sql = "CAST(j.end * 1000 AS SIGNED)", .doc = "ms"),
+};
+static const struct record spoken_record = RECORD("PassagesSpoken", struct spoken, spoken_fields);
+
+struct shown { struct uuid id; const char *name, *type; };
+static const struct field shown_fields[] = {
+	FIELD(struct shown, id, .doc = "The asset"), FIELD(struct shown, name, .doc = "What it is called"),
+	FIELD(struct shown, type, .doc = "Its type"),
+};
+static const struct record shown_record = RECORD("PassagesShown", struct shown, shown_fields);
+
+struct finding_passages {
+	struct req *r;
+	const struct passages_scope *scope;
+	unsigned layers;
+	const char *types, *assets, *channels;
+	struct wanted words[WORDS];
+	size_t n_words;
+	struct nearest_said *all;	/* .score: by both orders */
+	size_t n;
+};
+
+static bool
+is_wanted(const struct finding_passages *f, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_words; i++)
+		if (strcmp(f->words[i].word, word) == 0)
+			return true;
+	return false;
+}
+
+static void
+read_words(struct finding_passages *f, const char *question)
+{
+	struct folded *w;
+	size_t n, i;
+	int64_t df;
+
+	w = fold_words(f->r->mem, question, &n);
+	for (i = 0; i < n && f->n_words < WORDS; i++) {
+		if (strlen(w[i].word) < 2 || is_wanted(f, w[i].word))
+			continue;
+		df = db_number(f->r->db, "SELECT COUNT(*) FROM (SELECT DISTINCT s.media_id FROM search_words s WHERE "
+		    "s.tenant_id = ? AND s.word = CAST(? AS BINARY) LIMIT 5000) t", ARGS(ID(f->r->who->tenant_id),
+		    STR(w[i].word)), 0);
+		f->words[f->n_words++] = (struct wanted){ w[i].word, w[i].other, log(1 + (double)COMMON / ((double)df
+		    + 1)) };
+	}
+}
+
+/* [["word",share],…] */
+static const char *
+words_json(const struct finding_passages *f)
+{
+	struct buf b = BUF(f->r->mem);
+	size_t i;
+
+	buf_char(&b, '[');
+	for (i = 0; i < f->n_words; i++) {
+		buf_text(&b, i > 0 ? ",[" : "[");
+		buf_json(&b, f->words[i].word);
+		buf_printf(&b, ",%.4f]", f->words[i].idf);
+		if (f->words[i].other != NULL) {
+			buf_text(&b, ",[");
+			buf_json(&b, f->words[i].other);
+			buf_printf(&b, ",%.4f]", f->words[i].idf);
+		}
+	}
+	buf_char(&b, ']');
+	return buf_string(&b);
+}
+
+/* Those that the caller sees and that have the words, the best first. */
+static const struct asset *
+assets_with(const struct finding_passages *f, size_t *n)
+{
+	static const char *const sql[] = ACCESS_ROWS("FROM JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER "
+	    "SET "
+	    "utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = "
+	    "CAST(j.word AS BINARY) AND ((1 << w.layer) & ?) <> 0 STRAIGHT_JOIN media t ON t.id = w.media_id AND (? IS NULL "
+	    "OR FIND_IN_SET(t.type, ?) > 0) AND (? IS NULL OR FIND_IN_SET(HEX(t.id), ?) > 0) AND (? IS NULL OR EXISTS "
+	    "(SELECT 1 FROM media_channels o WHERE o.media_id = t.id AND FIND_IN_SET(HEX(o.channel_id), ?) > 0 AND "
+	    "o.is_deleted = 0))" ACCESS_LIVE, " GROUP BY t.id ORDER BY SUM((1 + LN(w.times)) * j.share) DESC LIMIT 30");
+
+	return access_rows(f->r, &asset_record, sql, ARGS(STR(words_json(f)), ID(f->r->who->tenant_id),
+	    INT(f->layers), STR(f->types), STR(f->types), STR(f->assets), STR(f->assets), STR(f->channels),
+	    STR(f->channels)), n);
+}
+
+static double
+bm25(const struct finding_passages *f, const char *text)
+{
+	const double length = (double)strlen(text) / usual_bytes;
+	struct folded *w;
+	double score = 0, times;
+	size_t n, i, k;
+
+	w = fold_words(f->r->mem, text, &n);
+	for (i = 0; i < f->n_words; i++) {
+		for (times = 0, k = 0; k < n; k++)
+			times += strcmp(w[k].word, f->words[i].word) == 0 || (w[k].other != NULL &&
+			    strcmp(w[k].other, f->words[i].word) == 0) || (f->words[i].other != NULL &&
+			    strcmp(w[k].word, f->words[i].other) == 0);
+		score += f->words[i].idf * times * (k1 + 1) / (times + k1 * (1 - b_length + b_length * length));
+	}
+	return score;
+}
+
+static int
+best_first(const void *a, const void *b)
+{
+	const struct nearest_said *x = a, *y = b;
+	int order;
+
+	if (x->score != y->score)
+		return x->score > y->score ? -1 : 1;
+	order = memcmp(&y->media_id, &x->media_id, sizeof(x->media_id));
+	if (order != 0)
+		return order;
+	return x->layer != y->layer ? (x->layer > y->layer) - (x->layer < y->layer) :
+	    (x->excerpt > y->excerpt) - (x->excerpt < y->excerpt);
+}
+
+static struct nearest_said *
+by_words(const struct finding_passages *f, size_t *n)
+{
+	const struct asset *a;
+	struct search_hit hits[ASSETS];
+	struct nearest_said *s;
+	size_t n_assets, i, k = 0;
+
+	*n = 0;
+	if (f->n_words == 0)
+		return NULL;
+	a = assets_with(f, &n_assets);
+	for (i = 0; i < n_assets; i++)
+		hits[i].id = a[i].id;
+	s = db_rows(f->r->db, &said_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN excerpts t ON t.media_id = UNHEX(i.id) "
+	    "AND "
+	    "((1 << t.layer) & ?) <> 0 LIMIT ?", ARGS(STR(search_ids_json(f->r->mem, hits, n_assets)), INT(f->layers),
+	    INT(EXCERPTS)), n);
+	for (i = 0; i < *n; i++) {
+		s[i].score = bm25(f, s[i].text);
+		if (s[i].score > 0)
+			s[k++] = s[i];
+	}
+	*n = k;
+	if (k > 0)
+		qsort(s, k, sizeof(*s), best_first);
+	return s;
+}
+
+/* Adds what one order says. */
+static void
+rank(struct finding_passages *f, const struct nearest_said *s, size_t n)
+{
+	struct nearest_said *a;
+	size_t i, k;
+
+	for (i = 0; i < n && i < RANKED; i++) {
+		for (k = 0; k < f->n; k++) {
+			a = &f->all[k];
+			if (uuid_equal(a->media_id, s[i].media_id) && a->layer == s[i].layer && a->excerpt ==
+			    s[i].excerpt)
+				break;
+		}
+		if (k == f->n) {
+			f->all[f->n] = s[i];
+			f->all[f->n++].score = 0;
+		}
+		f->all[k].score += 1 / (rank_damp + (double)i);
+	}
+}
+
+/* What others say, or nobody is known to, goes. */
+static void
+keep_speakers(struct finding_passages *f)
+{
+	struct search_hit *hits = arena_array(f->r->mem, f->n + 1, sizeof(*hits));
+	const struct spoken *s;
+	size_t n, i, k, kept = 0;
+
+	for (i = 0; i < f->n; i++)
+		hits[i].id = f->all[i].media_id;
+	s = db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN metadata "
+	    "d ON "
+	    "d.media_id = UNHEX(x.id) AND d.kind = 'speakers' JOIN JSON_TABLE(d.data, '$.items[*]' COLUMNS (label "
+	    "VARCHAR(255) PATH '$.label', NESTED PATH '$.instances[*]' COLUMNS (start DOUBLE PATH '$.start', end DOUBLE PATH "
+	    "'$.end'))) j WHERE JSON_CONTAINS(?, JSON_QUOTE(j.label))", ARGS(STR(search_ids_json(f->r->mem, hits, f->n)),
+	    STR(search_words_json(f->r->mem, &f->scope->speakers))), &n);
+	for (i = 0; i < f->n; i++)
+		for (k = 0; k < n; k++)
+			if (uuid_equal(f->all[i].media_id, s[k].media_id) && f->all[i].start.set &&
+			    f->all[i].start.ms < s[k].end.ms && f->all[i].end.ms > s[k].start.ms) {
+				f->all[kept++] = f->all[i];
+				break;
+			}
+	f->n = kept;
+}
+
+static struct chat_context *
+context_of(struct req *r, struct list *all, struct uuid id)
+{
+	struct chat_context *c = all->rows;
+	const struct shown *s;
+	size_t i;
+
+	for (i = 0; i < all->n; i++)
+		if (uuid_equal(c[i].media_id, id))
+			return &c[i];
+	s = db_row(r->db, &shown_record, "FROM media t WHERE t.id = ? AND t.tenant_id = ?", ARGS(ID(id),
+	    ID(r->who->tenant_id)));
+	if (s == NULL)
+		return NULL;
+	c[all->n] = (struct chat_context){ .media_id = id,
+	    .parts.rows = arena_array(r->mem, OF_ONE, sizeof(struct chat_part)) };
+	c[all->n].presentation.row = NEW(r->mem, struct chat_presentation);
+	*(struct chat_presentation *)c[all->n].presentation.row = (struct chat_presentation){ s->name, s->type };
+	return &c[all->n++];
+}
+
+static struct list
+contexts(struct finding_passages *f)
+{
+	struct arena *mem = f->r->mem;
+	struct list all = { arena_array(mem, CHAT_PASSAGES, sizeof(struct chat_context)), 0 };
+	struct chat_context *c;
+	struct chat_place *place;
+	size_t i;
+	int ref = 0;
+
+	for (i = 0; i < f->n && ref < CHAT_PASSAGES; i++) {
+		c = context_of(f->r, &all, f->all[i].media_id);
+		if (c == NULL || c->parts.n == OF_ONE)
+			continue;
+		place = NEW(mem, struct chat_place);
+		*place = (struct chat_place){ f->all[i].start, f->all[i].end, f->all[i].page };
+		((struct chat_part *)c->parts.rows)[c->parts.n++] = (struct chat_part){ f->all[i].text, { place },
+		    arena_printf(mem, "%d", ++ref) };
+	}
+	return all;
+}
+
+struct list
+passages_find(struct req *r, const char *question, const struct passages_scope *scope)
+{
+	const struct search_limits everywhere = { 0 };
+	struct finding_passages f = { .r = r, .scope = scope, .layers = search_layers_of(r, &everywhere) };
+	const struct meaning meaning = meaning_by_glosses(r->mem, question);
+	struct nearest_scope near;
+	struct nearest_said *s;
+	size_t n;
+	bool exact;
+
+	f.types = search_commas(r->mem, &scope->asset_types);
+	f.assets = nearest_ids(r->mem, &scope->media_ids);
+	f.channels = nearest_ids(r->mem, &scope->channel_ids);
+	f.all = arena_array(r->mem, (size_t)2 * RANKED, sizeof(*f.all));
+	near = (struct nearest_scope){ f.layers, f.types, scope->media_ids, scope->channel_ids, { { 0 } } };
+	read_words(&f, question);
+	s = by_words(&f, &n);
+	rank(&f, s, n);
+	s = nearest_find(r, meaning_glosses_name(r->mem), &meaning, &near, &n, &exact);
+	rank(&f, s, n);
+	if (scope->speakers.n > 0)
+		keep_speakers(&f);
+	if (f.n > 0)
+		qsort(f.all, f.n, sizeof(*f.all), best_first);
+	return contexts(&f);
+}

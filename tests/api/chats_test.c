@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/chats: questions are answered by what whoever asks may see at that moment, and read by nobody else. */
+#include <string.h>
+
+#include "tests/world.h"
+
+#define ALL "ViewChannel ViewMetadata"
+#define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
+#define RAILWAY "The locomotive pulls its coaches from one railway station to the next."
+#define DOCTORS "{\"prompt\":\"Which remedy was prescribed against the infection?\"}"
+
+static struct uuid
+asset(struct world *w, const char *said)
+{
+	struct uuid id = world_media(w, "video", "Untitled");
+
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'x', 'completed', ?, 1, 1)", ARGS(ID(uuid_new()), ID(id),
+	    STR(arena_printf(w->mem, "[{\"start\":20,\"end\":30,\"text\":\"%s\"}]", said))));
+	world_embed(w, id);
+	return id;
+}
+
+static struct req *
+ask(struct world *w, const char *token, const char *body)
+{
+	return call_as(w, token, "POST", "/v2/chats", body);
+}
+
+static const char *
+path_of(struct world *w, const struct req *r, const char *behind)
+{
+	return arena_printf(w->mem, "/v2/chats/%s%s", text(w, r, "data.id"), behind);
+}
+
+static void
+a_question_is_answered_by_what_is_said(void **state)
+{
+	struct world *w = *state;
+	struct uuid medicine = asset(w, MEDICINE);
+	struct req *r;
+
+	asset(w, RAILWAY);
+	r = ask(w, w->token, DOCTORS);
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	assert_string_equal(text(w, r, "data.engine"), "kinothek passages 1");
+	assert_null(text(w, r, "data.warning"));
+	assert_non_null(strstr(text(w, r, "data.answer"), "\"" MEDICINE "\" [1]"));
+	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
+	assert_string_equal(text(w, r, "data.context.0.parts.0.text"), MEDICINE);
+	assert_string_equal(text(w, r, "data.context.0.parts.0.ref"), "1");
+	assert_string_equal(text(w, r, "data.context.0.parts.0.metadata.startTime"), "20.000");
+	assert_string_equal(text(w, r, "data.context.0.presentation.name"), "Untitled");
+	assert_string_equal(text(w, r, "data.context.0.presentation.type"), "video");
+	r = ask(w, w->token, "{\"prompt\":\"qwertz uiop\"}");
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	assert_string_equal(text(w, r, "data.answer"), "");
+	assert_null(text(w, r, "data.context.0.mediaId"));
+	assert_int_equal(ask(w, w->token, "{\"prompt\":\"\"}")->status, 422);
+	assert_int_equal(ask(w, w->token, "{}")->status, 422);
+}
+
+static void
+a_chat_has_its_limits_and_goes_on(void **state)
+{
+	struct world *w = *state;
+	struct uuid medicine = asset(w, MEDICINE), railway = asset(w, RAILWAY);
+	struct req *r;
+	const char *one, *messages;
+
+	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"Which remedy?\",\"mediaIds\":[\"%s\"]}",
+	    uuid_text(w->mem,
+	    railway)));
+	assert_int_equal(r->status, 201);
+	assert_true(text(w, r, "data.context.0.mediaId") == NULL || strcmp(text(w, r, "data.context.0.mediaId"),
+	    uuid_text(w->mem, medicine)) != 0);
+	one = path_of(w, r, "");
+	messages = path_of(w, r, "/messages");
+	r = call(w, "POST", messages, "{\"prompt\":\"What pulls the coaches?\"}");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.prompt"), "What pulls the coaches?");
+	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, railway));
+	r = call(w, "GET", messages, NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_non_null(strstr(buf_string(&r->out), "Which remedy?"));
+	assert_string_equal(text(w, call(w, "GET", "/v2/chats", NULL), "pagination.total"), "1");
+	assert_int_equal(call(w, "DELETE", one, NULL)->status, 200);
+	assert_int_equal(call(w, "GET", one, NULL)->status, 404);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM chat_messages m JOIN chats c ON c.id = m.chat_id WHERE "
+	    "c.tenant_id = ?", ARGS(ID(w->tenant_id)), -1), 0);
+	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"assetTypes\":[\"document\"]}");
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	assert_int_equal(ask(w, w->token, "{\"prompt\":\"x\",\"assetTypes\":[\"song\"]}")->status, 422);
+	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"x\",\"channelIds\":[\"%s\"]}", uuid_text(w->mem,
+	    uuid_new())));
+	assert_int_equal(r->status, 422);
+}
+
+static void
+only_what_somebody_says_counts_where_that_is_asked(void **state)
+{
+	struct world *w = *state;
+	struct uuid medicine = asset(w, MEDICINE);
+	struct req *r;
+
+	db_run(w->db, "INSERT INTO metadata (media_id, kind, engine, data, created_at, updated_at) VALUES (?, "
+	    "'speakers', 'x', "
+	    "'{\"items\":[{\"label\":\"Ada\",\"instances\":[{\"start\":19,\"end\":31}]},{\"label\":\"Bob\",\"instances\":"
+	    "[{\"start\":50,\"end\":60}]}]}', 1, 1)", ARGS(ID(medicine)));
+	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
+	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
+	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Bob\"]}");
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+}
+
+/* Rights are those of the moment of each question. */
+static void
+nobody_is_answered_by_what_they_may_not_see(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid principal, secret = asset(w, MEDICINE);
+	const char *member = world_member(w, ALL, "Viewer", &principal), *stranger = world_member(w, ALL, NULL,
+	    NULL), *more;
+	struct req *r = ask(w, member, DOCTORS);
+
+	asset(other, MEDICINE);
+	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, secret));
+	assert_null(text(w, r, "data.context.1.mediaId"));
+	more = path_of(w, r, "/messages");
+	assert_string_equal(text(w, ask(w, stranger, DOCTORS), "data.warning"), "nothing_found");
+	world_role(w, w->channel_id, principal, NULL);
+	r = call_as(w, member, "POST", more, DOCTORS);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	r = ask(w, stranger, arena_printf(w->mem, "{\"prompt\":\"x\",\"mediaIds\":[\"%s\"]}", uuid_text(w->mem,
+	    secret)));
+	assert_int_equal(r->status, 422);
+}
+
+static void
+a_chat_is_read_by_nobody_else(void **state)
+{
+	struct world *w = *state;
+	const char *mine = world_member(w, ALL, "Viewer", NULL), *theirs = world_member(w, ALL, "Channel Owner",
+	    NULL), *one,
+	    *messages;
+	struct req *r = ask(w, mine, DOCTORS);
+
+	one = path_of(w, r, "");
+	messages = path_of(w, r, "/messages");
+	assert_int_equal(call_as(w, mine, "GET", one, NULL)->status, 200);
+	assert_int_equal(call_as(w, theirs, "GET", one, NULL)->status, 404);
+	assert_int_equal(call_as(w, theirs, "GET", messages, NULL)->status, 404);
+	/* nor by who may do anything else */
+	assert_int_equal(call(w, "GET", one, NULL)->status, 404);
+	assert_int_equal(call(w, "DELETE", one, NULL)->status, 404);
+	assert_int_equal(call(w, "POST", messages, DOCTORS)->status, 404);
+	assert_string_equal(text(w, call(w, "GET", "/v2/chats", NULL), "pagination.total"), "0");
+}
+
+static void
+refused(const struct req *r, const char *code)
+{
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), code));
+}
+
+static void
+there_are_so_many_chats_and_open_questions(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	int i;
+
+	asset(w, MEDICINE);
+	conf.engine[ENGINE_complete].name = "http";
+	w->conf = &conf;
+	for (i = 0; i < 3; i++)
+		assert_string_equal(text(w, ask(w, w->token, DOCTORS), "data.status"), "answering");
+	refused(ask(w, w->token, DOCTORS), "too_many_questions");
+	/* What nobody answers keeps its quotes. */
+	db_run(w->db, "UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.created_at = 1 WHERE c.tenant_id "
+	    "= ?",
+	    ARGS(ID(w->tenant_id)));
+	assert_string_equal(text(w, call(w, "GET", "/v2/chats", NULL), "data.0.status"), "completed");
+	assert_string_equal(text(w, call(w, "GET", "/v2/chats", NULL), "data.0.warning"), "model_unavailable");
+	w->conf = was;
+	for (i = 3; i < 500; i++)
+		db_run(w->db, "INSERT INTO chats (id, tenant_id, principal_id, message_id, created_at, updated_at) "
+		    "VALUES (?, ?, "
+		    "?, ?, 1, 1)", ARGS(ID(uuid_new()), ID(w->tenant_id), ID(w->client_id), ID(uuid_new())));
+	refused(ask(w, w->token, DOCTORS), "too_many_chats");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_question_is_answered_by_what_is_said),
+		WORLD_TEST(a_chat_has_its_limits_and_goes_on),
+		WORLD_TEST(only_what_somebody_says_counts_where_that_is_asked),
+		WORLD_TEST(nobody_is_answered_by_what_they_may_not_see),
+		WORLD_TEST(a_chat_is_read_by_nobody_else),
+		WORLD_TEST(there_are_so_many_chats_and_open_questions),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
