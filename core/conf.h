@@ -46,6 +46,7 @@ struct conf {
 	const char *live_url, *live_second_url;	/* NULL: see fcgi/livestreams.c */
 	const char *live_srt_url;		/* NULL: no SRT is taken */
 	int64_t free_space;			/* bytes kept free on data_dir */
+	int64_t live_waiters;
 	const char *live_rtmp_listen;		/* NULL: sockets of systemd alone */
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */

@@ -164,8 +164,8 @@ group_of(const struct listen *l)
 }
 
 /* Made under another name and moved into place, so that the path always leads to a socket that listens. */
-static void
-make_socket(const struct listen *l)
+int
+listen_make(const struct listen *l)
 {
 	struct sockaddr_un a, made;
 	char name[sizeof a.sun_path + 16];
@@ -187,6 +187,14 @@ make_socket(const struct listen *l)
 		unlink(name);
 		stop_program(71, "%s: %s", l->path, strerror(e));
 	}
+	return fd;
+}
+
+static void
+make_socket(const struct listen *l)
+{
+	int fd = listen_make(l);
+
 	dup2(fd, 0);
 	if (fd)
 		close(fd);

@@ -41,6 +41,9 @@ bool listen_option(struct listen *, int argc, char **argv, int *i);
  */
 void listen_start(const struct listen *, char **argv);
 
+/* Makes the socket of such options, for a program that is one process and no master.  Ends it with 71 otherwise. */
+int listen_make(const struct listen *);
+
 /*
  * For a worker: the listening socket under a descriptor of its own, which from now on blocks none of the processes that
  * share it; and one that can be read when listen_stopping() becomes true.

@@ -42,7 +42,10 @@ enum {
 	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
 	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
 };
+/* The second one is no file: it leads to parts that can be waited for, where the web server can hold who does, and is
+ * the same as the first elsewhere. */
 #define LIVESTREAM_PLAYLIST "master.m3u8"
+#define LIVESTREAM_LOW_PLAYLIST "low.m3u8"
 #define LIVESTREAM_KEY_PURPOSE "stream key"
 
 #define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"

@@ -126,6 +126,12 @@ play_secret(const struct conf *conf, struct uuid id, char out[PLAY_SECRET])
 	return out;
 }
 
+bool
+play_secret_is(const char secret[PLAY_SECRET], const char given[PLAY_SECRET])
+{
+	return CRYPTO_memcmp(secret, given, PLAY_SECRET) == 0;
+}
+
 static void
 sign_page(const struct conf *conf, int64_t expiry, struct uuid media_id, char out[SIGNATURE_TEXT])
 {

@@ -22,6 +22,8 @@ char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, 
  * nobody can guess: 16 hex digits, always the same for an id.  Returns out. */
 enum { PLAY_SECRET = 17 };
 char *play_secret(const struct conf *, struct uuid, char out[PLAY_SECRET]);
+/* Is it the same?  The time that takes does not tell where they differ. */
+bool play_secret_is(const char secret[PLAY_SECRET], const char given[PLAY_SECRET]);
 
 /* "{expiry}.{hmac}" that opens the watch and embed pages of an asset.  It is signed for pages alone: what a page gets
  * to play cannot be made into a new page.  Returns out. */

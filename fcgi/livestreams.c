@@ -203,7 +203,7 @@ playlist_of(struct req *r, const struct broadcast *b, bool writes)
 		return b->playlist_file;
 	if (b->live_at.ms == 0 || (b->published_at.ms == 0 && !writes) || strcmp(b->status, "failed") == 0)
 		return NULL;
-	return livestream_play_file(r->mem, r->conf, b->id, LIVESTREAM_PLAYLIST);
+	return livestream_play_file(r->mem, r->conf, b->id, LIVESTREAM_LOW_PLAYLIST);
 }
 
 static void

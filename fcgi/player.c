@@ -174,7 +174,7 @@ add_live(struct req *r, struct player *p)
 	p->is_complete = false;
 	if (live->published_at.ms != 0 && live->live_at.ms != 0)
 		p->playlist_url = arena_printf(r->mem, "%s%s", play_prefix(r->conf, p->id, r->now, prefix),
-		    livestream_play_file(r->mem, r->conf, live->id, LIVESTREAM_PLAYLIST));
+		    livestream_play_file(r->mem, r->conf, live->id, LIVESTREAM_LOW_PLAYLIST));
 }
 
 static struct player *

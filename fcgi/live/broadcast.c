@@ -29,6 +29,7 @@ broadcast_new(const struct conf *conf, struct desk *desk, const struct desk_stre
 	b->conf = conf;
 	b->desk = desk;
 	b->what = *what;
+	play_secret(conf, what->id, b->secret);
 	b->empty_since = clock_ms();
 	return b;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/play.h"
 #include "fcgi/live/desk.h"
 #include "fcgi/live/packager.h"
 #include "fcgi/live/visitor.h"
@@ -21,6 +22,8 @@ struct broadcast {
 	struct desk *desk;
 	struct desk_stream what;
 	struct packager *packager;		/* NULL before the first session */
+	char secret[PLAY_SECRET];		/* name of its folder */
+	int64_t shown;				/* packager_changes() that viewers have been told of */
 	struct visitor *inputs[2], *on_air;	/* primary, secondary */
 	bool held, seen;			/* the database says that it is ours; said so in this round */
 	bool signal;				/* and that something comes */

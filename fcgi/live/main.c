@@ -28,24 +28,41 @@ enum { SYSTEMD_FIRST = 3, BACKLOG = 256 };
 static void
 usage(FILE *to)
 {
-	fputs("usage: kinothek-live\n"
+	fputs("usage: kinothek-live [--socket PATH]\n"
 	    "       kinothek-live --version | --help\n"
 	    "\n"
 	    "Receives livestreams by RTMP, makes of them what is played, and records them.\n"
+	    "\n"
+	    "  --socket PATH   make a unix socket there, at which a web server asks for viewers, by FastCGI\n"
 	    "\n"
 	    "It listens on the sockets that systemd hands over, else on the addresses of the setting live.rtmp_listen.\n"
 	    "KINOTHEK_CONF names the file of settings.\n", to);
 }
 
+static bool
+is_local(int fd)
+{
+	int domain = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){ sizeof(domain) }) == 0 && domain == AF_UNIX;
+}
+
+/* Encoders come by the network, a web server on a unix socket. */
 static size_t
-systemd_doors(int doors[STATION_DOORS])
+systemd_doors(int doors[STATION_DOORS], int *viewers)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
-	size_t all = n != NULL && pid != NULL && atoi(pid) == getpid() && atoi(n) > 0 ? (size_t)atoi(n) : 0, i;
+	const int all = n != NULL && pid != NULL && atoi(pid) == getpid() ? atoi(n) : 0;
+	size_t found = 0;
+	int fd;
 
-	for (i = 0; i < all && i < STATION_DOORS; i++)
-		doors[i] = SYSTEMD_FIRST + (int)i;
-	return i;
+	for (fd = SYSTEMD_FIRST; fd < SYSTEMD_FIRST + all && found < STATION_DOORS; fd++) {
+		if (is_local(fd))
+			*viewers = fd;
+		else
+			doors[found++] = fd;
+	}
+	return found;
 }
 
 static _Noreturn void
@@ -119,15 +136,18 @@ stop_signal(void)
 int
 main(int argc, char **argv)
 {
-	int doors[STATION_DOORS], stop;
+	struct listen wanted = { 0 };
+	int doors[STATION_DOORS], viewers = -1, stop, i;
 	const struct conf *conf;
 	size_t n;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return puts("kinothek-live " VERSION) == EOF;
-	if (argc > 1) {
-		bool asked = strcmp(argv[1], "--help") == 0;
+	for (i = 1; i < argc; i++) {
+		bool asked = strcmp(argv[i], "--help") == 0;
 
+		if (!asked && strcmp(argv[i], "--workers") != 0 && listen_option(&wanted, argc, argv, &i))
+			continue;
 		usage(asked ? stdout : stderr);
 		return asked ? 0 : 64;
 	}
@@ -138,16 +158,18 @@ main(int argc, char **argv)
 		fprintf(stderr, "kinothek-live: %s: cannot be used as data_dir: %m\n", conf->data_dir);
 		return 71;
 	}
-	n = systemd_doors(doors);
+	n = systemd_doors(doors, &viewers);
 	if (n == 0)
 		n = make_doors(conf, doors);
 	if (n == 0) {
 		fputs("kinothek-live: no socket of systemd, and live.rtmp_listen names no address\n", stderr);
 		return 64;
 	}
+	if (wanted.path != NULL)
+		viewers = listen_make(&wanted);
 	stop = stop_signal();
 	listen_for_many();
 	listen_notify("READY=1");
-	station_run(conf, doors, n, stop);
+	station_run(conf, doors, n, viewers, stop);
 	return 0;
 }

@@ -16,15 +16,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/livestream.h"
 #include "core/store.h"
 #include "fcgi/live/flush.h"
-#include "fcgi/live/list.h"
 #include "fcgi/live/packager.h"
 
 enum {
 	SEGMENT_MS = 1950,	/* frames of 30 a second end at 1.967 or 2.000 s */
 	TARGET_MIN = 2, TARGET_MAX = 6,	/* s */
 	TARGET_SLACK_MS = 400,	/* what rounds to the target is no longer than it */
+	PART_MS = 500,		/* on a grid that begins with the segment, to the nearest frame */
 	BATCH = 4,		/* frames of sound in a fragment: each alone would be a third larger */
 	TEXTS = 64 << 20,	/* bytes of the playlists of a day */
 	HEAD = 1024,
@@ -32,12 +33,13 @@ enum {
 
 struct track {
 	struct setup setup;
-	struct list list;
+	struct live_list list;
 	bool on;
 	int fd;				/* of the recording, -1: none */
-	off_t end, from;		/* of the recording, of the segment that grows */
+	off_t end, from, part_from;	/* of the recording, of the segment that grows, of its part */
 	uint32_t fragments;
-	int64_t began, until;		/* of the segment; units */
+	int64_t began, until, part_began;	/* of the segment; units */
+	bool alone;			/* the part begins with a key frame */
 	int64_t peak;			/* bit/s of the segment that had the most */
 	bool breaks;			/* the next segment does */
 };
@@ -45,7 +47,7 @@ struct track {
 struct packager {
 	char *play, *kept;
 	struct arena *mem;		/* of one playlist at a time */
-	int64_t session;
+	int64_t session, changes;
 	struct moment zero;
 	struct track video, audio;
 	int64_t master_peak;		/* that the master playlist was written for; 0: not at all in this session */
@@ -136,7 +138,7 @@ static bool
 write_file(const struct packager *p, const char *name, const struct buf *b)
 {
 	struct iovec v = { b->text, b->len };
-	struct draft d;
+	struct draft d = { .fd = -1 };
 
 	return draft_open(p, name, &d) && draft_close(&d, write_whole(d.fd, &v, 1));
 }
@@ -157,29 +159,38 @@ write_list(struct packager *p, const struct track *t)
 	return fine;
 }
 
-/* A tenth above the largest segment so far.  Players that have read it once do not ask again. */
+bool
+packager_master(const struct packager *p, const char *before, struct buf *b)
+{
+	const struct setup *v = &p->video.setup, *a = &p->audio.setup;
+	const bool both = p->video.on && p->audio.on;
+
+	if (p->master_peak == 0 || (!p->video.on && !p->audio.on))
+		return false;
+	buf_text(b, "#EXTM3U\n#EXT-X-VERSION:7\n");
+	if (both)
+		buf_printf(b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"audio\",DEFAULT=YES,AUTOSELECT=YES,"
+		    "CHANNELS=\"%u\",URI=\"%saudio.m3u8\"\n", a->channels, before);
+	buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64, p->master_peak);
+	if (p->video.on)
+		buf_printf(b, ",RESOLUTION=%ux%u", v->width, v->height);
+	buf_printf(b, ",CODECS=\"%s%s%s\"%s\n%s%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
+	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", before, p->video.on ? "video" : "audio");
+	return true;
+}
+
+/* A quarter above the largest segment so far.  Players that have read it once do not ask again. */
 static bool
 write_master(struct packager *p)
 {
 	int64_t peak = (p->video.on ? p->video.peak : 0) + (p->audio.on ? p->audio.peak : 0);
-	const struct setup *v = &p->video.setup, *a = &p->audio.setup;
 	struct buf b = BUF(p->mem);
 	bool fine;
 
 	if (p->master_peak >= peak)
 		return true;
 	p->master_peak = peak + peak / 4;
-	buf_text(&b, "#EXTM3U\n#EXT-X-VERSION:7\n");
-	if (p->video.on && p->audio.on)
-		buf_printf(&b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"audio\",DEFAULT=YES,AUTOSELECT=YES,"
-		    "CHANNELS=\"%u\",URI=\"audio.m3u8\"\n", a->channels);
-	buf_printf(&b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64, peak + peak / 10);
-	if (p->video.on)
-		buf_printf(&b, ",RESOLUTION=%ux%u", v->width, v->height);
-	buf_printf(&b, ",CODECS=\"%s%s%s\"%s\n%s.m3u8\n", p->video.on ? v->codecs : "",
-	    p->video.on && p->audio.on ? "," : "", p->audio.on ? a->codecs : "",
-	    p->video.on && p->audio.on ? ",AUDIO=\"audio\"" : "", p->video.on ? "video" : "audio");
-	fine = write_file(p, "master.m3u8", &b);
+	fine = packager_master(p, "", &b) && write_file(p, LIVESTREAM_PLAYLIST, &b);
 	arena_reset(p->mem);
 	return fine;
 }
@@ -197,7 +208,7 @@ retire(const struct packager *p, const struct track *t, int64_t number)
 }
 
 static void
-aim(struct list *l, int64_t ms)
+aim(struct live_list *l, int64_t ms)
 {
 	l->target = (ms + 500) / 1000;
 	if (l->target < TARGET_MIN)
@@ -206,20 +217,64 @@ aim(struct list *l, int64_t ms)
 		l->target = TARGET_MAX;
 }
 
+/* A stretch of the recording becomes a file of its own. */
+static bool
+write_stretch(const struct packager *p, const struct track *t, const char *name, off_t from)
+{
+	struct draft d = { .fd = -1 };
+
+	return draft_open(p, name, &d) && draft_close(&d, copy_whole(d.fd, t->fd, from, t->end));
+}
+
+static void
+retire_parts(const struct packager *p, const struct track *t, const struct parts *gone)
+{
+	char path[PATH_MAX];
+	size_t i;
+
+	for (i = 0; i < gone->n; i++) {
+		snprintf(path, sizeof(path), "%s/%" PRId64 ".%zu.%s.m4s", p->play, gone->number, i, t->list.word);
+		unlink(path);
+	}
+}
+
+/* The same since the last part.  Where frames last so long that one alone is too much for a part, there are none. */
+static bool
+close_part(struct packager *p, struct track *t)
+{
+	const struct entry e = { p->session, list_next(&t->list), 0, { p->zero.ms + ms_of(t, t->began) }, t->breaks };
+	const struct part part = { ms_of(t, t->until) - ms_of(t, t->part_began), t->alone };
+	const size_t place = list_parts(&t->list, e.number);
+	struct parts gone;
+	char name[64];
+
+	if (part.ms > LIST_PART_MS || place == LIST_PARTS)
+		t->list.whole = true;
+	if (t->end == t->part_from || t->list.whole)
+		return true;
+	snprintf(name, sizeof(name), "%" PRId64 ".%zu.%s.m4s", e.number, place, t->list.word);
+	if (!write_stretch(p, t, name, t->part_from))
+		return false;
+	if (list_add_part(&t->list, &e, &part, &gone))
+		retire_parts(p, t, &gone);
+	t->part_from = t->end;
+	p->changes++;
+	return true;
+}
+
 /* What the recording has got since the last one becomes the next segment. */
 static bool
 close_segment(struct packager *p, struct track *t)
 {
 	struct entry e = { p->session, list_next(&t->list), ms_of(t, t->until) - ms_of(t, t->began),
 		{ p->zero.ms + ms_of(t, t->began) }, t->breaks }, gone;
-	struct draft d;
 	char name[64];
 	int64_t bits = (t->end - t->from) * 8;
 
 	if (t->end == t->from)
 		return true;
 	snprintf(name, sizeof(name), "%" PRId64 ".%s.m4s", e.number, t->list.word);
-	if (!draft_open(p, name, &d) || !draft_close(&d, copy_whole(d.fd, t->fd, t->from, t->end)))
+	if (!close_part(p, t) || !write_stretch(p, t, name, t->from))
 		return false;
 	if (t->list.target == 0)
 		aim(&t->list, e.ms);
@@ -228,7 +283,8 @@ close_segment(struct packager *p, struct track *t)
 	if (list_add(&t->list, &e, &gone))
 		retire(p, t, gone.number - 3);
 	t->breaks = false;
-	t->from = t->end;
+	t->from = t->part_from = t->end;
+	p->changes++;
 	flush_later(t->fd);
 	return write_list(p, t);
 }
@@ -247,6 +303,10 @@ write_fragment(struct track *t, int64_t at, const struct cmaf_frame *f, size_t n
 		return false;
 	if (t->end == t->from)
 		t->began = at;
+	if (t->end == t->part_from) {
+		t->part_began = at;
+		t->alone = f->key;
+	}
 	t->end += (off_t)(head.len + size);
 	return true;
 }
@@ -286,16 +346,38 @@ is_due(const struct track *t, int64_t at, bool key)
 	return ms >= (t->list.target > 0 ? t->list.target : TARGET_MAX) * 1000 + TARGET_SLACK_MS;
 }
 
+/* Is the part, before a frame that lasts so long?  None is longer than the playlist promises. */
+static bool
+is_part_due(const struct track *t, int64_t at, int64_t lasts)
+{
+	int64_t ms = ms_of(t, at) - ms_of(t, t->began), grid = PART_MS *
+	    (int64_t)(list_parts(&t->list, list_next(&t->list)) + 1);
+
+	if (t->end == t->part_from)
+		return false;
+	return ms + ms_of(t, lasts) / 2 >= grid || ms_of(t, at + lasts) - ms_of(t, t->part_began) > LIST_PART_MS;
+}
+
+/* Behind a gap it has ended where it did. */
+static void
+go_until(struct track *t, int64_t at)
+{
+	if (at - t->until < CMAF_VIDEO_SCALE)
+		t->until = at;
+}
+
 bool
 packager_video(struct packager *p, int64_t at, const struct cmaf_frame *f, const uint8_t *bytes)
 {
 	struct track *t = &p->video;
 
 	if (is_due(t, at, f->key)) {
-		/* Behind a gap it has ended where it did. */
-		if (at - t->until < CMAF_VIDEO_SCALE)
-			t->until = at;
+		go_until(t, at);
 		if (!close_segments(p))
+			return false;
+	} else if (is_part_due(t, at, f->duration)) {
+		go_until(t, at);
+		if (!close_part(p, t))
 			return false;
 	}
 	t->until = at + f->duration;
@@ -315,6 +397,8 @@ packager_audio(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 
 	/* Pictures that have stopped are waited for a second longer than a segment may last. */
 	if (is_due(t, p->video.on ? at - t->setup.rate : at, !p->video.on) && !close_segments(p))
+		return false;
+	if (is_part_due(t, at, f->duration) && !(write_batch(p) && close_part(p, t)))
 		return false;
 	if ((p->batch_n == BATCH || !goes_on(p, at)) && !write_batch(p))
 		return false;
@@ -353,7 +437,7 @@ begin_track(struct packager *p, struct track *t, const struct setup *s)
 	snprintf(name, sizeof(name), "%" PRId64 ".%s.mp4", p->session, t->list.word);
 	snprintf(path, sizeof(path), "%s/%s", p->kept, name);
 	t->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	t->end = t->from = (off_t)b.len;
+	t->end = t->from = t->part_from = (off_t)b.len;
 	fine = t->fd >= 0 && write_whole(t->fd, &v, 1) && write_file(p, name, &b);
 	arena_reset(p->mem);
 	return fine;
@@ -407,6 +491,7 @@ end_list(struct packager *p, struct track *t)
 	bool before = t->list.ended;
 
 	t->list.ended = true;
+	p->changes++;
 	return before || t->list.n == 0 || write_list(p, t);
 }
 
@@ -416,6 +501,18 @@ packager_finish(struct packager *p)
 	bool fine = packager_pause(p);
 
 	return end_list(p, &p->video) && end_list(p, &p->audio) && fine;
+}
+
+int64_t
+packager_changes(const struct packager *p)
+{
+	return p->changes;
+}
+
+const struct live_list *
+packager_list(const struct packager *p, bool audio)
+{
+	return audio ? &p->audio.list : &p->video.list;
 }
 
 static void
@@ -442,8 +539,8 @@ packager_open(const char *play, const char *kept, bool keeps_all)
 	p->play = sure(strdup(play));
 	p->kept = sure(strdup(kept));
 	p->mem = arena_new(TEXTS);
-	p->video.list = (struct list){ .word = "video", .keeps_all = keeps_all };
-	p->audio.list = (struct list){ .word = "audio", .keeps_all = keeps_all };
+	p->video.list = (struct live_list){ .word = "video", .keeps_all = keeps_all };
+	p->audio.list = (struct live_list){ .word = "audio", .keeps_all = keeps_all };
 	p->video.fd = p->audio.fd = -1;
 	read_list(p, &p->video);
 	read_list(p, &p->audio);

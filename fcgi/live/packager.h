@@ -6,6 +6,7 @@
  *	{play}/master.m3u8, video.m3u8, audio.m3u8
  *	{play}/{session}.video.mp4		what segments of that session begin with
  *	{play}/{number}.video.m4s, .audio.m4s
+ *	{play}/{number}.{place}.video.m4s	parts of half a second of the last segments
  *	{kept}/{session}.video.mp4, .audio.mp4	the recording
  *
  * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment
@@ -19,6 +20,7 @@
 
 #include "core/text.h"
 #include "fcgi/live/cmaf.h"
+#include "fcgi/live/list.h"
 
 struct packager;
 
@@ -43,5 +45,13 @@ bool packager_pause(struct packager *);
 
 /* And for good: the playlists say that they have ended. */
 bool packager_finish(struct packager *);
+
+/* Moves with each part, each segment, and the end. */
+int64_t packager_changes(const struct packager *);
+
+const struct live_list *packager_list(const struct packager *, bool audio);
+
+/* Appends the playlist of all, with `before` in front of the names of its playlists.  False: not known yet. */
+bool packager_master(const struct packager *, const char *before, struct buf *);
 
 #endif

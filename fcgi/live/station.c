@@ -17,6 +17,7 @@
 #include "core/store.h"
 #include "fcgi/live/broadcast.h"
 #include "fcgi/live/flush.h"
+#include "fcgi/live/hall.h"
 #include "fcgi/live/station.h"
 #include "fcgi/live/visitor.h"
 
@@ -35,6 +36,7 @@ struct station {
 	int epoll;
 	struct visitor *visitors;
 	struct broadcast *broadcasts;
+	struct hall *hall;		/* NULL: no viewer comes here */
 	int64_t tick_at;
 };
 
@@ -394,7 +396,7 @@ watch(struct station *s, int fd, const void *what)
 		abort();
 }
 
-/* What can be read is a door, the desk, the end, or a visitor: its address tells.  False: the end. */
+/* What can be read is a door, the desk, the hall, the end, or a visitor: its address tells.  False: the end. */
 static bool
 happened(struct station *s, const struct epoll_event *e, const int *doors, size_t n, const int *stop)
 {
@@ -405,6 +407,8 @@ happened(struct station *s, const struct epoll_event *e, const int *doors, size_
 		return false;
 	if (e->data.ptr == s->desk)
 		listen_to_desk(s);
+	else if (e->data.ptr == s->hall)
+		hall_attend(s->hall);
 	else if (p >= doors && p < doors + n)
 		open_door(s, *p);
 	else if (!v->gone && !visitor_attend(v, e->events))
@@ -427,7 +431,7 @@ close_all(struct station *s)
 }
 
 void
-station_run(const struct conf *conf, const int *doors, size_t n, int stop)
+station_run(const struct conf *conf, const int *doors, size_t n, int viewers, int stop)
 {
 	struct station s = { .conf = conf, .desk = desk_open(conf), .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	struct epoll_event events[EVENTS];
@@ -441,13 +445,21 @@ station_run(const struct conf *conf, const int *doors, size_t n, int stop)
 		watch(&s, doors[i], &doors[i]);
 	watch(&s, stop, &stop);
 	watch(&s, desk_fd(s.desk), s.desk);
+	if (viewers >= 0) {
+		s.hall = hall_open(conf, viewers, &s.broadcasts);
+		watch(&s, hall_fd(s.hall), s.hall);
+	}
 	while (goes_on) {
 		found = epoll_wait(s.epoll, events, EVENTS, TICK_MS);
 		for (j = 0; j < found; j++)
 			goes_on = happened(&s, &events[j], doors, n, &stop) && goes_on;
 		tick(&s);
+		if (s.hall != NULL)
+			hall_tell(s.hall, clock_ms());
 		sweep(&s);
 	}
+	if (s.hall != NULL)
+		hall_close(s.hall);
 	close_all(&s);
 	desk_close(s.desk);
 	flush_end();

@@ -14,7 +14,8 @@
 
 enum { STATION_DOORS = 16, STATION_STRANGERS = 1000, STATION_OF_ADDRESS = 20 };
 
-/* Receives on the listening sockets until `stop` can be read; then all livestreams are left to whoever claims them. */
-void station_run(const struct conf *, const int *doors, size_t n, int stop);
+/* Receives on the listening sockets, and answers viewers on that of a web server (-1: none), until `stop` can be read;
+ * then all livestreams are left to whoever claims them. */
+void station_run(const struct conf *, const int *doors, size_t n, int viewers, int stop);
 
 #endif

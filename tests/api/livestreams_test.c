@@ -267,7 +267,7 @@ viewers_get_the_playlist_when_it_is_published_and_something_comes(void **state)
 	url = text(w, call_as(w, token, "GET", get, NULL), "data.playlistUrl");
 	assert_non_null(url);
 	assert_non_null(strstr(url, arena_printf(w->mem, "/%s/%s", uuid_text(w->mem, media_of(w, id)),
-	    livestream_play_file(w->mem, w->conf, id, LIVESTREAM_PLAYLIST))));
+	    livestream_play_file(w->mem, w->conf, id, LIVESTREAM_LOW_PLAYLIST))));
 	assert_string_equal(text(w, call_as(w, token, "GET", get, NULL), "data.playouts.0.type"), "hls");
 	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "data.0.playlistUrl"), url);
 }

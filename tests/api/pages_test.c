@@ -513,7 +513,7 @@ a_broadcast_is_announced_then_live_then_over(void **state)
 	assert_true(livestream_publish(w->db, id));
 	r = open_page(w, "watch", media, "");
 	assert_non_null(strstr(found(w, r, "//video//source/@src"), livestream_play_file(w->mem,
-	    w->conf, id, LIVESTREAM_PLAYLIST)));
+	    w->conf, id, LIVESTREAM_LOW_PLAYLIST)));
 	assert_string_equal(found(w, r, LIVE), "Live");
 	assert_non_null(strstr(found(w, r, "//*[@id='media']"), "\"isComplete\":false"));
 	assert_true(livestream_signal(w->db, id, "node", false));
@@ -522,7 +522,7 @@ a_broadcast_is_announced_then_live_then_over(void **state)
 	r = open_page(w, "watch", media, "");
 	assert_non_null(strstr(found(w, r, LIVE), "is over"));
 	assert_non_null(strstr(found(w, r, "//video//source/@src"), livestream_play_file(w->mem,
-	    w->conf, id, LIVESTREAM_PLAYLIST)));
+	    w->conf, id, LIVESTREAM_LOW_PLAYLIST)));
 	assert_true(livestream_done(w->db, id, NULL));
 	add_form(w, media, "playlist", "master.m3u8", "application/vnd.apple.mpegurl", "g1/r/master.m3u8");
 	db_run(w->db, "UPDATE media SET generation = 'g1' WHERE id = ?", ARGS(ID(media)));

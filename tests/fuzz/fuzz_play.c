@@ -25,7 +25,7 @@ static const char servers[] =
     "os.time = function() return 1790000000 end\n"
     "io.open = function() return { read = function() return '" KEY "' end, close = function() end } end\n"
     "lighty = { RESTART_REQUEST = 'anew', r = { req_attr = {}, resp_header = {} }, c = { hmac = hmac,\n"
-    "	stat = function() return nil end,\n"
+    "	stat = function(path) return path == '@run_dir@/live.sock' or nil end,\n"
     "	digest_eq = function(a, b) return a:lower() == b:lower() end } }\n"
     "apache2 = { AUTHZ_GRANTED = 0, AUTHZ_DENIED = 1, AUTHZ_GENERAL_ERROR = 2 }\n"
     "function apache(method, uri) return check({ method = method, unparsed_uri = uri }) end\n"
@@ -33,7 +33,8 @@ static const char servers[] =
     /* Asked twice, first without a path: what is not on the disk is for a program, and what is refused is refused. */
     "	lighty.r.req_attr = { ['request.orig-uri'] = uri }\n"
     "	local first = play()\n"
-    "	if first == 'anew' and lighty.r.req_attr['request.uri'] == '/played/' then first = nil end\n"
+    "	if first == 'anew' and (lighty.r.req_attr['request.uri'] == '/played/' or\n"
+    "		lighty.r.req_attr['request.uri'] == '/lived/') then first = nil end\n"
     "	lighty.r.req_attr = { ['request.orig-uri'] = uri, ['physical.path'] = '-' }\n"
     "	local answer = play()\n"
     "	if answer ~= first then return 0, '' end\n"

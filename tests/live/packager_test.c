@@ -2,7 +2,6 @@
 /* From the messages of an encoder to what is played and recorded: made by ffmpeg, and read back by it. */
 #include <sys/stat.h>
 
-#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -260,21 +259,6 @@ a_restart_goes_on_in_the_same_playlist(void **state)
 	assert_int_equal(count(list, "#EXT-X-ENDLIST"), 1);
 }
 
-static int
-files(const struct studio *s, const char *suffix)
-{
-	DIR *dir = opendir(s->play);
-	struct dirent *e;
-	int n = 0;
-
-	assert_non_null(dir);
-	while ((e = readdir(dir)) != NULL)
-		n += strlen(e->d_name) > strlen(suffix) &&
-		    strcmp(e->d_name + strlen(e->d_name) - strlen(suffix), suffix) == 0;
-	closedir(dir);
-	return n;
-}
-
 static void
 without_dvr_there_is_a_window(void **state)
 {
@@ -289,7 +273,76 @@ without_dvr_there_is_a_window(void **state)
 	assert_non_null(strstr(list, "#EXT-X-MEDIA-SEQUENCE:11\n"));
 	assert_null(strstr(list, "EVENT"));
 	/* Those that have just left the list are still there for who has read it before. */
-	assert_int_equal(files(s, ".video.m4s"), LIST_WINDOW + 3);
+	assert_int_equal(atoi(told(s, "ls out | grep -cE '^[0-9]+[.]video[.]m4s$'")), LIST_WINDOW + 3);
+	assert_in_range(atoi(told(s, "ls out | grep -cE '^[0-9]+[.][0-9]+[.]video[.]m4s$'")), LIST_SHOWN * 4,
+	    LIST_KEPT * 4);
+}
+
+static void
+the_edge_is_told_in_parts_that_are_the_segment(void **state)
+{
+	struct studio *s = *state;
+	const struct live_list *l = packager_list(s->packager, false), *sound = packager_list(s->packager, true);
+	struct buf text = BUF(s->place->mem), rest = BUF(s->place->mem);
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "21") TONE("21") ENCODED "$O"), 0);
+	assert_int_equal(list_next(l), 11);
+	list_write_low(l, sound, false, &text);
+	assert_int_equal(count(buf_string(&text), "#EXT-X-PART:"), LIST_SHOWN * 4 + 1);
+	assert_non_null(strstr(buf_string(&text), "\n#EXT-X-PART:DURATION=0.480,URI=\"10.0.video.m4s\","
+	    "INDEPENDENT=YES\n#EXT-X-PART:DURATION=0.520,URI=\"10.1.video.m4s\"\n"));
+	assert_non_null(strstr(buf_string(&text), "\n#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"11.1.video.m4s\"\n"));
+	assert_non_null(strstr(buf_string(&text), "\n#EXT-X-RENDITION-REPORT:URI=\"low-audio.m3u8\",LAST-MSN=11,"));
+	assert_string_equal(told(s, "cat out/10.?.video.m4s | cmp - out/10.video.m4s"), "");
+	assert_string_equal(told(s, "cat out/10.?.audio.m4s | cmp - out/10.audio.m4s"), "");
+	list_write_low(l, sound, true, &rest);
+	assert_non_null(strstr(buf_string(&rest), "#EXT-X-SKIP:SKIPPED-SEGMENTS=4\n#EXT-X-MAP:"));
+	assert_int_equal(count(buf_string(&rest), "#EXTINF"), 6);
+	assert_true(packager_finish(s->packager));
+	text.len = 0;
+	list_write_low(l, sound, false, &text);
+	assert_int_equal(count(buf_string(&text), "#EXT-X-PART"), 0);
+	assert_non_null(strstr(buf_string(&text), "#EXT-X-ENDLIST\n"));
+}
+
+static void
+who_asks_for_what_is_to_come_waits_for_it(void **state)
+{
+	struct studio *s = *state;
+	const struct live_list *l = packager_list(s->packager, false);
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "3") TONE("3") ENCODED "$O"), 0);
+	assert_int_equal(list_next(l), 2);
+	assert_int_equal(list_parts(l, 1), 4);
+	assert_int_equal(list_parts(l, 2), 1);
+	assert_int_equal(list_turn(l, 1, -1), LIST_NOW);
+	assert_int_equal(list_turn(l, 2, 0), LIST_NOW);
+	assert_int_equal(list_turn(l, 2, 1), LIST_LATER);
+	assert_int_equal(list_turn(l, 2, -1), LIST_LATER);
+	assert_int_equal(list_turn(l, 3, 0), LIST_LATER);
+	assert_int_equal(list_turn(l, 4, -1), LIST_NEVER);
+	assert_int_equal(list_turn(l, 2, LIST_PARTS), LIST_NEVER);
+	/* Behind the last part comes the first one of the next segment. */
+	assert_int_equal(list_turn(l, 1, 4), LIST_NOW);
+	assert_true(packager_cut(s->packager));
+	assert_int_equal(list_turn(l, 2, -1), LIST_NOW);
+	assert_int_equal(list_turn(l, 2, 2), LIST_LATER);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(list_turn(l, 3, 0), LIST_NOW);
+}
+
+/* A frame a second is longer than a part may be. */
+static void
+frames_that_last_too_long_for_parts_make_segments_alone(void **state)
+{
+	struct studio *s = *state;
+	struct buf text = BUF(s->place->mem);
+
+	send_flv(s, make(s->place, "a.flv", "$FF -f lavfi -i testsrc2=s=64x64:r=1:d=9 -c:v libx264 -preset ultrafast "
+	    "-pix_fmt yuv420p -g 2 $O"), 0);
+	list_write_low(packager_list(s->packager, false), NULL, false, &text);
+	assert_int_equal(count(buf_string(&text), "#EXT-X-PART"), 0);
+	assert_int_equal(count(buf_string(&text), "#EXTINF"), 4);
 }
 
 static void
@@ -527,6 +580,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(another_size_is_another_session_behind_a_break, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_restart_goes_on_in_the_same_playlist, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_dvr_there_is_a_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_edge_is_told_in_parts_that_are_the_segment, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_asks_for_what_is_to_come_waits_for_it, setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_that_last_too_long_for_parts_make_segments_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),

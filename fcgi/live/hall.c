@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Requests of viewers, and what is told to all who wait for the same. */
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/failure.h"
+#include "core/fcgi.h"
+#include "core/play.h"
+#include "core/store.h"
+#include "core/version.h"
+#include "fcgi/live/hall.h"
+
+enum {
+	EVENTS = 64, BACKLOG = 4096,
+	NEWCOMERS = 1024,		/* whose request is not there as a whole, or whose answer is on its way */
+	ASK_MS = 5000, TAKE_MS = 30000,	/* for a request; without anything of the answer being taken */
+	LOOK_MS = 250,
+	TARGETS = 3,			/* so many of them is what a player waits for */
+	TARGET_S = 6,			/* where it is not known */
+	MEMORY = 128 << 20,
+	FILE_MAX = 64 << 20,
+};
+
+enum what { MASTER, LIST, PART };
+struct ask {
+	struct uuid media_id;
+	char folder[PLAY_SECRET], name[64];
+	enum what what;
+	bool audio, skips;
+	int64_t number, place;		/* -1: none */
+};
+
+/* An answer in the records of FastCGI, of all who get the same at that moment. */
+struct telling { int readers; unsigned id; struct ask of; bool head_only; size_t n; unsigned char *bytes; };
+
+enum stage { READS, WAITS, WRITES };
+struct guest {
+	struct guest *next;
+	int fd;
+	bool gone;
+	enum stage stage;
+	int64_t until;			/* ms of clock_ms() */
+	struct fcgi in;
+	bool head_only;
+	struct ask ask;
+	struct telling *telling;
+	size_t sent;
+};
+
+struct hall {
+	const struct conf *conf;
+	struct broadcast *const *broadcasts;
+	int epoll, door;
+	struct guest *guests;
+	int64_t n, waiting, look_at;
+	struct telling *shown;		/* the last answer with something in it, as long as it holds */
+	struct arena *mem;		/* of one answer */
+};
+
+/* --- answers */
+
+static void
+telling_free(struct telling *p)
+{
+	if (p == NULL || --p->readers > 0)
+		return;
+	free(p->bytes);
+	free(p);
+}
+
+/* In pieces, and their end. */
+static struct telling *
+telling_make(const struct guest *g, const struct buf *head, const void *body, size_t n)
+{
+	struct telling *p = calloc(1, sizeof(*p));
+	const size_t all = head->len + (g->head_only ? 0 : n), pieces = all / FCGI_PIECE_MAX + 1;
+	size_t at, size;
+	unsigned char *to;
+	char *text = malloc(all + 1);
+
+	if (p == NULL || text == NULL)
+		abort();
+	memcpy(text, head->text, head->len);
+	if (all > head->len)
+		memcpy(text + head->len, body, n);
+	to = p->bytes = malloc(all + pieces * FCGI_HEADER + 3 * FCGI_HEADER);
+	if (to == NULL)
+		abort();
+	for (at = 0; at < all; at += size) {
+		size = all - at < FCGI_PIECE_MAX ? all - at : FCGI_PIECE_MAX;
+		fcgi_piece(to, g->in.id, size);
+		memcpy(to + FCGI_HEADER, text + at, size);
+		to += FCGI_HEADER + size;
+	}
+	fcgi_last(to, g->in.id);
+	p->n = (size_t)(to - p->bytes) + 3 * FCGI_HEADER;
+	p->readers = 1;
+	p->id = g->in.id;
+	p->of = g->ask;
+	p->head_only = g->head_only;
+	free(text);
+	return p;
+}
+
+static void
+stage(struct hall *h, struct guest *g, enum stage next, int64_t until)
+{
+	h->waiting += (next == WAITS) - (g->stage == WAITS);
+	g->stage = next;
+	g->until = until;
+}
+
+static void
+leave(struct hall *h, struct guest *g)
+{
+	if (g->gone)
+		return;
+	stage(h, g, WRITES, 0);
+	g->gone = true;
+}
+
+static void
+watch(const struct hall *h, int fd, void *what, unsigned events, int how)
+{
+	struct epoll_event e = { .events = events, .data.ptr = what };
+
+	if (epoll_ctl(h->epoll, how, fd, &e) != 0)
+		abort();
+}
+
+/* What the connection takes now. */
+static void
+send_some(struct hall *h, struct guest *g)
+{
+	ssize_t done = 1;
+
+	while (g->sent < g->telling->n && done > 0) {
+		done = send(g->fd, g->telling->bytes + g->sent, g->telling->n - g->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (done > 0) {
+			g->sent += (size_t)done;
+			g->until = clock_ms() + TAKE_MS;
+		} else if (errno == EINTR) {
+			done = 1;
+		} else if (errno != EAGAIN) {
+			leave(h, g);
+			return;
+		}
+	}
+	if (g->sent == g->telling->n)
+		leave(h, g);
+	else
+		watch(h, g->fd, g, EPOLLOUT, EPOLL_CTL_MOD);
+}
+
+static void
+give(struct hall *h, struct guest *g, struct telling *p)
+{
+	g->telling = p;
+	stage(h, g, WRITES, clock_ms() + TAKE_MS);
+	send_some(h, g);
+}
+
+/* Parts are as they are, lists are of a moment. */
+static void
+give_bytes(struct hall *h, struct guest *g, const char *type, const void *bytes, size_t n)
+{
+	struct buf head = BUF(h->mem);
+
+	buf_printf(&head, "Status: 200\r\nContent-Type: %s\r\nCache-Control: %s\r\nContent-Length: %zu\r\n\r\n", type,
+	    g->ask.what == PART ? "private, max-age=86400, immutable" : "no-store", n);
+	telling_free(h->shown);
+	h->shown = telling_make(g, &head, bytes, n);
+	h->shown->readers++;
+	give(h, g, h->shown);
+}
+
+static void
+refuse(struct hall *h, struct guest *g, int status, enum error error, const char *message)
+{
+	static const struct faults none;
+	char id[UUID_TEXT];
+	struct buf head = BUF(h->mem), body = BUF(h->mem);
+	const char *type;
+
+	uuid_format(uuid_new(), id);
+	type = failure_render(&body, error, message != NULL ? message : error_info(error)->text, &none, id,
+	    fcgi_param(&g->in, h->mem, "HTTP_ACCEPT"));
+	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: no-store\r\n"
+	    "Content-Type: %s\r\nContent-Length: %zu\r\n%s\r\n", status, id, API_VERSION, type, body.len,
+	    status == 503 ? "Retry-After: 1\r\n" : "");
+	give(h, g, telling_make(g, &head, body.text, body.len));
+}
+
+/* A browser asks whether it may ask: the web server says so. */
+static void
+give_nothing(struct hall *h, struct guest *g)
+{
+	struct buf head = BUF(h->mem);
+
+	buf_text(&head, "Status: 204\r\nCache-Control: no-store\r\n\r\n");
+	give(h, g, telling_make(g, &head, NULL, 0));
+}
+
+/* --- what is asked for */
+
+static bool
+takes_number(const char **p, int64_t *out)
+{
+	size_t digits = strspn(*p, "0123456789");
+
+	*out = strtoll(*p, NULL, 10);
+	*p += digits;
+	return digits > 0 && digits <= 12;
+}
+
+/* False: that is none of ours. */
+static bool
+read_name(struct ask *a, const char *name)
+{
+	const char *p = name;
+
+	a->audio = strstr(name, "audio") != NULL;
+	a->number = a->place = -1;
+	if (strcmp(name, LIVESTREAM_LOW_PLAYLIST) == 0)
+		a->what = MASTER;
+	else if (strcmp(name, "low-video.m3u8") == 0 || strcmp(name, "low-audio.m3u8") == 0)
+		a->what = LIST;
+	else if (takes_number(&p, &a->number) && *p++ == '.' && takes_number(&p, &a->place) &&
+	    (strcmp(p, ".video.m4s") == 0 || strcmp(p, ".audio.m4s") == 0))
+		a->what = PART;
+	else
+		return false;
+	return true;
+}
+
+/* False: what it says makes no sense. */
+static bool
+read_query(struct ask *a, const char *query)
+{
+	const char *p;
+	size_t n;
+
+	for (; *query != '\0'; query += n + (query[n] == '&')) {
+		n = strcspn(query, "&");
+		if (strncmp(query, "_HLS_skip=", 10) == 0) {
+			a->skips = true;
+		} else if (strncmp(query, "_HLS_msn=", 9) == 0) {
+			p = query + 9;
+			if (!takes_number(&p, &a->number) || p != query + n)
+				return false;
+		} else if (strncmp(query, "_HLS_part=", 10) == 0) {
+			p = query + 10;
+			if (!takes_number(&p, &a->place) || p != query + n)
+				return false;
+		}
+	}
+	return a->place < 0 || a->number >= 0;
+}
+
+/* "live/{16 hex digits}/{name}?{query}" */
+static bool
+read_file(struct ask *a, const char *file)
+{
+	const char *query = strchr(file, '?');
+	const size_t n = query != NULL ? (size_t)(query - file) : strlen(file), folder = PLAY_SECRET - 1;
+
+	if (strncmp(file, "live/", 5) != 0 || n < 5 + folder + 2 || file[5 + folder] != '/' ||
+	    n - 5 - folder - 1 >= sizeof(a->name) || memchr(file + 5, '/', folder) != NULL)
+		return false;
+	snprintf(a->folder, sizeof(a->folder), "%.16s", file + 5);
+	snprintf(a->name, sizeof(a->name), "%.*s", (int)(n - 5 - folder - 1), file + 5 + folder + 1);
+	return read_name(a, a->name);
+}
+
+/* The one that takes in what it asks for here. */
+static struct broadcast *
+broadcast_of(const struct hall *h, const struct ask *a)
+{
+	struct broadcast *b;
+
+	for (b = *h->broadcasts; b != NULL; b = b->next)
+		if (!b->gone && uuid_equal(b->what.media_id, a->media_id) &&
+		    play_secret_is(b->secret, a->folder))
+			return b;
+	return NULL;
+}
+
+/* What the one before got at the same moment. */
+static bool
+give_shown(struct hall *h, struct guest *g)
+{
+	const struct telling *p = h->shown;
+
+	if (p == NULL || p->id != g->in.id || p->head_only != g->head_only || p->of.skips != g->ask.skips ||
+	    !uuid_equal(p->of.media_id, g->ask.media_id) || strcmp(p->of.folder, g->ask.folder) != 0 ||
+	    strcmp(p->of.name, g->ask.name) != 0)
+		return false;
+	h->shown->readers++;
+	give(h, g, h->shown);
+	return true;
+}
+
+/* False: there is no such file. */
+static bool
+give_file(struct hall *h, struct guest *g, const char *name)
+{
+	const char *key = store_key_play(h->mem, g->ask.media_id, arena_printf(h->mem, "live/%s/%s", g->ask.folder,
+	    name));
+	const char *bytes;
+	size_t n;
+
+	if (give_shown(h, g))
+		return true;
+	bytes = store_get(h->mem, key, FILE_MAX, &n);
+	if (bytes != NULL)
+		give_bytes(h, g, store_type(key), bytes, n);
+	return bytes != NULL;
+}
+
+static bool
+give_master(struct hall *h, struct guest *g, const struct broadcast *b)
+{
+	struct buf text = BUF(h->mem);
+
+	if (b == NULL || b->packager == NULL || !packager_master(b->packager, "low-", &text))
+		return give_file(h, g, LIVESTREAM_PLAYLIST);
+	give_bytes(h, g, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
+	return true;
+}
+
+static void
+give_list(struct hall *h, struct guest *g, const struct broadcast *b)
+{
+	const struct live_list *l = packager_list(b->packager, g->ask.audio);
+	struct buf text = BUF(h->mem);
+
+	if (give_shown(h, g))
+		return;
+	list_write_low(l, packager_list(b->packager, !g->ask.audio), g->ask.skips, &text);
+	give_bytes(h, g, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
+}
+
+static enum list_turn
+turn_of(const struct ask *a, const struct broadcast *b)
+{
+	const struct live_list *l = packager_list(b->packager, a->audio);
+
+	if (a->what == LIST && l->n == 0)
+		return LIST_LATER;
+	return a->what == LIST && a->number < 0 ? LIST_NOW : list_turn(l, a->number, a->place);
+}
+
+/* What is not taken in here, is what lies there.  False: nothing. */
+static bool
+give_what_lies_there(struct hall *h, struct guest *g)
+{
+	if (g->ask.what == LIST)
+		return give_file(h, g, g->ask.audio ? "audio.m3u8" : "video.m3u8");
+	return give_file(h, g, g->ask.name);
+}
+
+/* True: it has its answer. */
+static bool
+serve(struct hall *h, struct guest *g, const struct broadcast *b)
+{
+	const struct ask *a = &g->ask;
+	enum list_turn turn;
+
+	if (a->what == MASTER)
+		return give_master(h, g, b);
+	if (b == NULL || b->packager == NULL)
+		return give_what_lies_there(h, g);
+	turn = turn_of(a, b);
+	if (turn == LIST_NEVER && a->what == LIST)
+		refuse(h, g, 400, ERR_BAD_REQUEST, "What is asked for lies too far ahead.");
+	else if (turn == LIST_NOW && a->what == LIST)
+		give_list(h, g, b);
+	else if (turn != LIST_LATER && !give_file(h, g, a->name))
+		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
+	return turn != LIST_LATER;
+}
+
+static int64_t
+patience_ms(const struct ask *a, const struct broadcast *b)
+{
+	int64_t target = b->packager != NULL ? packager_list(b->packager, a->audio)->target : 0;
+
+	return TARGETS * 1000 * (target > 0 ? target : TARGET_S);
+}
+
+/* Answers, or lets it wait. */
+static void
+attend_to(struct hall *h, struct guest *g)
+{
+	struct broadcast *b = broadcast_of(h, &g->ask);
+
+	if (serve(h, g, b))
+		return;
+	if (b == NULL)
+		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
+	else if (g->stage != WAITS && h->waiting >= h->conf->live_waiters)
+		refuse(h, g, 503, ERR_TOO_BUSY, NULL);
+	else if (g->stage != WAITS)
+		stage(h, g, WAITS, clock_ms() + patience_ms(&g->ask, b));
+}
+
+/* Whoever has no good address gets nothing, and waits for nothing. */
+static void
+judge(struct hall *h, struct guest *g)
+{
+	const char *method = fcgi_param(&g->in, h->mem, "REQUEST_METHOD"), *file = NULL, *query;
+	const char *uri = fcgi_param(&g->in, h->mem, "REQUEST_URI");
+	enum play play = uri == NULL ? PLAY_REFUSED : play_check(h->conf, uri, moment_now(), &g->ask.media_id, &file);
+
+	g->head_only = method != NULL && strcmp(method, "HEAD") == 0;
+	if (method != NULL && strcmp(method, "OPTIONS") == 0)
+		give_nothing(h, g);
+	else if (method == NULL || (!g->head_only && strcmp(method, "GET") != 0))
+		refuse(h, g, 405, ERR_METHOD_NOT_ALLOWED, NULL);
+	else if (play == PLAY_EXPIRED)
+		refuse(h, g, 410, ERR_NOT_FOUND, "This address has expired; ask for a new one.");
+	else if (play == PLAY_REFUSED)
+		refuse(h, g, 403, ERR_FORBIDDEN, NULL);
+	else if (!read_file(&g->ask, file))
+		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
+	else if (query = strchr(file, '?'), g->ask.what == LIST && query != NULL && !read_query(&g->ask, query + 1))
+		refuse(h, g, 400, ERR_BAD_REQUEST, "_HLS_msn and _HLS_part are numbers, the latter with the former.");
+	else
+		attend_to(h, g);
+}
+
+/* --- connections */
+
+static void
+read_some(struct hall *h, struct guest *g)
+{
+	size_t room;
+	void *to = fcgi_room(&g->in, &room);
+	ssize_t n = recv(g->fd, to, room, MSG_DONTWAIT);
+	enum fcgi_state state;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	state = n > 0 ? fcgi_feed(&g->in, (size_t)n) : FCGI_BROKEN;
+	if (g->in.reply_n > 0 && send(g->fd, g->in.reply, g->in.reply_n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		state = FCGI_BROKEN;
+	g->in.reply_n = 0;
+	if (state == FCGI_BROKEN) {
+		leave(h, g);
+	} else if (state != FCGI_NEEDS_MORE && state != FCGI_HEAD_COMPLETE) {
+		judge(h, g);
+		/* Thousands may wait. */
+		fcgi_free(&g->in);
+		arena_reset(h->mem);
+	}
+}
+
+static void
+happened(struct hall *h, struct guest *g, unsigned events)
+{
+	char more[256];
+	ssize_t n;
+
+	if (g->gone)
+		return;
+	if (g->stage == READS) {
+		read_some(h, g);
+	} else if ((events & (EPOLLHUP | EPOLLERR)) != 0) {
+		leave(h, g);
+	} else if (g->stage == WRITES) {
+		send_some(h, g);
+	} else {
+		/* Nothing more is wanted of it but its end. */
+		n = recv(g->fd, more, sizeof(more), MSG_DONTWAIT);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			leave(h, g);
+	}
+}
+
+static void
+open_door(struct hall *h)
+{
+	int fd, i;
+	struct guest *g;
+
+	for (i = 0; i < EVENTS; i++) {
+		fd = accept4(h->door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		if (h->n - h->waiting >= NEWCOMERS) {
+			close(fd);
+			continue;
+		}
+		g = calloc(1, sizeof(*g));
+		if (g == NULL)
+			abort();
+		g->fd = fd;
+		g->stage = READS;
+		g->until = clock_ms() + ASK_MS;
+		fcgi_begin(&g->in);
+		g->next = h->guests;
+		h->guests = g;
+		h->n++;
+		watch(h, fd, g, EPOLLIN, EPOLL_CTL_ADD);
+	}
+}
+
+static void
+sweep(struct hall *h)
+{
+	struct guest **at = &h->guests, *g;
+
+	while ((g = *at) != NULL) {
+		if (!g->gone) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		close(g->fd);
+		fcgi_free(&g->in);
+		telling_free(g->telling);
+		free(g);
+		h->n--;
+	}
+}
+
+static void
+forget(struct hall *h)
+{
+	telling_free(h->shown);
+	h->shown = NULL;
+}
+
+void
+hall_attend(struct hall *h)
+{
+	struct epoll_event events[EVENTS];
+	int n, i;
+
+	while ((n = epoll_wait(h->epoll, events, EVENTS, 0)) > 0) {
+		for (i = 0; i < n; i++)
+			if (events[i].data.ptr == h)
+				open_door(h);
+			else
+				happened(h, events[i].data.ptr, events[i].events);
+		sweep(h);
+	}
+	forget(h);
+}
+
+static void
+tell(struct hall *h, const struct broadcast *b)
+{
+	struct guest *g;
+
+	for (g = h->guests; g != NULL; g = g->next)
+		if (!g->gone && g->stage == WAITS && uuid_equal(g->ask.media_id, b->what.media_id)) {
+			attend_to(h, g);
+			arena_reset(h->mem);
+		}
+	forget(h);
+}
+
+static void
+look(struct hall *h, int64_t now)
+{
+	struct guest *g;
+
+	for (g = h->guests; g != NULL; g = g->next) {
+		if (g->gone)
+			continue;
+		if (g->stage == WAITS && broadcast_of(h, &g->ask) == NULL)
+			attend_to(h, g);
+		else if (g->stage == WAITS && now >= g->until)
+			refuse(h, g, 503, ERR_UNAVAILABLE, NULL);
+		else if (now >= g->until)
+			leave(h, g);
+		arena_reset(h->mem);
+	}
+	forget(h);
+}
+
+void
+hall_tell(struct hall *h, int64_t now)
+{
+	struct broadcast *b;
+
+	for (b = *h->broadcasts; b != NULL; b = b->next) {
+		if (b->gone || b->packager == NULL || b->shown == packager_changes(b->packager))
+			continue;
+		b->shown = packager_changes(b->packager);
+		tell(h, b);
+	}
+	if (now >= h->look_at) {
+		h->look_at = now + LOOK_MS;
+		look(h, now);
+	}
+	sweep(h);
+}
+
+int
+hall_fd(const struct hall *h)
+{
+	return h->epoll;
+}
+
+struct hall *
+hall_open(const struct conf *conf, int door, struct broadcast *const *broadcasts)
+{
+	struct hall *h = calloc(1, sizeof(*h));
+
+	if (h == NULL)
+		abort();
+	h->conf = conf;
+	h->door = door;
+	/* All who were told something come back at once. */
+	if (fcntl(door, F_SETFL, O_NONBLOCK) != 0 || listen(door, BACKLOG) != 0)
+		abort();
+	h->broadcasts = broadcasts;
+	h->mem = arena_new(MEMORY);
+	h->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (h->epoll < 0)
+		abort();
+	watch(h, door, h, EPOLLIN, EPOLL_CTL_ADD);
+	return h;
+}
+
+void
+hall_close(struct hall *h)
+{
+	struct guest *g;
+
+	for (g = h->guests; g != NULL; g = g->next)
+		leave(h, g);
+	sweep(h);
+	forget(h);
+	close(h->epoll);
+	arena_free(h->mem);
+	free(h);
+}
