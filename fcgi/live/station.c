@@ -87,21 +87,13 @@ drop(struct visitor *v)
 	v->gone = true;
 }
 
-/* What has happened may still name them until all of it was looked at. */
+/* What has happened may still name them until all of it was looked at, and broadcasts name who sends to them. */
 static void
 sweep(struct station *s)
 {
 	struct visitor **v = &s->visitors, *old;
 	struct broadcast **b = &s->broadcasts, *over;
 
-	while ((old = *v) != NULL) {
-		if (!old->gone) {
-			v = &old->next;
-			continue;
-		}
-		*v = old->next;
-		visitor_free(old);
-	}
 	while ((over = *b) != NULL) {
 		if (!over->gone) {
 			b = &over->next;
@@ -109,6 +101,14 @@ sweep(struct station *s)
 		}
 		*b = over->next;
 		broadcast_free(over);
+	}
+	while ((old = *v) != NULL) {
+		if (!old->gone) {
+			v = &old->next;
+			continue;
+		}
+		*v = old->next;
+		visitor_free(old);
 	}
 }
 
