@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A broadcast in a browser, of which tests/e2e/live has the livestream: how far behind is its picture?  Each picture says in
+ * black and white when it was made.  Prints TAP.
+ */
+import { spawn } from 'node:child_process';
+import { pathToFileURL } from 'node:url';
+
+const env = process.env, MINUTE = 60000, BITS = 32, WIDTH = 320, HEIGHT = 180, LINES = 16, FRAME_MS = 40;
+const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
+let count = +env.FIRST_TEST - 1;
+
+async function test(sentence, run) {
+	count++;
+	try {
+		await run();
+		console.log(`ok ${count} - ${sentence}`);
+	} catch (error) {
+		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
+	}
+}
+
+async function until(what, check) {
+	const end = Date.now() + 3 * MINUTE;
+	while (!await check()) {
+		if (Date.now() > end)
+			throw new Error(`${what} within minutes`);
+		await new Promise(done => setTimeout(done, 250));
+	}
+}
+
+function picture(ms) {
+	const bytes = Buffer.alloc(WIDTH * HEIGHT, 128);
+	for (let x = 0; x < WIDTH; x++)
+		bytes[x] = Math.floor(ms / 2 ** Math.floor(x * BITS / WIDTH)) % 2 ? 235 : 16;
+	for (let y = 1; y < LINES; y++)
+		bytes.copy(bytes, y * WIDTH, 0, WIDTH);
+	return bytes;
+}
+
+const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${1000 / FRAME_MS}`, '-i', 'pipe:0',
+	'-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p', '-g', '50', '-b:v', '800k', '-f', 'flv', env.TO],
+	{ stdio: ['pipe', 'ignore', 'inherit'] });
+const began = Date.now();
+let made = 0;
+sender.stdin.on('error', () => {});
+const clock = setInterval(() => {
+	for (; made * FRAME_MS <= Date.now() - began; made++)
+		sender.stdin.write(picture(Date.now()));
+}, FRAME_MS / 2);
+
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
+	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const page = await browser.newPage(), asked = [];
+page.on('request', r => asked.push(r.url()));
+
+/* ms, NaN without a picture. */
+const behind = () => page.evaluate(([bits, width]) => {
+	const video = document.querySelector('video'), canvas = document.createElement('canvas');
+	let ms = 0;
+	if (!video?.videoWidth)
+		return NaN;
+	canvas.width = width;
+	canvas.height = 16;
+	const paint = canvas.getContext('2d');
+	paint.drawImage(video, 0, 0);
+	const line = paint.getImageData(0, 8, width, 1).data;
+	for (let i = 0; i < bits; i++)
+		ms += line[4 * Math.floor((i + 0.5) * width / bits)] > 128 ? 2 ** i : 0;
+	return (Date.now() % 2 ** bits - ms + 2 ** bits) % 2 ** bits;
+}, [BITS, WIDTH]);
+
+await test('a browser plays what is sent', async () => {
+	await page.goto(`${env.KINOTHEK_URL}/watch/${env.MEDIA}`, { timeout: MINUTE });
+	await page.locator('.begin').waitFor({ timeout: 3 * MINUTE });
+	await page.click('.begin');
+	await until('a picture', async () => await behind() < MINUTE);
+});
+
+/* Nine are usual without parts. */
+await test('  a few seconds behind', async () => {
+	await until('a picture of four seconds ago', async () => await behind() < 4000);
+	const all = [];
+	for (let i = 0; i < 40; i++) {
+		all.push(await behind());
+		await new Promise(done => setTimeout(done, 500));
+	}
+	all.sort((a, b) => a - b);
+	console.log(`# behind: p50 ${all[20]} ms, p95 ${all[38]} ms, at most ${all[39]} ms`);
+	if (all[20] > 4000)
+		throw new Error('it fell behind');
+});
+
+await test('  by asking for parts that are to come', async () => {
+	if (!asked.some(url => /\/low-video\.m3u8\?.*_HLS_part=/.test(url)) || !asked.some(url => /\/\d+\.\d+\.video\.m4s/.test(url)))
+		throw new Error(asked.filter(url => url.includes('/live/')).slice(-5).join('\n'));
+});
+clearInterval(clock);
+sender.kill('SIGKILL');
+await browser.close();
