@@ -56,6 +56,20 @@ speakers_label(const struct list *all, const struct speaker *whole)
 	return whole->label;
 }
 
+bool
+speakers_touched(struct db *db, struct uuid media_id, const struct list *all, const struct speaker *s)
+{
+	const struct speaker *other = all->rows;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (uuid_equal(other[i].merged_into, s->speaker_id))
+			return true;
+	return s->forgotten_at.ms != 0 || !uuid_is_none(s->merged_into) || (s->source != NULL && strcmp(s->source,
+	    "human") == 0) || db_number(db, "SELECT 1 FROM transcripts t WHERE t.media_id = ? AND t.paragraphs LIKE "
+	    "CONCAT('%\"speakerId\":\"', ?, '\",%\"speakerSource\":\"human\"%') LIMIT 1", ARGS(ID(media_id),
+	    STR(uuid_text(db_arena(db), s->speaker_id))), 0) != 0;
+}
+
 struct list
 speakers_of(struct db *db, const struct conf *conf, struct uuid media_id, const char *language_code)
 {

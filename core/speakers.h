@@ -37,6 +37,10 @@ const struct speaker *speakers_find(const struct list *, struct uuid id);
 /* Its own name, or that of the first part of it that has one; NULL: nobody has said who it is. */
 const char *speakers_label(const struct list *, const struct speaker *);
 
+/* What people have said of it holds, whatever becomes of its voice: a name, whose part it is or who is a part of it,
+ * that it is forgotten, or that a paragraph is by it. */
+bool speakers_touched(struct db *, struct uuid media_id, const struct list *all, const struct speaker *);
+
 /* Writes the row of one that is new in the asset, or has other turns; duration follows from them. */
 void speakers_put(struct db *, struct uuid media_id, const struct speaker *);
 /* A further one, with which speakers_put() goes on.  Returns its id. */

@@ -298,19 +298,6 @@ follow(void *req, const struct transcript *t)
 	transcript_changed(req, t);
 }
 
-/* Has a person named it, or said whose part it is or who is a part of it, or had it forgotten? */
-static bool
-is_of_people(const struct list *all, const struct speaker *s)
-{
-	const struct speaker *other = all->rows;
-
-	for (size_t i = 0; i < all->n; i++)
-		if (uuid_equal(other[i].merged_into, s->speaker_id))
-			return true;
-	return !uuid_is_none(s->merged_into) || s->forgotten_at.ms != 0 || (s->source != NULL &&
-	    strcmp(s->source, "machine") != 0);
-}
-
 /* Paragraphs that stay are by those that people have told apart, or by nobody. */
 static void
 remove_speakers(struct req *r)
@@ -319,7 +306,7 @@ remove_speakers(struct req *r)
 	const struct speaker *s = all.rows;
 
 	for (size_t i = 0; i < all.n; i++)
-		if (!is_of_people(&all, &s[i]))
+		if (!speakers_touched(r->db, r->id[0], &all, &s[i]))
 			speakers_drop(r->db, s[i].speaker_id);
 	if (all.n == 0)
 		return;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/voices.h"
+#include "core/job.h"
 #include "media/label.h"
 #include "media/speaking.h"
 #include "fcgi/access.h"
@@ -198,11 +199,21 @@ speaker_get(struct req *r)
 	return speaker_reply(r, r->object);
 }
 
+static void
+write_anew(void *user, const struct transcript *t)
+{
+	struct req *r = user;
+	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = t->media_id,
+	    .priority = PRIORITY_FIRST };
+
+	job_add(r->db, captions, place, .media_id = t->media_id, .transcript_id = t->id);
+}
+
 /* Who speaks in the asset has another name now. */
 static void
 tell(struct req *r, struct uuid media_id)
 {
-	speaking_renamed(r->db, r->who->tenant_id, media_id);
+	speaking_renamed(r->db, media_id, write_anew, r);
 	event(r, media_id, "metadata.updated", arena_printf(r->mem, "{\"mediaId\":\"%s\",\"kind\":\"speakers\"}",
 	    uuid_text(r->mem, media_id)));
 }

@@ -75,21 +75,6 @@ next_number(const struct list *before)
 	return before->n > 0 ? s[before->n - 1].number + 1 : 1;
 }
 
-/* What people have said of it holds, also where it is not heard this time: a name, a part of it, a paragraph. */
-static bool
-is_of_people(struct job *j, const struct list *before, const struct speaker *s)
-{
-	const struct speaker *all = before->rows;
-
-	for (size_t i = 0; i < before->n; i++)
-		if (uuid_equal(all[i].merged_into, s->speaker_id))
-			return true;
-	return s->forgotten_at.ms != 0 || !uuid_is_none(s->merged_into) || (s->source != NULL && strcmp(s->source,
-	    "human") == 0) || db_number(j->db, "SELECT 1 FROM transcripts t WHERE t.media_id = ? AND t.paragraphs LIKE "
-	    "CONCAT('%\"speakerId\":\"', ?, '\",%\"speakerSource\":\"human\"%') LIMIT 1", ARGS(ID(j->media_id),
-	    STR(uuid_text(j->mem, s->speaker_id))), 0) != 0;
-}
-
 /* Who is not heard any more has no turns, or is gone. */
 static void
 put_silent(struct job *j, const struct list *before, const struct speaker *s)
@@ -97,7 +82,7 @@ put_silent(struct job *j, const struct list *before, const struct speaker *s)
 	struct speaker silent = *s;
 
 	silent.turns = (struct list){ NULL, 0 };
-	if (is_of_people(j, before, s))
+	if (speakers_touched(j->db, j->media_id, before, s))
 		speakers_put(j->db, j->media_id, &silent);
 	else
 		speakers_drop(j->db, s->speaker_id);
@@ -153,14 +138,21 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 }
 
 static void
-changed(void *job, const struct transcript *t)
+write_anew(void *job, const struct transcript *t)
 {
 	struct job *j = job;
 	struct job_place place = { .tenant_id = j->tenant_id, .media_id = j->media_id };
 
-	if (quality_shows(t)) {
-		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
-	}
+	job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
+}
+
+static void
+changed(void *job, const struct transcript *t)
+{
+	struct job *j = job;
+
+	if (quality_shows(t))
+		write_anew(j, t);
 	metadata_changed(j->db, j->media_id, "transcripts");
 }
 
@@ -199,7 +191,7 @@ speakers_run(struct job *j)
 	who = arena_array(j->mem, c.n, sizeof(*who));
 	n = put_voices(j, &c, &before, who);
 	if (recognition_run(j, engine->version(j->mem, j->conf), who, n))
-		speaking_renamed(j->db, j->tenant_id, j->media_id);
+		speaking_renamed(j->db, j->media_id, write_anew, j);
 	speaking_follow(j->db, j->media_id, changed, j);
 	metadata_changed(j->db, j->media_id, "speakers");
 	return DONE;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/job.h"
 #include "media/quality.h"
 #include "media/speaking.h"
 
@@ -312,9 +311,8 @@ speaking_follow(struct db *db, struct uuid media_id, void (*changed)(void *user,
 }
 
 void
-speaking_renamed(struct db *db, struct uuid tenant_id, struct uuid media_id)
+speaking_renamed(struct db *db, struct uuid media_id, void (*visit)(void *user, const struct transcript *), void *user)
 {
-	struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .priority = PRIORITY_FIRST };
 	const struct transcript *t;
 	size_t n;
 
@@ -322,5 +320,5 @@ speaking_renamed(struct db *db, struct uuid tenant_id, struct uuid media_id)
 	    "AND t.paragraphs LIKE '%\"speakerId\"%'", ARGS(ID(media_id)), &n);
 	for (size_t i = 0; i < n; i++)
 		if (quality_shows(&t[i]))
-			job_add(db, captions, place, .media_id = media_id, .transcript_id = t[i].id);
+			visit(user, &t[i]);
 }

@@ -28,8 +28,10 @@ struct list speaking_shown(struct arena *, const struct list *speakers);
 void speaking_follow(struct db *, struct uuid media_id, void (*changed)(void *user, const struct transcript *),
     void *user);
 
-/* Speakers of the asset are called otherwise: files with names are written anew, by one job for each transcript. */
-void speaking_renamed(struct db *, struct uuid tenant_id, struct uuid media_id);
+/* Speakers of the asset are called otherwise: visits its transcripts that players show with names, once each, whose
+ * files are to be written anew. */
+void speaking_renamed(struct db *, struct uuid media_id, void (*visit)(void *user, const struct transcript *),
+    void *user);
 
 /* Stretches that follow each other within `gap` ms become one; they must be in order. */
 struct list speaking_join(struct arena *, const struct list *turns, int64_t gap);
