@@ -95,8 +95,8 @@ static const struct record message_record = RECORD("ChatMessage", struct message
 
 #define CHAT_FROM "FROM chats t JOIN chat_messages m ON m.id = t.message_id "
 const struct object chat_object = {
-	.path = "/v2/chats/{chatId}", .reach = REACH_PRIVATE, .record = &chat_record, .from = CHAT_FROM "WHERE t.id = "
-	    "?",
+	.path = "/v2/chats/{chatId}", .reach = REACH_PRIVATE, .record = &chat_record,
+	.from = CHAT_FROM "WHERE t.id = ?",
 };
 
 static int
@@ -106,8 +106,7 @@ chats_list(struct req *r)
 	size_t n;
 
 	rows = db_list(r->db, &chat_record, CHAT_FROM "WHERE t.principal_id = ? AND t.tenant_id = ?",
-	    ARGS(ID(r->who->id),
-	    ID(r->who->tenant_id)), &r->page, &n);
+	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &r->page, &n);
 	return reply_list(r, &chat_record, rows, n);
 }
 
@@ -160,8 +159,7 @@ static bool
 is_patient(struct req *r)
 {
 	if (db_number(r->db, "SELECT COUNT(*) FROM chats t JOIN chat_messages m ON m.chat_id = t.id WHERE "
-	    "t.principal_id = ? "
-	    "AND m.status = 'answering' AND m.created_at >= ?", ARGS(ID(r->who->id), INT(r->now.ms - CHAT_PATIENCE_MS)), 0) <
+	    "t.principal_id = ? AND m.status = 'answering' AND m.created_at >= ?", ARGS(ID(r->who->id), INT(r->now.ms - CHAT_PATIENCE_MS)), 0) <
 	    WAITING_MAX)
 		return true;
 	r->retry_after = 10;
@@ -178,8 +176,7 @@ ask(struct req *r, const struct chat *c, struct uuid message_id, const char *pro
 	bool asks = context.n > 0 && strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0;
 
 	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "
-	    "created_at) "
-	    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(message_id), ID(c->id), STR(prompt),
+	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(message_id), ID(c->id), STR(prompt),
 	    STR(asks ? "answering" : "completed"), STR(chat_quoted(r->mem, &context)), STR(CHAT_BY_PASSAGES),
 	    STR(context.n == 0 ? "nothing_found" : NULL), STR(chat_context_json(r->mem, &context)), TIME(r->now)));
 	if (asks)
@@ -228,8 +225,7 @@ messages_list(struct req *r)
 	size_t n;
 
 	rows = db_list(r->db, &message_record, "FROM chat_messages t JOIN chat_messages m ON m.id = t.id WHERE "
-	    "t.chat_id = ?",
-	    ARGS(ID(c->id)), &r->page, &n);
+	    "t.chat_id = ?", ARGS(ID(c->id)), &r->page, &n);
 	return reply_list(r, &message_record, rows, n);
 }
 
@@ -247,8 +243,7 @@ message_create(struct req *r)
 		return r->status;
 	ask(r, c, id, m->prompt);
 	db_run(r->db, "UPDATE chats SET message_id = ?, updated_at = ?, version = version + 1 WHERE id = ? AND "
-	    "tenant_id = ?",
-	    ARGS(ID(id), TIME(r->now), ID(c->id), ID(r->who->tenant_id)));
+	    "tenant_id = ?", ARGS(ID(id), TIME(r->now), ID(c->id), ID(r->who->tenant_id)));
 	c = object_again(r);
 	return c != NULL ? reply(r, 200, &chat_record, c) : refuse(r, ERR_NOT_FOUND, NULL);
 }
