@@ -6,6 +6,7 @@
 
 #include "core/asset.h"
 #include "core/caption.h"
+#include "core/speakers.h"
 #include "core/store.h"
 #include "jobs/engines/engine.h"
 #include "jobs/engines/sherpa_model.h"
@@ -275,6 +276,44 @@ captions_that_are_withheld_while_they_are_written_leave_no_file(void **state)
 	decide(w, t, "published");
 	db_begin(w->db);
 	db_run(w->db, "UPDATE transcripts SET captions = 'withheld' WHERE id = ?", ARGS(ID(t->id)));
+	writer = start_captions(w, t);
+	for (i = 0; i < 6000 && caption_files(w, j.media_id) == 0; i++)
+		usleep(20000);
+	assert_int_equal(caption_files(w, j.media_id), 1);
+	assert_true(db_commit(w->db));
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	assert_int_equal(caption_files(w, j.media_id), 0);
+	assert_int_equal(caption_count(w, j.media_id), 0);
+}
+
+/* Who renames adds a job of its own, which writes the name of now. */
+static void
+captions_with_a_name_that_changes_meanwhile_are_not_shown(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(LECTURE, "slt") ",areverse");
+	struct turn turn = { { 0, true }, { 60000, true } };
+	struct speaker s = { .number = 1, .turns = { &turn, 1 } };
+	const struct transcript *t;
+	struct list paragraphs;
+	int status, i;
+	pid_t writer;
+
+	assert_int_equal(run_job(&j), DONE);
+	t = transcript_of(w, j.media_id);
+	decide(w, t, "published");
+	s.speaker_id = speakers_new(w->db, w->tenant_id, j.media_id);
+	speakers_put(w->db, j.media_id, &s);
+	db_run(w->db, "UPDATE speakers SET label = 'Ann' WHERE id = ?", ARGS(ID(s.speaker_id)));
+	paragraphs = record_parse_list(w->mem, &paragraph_record, t->paragraphs.text);
+	for (size_t k = 0; k < paragraphs.n; k++)
+		((struct paragraph *)paragraphs.rows)[k].speaker_id = s.speaker_id;
+	db_run(w->db, "UPDATE transcripts SET paragraphs = ? WHERE id = ?", ARGS(STR(transcript_json(w->mem,
+	    &paragraphs)), ID(t->id)));
+	db_begin(w->db);
+	db_run(w->db, "UPDATE transcripts SET version = version + 1 WHERE id = ?", ARGS(ID(t->id)));
+	db_run(w->db, "UPDATE speakers SET label = 'Bob' WHERE id = ?", ARGS(ID(s.speaker_id)));
 	writer = start_captions(w, t);
 	for (i = 0; i < 6000 && caption_files(w, j.media_id) == 0; i++)
 		usleep(20000);
@@ -618,6 +657,7 @@ main(void)
 		WORLD_TEST(what_is_unreliable_is_shown_only_because_a_person_wants_it),
 		WORLD_TEST(what_is_good_is_not_shown_when_a_person_does_not_want_it),
 		WORLD_TEST(captions_that_are_withheld_while_they_are_written_leave_no_file),
+		WORLD_TEST(captions_with_a_name_that_changes_meanwhile_are_not_shown),
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
