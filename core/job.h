@@ -58,7 +58,7 @@
 	K(mail,			NETWORK, 9, 60,  "mail",		0,  true,  false, "Send an invitation to the address of its user") \
 	K(deliver,		NETWORK, 3, 60,  "deliver",		0,  true,  false, "Send events to webhooks, as long as there are any") \
 	K(purge,		QUICK,   9, 120, "purge",		0,  true,  false, "Delete the files of something that is gone, and check") \
-	K(import,		TRANSFER, 5, 300, "import",		0,  true,  false, "Fetch a file from an address and make it an asset") \
+	K(import,		TRANSFER, 5, 900, "import",		0,  true,  false, "Fetch a file from an address and make it an asset") \
 	K(keys,			NETWORK, 1, 60,  "keys",		0,  true,  false, "Ask an external token server for its keys") \
 	K(scrub,		NETWORK, 2, 300, "scrub",		0,  true,  false, "Read originals again, slowly, and compare them with what came") \
 	K(sweep,		QUICK,   2, 120, "sweep",		0,  true,  false, "Expire uploads and clear what crashes left behind")

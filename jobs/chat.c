@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/chat.h"
 #include "core/fold.h"
@@ -184,9 +185,9 @@ check_part(struct job *j, struct answering *a, struct uuid media_id, const struc
 	}
 }
 
-/* Nothing of it is a link or markup, whatever shows it. */
+/* The answer without references that are not true; one that has none then ends in those that are. */
 static const char *
-harmless(struct arena *mem, const struct answering *a)
+with_references(struct arena *mem, const struct answering *a)
 {
 	const char *at = a->reply->answer;
 	struct buf b = BUF(mem);
@@ -196,31 +197,43 @@ harmless(struct arena *mem, const struct answering *a)
 
 	while (*at != '\0') {
 		ref = at[0] == '[' && isdigit((unsigned char)at[1]) ? strtol(at + 1, &end, 10) : -1;
-		if (ref >= 0 && *end == ']') {
-			if (ref > 0 && ref < REFS && a->found[ref]) {
-				buf_printf(&b, "[%ld]", ref);
-				cited = true;
-			}
-			at = end + 1;
-			if (*at == '(')
-				buf_char(&b, ' ');
+		if (ref < 0 || *end != ']') {
+			buf_char(&b, *at++);
 			continue;
 		}
-		if (strncmp(at, "](", 2) == 0)
-			buf_text(&b, "] ");
-		else if (strncmp(at, "://", 3) == 0)
-			buf_text(&b, ": ");
-		else if (*at == '<')
-			buf_text(&b, "‹");
-		else if (*at == '>')
-			buf_text(&b, "›");
-		else
-			buf_char(&b, (unsigned char)*at < ' ' && *at != '\n' ? ' ' : *at);
-		at++;
+		if (ref > 0 && ref < REFS && a->found[ref]) {
+			buf_printf(&b, "[%ld]", ref);
+			cited = true;
+		}
+		at = end + 1;
 	}
 	for (ref = 1; !cited && ref < REFS; ref++)
 		if (a->found[ref])
 			buf_printf(&b, " [%ld]", ref);
+	return buf_string(&b);
+}
+
+/* Nothing of it is a link or markup, whatever shows it: what begins or joins one is taken apart. */
+static const char *
+harmless(struct arena *mem, const char *at)
+{
+	static const char *const pairs[] = { "//", "](", "][", "]:", "![", "~~", "``" };
+	struct buf b = BUF(mem);
+	size_t i;
+
+	for (; *at != '\0'; at++) {
+		if (*at == '<' || *at == '>')
+			buf_text(&b, *at == '<' ? "‹" : "›");
+		else
+			buf_char(&b, (unsigned char)*at < ' ' && *at != '\n' ? ' ' : *at);
+		for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+			if (strncmp(at, pairs[i], 2) == 0)
+				buf_char(&b, ' ');
+		if (strncasecmp(at, "www.", 4) == 0) {
+			buf_printf(&b, "%.2s ", at + 1);
+			at += 3;
+		}
+	}
 	return buf_string(&b);
 }
 
@@ -272,7 +285,7 @@ put(struct job *j, void *at)
 	if (a->warning == NULL)
 		check(j, a);
 	if (a->warning == NULL) {
-		a->answer = harmless(j->mem, a);
+		a->answer = harmless(j->mem, with_references(j->mem, a));
 		keep_cited(a);
 		db_run(j->db, "UPDATE chat_messages SET status = 'completed', answer = ?, engine = ?, context = ? "
 		    "WHERE id = ? AND status = 'answering'", ARGS(STR(a->answer), STR(a->engine), STR(chat_context_json(j->mem,
@@ -280,6 +293,8 @@ put(struct job *j, void *at)
 	} else
 		db_run(j->db, "UPDATE chat_messages SET status = 'completed', warning = ? WHERE id = ? AND status = "
 		    "'answering'", ARGS(STR(a->warning), ID(a->message_id)));
+	/* Who looks again has not seen this. */
+	db_run(j->db, "UPDATE chats SET version = version + 1 WHERE message_id = ?", ARGS(ID(a->message_id)));
 	return false;
 }
 

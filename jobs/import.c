@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/quota.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "core/web.h"
 #include "fcgi/access.h"
@@ -245,9 +246,12 @@ take_page(struct fetching *k)
 {
 	const struct conf *conf = k->j->conf;
 	const int64_t left = quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX);
+	/* Pictures and sound become one file beside themselves, before that goes to where uploads arrive. */
+	const int64_t room = scratch_free() / 2 < store_incoming_free() ? scratch_free() / 2 : store_incoming_free(),
+	    most = room < conf->upload_max_size ? room : conf->upload_max_size;
 	const struct page_call call = { .url = k->o->url, .dir = k->j->work_dir,
 	    .private_hosts = conf->import_private_hosts, .progress = on_page, .user = k,
-	    .max_size = left < conf->upload_max_size ? left : conf->upload_max_size,
+	    .max_size = left < most ? left : most,
 	    .seconds = (int)((k->until - clock_ms()) / 1000) };
 	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .offset = -1,
 	    .read = on_reel };
@@ -255,8 +259,10 @@ take_page(struct fetching *k)
 	struct fault fault = { 0 };
 	enum outcome outcome;
 
-	if (call.max_size <= 0)
+	if (left <= 0)
 		return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
+	if (room <= 0)
+		return job_retry(k->j, REASON_NO_SPACE, NULL);
 	if (call.seconds <= 0)
 		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, NULL);
 	if (!page_fetch(k->j->mem, &call, &film, &fault))

@@ -45,9 +45,9 @@ static const struct field said_fields[] = {
 	FIELD(struct said, stream, .on = CREATE, .doc = "Which answer it goes on to read, or has read"),
 	FIELD(struct said, most, .on = CREATE, .doc = "Bytes that it has room for"),
 	FIELD(struct said, percent, .on = CREATE, .doc = "Of the film that has come"),
-	FIELD(struct said, file, .on = CREATE, .doc = "The film, in its directory"),
+	FIELD(struct said, file, .on = CREATE, .max = 300, .doc = "The film, in its directory"),
 	FIELD(struct said, name, .on = CREATE, .max = 4000, .doc = "Of the film"),
-	FIELD(struct said, why, .on = CREATE, .doc = "There is none"),
+	FIELD(struct said, why, .on = CREATE, .max = 100, .doc = "There is none"),
 	FIELD(struct said, detail, .on = CREATE, .max = 4000, .doc = "What yt-dlp says of it"),
 };
 static const struct record said_record = RECORD("PageSaid", struct said, said_fields);
@@ -77,6 +77,7 @@ struct talk {
 	struct stream streams[STREAMS];
 	int64_t requests, received, most;	/* most: bytes of all answers together */
 	bool confused, forbidden;	/* forbidden: it was led to where nobody may go */
+	int percent;			/* of the film */
 	const char *file, *name, *why, *detail;	/* of its last word */
 };
 
@@ -167,6 +168,13 @@ open_stream(struct talk *t, const struct said *said)
 	return true;
 }
 
+static void
+tell_progress(struct talk *t, int64_t percent)
+{
+	t->percent = percent >= 0 && percent < 100 ? (int)percent : 99;
+	t->call->progress(t->call->user, t->percent);
+}
+
 static bool
 read_stream(struct talk *t, const struct said *said)
 {
@@ -177,6 +185,8 @@ read_stream(struct talk *t, const struct said *said)
 
 	if (s == NULL || s->web == NULL || said->most <= 0)
 		return false;
+	/* A sign of life, also where nobody knows how much there is. */
+	tell_progress(t, t->percent);
 	if (s->n == 0) {
 		s->n = web_stream_read(s->web, SILENCE_MS, (const void **)&s->bytes);
 		t->received += (int64_t)s->n;
@@ -208,7 +218,9 @@ take_line(struct talk *t, const char *line, size_t n)
 	if (strcmp(said->op, "close") == 0 && said->stream >= 0 && said->stream < STREAMS)
 		drop(&t->streams[said->stream]);
 	else if (strcmp(said->op, "progress") == 0)
-		t->call->progress(t->call->user, said->percent >= 0 && said->percent < 100 ? (int)said->percent : 99);
+		tell_progress(t, said->percent);
+	else if (t->file != NULL || t->why != NULL)
+		return false;	/* it has said its last word */
 	else if (strcmp(said->op, "done") == 0 && said->file != NULL && said->name != NULL) {
 		t->file = arena_copy(t->mem, said->file);
 		t->name = arena_copy(t->mem, said->name);

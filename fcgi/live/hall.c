@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests of viewers, and what is told to all who wait for the same. */
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 
 enum {
 	EVENTS = 64, BACKLOG = 4096,
+	OTHERS = 512,			/* descriptors that are not for viewers */
 	NEWCOMERS = 1024,		/* whose request is not there as a whole, or whose answer is on its way */
 	ASK_MS = 5000, TAKE_MS = 30000,	/* for a request; without anything of the answer being taken */
 	LOOK_MS = 250,
@@ -39,7 +41,15 @@ struct ask {
 };
 
 /* An answer in the records of FastCGI, of all who get the same at that moment. */
-struct telling { int readers; unsigned id; struct ask of; bool head_only; size_t n; unsigned char *bytes; };
+struct telling {
+	int readers;
+	unsigned id;
+	struct ask of;
+	bool head_only;
+	int64_t changes;		/* packager_changes() of a list */
+	size_t n;
+	unsigned char *bytes;
+};
 
 enum stage { READS, WAITS, WRITES };
 struct guest {
@@ -60,8 +70,10 @@ struct hall {
 	struct broadcast *const *broadcasts;
 	int epoll, door;
 	struct guest *guests;
-	int64_t n, waiting, look_at;
-	struct telling *shown;		/* the last answer with something in it, as long as it holds */
+	bool is_full;			/* no descriptor is left for a newcomer */
+	int64_t n, waiting, look_at, places;	/* places: for those who wait */
+	struct telling *shown;		/* the last file, as long as it holds */
+	struct telling *lists[2][2][2];	/* by audio, skips, HEAD: the last one, which holds until the list changes */
 	struct arena *mem;		/* of one answer */
 };
 
@@ -168,18 +180,19 @@ give(struct hall *h, struct guest *g, struct telling *p)
 	send_some(h, g);
 }
 
-/* Parts are as they are, lists are of a moment. */
-static void
-give_bytes(struct hall *h, struct guest *g, const char *type, const void *bytes, size_t n)
+/* Parts are as they are, lists are of a moment.  at: where it is kept for those who ask for the same. */
+static struct telling *
+give_bytes(struct hall *h, struct guest *g, struct telling **at, const char *type, const void *bytes, size_t n)
 {
 	struct buf head = BUF(h->mem);
 
 	buf_printf(&head, "Status: 200\r\nContent-Type: %s\r\nCache-Control: %s\r\nContent-Length: %zu\r\n\r\n", type,
 	    g->ask.what == PART ? "private, max-age=86400, immutable" : "no-store", n);
-	telling_free(h->shown);
-	h->shown = telling_make(g, &head, bytes, n);
-	h->shown->readers++;
-	give(h, g, h->shown);
+	telling_free(*at);
+	*at = telling_make(g, &head, bytes, n);
+	(*at)->readers++;
+	give(h, g, *at);
+	return *at;
 }
 
 static void
@@ -293,18 +306,16 @@ broadcast_of(const struct hall *h, const struct ask *a)
 	return NULL;
 }
 
-/* What the one before got at the same moment. */
+/* What somebody got before, while that was the same. */
 static bool
-give_shown(struct hall *h, struct guest *g)
+give_shown(struct hall *h, struct guest *g, struct telling *p, int64_t changes)
 {
-	const struct telling *p = h->shown;
-
-	if (p == NULL || p->id != g->in.id || p->head_only != g->head_only || p->of.skips != g->ask.skips ||
-	    !uuid_equal(p->of.media_id, g->ask.media_id) || strcmp(p->of.folder, g->ask.folder) != 0 ||
-	    strcmp(p->of.name, g->ask.name) != 0)
+	if (p == NULL || p->id != g->in.id || p->changes != changes || p->head_only != g->head_only ||
+	    p->of.skips != g->ask.skips || !uuid_equal(p->of.media_id, g->ask.media_id) ||
+	    strcmp(p->of.folder, g->ask.folder) != 0 || strcmp(p->of.name, g->ask.name) != 0)
 		return false;
-	h->shown->readers++;
-	give(h, g, h->shown);
+	p->readers++;
+	give(h, g, p);
 	return true;
 }
 
@@ -317,11 +328,11 @@ give_file(struct hall *h, struct guest *g, const char *name)
 	const char *bytes;
 	size_t n;
 
-	if (give_shown(h, g))
+	if (give_shown(h, g, h->shown, 0))
 		return true;
 	bytes = store_get(h->mem, key, FILE_MAX, &n);
 	if (bytes != NULL)
-		give_bytes(h, g, store_type(key), bytes, n);
+		give_bytes(h, g, &h->shown, store_type(key), bytes, n);
 	return bytes != NULL;
 }
 
@@ -332,20 +343,23 @@ give_master(struct hall *h, struct guest *g, const struct broadcast *b)
 
 	if (b == NULL || b->packager == NULL || !packager_master(b->packager, "low-", &text))
 		return give_file(h, g, LIVESTREAM_PLAYLIST);
-	give_bytes(h, g, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
+	give_bytes(h, g, &h->shown, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
 	return true;
 }
 
 static void
 give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 {
-	const struct live_list *l = packager_list(b->packager, g->ask.audio);
+	const struct ask *a = &g->ask;
+	const struct live_list *l = packager_list(b->packager, a->audio);
+	const int64_t changes = packager_changes(b->packager);
+	struct telling **at = &h->lists[a->audio][a->skips][g->head_only];
 	struct buf text = BUF(h->mem);
 
-	if (give_shown(h, g))
+	if (give_shown(h, g, *at, changes))
 		return;
-	list_write_low(l, packager_list(b->packager, !g->ask.audio), g->ask.skips, &text);
-	give_bytes(h, g, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
+	list_write_low(l, packager_list(b->packager, !a->audio), a->skips, &text);
+	give_bytes(h, g, at, store_type(LIVESTREAM_PLAYLIST), text.text, text.len)->changes = changes;
 }
 
 static enum list_turn
@@ -406,7 +420,7 @@ attend_to(struct hall *h, struct guest *g)
 		return;
 	if (b == NULL)
 		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
-	else if (g->stage != WAITS && h->waiting >= h->conf->live_waiters)
+	else if (g->stage != WAITS && h->waiting >= h->places)
 		refuse(h, g, 503, ERR_TOO_BUSY, NULL);
 	else if (g->stage != WAITS)
 		stage(h, g, WAITS, clock_ms() + patience_ms(&g->ask, b));
@@ -493,6 +507,11 @@ open_door(struct hall *h)
 
 	for (i = 0; i < EVENTS; i++) {
 		fd = accept4(h->door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
+			/* Until somebody has left. */
+			watch(h, h->door, h, 0, EPOLL_CTL_MOD);
+			h->is_full = true;
+		}
 		if (fd < 0)
 			return;
 		if (h->n - h->waiting >= NEWCOMERS) {
@@ -529,6 +548,9 @@ sweep(struct hall *h)
 		telling_free(g->telling);
 		free(g);
 		h->n--;
+		if (h->is_full)
+			watch(h, h->door, h, EPOLLIN, EPOLL_CTL_MOD);
+		h->is_full = false;
 	}
 }
 
@@ -545,14 +567,14 @@ hall_attend(struct hall *h)
 	struct epoll_event events[EVENTS];
 	int n, i;
 
-	while ((n = epoll_wait(h->epoll, events, EVENTS, 0)) > 0) {
-		for (i = 0; i < n; i++)
-			if (events[i].data.ptr == h)
-				open_door(h);
-			else
-				happened(h, events[i].data.ptr, events[i].events);
-		sweep(h);
-	}
+	/* What is left is told again: encoders have their turn in between. */
+	n = epoll_wait(h->epoll, events, EVENTS, 0);
+	for (i = 0; i < n; i++)
+		if (events[i].data.ptr == h)
+			open_door(h);
+		else
+			happened(h, events[i].data.ptr, events[i].events);
+	sweep(h);
 	forget(h);
 }
 
@@ -616,6 +638,7 @@ struct hall *
 hall_open(const struct conf *conf, int door, struct broadcast *const *broadcasts)
 {
 	struct hall *h = calloc(1, sizeof(*h));
+	struct rlimit files;
 
 	if (h == NULL)
 		abort();
@@ -625,6 +648,10 @@ hall_open(const struct conf *conf, int door, struct broadcast *const *broadcasts
 	if (fcntl(door, F_SETFL, O_NONBLOCK) != 0 || listen(door, BACKLOG) != 0)
 		abort();
 	h->broadcasts = broadcasts;
+	/* Others need descriptors, too: encoders, files. */
+	getrlimit(RLIMIT_NOFILE, &files);
+	h->places = files.rlim_cur == RLIM_INFINITY ? INT64_MAX : (int64_t)files.rlim_cur - NEWCOMERS - OTHERS;
+	h->places = h->places < conf->live_waiters ? h->places : conf->live_waiters;
 	h->mem = arena_new(MEMORY);
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (h->epoll < 0)
@@ -642,6 +669,8 @@ hall_close(struct hall *h)
 		leave(h, g);
 	sweep(h);
 	forget(h);
+	for (size_t i = 0; i < 8; i++)
+		telling_free((&h->lists[0][0][0])[i]);
 	close(h->epoll);
 	arena_free(h->mem);
 	free(h);

@@ -26,6 +26,7 @@ enum {
 	TARGET_MIN = 2, TARGET_MAX = 6,	/* s */
 	TARGET_SLACK_MS = 400,	/* what rounds to the target is no longer than it */
 	PART_MS = 500,		/* on a grid that begins with the segment, to the nearest frame */
+	ROUGH = 2,		/* segments in a row whose frames last too long for parts; then there are none */
 	BATCH = 4,		/* frames of sound in a fragment: each alone would be a third larger */
 	TEXTS = 64 << 20,	/* bytes of the playlists of a day */
 	HEAD = 1024,
@@ -40,6 +41,8 @@ struct track {
 	uint32_t fragments;
 	int64_t began, until, part_began;	/* of the segment; units */
 	bool alone;			/* the part begins with a key frame */
+	bool rough;			/* the segment has no more parts: a frame has lasted for too long */
+	int roughs;			/* segments in a row that were */
 	int64_t peak;			/* bit/s of the segment that had the most */
 	bool breaks;			/* the next segment does */
 };
@@ -238,7 +241,8 @@ retire_parts(const struct packager *p, const struct track *t, const struct parts
 	}
 }
 
-/* The same since the last part.  Where frames last so long that one alone is too much for a part, there are none. */
+/* The same since the last part.  Where frames last so long that one alone is too much for a part, the segment has none
+ * any more. */
 static bool
 close_part(struct packager *p, struct track *t)
 {
@@ -248,9 +252,8 @@ close_part(struct packager *p, struct track *t)
 	struct parts gone;
 	char name[64];
 
-	if (part.ms > LIST_PART_MS || place == LIST_PARTS)
-		t->list.whole = true;
-	if (t->end == t->part_from || t->list.whole)
+	t->rough |= part.ms > LIST_PART_MS || place == LIST_PARTS;
+	if (t->end == t->part_from || t->rough || t->list.whole)
 		return true;
 	snprintf(name, sizeof(name), "%" PRId64 ".%zu.%s.m4s", e.number, place, t->list.word);
 	if (!write_stretch(p, t, name, t->part_from))
@@ -282,7 +285,10 @@ close_segment(struct packager *p, struct track *t)
 		t->peak = bits * 1000 / e.ms;
 	if (list_add(&t->list, &e, &gone))
 		retire(p, t, gone.number - 3);
-	t->breaks = false;
+	/* One gap in the pictures is none of its ways. */
+	t->roughs = t->rough ? t->roughs + 1 : 0;
+	t->list.whole |= t->roughs >= ROUGH;
+	t->rough = t->breaks = false;
 	t->from = t->part_from = t->end;
 	p->changes++;
 	flush_later(t->fd);
@@ -463,7 +469,9 @@ packager_begin(struct packager *p, int64_t session, const struct setup *video, c
 	p->session = session;
 	p->zero = now;
 	p->master_peak = 0;
-	p->video.list.ended = p->audio.list.ended = false;
+	p->video.list.ended = p->audio.list.ended = p->video.list.whole = p->audio.list.whole = false;
+	p->video.roughs = p->audio.roughs = 0;
+	p->video.rough = p->audio.rough = false;
 	return begin_track(p, &p->video, video) && begin_track(p, &p->audio, audio);
 }
 

@@ -114,7 +114,11 @@ nothing_hostile_comes_through(void **state)
 	assert_null(text(w, r, "data.warning"));
 	assert_null(strstr(answer, "<"));
 	assert_null(strstr(answer, "]("));
-	assert_null(strstr(answer, "://"));
+	assert_null(strstr(answer, "//"));
+	assert_null(strstr(answer, "!["));
+	assert_null(strstr(answer, "]["));
+	assert_null(strstr(answer, "]:"));
+	assert_null(strstr(answer, "www."));
 	assert_null(strstr(answer, "[99]"));
 	assert_non_null(strstr(answer, "[1]"));
 	/* Data end where we say. */
