@@ -65,9 +65,10 @@ speakers_touched(struct db *db, struct uuid media_id, const struct list *all, co
 		if (uuid_equal(other[i].merged_into, s->speaker_id))
 			return true;
 	return s->forgotten_at.ms != 0 || !uuid_is_none(s->merged_into) || (s->source != NULL && strcmp(s->source,
-	    "human") == 0) || db_number(db, "SELECT 1 FROM transcripts t WHERE t.media_id = ? AND t.paragraphs LIKE "
-	    "CONCAT('%\"speakerId\":\"', ?, '\",%\"speakerSource\":\"human\"%') LIMIT 1", ARGS(ID(media_id),
-	    STR(uuid_text(db_arena(db), s->speaker_id))), 0) != 0;
+	    "human") == 0) || db_number(db, "SELECT 1 FROM transcripts t JOIN JSON_TABLE(t.paragraphs, '$[*]' COLUMNS "
+	    "(id VARCHAR(36) PATH '$.speakerId', source VARCHAR(10) PATH '$.speakerSource')) j WHERE t.media_id = ? AND "
+	    "j.id = ? AND j.source = 'human' LIMIT 1", ARGS(ID(media_id), STR(uuid_text(db_arena(db), s->speaker_id))),
+	    0) != 0;
 }
 
 struct list

@@ -67,9 +67,9 @@ void
 voices_forget(struct db *db, struct uuid tenant_id, struct uuid voice_id, bool names)
 {
 	db_run(db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE p.tenant_id = ? AND "
-	    "(s.voice_id = ? OR s.proposed_id = ?)", ARGS(ID(tenant_id), ID(voice_id), ID(voice_id)));
-	db_run(db, "UPDATE speakers SET keeps_print = 0, version = version + 1 WHERE tenant_id = ? AND (voice_id = ? "
-	    "OR proposed_id = ?)", ARGS(ID(tenant_id), ID(voice_id), ID(voice_id)));
+	    "s.voice_id = ?", ARGS(ID(tenant_id), ID(voice_id)));
+	db_run(db, "UPDATE speakers SET keeps_print = 0, version = version + 1 WHERE tenant_id = ? AND voice_id = ?",
+	    ARGS(ID(tenant_id), ID(voice_id)));
 	if (names)
 		db_run(db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0 WHERE tenant_id = ? AND "
 		    "voice_id = ?", ARGS(ID(tenant_id), ID(voice_id)));

@@ -44,7 +44,7 @@ static const struct record said_record = RECORD("PassagesSaid", struct nearest_s
 
 struct spoken { struct uuid media_id; struct position start, end; };
 static const struct field spoken_fields[] = {
-	FIELD(struct spoken, media_id, .sql = "d.media_id", .doc = "The asset"),
+	FIELD(struct spoken, media_id, .sql = "h.media_id", .doc = "The asset"),
 	FIELD(struct spoken, start, .sql = "CAST(j.start * 1000 AS SIGNED)", .doc = "ms"),
 	FIELD(struct spoken, end, .sql = "CAST(j.end * 1000 AS SIGNED)", .doc = "ms"),
 };
@@ -232,11 +232,11 @@ keep_speakers(struct finding_passages *f)
 
 	for (i = 0; i < f->n; i++)
 		hits[i].id = f->all[i].media_id;
-	s = db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN metadata "
-	    "d ON "
-	    "d.media_id = UNHEX(x.id) AND d.kind = 'speakers' JOIN JSON_TABLE(d.data, '$.items[*]' COLUMNS (label "
-	    "VARCHAR(255) PATH '$.label', NESTED PATH '$.instances[*]' COLUMNS (start DOUBLE PATH '$.start', end DOUBLE PATH "
-	    "'$.end'))) j WHERE JSON_CONTAINS(?, JSON_QUOTE(j.label))", ARGS(STR(search_ids_json(f->r->mem, hits, f->n)),
+	s = db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
+	    "media_speakers h ON h.media_id = UNHEX(x.id) JOIN speakers s ON s.id = h.speaker_id LEFT JOIN speakers w ON "
+	    "w.id = s.merged_into JOIN JSON_TABLE(h.turns, '$[*]' COLUMNS (start DOUBLE PATH '$.start', end DOUBLE PATH "
+	    "'$.end')) j WHERE s.forgotten_at = 0 AND (w.id IS NULL OR w.forgotten_at = 0) AND JSON_CONTAINS(?, "
+	    "JSON_QUOTE(COALESCE(w.label, s.label)))", ARGS(STR(search_ids_json(f->r->mem, hits, f->n)),
 	    STR(search_words_json(f->r->mem, &f->scope->speakers))), &n);
 	for (i = 0; i < f->n; i++)
 		for (k = 0; k < n; k++)

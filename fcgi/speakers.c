@@ -257,7 +257,8 @@ speaker_patch(struct req *r)
 	if (is_taken(r, h, label))
 		return refuse(r, ERR_NAME_TAKEN, "Another speaker of the asset has this name: merge the two, or "
 		    "give each a name of its own.");
-	if (is_same(h->label, label) && (label == NULL || is_same(h->source, "human")))
+	if (is_same(h->label, label) && (label == NULL || (is_same(h->source, "human") &&
+	    (!uuid_is_none(h->voice_id) || !voices_hold(r->db, r->who->tenant_id)))))
 		return speaker_reply(r, h);
 	voices_named(r->db, r->who->tenant_id, h->id, label);
 	db_run(r->db, "UPDATE speakers SET label = ?, source = ?, confidence = 0, version = version + 1, "
@@ -347,6 +348,10 @@ static const struct field other_fields[] = {
 };
 static const struct record other_record = RECORD("VoiceAsset", struct other, other_fields);
 
+struct known { struct uuid voice_id; };
+static const struct field known_fields[] = { FIELD(struct known, voice_id, .doc = "Of a speaker or a part of it") };
+static const struct record known_record = RECORD("KnownVoice", struct known, known_fields);
+
 /* May the caller say in all assets of the voice who it is? */
 static bool
 may_forget(struct req *r, struct uuid voice_id)
@@ -363,30 +368,45 @@ may_forget(struct req *r, struct uuid voice_id)
 	return false;
 }
 
+/* In its other assets nobody is it any more, and with `names` nobody is called by it. */
+static void
+forget_voice(struct req *r, struct uuid voice_id, struct uuid media_id, bool names)
+{
+	const struct other *others;
+	size_t n;
+
+	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND "
+	    "t.media_id <> ? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(voice_id), ID(r->who->tenant_id),
+	    ID(media_id)), &n);
+	voices_forget(r->db, r->who->tenant_id, voice_id, names);
+	for (size_t i = 0; names && i < n; i++)
+		tell(r, others[i].media_id);
+}
+
 /* Its parts are the same person.  A job that names speakers waits, or finds nothing any more. */
 static int
 speaker_delete(struct req *r)
 {
 	const struct forgetting *in = r->in;
 	const struct heard *h = r->object;
-	const struct other *others;
-	size_t n;
+	const struct known *voices;
+	size_t n, i;
 
+	if (!uuid_is_none(h->merged_into))
+		return refuse(r, ERR_SPEAKER_MERGED, NULL);
 	db_number(r->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(r->who->tenant_id)), 0);
-	if (!may_forget(r, h->voice_id))
-		return r->status;
-	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND "
-	    "t.media_id <> ? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(h->voice_id), ID(r->who->tenant_id),
-	    ID(h->media_id)), &n);
-	if (!uuid_is_none(h->voice_id))
-		voices_forget(r->db, r->who->tenant_id, h->voice_id, in->names);
+	voices = db_rows(r->db, &known_record, "FROM speakers t WHERE (t.id = ? OR t.merged_into = ?) AND t.tenant_id "
+	    "= ? AND t.voice_id IS NOT NULL GROUP BY t.voice_id", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)), &n);
+	for (i = 0; i < n; i++)
+		if (!may_forget(r, voices[i].voice_id))
+			return r->status;
+	for (i = 0; i < n; i++)
+		forget_voice(r, voices[i].voice_id, h->media_id, in->names);
 	db_run(r->db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE (s.id = ? OR "
 	    "s.merged_into = ?) AND s.tenant_id = ?", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)));
 	db_run(r->db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0, forgotten_at = ?, version = "
 	    "version + 1, updated_at = ? WHERE (id = ? OR merged_into = ?) AND tenant_id = ?", ARGS(TIME(r->now),
 	    TIME(r->now), ID(h->id), ID(h->id), ID(r->who->tenant_id)));
-	for (size_t i = 0; in->names && i < n; i++)
-		tell(r, others[i].media_id);
 	voices_tidy(r->db, r->who->tenant_id);
 	tell(r, h->media_id);
 	return reply_deleted(r, h->id, true);
@@ -416,7 +436,7 @@ const struct route speakers_routes[] = {
 		METHOD_DELETE, "/v2/speakers/{speakerId}", SCOPE_CREATE_CONTENT, speaker_delete, &forgetting_record,
 		&deleted_record,
 		"Forget a speaker and its voice: what it says stays, by nobody, and it is not known again in other assets",
-		.flags = CONDITIONAL, .fails = "403 404 412 422",
+		.flags = CONDITIONAL, .fails = "403 404 409 412 422", .codes = "speaker_merged",
 	},
 	{
 		PUT, "/v2/speakers/{speakerId}/merge", SCOPE_CREATE_CONTENT, speaker_merge, &merge_record,

@@ -456,8 +456,12 @@ revision_align(struct arena *mem, const struct list *paragraphs, const struct li
 	}
 	/* Asked twice, it is the same. */
 	for (i = 0; text != NULL && i < out.n && i < paragraphs->n; i++)
-		if (strcmp(made[i].text, p[i].text) == 0)
+		if (strcmp(made[i].text, p[i].text) == 0) {
 			made[i].id = p[i].id;
+			made[i].speaker = p[i].speaker;
+			made[i].speaker_id = p[i].speaker_id;
+			made[i].speaker_source = p[i].speaker_source;
+		}
 	return revision_replace(mem, paragraphs, &out);
 }
 

@@ -2,6 +2,7 @@
 /* /v2/chats: questions are answered by what whoever asks may see at that moment, and read by nobody else. */
 #include <string.h>
 
+#include "core/speakers.h"
 #include "tests/world.h"
 
 #define ALL "ViewChannel ViewMetadata"
@@ -103,12 +104,19 @@ only_what_somebody_says_counts_where_that_is_asked(void **state)
 {
 	struct world *w = *state;
 	struct uuid medicine = asset(w, MEDICINE);
+	struct turn turns[] = { { { 19000, true }, { 31000, true } }, { { 50000, true }, { 60000, true } } };
+	static const char *const names[] = { "Ada", "Bob" };
+	struct speaker s = { 0 };
 	struct req *r;
 
-	db_run(w->db, "INSERT INTO metadata (media_id, kind, engine, data, created_at, updated_at) VALUES (?, "
-	    "'speakers', 'x', "
-	    "'{\"items\":[{\"label\":\"Ada\",\"instances\":[{\"start\":19,\"end\":31}]},{\"label\":\"Bob\",\"instances\":"
-	    "[{\"start\":50,\"end\":60}]}]}', 1, 1)", ARGS(ID(medicine)));
+	for (int i = 0; i < 2; i++) {
+		s.number = i + 1;
+		s.turns = (struct list){ &turns[i], 1 };
+		s.speaker_id = speakers_new(w->db, w->tenant_id, medicine);
+		speakers_put(w->db, medicine, &s);
+		db_run(w->db, "UPDATE speakers SET label = ?, source = 'human' WHERE id = ?", ARGS(STR(names[i]),
+		    ID(s.speaker_id)));
+	}
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
 	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Bob\"]}");

@@ -399,6 +399,28 @@ a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name(void **state)
 }
 
 static void
+who_is_forgotten_takes_the_voices_of_its_parts_along(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+
+	/* Named before the tenant wanted voices, and once more. */
+	name(w, k.speakers[1], "Ann");
+	assert_int_equal(of_tenant(w, "voices"), 0);
+	opt_in(w);
+	name(w, k.speakers[1], "Ann");
+	assert_int_equal(of_tenant(w, "voices"), 1);
+	add_print(w, k.speakers[1]);
+	recognise(w, later.speakers[0], "Ann", true);
+	add_print(w, later.speakers[0]);
+	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 200);
+	assert_int_equal(speaker(w, "DELETE", k.speakers[1], "", NULL)->status, 409);
+	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
+	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints"), 0);
+	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
+}
+
+static void
 without_names_a_forgotten_voice_keeps_those_that_others_read(void **state)
 {
 	struct world *w = *state;
@@ -506,6 +528,7 @@ main(void)
 		WORLD_TEST(what_is_proposed_is_for_who_may_say_so_and_rejected_for_good),
 		WORLD_TEST(a_name_by_a_machine_says_so_and_is_not_given_again_once_rejected),
 		WORLD_TEST(a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name),
+		WORLD_TEST(who_is_forgotten_takes_the_voices_of_its_parts_along),
 		WORLD_TEST(without_names_a_forgotten_voice_keeps_those_that_others_read),
 		WORLD_TEST(a_voice_is_forgotten_by_who_may_name_it_everywhere),
 		WORLD_TEST(opting_out_deletes_all_prints_of_the_tenant_and_no_others),
