@@ -20,18 +20,16 @@ enum allowance
 allowance_ask(struct db *db, const struct conf *conf, struct uuid tenant_id, enum engine_family family)
 {
 	const int64_t now = moment_now().ms, most = conf->engine[family].daily_tokens;
+	const char *name = family_name(family);
 
-	if (db_number(db, "SELECT rests_until FROM engine_rests WHERE family = ?", ARGS(STR(family_name(family))), 0) >
-	    now)
-		return ALLOWANCE_RESTS;
-	/* Then one tries, and the others wait for what becomes of that. */
-	if (db_number(db, "SELECT failures FROM engine_rests WHERE family = ?", ARGS(STR(family_name(family))), 0) >=
-	    ALLOWANCE_FAILURES && db_run(db, "UPDATE engine_rests SET rests_until = ? WHERE family = ? AND rests_until "
-	    "<= ?", ARGS(INT(now + ALLOWANCE_REST_MS), STR(family_name(family)), INT(now))) == 0)
-		return ALLOWANCE_RESTS;
 	if (most > 0 && db_number(db, "SELECT tokens FROM engine_usage WHERE tenant_id = ? AND family = ? AND day = ?",
-	    ARGS(ID(tenant_id), STR(family_name(family)), INT(now / DAY_MS)), 0) >= most)
+	    ARGS(ID(tenant_id), STR(name), INT(now / DAY_MS)), 0) >= most)
 		return ALLOWANCE_USED_UP;
+	/* When it has rested one tries, and the others wait for what becomes of that. */
+	if (db_number(db, "SELECT failures FROM engine_rests WHERE family = ?", ARGS(STR(name)), 0) >=
+	    ALLOWANCE_FAILURES && db_run(db, "UPDATE engine_rests SET rests_until = ? WHERE family = ? AND rests_until "
+	    "<= ?", ARGS(INT(now + ALLOWANCE_REST_MS), STR(name), INT(now))) == 0)
+		return ALLOWANCE_RESTS;
 	return ALLOWED;
 }
 

@@ -13,7 +13,8 @@ enum { ALLOWANCE_FAILURES = 5, ALLOWANCE_REST_MS = 60000, ALLOWANCE_DAYS = 400 }
 
 enum allowance { ALLOWED, ALLOWANCE_USED_UP, ALLOWANCE_RESTS };
 
-/* May the server of this family be asked now? */
+/* May the server of this family be asked now?  In the caller's transaction: of a server that has rested the one who is
+ * ALLOWED is to ask, and to note it. */
 enum allowance allowance_ask(struct db *, const struct conf *, struct uuid tenant_id, enum engine_family);
 /* It was asked, in the caller's transaction.  failed: it could not be reached, or was broken. */
 void allowance_note(struct db *, struct uuid tenant_id, enum engine_family, int64_t tokens, bool failed);

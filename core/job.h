@@ -165,9 +165,7 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record, master_args_record,
     agenda_args_record, clip_args_record, download_args_record, import_args_record, livestream_args_record,
     section_thumbnails_args_record, serve_args_record, index_args_record, embed_args_record, gist_args_record,
-    chat_args_record,
-    retag_args_record,
-    closing_args_record, mail_args_record, purge_args_record, no_args_record;
+    chat_args_record, retag_args_record, closing_args_record, mail_args_record, purge_args_record, no_args_record;
 #define ingest_args_record asset_args_record
 #define first_rendition_args_record asset_args_record
 #define renditions_args_record asset_args_record

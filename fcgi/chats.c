@@ -35,13 +35,11 @@ struct chat {
 	    .doc = "answering: a language model is asked; until it has answered, the answer quotes what was found"), \
 	FIELD(type, answer,  .on = SERVER, .required = true, .sql = "m.answer", \
 	    .doc = "Plain text, with the numbers of what it refers to in brackets. Whatever a language model has " \
-	    "written, its " \
-	    "references were found in the words of the assets"), \
+	    "written, its references were found in the words of the assets"), \
 	FIELD(type, engine,  .on = SERVER, .required = true, .sql = "m.engine", .doc = "Name and version of what has made the answer"), \
 	FIELD(type, warning, .on = SERVER | OMIT_NULL, .one_of = CHAT_WARNINGS, .sql = WARNING_SQL, \
 	    .doc = "nothing_found: nothing that the caller may see says anything about it. Why the answer is made " \
-	    "of quotes " \
-	    "alone: model_unavailable, the language model cannot be asked; answer_unusable, it has answered nothing that can " \
+	    "of quotes alone: model_unavailable, the language model cannot be asked; answer_unusable, it has answered nothing that can " \
 	    "be read; uncited, none of its references was found"), \
 	FIELD(type, context, .on = SERVER, .required = true, .of = &chat_context_record, .sql = "m.context", \
 	    .doc = "What the answer refers to, by asset")
@@ -125,8 +123,7 @@ static bool
 sees_all(struct req *r, const struct ids *media_ids)
 {
 	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
-	    "media t ON "
-	    "t.id = UNHEX(x.id)" ACCESS_LIVE, "");
+	    "media t ON t.id = UNHEX(x.id)" ACCESS_LIVE, "");
 	struct search_hit *hits = arena_array(r->mem, media_ids->n + 1, sizeof(*hits));
 	size_t n, i, k, all = 0;
 
@@ -160,8 +157,8 @@ static bool
 is_patient(struct req *r)
 {
 	if (db_number(r->db, "SELECT COUNT(*) FROM chats t JOIN chat_messages m ON m.chat_id = t.id WHERE "
-	    "t.principal_id = ? AND m.status = 'answering' AND m.created_at >= ?", ARGS(ID(r->who->id), INT(r->now.ms - CHAT_PATIENCE_MS)), 0) <
-	    WAITING_MAX)
+	    "t.principal_id = ? AND m.status = 'answering' AND m.created_at >= ?", ARGS(ID(r->who->id),
+	    INT(r->now.ms - CHAT_PATIENCE_MS)), 0) < WAITING_MAX)
 		return true;
 	r->retry_after = 10;
 	refuse(r, ERR_TOO_MANY_QUESTIONS, NULL);

@@ -31,9 +31,8 @@ struct nearest_said {
 };
 
 /* Of that engine, the best first.  *exact: was all looked at, and are these all? */
-struct nearest_said *nearest_find(struct req *, const char *engine, const struct meaning *, const struct
-    nearest_scope *,
-    size_t *n, bool *exact);
+struct nearest_said *nearest_find(struct req *, const char *engine, const struct meaning *,
+    const struct nearest_scope *, size_t *n, bool *exact);
 
 /* Of kept parts in hex. */
 struct meaning nearest_kept(struct arena *, const char *hex);

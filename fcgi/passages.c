@@ -125,8 +125,7 @@ static const struct asset *
 assets_with(const struct finding_passages *f, size_t *n)
 {
 	static const char *const sql[] = ACCESS_ROWS("FROM JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER "
-	    "SET "
-	    "utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = "
+	    "SET utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = "
 	    "CAST(j.word AS BINARY) AND ((1 << w.layer) & ?) <> 0 STRAIGHT_JOIN media t ON t.id = w.media_id AND (? IS NULL "
 	    "OR FIND_IN_SET(t.type, ?) > 0) AND (? IS NULL OR FIND_IN_SET(HEX(t.id), ?) > 0) AND (? IS NULL OR EXISTS "
 	    "(SELECT 1 FROM media_channels o WHERE o.media_id = t.id AND FIND_IN_SET(HEX(o.channel_id), ?) > 0 AND "
@@ -186,8 +185,7 @@ by_words(const struct finding_passages *f, size_t *n)
 	for (i = 0; i < n_assets; i++)
 		hits[i].id = a[i].id;
 	s = db_rows(f->r->db, &said_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN excerpts t ON t.media_id = UNHEX(i.id) "
-	    "AND "
-	    "((1 << t.layer) & ?) <> 0 LIMIT ?", ARGS(STR(search_ids_json(f->r->mem, hits, n_assets)), INT(f->layers),
+	    "AND ((1 << t.layer) & ?) <> 0 LIMIT ?", ARGS(STR(search_ids_json(f->r->mem, hits, n_assets)), INT(f->layers),
 	    INT(EXCERPTS)), n);
 	for (i = 0; i < *n; i++) {
 		s[i].score = bm25(f, s[i].text);

@@ -323,7 +323,7 @@ speaker_merge(struct req *r)
 	return speaker_reply(r, object_again(r));
 }
 
-/* All is as it was before they were merged. */
+/* It has again what it had.  Those that were parts of it before are parts of the whole, until they are split, too. */
 static int
 speaker_split(struct req *r)
 {
@@ -356,8 +356,7 @@ static const struct record known_record = RECORD("KnownVoice", struct known, kno
 static bool
 may_forget(struct req *r, struct uuid voice_id)
 {
-	if (uuid_is_none(voice_id) || r->who->is_super_admin || r->audience->everywhere &
-	    SCOPE_BIT(SCOPE_CREATE_CONTENT))
+	if (r->who->is_super_admin || r->audience->everywhere & SCOPE_BIT(SCOPE_CREATE_CONTENT))
 		return true;
 	if (db_number(r->db, "SELECT COUNT(*) FROM speakers s JOIN media t ON t.id = s.media_id WHERE s.tenant_id = ? "
 	    "AND s.voice_id = ? AND NOT " ACCESS_ROLE_SQL, ARGS(ID(r->who->tenant_id), ID(voice_id), ID(r->who->id),
@@ -446,7 +445,7 @@ const struct route speakers_routes[] = {
 	},
 	{
 		PUT, "/v2/speakers/{speakerId}/split", SCOPE_CREATE_CONTENT, speaker_split, NULL, &heard_record,
-		"Part a speaker from the one that it was merged into; each has again what it had",
+		"Part a speaker from the one that it was merged into; it has again what it had",
 		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412", .codes = "speaker_not_merged",
 	},
 	{

@@ -43,6 +43,7 @@ captions_run(struct job *j)
 	const struct transcript *t = db_row(j->db, &transcript_record, WHOSE, ARGS(ID(in->transcript_id),
 	    ID(in->media_id)));
 	struct list paragraphs, now;
+	const char *text;
 	struct caption c;
 
 	if (t == NULL || !quality_shows(t))
@@ -51,13 +52,14 @@ captions_run(struct job *j)
 	job_pause(j);
 	if (!captions_write(j, t, &paragraphs, &c))
 		return step_not_stored(j, "The captions");
+	text = text_of(j, &paragraphs);
 	if (!job_resume(j))
 		return RETRY;
 	t = db_row_suffix(j->db, &transcript_record, WHOSE, " FOR UPDATE", ARGS(ID(in->transcript_id),
 	    ID(in->media_id)));
 	if (t != NULL)
 		now = speaking_paragraphs(j->db, j->conf, t);
-	if (t != NULL && quality_shows(t) && strcmp(text_of(j, &now), text_of(j, &paragraphs)) == 0)
+	if (t != NULL && quality_shows(t) && strcmp(text_of(j, &now), text) == 0)
 		caption_replace(j->db, j->tenant_id, in->media_id, in->transcript_id, &c);
 	else	/* no row has ever named it */
 		store_delete(j->mem, store_key_play(j->mem, in->media_id, c.file));

@@ -12,7 +12,7 @@ struct known { struct uuid voice_id; const char *name, *print; };
 static const struct field known_fields[] = {
 	FIELD(struct known, voice_id, .sql = "v.id", .doc = "The voice"),
 	FIELD(struct known, name, .sql = "v.name", .doc = "As people have named it"),
-	FIELD(struct known, print, .sql = "HEX(t.print)", .doc = "How it sounds in an asset"),
+	FIELD(struct known, print, .sql = "LOWER(HEX(t.print))", .doc = "How it sounds in an asset"),
 };
 static const struct record known_record = RECORD("KnownVoice", struct known, known_fields);
 
@@ -27,22 +27,13 @@ static const struct record open_record = RECORD("OpenSpeaker", struct open, open
 /* The voice that a speaker is most like, and how much so to the next one. */
 struct match { const struct recognised *who; const struct known *voice; double likeness, next; };
 
-static int
-digit(char c)
-{
-	return c <= '9' ? c - '0' : c - 'A' + 10;
-}
-
 static const struct voiceprint *
 print_of(struct arena *mem, const char *hex)
 {
 	struct voiceprint *p = NEW(mem, struct voiceprint);
-	unsigned char *to = (unsigned char *)p;
 
-	if (strlen(hex) != 2 * sizeof(*p))
+	if (strlen(hex) != 2 * sizeof(*p) || !hex_decode(hex, (unsigned char *)p, sizeof(*p)))
 		return NULL;
-	for (size_t i = 0; i < sizeof(*p); i++)
-		to[i] = (unsigned char)(digit(hex[2 * i]) << 4 | digit(hex[2 * i + 1]));
 	return voiceprint_is_sound(p) ? p : NULL;
 }
 
@@ -82,7 +73,9 @@ best_of(struct job *j, const struct recognised *r, const struct known *known, co
 		const double likeness = prints[i] != NULL ? voiceprint_likeness(r->print, prints[i]) : 0;
 		const bool same = best.voice != NULL && uuid_equal(best.voice->voice_id, known[i].voice_id);
 
-		if (likeness < RECOGNITION_MAYBE || is_rejected(j, r->speaker_id, known[i].voice_id))
+		/* Of most prints nobody needs to know. */
+		if (likeness < RECOGNITION_MAYBE || (likeness <= best.likeness && (same || likeness <= best.next)) ||
+		    is_rejected(j, r->speaker_id, known[i].voice_id))
 			continue;
 		if (likeness > best.likeness)
 			best = (struct match){ r, &known[i], likeness, same ? best.next : best.likeness };

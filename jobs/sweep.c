@@ -176,8 +176,8 @@ clear_expired(struct job *j)
 	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM chats WHERE updated_at < " SOME_BEFORE("updated_at"), j->conf->chat_days *
 	    INT64_C(86400000));
-	clear_old(j, "DELETE FROM engine_usage WHERE 86400000 * day < " SOME_BEFORE("day"), ALLOWANCE_DAYS *
-	    INT64_C(86400000));
+	clear_old(j, "DELETE FROM engine_usage WHERE day < FLOOR((" SQL_NOW " - ?) / " DAY_MS ") ORDER BY day LIMIT "
+	    "500", ALLOWANCE_DAYS * INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);
 	clear_old(j, "DELETE FROM idempotent_answers WHERE expires_at < " SOME_BEFORE("expires_at"), 0);

@@ -29,6 +29,7 @@ enum {
 	TARGET_S = 6,			/* where it is not known */
 	MEMORY = 128 << 20,
 	FILE_MAX = 64 << 20,
+	LISTS = 8,			/* kinds: of sound, of what is older left out, without a body */
 };
 
 enum what { MASTER, LIST, PART };
@@ -73,7 +74,7 @@ struct hall {
 	bool is_full;			/* no descriptor is left for a newcomer */
 	int64_t n, waiting, look_at, places;	/* places: for those who wait */
 	struct telling *shown;		/* the last file, as long as it holds */
-	struct telling *lists[2][2][2];	/* by audio, skips, HEAD: the last one, which holds until the list changes */
+	struct telling *lists[LISTS];	/* the last one of each kind, which holds until the list changes */
 	struct arena *mem;		/* of one answer */
 };
 
@@ -353,7 +354,7 @@ give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 	const struct ask *a = &g->ask;
 	const struct live_list *l = packager_list(b->packager, a->audio);
 	const int64_t changes = packager_changes(b->packager);
-	struct telling **at = &h->lists[a->audio][a->skips][g->head_only];
+	struct telling **at = &h->lists[a->audio | a->skips << 1 | g->head_only << 2];
 	struct buf text = BUF(h->mem);
 
 	if (give_shown(h, g, *at, changes))
@@ -669,8 +670,8 @@ hall_close(struct hall *h)
 		leave(h, g);
 	sweep(h);
 	forget(h);
-	for (size_t i = 0; i < 8; i++)
-		telling_free((&h->lists[0][0][0])[i]);
+	for (size_t i = 0; i < LISTS; i++)
+		telling_free(h->lists[i]);
 	close(h->epoll);
 	arena_free(h->mem);
 	free(h);

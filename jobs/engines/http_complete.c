@@ -133,13 +133,20 @@ read_answer(struct prompt *p, const char *body)
 }
 
 static void
+alive(void *job)
+{
+	if (job != NULL)
+		job_progress(job, 50);
+}
+
+static void
 ask(struct prompt *p, const char *body, struct web_answer *a)
 {
 	const struct engine_settings *set = &p->conf->engine[ENGINE_complete];
 	const char *headers[3] = { "Content-Type: application/json", set->key != NULL ?
 	    arena_printf(p->mem, "Authorization: Bearer %s", set->key) : NULL };
 	struct web_call call = { .url = engine_endpoint(p->mem, set->url, "chat/completions"), .headers = headers,
-	    .body = body, .body_size = strlen(body), .alive = p->alive, .user = p->user };
+	    .body = body, .body_size = strlen(body), .alive = alive, .user = p->job };
 
 	engine_ask(p->mem, p->conf, &engine_complete_http, &call, a);
 }

@@ -31,6 +31,7 @@ prompt_ask(struct job *j, struct prompt *p)
 	enum outcome outcome;
 
 	p->fault = (struct fault){ .reason = REASON_NONE };
+	p->job = j;
 	if (e == NULL)
 		return false;
 	job_batches(j, may, &a, sizeof(a));
@@ -43,4 +44,11 @@ prompt_ask(struct job *j, struct prompt *p)
 	a.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
 	job_batches(j, note, &a, sizeof(a));
 	return outcome == DONE;
+}
+
+void
+prompt_say(struct buf *b, const char *text)
+{
+	for (; *text != '\0'; text++)
+		buf_char(b, (unsigned char)*text < ' ' || *text == '<' || *text == '>' ? ' ' : *text);
 }

@@ -18,8 +18,7 @@ struct prompt {
 	int most;			/* tokens of the answer */
 	bool json;			/* the answer is to be a JSON object: asked for, and promised by nobody */
 
-	void (*alive)(void *user);
-	void *user;
+	struct job *job;		/* prompt_ask() fills it in: it lives while the model thinks */
 
 	const char *answer;		/* out; never empty after DONE */
 	int64_t tokens;			/* out: that the server has counted; where it has not, that it may have been */
@@ -31,5 +30,11 @@ struct prompt {
  * open while it works, nor afterwards.  False: why not is in the fault; REASON_NONE: there is no such engine.
  */
 bool prompt_ask(struct job *, struct prompt *);
+
+/* Lines around what is only said by somebody, and what stands between them: on one line, and without what would end
+ * it. */
+#define PROMPT_BEGIN "<<<DATA"
+#define PROMPT_END "DATA>>>"
+void prompt_say(struct buf *, const char *text);
 
 #endif

@@ -44,9 +44,8 @@ answered(struct world *w, const char *chat, const char *mode)
 	struct conf conf = *with_peer(w, mode);
 	struct uuid id;
 	struct chat_args in;
-	struct job j = { .mem = w->mem, .db = w->db, .conf = &conf, .in = &in, .id = uuid_new(), .tenant_id =
-	    w->tenant_id,
-	    .attempt = 1 };
+	struct job j = { .mem = w->mem, .db = w->db, .conf = &conf, .in = &in, .id = uuid_new(),
+	    .tenant_id = w->tenant_id, .attempt = 1 };
 
 	conf.engine[ENGINE_complete].timeout = 2;
 	assert_true(uuid_parse(text(w, call(w, "GET", arena_printf(w->mem, "%s/messages", path), NULL), "data.0.id"),
@@ -64,11 +63,16 @@ the_model_answers_and_its_references_are_true(void **state)
 	struct world *w = *state;
 	static const char *const modes[] = { "/v1", "/thinks/v1", "/noformat/v1", "/ollama/api/chat" };
 	struct uuid medicine = asset(w, MEDICINE);
+	const char *chat, *before;
 	struct req *r;
 	size_t i;
 
 	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		r = answered(w, asked(w), modes[i]);
+		chat = asked(w);
+		before = call(w, "GET", arena_printf(w->mem, "/v2/chats/%s", chat), NULL)->etag;
+		r = answered(w, chat, modes[i]);
+		/* Who asks whether something has changed hears of the answer. */
+		assert_string_not_equal(r->etag, before);
 		assert_string_equal(text(w, r, "data.status"), "completed");
 		assert_null(text(w, r, "data.warning"));
 		assert_string_equal(text(w, r, "data.engine"), "test-model by HTTP");

@@ -8,17 +8,11 @@
 #include "jobs/gist.h"
 #include "tests/jobs/sounds.h"
 
-static void
-nobody_waits(void *user)
-{
-	(void)user;
-}
-
 static struct prompt
 asking(struct world *w, const struct conf *conf)
 {
 	return (struct prompt){ .mem = w->mem, .conf = conf, .rules = "Sum it up.",
-	    .text = "<<<DATA\nDogs bark.\nDATA>>>", .most = 100, .alive = nobody_waits };
+	    .text = "<<<DATA\nDogs bark.\nDATA>>>", .most = 100 };
 }
 
 static void
@@ -121,6 +115,13 @@ a_server_that_fails_is_left_alone_and_tried_again(void **state)
 	assert_non_null(strstr(p.fault.detail, "status 500"));
 	assert_false(prompt_ask(&j, &p));
 	assert_non_null(strstr(p.fault.detail, "left alone"));
+	/* One tries what becomes of it, and not all who were waiting; who may not ask is not the one. */
+	db_run(w->db, "UPDATE engine_rests SET rests_until = 1", NO_ARGS);
+	c.engine[ENGINE_complete].daily_tokens = 1;
+	assert_int_equal(allowance_ask(w->db, &c, w->tenant_id, ENGINE_complete), ALLOWANCE_USED_UP);
+	c.engine[ENGINE_complete].daily_tokens = 0;
+	assert_int_equal(allowance_ask(w->db, &c, w->tenant_id, ENGINE_complete), ALLOWED);
+	assert_int_equal(allowance_ask(w->db, &c, w->tenant_id, ENGINE_complete), ALLOWANCE_RESTS);
 	db_run(w->db, "UPDATE engine_rests SET rests_until = 1", NO_ARGS);
 	c = *with_peer(w, "/v1");
 	assert_true(prompt_ask(&j, &p));

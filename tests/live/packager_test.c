@@ -345,6 +345,19 @@ frames_that_last_too_long_for_parts_make_segments_alone(void **state)
 	assert_int_equal(count(buf_string(&text), "#EXTINF"), 4);
 }
 
+/* An encoder that leaves pictures out for a moment has parts again in the next segment. */
+static void
+one_gap_in_the_pictures_does_not_end_parts(void **state)
+{
+	struct studio *s = *state;
+	struct buf text = BUF(s->place->mem);
+
+	send_flv(s, make(s->place, "a.flv", "$FF -f lavfi -i testsrc2=s=64x64:r=25:d=9 "
+	    "-vf \"select='not(between(t,2.4,3.1))'\" -vsync vfr -c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 25 $O"), 0);
+	list_write_low(packager_list(s->packager, false), NULL, false, &text);
+	assert_true(count(buf_string(&text), "#EXT-X-PART:") > 4);
+}
+
 static void
 a_clock_may_wrap_but_not_leap(void **state)
 {
@@ -583,6 +596,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(the_edge_is_told_in_parts_that_are_the_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_for_what_is_to_come_waits_for_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_last_too_long_for_parts_make_segments_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(one_gap_in_the_pictures_does_not_end_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
