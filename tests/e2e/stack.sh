@@ -140,8 +140,7 @@ stack_bucket() {
 	CONF
 }
 
-# Lines of settings may follow as arguments.  A statement that takes milliseconds may take seconds on a machine that does other
-# things.
+# Lines of settings may follow as arguments.
 stack_settings() {
 	head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$stack/play.key"
 	echo >>"$stack/play.key"
@@ -153,7 +152,6 @@ stack_settings() {
 		play.key_file = $stack/play.key
 		db.socket = $stack/run/db.sock
 		db.user = root
-		db.statement_limit = 10
 		http.trusted_proxies = 127.0.0.2
 		video.preset = ultrafast
 		free_space = 100M
