@@ -814,6 +814,7 @@ make_preset(struct world *w, struct made *m, const struct made *beside)
 	    ID(w->tenant_id), ID(w->client_id)));
 }
 
+/* Its version is made of its own, 3, and that it is overdue. */
 static void
 make_chat(struct world *w, struct made *m, const struct made *beside)
 {
@@ -822,11 +823,9 @@ make_chat(struct world *w, struct made *m, const struct made *beside)
 	(void)beside;
 	m->ids[0] = uuid_new();
 	db_run(w->db, "INSERT INTO chats (id, tenant_id, principal_id, message_id, version, created_at, updated_at) "
-	    "VALUES "
-	    "(?, ?, ?, ?, 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id), ID(message)));
+	    "VALUES (?, ?, ?, ?, 3, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id), ID(message)));
 	db_run(w->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, context, created_at) "
-	    "VALUES (?, ?, "
-	    "'Cats?', 'completed', '', 'x', '[]', 1)", ARGS(ID(message), ID(m->ids[0])));
+	    "VALUES (?, ?, 'Cats?', 'answering', '', 'x', '[]', 1)", ARGS(ID(message), ID(m->ids[0])));
 }
 
 /* Its asset is its own alone. */
