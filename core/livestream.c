@@ -291,12 +291,22 @@ void
 livestream_tell(struct db *db, struct uuid id, const char *node, const struct livestream_numbers *n)
 {
 	db_run(db, "INSERT INTO livestream_nodes (livestream_id, node, is_primary, rtmp_primary, rtmp_secondary, "
-	    "viewers, peak, bytes_in, bitrate, dropped, told_at) SELECT l.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " "
-	    "FROM livestreams l WHERE l.id = ? ON DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), rtmp_primary = "
-	    "VALUES(rtmp_primary), rtmp_secondary = VALUES(rtmp_secondary), viewers = VALUES(viewers), peak = "
-	    "VALUES(peak), bytes_in = VALUES(bytes_in), bitrate = VALUES(bitrate), dropped = VALUES(dropped), told_at "
-	    "= VALUES(told_at)", ARGS(STR(node), INT(n->is_primary), INT(n->rtmp_primary), INT(n->rtmp_secondary),
-	    INT(n->viewers), INT(n->peak), INT(n->bytes_in), INT(n->bitrate), INT(n->dropped), ID(id)));
+	    "bytes_in, bitrate, dropped, told_at) SELECT l.id, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " FROM livestreams l WHERE "
+	    "l.id = ? ON DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), rtmp_primary = VALUES(rtmp_primary), "
+	    "rtmp_secondary = VALUES(rtmp_secondary), bytes_in = VALUES(bytes_in), bitrate = VALUES(bitrate), dropped = "
+	    "VALUES(dropped), told_at = VALUES(told_at)", ARGS(STR(node), INT(n->is_primary), INT(n->rtmp_primary),
+	    INT(n->rtmp_secondary), INT(n->bytes_in), INT(n->bitrate), INT(n->dropped), ID(id)));
+}
+
+/* They see the input that the holder has on the air. */
+void
+livestream_watched(struct db *db, struct uuid media_id, const char *node, int64_t viewers, int64_t peak)
+{
+	db_run(db, "INSERT INTO livestream_nodes (livestream_id, node, is_primary, viewers, peak, told_at) SELECT "
+	    "l.id, ?, COALESCE(h.is_primary, 1), ?, ?, " SQL_NOW " FROM livestreams l LEFT JOIN livestream_nodes h ON "
+	    "h.livestream_id = l.id AND h.node = l.holder WHERE l.media_id = ? AND l.status IN " OPEN_SQL " ON "
+	    "DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), viewers = VALUES(viewers), peak = VALUES(peak), "
+	    "told_at = VALUES(told_at)", ARGS(STR(node), INT(viewers), INT(peak), ID(media_id)));
 }
 
 /* What a dead node held: the next one may come. */

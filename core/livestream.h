@@ -124,10 +124,12 @@ bool livestream_runs(struct db *, struct uuid media_id);
 struct livestream_numbers {
 	bool is_primary;			/* which input its viewers see */
 	int64_t rtmp_primary, rtmp_secondary;	/* encoders connected */
-	int64_t viewers, peak;
+	int64_t viewers, peak;			/* by livestream_watched() alone */
 	int64_t bytes_in, bitrate, dropped;	/* bytes since it began; bit/s; frames */
 };
 void livestream_tell(struct db *, struct uuid id, const char *node, const struct livestream_numbers *);
+/* How many watch by a node, whoever takes the stream in; as often. */
+void livestream_watched(struct db *, struct uuid media_id, const char *node, int64_t viewers, int64_t peak);
 
 /*
  * The runner's regular work, a stream each time it is called in a transaction of its own: begins what was to begin,

@@ -20,7 +20,8 @@
 
 #define DAY_MS "86400000"
 
-enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200, DRAFT_MS = 2 * 24 * 3600 * 1000 };
+enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200, HOUR_MS = 3600 * 1000,
+	DRAFT_MS = 48 * HOUR_MS };
 
 #define SOME_BEFORE(column) SQL_NOW " - ? ORDER BY " column " LIMIT 500"
 
@@ -180,6 +181,7 @@ clear_expired(struct job *j)
 	    "500", ALLOWANCE_DAYS * INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);
+	clear_old(j, "DELETE FROM livestream_nodes WHERE told_at < " SOME_BEFORE("told_at"), HOUR_MS);
 	clear_old(j, "DELETE FROM idempotent_answers WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 }
 

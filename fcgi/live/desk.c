@@ -70,10 +70,17 @@ copy(const struct desk_note *n)
 	return memcpy(to, n, sizeof(*to));
 }
 
+/* The next one says it anew. */
+static bool
+is_passing(const struct desk_note *n)
+{
+	return n->word == DESK_NUMBERS || n->word == DESK_WATCHED;
+}
+
 void
 desk_put(struct desk *d, const struct desk_note *n)
 {
-	bool must = n->word != DESK_NUMBERS && n->word != DESK_REFUSED;
+	bool must = !is_passing(n) && n->word != DESK_REFUSED;
 
 	pthread_mutex_lock(&d->lock);
 	if (must || d->in.n < NOTES_MAX) {
@@ -176,6 +183,9 @@ told(struct desk *d, const struct desk_note *n)
 	case DESK_NUMBERS:
 		livestream_tell(d->db, n->stream.id, d->node, &n->numbers);
 		break;
+	case DESK_WATCHED:
+		livestream_watched(d->db, n->stream.media_id, d->node, n->numbers.viewers, n->numbers.peak);
+		break;
 	default:
 		break;
 	}
@@ -241,7 +251,7 @@ serve(struct desk *d, struct desk_note *n)
 	}
 	if (asks)
 		answer(d, n);
-	else if (fine || n->word == DESK_NUMBERS)
+	else if (fine || is_passing(n))
 		free(n);
 	else
 		queue_add(&d->late, n);

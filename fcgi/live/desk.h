@@ -26,6 +26,7 @@ enum desk_word {
 	DESK_CONNECTED,		/* stream, is_primary, on */
 	DESK_REFUSED,		/* stream, address, reason */
 	DESK_NUMBERS,		/* stream, numbers: not tried again */
+	DESK_WATCHED,		/* stream, of which .media_id, numbers.viewers and .peak: the same */
 	/* Answers that nobody has asked for, each second. */
 	DESK_HELD,		/* stream: it is still ours */
 	DESK_FINISH,		/* stream: it is to end, and ours or nobody's */

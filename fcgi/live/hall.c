@@ -18,6 +18,7 @@
 #include "core/store.h"
 #include "core/version.h"
 #include "fcgi/live/hall.h"
+#include "fcgi/live/viewers.h"
 
 enum {
 	EVENTS = 64, BACKLOG = 4096,
@@ -25,6 +26,7 @@ enum {
 	NEWCOMERS = 1024,		/* whose request is not there as a whole, or whose answer is on its way */
 	ASK_MS = 5000, TAKE_MS = 30000,	/* for a request; without anything of the answer being taken */
 	LOOK_MS = 250,
+	COUNT_MS = 4000,		/* what is told is known everywhere within ten seconds */
 	TARGETS = 3,			/* so many of them is what a player waits for */
 	TARGET_S = 6,			/* where it is not known */
 	MEMORY = 128 << 20,
@@ -39,6 +41,7 @@ struct ask {
 	enum what what;
 	bool audio, skips;
 	int64_t number, place;		/* -1: none */
+	uint64_t viewer;		/* 0: not known */
 };
 
 /* An answer in the records of FastCGI, of all who get the same at that moment. */
@@ -66,13 +69,23 @@ struct guest {
 	size_t sent;
 };
 
+/* Who watches a livestream. */
+struct room {
+	struct room *next;
+	struct uuid media_id;
+	struct viewers viewers;
+	int64_t told, peak;
+};
+
 struct hall {
 	const struct conf *conf;
+	struct desk *desk;
 	struct broadcast *const *broadcasts;
+	struct room *rooms;
 	int epoll, door;
 	struct guest *guests;
 	bool is_full;			/* no descriptor is left for a newcomer */
-	int64_t n, waiting, look_at, places;	/* places: for those who wait */
+	int64_t n, waiting, look_at, count_at, places;	/* places: for those who wait */
 	struct telling *shown;		/* the last file, as long as it holds */
 	struct telling *lists[LISTS];	/* the last one of each kind, which holds until the list changes */
 	struct arena *mem;		/* of one answer */
@@ -181,6 +194,13 @@ give(struct hall *h, struct guest *g, struct telling *p)
 	send_some(h, g);
 }
 
+static void
+forget(struct hall *h)
+{
+	telling_free(h->shown);
+	h->shown = NULL;
+}
+
 /* Parts are as they are, lists are of a moment.  at: where it is kept for those who ask for the same. */
 static struct telling *
 give_bytes(struct hall *h, struct guest *g, struct telling **at, const char *type, const void *bytes, size_t n)
@@ -255,6 +275,21 @@ read_name(struct ask *a, const char *name)
 	return true;
 }
 
+/* Another one is nobody's. */
+static uint64_t
+read_viewer(const char *text, size_t n)
+{
+	unsigned char bytes[8];
+	uint64_t number = 0;
+	size_t i;
+
+	if (n != 2 * sizeof(bytes) || !hex_decode(text, bytes, sizeof(bytes)))
+		return 0;
+	for (i = 0; i < sizeof(bytes); i++)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
 /* False: what it says makes no sense. */
 static bool
 read_query(struct ask *a, const char *query)
@@ -266,6 +301,8 @@ read_query(struct ask *a, const char *query)
 		n = strcspn(query, "&");
 		if (strncmp(query, "_HLS_skip=", 10) == 0) {
 			a->skips = true;
+		} else if (strncmp(query, "s=", 2) == 0) {
+			a->viewer = read_viewer(query + 2, n - 2);
 		} else if (strncmp(query, "_HLS_msn=", 9) == 0) {
 			p = query + 9;
 			if (!takes_number(&p, &a->number) || p != query + n)
@@ -294,17 +331,24 @@ read_file(struct ask *a, const char *file)
 	return read_name(a, a->name);
 }
 
-/* The one that takes in what it asks for here. */
 static struct broadcast *
-broadcast_of(const struct hall *h, const struct ask *a)
+broadcast_into(const struct hall *h, struct uuid media_id)
 {
 	struct broadcast *b;
 
 	for (b = *h->broadcasts; b != NULL; b = b->next)
-		if (!b->gone && uuid_equal(b->what.media_id, a->media_id) &&
-		    play_secret_is(b->secret, a->folder))
+		if (!b->gone && uuid_equal(b->what.media_id, media_id))
 			return b;
 	return NULL;
+}
+
+/* The one that takes in what it asks for here. */
+static struct broadcast *
+broadcast_of(const struct hall *h, const struct ask *a)
+{
+	struct broadcast *b = broadcast_into(h, a->media_id);
+
+	return b != NULL && play_secret_is(b->secret, a->folder) ? b : NULL;
 }
 
 /* What somebody got before, while that was the same. */
@@ -337,14 +381,46 @@ give_file(struct hall *h, struct guest *g, const char *name)
 	return bytes != NULL;
 }
 
-static bool
-give_master(struct hall *h, struct guest *g, const struct broadcast *b)
+/* The same playlist with the addresses of lists that this process answers, and the number of a new viewer in each. */
+static void
+lead(struct buf *out, const char *text)
 {
-	struct buf text = BUF(h->mem);
+	const char *name, *end;
+	char behind[24];
 
-	if (b == NULL || b->packager == NULL || !packager_master(b->packager, "low-", &text))
-		return give_file(h, g, LIVESTREAM_PLAYLIST);
-	give_bytes(h, g, &h->shown, store_type(LIVESTREAM_PLAYLIST), text.text, text.len);
+	snprintf(behind, sizeof(behind), "?s=%016" PRIx64, viewers_number());
+	for (; *text != '\0'; text = end + (*end != '\0')) {
+		end = strchrnul(text, '\n');
+		name = text[0] != '#' ? text : memmem(text, (size_t)(end - text), "URI=\"", 5);
+		if (name == NULL || name == end) {
+			buf_printf(out, "%.*s\n", (int)(end - text), text);
+			continue;
+		}
+		name += name != text ? 5 : 0;
+		buf_printf(out, "%.*slow-", (int)(name - text), text);
+		for (; *name != '"' && name < end; name++)
+			buf_char(out, *name);
+		buf_printf(out, "%s%.*s\n", behind, (int)(end - name), name);
+	}
+}
+
+/* False: there is none yet. */
+static bool
+give_master(struct hall *h, struct guest *g)
+{
+	const char *key = store_key_play(h->mem, g->ask.media_id, arena_printf(h->mem, "live/%s/%s", g->ask.folder,
+	    LIVESTREAM_PLAYLIST));
+	struct buf text = BUF(h->mem);
+	const char *plain;
+	size_t n;
+
+	plain = store_get(h->mem, key, FILE_MAX, &n);
+	if (plain == NULL)
+		return false;
+	lead(&text, plain);
+	give_bytes(h, g, &h->shown, store_type(key), text.text, text.len);
+	/* Nobody else gets these numbers. */
+	forget(h);
 	return true;
 }
 
@@ -373,13 +449,37 @@ turn_of(const struct ask *a, const struct broadcast *b)
 	return a->what == LIST && a->number < 0 ? LIST_NOW : list_turn(l, a->number, a->place);
 }
 
+/* It watches: there is such a livestream. */
+static void
+see(struct hall *h, const struct ask *a)
+{
+	struct room *r;
+
+	if (a->what != LIST || a->viewer == 0)
+		return;
+	for (r = h->rooms; r != NULL && !uuid_equal(r->media_id, a->media_id);)
+		r = r->next;
+	if (r == NULL) {
+		r = calloc(1, sizeof(*r));
+		if (r == NULL)
+			abort();
+		r->media_id = a->media_id;
+		r->next = h->rooms;
+		h->rooms = r;
+	}
+	viewers_see(&r->viewers, a->viewer, clock_ms());
+}
+
 /* What is not taken in here, is what lies there.  False: nothing. */
 static bool
 give_what_lies_there(struct hall *h, struct guest *g)
 {
-	if (g->ask.what == LIST)
-		return give_file(h, g, g->ask.audio ? "audio.m3u8" : "video.m3u8");
-	return give_file(h, g, g->ask.name);
+	if (g->ask.what != LIST)
+		return give_file(h, g, g->ask.name);
+	if (!give_file(h, g, g->ask.audio ? "audio.m3u8" : "video.m3u8"))
+		return false;
+	see(h, &g->ask);
+	return true;
 }
 
 /* True: it has its answer. */
@@ -390,9 +490,10 @@ serve(struct hall *h, struct guest *g, const struct broadcast *b)
 	enum list_turn turn;
 
 	if (a->what == MASTER)
-		return give_master(h, g, b);
+		return give_master(h, g);
 	if (b == NULL || b->packager == NULL)
 		return give_what_lies_there(h, g);
+	see(h, a);
 	turn = turn_of(a, b);
 	if (turn == LIST_NEVER && a->what == LIST)
 		refuse(h, g, 400, ERR_BAD_REQUEST, "What is asked for lies too far ahead.");
@@ -555,13 +656,6 @@ sweep(struct hall *h)
 	}
 }
 
-static void
-forget(struct hall *h)
-{
-	telling_free(h->shown);
-	h->shown = NULL;
-}
-
 void
 hall_attend(struct hall *h)
 {
@@ -611,6 +705,34 @@ look(struct hall *h, int64_t now)
 	forget(h);
 }
 
+/* One that has been empty for a while is told of no more.  Who waits is here. */
+static void
+count(struct hall *h, int64_t now)
+{
+	struct desk_note n = { .word = DESK_WATCHED };
+	struct room **at = &h->rooms, *r;
+	struct guest *g;
+
+	for (g = h->guests; g != NULL; g = g->next)
+		if (!g->gone && g->stage == WAITS)
+			see(h, &g->ask);
+	while ((r = *at) != NULL) {
+		n.stream.media_id = r->media_id;
+		n.numbers.viewers = (int64_t)viewers_count(&r->viewers, now);
+		r->peak = r->peak > n.numbers.viewers ? r->peak : n.numbers.viewers;
+		n.numbers.peak = r->peak;
+		if (n.numbers.viewers == 0 && r->told == 0 && broadcast_into(h, r->media_id) == NULL) {
+			*at = r->next;
+			viewers_free(&r->viewers);
+			free(r);
+			continue;
+		}
+		r->told = n.numbers.viewers;
+		desk_put(h->desk, &n);
+		at = &r->next;
+	}
+}
+
 void
 hall_tell(struct hall *h, int64_t now)
 {
@@ -626,6 +748,10 @@ hall_tell(struct hall *h, int64_t now)
 		h->look_at = now + LOOK_MS;
 		look(h, now);
 	}
+	if (now >= h->count_at) {
+		h->count_at = now + COUNT_MS;
+		count(h, now);
+	}
 	sweep(h);
 }
 
@@ -636,7 +762,7 @@ hall_fd(const struct hall *h)
 }
 
 struct hall *
-hall_open(const struct conf *conf, int door, struct broadcast *const *broadcasts)
+hall_open(const struct conf *conf, int door, struct desk *desk, struct broadcast *const *broadcasts)
 {
 	struct hall *h = calloc(1, sizeof(*h));
 	struct rlimit files;
@@ -648,6 +774,7 @@ hall_open(const struct conf *conf, int door, struct broadcast *const *broadcasts
 	/* All who were told something come back at once. */
 	if (fcntl(door, F_SETFL, O_NONBLOCK) != 0 || listen(door, BACKLOG) != 0)
 		abort();
+	h->desk = desk;
 	h->broadcasts = broadcasts;
 	/* Others need descriptors, too: encoders, files. */
 	getrlimit(RLIMIT_NOFILE, &files);
@@ -665,11 +792,17 @@ void
 hall_close(struct hall *h)
 {
 	struct guest *g;
+	struct room *r;
 
 	for (g = h->guests; g != NULL; g = g->next)
 		leave(h, g);
 	sweep(h);
 	forget(h);
+	while ((r = h->rooms) != NULL) {
+		h->rooms = r->next;
+		viewers_free(&r->viewers);
+		free(r);
+	}
 	for (size_t i = 0; i < LISTS; i++)
 		telling_free(h->lists[i]);
 	close(h->epoll);

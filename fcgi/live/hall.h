@@ -3,7 +3,8 @@
  * Where viewers wait for what a broadcast gets next: FastCGI connections of a web server, one request each, none of
  * which is waited for.  What is asked for has a signed address (core/play.h) below livestream_play_file():
  *
- *	low.m3u8			the playlist of all, for players that want to be near to the edge
+ *	low.m3u8			the playlist of all, for players that want to be near to the edge; its addresses
+ *					have a number behind them ("?s="), by which those who watch are counted
  *	low-video.m3u8, low-audio.m3u8	the lists with parts; _HLS_msn and _HLS_part name the state that is waited for
  *	{number}.{place}.video.m4s	a part that is announced and not there yet
  *
@@ -18,8 +19,9 @@
 
 struct hall;
 
-/* door: a listening unix socket.  The broadcasts are looked at whenever one is asked for. */
-struct hall *hall_open(const struct conf *, int door, struct broadcast *const *broadcasts);
+/* door: a listening unix socket.  The broadcasts are looked at whenever one is asked for; the desk is told how many
+ * watch. */
+struct hall *hall_open(const struct conf *, int door, struct desk *, struct broadcast *const *broadcasts);
 void hall_close(struct hall *);
 
 /* Can be read when hall_attend() has something to do. */

@@ -162,24 +162,22 @@ write_list(struct packager *p, const struct track *t)
 	return fine;
 }
 
-bool
-packager_master(const struct packager *p, const char *before, struct buf *b)
+/* The playlist of all. */
+static void
+write_all(const struct packager *p, struct buf *b)
 {
 	const struct setup *v = &p->video.setup, *a = &p->audio.setup;
 	const bool both = p->video.on && p->audio.on;
 
-	if (p->master_peak == 0 || (!p->video.on && !p->audio.on))
-		return false;
 	buf_text(b, "#EXTM3U\n#EXT-X-VERSION:7\n");
 	if (both)
 		buf_printf(b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"audio\",DEFAULT=YES,AUTOSELECT=YES,"
-		    "CHANNELS=\"%u\",URI=\"%saudio.m3u8\"\n", a->channels, before);
+		    "CHANNELS=\"%u\",URI=\"audio.m3u8\"\n", a->channels);
 	buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64, p->master_peak);
 	if (p->video.on)
 		buf_printf(b, ",RESOLUTION=%ux%u", v->width, v->height);
-	buf_printf(b, ",CODECS=\"%s%s%s\"%s\n%s%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
-	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", before, p->video.on ? "video" : "audio");
-	return true;
+	buf_printf(b, ",CODECS=\"%s%s%s\"%s\n%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
+	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", p->video.on ? "video" : "audio");
 }
 
 /* A quarter above the largest segment so far.  Players that have read it once do not ask again. */
@@ -193,7 +191,8 @@ write_master(struct packager *p)
 	if (p->master_peak >= peak)
 		return true;
 	p->master_peak = peak + peak / 4;
-	fine = packager_master(p, "", &b) && write_file(p, LIVESTREAM_PLAYLIST, &b);
+	write_all(p, &b);
+	fine = write_file(p, LIVESTREAM_PLAYLIST, &b);
 	arena_reset(p->mem);
 	return fine;
 }

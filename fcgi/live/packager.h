@@ -51,7 +51,4 @@ int64_t packager_changes(const struct packager *);
 
 const struct live_list *packager_list(const struct packager *, bool audio);
 
-/* Appends the playlist of all, with `before` in front of the names of its playlists.  False: not known yet. */
-bool packager_master(const struct packager *, const char *before, struct buf *);
-
 #endif

@@ -446,7 +446,7 @@ station_run(const struct conf *conf, const int *doors, size_t n, int viewers, in
 	watch(&s, stop, &stop);
 	watch(&s, desk_fd(s.desk), s.desk);
 	if (viewers >= 0) {
-		s.hall = hall_open(conf, viewers, &s.broadcasts);
+		s.hall = hall_open(conf, viewers, s.desk, &s.broadcasts);
 		watch(&s, hall_fd(s.hall), s.hall);
 	}
 	while (goes_on) {

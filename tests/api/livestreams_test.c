@@ -593,27 +593,56 @@ numbers_of_all_nodes_are_added_as_long_as_they_are_fresh(void **state)
 	struct uuid id = live(w);
 	struct req *r;
 
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1, .viewers =
-	    30, .peak = 40, .bytes_in = 1000, .bitrate = 6000000, .dropped = 2 });
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1, .viewers =
-	    31, .peak = 41, .bytes_in = 1001, .bitrate = 6000001, .dropped = 3 });
-	livestream_tell(w->db, id, OTHER, &(struct livestream_numbers){ .is_primary = false, .rtmp_secondary = 1,
-	    .viewers = 5, .peak = 6, .bytes_in = 7 });
-	livestream_tell(w->db, id, "dead", &(struct livestream_numbers){ .is_primary = true, .viewers = 500 });
+	livestream_watched(w->db, media_of(w, id), NODE, 30, 41);
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1,
+	    .bytes_in = 1000, .bitrate = 6000000, .dropped = 2 });
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1,
+	    .bytes_in = 1001, .bitrate = 6000001, .dropped = 3 });
+	livestream_watched(w->db, media_of(w, id), NODE, 31, 41);
+	livestream_tell(w->db, id, OTHER, &(struct livestream_numbers){ .rtmp_secondary = 1, .bytes_in = 7 });
+	livestream_watched(w->db, media_of(w, id), "web", 5, 6);
+	livestream_watched(w->db, media_of(w, id), "dead", 500, 500);
 	db_run(w->db, "UPDATE livestream_nodes SET told_at = told_at - 16000 WHERE node = 'dead'", NO_ARGS);
 	r = call(w, "GET", path(w, id, "/statistics"), NULL);
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "data.primary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "31");
+	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "36");
+	assert_string_equal(text(w, r, "data.primary.hlsPeak"), "47");
 	assert_string_equal(text(w, r, "data.primary.bitrate"), "6000001");
 	assert_string_equal(text(w, r, "data.secondary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "5");
+	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "0");
 	assert_string_equal(text(w, r, "data.sum.rtmpConnections"), "2");
 	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "36");
 	assert_string_equal(text(w, r, "data.sum.droppedFrames"), "3");
 	r = call(w, "GET", path(w, id, "/statistics/secondary"), NULL);
-	assert_string_equal(text(w, r, "data.hlsConnections"), "5");
+	assert_string_equal(text(w, r, "data.rtmpConnections"), "1");
 	assert_int_equal(call(w, "GET", path(w, id, "/statistics/third"), NULL)->status, 404);
+}
+
+/* Whoever has taken it in may not be who answers those who watch. */
+static void
+viewers_are_of_the_input_that_they_see(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), media_id = media_of(w, id);
+	struct req *r;
+
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = false, .rtmp_secondary = 1 });
+	livestream_watched(w->db, media_id, "web", 5, 6);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "0");
+	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "5");
+	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1 });
+	livestream_watched(w->db, media_id, "web", 4, 6);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "4");
+	assert_string_equal(text(w, r, "data.primary.hlsPeak"), "6");
+	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "0");
+	assert_int_equal(call(w, "PUT", path(w, id, "/stop"), NULL)->status, 200);
+	db_run(w->db, "DELETE FROM livestream_nodes WHERE livestream_id = ?", ARGS(ID(id)));
+	livestream_watched(w->db, media_id, "web", 3, 6);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "0");
 }
 
 int
@@ -639,6 +668,7 @@ main(void)
 		WORLD_TEST(refusals_of_encoders_are_shown_to_who_may_write),
 		WORLD_TEST(lists_show_what_the_caller_sees),
 		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
+		WORLD_TEST(viewers_are_of_the_input_that_they_see),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

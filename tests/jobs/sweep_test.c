@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/livestream.h"
 #include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
@@ -236,6 +237,24 @@ the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_m
 #undef MANY
 }
 
+static void
+the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = uuid_new();
+
+	db_run(t->db, "INSERT INTO livestreams (id, tenant_id, media_id, principal_id, source, created_at, updated_at) "
+	    "VALUES (?, ?, ?, ?, 'rtmp', 1, 1)", ARGS(ID(id), ID(t->world->tenant_id), ID(world_media(t->world, "video",
+	    "Council")), ID(id)));
+	livestream_tell(t->db, id, "gone", &(struct livestream_numbers){ .is_primary = true });
+	livestream_tell(t->db, id, "new", &(struct livestream_numbers){ .is_primary = true });
+	db_run(t->db, "UPDATE livestream_nodes SET told_at = told_at - 3601000 WHERE node = 'gone'", NO_ARGS);
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_nodes", NO_ARGS), "new");
+}
+
 /* Soft-deleted that many days ago, with its files. */
 static struct uuid
 deleted_asset(struct runners *t, struct world *of, double days)
@@ -317,6 +336,7 @@ main(void)
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
 		TEST(the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_many),
+		TEST(the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago),
 		TEST(the_sweep_deletes_for_good_what_was_deleted_longer_ago_than_the_tenant_keeps_it),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 	};

@@ -1,0 +1,1 @@
+ALTER TABLE livestream_nodes ADD KEY by_told (told_at);
