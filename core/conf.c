@@ -172,8 +172,8 @@ static const struct setting settings[] = {
 	{ "live.rtmp_listen", AS_LIST, AT(live_rtmp_listen), NULL, 0, 1000, "host:port, comma-separated", item_server,
 	    "Addresses at which `kinothek-live` takes encoders by RTMP, where no socket of systemd is handed to it, such as 0.0.0.0:1935." },
 	{ "live.waiters", AS_INT, AT(live_waiters), "4000", 1, 100000, NULL, NULL,
-	    "Requests of viewers of livestreams that one `kinothek-live` lets wait for what comes next: two for each of them. More are "
-	    "told to try again." },
+	    "Requests of viewers of livestreams that one `kinothek-live` lets wait for what comes next: two for each of them, and "
+	    "half of them from one address. More are told to try again." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },

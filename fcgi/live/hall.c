@@ -14,9 +14,11 @@
 
 #include "core/failure.h"
 #include "core/fcgi.h"
+#include "core/peer.h"
 #include "core/play.h"
 #include "core/store.h"
 #include "core/version.h"
+#include "fcgi/live/ask.h"
 #include "fcgi/live/hall.h"
 #include "fcgi/live/viewers.h"
 
@@ -31,17 +33,8 @@ enum {
 	TARGET_S = 6,			/* where it is not known */
 	MEMORY = 128 << 20,
 	FILE_MAX = 64 << 20,
+	PEERS = 4096,
 	LISTS = 8,			/* kinds: of sound, of what is older left out, without a body */
-};
-
-enum what { MASTER, LIST, PART };
-struct ask {
-	struct uuid media_id;
-	char folder[PLAY_SECRET], name[64];
-	enum what what;
-	bool audio, skips;
-	int64_t number, place;		/* -1: none */
-	uint64_t viewer;		/* 0: not known */
 };
 
 /* An answer in the records of FastCGI, of all who get the same at that moment. */
@@ -61,6 +54,7 @@ struct guest {
 	int fd;
 	bool gone;
 	enum stage stage;
+	unsigned peer;			/* where it is counted while it waits */
 	int64_t until;			/* ms of clock_ms() */
 	struct fcgi in;
 	bool head_only;
@@ -86,6 +80,9 @@ struct hall {
 	struct guest *guests;
 	bool is_full;			/* no descriptor is left for a newcomer */
 	int64_t n, waiting, look_at, count_at, places;	/* places: for those who wait */
+	int64_t share;			/* and those of one address: else one alone could keep all others out */
+	int64_t of_peer[PEERS];		/* that wait, by what a hash makes of their address */
+	uint64_t salt;
 	struct telling *shown;		/* the last file, as long as it holds */
 	struct telling *lists[LISTS];	/* the last one of each kind, which holds until the list changes */
 	struct arena *mem;		/* of one answer */
@@ -139,7 +136,10 @@ telling_make(const struct guest *g, const struct buf *head, const void *body, si
 static void
 stage(struct hall *h, struct guest *g, enum stage next, int64_t until)
 {
-	h->waiting += (next == WAITS) - (g->stage == WAITS);
+	const int more = (next == WAITS) - (g->stage == WAITS);
+
+	h->waiting += more;
+	h->of_peer[g->peer] += more;
 	g->stage = next;
 	g->until = until;
 }
@@ -208,7 +208,7 @@ give_bytes(struct hall *h, struct guest *g, struct telling **at, const char *typ
 	struct buf head = BUF(h->mem);
 
 	buf_printf(&head, "Status: 200\r\nContent-Type: %s\r\nCache-Control: %s\r\nContent-Length: %zu\r\n\r\n", type,
-	    g->ask.what == PART ? "private, max-age=86400, immutable" : "no-store", n);
+	    g->ask.what == ASK_PART ? "private, max-age=86400, immutable" : "no-store", n);
 	telling_free(*at);
 	*at = telling_make(g, &head, bytes, n);
 	(*at)->readers++;
@@ -244,92 +244,6 @@ give_nothing(struct hall *h, struct guest *g)
 }
 
 /* --- what is asked for */
-
-static bool
-takes_number(const char **p, int64_t *out)
-{
-	size_t digits = strspn(*p, "0123456789");
-
-	*out = strtoll(*p, NULL, 10);
-	*p += digits;
-	return digits > 0 && digits <= 12;
-}
-
-/* False: that is none of ours. */
-static bool
-read_name(struct ask *a, const char *name)
-{
-	const char *p = name;
-
-	a->audio = strstr(name, "audio") != NULL;
-	a->number = a->place = -1;
-	if (strcmp(name, LIVESTREAM_LOW_PLAYLIST) == 0)
-		a->what = MASTER;
-	else if (strcmp(name, "low-video.m3u8") == 0 || strcmp(name, "low-audio.m3u8") == 0)
-		a->what = LIST;
-	else if (takes_number(&p, &a->number) && *p++ == '.' && takes_number(&p, &a->place) &&
-	    (strcmp(p, ".video.m4s") == 0 || strcmp(p, ".audio.m4s") == 0))
-		a->what = PART;
-	else
-		return false;
-	return true;
-}
-
-/* Another one is nobody's. */
-static uint64_t
-read_viewer(const char *text, size_t n)
-{
-	unsigned char bytes[8];
-	uint64_t number = 0;
-	size_t i;
-
-	if (n != 2 * sizeof(bytes) || !hex_decode(text, bytes, sizeof(bytes)))
-		return 0;
-	for (i = 0; i < sizeof(bytes); i++)
-		number = number << 8 | bytes[i];
-	return number;
-}
-
-/* False: what it says makes no sense. */
-static bool
-read_query(struct ask *a, const char *query)
-{
-	const char *p;
-	size_t n;
-
-	for (; *query != '\0'; query += n + (query[n] == '&')) {
-		n = strcspn(query, "&");
-		if (strncmp(query, "_HLS_skip=", 10) == 0) {
-			a->skips = true;
-		} else if (strncmp(query, "s=", 2) == 0) {
-			a->viewer = read_viewer(query + 2, n - 2);
-		} else if (strncmp(query, "_HLS_msn=", 9) == 0) {
-			p = query + 9;
-			if (!takes_number(&p, &a->number) || p != query + n)
-				return false;
-		} else if (strncmp(query, "_HLS_part=", 10) == 0) {
-			p = query + 10;
-			if (!takes_number(&p, &a->place) || p != query + n)
-				return false;
-		}
-	}
-	return a->place < 0 || a->number >= 0;
-}
-
-/* "live/{16 hex digits}/{name}?{query}" */
-static bool
-read_file(struct ask *a, const char *file)
-{
-	const char *query = strchr(file, '?');
-	const size_t n = query != NULL ? (size_t)(query - file) : strlen(file), folder = PLAY_SECRET - 1;
-
-	if (strncmp(file, "live/", 5) != 0 || n < 5 + folder + 2 || file[5 + folder] != '/' ||
-	    n - 5 - folder - 1 >= sizeof(a->name) || memchr(file + 5, '/', folder) != NULL)
-		return false;
-	snprintf(a->folder, sizeof(a->folder), "%.16s", file + 5);
-	snprintf(a->name, sizeof(a->name), "%.*s", (int)(n - 5 - folder - 1), file + 5 + folder + 1);
-	return read_name(a, a->name);
-}
 
 static struct broadcast *
 broadcast_into(const struct hall *h, struct uuid media_id)
@@ -444,9 +358,9 @@ turn_of(const struct ask *a, const struct broadcast *b)
 {
 	const struct live_list *l = packager_list(b->packager, a->audio);
 
-	if (a->what == LIST && l->n == 0)
+	if (a->what == ASK_LIST && l->n == 0)
 		return LIST_LATER;
-	return a->what == LIST && a->number < 0 ? LIST_NOW : list_turn(l, a->number, a->place);
+	return a->what == ASK_LIST && a->number < 0 ? LIST_NOW : list_turn(l, a->number, a->place);
 }
 
 /* It watches: there is such a livestream. */
@@ -455,7 +369,7 @@ see(struct hall *h, const struct ask *a)
 {
 	struct room *r;
 
-	if (a->what != LIST || a->viewer == 0)
+	if (a->what != ASK_LIST || a->viewer == 0)
 		return;
 	for (r = h->rooms; r != NULL && !uuid_equal(r->media_id, a->media_id);)
 		r = r->next;
@@ -474,7 +388,7 @@ see(struct hall *h, const struct ask *a)
 static bool
 give_what_lies_there(struct hall *h, struct guest *g)
 {
-	if (g->ask.what != LIST)
+	if (g->ask.what != ASK_LIST)
 		return give_file(h, g, g->ask.name);
 	if (!give_file(h, g, g->ask.audio ? "audio.m3u8" : "video.m3u8"))
 		return false;
@@ -489,15 +403,15 @@ serve(struct hall *h, struct guest *g, const struct broadcast *b)
 	const struct ask *a = &g->ask;
 	enum list_turn turn;
 
-	if (a->what == MASTER)
+	if (a->what == ASK_MASTER)
 		return give_master(h, g);
 	if (b == NULL || b->packager == NULL)
 		return give_what_lies_there(h, g);
 	see(h, a);
 	turn = turn_of(a, b);
-	if (turn == LIST_NEVER && a->what == LIST)
+	if (turn == LIST_NEVER && a->what == ASK_LIST)
 		refuse(h, g, 400, ERR_BAD_REQUEST, "What is asked for lies too far ahead.");
-	else if (turn == LIST_NOW && a->what == LIST)
+	else if (turn == LIST_NOW && a->what == ASK_LIST)
 		give_list(h, g, b);
 	else if (turn != LIST_LATER && !give_file(h, g, a->name))
 		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
@@ -522,20 +436,37 @@ attend_to(struct hall *h, struct guest *g)
 		return;
 	if (b == NULL)
 		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
-	else if (g->stage != WAITS && h->waiting >= h->places)
+	else if (g->stage != WAITS && (h->waiting >= h->places || h->of_peer[g->peer] >= h->share))
 		refuse(h, g, 503, ERR_TOO_BUSY, NULL);
 	else if (g->stage != WAITS)
 		stage(h, g, WAITS, clock_ms() + patience_ms(&g->ask, b));
+}
+
+/* Two addresses that meet there share what one may have. */
+static unsigned
+peer_of(const struct hall *h, const struct guest *g)
+{
+	const struct peer peer = peer_find(h->mem, h->conf->trusted_proxies, fcgi_param(&g->in, h->mem, "REMOTE_ADDR"),
+	    NULL, fcgi_param(&g->in, h->mem, "HTTP_X_FORWARDED_FOR"), NULL);
+	char network[PEER_NETWORK];
+	uint64_t hash = h->salt;
+	const char *p;
+
+	peer_network(peer.address, network);
+	for (p = network; *p != '\0'; p++)
+		hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+	return (unsigned)(hash >> 32) % PEERS;
 }
 
 /* Whoever has no good address gets nothing, and waits for nothing. */
 static void
 judge(struct hall *h, struct guest *g)
 {
-	const char *method = fcgi_param(&g->in, h->mem, "REQUEST_METHOD"), *file = NULL, *query;
+	const char *method = fcgi_param(&g->in, h->mem, "REQUEST_METHOD"), *file = NULL;
 	const char *uri = fcgi_param(&g->in, h->mem, "REQUEST_URI");
 	enum play play = uri == NULL ? PLAY_REFUSED : play_check(h->conf, uri, moment_now(), &g->ask.media_id, &file);
 
+	g->peer = peer_of(h, g);
 	g->head_only = method != NULL && strcmp(method, "HEAD") == 0;
 	if (method != NULL && strcmp(method, "OPTIONS") == 0)
 		give_nothing(h, g);
@@ -545,9 +476,9 @@ judge(struct hall *h, struct guest *g)
 		refuse(h, g, 410, ERR_NOT_FOUND, "This address has expired; ask for a new one.");
 	else if (play == PLAY_REFUSED)
 		refuse(h, g, 403, ERR_FORBIDDEN, NULL);
-	else if (!read_file(&g->ask, file))
+	else if (!ask_file(&g->ask, file))
 		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
-	else if (query = strchr(file, '?'), g->ask.what == LIST && query != NULL && !read_query(&g->ask, query + 1))
+	else if (!ask_query(&g->ask, file))
 		refuse(h, g, 400, ERR_BAD_REQUEST, "_HLS_msn and _HLS_part are numbers, the latter with the former.");
 	else
 		attend_to(h, g);
@@ -728,7 +659,8 @@ count(struct hall *h, int64_t now)
 			continue;
 		}
 		r->told = n.numbers.viewers;
-		desk_put(h->desk, &n);
+		if (h->desk != NULL)
+			desk_put(h->desk, &n);
 		at = &r->next;
 	}
 }
@@ -780,6 +712,8 @@ hall_open(const struct conf *conf, int door, struct desk *desk, struct broadcast
 	getrlimit(RLIMIT_NOFILE, &files);
 	h->places = files.rlim_cur == RLIM_INFINITY ? INT64_MAX : (int64_t)files.rlim_cur - NEWCOMERS - OTHERS;
 	h->places = h->places < conf->live_waiters ? h->places : conf->live_waiters;
+	h->share = (h->places + 1) / 2;
+	h->salt = viewers_number();
 	h->mem = arena_new(MEMORY);
 	h->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (h->epoll < 0)

@@ -6,11 +6,11 @@
  *	low.m3u8			the playlist of all, for players that want to be near to the edge; its addresses
  *					have a number behind them ("?s="), by which those who watch are counted
  *	low-video.m3u8, low-audio.m3u8	the lists with parts; _HLS_msn and _HLS_part name the state that is waited for
- *	{number}.{place}.video.m4s	a part that is announced and not there yet
+ *	{number}.{session}.{place}.video.m4s	a part that is announced and not there yet
  *
  * A request without a good address is refused at once.  One too many of those that wait (conf.live_waiters), too, with
- * Retry-After: whoever sits behind one address with a thousand others is not told apart from them.  What this process
- * does not take in is answered from what lies on the disk.
+ * Retry-After; half of these places may be of one address, since whoever sits behind one with a thousand others is not
+ * told apart from them.  What this process does not take in is answered from what lies on the disk.
  */
 #ifndef FCGI_LIVE_HALL_H
 #define FCGI_LIVE_HALL_H
@@ -19,8 +19,8 @@
 
 struct hall;
 
-/* door: a listening unix socket.  The broadcasts are looked at whenever one is asked for; the desk is told how many
- * watch. */
+/* door: a listening unix socket.  The broadcasts are looked at whenever one is asked for; the desk (or
+ * nobody, NULL) is told how many watch. */
 struct hall *hall_open(const struct conf *, int door, struct desk *, struct broadcast *const *broadcasts);
 void hall_close(struct hall *);
 

@@ -74,7 +74,7 @@ list_add_part(struct live_list *l, const struct entry *growing, const struct par
 
 	*gone = *p;
 	if (p->number != growing->number)
-		*p = (struct parts){ .number = growing->number };
+		*p = (struct parts){ .number = growing->number, .session = growing->session };
 	if (p->n < LIST_PARTS)
 		p->at[p->n++] = *part;
 	l->growing = *growing;
@@ -151,8 +151,8 @@ write_parts(const struct live_list *l, int64_t number, struct buf *b)
 	size_t i, n = list_parts(l, number);
 
 	for (i = 0; i < n; i++)
-		buf_printf(b, "#EXT-X-PART:DURATION=%" PRId64 ".%03d,URI=\"%" PRId64 ".%zu.%s.m4s\"%s\n",
-		    p->at[i].ms / 1000, (int)(p->at[i].ms % 1000), number, i, l->word,
+		buf_printf(b, "#EXT-X-PART:DURATION=%" PRId64 ".%03d,URI=\"%" PRId64 ".%" PRId64 ".%zu.%s.m4s\"%s\n",
+		    p->at[i].ms / 1000, (int)(p->at[i].ms % 1000), number, p->session, i, l->word,
 		    p->at[i].alone ? ",INDEPENDENT=YES" : "");
 }
 
@@ -173,16 +173,17 @@ static void
 write_edge(const struct live_list *l, const struct live_list *reports, struct buf *b)
 {
 	const int64_t next = list_next(l);
-	int64_t number;
-	bool grows;
 	const struct entry *last = l->n > 0 ? &l->at[l->n - 1] : NULL;
+	int64_t number, session = last != NULL ? last->session : 0;
+	bool grows;
 
 	if (list_parts(l, next) > 0 && l->growing.number == next) {
+		session = l->growing.session;
 		write_entry(l, &l->growing, last == NULL || last->session != l->growing.session, b);
 		write_parts(l, next, b);
 	}
-	buf_printf(b, "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"%" PRId64 ".%zu.%s.m4s\"\n", next, list_parts(l, next),
-	    l->word);
+	buf_printf(b, "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"%" PRId64 ".%" PRId64 ".%zu.%s.m4s\"\n", next, session,
+	    list_parts(l, next), l->word);
 	if (reports == NULL || reports->n == 0)
 		return;
 	grows = list_parts(reports, list_next(reports)) > 0;

@@ -25,10 +25,11 @@ struct entry {
 	bool breaks;			/* what decoders know is void from here on */
 };
 
-/* "{number}.{place}.{word}.m4s", the place from 0. */
+/* "{number}.{session}.{place}.{word}.m4s", the place from 0.  Who goes on behind a crash makes the segment that grew
+ * anew, in a session of its own: nothing that a player keeps is ever another one. */
 struct part { int64_t ms; bool alone; };	/* alone: can be decoded without the one before it */
 enum { LIST_PARTS = 32, LIST_SHOWN = 4, LIST_KEPT = 8, LIST_PART_MS = 520 };
-struct parts { int64_t number; size_t n; struct part at[LIST_PARTS]; };
+struct parts { int64_t number, session; size_t n; struct part at[LIST_PARTS]; };
 
 struct live_list {
 	const char *word;		/* "video" or "audio" */

@@ -235,7 +235,8 @@ retire_parts(const struct packager *p, const struct track *t, const struct parts
 	size_t i;
 
 	for (i = 0; i < gone->n; i++) {
-		snprintf(path, sizeof(path), "%s/%" PRId64 ".%zu.%s.m4s", p->play, gone->number, i, t->list.word);
+		snprintf(path, sizeof(path), "%s/%" PRId64 ".%" PRId64 ".%zu.%s.m4s", p->play, gone->number,
+		    gone->session, i, t->list.word);
 		unlink(path);
 	}
 }
@@ -249,12 +250,12 @@ close_part(struct packager *p, struct track *t)
 	const struct part part = { ms_of(t, t->until) - ms_of(t, t->part_began), t->alone };
 	const size_t place = list_parts(&t->list, e.number);
 	struct parts gone;
-	char name[64];
+	char name[80];
 
 	t->rough |= part.ms > LIST_PART_MS || place == LIST_PARTS;
 	if (t->end == t->part_from || t->rough || t->list.whole)
 		return true;
-	snprintf(name, sizeof(name), "%" PRId64 ".%zu.%s.m4s", e.number, place, t->list.word);
+	snprintf(name, sizeof(name), "%" PRId64 ".%" PRId64 ".%zu.%s.m4s", e.number, e.session, place, t->list.word);
 	if (!write_stretch(p, t, name, t->part_from))
 		return false;
 	if (list_add_part(&t->list, &e, &part, &gone))

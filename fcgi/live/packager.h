@@ -6,7 +6,7 @@
  *	{play}/master.m3u8, video.m3u8, audio.m3u8
  *	{play}/{session}.video.mp4		what segments of that session begin with
  *	{play}/{number}.video.m4s, .audio.m4s
- *	{play}/{number}.{place}.video.m4s	parts of half a second of the last segments
+ *	{play}/{number}.{session}.{place}.video.m4s	parts of half a second of the last segments
  *	{kept}/{session}.video.mp4, .audio.mp4	the recording
  *
  * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment

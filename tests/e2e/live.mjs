@@ -92,7 +92,7 @@ await test('  a few seconds behind', async () => {
 });
 
 await test('  by asking for parts that are to come', async () => {
-	if (!asked.some(url => /\/low-video\.m3u8\?.*_HLS_part=/.test(url)) || !asked.some(url => /\/\d+\.\d+\.video\.m4s/.test(url)))
+	if (!asked.some(url => /\/low-video\.m3u8\?.*_HLS_part=/.test(url)) || !asked.some(url => /\/\d+\.\d+\.\d+\.video\.m4s/.test(url)))
 		throw new Error(asked.filter(url => url.includes('/live/')).slice(-5).join('\n'));
 });
 clearInterval(clock);
