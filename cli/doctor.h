@@ -27,6 +27,7 @@
 	C("tenants",		check_tenants,		true) \
 	C("programs",		check_programs,		false) \
 	C("units",		check_units,		false) \
+	C("livestreams",	check_live,		true) \
 	C("runners",		check_runners,		true) \
 	C("sandbox",		check_sandbox,		false) \
 	C("queue",		check_queue,		true) \
@@ -63,5 +64,10 @@ void doctor_look_as_web(struct cli *);
 void doctor_look_at_port(struct cli *);
 /* Does somebody listen there? */
 bool doctor_port_is_open(void);
+
+/* And on another port of this machine? */
+bool doctor_listens(int port);
+/* The status of an answer to a path below public_url; 0: the site is not reached from here. */
+int doctor_asks(struct cli *, const char *path);
 
 #endif

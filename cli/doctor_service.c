@@ -299,7 +299,8 @@ ask_systemd(struct cli *c)
 	static const char *const argv[] = { "systemctl", "show", "-p",
 		"Id,LoadState,ActiveState,UnitFileState,NRestarts",
 		"kinothek-api.service", "kinothek-api.socket", "kinothek-events.service", "kinothek-events.socket",
-		"kinothek-upload.service", "kinothek-upload.socket", "kinothek-jobs.service", NULL };
+		"kinothek-upload.service", "kinothek-upload.socket", "kinothek-jobs.service", "kinothek-live.service",
+		"kinothek-live.socket", NULL };
 	struct buf out = BUF(c->mem);
 	char piece[4096];
 	int ends[2], n;
@@ -335,6 +336,15 @@ property(struct cli *c, const char *lines, const char *name)
 	return arena_copy_n(c->mem, at, strcspn(at, "\n"));
 }
 
+/* Livestreams are for who wants them. */
+static bool
+is_off(struct cli *c, const char *lines)
+{
+	return strstr(property(c, lines, "Id"), "kinothek-live") != NULL &&
+	    strcmp(property(c, lines, "UnitFileState"), "enabled") != 0 &&
+	    strcmp(property(c, lines, "ActiveState"), "inactive") == 0;
+}
+
 struct finding
 check_units(struct cli *c)
 {
@@ -348,6 +358,8 @@ check_units(struct cli *c)
 		end = end == NULL ? all + strlen(all) : end;
 		one = arena_copy_n(c->mem, all, (size_t)(end - all));
 		id = property(c, one, "Id");
+		if (is_off(c, one))
+			continue;
 		if (strcmp(property(c, one, "LoadState"), "loaded") != 0)
 			return FOUND(WARN, arena_printf(c->mem, "%s is not installed", id),
 			    "Install the units, unless another supervisor runs the programs.");

@@ -75,6 +75,14 @@ check_site(struct cli *c)
 	return FOUND(OK, arena_printf(c->mem, "%s is ready, and refuses forged addresses", c->conf->public_url), NULL);
 }
 
+int
+doctor_asks(struct cli *c, const char *path)
+{
+	struct web_answer a;
+
+	return reached && get(c, path, &a) ? a.status : 0;
+}
+
 static X509 *
 read_certificate(const char *pem)
 {
@@ -197,6 +205,12 @@ listening(const char *table, int port)
 	if (f != NULL)
 		fclose(f);
 	return found;
+}
+
+bool
+doctor_listens(int port)
+{
+	return listening("/proc/net/tcp", port) != 0 || listening("/proc/net/tcp6", port) != 0;
 }
 
 /* Does the process have that socket open?  Only root may look into those of others. */

@@ -35,8 +35,9 @@ struct command {
 static const struct command commands[] = {
 	{ "setup", "[--url URL] [--web lighttpd|apache|none] [--tls none|files|self-signed|certbot] [--cert FILE --key FILE]\n"
 	    "           [--email ADDRESS] [--tenant SHORTCODE [--tenant-name NAME] [--secret-file FILE]]\n"
-	    "           [--db local|HOST[:PORT] [--db-password-file FILE]] [--no-start] [--dry-run] [--yes]", 0,
-	    "url= web= tls= cert= key= email= tenant= tenant-name= secret-file= db= db-password-file= no-start dry-run yes",
+	    "           [--db local|HOST[:PORT] [--db-password-file FILE]] [--live yes|no] [--no-start]\n"
+	    "           [--dry-run] [--yes]", 0,
+	    "url= web= tls= cert= key= email= tenant= tenant-name= secret-file= db= db-password-file= live= no-start dry-run yes",
 	    setup_run, NO_SETTINGS, "Take this machine from installed programs to a running service; may be repeated" },
 	{ "init", "", 0, "json schema=", init_run, AS_ROOT, "Make keys, bring the database up to date, check the rest" },
 	{ "migrate", "[--schema DIR] [--check]", 0, "json schema= check", migrate_command, 0,

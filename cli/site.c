@@ -34,6 +34,7 @@ static const struct {
 	{ "key", offsetof(struct site, key) },
 	{ "email", offsetof(struct site, email) },
 	{ "db", offsetof(struct site, db) },
+	{ "live", offsetof(struct site, live) },
 };
 
 #define ANSWER(s, i) ((const char **)((char *)(s) + kept[i].at))
@@ -190,6 +191,8 @@ take_answers(struct site *s)
 		return site_fail(s, EX_USAGE, NULL, "--web is lighttpd, apache or none, not \"%s\"", s->web);
 	if (!one_of(s->tls, "none files self-signed certbot"))
 		return site_fail(s, EX_USAGE, NULL, "--tls is none, files, self-signed or certbot, not \"%s\"", s->tls);
+	if (s->live != NULL && !one_of(s->live, "yes no"))
+		return site_fail(s, EX_USAGE, NULL, "--live is yes or no, not \"%s\"", s->live);
 	if (strcmp(s->tls, "files") == 0 && (s->cert == NULL || s->key == NULL))
 		return site_fail(s, EX_USAGE, NULL, "--tls files needs --cert FILE and --key FILE");
 	return 0;
@@ -212,6 +215,7 @@ begin(struct site *s, struct cli *c)
 	s->key = cli_option(c, "key");
 	s->email = cli_option(c, "email");
 	s->db = cli_option(c, "db");
+	s->live = cli_option(c, "live");
 	s->tenant = cli_option(c, "tenant");
 	s->start = cli_option(c, "no-start") == NULL;
 	s->dry = cli_option(c, "dry-run") != NULL;

@@ -21,7 +21,7 @@ struct site {
 	const struct conf *conf;	/* as they are; as they will be, from step_settings() on */
 
 	/* answers */
-	const char *url, *web, *tls, *cert, *key, *email, *db, *tenant;
+	const char *url, *web, *tls, *cert, *key, *email, *db, *live, *tenant;
 	bool first, dry, start;
 
 	const char *host, *port;	/* of url; port is never empty */

@@ -218,6 +218,19 @@ step_schema(struct site *s)
 	return 0;
 }
 
+/* Livestreams are for who wants them, since their port is open to all.  What was never said stays as it is. */
+static int
+serve_live(struct site *s)
+{
+	if (s->live == NULL)
+		return 0;
+	if (strcmp(s->live, "no") == 0) {
+		SITE_RUN(s, "systemctl", "disable", "--now", "kinothek-live.socket", "kinothek-live.service");
+		return 0;
+	}
+	return SITE_RUN(s, "systemctl", "enable", "--now", "kinothek-live.socket", "kinothek-live.service");
+}
+
 int
 step_services(struct site *s)
 {
@@ -242,6 +255,10 @@ step_services(struct site *s)
 	if (status != 0)
 		return site_fail(s, EX_UNAVAILABLE, "journalctl -n 20 -u 'kinothek-*'", "%s does not start: %s",
 		    units[i - 1], s->said);
+	status = serve_live(s);
+	if (status != 0)
+		return site_fail(s, EX_UNAVAILABLE, "journalctl -n 20 -u 'kinothek-live*'",
+		    "kinothek-live does not start: %s", s->said);
 	for (i = 0; !s->dry && strcmp(s->web, "none") != 0 && i < READY_SECONDS * 5 && (status = site_ready(s)) != 200;
 	     i++)
 		usleep(200000);
@@ -251,7 +268,8 @@ step_services(struct site *s)
 		return site_fail(s, EX_UNAVAILABLE,
 		    arena_printf(s->mem, "systemctl status %s", strcmp(s->web, "apache") == 0 ? "apache2" : s->web),
 		    "the web server does not answer for %s", s->host);
-	site_say(s, "api, events, upload and jobs run");
+	site_say(s, s->live != NULL && strcmp(s->live, "yes") == 0 ? "api, events, upload, jobs and live run; encoders "
+	    "send to port 1935" : "api, events, upload and jobs run");
 	return 0;
 }
 
