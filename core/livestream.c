@@ -13,6 +13,7 @@
 #define OPEN_SQL "('starting', 'waitingForSignal', 'live', 'interrupted')"
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
 #define TOLD_EVERY_MS "10000"
+#define POINT_MS "60000"
 
 static const struct field livestream_fields[] = {
 	FIELD(struct livestream, id, .doc = "Unique id"),
@@ -287,6 +288,19 @@ livestream_runs(struct db *db, struct uuid media_id)
 	    "'waitingForSignal', 'live', 'interrupted', 'finishing')", ARGS(ID(media_id)), 0) == 1;
 }
 
+/* The most of each minute: nobody looks at every one of them. */
+static void
+add_point(struct db *db, struct uuid id, const char *node)
+{
+	db_run(db, "INSERT INTO livestream_points (livestream_id, at, node, is_primary, rtmp_primary, rtmp_secondary, "
+	    "viewers) SELECT t.livestream_id, t.told_at - t.told_at % " POINT_MS ", t.node, t.is_primary, t.rtmp_primary, "
+	    "t.rtmp_secondary, t.viewers FROM livestream_nodes t WHERE t.livestream_id = ? AND t.node = ? ON DUPLICATE "
+	    "KEY UPDATE is_primary = VALUES(is_primary), rtmp_primary = GREATEST(livestream_points.rtmp_primary, "
+	    "VALUES(rtmp_primary)), rtmp_secondary = GREATEST(livestream_points.rtmp_secondary, "
+	    "VALUES(rtmp_secondary)), viewers = GREATEST(livestream_points.viewers, VALUES(viewers))", ARGS(ID(id),
+	    STR(node)));
+}
+
 void
 livestream_tell(struct db *db, struct uuid id, const char *node, const struct livestream_numbers *n)
 {
@@ -296,17 +310,24 @@ livestream_tell(struct db *db, struct uuid id, const char *node, const struct li
 	    "rtmp_secondary = VALUES(rtmp_secondary), bytes_in = VALUES(bytes_in), bitrate = VALUES(bitrate), dropped = "
 	    "VALUES(dropped), told_at = VALUES(told_at)", ARGS(STR(node), INT(n->is_primary), INT(n->rtmp_primary),
 	    INT(n->rtmp_secondary), INT(n->bytes_in), INT(n->bitrate), INT(n->dropped), ID(id)));
+	add_point(db, id, node);
 }
 
 /* They see the input that the holder has on the air. */
 void
 livestream_watched(struct db *db, struct uuid media_id, const char *node, int64_t viewers, int64_t peak)
 {
+	const struct livestream *l = db_row(db, &livestream_record, FROM_SQL "WHERE t.media_id = ? AND t.status IN "
+	    OPEN_SQL, ARGS(ID(media_id)));
+
+	if (l == NULL)
+		return;
 	db_run(db, "INSERT INTO livestream_nodes (livestream_id, node, is_primary, viewers, peak, told_at) SELECT "
 	    "l.id, ?, COALESCE(h.is_primary, 1), ?, ?, " SQL_NOW " FROM livestreams l LEFT JOIN livestream_nodes h ON "
-	    "h.livestream_id = l.id AND h.node = l.holder WHERE l.media_id = ? AND l.status IN " OPEN_SQL " ON "
-	    "DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), viewers = VALUES(viewers), peak = VALUES(peak), "
-	    "told_at = VALUES(told_at)", ARGS(STR(node), INT(viewers), INT(peak), ID(media_id)));
+	    "h.livestream_id = l.id AND h.node = l.holder WHERE l.id = ? ON DUPLICATE KEY UPDATE is_primary = "
+	    "VALUES(is_primary), viewers = VALUES(viewers), peak = VALUES(peak), told_at = VALUES(told_at)",
+	    ARGS(STR(node), INT(viewers), INT(peak), ID(l->id)));
+	add_point(db, l->id, node);
 }
 
 /* What a dead node held: the next one may come. */

@@ -39,6 +39,7 @@ enum {
 	LIVESTREAM_SILENCE_MS = 3000,	/* then another one may claim it */
 	LIVESTREAM_DEAD_MS = 10000,	/* then the runner does what its holder would */
 	LIVESTREAM_COUNTED_MS = 15000,	/* statistics that are older count no more */
+	LIVESTREAM_POINT_DAYS = 30,	/* that what was counted is kept, by the minute */
 	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
 	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
 };

@@ -11,6 +11,7 @@
 #include "fcgi/media.h"
 #include "fcgi/uploads.h"
 
+enum { HOUR_MS = 3600 * 1000 };
 enum { WAITING_MAX = 1000, KEY_BYTES = 24, AHEAD_MS = 366 * 24 * 3600 };	/* of a tenant; AHEAD in s */
 
 struct input { const char *source, *url, *stream_key; bool is_primary; struct moment connected_at; };
@@ -558,8 +559,36 @@ static const struct field counts_fields[] = {
 };
 static const struct record counts_record = RECORD("LivestreamCounts", struct counts, counts_fields);
 
-struct statistics { struct nested primary, secondary, sum; };
+struct point_counts { int64_t rtmp_connections, hls_connections; };
+static const struct field point_counts_fields[] = {
+	FIELD(struct point_counts, rtmp_connections, .on = SERVER, .required = true, .doc = "Encoders, at most"),
+	FIELD(struct point_counts, hls_connections,  .on = SERVER, .required = true, .doc = "Players, at most"),
+};
+static const struct record point_counts_record = RECORD("LivestreamPointCounts", struct point_counts,
+    point_counts_fields);
+
+struct point { struct moment at; struct nested primary, secondary, sum; };
+static const struct field point_fields[] = {
+	FIELD(struct point, at,        .on = SERVER, .required = true, .doc = "Beginning of the minute"),
+	FIELD(struct point, primary,   .on = SERVER, .required = true, .of = &point_counts_record, .doc = "Of the first address"),
+	FIELD(struct point, secondary, .on = SERVER, .required = true, .of = &point_counts_record, .doc = "Of the second one"),
+	FIELD(struct point, sum,       .on = SERVER, .required = true, .of = &point_counts_record, .doc = "Of both"),
+};
+static const struct record point_record = RECORD("LivestreamPoint", struct point, point_fields);
+
+struct period { struct moment from, to; };
+static const struct field period_fields[] = {
+	FIELD(struct period, from, .on = QUERY, .doc = "Points from this moment on; without it those of the last hour before the other one"),
+	FIELD(struct period, to,   .on = QUERY, .doc = "And up to that one, a day later at most; without it up to now"),
+};
+static const struct record period_record = RECORD("LivestreamPeriod", struct period, period_fields);
+
+struct statistics { struct moment from, to; struct list points; struct nested primary, secondary, sum; };
 static const struct field statistics_fields[] = {
+	FIELD(struct statistics, from,      .on = SERVER, .required = true, .doc = "Of the points"),
+	FIELD(struct statistics, to,        .on = SERVER, .required = true, .doc = "Of the points"),
+	FIELD(struct statistics, points,    .on = SERVER, .required = true, .of = &point_record, .doc = "One a minute in which a server has told "
+	    "anything, kept for 30 days"),
 	FIELD(struct statistics, primary,   .on = SERVER, .required = true, .of = &counts_record, .doc = "Of the first address, and of viewers who "
 	    "see what comes there"),
 	FIELD(struct statistics, secondary, .on = SERVER, .required = true, .of = &counts_record, .doc = "Of the second address"),
@@ -610,12 +639,54 @@ counts_of(struct req *r)
 	return all;
 }
 
+struct minute { struct moment at; int64_t rtmp_primary, rtmp_secondary, hls_primary, hls_secondary; };
+static const struct field minute_fields[] = {
+	FIELD(struct minute, at, .doc = "Its beginning"),
+	FIELD(struct minute, rtmp_primary, .sql = "SUM(t.rtmp_primary)", .doc = "Encoders"),
+	FIELD(struct minute, rtmp_secondary, .sql = "SUM(t.rtmp_secondary)", .doc = "Encoders"),
+	FIELD(struct minute, hls_primary, .sql = "SUM(IF(t.is_primary, t.viewers, 0))", .doc = "Players"),
+	FIELD(struct minute, hls_secondary, .sql = "SUM(IF(t.is_primary, 0, t.viewers))", .doc = "Players"),
+};
+static const struct record minute_record = RECORD("LivestreamMinute", struct minute, minute_fields);
+
+static struct list
+points_of(struct req *r, const struct period *p)
+{
+	size_t n, i;
+	const struct minute *m = db_rows(r->db, &minute_record, "FROM livestream_points t WHERE t.livestream_id = ? "
+	    "AND t.at >= ? AND t.at <= ? GROUP BY t.at ORDER BY t.at", ARGS(ID(r->id[0]), TIME(p->from), TIME(p->to)), &n);
+	struct point *points = arena_array(r->mem, n + 1, sizeof(*points));
+	struct point_counts *c = arena_array(r->mem, 3 * n + 1, sizeof(*c));
+
+	for (i = 0; i < n; i++, c += 3) {
+		c[0] = (struct point_counts){ m[i].rtmp_primary, m[i].hls_primary };
+		c[1] = (struct point_counts){ m[i].rtmp_secondary, m[i].hls_secondary };
+		c[2] = (struct point_counts){ c[0].rtmp_connections + c[1].rtmp_connections,
+		    c[0].hls_connections + c[1].hls_connections };
+		points[i] = (struct point){ m[i].at, { &c[0] }, { &c[1] }, { &c[2] } };
+	}
+	return (struct list){ points, n };
+}
+
 static int
 statistics_get(struct req *r)
 {
-	struct counts *all = counts_of(r);
-	const struct statistics s = { { &all[0] }, { &all[1] }, { &all[2] } };
+	struct period *p = r->in;
+	struct counts *all;
+	struct statistics s;
 
+	if (p->to.ms == 0)
+		p->to = r->now;
+	if (p->from.ms == 0)
+		p->from.ms = p->to.ms - HOUR_MS;
+	if (p->from.ms > p->to.ms)
+		fault(r, "from", "too_large", "it is behind the end");
+	else if (p->to.ms - p->from.ms > 24 * HOUR_MS)
+		fault(r, "from", "too_small", "a day at most is told at once");
+	if (r->faults.n > 0)
+		return refuse(r, ERR_INVALID, NULL);
+	all = counts_of(r);
+	s = (struct statistics){ p->from, p->to, points_of(r, p), { &all[0] }, { &all[1] }, { &all[2] } };
 	r->cache_control = "no-store";
 	return reply(r, 200, &statistics_record, &s);
 }
@@ -693,10 +764,10 @@ const struct route livestreams_routes[] = {
 		.id = "rotateLivestreamKey",
 	},
 	{
-		GET, "/v2/livestreams/{livestreamId}/statistics", SCOPE_VIEW_CHANNEL, statistics_get, NULL,
+		GET, "/v2/livestreams/{livestreamId}/statistics", SCOPE_VIEW_CHANNEL, statistics_get, &period_record,
 		&statistics_record,
 		"Count the encoders and players of a livestream",
-		.flags = BELOW, .fails = "403 404", .id = "getLivestreamStatistics",
+		.flags = BELOW, .fails = "403 404 422", .id = "getLivestreamStatistics",
 	},
 	{
 		GET, "/v2/livestreams/{livestreamId}/statistics/{instance}", SCOPE_VIEW_CHANNEL, statistics_instance,

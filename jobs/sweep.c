@@ -12,6 +12,7 @@
 #include "core/asset.h"
 #include "core/event.h"
 #include "core/import.h"
+#include "core/livestream.h"
 #include "core/orphan.h"
 #include "core/scratch.h"
 #include "core/store.h"
@@ -181,6 +182,8 @@ clear_expired(struct job *j)
 	    "500", ALLOWANCE_DAYS * INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);
+	clear_old(j, "DELETE FROM livestream_points WHERE at < " SOME_BEFORE("at"), LIVESTREAM_POINT_DAYS *
+	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM livestream_nodes WHERE told_at < " SOME_BEFORE("told_at"), HOUR_MS);
 	clear_old(j, "DELETE FROM idempotent_answers WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 }

@@ -645,6 +645,45 @@ viewers_are_of_the_input_that_they_see(void **state)
 	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "0");
 }
 
+static void
+what_was_counted_is_told_by_the_minute(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), media_id = media_of(w, id);
+	int64_t minute;
+	struct req *r;
+
+	/* All in one. */
+	do {
+		minute = moment_now().ms / 60000;
+		db_run(w->db, "DELETE FROM livestream_points", NO_ARGS);
+		livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1 });
+		livestream_watched(w->db, media_id, NODE, 7, 7);
+		livestream_watched(w->db, media_id, NODE, 5, 7);
+		livestream_watched(w->db, media_id, "web", 3, 3);
+		db_run(w->db, "UPDATE livestream_points SET at = at - 600000", NO_ARGS);
+		livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .rtmp_secondary = 1 });
+		livestream_watched(w->db, media_id, "web", 2, 3);
+	} while (moment_now().ms / 60000 != minute);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.points.0.primary.hlsConnections"), "10");
+	assert_string_equal(text(w, r, "data.points.0.primary.rtmpConnections"), "1");
+	assert_string_equal(text(w, r, "data.points.0.secondary.hlsConnections"), "0");
+	assert_string_equal(text(w, r, "data.points.1.secondary.rtmpConnections"), "1");
+	assert_string_equal(text(w, r, "data.points.1.sum.hlsConnections"), "7");
+	assert_null(text(w, r, "data.points.2.at"));
+	db_run(w->db, "UPDATE livestream_points SET at = at - 3600000", NO_ARGS);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_null(text(w, r, "data.points.0.at"));
+	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, -2 * 3600000))), NULL);
+	assert_int_equal(r->status, 200);
+	assert_non_null(text(w, r, "data.points.1.at"));
+	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, -25 * 3600000))), NULL);
+	assert_int_equal(r->status, 422);
+	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, 60000))), NULL);
+	assert_int_equal(r->status, 422);
+}
+
 int
 main(void)
 {
@@ -669,6 +708,7 @@ main(void)
 		WORLD_TEST(lists_show_what_the_caller_sees),
 		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
 		WORLD_TEST(viewers_are_of_the_input_that_they_see),
+		WORLD_TEST(what_was_counted_is_told_by_the_minute),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

@@ -249,10 +249,12 @@ the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago(void **state)
 	livestream_tell(t->db, id, "gone", &(struct livestream_numbers){ .is_primary = true });
 	livestream_tell(t->db, id, "new", &(struct livestream_numbers){ .is_primary = true });
 	db_run(t->db, "UPDATE livestream_nodes SET told_at = told_at - 3601000 WHERE node = 'gone'", NO_ARGS);
+	db_run(t->db, "UPDATE livestream_points SET at = at - IF(node = 'gone', 31, 29) * 86400000", NO_ARGS);
 	add(t, "sweep", NULL, anywhere);
 	t->conf.job_kinds = "sweep";
 	runner_drain(t);
 	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_nodes", NO_ARGS), "new");
+	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_points", NO_ARGS), "new");
 }
 
 /* Soft-deleted that many days ago, with its files. */
