@@ -66,7 +66,7 @@ check_live(struct cli *c)
 		    "kinothek-live does not listen on %s/live.sock", c->conf->run_dir), remedy);
 	if (leads_astray(c))
 		return FOUND(WARN, "viewers are about nine seconds behind, and not counted: the web server does not "
-		    "lead them to kinothek-live", "Use httpd-conf/lighttpd-site.conf, which has /lived/. Apache holds "
-		    "nobody who waits.");
-	return FOUND(OK, arena_printf(c->mem, "encoders can send to port %d, and viewers can wait", port), NULL);
+		    "lead them to kinothek-live", "Use lighttpd-site.conf or apache-site.conf of "
+		    "share/kinothek/httpd-conf.");
+	return FOUND(OK, arena_printf(c->mem, "encoders can send to port %d, and viewers are led here", port), NULL);
 }

@@ -57,7 +57,7 @@ struct guest {
 	unsigned peer;			/* where it is counted while it waits */
 	int64_t until;			/* ms of clock_ms() */
 	struct fcgi in;
-	bool head_only;
+	bool head_only, plain;		/* plain: nobody waits there */
 	struct ask ask;
 	struct telling *telling;
 	size_t sent;
@@ -405,7 +405,7 @@ serve(struct hall *h, struct guest *g, const struct broadcast *b)
 
 	if (a->what == ASK_MASTER)
 		return give_master(h, g);
-	if (b == NULL || b->packager == NULL)
+	if (b == NULL || b->packager == NULL || g->plain)
 		return give_what_lies_there(h, g);
 	see(h, a);
 	turn = turn_of(a, b);
@@ -434,7 +434,7 @@ attend_to(struct hall *h, struct guest *g)
 
 	if (serve(h, g, b))
 		return;
-	if (b == NULL)
+	if (b == NULL || g->plain)
 		refuse(h, g, 404, ERR_NOT_FOUND, NULL);
 	else if (g->stage != WAITS && (h->waiting >= h->places || h->of_peer[g->peer] >= h->share))
 		refuse(h, g, 503, ERR_TOO_BUSY, NULL);
@@ -464,9 +464,11 @@ judge(struct hall *h, struct guest *g)
 {
 	const char *method = fcgi_param(&g->in, h->mem, "REQUEST_METHOD"), *file = NULL;
 	const char *uri = fcgi_param(&g->in, h->mem, "REQUEST_URI");
+	const char *waits = fcgi_param(&g->in, h->mem, "KINOTHEK_WAITS");
 	enum play play = uri == NULL ? PLAY_REFUSED : play_check(h->conf, uri, moment_now(), &g->ask.media_id, &file);
 
 	g->peer = peer_of(h, g);
+	g->plain = waits != NULL && strcmp(waits, "no") == 0;
 	g->head_only = method != NULL && strcmp(method, "HEAD") == 0;
 	if (method != NULL && strcmp(method, "OPTIONS") == 0)
 		give_nothing(h, g);

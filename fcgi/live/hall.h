@@ -10,7 +10,8 @@
  *
  * A request without a good address is refused at once.  One too many of those that wait (conf.live_waiters), too, with
  * Retry-After; half of these places may be of one address, since whoever sits behind one with a thousand others is not
- * told apart from them.  What this process does not take in is answered from what lies on the disk.
+ * told apart from them.  What this process does not take in is answered from what lies on the disk, and so is everybody
+ * where the web server would spend a thread on each who waits: it says so by the parameter KINOTHEK_WAITS=no.
  */
 #ifndef FCGI_LIVE_HALL_H
 #define FCGI_LIVE_HALL_H

@@ -31,6 +31,7 @@ struct scene {
 	struct sockaddr_un at;
 	struct uuid media_id;
 	char folder[PLAY_SECRET];
+	bool plain;				/* the web server holds nobody who waits */
 };
 
 static int
@@ -116,6 +117,8 @@ asks(struct scene *s, const char *method, const char *url, const char *from)
 	param(&params, "REQUEST_METHOD", method);
 	param(&params, "REQUEST_URI", strstr(url, "/play/"));
 	param(&params, "REMOTE_ADDR", from);
+	if (s->plain)
+		param(&params, "KINOTHEK_WAITS", "no");
 	record(&all, 1, "\0\1\0\0\0\0\0\0", 8);
 	record(&all, 4, params.text, params.len);
 	record(&all, 4, "", 0);
@@ -208,6 +211,20 @@ what_is_taken_in_elsewhere_is_what_lies_there(void **state)
 }
 
 static void
+nobody_waits_where_a_web_server_holds_nobody(void **state)
+{
+	struct scene *s = *state;
+
+	sent(s);
+	s->plain = true;
+	says(answer(s, "GET", "low-video.m3u8?_HLS_msn=1"), "Status: 404\r\n");
+	put(s, "video.m3u8", "#EXTM3U\n");
+	says(answer(s, "GET", "low-video.m3u8?_HLS_msn=1"), "\r\n\r\n#EXTM3U\n");
+	s->plain = false;
+	assert_string_equal(answer(s, "GET", "low-video.m3u8?_HLS_msn=1"), "");
+}
+
+static void
 nobody_gets_anything_by_an_address_that_is_not_good(void **state)
 {
 	struct scene *s = *state;
@@ -278,6 +295,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(whoever_reads_the_playlist_of_all_gets_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_taken_in_elsewhere_is_what_lies_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(nobody_waits_where_a_web_server_holds_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_gets_anything_by_an_address_that_is_not_good, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_browser_that_asks_whether_it_may_is_not_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_address_may_have_half_of_the_places_of_those_who_wait, setup, teardown),
