@@ -164,13 +164,20 @@ static const struct setting settings[] = {
 
 	{ "live.url", AS_TEXT, AT(live_url), NULL, 0, 300, NULL, NULL,
 	    "Where encoders send livestreams to by RTMP, such as rtmps://live.example.org/live. Nothing: rtmp://, the host of public_url "
-	    "and /live." },
+	    "and /live, and with live.rtmps_listen rtmps:// with its port." },
 	{ "live.second_url", AS_TEXT, AT(live_second_url), NULL, 0, 300, NULL, NULL,
 	    "The same for the second address of each, which takes over when the first one falls silent. Nothing: live.url." },
 	{ "live.srt_url", AS_TEXT, AT(live_srt_url), NULL, 0, 300, NULL, NULL,
 	    "Where encoders send livestreams to by SRT, such as srt://live.example.org:9000. Nothing: no SRT is taken." },
 	{ "live.rtmp_listen", AS_LIST, AT(live_rtmp_listen), NULL, 0, 1000, "host:port, comma-separated", item_server,
 	    "Addresses at which `kinothek-live` takes encoders by RTMP, where no socket of systemd is handed to it, such as 0.0.0.0:1935." },
+	{ "live.rtmps_listen", AS_LIST, AT(live_rtmps_listen), NULL, 0, 1000, "host:port, comma-separated", item_server,
+	    "The same by TLS, such as 0.0.0.0:1936. A socket of systemd that has one of these ports speaks TLS. Nothing: none does." },
+	{ "live.certificate", AS_PATH, AT(live_certificate), NULL, 0, 512, NULL, NULL,
+	    "Certificate of live.rtmps_listen in PEM, with those between it and its authority behind it. `kinothek-live` reads it and "
+	    "its key again within seconds of a change; encoders that send go on." },
+	{ "live.certificate_key", AS_PATH, AT(live_certificate_key), NULL, 0, 512, NULL, NULL,
+	    "Its key, without a pass phrase, which the user of `kinothek-live` may read." },
 	{ "live.waiters", AS_INT, AT(live_waiters), "4000", 1, 100000, NULL, NULL,
 	    "Requests of viewers of livestreams that one `kinothek-live` lets wait for what comes next: two for each of them, and "
 	    "half of them from one address. More are told to try again." },
@@ -819,6 +826,9 @@ read_all(struct reading *in, char *text)
 		return false;
 	if (!check_engines(in))
 		return false;
+	if (in->conf->live_rtmps_listen != NULL && (in->conf->live_certificate == NULL ||
+	    in->conf->live_certificate_key == NULL))
+		return fail(in, NULL, "live.rtmps_listen needs live.certificate and live.certificate_key");
 	if (in->conf->smtp_url != NULL && (in->conf->smtp_from == NULL || !mail_is_address(in->conf->smtp_from)))
 		return fail(in, NULL, "smtp.url needs smtp.from, the address of a mailbox");
 	return true;

@@ -48,6 +48,8 @@ struct conf {
 	int64_t free_space;			/* bytes kept free on data_dir */
 	int64_t live_waiters;
 	const char *live_rtmp_listen;		/* NULL: sockets of systemd alone */
+	const char *live_rtmps_listen;		/* NULL: no TLS */
+	const char *live_certificate, *live_certificate_key;
 	const char *video_rungs;		/* heights, "1080,720,360" */
 	const char *video_preset;		/* of x264 */
 	bool video_fields;			/* each field of interlaced video becomes a frame */

@@ -134,17 +134,20 @@ may_write(struct req *r, const struct broadcast *b)
 	return (access_by(r, &b->channel_ids) & r->who->scopes & SCOPE_BIT(SCOPE_CREATE_CONTENT)) != 0;
 }
 
-/* rtmp://{host}/live, unless the settings name another place. */
+/* rtmp://{host}/live, or by TLS where that is taken, unless the settings name another place. */
 static const char *
 rtmp_url(struct req *r, bool is_primary)
 {
 	const char *url = is_primary || r->conf->live_second_url == NULL ? r->conf->live_url : r->conf->live_second_url;
-	const char *host = strstr(r->conf->public_url, "://") + 3;
+	const char *host = strstr(r->conf->public_url, "://") + 3, *tls = r->conf->live_rtmps_listen, *colon;
+	const int n = (int)(host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":"));
 
 	if (url != NULL)
 		return url;
-	return arena_printf(r->mem, "rtmp://%.*s/live", (int)(host[0] == '[' ? strcspn(host, "]") + 1 :
-	    strcspn(host, ":")), host);
+	if (tls == NULL)
+		return arena_printf(r->mem, "rtmp://%.*s/live", n, host);
+	colon = strrchr(arena_printf(r->mem, "%.*s", (int)strcspn(tls, ","), tls), ':');
+	return arena_printf(r->mem, "rtmps://%.*s%s/live", n, host, colon != NULL ? colon : "");
 }
 
 static const char *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-live: receives livestreams by RTMP, makes of them what is played, and records them.
+ * kinothek-live: receives livestreams by RTMP and RTMPS, makes of them what is played, and records them.
  *
  * One process with one thread takes in all encoders of a machine.  Its listening sockets come from systemd, so that a
  * restart refuses nobody, or are made here.
@@ -31,11 +31,12 @@ usage(FILE *to)
 	fputs("usage: kinothek-live [--socket PATH]\n"
 	    "       kinothek-live --version | --help\n"
 	    "\n"
-	    "Receives livestreams by RTMP, makes of them what is played, and records them.\n"
+	    "Receives livestreams by RTMP and RTMPS, makes of them what is played, and records them.\n"
 	    "\n"
 	    "  --socket PATH   make a unix socket there, at which a web server asks for viewers, by FastCGI\n"
 	    "\n"
-	    "It listens on the sockets that systemd hands over, else on the addresses of the setting live.rtmp_listen.\n"
+	    "It listens on the sockets that systemd hands over, else on the addresses of the settings live.rtmp_listen and\n"
+	    "live.rtmps_listen.\n"
 	    "KINOTHEK_CONF names the file of settings.\n", to);
 }
 
@@ -47,9 +48,39 @@ is_local(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){ sizeof(domain) }) == 0 && domain == AF_UNIX;
 }
 
+/* The next of the addresses that a setting names.  NULL: there is none. */
+static const char *
+next_item(const char *at, char item[256])
+{
+	size_t n;
+
+	if (at == NULL || *at == '\0')
+		return NULL;
+	n = strcspn(at, ",");
+	snprintf(item, 256, "%.*s", (int)n, at);
+	return at + n + (at[n] == ',');
+}
+
+/* Has the socket one of the ports that a setting names? */
+static bool
+has_port(int fd, const char *addresses)
+{
+	struct sockaddr_storage a;
+	socklen_t n = sizeof(a);
+	char item[256], port[NI_MAXSERV];
+
+	if (getsockname(fd, (struct sockaddr *)&a, &n) != 0 ||
+	    getnameinfo((struct sockaddr *)&a, n, NULL, 0, port, sizeof(port), NI_NUMERICSERV) != 0)
+		return false;
+	while ((addresses = next_item(addresses, item)) != NULL)
+		if (strrchr(item, ':') != NULL && strcmp(strrchr(item, ':') + 1, port) == 0)
+			return true;
+	return false;
+}
+
 /* Encoders come by the network, a web server on a unix socket. */
 static size_t
-systemd_doors(int doors[STATION_DOORS], int *viewers)
+systemd_doors(const struct conf *conf, struct door doors[STATION_DOORS], int *viewers)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
 	const int all = n != NULL && pid != NULL && atoi(pid) == getpid() ? atoi(n) : 0;
@@ -60,7 +91,7 @@ systemd_doors(int doors[STATION_DOORS], int *viewers)
 		if (is_local(fd))
 			*viewers = fd;
 		else
-			doors[found++] = fd;
+			doors[found++] = (struct door){ fd, has_port(fd, conf->live_rtmps_listen) };
 	}
 	return found;
 }
@@ -100,24 +131,44 @@ make_door(const char *item)
 	return fd;
 }
 
+/* Behind the n that are there.  How many there are then. */
 static size_t
-make_doors(const struct conf *conf, int doors[STATION_DOORS])
+make_doors(const char *addresses, bool by_tls, struct door doors[STATION_DOORS], size_t n)
 {
 	char item[256];
-	const char *at = conf->live_rtmp_listen;
-	size_t n = 0, length;
 
-	for (; at != NULL && *at != '\0' && n < STATION_DOORS; at += length + (at[length] == ',')) {
-		length = strcspn(at, ",");
-		snprintf(item, sizeof(item), "%.*s", (int)length, at);
-		doors[n++] = make_door(item);
-	}
+	while (n < STATION_DOORS && (addresses = next_item(addresses, item)) != NULL)
+		doors[n++] = (struct door){ make_door(item), by_tls };
 	return n;
 }
 
-/* SIGTERM and SIGINT are read like bytes. */
+static bool
+any_by_tls(const struct door *doors, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (doors[i].by_tls)
+			return true;
+	return false;
+}
+
+/* What systemd hands over, and where it has none of a kind, what the settings name. */
+static size_t
+open_doors(const struct conf *conf, struct door doors[STATION_DOORS], int *viewers)
+{
+	size_t n = systemd_doors(conf, doors, viewers);
+
+	if (n == 0)
+		n = make_doors(conf->live_rtmp_listen, false, doors, n);
+	if (!any_by_tls(doors, n))
+		n = make_doors(conf->live_rtmps_listen, true, doors, n);
+	return n;
+}
+
+/* SIGTERM, SIGINT and SIGHUP are read like bytes. */
 static int
-stop_signal(void)
+signals_made(void)
 {
 	sigset_t set;
 	int fd;
@@ -125,6 +176,7 @@ stop_signal(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -137,7 +189,8 @@ int
 main(int argc, char **argv)
 {
 	struct listen wanted = { 0 };
-	int doors[STATION_DOORS], viewers = -1, stop, i;
+	struct door doors[STATION_DOORS];
+	int viewers = -1, signals, i;
 	const struct conf *conf;
 	size_t n;
 
@@ -158,18 +211,17 @@ main(int argc, char **argv)
 		fprintf(stderr, "kinothek-live: %s: cannot be used as data_dir: %m\n", conf->data_dir);
 		return 71;
 	}
-	n = systemd_doors(doors, &viewers);
-	if (n == 0)
-		n = make_doors(conf, doors);
+	n = open_doors(conf, doors, &viewers);
 	if (n == 0) {
-		fputs("kinothek-live: no socket of systemd, and live.rtmp_listen names no address\n", stderr);
+		fputs("kinothek-live: no socket of systemd, and neither live.rtmp_listen nor live.rtmps_listen names "
+		    "an address\n", stderr);
 		return 64;
 	}
 	if (wanted.path != NULL)
 		viewers = listen_make(&wanted);
-	stop = stop_signal();
+	signals = signals_made();
 	listen_for_many();
 	listen_notify("READY=1");
-	station_run(conf, doors, n, viewers, stop);
+	station_run(conf, doors, n, viewers, signals);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The loop of kinothek-live. */
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 
 #include <netinet/in.h>
@@ -8,6 +9,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include "fcgi/live/flush.h"
 #include "fcgi/live/hall.h"
 #include "fcgi/live/station.h"
+#include "fcgi/live/tls.h"
 #include "fcgi/live/visitor.h"
 
 enum {
@@ -26,6 +29,7 @@ enum {
 	SHAKE_MS = 5000, ASK_MS = 10000,	/* after it has connected */
 	SILENCE_MS = 30000,			/* of who publishes; then the connection is closed */
 	STILL_SENDS_MS = 500,			/* after somebody else has come to the same input */
+	LOOK_MS = 2000,				/* from one look at the files of the certificate to the next */
 	EVENTS = 64,
 	PATHS = 1 << 20,
 };
@@ -37,7 +41,8 @@ struct station {
 	struct visitor *visitors;
 	struct broadcast *broadcasts;
 	struct hall *hall;		/* NULL: no viewer comes here */
-	int64_t tick_at;
+	struct tls *tls;
+	int64_t tick_at, look_at;
 };
 
 /* --- who is there */
@@ -330,12 +335,13 @@ has_place(const struct station *s, const char *network)
 }
 
 static void
-open_door(struct station *s, int door)
+open_door(struct station *s, const struct door *door)
 {
 	struct sockaddr_storage from;
 	socklen_t n = sizeof(from);
 	char address[DESK_ADDRESS], network[PEER_NETWORK];
-	int fd = accept4(door, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(door->fd, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct tls_line *tls = NULL;
 	struct visitor *v;
 
 	if (fd < 0)
@@ -343,12 +349,12 @@ open_door(struct station *s, int door)
 	if (getnameinfo((struct sockaddr *)&from, n, address, sizeof(address), NULL, 0, NI_NUMERICHOST) != 0)
 		snprintf(address, sizeof(address), "unknown");
 	peer_network(address, network);
-	if (!has_place(s, network)) {
+	if (!has_place(s, network) || (door->by_tls && (tls = tls_line(s->tls, fd)) == NULL)) {
 		close(fd);
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-	v = visitor_new(s, fd, s->epoll, address, &calls);
+	v = visitor_new(s, fd, tls, s->epoll, address, &calls);
 	snprintf(v->network, sizeof(v->network), "%s", network);
 	v->next = s->visitors;
 	s->visitors = v;
@@ -379,6 +385,10 @@ tick(struct station *s)
 	if (now < s->tick_at)
 		return;
 	s->tick_at = now + TICK_MS;
+	if (now >= s->look_at) {
+		s->look_at = now + LOOK_MS;
+		tls_look(s->tls, false);
+	}
 	for (v = s->visitors; v != NULL; v = v->next)
 		if (!v->gone)
 			look_at_clock(s, v, now);
@@ -396,21 +406,35 @@ watch(struct station *s, int fd, const void *what)
 		abort();
 }
 
-/* What can be read is a door, the desk, the hall, the end, or a visitor: its address tells.  False: the end. */
+/* False: the end. */
 static bool
-happened(struct station *s, const struct epoll_event *e, const int *doors, size_t n, const int *stop)
+hear_signal(struct station *s, int signals)
 {
-	const int *p = e->data.ptr;
+	struct signalfd_siginfo said;
+
+	if (read(signals, &said, sizeof(said)) != sizeof(said))
+		return true;
+	if (said.ssi_signo != SIGHUP)
+		return false;
+	tls_look(s->tls, true);
+	return true;
+}
+
+/* What can be read is a door, the desk, the hall, a signal, or a visitor: its address tells.  False: the end. */
+static bool
+happened(struct station *s, const struct epoll_event *e, const struct door *doors, size_t n, const int *signals)
+{
+	const struct door *door = e->data.ptr;
 	struct visitor *v = e->data.ptr;
 
-	if (p == stop)
-		return false;
+	if (e->data.ptr == signals)
+		return hear_signal(s, *signals);
 	if (e->data.ptr == s->desk)
 		listen_to_desk(s);
 	else if (e->data.ptr == s->hall)
 		hall_attend(s->hall);
-	else if (p >= doors && p < doors + n)
-		open_door(s, *p);
+	else if (door >= doors && door < doors + n)
+		open_door(s, door);
 	else if (!v->gone && !visitor_attend(v, e->events))
 		drop(v);
 	return true;
@@ -431,7 +455,7 @@ close_all(struct station *s)
 }
 
 void
-station_run(const struct conf *conf, const int *doors, size_t n, int viewers, int stop)
+station_run(const struct conf *conf, const struct door *doors, size_t n, int viewers, int signals)
 {
 	struct station s = { .conf = conf, .desk = desk_open(conf), .epoll = epoll_create1(EPOLL_CLOEXEC) };
 	struct epoll_event events[EVENTS];
@@ -441,9 +465,10 @@ station_run(const struct conf *conf, const int *doors, size_t n, int viewers, in
 
 	if (s.epoll < 0)
 		abort();
+	s.tls = tls_open(conf);
 	for (i = 0; i < n; i++)
-		watch(&s, doors[i], &doors[i]);
-	watch(&s, stop, &stop);
+		watch(&s, doors[i].fd, &doors[i]);
+	watch(&s, signals, &signals);
 	watch(&s, desk_fd(s.desk), s.desk);
 	if (viewers >= 0) {
 		s.hall = hall_open(conf, viewers, s.desk, &s.broadcasts);
@@ -452,7 +477,7 @@ station_run(const struct conf *conf, const int *doors, size_t n, int viewers, in
 	while (goes_on) {
 		found = epoll_wait(s.epoll, events, EVENTS, TICK_MS);
 		for (j = 0; j < found; j++)
-			goes_on = happened(&s, &events[j], doors, n, &stop) && goes_on;
+			goes_on = happened(&s, &events[j], doors, n, &signals) && goes_on;
 		tick(&s);
 		if (s.hall != NULL)
 			hall_tell(s.hall, clock_ms());
@@ -463,5 +488,6 @@ station_run(const struct conf *conf, const int *doors, size_t n, int viewers, in
 	close_all(&s);
 	desk_close(s.desk);
 	flush_end();
+	tls_close(s.tls);
 	close(s.epoll);
 }

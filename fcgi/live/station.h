@@ -8,14 +8,18 @@
 #ifndef FCGI_LIVE_STATION_H
 #define FCGI_LIVE_STATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/conf.h"
 
 enum { STATION_DOORS = 16, STATION_STRANGERS = 1000, STATION_OF_ADDRESS = 20 };
 
-/* Receives on the listening sockets, and answers viewers on that of a web server (-1: none), until `stop` can be read;
- * then all livestreams are left to whoever claims them. */
-void station_run(const struct conf *, const int *doors, size_t n, int viewers, int stop);
+struct door { int fd; bool by_tls; };
+
+/* Receives on the listening sockets, and answers viewers on that of a web server (-1: none), until a signal but SIGHUP
+ * comes in by `signals` (of signalfd); then all livestreams are left to whoever claims them.  SIGHUP: the certificate
+ * is read again. */
+void station_run(const struct conf *, const struct door *doors, size_t n, int viewers, int signals);
 
 #endif

@@ -12,10 +12,11 @@
 #include "core/text.h"
 #include "fcgi/live/visitor.h"
 
-enum { TURN = 256 << 10, LEAVE_MS = 1000 };
+enum { TURN = 256 << 10, RECORD = 16 << 10, LEAVE_MS = 1000 };
 
 struct visitor *
-visitor_new(struct station *station, int fd, int epoll, const char *address, const struct rtmp_calls *calls)
+visitor_new(struct station *station, int fd, struct tls_line *tls, int epoll, const char *address,
+    const struct rtmp_calls *calls)
 {
 	static uint64_t last;
 	struct visitor *v = calloc(1, sizeof(*v));
@@ -26,6 +27,7 @@ visitor_new(struct station *station, int fd, int epoll, const char *address, con
 	v->station = station;
 	v->id = ++last;
 	v->fd = fd;
+	v->tls = tls;
 	v->epoll = epoll;
 	v->events = e.events;
 	v->came_at = clock_ms();
@@ -39,10 +41,17 @@ visitor_new(struct station *station, int fd, int epoll, const char *address, con
 void
 visitor_free(struct visitor *v)
 {
+	tls_hang_up(v->tls);
 	close(v->fd);
 	rtmp_free(v->rtmp);
 	feed_free(v->feed);
 	free(v);
+}
+
+static ssize_t
+send_some(const struct visitor *v, const uint8_t *bytes, size_t n)
+{
+	return v->tls != NULL ? tls_send(v->tls, bytes, n) : send(v->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 bool
@@ -54,7 +63,7 @@ visitor_flush(struct visitor *v)
 	ssize_t done;
 
 	while ((n = rtmp_out(v->rtmp, &bytes)) > 0) {
-		done = send(v->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+		done = send_some(v, bytes, n);
 		if (done < 0 && errno == EAGAIN)
 			break;
 		if (done < 0 && errno != EINTR)
@@ -62,7 +71,7 @@ visitor_flush(struct visitor *v)
 		if (done > 0)
 			rtmp_sent(v->rtmp, (size_t)done);
 	}
-	if (n > 0)
+	if (v->tls != NULL ? tls_wants_to_send(v->tls) : n > 0)
 		e.events |= EPOLLOUT;
 	if (e.events != v->events && epoll_ctl(v->epoll, EPOLL_CTL_MOD, v->fd, &e) != 0)
 		abort();
@@ -70,29 +79,46 @@ visitor_flush(struct visitor *v)
 	return true;
 }
 
+/* By TLS one record comes at a time.  None may be left half taken: epoll would not tell of the rest of it. */
+static ssize_t
+take_records(const struct visitor *v, uint8_t *bytes, size_t n)
+{
+	size_t taken = 0;
+	ssize_t done = 0;
+
+	while (n - taken >= RECORD && (done = tls_take(v->tls, bytes + taken, n - taken)) > 0)
+		taken += (size_t)done;
+	return taken > 0 ? (ssize_t)taken : done;
+}
+
 /* One buffer for all: what is not a whole message yet is kept by the protocol. */
 static bool
 receive(struct visitor *v)
 {
 	static uint8_t bytes[TURN];
-	ssize_t n = recv(v->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-	const char *fault;
+	ssize_t n = v->tls != NULL ? take_records(v, bytes, sizeof(bytes)) :
+	    recv(v->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+	int error = errno;
+	const char *fault = v->tls != NULL ? tls_fault(v->tls) : NULL, *wrong;
 
+	if (fault != NULL)
+		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", v->address), LOG_TEXT("tls", fault));
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR;
+		return error == EAGAIN || error == EINTR;
 	if (n == 0)
 		return false;
 	v->bytes += n;
-	fault = rtmp_take(v->rtmp, bytes, (size_t)n);
-	if (fault != NULL)
-		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", v->address), LOG_TEXT("text", fault));
-	return fault == NULL;
+	wrong = rtmp_take(v->rtmp, bytes, (size_t)n);
+	if (wrong != NULL)
+		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", v->address), LOG_TEXT("text", wrong));
+	return wrong == NULL && fault == NULL;
 }
 
 bool
 visitor_attend(struct visitor *v, unsigned events)
 {
-	if ((events & ~(unsigned)EPOLLOUT) != 0 && !receive(v)) {
+	/* A handshake goes on when there is room to send, too. */
+	if (((events & ~(unsigned)EPOLLOUT) != 0 || v->tls != NULL) && !receive(v)) {
 		visitor_flush(v);
 		return false;
 	}

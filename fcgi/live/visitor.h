@@ -10,6 +10,7 @@
 #include "fcgi/live/desk.h"
 #include "fcgi/live/feed.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/tls.h"
 
 struct station;
 struct broadcast;
@@ -29,6 +30,7 @@ struct visitor {
 	int fd, epoll;
 	unsigned events;	/* that are waited for */
 	char address[DESK_ADDRESS], network[PEER_NETWORK];
+	struct tls_line *tls;	/* NULL: plain */
 	struct rtmp *rtmp;
 	struct feed *feed;	/* NULL before it sends */
 	enum visitor_stage stage;
@@ -41,7 +43,9 @@ struct visitor {
 	int64_t bytes, counted_at, counted, bitrate;	/* received; since when and from which on for the bit rate */
 };
 
-struct visitor *visitor_new(struct station *, int fd, int epoll, const char *address, const struct rtmp_calls *);
+/* Takes fd and tls, which may be NULL, over. */
+struct visitor *visitor_new(struct station *, int fd, struct tls_line *tls, int epoll, const char *address,
+    const struct rtmp_calls *);
 void visitor_free(struct visitor *);
 
 /* Reads once what is there and sends what can be sent.  False: the connection is over. */

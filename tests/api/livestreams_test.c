@@ -154,6 +154,25 @@ a_new_one_has_an_asset_from_the_start(void **state)
 }
 
 static void
+the_address_for_encoders_names_tls_where_it_is_taken(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	const char *plain = text(w, created(w, "{\"name\":\"Plain\"}"), "data.inputs.0.url"), *url;
+
+	assert_memory_equal(plain, "rtmp://", 7);
+	conf.live_rtmps_listen = "[::]:1936,0.0.0.0:443";
+	w->conf = &conf;
+	url = text(w, created(w, "{\"name\":\"By TLS\"}"), "data.inputs.1.url");
+	assert_memory_equal(url, "rtmps://", 8);
+	assert_string_equal(url + strlen(url) - 10, ":1936/live");
+	conf.live_url = "rtmps://live.example.org/live";
+	assert_string_equal(text(w, created(w, "{\"name\":\"Named\"}"), "data.inputs.1.url"), conf.live_url);
+	w->conf = was;
+}
+
+static void
 keys_are_kept_as_sums_and_shown_to_who_may_write(void **state)
 {
 	struct world *w = *state;
@@ -689,6 +708,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_new_one_has_an_asset_from_the_start),
+		WORLD_TEST(the_address_for_encoders_names_tls_where_it_is_taken),
 		WORLD_TEST(keys_are_kept_as_sums_and_shown_to_who_may_write),
 		WORLD_TEST(a_key_that_was_changed_is_known_as_an_old_one),
 		WORLD_TEST(each_step_has_its_order_and_may_be_repeated),
