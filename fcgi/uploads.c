@@ -108,7 +108,7 @@ has_room(struct req *r, int64_t size)
 		refuse(r, ERR_NO_SPACE, "The disk has no room for this file and what is made from it.");
 		return false;
 	}
-	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size) {
+	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size - r->counted_bytes) {
 		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
 		return false;
 	}
@@ -251,7 +251,7 @@ upload_create(struct req *r)
 		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.",
 		    (long long)r->conf->upload_max_size);
 	if (!has_room(r, in->file_size.set ? in->file_size.n : 1) ||
-	    !may_open(r, in->file_size.set ? in->file_size.n : 0))
+	    !may_open(r, in->file_size.set ? in->file_size.n - r->counted_bytes : 0))
 		return r->status;
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
 	    .principal_name = r->who->name, .file_name = in->file_name, .type = way->type,

@@ -13,7 +13,7 @@ static struct {
 } desk = { PTHREAD_MUTEX_INITIALIZER, NULL, 0 };
 
 struct req *
-announce(const struct intake *in, const struct fcgi *head, struct arena *mem, const char *json)
+announce(const struct intake *in, const struct fcgi *head, struct arena *mem, const char *json, int64_t counted)
 {
 	struct req *r = cgi_head(head, in->conf, NULL, mem);
 
@@ -21,6 +21,7 @@ announce(const struct intake *in, const struct fcgi *head, struct arena *mem, co
 	r->uri = "/v2/uploads";
 	r->content_type = "application/json";
 	r->cookie = NULL;
+	r->counted_bytes = counted;
 	r->body = json;
 	r->body_size = strlen(json);
 	pthread_mutex_lock(&desk.lock);

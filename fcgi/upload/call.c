@@ -138,11 +138,11 @@ header(void *user, const char *name)
 }
 
 static struct req *
-ask_interface(void *user, const char *json)
+ask_interface(void *user, const char *json, int64_t counted)
 {
 	const struct call *c = user;
 
-	return announce(c->in, &c->wire.in, c->mem, json);
+	return announce(c->in, &c->wire.in, c->mem, json, counted);
 }
 
 /* A body that nobody declares is none, but where one has to be. */

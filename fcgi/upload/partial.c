@@ -331,6 +331,20 @@ partial_drop(struct partial *p)
 	rmdir(p->dir);
 }
 
+/* By its name, once more, as soon as it is ours: it may have got another one in between. */
+int
+partial_hold(struct arena *mem, struct uuid upload_id, int64_t attempt)
+{
+	const char *path = arena_printf(mem, "%s/%" PRId64, store_incoming(mem, upload_id), attempt);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && access(path, R_OK) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
 static bool
 is_locked(int dir, const char *name)
 {

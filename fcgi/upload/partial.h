@@ -63,6 +63,10 @@ void partial_drop(struct partial *);
 /* Deletes what attempts before that one have left, whatever it is, and the directory when that is all. */
 void partial_forget(struct arena *, struct uuid upload_id, int64_t attempt);
 
+/* Nobody takes the file of that attempt over until this descriptor is closed.  -1: somebody has it, or has taken it
+ * over, or it cannot be told. */
+int partial_hold(struct arena *, struct uuid upload_id, int64_t attempt);
+
 /* Does an attempt still have its file? */
 bool partial_is_locked(struct arena *, struct uuid upload_id);
 

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <openssl/crypto.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -249,9 +250,9 @@ claim(struct transfer *t, const struct upload_row *row, int64_t received)
 		return stop(p, ERR_TOO_BUSY, NULL);
 	t->seated = true;
 	n = db_run(t->db, "UPDATE uploads SET status = 'uploading', attempt = attempt + 1, received_bytes = ?, "
-	    "expires_at = ?, version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ? AND attempt = ? AND status IN ('waiting', 'uploading')",
-	    ARGS(INT(received), TIME(p->expires_at), ID(row->id), INT(row->attempt)));
+	    "sha256 = NULL, expires_at = ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND attempt = ? AND sha256 <=> UNHEX(?) AND status IN ('waiting', 'uploading')",
+	    ARGS(INT(received), TIME(p->expires_at), ID(row->id), INT(row->attempt), STR(row->sha256)));
 	if (n < 0)
 		return stop_by_db(t);
 	if (n == 0)
@@ -282,9 +283,10 @@ tell(struct transfer *t)
 	const char *status = NULL;
 	int64_t n;
 
-	n = db_run(t->db, "UPDATE uploads SET received_bytes = ?, expires_at = " SQL_NOW " + ?, version = version + 1, "
-	    "updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
-	    ARGS(INT(p->received), INT(p->in->conf->upload_lifetime * 1000), ID(p->id), INT(t->attempt)));
+	n = db_run(t->db, "UPDATE uploads SET received_bytes = ?, sha256 = UNHEX(?), expires_at = " SQL_NOW " + ?, "
+	    "version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	    ARGS(INT(p->received), STR(p->sha256), INT(p->in->conf->upload_lifetime * 1000), ID(p->id),
+	    INT(t->attempt)));
 	if (t->left != INT64_MAX)
 		t->left = quota_left(t->db, t->seat.tenant_id, p->id, t->left);
 	if (n == 0)
@@ -552,12 +554,25 @@ stop_unplaced(struct transfer *t)
 	return known ? p->error : stop_by_errno(p, "cannot put a file into the store");
 }
 
+/* For put_is_settling(): the row has the hash of all of it, before it goes into the store. */
+static enum error
+say_whole(struct transfer *t)
+{
+	take_link(t);
+	tell(t);
+	give_link(t);
+	return t->p->error;
+}
+
 /* The bytes go to the store first, where that takes long: no row and no link waits for them. */
 static enum error
 settle(struct transfer *t)
 {
 	struct put *p = t->p;
 
+	/* What has arrived may be the same: place() sees. */
+	if (say_whole(t) != ERR_NONE && p->error != ERR_UPLOAD_RECEIVED)
+		return p->error;
 	if (!store_put_begin(p->mem, t->file.path, store_key_original(p->mem, p->id), &t->putting))
 		return stop_unplaced(t);
 	place_in_time(t);
@@ -595,9 +610,32 @@ give_back(struct transfer *t)
 	if (!ask_link(t))
 		return;
 	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = IF(?, received_bytes, ?), "
-	    "version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	    "sha256 = NULL, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(untouched), INT(kept ? t->file.offset : 0), ID(p->id), INT(t->attempt)));
 	give_link(t);
+}
+
+bool
+put_is_settling(struct arena *mem, struct uuid upload_id, const char *sha256)
+{
+	return sha256 != NULL && partial_is_locked(mem, upload_id);
+}
+
+/* See partial_hold(). */
+static bool
+is_being_joined(const struct put *p, const struct upload_row *row)
+{
+	return row->is_partial && row->received_bytes == row->file_size.n && partial_is_locked(p->mem, p->id);
+}
+
+/* Who asked then and took over would let it begin anew each time. */
+static enum error
+check_settling(struct transfer *t, const struct upload_row *row)
+{
+	struct put *p = t->p;
+
+	return put_is_settling(p->mem, p->id, row->sha256) || is_being_joined(p, row) ?
+	    stop(p, ERR_UPLOAD_LOCKED, NULL) : ERR_NONE;
 }
 
 static enum error
@@ -610,7 +648,8 @@ start(struct transfer *t)
 		return stop(p, ERR_UNAVAILABLE, NULL);
 	/* No tenant is asked for: the ticket stands for it. */
 	row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
-	if (check_row(t, row) == ERR_NONE && check_length(t, row) == ERR_NONE)
+	if (check_row(t, row) == ERR_NONE && check_settling(t, row) == ERR_NONE &&
+	    check_length(t, row) == ERR_NONE)
 		claim(t, row, 0);
 	give_link(t);
 	return p->error;
@@ -622,6 +661,7 @@ put_run(struct put *p)
 	struct transfer t = { .p = p, .left = INT64_MAX };
 
 	stop(p, ERR_NONE, NULL);
+	p->sha256 = NULL;
 	if (start(&t) == ERR_NONE) {
 		if (open_file(&t) == ERR_NONE && receive(&t) == ERR_NONE && inspect(&t) == ERR_NONE &&
 		    finish(&t) == ERR_NONE && settle(&t) == ERR_NONE) {
@@ -658,17 +698,6 @@ check_rest(struct transfer *t, const struct upload_row *row)
 	if (p->length >= 0)
 		t->expected = p->offset + p->length;
 	return store_incoming_free() < p->size - p->offset ? stop(p, ERR_NO_SPACE, NULL) : ERR_NONE;
-}
-
-/* All of it is here, and on its way into a bucket, which may take longer than a client waits: who asked then and took
- * over would let that begin anew each time. */
-static enum error
-check_settling(struct transfer *t, const struct upload_row *row)
-{
-	struct put *p = t->p;
-
-	return row->received_bytes == p->size && !row->is_partial && partial_is_locked(p->mem, p->id) ?
-	    stop(p, ERR_UPLOAD_LOCKED, NULL) : ERR_NONE;
 }
 
 static bool
@@ -746,16 +775,6 @@ receive_rest(struct transfer *t)
 	return p->error != ERR_NONE ? p->error : stop(p, ERR_CHECKSUM, NULL);
 }
 
-/* For check_settling(). */
-static enum error
-say_whole(struct transfer *t)
-{
-	take_link(t);
-	tell(t);
-	give_link(t);
-	return t->p->error;
-}
-
 /* A file that was all here, when only its end had failed, ends with the next request. */
 static enum error
 arrive(struct transfer *t)
@@ -764,7 +783,7 @@ arrive(struct transfer *t)
 
 	if (p->received < p->size || p->is_partial)
 		return ERR_NONE;
-	if (inspect(t) != ERR_NONE || finish(t) != ERR_NONE || say_whole(t) != ERR_NONE || settle(t) != ERR_NONE)
+	if (inspect(t) != ERR_NONE || finish(t) != ERR_NONE || settle(t) != ERR_NONE)
 		return p->error;
 	p->mime_type = t->sniff.mime_type;
 	partial_drop(&t->file);
@@ -777,6 +796,7 @@ put_go_on(struct put *p)
 	struct transfer t = { .p = p, .left = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
 
 	stop(p, ERR_NONE, NULL);
+	p->sha256 = NULL;
 	if (start_rest(&t) == ERR_NONE && t.seated && (take_over(&t) != ERR_NONE ||
 	    (p->read != NULL && receive_rest(&t) != ERR_NONE) || arrive(&t) != ERR_NONE || p->mime_type == NULL))
 		give_back(&t);
@@ -853,12 +873,14 @@ put_cancel(struct put *p)
 enum error
 put_place(struct put *p, const struct seat *seat, int64_t attempt, const char *path, const unsigned char sha256[32])
 {
-	struct transfer t = { .p = p, .attempt = attempt, .seat = { .upload_id = p->id, .tenant_id = seat->tenant_id,
-	    .principal_id = seat->principal_id }, .file = { .fd = open(path, O_RDONLY | O_CLOEXEC), .path = path } };
+	struct transfer t = { .p = p, .attempt = attempt, .left = INT64_MAX, .seat = { .upload_id = p->id,
+	    .tenant_id = seat->tenant_id, .principal_id = seat->principal_id },
+	    .file = { .fd = open(path, O_RDONLY | O_CLOEXEC), .path = path } };
 
 	stop(p, ERR_NONE, NULL);
 	if (t.file.fd < 0)
 		return stop_by_errno(p, "cannot open the file of an upload");
+	flock(t.file.fd, LOCK_EX | LOCK_NB);	/* for put_is_settling(); of two of one attempt either will do */
 	memcpy(t.sha256, sha256, sizeof(t.sha256));
 	p->sha256 = hex_encode(p->mem, t.sha256, sizeof(t.sha256));
 	if (inspect(&t) == ERR_NONE && settle(&t) == ERR_NONE)

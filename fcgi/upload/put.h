@@ -60,6 +60,12 @@ struct put {
 enum error put_run(struct put *p);
 
 /*
+ * Is all of it here, and on its way into the store, which may be a bucket and take longer than a client or a proxy
+ * waits?  Nobody takes over then: ERR_UPLOAD_LOCKED.  sha256: of its row.  When that process is killed, somebody may.
+ */
+bool put_is_settling(struct arena *, struct uuid upload_id, const char *sha256);
+
+/*
  * The same for a body that goes on, behind p->offset bytes; with no read() it takes none, and p->received tells from
  * where on a body may go on.  An attempt that still runs is ended by this one, which goes on behind its bytes.
  */

@@ -19,6 +19,7 @@
 	E(NO_SUCH_UPLOAD,	404, "NoSuchUpload",		"There is no such multipart upload: it was aborted, finished or begun anew.") \
 	E(BAD_METHOD,		405, "MethodNotAllowed",	"This is not done here.") \
 	E(CONFLICT,		409, "OperationAborted",	"Another transfer of this upload has taken over.") \
+	E(SETTLING,		409, "OperationAborted",	"An earlier transfer of this upload is about to end. Try again in a moment.") \
 	E(NO_LENGTH,		411, "MissingContentLength",	"Say the length of the body.") \
 	E(BAD_ARGUMENT,		400, "InvalidArgument",		"An argument is not as it should be.") \
 	E(BAD_PART_NUMBER,	400, "InvalidArgument",		"partNumber is a number from 1 to 10000.") \

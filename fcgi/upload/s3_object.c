@@ -44,11 +44,14 @@ begin(struct s3 *s, bool parts)
 
 	if (!s3_is_open(row))
 		return S3_ACCESS_DENIED;
+	if (put_is_settling(s->c->mem, row->id, row->sha256))
+		return S3_SETTLING;
 	db_begin(s->db);
 	n = db_run(s->db, "UPDATE uploads SET status = 'uploading', attempt = ?, multipart_attempt = ?, etag = NULL, "
-	    "received_bytes = 0, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ? AND attempt = ? AND status IN ('waiting', 'uploading')", ARGS(INT(attempt), parts ?
-	    INT(attempt) : STR(NULL), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id), INT(row->attempt)));
+	    "sha256 = NULL, received_bytes = 0, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND attempt = ? AND sha256 <=> UNHEX(?) AND status IN ('waiting', 'uploading')",
+	    ARGS(INT(attempt), parts ? INT(attempt) : STR(NULL), INT(s->c->in->conf->upload_lifetime * 1000),
+	    ID(row->id), INT(row->attempt), STR(row->sha256)));
 	db_run(s->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(row->id)));
 	if (n <= 0 || !db_commit(s->db)) {
 		enum s3_error error = s3_by_db(s);
@@ -289,7 +292,7 @@ end_attempt(struct s3 *s)
 
 	db_begin(s->db);
 	n = db_run(s->db, "UPDATE uploads SET status = 'waiting', attempt = attempt + 1, multipart_attempt = NULL, "
-	    "received_bytes = 0, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
+	    "sha256 = NULL, received_bytes = 0, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
 	    "'uploading'", ARGS(ID(s->c->upload_id), INT(s->row->attempt)));
 	db_run(s->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(s->c->upload_id)));
 	if (n > 0 && db_commit(s->db))

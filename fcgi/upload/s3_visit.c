@@ -16,6 +16,7 @@ static const struct field row_fields[] = {
 	FIELD(struct s3_row, ticket_hash, .sql = "LOWER(HEX(t.ticket_hash))", .doc = "SHA-256 of the session token in hex"),
 	FIELD(struct s3_row, status, .doc = "State"),
 	FIELD(struct s3_row, refusal, .sql = "JSON_UNQUOTE(JSON_EXTRACT(t.error, '$.remedy'))", .doc = "Why it was refused"),
+	FIELD(struct s3_row, sha256, .sql = "LOWER(HEX(t.sha256))", .doc = "Of what is all here, in hex"),
 	FIELD(struct s3_row, etag, .doc = "Of the file that has arrived"),
 	FIELD(struct s3_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct s3_row, multipart_attempt, .doc = "The attempt that takes parts"),

@@ -13,7 +13,7 @@ enum { S3_PARTS_MAX = 10000 };
 
 struct s3_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *type, *ticket_hash, *status, *refusal, *etag;
+	const char *type, *ticket_hash, *status, *refusal, *sha256, *etag;
 	struct number file_size, multipart_attempt;
 	int64_t attempt, received_bytes;
 	struct moment expires_at, updated_at;

@@ -311,7 +311,7 @@ take_address(struct tus *t)
 }
 
 static enum error
-announce(struct tus *t, int64_t size, bool is_partial)
+announce(struct tus *t, int64_t size, bool is_partial, int64_t counted)
 {
 	const char *json = body_of(t, size, is_partial);
 
@@ -319,7 +319,7 @@ announce(struct tus *t, int64_t size, bool is_partial)
 		t->put.detail = "Upload-Metadata is to be pairs of a key and text in base64, with commas between them.";
 		return ERR_BAD_REQUEST;
 	}
-	t->made = t->announce(t->user, json);
+	t->made = t->announce(t->user, json, counted);
 	if (t->made->status != 201)
 		return ERR_NONE;
 	return take_address(t) ? ERR_NONE : ERR_INTERNAL;
@@ -345,7 +345,7 @@ create(struct tus *t, bool is_partial)
 	enum error error = read_size(t, &size);
 
 	if (error == ERR_NONE)
-		error = announce(t, size, is_partial);
+		error = announce(t, size, is_partial, 0);
 	if (error != ERR_NONE || t->made->status != 201)
 		return error;
 	if (is_partial)
@@ -362,10 +362,11 @@ concatenate(struct tus *t, const char *said)
 	enum error error = tus_concat_find(&concat, &t->put, said);
 
 	if (error == ERR_NONE)
-		error = announce(t, concat.size, false);
-	if (error != ERR_NONE || t->made->status != 201)
-		return error;
-	return tus_concat(&concat, &t->put);
+		error = announce(t, concat.size, false, concat.size);
+	if (error == ERR_NONE && t->made->status == 201)
+		error = tus_concat(&concat, &t->put);
+	tus_concat_end(&concat);
+	return error;
 }
 
 /* What was made and then refused is said by the error: nobody wants the rest of the answer. */

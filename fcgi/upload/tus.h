@@ -22,8 +22,8 @@ struct tus {
 	struct put put;			/* with in, mem and window; id and ticket but for tus_create() */
 	const char *(*header)(void *user, const char *name);	/* by its name in lower case; NULL: there was none */
 	int (*read)(void *user, const struct seat *, const void **bytes);	/* as of struct put */
-	/* The answer of POST /v2/uploads to this body, for who asks. */
-	struct req *(*announce)(void *user, const char *json);
+	/* The answer of POST /v2/uploads to this body, for who asks; counted: bytes of the uploads it is made of. */
+	struct req *(*announce)(void *user, const char *json, int64_t counted);
 	void *user;
 	int64_t length;			/* of the body; -1: not known before its end */
 

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "fcgi/upload/partial.h"
 #include "fcgi/upload/s3_part.h"
 #include "fcgi/upload/tus.h"
 #include "fcgi/upload/tus_concat.h"
@@ -96,20 +98,33 @@ tus_concat_find(struct tus_concat *c, struct put *p, const char *said)
 	enum error error = ERR_NONE;
 	size_t n;
 
+	*c = (struct tus_concat){ .n = 0 };
 	if (!is_fit(said)) {
 		p->detail = "Upload-Concat may have 8000 characters here, of ASCII. Bring the file in fewer parts.";
 		return ERR_BAD_REQUEST;
 	}
-	*c = (struct tus_concat){ .said = said, .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)) };
+	*c = (struct tus_concat){ .said = said, .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)),
+	    .held = arena_array(p->mem, PARTS_MAX, sizeof(*c->held)) };
 	for (; error == ERR_NONE && *(addresses += strspn(addresses, " ")) != '\0'; addresses += n) {
 		n = strcspn(addresses, " ");
 		if (c->n == PARTS_MAX)
 			return ERR_BAD_REQUEST;
 		c->part[c->n] = (struct put){ .in = p->in, .mem = p->mem };
 		error = find_part(c, &c->part[c->n], p, arena_copy_n(p->mem, addresses, n));
+		c->held[c->n] = error == ERR_NONE ? partial_hold(p->mem, c->part[c->n].id, c->part[c->n].attempt) : -1;
+		if (error == ERR_NONE && c->held[c->n] < 0)
+			error = ERR_UPLOAD_LOCKED;
 		c->size += c->part[c->n++].size;
 	}
 	return error == ERR_NONE && c->n == 0 ? ERR_BAD_REQUEST : error;
+}
+
+void
+tus_concat_end(struct tus_concat *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->held[i] >= 0)
+			close(c->held[i]);
 }
 
 enum error

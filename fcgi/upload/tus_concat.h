@@ -10,6 +10,7 @@
 struct tus_concat {
 	const char *said;		/* "final;", and their addresses */
 	struct put *part;		/* as they were found, in order */
+	int *held;			/* of each: see partial_hold() */
 	size_t n;
 	int64_t size;			/* bytes of all */
 };
@@ -18,11 +19,13 @@ struct tus_concat {
  * there, and nobody looks at what they are. */
 enum error tus_make_partial(struct put *);
 
-/* The parts behind "final;", with blanks between their addresses: each with a ticket that fits, and all here.  Of the
- * put are `in` and `mem`; it gets a sentence of what is wrong. */
+/* The parts behind "final;", with blanks between their addresses: each with a ticket that fits, and all here.  Of
+ * finals of the same parts at once one has them, and the others ERR_UPLOAD_LOCKED.  Of the put are `in` and `mem`; it
+ * gets a sentence of what is wrong.  tus_concat_end() follows, whatever it answers. */
 enum error tus_concat_find(struct tus_concat *, struct put *, const char *said);
 
 /* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
+void tus_concat_end(struct tus_concat *);
 enum error tus_concat(const struct tus_concat *, struct put *);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "core/store.h"
 #include "fcgi/upload/tus.h"
+#include "fcgi/upload/tus_concat.h"
 #include "tests/world.h"
 
 #define MP4 "\0\0\0\030ftypisom\0\0\2\0isomiso2"
@@ -69,12 +70,13 @@ read_some(void *user, const struct seat *seat, const void **bytes)
 }
 
 static struct req *
-announce(void *user, const char *json)
+announce(void *user, const char *json, int64_t counted)
 {
 	const struct sending *s = user;
+	struct req *r = NEW(s->w->mem, struct req);
 
-	return s->ask->token != NULL ? call_as(s->w, s->ask->token, "POST", "/v2/uploads", json) :
-	    call(s->w, "POST", "/v2/uploads", json);
+	r->counted_bytes = counted;
+	return call_req(s->w, r, s->ask->token != NULL ? s->ask->token : s->w->token, "POST", "/v2/uploads", json);
 }
 
 static struct tus *
@@ -520,7 +522,8 @@ one_that_is_on_its_way_into_the_store_is_not_taken_over(void **state)
 	attempt = db_number(w->db, "SELECT attempt FROM uploads WHERE id = ?", ARGS(ID(id)), -1);
 	fd = open(arena_printf(w->mem, "%s/%lld", store_incoming(w->mem, id), (long long)attempt), O_RDONLY);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
-	db_run(w->db, "UPDATE uploads SET status = 'uploading', received_bytes = 1000 WHERE id = ?", ARGS(ID(id)));
+	db_run(w->db, "UPDATE uploads SET status = 'uploading', sha256 = UNHEX(REPEAT('ab', 32)) WHERE id = ?",
+	    ARGS(ID(id)));
 	ask(&c, tus_head, &(struct ask){ .n = 0 }, ERR_UPLOAD_LOCKED);
 	bring(&c, 1000, bytes, 0, ERR_UPLOAD_LOCKED);
 	assert_int_equal(db_number(w->db, "SELECT attempt FROM uploads WHERE id = ?", ARGS(ID(id)), -1), attempt);
@@ -611,6 +614,47 @@ parts_that_came_beside_each_other_become_one(void **state)
 	holds(&whole, bytes, 5000);
 }
 
+static void
+of_finals_of_the_same_parts_at_once_one_has_them(void **state)
+{
+	struct world *w = *state;
+	const char *bytes = film(w, 9000);
+	struct client a = partial_of(w, bytes, 4000), b = partial_of(w, bytes + 4000, 5000), whole;
+	struct ask all = final(w, arena_printf(w->mem, "%s %s", a.address, b.address));
+	struct put first = { .in = &here, .mem = w->mem };
+	struct tus_concat c;
+
+	assert_int_equal(tus_concat_find(&c, &first, all.lines[0].value), ERR_NONE);
+	create(w, &all, ERR_UPLOAD_LOCKED);
+	ask(&b, tus_head, &(struct ask){ .n = 0 }, ERR_UPLOAD_LOCKED);
+	/* The first one finds all as it was. */
+	for (size_t i = 0; i < c.n; i++)
+		assert_int_equal(access(arena_printf(w->mem, "%s/%lld", store_incoming(w->mem, c.part[i].id),
+		    (long long)c.part[i].attempt), R_OK), 0);
+	tus_concat_end(&c);
+	whole = client_of(w, &all);
+	holds(&whole, bytes, 9000);
+}
+
+static void
+joining_parts_counts_their_bytes_once(void **state)
+{
+	struct world *w = *state;
+	const char *bytes = film(w, 9000);
+	struct client a = partial_of(w, bytes, 4000), b = partial_of(w, bytes + 4000, 5000), whole;
+	struct ask all = final(w, arena_printf(w->mem, "%s %s", a.address, b.address)), more = { .lines = {
+	    { "Upload-Length", "1" }, { "Upload-Metadata", "filename YS5tcDQ=" } } };
+
+	db_run(w->db, "UPDATE tenants SET storage_quota = COALESCE((SELECT s.storage_used FROM tenant_usage s WHERE "
+	    "s.tenant_id = tenants.id), 0) + (SELECT SUM(u.file_size) FROM uploads u WHERE u.tenant_id = tenants.id AND u.status IN "
+	    "('waiting', 'uploading', 'uploaded')) WHERE id = ?", ARGS(ID(w->tenant_id)));
+	whole = client_of(w, &all);
+	holds(&whole, bytes, 9000);
+	/* There is room for no more. */
+	assert_int_equal(create(w, &more, ERR_NONE)->made->status, 507);
+	db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+}
+
 static int
 close_all(void **state)
 {
@@ -635,6 +679,8 @@ main(void)
 		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
+		WORLD_TEST(of_finals_of_the_same_parts_at_once_one_has_them),
+		WORLD_TEST(joining_parts_counts_their_bytes_once),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, close_all);

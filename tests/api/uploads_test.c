@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/uploads as a client sees it, and what kinothek-upload does with the bytes in between. */
+#include <sys/file.h>
 #include <sys/stat.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -781,6 +783,28 @@ of_two_transfers_at_once_the_later_one_counts(void **state)
 	assert_no_parts(w, upload);
 }
 
+/* As it is while a bucket takes the file, for longer than a proxy waits, which then sends all of it again. */
+static void
+one_that_is_on_its_way_into_the_store_is_not_taken_over(void **state)
+{
+	struct world *w = *state;
+	const char *upload = new_upload(w);
+	const struct uuid id = uuid_of(w, upload);
+	int fd;
+
+	assert_int_equal(mkdir(store_incoming(w->mem, id), 0700), 0);
+	fd = open(arena_printf(w->mem, "%s/1", store_incoming(w->mem, id)), O_CREAT | O_RDWR, 0600);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	db_run(w->db, "UPDATE uploads SET status = 'uploading', attempt = 1, sha256 = UNHEX(REPEAT('ab', 32)) WHERE "
+	    "id = ?", ARGS(ID(id)));
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_UPLOAD_LOCKED);
+	assert_int_equal(db_number(w->db, "SELECT attempt FROM uploads WHERE id = ?", ARGS(ID(id)), -1), 1);
+	/* Its process was killed. */
+	close(fd);
+	assert_int_equal(send_bytes(w, upload, CLIP, CLIP_SIZE), ERR_NONE);
+	assert_no_parts(w, upload);
+}
+
 static void
 make_part(struct world *w, const char *upload, const char *name)
 {
@@ -1017,6 +1041,7 @@ main(void)
 		WORLD_TEST(what_a_broken_connection_has_brought_stays_and_counts),
 		WORLD_TEST(a_later_transfer_ends_the_earlier_one_of_its_process_at_once),
 		WORLD_TEST(of_two_transfers_at_once_the_later_one_counts),
+		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(a_transfer_deletes_the_files_of_earlier_ones_but_not_of_a_later_one),
 		WORLD_TEST(a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte),
 		WORLD_TEST(a_body_of_unknown_length_ends_where_the_quota_does),
