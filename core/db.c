@@ -272,6 +272,14 @@ may_repeat(const struct db *db, const struct record *r, const char *literal)
 	    r != NULL || strncmp(literal, "SELECT", 6) == 0);
 }
 
+/* Does it keep others from rows until the end of its transaction? */
+static bool
+takes_rows(const struct record *r, const char *literal, const char *suffix)
+{
+	return (r == NULL && strncmp(literal, "SELECT", 6) != 0) || strstr(literal, "FOR UPDATE") != NULL ||
+	    strstr(suffix, "FOR UPDATE") != NULL;
+}
+
 /*
  * Prepares if needed and executes.  A connection that turns out to be dead outside of a transaction is dialled once
  * again, if nothing can have been done over it.
@@ -282,6 +290,9 @@ execute(struct db *db, const struct record *r, const char *literal, const char *
 {
 	bool may_redial = !db->in_transaction;
 	struct statement *s;
+
+	if (db->in_transaction && takes_rows(r, literal, suffix))
+		db_hold(db);
 
 	for (;;) {
 		if (db->failure != DB_FINE)

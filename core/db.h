@@ -122,6 +122,10 @@ int64_t db_update(struct db *, const char *table, const struct record *, const v
 
 bool db_in_transaction(const struct db *);
 
+/* Does a transaction of this thread hold rows, because it has written or said FOR UPDATE?  Others wait for them: so
+ * nothing goes to a machine that takes its time meanwhile (core/store.h). */
+bool db_holds_rows(void);
+
 /* Only the dispatcher, the job runner, jobs/deliver*.c, commands, fcgi/live/desk.c and
  * core/provider_claims.c call these.  db_commit() is true when the commit is certain. */
 void db_begin(struct db *);

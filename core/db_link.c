@@ -42,6 +42,28 @@ db_use(struct db *db, struct arena *mem)
 	db->mem = mem;
 }
 
+static _Thread_local int holding;	/* transactions that hold rows */
+
+void
+db_hold(struct db *db)
+{
+	holding += db->in_transaction && !db->holds;
+	db->holds = db->in_transaction;
+}
+
+bool
+db_holds_rows(void)
+{
+	return holding > 0;
+}
+
+static void
+let_go(struct db *db)
+{
+	holding -= db->holds;
+	db->holds = db->in_transaction = db->committing = false;
+}
+
 void
 db_hang_up(struct db *db)
 {
@@ -52,7 +74,7 @@ db_hang_up(struct db *db)
 	db_drop_statements(db, true);
 	mysql_close(db->my);
 	db->my = NULL;
-	db->in_transaction = false;
+	let_go(db);
 }
 
 void
@@ -77,7 +99,7 @@ db_abandon(struct db *db)
 {
 	db_drop_statements(db, false);
 	db->my = NULL;
-	db->in_transaction = false;
+	let_go(db);
 	db_forgive(db);
 }
 
@@ -384,7 +406,7 @@ db_commit(struct db *db)
 	watch_spare();		/* one that is under way is not cut off */
 	db->committing = true;
 	fine = plain(db, "COMMIT");
-	db->in_transaction = db->committing = false;
+	let_go(db);
 	return fine;
 }
 
@@ -393,7 +415,7 @@ db_rollback(struct db *db)
 {
 	if (db->in_transaction && db->my != NULL && mysql_query(db->my, "ROLLBACK") != 0)
 		db_hang_up(db);
-	db->in_transaction = false;
+	let_go(db);
 }
 
 /* Ends what the connection that was cut off still does on its server. */

@@ -31,6 +31,7 @@ struct db {
 	struct statement *buckets[128];
 	int n_statements;
 	bool in_transaction;
+	bool holds;			/* rows, see db_holds_rows() */
 	bool committing;
 	bool wrote_last;		/* see db_run_last() */
 	bool may_be_taken;		/* 1062 is an answer now */
@@ -43,6 +44,9 @@ struct db {
 /* Connects if there is no connection.  False: failed. */
 bool db_dial(struct db *);
 void db_hang_up(struct db *);
+
+/* Its transaction holds rows from now on. */
+void db_hold(struct db *);
 
 /* The failure with this number becomes the sticky one, if none is there yet. */
 void db_fail(struct db *, int err, const char *error, const char *sql);

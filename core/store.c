@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/db.h"
 #include "core/log.h"
 #include "core/store_kind.h"
 
@@ -141,17 +142,30 @@ of(const char *key)
 	return kind_of(key, strlen(key));
 }
 
+/* Whoever waits for the rows would wait for the bucket, too. */
+static const struct store_kind *
+of_unheld(const char *key)
+{
+	if (db_holds_rows()) {
+		log_text(LOG_LEVEL_ERROR, "store", "%s is written or deleted while a transaction holds rows", key);
+#ifdef __SANITIZE_ADDRESS__
+		abort();
+#endif
+	}
+	return of(key);
+}
+
 bool
 store_put(struct arena *mem, const char *file, const char *key)
 {
-	return of(key)->put(mem, file, key);
+	return of_unheld(key)->put(mem, file, key);
 }
 
 bool
 store_put_begin(struct arena *mem, const char *file, const char *key, struct store_putting *p)
 {
 	*p = (struct store_putting){ file, key, NULL };
-	return of(key)->put_begin(mem, p);
+	return of_unheld(key)->put_begin(mem, p);
 }
 
 bool
@@ -169,7 +183,7 @@ store_put_drop(const struct store_putting *p)
 bool
 store_write(struct arena *mem, const void *bytes, size_t n, const char *key)
 {
-	return of(key)->write(mem, bytes, n, key);
+	return of_unheld(key)->write(mem, bytes, n, key);
 }
 
 char *
@@ -232,7 +246,7 @@ bool
 store_delete(struct arena *mem, const char *key)
 {
 	/* What grew below it lies here, wherever the rest does. */
-	return of(key)->remove(mem, key) && (kind == &store_local || store_local.remove(mem, key));
+	return of_unheld(key)->remove(mem, key) && (kind == &store_local || store_local.remove(mem, key));
 }
 
 struct store_entry *

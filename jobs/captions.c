@@ -61,7 +61,7 @@ captions_run(struct job *j)
 		now = speaking_paragraphs(j->db, j->conf, t);
 	if (t != NULL && quality_shows(t) && strcmp(text_of(j, &now), text) == 0)
 		caption_replace(j->db, j->tenant_id, in->media_id, in->transcript_id, &c);
-	else	/* no row has ever named it */
-		store_delete(j->mem, store_key_play(j->mem, in->media_id, c.file));
+	else
+		step_unwanted(j, store_key_play(j->mem, in->media_id, c.file));
 	return DONE;
 }

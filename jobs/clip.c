@@ -84,6 +84,6 @@ clip_run(struct job *j)
 	job_log(j, "%d groups copied, %d encoded", c.copied, c.encoded);
 	if (db_run(j->db, "UPDATE clips SET file = ?, size = ? WHERE section_id = ? AND job_id = ?", ARGS(STR(file),
 	    INT(c.size), ID(in->section_id), ID(j->id))) == 0)
-		store_delete(j->mem, store_key_play(j->mem, j->media_id, file));	/* no row has ever named it */
+		step_unwanted(j, store_key_play(j->mem, j->media_id, file));
 	return DONE;
 }

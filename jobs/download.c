@@ -255,7 +255,7 @@ finish(struct job *j, const char *file, int64_t size, const char *error)
 	    SQL_NOW " WHERE id = ? AND job_id = ? AND status = 'preparing'", ARGS(STR(error == NULL ? "ready" :
 	    "failed"),
 	    STR(file), INT(size), STR(error), ID(in->download_id), ID(j->id))) == 0 && file != NULL)
-		store_delete(j->mem, store_key_play(j->mem, in->download_id, file));	/* no row has ever named it */
+		step_unwanted(j, store_key_play(j->mem, in->download_id, file));
 	return DONE;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The master playlist: several steps of an ingest, which may run at once, add to what it names, and captions come and
- * go.  The job that follows these is safe to run twice: it makes the playlist of what there is, in files of its run,
- * and the row names the last that was made under the lock of the asset.
+ * go.  The job that follows these is safe to run twice: it makes the playlist of what there is, in files of its run.
+ * They are stored while nobody waits; then, under the lock of the asset, the row names them if all is still as they
+ * say, else they are made once more.
  */
 #include <string.h>
 
@@ -17,8 +18,10 @@ master_lock(struct job *j, const struct asset_args *in)
 	db_number(j->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(in->media_id)), 0);
 }
 
-/* What the playlist is made of: rows, and the playlists of captions among the files of the run. */
-struct contents { struct rendition_row *rows; size_t n; const char **names; size_t n_names; };
+enum { TRIES = 8 };
+
+/* What the playlist is made of: rows, and the playlists of captions; then all files to write, it is the last. */
+struct contents { struct rendition_row *rows; size_t n, n_made; const char **names, **texts; size_t n_files; };
 
 static bool
 is_named(const struct contents *c, const char *name)
@@ -42,9 +45,23 @@ distinct(struct arena *mem, const struct contents *c, const char *label)
 	return name;
 }
 
-/* The captions of transcripts as those of the file, each with a playlist in the work directory.  False with errno. */
-static bool
-add_captions(struct job *j, const struct asset_args *in, struct contents *c)
+static void
+add_file(struct contents *c, const char *name, const char *text)
+{
+	c->names[c->n_files] = name;
+	c->texts[c->n_files++] = text;
+}
+
+/* A key is written once: each try has names of its own. */
+static const char *
+again(struct arena *mem, int try)
+{
+	return try == 0 ? "" : arena_printf(mem, "-%d", try);
+}
+
+/* The captions of transcripts as those of the file, each with a playlist. */
+static void
+add_captions(struct job *j, const struct asset_args *in, int try, struct contents *c)
 {
 	const int64_t duration = db_number(j->db, "SELECT duration FROM media WHERE id = ? FOR UPDATE",
 	    ARGS(ID(in->media_id)), 0);
@@ -57,42 +74,79 @@ add_captions(struct job *j, const struct asset_args *in, struct contents *c)
 		memcpy(rows, c->rows, c->n * sizeof(*rows));
 	c->rows = rows;
 	c->names = arena_array(j->mem, list.n + 2, sizeof(*c->names));
+	c->texts = arena_array(j->mem, list.n + 2, sizeof(*c->texts));
 	for (size_t i = 0; i < list.n; i++) {
-		const char *name = arena_printf(j->mem, "captions-%zu.m3u8", i);
+		const char *name = arena_printf(j->mem, "captions-%zu%s.m3u8", i, again(j->mem, try));
 
 		if (said[i].file == NULL)
 			continue;
-		/* From the folder of a run in that of a generation. */
-		if (!step_write(j, name, playlist_text(j->mem, arena_printf(j->mem, "../../%s", said[i].file),
-		    duration)))
-			return false;
 		rows[c->n] = (struct rendition_row){ .kind = "subtitles", .file = step_file(j, in, name),
 		    .track_name = distinct(j->mem, c, said[i].label), .language_code = said[i].language_code };
 		c->n++;
-		c->names[c->n_names++] = name;
+		/* From the folder of a run in that of a generation. */
+		add_file(c, name, playlist_text(j->mem, arena_printf(j->mem, "../../%s", said[i].file), duration));
 	}
-	return true;
 }
 
-enum outcome
-master_write(struct job *j, const struct asset_args *in)
+/* As it is now, under the lock of the asset. */
+static struct contents
+compose(struct job *j, const struct asset_args *in, int try)
 {
-	static const char name[] = "master.m3u8";
+	const char *name = arena_printf(j->mem, "master%s.m3u8", again(j->mem, try));
 	struct contents c = { 0 };
-	struct rendition_row playlist;
 
 	c.rows = db_rows(j->db, &rendition_row_record, "FROM renditions t WHERE t.media_id = ? AND t.generation = ? "
 	    "ORDER BY t.height DESC, t.file", ARGS(ID(in->media_id), STR(in->generation)), &c.n);
-	if (!add_captions(j, in, &c))
-		return step_not_stored(j, "The playlist");
-	c.names[c.n_names] = name;
-	if (!step_write(j, name, playlist_master(j->mem, c.rows, c.n, step_file(j, in, name))) ||
-	    !step_store(j, in, c.names))
-		return step_not_stored(j, "The playlist");
-	playlist = step_row(j, in, "playlist", name, PLAYLIST_TYPE);
-	rendition_put(j->db, &playlist);
-	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
-	return DONE;
+	c.n_made = c.n;
+	add_captions(j, in, try, &c);
+	add_file(&c, name, playlist_master(j->mem, c.rows, c.n, step_file(j, in, name)));
+	return c;
+}
+
+static bool
+is_same(const struct contents *a, const struct contents *b)
+{
+	for (size_t i = 0; i < a->n_files && a->n_files == b->n_files; i++)
+		if (strcmp(a->texts[i], b->texts[i]) != 0)
+			return false;
+	return a->n_files == b->n_files;
+}
+
+static bool
+store_all(struct job *j, const struct asset_args *in, const struct contents *c)
+{
+	for (size_t i = 0; i < c->n_files; i++)
+		if (!step_write(j, c->names[i], c->texts[i]))
+			return false;
+	return step_store(j, in, c->names);
+}
+
+/* Files of a try that was in vain go by the sweep. */
+enum outcome
+master_write(struct job *j, const struct asset_args *in)
+{
+	struct contents made, now;
+	struct rendition_row playlist;
+
+	for (int try = 0; try < TRIES; try++) {
+		made = compose(j, in, try);
+		if (made.n_made == 0)	/* its generation has gone */
+			return DONE;
+		job_pause(j);
+		if (!store_all(j, in, &made))
+			return step_not_stored(j, "The playlist");
+		if (!job_resume(j))
+			return RETRY;
+		master_lock(j, in);
+		now = compose(j, in, try);
+		if (!is_same(&made, &now))
+			continue;
+		playlist = step_row(j, in, "playlist", made.names[made.n_files - 1], PLAYLIST_TYPE);
+		rendition_put(j->db, &playlist);
+		asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
+		return DONE;
+	}
+	return job_retry(j, REASON_INTERNAL, "What the playlist names has changed again and again.");
 }
 
 struct generation { const char *generation; };

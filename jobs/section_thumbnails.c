@@ -43,19 +43,16 @@ hold(struct job *j)
 	db_number(j->db, "SELECT 1 FROM media WHERE id = ? FOR UPDATE", ARGS(ID(j->media_id)), 0);
 }
 
-static struct place *
-to_do(struct job *j, struct uuid media_id, size_t *n)
+/* Those that are to be done come first.  How many. */
+static size_t
+to_do(struct job *j, struct uuid media_id, struct place *all, size_t n)
 {
-	struct place *all;
-	size_t i, found;
+	size_t i, k = 0;
 
-	all = db_rows(j->db, &place_record, "FROM sections t WHERE t.media_id = ? ORDER BY t.position",
-	    ARGS(ID(media_id)), &found);
-	*n = 0;
-	for (i = 0; i < found && *n < SOME; i++)
+	for (i = 0; i < n && k < SOME; i++)
 		if (lacks(j, media_id, &all[i]))
-			all[(*n)++] = all[i];
-	return all;
+			all[k++] = all[i];
+	return k;
 }
 
 struct film { const char *generation; int64_t duration; };
@@ -103,8 +100,8 @@ note_all(struct job *j, const struct place *s, size_t n, const char *const *file
 
 	for (i = 0; i < n; i++) {
 		if (!note(j, &s[i], file[i], &made[i])) {
-			if (file[i] != NULL)	/* no row has ever named it */
-				store_delete(j->mem, store_key_play(j->mem, j->media_id, file[i]));
+			if (file[i] != NULL)
+				step_unwanted(j, store_key_play(j->mem, j->media_id, file[i]));
 		} else if (s[i].thumbnail_file != NULL && !is_shared(j, s[i].thumbnail_file)) {
 			gone.at[gone.n++] = s[i].thumbnail_file;
 		}
@@ -127,7 +124,7 @@ section_thumbnails_run(struct job *j)
 	const struct film *of = db_row(j->db, &film_record, "FROM media t WHERE t.id = ? AND t.type = 'video' AND "
 	    "t.deleted_at = 0 AND t.duration > 0", ARGS(ID(in->media_id)));
 	struct asset_args asset = { .media_id = in->media_id };
-	const struct place *todo;
+	struct place *todo;
 	struct av_picture *made;
 	const struct av_file *f;
 	const char **file;
@@ -135,11 +132,13 @@ section_thumbnails_run(struct job *j)
 	size_t n, i;
 
 	hold(j);
-	todo = to_do(j, in->media_id, &n);
-	if (of == NULL || n == 0)
+	todo = db_rows(j->db, &place_record, "FROM sections t WHERE t.media_id = ? ORDER BY t.position",
+	    ARGS(ID(in->media_id)), &n);
+	step_begin(j);
+	n = of != NULL ? to_do(j, in->media_id, todo, n) : 0;
+	if (n == 0)
 		return DONE;
 	asset.generation = of->generation;
-	step_begin(j);
 	f = step_original(j, &asset, &fault);
 	if (f == NULL)
 		return job_fault(j, &fault);

@@ -203,6 +203,13 @@ step_store(struct job *j, const struct asset_args *in, const char *const *names)
 	return true;
 }
 
+void
+step_unwanted(struct job *j, const char *key)
+{
+	job_add(j->db, purge, ((struct job_place){ .tenant_id = j->tenant_id, .media_id = j->media_id,
+	    .priority = PRIORITY_BULK }), .keys = { &key, 1 });
+}
+
 static int64_t
 size_of(const struct job *j, const char *name)
 {

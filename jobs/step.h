@@ -49,6 +49,9 @@ const char *step_file(struct job *, const struct asset_args *, const char *name)
 /* Moves files from the work directory into the store, as step_file() says; the list ends in NULL.  False with errno. */
 bool step_store(struct job *, const struct asset_args *, const char *const *names);
 
+/* What a run has put there and no row is to name goes by a job, when the transaction is committed. */
+void step_unwanted(struct job *, const char *key);
+
 /* Writes a text to a file of that name in the work directory.  False with errno. */
 bool step_write(struct job *, const char *name, const char *text);
 

@@ -182,7 +182,7 @@ list_captions(struct job *j, const struct transcript *t, const struct older *old
 		gone = old->id;
 	caption_replace(j->db, j->tenant_id, j->media_id, gone, shown && written->file != NULL ? written : NULL);
 	if (!shown && written->file != NULL)
-		store_delete(j->mem, store_key_play(j->mem, j->media_id, written->file));
+		step_unwanted(j, store_key_play(j->mem, j->media_id, written->file));
 	if (shown && written->file == NULL)
 		job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
 }
@@ -212,7 +212,7 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 	    ARGS(ID(j->media_id), STR(t->language_code)));
 	if (old != NULL && is_of_people(old)) {
 		if (c.file != NULL)
-			store_delete(j->mem, store_key_play(j->mem, j->media_id, c.file));
+			step_unwanted(j, store_key_play(j->mem, j->media_id, c.file));
 		return DONE;
 	}
 	t->captions = decision(j, old, paragraphs);

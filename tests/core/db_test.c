@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/store.h"
 #include "tests/world.h"
 
 struct row { struct uuid id; const char *name; int64_t n; struct moment created_at; struct json data;
@@ -428,6 +429,52 @@ what_may_have_been_done_is_not_done_again(void **state)
 	db_close(db);
 }
 
+static bool
+aborts_at_store_write(struct world *w, const char *key)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGABRT, SIG_DFL);
+		store_write(w->mem, "x", 1, key);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static void
+nothing_is_stored_while_a_transaction_holds_rows(void **state)
+{
+	static const char *const holding[] = { "UPDATE tenants SET version = version WHERE 0",
+	    "SELECT 1 FROM tenants WHERE 0 FOR UPDATE" };
+	struct world *w = *state;
+	const char *key = store_key_play(w->mem, uuid_new(), "g/x.txt");
+
+	assert_true(store_open(w->conf));
+	db_begin(w->db);
+	db_number(w->db, "SELECT COUNT(*) FROM tenants", NO_ARGS, 0);
+	assert_false(db_holds_rows());
+	assert_false(aborts_at_store_write(w, key));
+	db_rollback(w->db);
+	for (size_t i = 0; i < 2; i++) {
+		db_begin(w->db);
+		db_run(w->db, holding[i], NO_ARGS);
+		assert_true(db_holds_rows());
+#ifdef __SANITIZE_ADDRESS__
+		assert_true(aborts_at_store_write(w, key));
+#endif
+		if (i == 0)
+			assert_true(db_commit(w->db));
+		else
+			db_rollback(w->db);
+		assert_false(db_holds_rows());
+	}
+	db_run(w->db, holding[0], NO_ARGS);
+	assert_false(db_holds_rows());
+}
+
 static void
 what_is_the_last_write_of_a_transaction_is(void **state)
 {
@@ -716,6 +763,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_statement_is_not_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_may_have_been_done_is_not_done_again, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(nothing_is_stored_while_a_transaction_holds_rows,
+		    with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_is_the_last_write_of_a_transaction_is, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_error_behind_the_first_row_is_one, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_a_client_that_has_gone_asked_for_is_ended_on_the_server, with_table, world_teardown),
