@@ -46,7 +46,7 @@ static const struct field named_fields[] = {
 static const struct record named_record = RECORD("NamedFile", struct named, named_fields);
 
 /* What is found of one asset. */
-enum state { WHOLE, NOT_PLAYABLE, NOT_COMPLETE, ORIGINAL_GONE, ORIGINAL_CHANGED };
+enum state { WHOLE, NOT_PLAYABLE, NOT_COMPLETE, ORIGINAL_GONE, ORIGINAL_CHANGED, ORIGINAL_UNREAD };
 
 struct look {
 	struct cli *c;
@@ -58,7 +58,8 @@ struct look {
 	bool all, hashes, mends;
 	int away;			/* errno of a store that could not be asked; 0: it could */
 	const char *scratch;		/* for what is read; NULL: nothing is */
-	size_t n, count[ORIGINAL_CHANGED + 1], added, busy;
+	bool unread;			/* there was no room for the last one */
+	size_t n, count[ORIGINAL_UNREAD + 1], added, busy;
 };
 
 /* A store that is away has lost nothing: then the look ends. */
@@ -122,7 +123,11 @@ is_unharmed(struct look *l, const struct asset *a)
 	if (!l->hashes)
 		return a->damage == NULL;
 	found = ledger_examine(l->mem, &o, l->scratch, NULL);
-	/* What could not be looked at is not what has changed; ENOENT: it was deleted just now. */
+	/* What could not be looked at is not what has changed.  Another one may be smaller. */
+	l->unread = found == EXAMINED_UNKNOWN && (errno == ENOSPC || errno == EDQUOT);
+	if (l->unread)
+		return true;
+	/* ENOENT: it was deleted just now. */
 	if (found == EXAMINED_UNKNOWN && errno != ENOENT)
 		l->away = errno != 0 ? errno : EIO;
 	ledger_note(l->c->db, &o, found);
@@ -140,8 +145,11 @@ judge(struct look *l, const struct asset *a)
 		l->away = errno;
 	if (size < 0)
 		return ORIGINAL_GONE;
+	l->unread = false;
 	if (size != a->file_size || !is_unharmed(l, a))
 		return ORIGINAL_CHANGED;
+	if (l->unread)
+		return ORIGINAL_UNREAD;
 	if (!has_renditions(l, a))
 		return NOT_PLAYABLE;
 	return has_more(l, a) ? WHOLE : NOT_COMPLETE;
@@ -185,6 +193,7 @@ static const struct { const char *name, *remedy; } states[] = {
 	{ "not complete", "Run `kinothek rebuild`: its original is there." },
 	{ "original gone", "Bring its original back from a backup, or delete the asset and upload the file again." },
 	{ "original changed", "Bring its original back from a backup, or delete the asset and upload the file again." },
+	{ "not read", "Make room in the scratch directory for a copy of its original, and verify again." },
 };
 
 static void
@@ -312,15 +321,16 @@ run(struct look *l)
 	lost = l->count[ORIGINAL_GONE] + l->count[ORIGINAL_CHANGED];
 	if (c->json)
 		printf("{\"assets\":%zu,\"notPlayable\":%zu,\"notComplete\":%zu,\"originalsGone\":%zu,"
-		    "\"originalsChanged\":%zu,\"ingests\":%zu,\"atWork\":%zu,\"found\":[%s]}\n", l->n,
+		    "\"originalsChanged\":%zu,\"originalsUnread\":%zu,\"ingests\":%zu,\"atWork\":%zu,\"found\":[%s]}\n", l->n,
 		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], l->count[ORIGINAL_GONE],
-		    l->count[ORIGINAL_CHANGED], l->added, l->busy, buf_string(&l->json));
+		    l->count[ORIGINAL_CHANGED], l->count[ORIGINAL_UNREAD], l->added, l->busy, buf_string(&l->json));
 	else if (l->mends)
 		printf("%zu assets: %zu are ingested anew, %zu are at work already, %zu have no good original\n", l->n,
 		    l->added, l->busy, lost);
 	else
-		printf("%zu assets: %zu not playable, %zu not complete, %zu without a good original\n", l->n,
-		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], lost);
+		printf("%zu assets: %zu not playable, %zu not complete, %zu without a good original%s\n", l->n,
+		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], lost, l->count[ORIGINAL_UNREAD] == 0 ? "" :
+		    arena_printf(c->mem, ", %zu not read", l->count[ORIGINAL_UNREAD]));
 	return lost > 0 || (!l->mends && l->count[WHOLE] < l->n) ? 1 : 0;
 }
 

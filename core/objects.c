@@ -854,12 +854,30 @@ objects_delete_all(const struct objects *o, const char *prefix)
 	return fine;
 }
 
-int
-objects_tidy(const struct objects *o, struct moment before)
+/* Where a list goes on; one that says the same again would never end. */
+static void
+next_marks(struct arena *mem, const struct web_answer *a, const char **key_mark, const char **id_mark)
+{
+	const char *end = a->body + a->size, *cut = element(mem, a->body, end, "IsTruncated");
+	const char *key = element(mem, a->body, end, "NextKeyMarker"), *id = element(mem, a->body, end,
+	    "NextUploadIdMarker");
+	const bool more = cut != NULL && strcmp(cut, "true") == 0 && key != NULL && id != NULL && (*key_mark == NULL ||
+	    strcmp(key, *key_mark) != 0 || strcmp(id, *id_mark) != 0);
+
+	*key_mark = more ? key : NULL;
+	*id_mark = more ? id : NULL;
+}
+
+/* A page of drafts, behind those marks, which become those of the next one; NULL: there is none.  How many it has
+ * dropped; -1 with errno. */
+static int
+tidy_page(const struct objects *o, struct moment before, struct arena *mem, const char **key_mark, const char **id_mark)
 {
 	struct arena *work = arena_new(WORK);
-	struct ask q = { .method = "GET",
-	    .query = arena_printf(work, "prefix=%s&uploads=", percent_encode(work, o->prefix)) };
+	struct ask q = { .method = "GET", .query = arena_printf(work, "%s%s%sprefix=%s%s%s&uploads=",
+	    *key_mark != NULL ? "key-marker=" : "", *key_mark != NULL ? percent_encode(work, *key_mark) : "",
+	    *key_mark != NULL ? "&" : "", percent_encode(work, o->prefix),
+	    *key_mark != NULL ? "&upload-id-marker=" : "", *key_mark != NULL ? percent_encode(work, *id_mark) : "") };
 	const char *at, *end, *stop, *key, *id, *begun;
 	struct web_answer a;
 	struct moment when;
@@ -879,11 +897,29 @@ objects_tidy(const struct objects *o, struct moment before)
 			n += objects_discard(o, &(struct object_draft){ .key = key,
 			    .upload_id = percent_encode(work, id) });
 		}
+		next_marks(mem, &a, key_mark, id_mark);
 	}
 	saved = errno;
 	arena_free(work);
 	errno = saved;
 	return n;
+}
+
+int
+objects_tidy(const struct objects *o, struct moment before)
+{
+	struct arena *mem = arena_new(WORK);
+	const char *key_mark = NULL, *id_mark = NULL;
+	int all = 0, n, saved;
+
+	do {
+		n = tidy_page(o, before, mem, &key_mark, &id_mark);
+		all += n;
+	} while (n >= 0 && key_mark != NULL);
+	saved = errno;
+	arena_free(mem);
+	errno = saved;
+	return n < 0 ? -1 : all;
 }
 
 /* What answers to it has a name, and is asked for again by who has kept it: then the address has to hold still. */
