@@ -440,17 +440,22 @@ answer_given(struct call *c)
 	struct buf head = BUF(c->mem);
 	const struct delivery *d = c->given;
 	const bool is_redirect = d->location != NULL;
+	const char *known = param(c, "HTTP_IF_NONE_MATCH");
+	const bool is_known = d->etag != NULL && known != NULL && strstr(known, d->etag) != NULL;
 	struct iovec parts[2];
 
-	c->status = is_redirect ? 302 : 200;
+	c->status = is_redirect ? 302 : is_known ? 304 : 200;
 	buf_printf(&head, "Status: %d\r\nX-Request-Id: %s\r\nX-Api-Version: %s\r\nCache-Control: %s\r\n"
-	    "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n", c->status, c->request_id, API_VERSION,
-	    d->cache_control, d->size);
+	    "X-Content-Type-Options: nosniff\r\n", c->status, c->request_id, API_VERSION, d->cache_control);
+	if (!is_known)
+		buf_printf(&head, "Content-Length: %zu\r\n", d->size);
+	if (d->etag != NULL)
+		buf_printf(&head, "ETag: %s\r\n", d->etag);
 	buf_printf(&head, is_redirect ? "Location: %s\r\n\r\n" : "Content-Type: %s\r\n\r\n", is_redirect ?
 	    d->location : d->type);
 	parts[0] = (struct iovec){ head.text, head.len };
 	parts[1] = (struct iovec){ (void *)d->text, d->size };
-	wire_answer(&c->wire, c->mem, parts, is_redirect || strcmp(c->method, "HEAD") == 0 ? 1 : 2);
+	wire_answer(&c->wire, c->mem, parts, is_redirect || is_known || strcmp(c->method, "HEAD") == 0 ? 1 : 2);
 }
 
 static void

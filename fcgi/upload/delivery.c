@@ -11,6 +11,7 @@
 #include "core/objects.h"
 #include "core/play.h"
 #include "core/store.h"
+#include "fcgi/req.h"
 #include "fcgi/upload/delivery.h"
 
 enum {
@@ -105,6 +106,7 @@ tell(struct delivery *d, const struct wanted *w)
 	if (d->text == NULL)
 		return errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_UNAVAILABLE;
 	d->type = store_type(w->key);
+	d->etag = entity_tag(d->mem, d->text, d->size);
 	d->cache_control = strncmp(w->file, "captions/", 9) == 0 ? "private, no-cache" :
 	    "private, max-age=86400, immutable";
 	return ERR_NONE;

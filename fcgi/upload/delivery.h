@@ -36,6 +36,7 @@ struct delivery {
 	const char *text, *type;
 	size_t size;
 	const char *cache_control;
+	const char *etag;		/* of a text */
 };
 
 #define DELIVERY_PATH "/play/"

@@ -104,13 +104,21 @@ static enum s3_error
 list_uploads(struct s3 *s)
 {
 	const char *prefix = sigv4_param(s->c->mem, s->c->request.uri, "prefix");
-	struct buf *b = s3_xml(s->c, "ListMultipartUploadsResult");
+	int64_t max;
+	const enum s3_error error = s3_read_max(s, "max-uploads", &max);
+	struct buf *b;
 
+	if (error != S3_FINE)
+		return error;
+	b = s3_xml(s->c, "ListMultipartUploadsResult");
 	s3_put(b, "Bucket", s->bucket);
-	buf_text(b, "<KeyMarker/><UploadIdMarker/><MaxUploads>1000</MaxUploads><IsTruncated>false</IsTruncated>");
+	buf_text(b, "<KeyMarker/><UploadIdMarker/>");
+	s3_put_number(b, "MaxUploads", max);
+	buf_text(b, "<IsTruncated>false</IsTruncated>");
 	if (prefix != NULL)
 		s3_put(b, "Prefix", prefix);
-	if (s3_takes(s->row, s->row->attempt) && (prefix == NULL || strncmp(key_of(s), prefix, strlen(prefix)) == 0)) {
+	if (max > 0 && s3_takes(s->row, s->row->attempt) && (prefix == NULL || strncmp(key_of(s), prefix,
+	    strlen(prefix)) == 0)) {
 		buf_text(b, "<Upload>");
 		s3_put(b, "Key", key_of(s));
 		s3_put(b, "UploadId", s3_upload_name(s, s->row->attempt));
@@ -125,14 +133,21 @@ static enum s3_error
 list_objects(struct s3 *s)
 {
 	const char *prefix = sigv4_param(s->c->mem, s->c->request.uri, "prefix");
-	struct buf *b = s3_xml(s->c, "ListBucketResult");
-	bool there = s->row->etag != NULL && s3_has_arrived(s->row) && (prefix == NULL || strncmp(key_of(s), prefix,
-	    strlen(prefix)) == 0);
+	int64_t max;
+	const enum s3_error error = s3_read_max(s, "max-keys", &max);
+	const bool there = max > 0 && s->row->etag != NULL && s3_has_arrived(s->row) && (prefix == NULL ||
+	    strncmp(key_of(s), prefix, strlen(prefix)) == 0);
+	struct buf *b;
 
+	if (error != S3_FINE)
+		return error;
+	b = s3_xml(s->c, "ListBucketResult");
 	s3_put(b, "Name", s->bucket);
 	s3_put(b, "Prefix", prefix != NULL ? prefix : "");
 	s3_put_number(b, "KeyCount", there ? 1 : 0);
-	buf_text(b, "<Marker/><MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated>");
+	buf_text(b, "<Marker/>");
+	s3_put_number(b, "MaxKeys", max);
+	buf_text(b, "<IsTruncated>false</IsTruncated>");
 	if (there) {
 		buf_text(b, "<Contents>");
 		s3_put(b, "Key", key_of(s));

@@ -12,8 +12,6 @@
 #include "fcgi/upload/s3_ahead.h"
 #include "fcgi/upload/s3_visit.h"
 
-enum { PAGE = 1000 };			/* parts of a list */
-
 /* How many bytes the file may have: as many as were declared, and as there is room for. */
 static enum s3_error
 limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
@@ -245,15 +243,16 @@ query_number(struct s3 *s, const char *name, int64_t otherwise, int64_t most)
 enum s3_error
 s3_list_parts(struct s3 *s)
 {
-	const int64_t after = query_number(s, "part-number-marker", 0, S3_PARTS_MAX), max = query_number(s,
-	    "max-parts", PAGE,
-	    PAGE);
+	const int64_t after = query_number(s, "part-number-marker", 0, S3_PARTS_MAX);
 	const struct s3_part *part;
 	enum s3_error error;
 	struct buf *b;
-	int64_t attempt;
+	int64_t attempt, max;
 	size_t n, i;
 
+	error = s3_read_max(s, "max-parts", &max);
+	if (error != S3_FINE)
+		return error;
 	if (!s3_read_attempt(s, &attempt) || !s3_takes(s->row, attempt))
 		return S3_NO_SUCH_UPLOAD;
 	if (!s3_take_link(s))
@@ -270,7 +269,7 @@ s3_list_parts(struct s3 *s)
 	s3_put(b, "UploadId", s3_upload_name(s, attempt));
 	s3_put_number(b, "PartNumberMarker", after);
 	s3_put_number(b, "MaxParts", max);
-	s3_put(b, "IsTruncated", (int64_t)n > max ? "true" : "false");
+	s3_put(b, "IsTruncated", max > 0 && (int64_t)n > max ? "true" : "false");
 	for (i = 0; i < n && (int64_t)i < max; i++) {
 		buf_text(b, "<Part>");
 		s3_put_number(b, "PartNumber", part[i].number);

@@ -6,6 +6,8 @@
 #include "core/sigv4.h"
 #include "fcgi/upload/s3_visit.h"
 
+enum { PAGE = 1000 };			/* of a list */
+
 #define XMLNS "http://s3.amazonaws.com/doc/2006-03-01/"
 
 static const struct field row_fields[] = {
@@ -140,6 +142,20 @@ void
 s3_put_number(struct buf *b, const char *name, int64_t n)
 {
 	buf_printf(b, "<%s>%" PRId64 "</%s>", name, n, name);
+}
+
+enum s3_error
+s3_read_max(struct s3 *s, const char *name, int64_t *max)
+{
+	const char *text = sigv4_param(s->c->mem, s->c->request.uri, name);
+
+	*max = PAGE;
+	if (text == NULL || *text == '\0')
+		return S3_FINE;
+	if (!int_parse(text, max) || *max < 0)
+		return S3_BAD_ARGUMENT;
+	*max = *max > PAGE ? PAGE : *max;
+	return S3_FINE;
 }
 
 struct buf *

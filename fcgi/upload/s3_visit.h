@@ -54,6 +54,9 @@ bool s3_read_attempt(struct s3 *, int64_t *attempt);
 /* Its body; s3_body_end() follows, whatever it answers. */
 enum s3_error s3_begin_body(struct s3 *, struct s3_body *);
 
+/* How many a list is to have, up to 1000: as of real servers 0 is an empty list that does not go on. */
+enum s3_error s3_read_max(struct s3 *, const char *name, int64_t *max);
+
 /* The body of an answer. */
 struct buf *s3_xml(struct s3_call *, const char *root);
 enum s3_error s3_end_xml(struct s3_call *, const char *root);

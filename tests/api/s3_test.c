@@ -514,6 +514,21 @@ parts_come_in_any_order_and_again_and_become_the_file(void **state)
 	    upload) });
 	assert_string_equal(element(w, r, "PartNumber"), "4");
 	assert_string_equal(element(w, r, "IsTruncated"), "true");
+	/* None are asked for: a list that goes on from nowhere would be asked for again and again. */
+	r = ask(&c, &(struct ask){ "GET", .query = arena_printf(w->mem, "max-parts=0&uploadId=%s", upload) });
+	fine(r);
+	assert_null(element(w, r, "PartNumber"));
+	assert_string_equal(element(w, r, "MaxParts"), "0");
+	assert_string_equal(element(w, r, "IsTruncated"), "false");
+	r = ask(&c, &(struct ask){ "GET", .path = "/storage/uploads", .query = "max-uploads=0&uploads=" });
+	fine(r);
+	assert_null(element(w, r, "UploadId"));
+	assert_string_equal(element(w, r, "MaxUploads"), "0");
+	r = ask(&c, &(struct ask){ "GET", .path = "/storage/uploads", .query = "max-keys=0" });
+	fine(r);
+	assert_string_equal(element(w, r, "MaxKeys"), "0");
+	refused(&c, ask(&c, &(struct ask){ "GET", .path = "/storage/uploads", .query = "max-keys=-1" }), 400,
+	    "InvalidArgument");
 	/* Nobody can look: that is no list of none, of which a client would begin anew. */
 	db_run(w->db, "RENAME TABLE upload_parts TO away", NO_ARGS);
 	r = ask(&c, &(struct ask){ "GET", .query = arena_printf(w->mem, "uploadId=%s", upload) });
