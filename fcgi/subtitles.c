@@ -79,7 +79,7 @@ static const struct record upload_record = RECORD("SubtitleUpload", struct uploa
 
 struct download { const char *format; };
 static const struct field download_fields[] = {
-	FIELD(struct download, format, .on = QUERY, .one_of = "srt vtt", .preset = "\"vtt\"", .doc = "Form of the file"),
+	FIELD(struct download, format, .on = QUERY, .one_of = "srt vtt ttml ass", .preset = "\"vtt\"", .doc = "Form of the file"),
 };
 static const struct record download_record = RECORD("SubtitleDownload", struct download, download_fields);
 
@@ -128,16 +128,20 @@ is_readable(struct req *r, const struct cues *all)
 	const int64_t line = all->repairs[CUES_times].line, length = all->repairs[CUES_long].line,
 	    first = cues_first_line(all);
 
-	if (line > 0 && (length == 0 || line < length))
-		fault(r, "", "unreadable", "line %" PRId64 ": times are wanted here, as 00:01:02,500 --> "
-		    "00:01:04,000; it says: %s", line, cues_line(all, line));
+	if (all->refused != NULL)
+		fault(r, "", "unreadable", "line %zu: %s; it says: %s", all->refused_line, all->refused,
+		    cues_line(all, (int64_t)all->refused_line));
+	else if (line > 0 && (length == 0 || line < length))
+		fault(r, "", "unreadable", "line %" PRId64 ": times are wanted here, as %s; it says: %s", line,
+		    all->form == SUBTITLES_TTML ? "begin=\"00:01:02.500\" end=\"00:01:04.000\"" :
+		    "00:01:02,500 --> 00:01:04,000", cues_line(all, line));
 	else if (length > 0)
 		fault(r, "", "too_long", "line %" PRId64 ": the subtitle that begins here has too long a text", length);
 	else if (all->found > all->n && all->n == CUES_MAX)
 		fault(r, "", "too_many", "a file may have %d subtitles, and this one has %zu", CUES_MAX, all->found);
 	else if (all->n == 0)
 		fault(r, "", "unreadable", "line %" PRId64 ": there is no subtitle in the file, which is none of "
-		    "SubRip, WebVTT and SubStation Alpha; it says: %s", first, cues_line(all, first));
+		    "SubRip, WebVTT, SubStation Alpha and TTML; it says: %s", first, cues_line(all, first));
 	return r->faults.n == 0;
 }
 
@@ -164,7 +168,7 @@ static void *
 read_file(struct req *r)
 {
 	static const char *const engines[] = { [SUBTITLES_SRT] = "SubRip", [SUBTITLES_ASS] = "SubStation Alpha",
-	    [SUBTITLES_VTT] = "WebVTT" };
+	    [SUBTITLES_VTT] = "WebVTT", [SUBTITLES_TTML] = "TTML" };
 	const struct media_head *asset = r->object;
 	struct reading *out = NEW(r->mem, struct reading);
 	struct cues all = { .mem = r->mem };
@@ -304,10 +308,10 @@ const struct route subtitles_routes[] = {
 	},
 	{
 		POST, "/v2/media/{mediaId}/subtitles", SCOPE_CREATE_CONTENT, subtitle_create, NULL, &subtitle_record,
-		"Upload a file of subtitles (SubRip, WebVTT or SubStation Alpha, in any encoding): it becomes the "
+		"Upload a file of subtitles (SubRip, WebVTT, SubStation Alpha or TTML, in any encoding): it becomes the "
 		"transcript of that language, in the place of the one that is there",
 		.flags = BELOW | RAW_BODY, .success = 201, .fails = "403 404 413 422", .codes = "no_duration",
-		.query = &upload_record, .consumes = "text/vtt application/x-subrip text/plain", .max_body = FILE_MAX,
+		.query = &upload_record, .consumes = SUBTITLE_TYPES " text/plain", .max_body = FILE_MAX,
 	},
 	{
 		GET, "/v2/media/{mediaId}/subtitles/languages", SCOPE_VIEW_METADATA, subtitles_languages, NULL,
@@ -327,7 +331,7 @@ const struct route subtitles_routes[] = {
 	{
 		GET, ONE "/download", SCOPE_VIEW_METADATA, subtitle_download, &download_record, &subtitle_record,
 		"Download subtitles as a file",
-		.flags = NO_ENVELOPE, .fails = "403 404 422", .produces = "text/vtt application/x-subrip",
+		.flags = NO_ENVELOPE, .fails = "403 404 422", .produces = SUBTITLE_TYPES,
 	},
 	{ 0 }
 };

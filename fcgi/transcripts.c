@@ -25,6 +25,8 @@ static const struct form {
 	{ "txt", "text/plain; charset=utf-8", TRANSCRIPT_TXT },
 	{ "srt", "application/x-subrip; charset=utf-8", TRANSCRIPT_SRT },
 	{ "vtt", "text/vtt; charset=utf-8", TRANSCRIPT_VTT },
+	{ "ttml", TRANSCRIPT_TTML_TYPE "; charset=utf-8", TRANSCRIPT_TTML },
+	{ "ass", TRANSCRIPT_ASS_TYPE "; charset=utf-8", TRANSCRIPT_ASS },
 	{ "docx", DOCX_TYPE, TRANSCRIPT_TXT },
 };
 
@@ -305,7 +307,8 @@ transcript_file(struct db *db, const struct conf *conf, struct transcript *t, co
 		return transcript_docx(db, conf, t, o);
 	if (form != forms) {
 		paragraphs = speaking_paragraphs(db, conf, t);
-		transcript_write(&out, form->form, &paragraphs, o->speakers);
+		transcript_write(&out, form->form, &paragraphs, transcript_language(t->language_code),
+		    o->speakers);
 	} else {
 		if (strstr(t->paragraphs.text, "\"speaker") != NULL) {
 			paragraphs = speaking_paragraphs(db, conf, t);
@@ -382,7 +385,8 @@ const struct route transcripts_routes[] = {
 		transcript_download,
 		&download_record, &transcript_record, "Download a transcript as a file",
 		.flags = NO_ENVELOPE, .fails = "403 404 422",
-		.produces = "application/json text/plain application/x-subrip text/vtt " DOCX_TYPE,
+		.produces = "application/json text/plain application/x-subrip text/vtt " TRANSCRIPT_TTML_TYPE " "
+		TRANSCRIPT_ASS_TYPE " " DOCX_TYPE,
 	},
 	{ 0 }
 };

@@ -6,7 +6,10 @@
 #include "fcgi/design.h"
 #include "media/revision.h"
 
-#define TRANSCRIPT_FORMS "json txt srt vtt docx"
+#define TRANSCRIPT_FORMS "json txt srt vtt ttml ass docx"
+#define TRANSCRIPT_TTML_TYPE "application/ttml+xml"
+#define TRANSCRIPT_ASS_TYPE "text/x-ssa"
+#define SUBTITLE_TYPES "text/vtt application/x-subrip " TRANSCRIPT_TTML_TYPE " " TRANSCRIPT_ASS_TYPE
 
 /* form: one of these, NULL: json.  speakers: with their names.  design: a DocxExportDesign; NULL: the main one of the
  * tenant, or as Kinothek itself looks. */

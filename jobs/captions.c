@@ -21,7 +21,7 @@ text_of(struct job *j, const struct list *paragraphs)
 {
 	struct buf vtt = BUF(j->mem);
 
-	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, true);
+	transcript_write(&vtt, TRANSCRIPT_VTT, paragraphs, NULL, true);
 	return buf_string(&vtt);
 }
 

@@ -53,7 +53,7 @@ kept_find(struct job *j, struct kept *k)
 		if (t == NULL)
 			continue;
 		paragraphs = speaking_paragraphs(j->db, j->conf, t);
-		transcript_write(&vtt, TRANSCRIPT_VTT, &paragraphs, true);
+		transcript_write(&vtt, TRANSCRIPT_VTT, &paragraphs, NULL, true);
 		k->captions[k->n++] = (struct kept_caption){ c[i].file, buf_string(&vtt),
 		    caption_file(j->mem, t->id, job_run_name(j->mem, j->id, j->fence)) };
 	}

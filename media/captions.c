@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Transcripts as files: plain text, SRT, WebVTT.  Cues hold at most two lines and never overlap. */
+/* Transcripts as files: plain text, SRT, WebVTT, TTML, ASS.  Cues hold at most two lines and never overlap. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "media/quality.h"
@@ -17,7 +18,7 @@ enum {
 enum beginning { NOTHING, A_LINE, A_CUE };
 struct piece { const char *text; size_t bytes, width; int64_t start, end; bool joined, hidden; enum beginning begins; };
 struct pieces { struct piece *at; size_t n; };
-/* kept: made by a person, so its times are right. */
+/* speaker: NULL where nobody wants to know.  kept: made by a person, so its times are right. */
 struct caption { const struct piece *pieces; size_t n; int64_t start, end; const char *speaker; bool kept; };
 struct captions { struct caption *at; size_t n; };
 
@@ -261,8 +262,16 @@ add_text(struct buf *b, enum transcript_form form, const char *text, size_t n)
 	for (i = 0; i < n; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			buf_char(b, ' ');
-		else if (form == TRANSCRIPT_VTT && strchr("&<>", text[i]) != NULL)
+		else if ((form == TRANSCRIPT_VTT || form == TRANSCRIPT_TTML) && strchr("&<>", text[i]) != NULL)
 			buf_text(b, text[i] == '&' ? "&amp;" : text[i] == '<' ? "&lt;" : "&gt;");
+		else if (form == TRANSCRIPT_TTML && n - i >= 3 && (memcmp(text + i, "\xef\xbf\xbe", 3) == 0 ||
+		    memcmp(text + i, "\xef\xbf\xbf", 3) == 0)) {
+			buf_text(b, "\ufffd");		/* XML has none of these */
+			i += 2;
+		} else if (form == TRANSCRIPT_ASS && strchr("{}", text[i]) != NULL)
+			buf_printf(b, "\\%c", text[i]);
+		else if (form == TRANSCRIPT_ASS && text[i] == '\\')
+			buf_text(b, "\\\u2060");	/* it has no escape, and with some letters it is one */
 		else if (form == TRANSCRIPT_SRT && n - i >= 3 && memcmp(text + i, "-->", 3) == 0) {
 			buf_text(b, "\u2192");		/* SRT has no escapes, and this would read as a time line */
 			i += 2;
@@ -283,34 +292,135 @@ add_line(struct buf *b, enum transcript_form form, const struct piece *p, size_t
 		else
 			add_text(b, form, p[i].text, p[i].bytes);
 	}
-	buf_char(b, '\n');
 }
 
 static void
 add_time(struct buf *b, enum transcript_form form, int64_t ms)
 {
-	buf_printf(b, "%02d:%02d:%02d%c%03d", (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60),
-	    form == TRANSCRIPT_SRT ? ',' : '.', (int)(ms % 1000));
+	if (form == TRANSCRIPT_ASS)
+		ms = (ms + 5) / 10 * 10;
+	buf_printf(b, form == TRANSCRIPT_ASS ? "%d:%02d:%02d" : "%02d:%02d:%02d", (int)(ms / 3600000),
+	    (int)(ms / 60000 % 60), (int)(ms / 1000 % 60));
+	if (form == TRANSCRIPT_ASS)
+		buf_printf(b, ".%02d", (int)(ms / 10 % 100));
+	else
+		buf_printf(b, "%c%03d", form == TRANSCRIPT_SRT ? ',' : '.', (int)(ms % 1000));
 }
 
 static void
-add_cue(struct buf *b, enum transcript_form form, const struct caption *c, bool speakers)
+add_lines(struct buf *b, enum transcript_form form, const struct caption *c, const char *between)
 {
 	size_t second = second_line(c->pieces, c->n);
 
+	add_line(b, form, c->pieces, second);
+	if (second < c->n) {
+		buf_text(b, between);
+		add_line(b, form, c->pieces + second, c->n - second);
+	}
+}
+
+static void
+add_cue(struct buf *b, enum transcript_form form, const struct caption *c)
+{
 	add_time(b, form, c->start);
 	buf_text(b, " --> ");
 	add_time(b, form, c->end);
 	buf_char(b, '\n');
-	if (speakers && c->speaker != NULL) {
+	if (c->speaker != NULL) {
 		buf_text(b, form == TRANSCRIPT_VTT ? "<v " : "");
 		add_text(b, form, c->speaker, strlen(c->speaker));
 		buf_text(b, form == TRANSCRIPT_VTT ? ">" : ": ");
 	}
-	add_line(b, form, c->pieces, second);
-	if (second < c->n)
-		add_line(b, form, c->pieces + second, c->n - second);
-	buf_char(b, '\n');
+	add_lines(b, form, c, "\n");
+	buf_text(b, "\n\n");
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Everybody who speaks, once, in the order of their names. */
+static struct list
+speakers_of(struct arena *mem, const struct captions *c)
+{
+	const char **names = arena_array(mem, c->n, sizeof(*names));
+	size_t n = 0, i, kept = 0;
+
+	for (i = 0; i < c->n; i++)
+		if (c->at[i].speaker != NULL)
+			names[n++] = c->at[i].speaker;
+	if (n > 0)
+		qsort(names, n, sizeof(*names), by_name);
+	for (i = 0; i < n; i++)
+		if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+			names[kept++] = names[i];
+	return (struct list){ names, kept };
+}
+
+/* Below on the picture, in the middle, as the text profile of IMSC has it. */
+static void
+write_ttml(struct buf *b, const struct captions *c, const char *language)
+{
+	const struct list speakers = speakers_of(b->mem, c);
+	const char *const *names = speakers.rows, *const *name;
+	size_t i;
+
+	buf_printf(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tt xmlns=\"http://www.w3.org/ns/ttml\" "
+	    "xmlns:ttm=\"http://www.w3.org/ns/ttml#metadata\" xmlns:ttp=\"http://www.w3.org/ns/ttml#parameter\" "
+	    "xmlns:tts=\"http://www.w3.org/ns/ttml#styling\" "
+	    "ttp:contentProfiles=\"http://www.w3.org/ns/ttml/profile/imsc1.1/text\" xml:lang=\"%s\">\n<head>\n",
+	    language);
+	for (i = 0; i < speakers.n; i++) {
+		buf_printf(b, "<ttm:agent xml:id=\"speaker%zu\" type=\"person\"><ttm:name type=\"full\">", i + 1);
+		add_text(b, TRANSCRIPT_TTML, names[i], strlen(names[i]));
+		buf_text(b, "</ttm:name></ttm:agent>\n");
+	}
+	buf_text(b, "<layout><region xml:id=\"below\" tts:origin=\"10% 80%\" tts:extent=\"80% 15%\" "
+	    "tts:displayAlign=\"after\" tts:textAlign=\"center\"/></layout>\n</head>\n<body region=\"below\"><div>\n");
+	for (i = 0; i < c->n; i++) {
+		buf_text(b, "<p begin=\"");
+		add_time(b, TRANSCRIPT_TTML, c->at[i].start);
+		buf_text(b, "\" end=\"");
+		add_time(b, TRANSCRIPT_TTML, c->at[i].end);
+		name = c->at[i].speaker == NULL ? NULL : bsearch(&c->at[i].speaker, names, speakers.n, sizeof(*names),
+		    by_name);
+		if (name != NULL)
+			buf_printf(b, "\" ttm:agent=\"speaker%td", name - names + 1);
+		buf_text(b, "\">");
+		add_lines(b, TRANSCRIPT_TTML, &c->at[i], "<br/>");
+		buf_text(b, "</p>\n");
+	}
+	buf_text(b, "</div></body>\n</tt>\n");
+}
+
+/* The columns of the style are those that ffmpeg writes for a file without any. */
+static void
+write_ass(struct buf *b, const struct captions *c)
+{
+	size_t i;
+
+	buf_text(b, "[Script Info]\nScriptType: v4.00+\nPlayResX: 384\nPlayResY: 288\nScaledBorderAndShadow: yes\n\n"
+	    "[V4+ Styles]\nFormat: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, "
+	    "Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, "
+	    "MarginL, MarginR, MarginV, Encoding\n"
+	    "Style: Default,Arial,16,&Hffffff,&Hffffff,&H0,&H0,0,0,0,0,100,100,0,0,1,1,0,2,10,10,10,1\n\n"
+	    "[Events]\nFormat: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text\n");
+	for (i = 0; i < c->n; i++) {
+		const char *name = c->at[i].speaker;
+
+		buf_text(b, "Dialogue: 0,");
+		add_time(b, TRANSCRIPT_ASS, c->at[i].start);
+		buf_char(b, ',');
+		add_time(b, TRANSCRIPT_ASS, c->at[i].end);
+		buf_text(b, ",Default,");
+		for (; name != NULL && *name != '\0'; name++)	/* commas divide */
+			add_text(b, TRANSCRIPT_TXT, *name == ',' ? " " : name, 1);
+		buf_text(b, ",0,0,0,,");
+		add_lines(b, TRANSCRIPT_ASS, &c->at[i], "\\N");
+		buf_char(b, '\n');
+	}
 }
 
 static void
@@ -338,7 +448,8 @@ transcript_cues(struct arena *mem, const struct list *paragraphs)
 }
 
 void
-transcript_write(struct buf *b, enum transcript_form form, const struct list *paragraphs, bool speakers)
+transcript_write(struct buf *b, enum transcript_form form, const struct list *paragraphs, const char *language,
+    bool speakers)
 {
 	struct captions c;
 	size_t i;
@@ -347,12 +458,22 @@ transcript_write(struct buf *b, enum transcript_form form, const struct list *pa
 		write_text(b, paragraphs, speakers);
 		return;
 	}
+	c = make_captions(b->mem, paragraphs);
+	for (i = 0; !speakers && i < c.n; i++)
+		c.at[i].speaker = NULL;
+	if (form == TRANSCRIPT_TTML) {
+		write_ttml(b, &c, language);
+		return;
+	}
+	if (form == TRANSCRIPT_ASS) {
+		write_ass(b, &c);
+		return;
+	}
 	if (form == TRANSCRIPT_VTT)
 		buf_text(b, "WEBVTT\n\n");
-	c = make_captions(b->mem, paragraphs);
 	for (i = 0; i < c.n; i++) {
 		if (form == TRANSCRIPT_SRT)
 			buf_printf(b, "%zu\n", i + 1);
-		add_cue(b, form, &c.at[i], speakers);
+		add_cue(b, form, &c.at[i]);
 	}
 }

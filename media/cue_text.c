@@ -216,6 +216,24 @@ shown(struct arena *mem, const char *markup)
 	return "";
 }
 
+/* Who speaks, where it stands beside the text. */
+static void
+add_name(struct buf *out, const struct cue *c)
+{
+	size_t from = 0, to = c->n_name;
+
+	while (from < to && isspace((unsigned char)c->name[from]))
+		from++;
+	while (to > from && isspace((unsigned char)c->name[to - 1]))
+		to--;
+	if (from == to)
+		return;
+	buf_text(out, "<v ");
+	for (; from < to; from++)
+		add_escaped(out, c->name[from]);
+	buf_char(out, '>');
+}
+
 const char *
 cue_markup(struct arena *mem, const struct cue *c)
 {
@@ -224,6 +242,7 @@ cue_markup(struct arena *mem, const struct cue *c)
 	bool drawing = false;
 	size_t n;
 
+	add_name(&out, c);
 	while (p < end) {
 		if (*p == '{' && p + 1 < end && p[1] == '\\') {
 			stop = override_end(p, end);
@@ -236,6 +255,9 @@ cue_markup(struct arena *mem, const struct cue *c)
 			p += n;
 		} else if (*p == '&' && (n = add_entity(&out, p, end)) > 0) {
 			p += n;
+		} else if (*p == '\\' && p + 1 < end && (p[1] == '{' || p[1] == '}')) {
+			buf_char(&out, p[1]);
+			p += 2;
 		} else if (*p == '\\' && p + 1 < end && strchr("Nnh", p[1]) != NULL) {
 			if (p[1] == 'h')
 				buf_text(&out, "&nbsp;");

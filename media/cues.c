@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "media/charset.h"
 #include "media/cues.h"
+#include "media/ttml.h"
 
 /* Milliseconds; bytes. */
 enum { LONGEST = 100 * 3600 * 1000, UNTIMED = 2000, TEXT_MAX = 4000, SHOWN = 80 };
@@ -203,8 +204,8 @@ mend_times(struct cues *all, struct cue *c)
 	return true;
 }
 
-static void
-add(struct cues *all, struct cue c)
+void
+cues_add(struct cues *all, struct cue c)
 {
 	struct cue *more;
 
@@ -246,7 +247,7 @@ finish(struct reader *r)
 		r->end = r->before;
 	if (r->c.start != INT64_MIN) {
 		r->c.n = (size_t)(r->end - r->c.text);
-		add(r->all, r->c);
+		cues_add(r->all, r->c);
 	}
 	r->c.start = INT64_MIN;
 	r->names = r->open = r->skipping = false;
@@ -329,7 +330,9 @@ read_dialogue(struct cues *all, const char *at, const char *end)
 		}
 		c.text = fields[9];
 		c.n = (size_t)(stop - c.text);
-		add(all, c);
+		c.name = fields[4];
+		c.n_name = (size_t)(fields[5] - 1 - c.name);
+		cues_add(all, c);
 	}
 }
 
@@ -343,7 +346,7 @@ by_time(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-/* By its first line. */
+/* By its first line.  No subtitle of the others begins with a tag. */
 static enum subtitles_form
 form_of(const char *bytes, size_t n)
 {
@@ -356,6 +359,8 @@ form_of(const char *bytes, size_t n)
 	while (next_line(&at, bytes + n, &l)) {
 		if (is_blank(&l))
 			continue;
+		if (*skip_blanks(l.text, l.text + l.n) == '<')
+			return SUBTITLES_TTML;
 		for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
 			if (begins(&l, heads[i].word))
 				return heads[i].form;
@@ -372,7 +377,9 @@ read_form(struct cues *all, enum subtitles_form form, const char *text, size_t n
 	all->size = n;
 	if (all->encoding != NULL)
 		cues_repaired(all, CUES_encoding, 1);
-	if (form == SUBTITLES_ASS)
+	if (form == SUBTITLES_TTML)
+		ttml_read(all, text, n);
+	else if (form == SUBTITLES_ASS)
 		read_dialogue(all, text, text + n);
 	else
 		read_lines(all, text, text + n, form == SUBTITLES_VTT);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Files of subtitles, read as cues: SRT, WebVTT and the dialogue of ASS, in whatever encoding and with whatever faults.
- * A line with two times is what a cue begins at; what stands before the first and cannot be text is passed over.
+ * Files of subtitles, read as cues: SRT, WebVTT, the dialogue of ASS and TTML, in whatever encoding and with whatever
+ * faults.  A line with two times is what a cue begins at; what stands before the first and cannot be text is passed
+ * over.  TTML is XML, and is read as such or not at all.
  */
 #ifndef MEDIA_CUES_H
 #define MEDIA_CUES_H
@@ -12,7 +13,7 @@
 #include "core/buf.h"
 #include "core/record.h"
 
-enum subtitles_form { SUBTITLES_SRT, SUBTITLES_ASS, SUBTITLES_VTT };
+enum subtitles_form { SUBTITLES_SRT, SUBTITLES_ASS, SUBTITLES_VTT, SUBTITLES_TTML };
 
 /* What had to be mended: name, and what is told of it. */
 #define CUE_REPAIRS(R) \
@@ -32,8 +33,9 @@ enum cue_repair {
 	CUES_REPAIRS
 };
 
-/* Times in milliseconds.  The text is as it stands in the file, with its markup. */
-struct cue { int64_t start, end; const char *text, *settings; size_t n, n_settings, line; };
+/* Times in milliseconds.  The text is as it stands in the file, with its markup; that of TTML has been made WebVTT.
+ * name: who speaks, where the file says so beside the text. */
+struct cue { int64_t start, end; const char *text, *settings, *name; size_t n, n_settings, n_name, line; };
 
 /* Of at most CUES_MAX cues; `found` counts all that there were.  line: where the first of a fault was, from 1. */
 struct cues {
@@ -44,6 +46,8 @@ struct cues {
 	const char *encoding;			/* NULL: UTF-8 */
 	const char *text;			/* all of the file, in UTF-8 */
 	size_t size;
+	const char *refused;			/* why nothing of it is read, in a sentence; NULL: it is */
+	size_t refused_line;
 	struct { int64_t count, line; } repairs[CUES_REPAIRS];
 };
 enum { CUES_MAX = 100000 };
@@ -55,6 +59,9 @@ void cues_read_any(struct cues *all, const char *bytes, size_t n);
 
 /* Leaves out what is after so many milliseconds, and ends what goes beyond; 0: does nothing. */
 void cues_end(struct cues *all, int64_t duration);
+
+/* For readers of other forms: one more, with what its times need. */
+void cues_add(struct cues *all, struct cue);
 
 /* Notes a fault of a line. */
 void cues_repaired(struct cues *all, enum cue_repair, size_t line);

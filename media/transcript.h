@@ -89,13 +89,15 @@ bool transcript_ends_sentence(const char *word);
 /* How many subtitles they make. */
 int64_t transcript_cues(struct arena *, const struct list *paragraphs);
 
-enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT };
+enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT, TRANSCRIPT_TTML, TRANSCRIPT_ASS };
 
-/* Appends the whole file.  `speakers`: with their names where they are known.  Captions have a mark in the place of
+/* Appends the whole file.  language: of the text, which TTML alone says; `speakers`: with their names where they are
+ * known.  Captions have a mark in the place of
  * what is more probably wrong than right (quality_hides): one for any number of words, in WebVTT of the class
  * `unsure`.  Two lines of 42 characters at most, shown long enough to be read where nobody speaks already again; what a
  * person has made into subtitles stays as it is, as long as it fits. */
-void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, bool speakers);
+void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, const char *language,
+    bool speakers);
 
 /* The language of the text: "en" for "translate-en". */
 const char *transcript_language(const char *code);

@@ -156,6 +156,10 @@ bad_files_name_their_line_and_change_nothing(void **state)
 		{ SRT "3\n00:00:07.x00 --> 00:00:09,000\nlost\n", "unreadable", "line 11: times are wanted here, as "
 		    "00:01:02,500 --> 00:01:04,000; it says: 00:00:07.x00 --> 00:00:09,000" },
 		{ "\n\n\211PNG\r\n\032\n", "unreadable", "line 3: there is no subtitle in the file" },
+		{ "<tt><body><p begin='1s' end='later'>x</p></body></tt>", "unreadable", "line 1: times are wanted here, as "
+		    "begin=\"00:01:02.500\"" },
+		{ "<!DOCTYPE tt [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>\n<tt><body><p begin='1s' end='2s'>&x;</p></body></tt>",
+		    "unreadable", "line 1: declarations, and tags of that length, are not taken" },
 		{ "WEBVTT\n\n", "unreadable", "line 1: there is no subtitle in the file" },
 		{ "", "unreadable", "line 0: there is no subtitle" },
 		{ "1\n00:02:00,000 --> 00:02:01,000\nlate\n", "no_text", "all of it is after the end" },
@@ -200,6 +204,30 @@ bad_files_name_their_line_and_change_nothing(void **state)
 	r = call(w, "POST", path_of(w, media, "?languageCode=en"), SRT);
 	assert_true(has_fault(r, "languageCode", "too_many"));
 	assert_int_equal(call(w, "POST", path_of(w, media, "?languageCode=de-v2"), SRT)->status, 201);
+}
+
+static void
+ttml_comes_in_and_goes_out(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = playing(w);
+	struct req *r = call(w, "POST", path_of(w, media, "?languageCode=de"),
+	    "<tt xmlns=\"http://www.w3.org/ns/ttml\"><body><div><p begin=\"1s\" end=\"2.5s\">Gr\u00fc\u00dfe aus K\u00f6ln.</p></div></body></tt>");
+	const char *id = text(w, r, "data.id");
+
+	assert_int_equal(r->status, 201);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, media), id),
+	    NULL);
+	assert_string_equal(text(w, r, "data.engine"), "TTML");
+	r = call(w, "GET", path_of(w, media, arena_printf(w->mem, "/%s/download?format=ttml", id)), NULL);
+	assert_non_null(strstr(r->disposition, "filename=\"Talk.de.ttml\""));
+	assert_non_null(strstr(buf_string(&r->out), "xml:lang=\"de\""));
+	assert_non_null(strstr(buf_string(&r->out), "<p begin=\"00:00:01.000\" end=\"00:00:02.500\">Gr\u00fc\u00dfe "
+	    "aus K\u00f6ln.</p>"));
+	r = call(w, "GET", arena_printf(w->mem,
+	    "/v2/media/%s/metadata/transcripts/%s/download?transcriptDownloadType=ass", uuid_text(w->mem, media), id), NULL);
+	assert_non_null(strstr(buf_string(&r->out), "Dialogue: 0,0:00:01.00,0:00:02.50,Default,,0,0,0,,Gr\u00fc\u00dfe "
+	    "aus K\u00f6ln.\n"));
 }
 
 static void
@@ -273,6 +301,7 @@ main(void)
 		WORLD_TEST(what_was_said_before_an_upload_stays_in_the_history),
 		WORLD_TEST(words_that_a_person_has_taken_out_are_in_the_history_behind_an_upload),
 		WORLD_TEST(bad_files_name_their_line_and_change_nothing),
+		WORLD_TEST(ttml_comes_in_and_goes_out),
 		WORLD_TEST(what_had_to_be_mended_is_told),
 		WORLD_TEST(subtitles_are_for_who_may_see_the_metadata),
 		WORLD_TEST(languages_are_those_of_the_engine),

@@ -106,7 +106,7 @@ forms_that_are_not_there_are_refused_by_name(void **state)
 
 	assert_int_equal(r->status, 422);
 	assert_true(has_fault(r, "transcriptDownloadType", "not_allowed"));
-	assert_non_null(strstr(buf_string(&r->out), "json, txt, srt, vtt, docx"));
+	assert_non_null(strstr(buf_string(&r->out), "json, txt, srt, vtt, ttml, ass, docx"));
 	assert_int_equal(call(w, "GET", download_path(w, media, id, "?omitSpeakerLabels=maybe"), NULL)->status, 422);
 	assert_int_equal(call(w, "GET", download_path(w, media, id, "?form=vtt"), NULL)->status, 422);
 }

@@ -329,11 +329,115 @@ a_million_cues_and_a_text_without_end_stay_within_bounds(void **state)
 	arena_free(big);
 }
 
+#define TT "<tt xmlns=\"http://www.w3.org/ns/ttml\""
+
+static void
+ttml_is_read_with_its_times_looks_and_speakers(void **state)
+{
+	static const char file[] = "<?xml version=\"1.0\" encoding=\"ISO-8859-5\"?>\n<!-- <!DOCTYPE tt> -->\n"
+	    "<tt:tt xmlns:tt=\"http://www.w3.org/ns/ttml\" xmlns:ttm=\"http://www.w3.org/ns/ttml#metadata\" "
+	    "xmlns:tts=\"http://www.w3.org/ns/ttml#styling\" xml:lang=\"de\">\n<tt:head>\n"
+	    "<ttm:title>not said</ttm:title><ttm:agent xml:id=\"a\" type=\"person\"><ttm:name type=\"full\"> Ada &amp; "
+	    "Bob</ttm:name></ttm:agent>\n<tt:styling><tt:style xml:id=\"s\" tts:fontStyle=\"italic\"/></tt:styling>"
+	    "<tt:layout><tt:region xml:id=\"r\"/></tt:layout></tt:head>\n<tt:body><tt:div begin=\"10s\">\n"
+	    "<tt:p begin=\"00:00:01.5\" end=\"00:00:03\" ttm:agent=\"a\">\n  Gr\u00fc\u00dfe <tt:span style=\"s\">aus\n"
+	    " K\u00f6ln</tt:span> <tt:br/> {\\an8} \\N &lt;b&gt;<ttm:desc>nor this</ttm:desc></tt:p>\n"
+	    "<tt:p begin=\"4s\" dur=\"500ms\"><![CDATA[1 < 2]]><tt:span tts:display=\"none\">hidden</tt:span></tt:p>\n"
+	    "<tt:p begin=\"5s\" end=\"9s\"> <tt:span begin=\"1s\" end=\"2s\">one</tt:span> "
+	    "<tt:span begin=\"2s\">two</tt:span></tt:p>\n<tt:p xml:space=\"preserve\" begin=\"9s\" end=\"10s\">a\n  b</tt:p>"
+	    "<tt:p/>\n</tt:div><tt:div timeContainer=\"seq\" begin=\"30s\"><tt:p dur=\"1s\">x</tt:p><tt:p begin=\"1s\" "
+	    "dur=\"2s\">y</tt:p></tt:div></tt:body></tt:tt>\n";
+	struct cues all = read_bytes(*state, file, strlen(file));
+
+	assert_int_equal(all.form, SUBTITLES_TTML);
+	assert_null(all.refused);
+	assert_string_equal(told(&all), "11500-13000 Ada & Bob:Gr\u00fc\u00dfe aus K\u00f6ln/{\\an8} \\N <b>|"
+	    "14000-14500 1 < 2|16000-17000 one|17000-19000 two|19000-20000 a/  b|30000-31000 x|32000-34000 y|");
+	assert_string_equal(cue_markup(*state, &all.at[0]), "<v Ada &amp; Bob>Gr\u00fc\u00dfe <i>aus K\u00f6ln\n</i>"
+	    "{\\an8} \\N &lt;b&gt;");
+	assert_int_equal(all.at[1].line, 11);
+}
+
+static void
+times_of_ttml_are_counted_in_hours_frames_and_ticks(void **state)
+{
+#define AT(head, begin, end) TT " " head "><body><p begin=\"" begin "\" end=\"" end "\">x</p></body></tt>"
+	assert_string_equal(read_text(*state, AT("frameRate=\"25\"", "00:00:01:05", "50f")), "1200-2000 x|");
+	assert_string_equal(read_text(*state,
+	    AT("frameRate=\"30\" frameRateMultiplier=\"1000 1001\"", "30f", "0.001h")),
+	    "1001-3600 x|");
+	assert_string_equal(read_text(*state,
+	    AT("timeBase=\"smpte\" frameRate=\"30\" frameRateMultiplier=\"1000 1001\"",
+	    "00:01:00:00", "2m")), "60060-120000 x|");
+	assert_string_equal(read_text(*state, AT("tickRate=\"10000000\"", "10000000t", "20000000t")), "1000-2000 x|");
+	/* With a beginning alone it is shown for a while; without any time nobody knows when. */
+	assert_string_equal(read_text(*state, TT "><body><p begin=\"1s\">x</p></body></tt>"), "1000-3000 x|");
+	for (size_t i = 0; i < 3; i++) {
+		const char *const files[] = { TT "><body><p>x</p></body></tt>", AT("", "soon", "2s"),
+		    AT("", "1:2", "2s") };
+		struct cues all = read_bytes(*state, files[i], strlen(files[i]));
+
+		assert_int_equal(all.n, 0);
+		assert_int_equal(all.repairs[CUES_times].line, 1);
+	}
+}
+
+/* As much of it as `n` bytes, all of it the piece. */
+static const char *
+deep(struct arena *mem, const char *head, const char *piece, size_t n, const char *tail)
+{
+	struct buf out = BUF(mem);
+
+	buf_text(&out, head);
+	for (size_t i = 0; i < n; i += strlen(piece))
+		buf_text(&out, piece);
+	buf_text(&out, tail);
+	return buf_string(&out);
+}
+
+static void
+xml_that_means_harm_is_refused_with_its_line(void **state)
+{
+#define SAYS "<body><p begin=\"1s\" end=\"2s\">&a;</p></body></tt>"
+	const struct { const char *file; size_t line; } files[] = {
+		{ "<?xml version=\"1.0\"?>\n<!DOCTYPE tt [<!ENTITY a SYSTEM \"file:///etc/passwd\">]>\n" TT ">" SAYS, 2 },
+		{ "<?xml version=\"1.0\"?><?x <!-- ?>\n<!DOCTYPE tt [<!ENTITY a \"x\">]><!-- -->\n" TT ">" SAYS, 2 },
+		{ TT ">\n" SAYS, 2 },
+		{ deep(*state, TT ">\n<body>\n", "<div>", 1000, ""), 3 },
+		{ deep(*state, TT ">\n<body>\n", "<x>", 1000, ""), 3 },
+		{ deep(*state, TT ">\n<body><p a=\">\" ", "a1='1' ", 10000, "/></body></tt>"), 2 },
+		{ TT ">\n<body><p begin='1s' end='2s'>x</p>\n</tt>", 3 },
+		{ "\n<html><body>x</body></html>", 2 },
+		{ "<", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		struct cues all = read_bytes(*state, files[i].file, strlen(files[i].file));
+
+		assert_int_equal(all.n, 0);
+		assert_non_null(all.refused);
+		if (all.refused_line != files[i].line)
+			fail_msg("%zu: line %zu, %s", i, all.refused_line, all.refused);
+	}
+}
+
+static void
+who_speaks_is_told_by_the_names_of_ass(void **state)
+{
+	assert_string_equal(read_text(*state,
+	    "[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,Default, Ada <3 ,0,0,0,,Hi\\Nyou\n"
+	    "Dialogue: 0,0:00:03.00,0:00:04.00,Default,,0,0,0,,\\{x\\} {\\i1}y\n"), "1000-2000 Ada <3:Hi/you|3000-4000 {x} y|");
+}
+
 int
 main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(ttml_is_read_with_its_times_looks_and_speakers),
+		TEST(times_of_ttml_are_counted_in_hours_frames_and_ticks),
+		TEST(xml_that_means_harm_is_refused_with_its_line),
+		TEST(who_speaks_is_told_by_the_names_of_ass),
 		TEST(every_encoding_gives_the_same_words),
 		TEST(an_encoding_is_told_by_letters_that_come_late),
 		TEST(webvtt_is_read_whatever_stands_before_its_cues),

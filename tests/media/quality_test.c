@@ -148,7 +148,7 @@ written(struct arena *mem, enum transcript_form form, const struct list *paragra
 {
 	struct buf b = BUF(mem);
 
-	transcript_write(&b, form, paragraphs, true);
+	transcript_write(&b, form, paragraphs, "en", true);
 	return buf_string(&b);
 }
 

@@ -202,7 +202,7 @@ subtitles_begin_where_the_words_do_that_a_person_has_changed(void **state)
 	assert_int_equal(was.n, 1);
 	r = edit(mem, &was, 0, "How the whole nervous system does work, indeed.");
 	check(mem, &r.paragraphs);
-	transcript_write(&out, TRANSCRIPT_SRT, &r.paragraphs, true);
+	transcript_write(&out, TRANSCRIPT_SRT, &r.paragraphs, "en", true);
 	assert_string_equal(strstr(buf_string(&out), "How"), "How the whole\nnervous system\n\n2\n00:00:03,500 --> "
 	    "00:00:05,000\ndoes work, indeed.\n\n");
 	arena_free(mem);

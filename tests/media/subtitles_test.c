@@ -90,7 +90,7 @@ ass_is_read_without_its_drawings_and_effects(void **state)
 	    "Dialogue: Marked=0,0:00:01.50,0:00:02.00,Default,Anna,0,0,0,,{\\an8\\i1}lean{\\i0} \\Nsecond\\hline {\\p1}m 0 0 l 1 1{\\p0}end\n"
 	    "Dialogue: 0,0:00:03.00,0:00:04.00,Sign,,0,0,0,,{\\p1}m 0 0 l 100 100\n"
 	    "Dialogue: 0,soon,later,Sign,,0,0,0,,no time\nDialogue: 0,0:00:03.00\n"),
-	    "WEBVTT\n\n00:00:01.500 --> 00:00:02.000\n<i>lean</i>\nsecond&nbsp;line end\n\n"
+	    "WEBVTT\n\n00:00:01.500 --> 00:00:02.000\n<v Anna><i>lean</i>\nsecond&nbsp;line end\n\n"
 	    "00:00:05.000 --> 00:00:06.000\nlate, with a comma\n\n");
 }
 

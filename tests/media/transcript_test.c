@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -55,7 +57,7 @@ written(struct arena *mem, enum transcript_form form, const struct list *paragra
 {
 	struct buf b = BUF(mem);
 
-	transcript_write(&b, form, paragraphs, true);
+	transcript_write(&b, form, paragraphs, "en", true);
 	return buf_string(&b);
 }
 
@@ -243,6 +245,12 @@ nothing_in_the_text_can_break_a_file(void **state)
 	first->speaker = "Eve --> <i>\n";
 	vtt = written(mem, TRANSCRIPT_VTT, &p);
 	srt = written(mem, TRANSCRIPT_SRT, &p);
+	assert_non_null(strstr(written(mem, TRANSCRIPT_TTML, &p), "<ttm:agent xml:id=\"speaker1\" type=\"person\">"
+	    "<ttm:name type=\"full\">Eve --&gt; &lt;i&gt; </ttm:name></ttm:agent>"));
+	assert_non_null(strstr(written(mem, TRANSCRIPT_TTML, &p), "<p begin=\"00:00:00.000\" end=\"00:00:02.124\" "
+	    "ttm:agent=\"speaker1\">a  b   --&gt; &lt;b&gt;&amp;amp;&lt;/b&gt; 00:00:01.000</p>"));
+	assert_non_null(strstr(written(mem, TRANSCRIPT_ASS, &p), "\nDialogue: 0,0:00:00.00,0:00:02.12,Default,"
+	    "Eve --> <i> ,0,0,0,,a  b   --> <b>&amp;</b> 00:00:01.000\n"));
 	assert_string_equal(vtt, "WEBVTT\n\n00:00:00.000 --> 00:00:02.124\n<v Eve --&gt; &lt;i&gt; >a  b   --&gt; "
 	    "&lt;b&gt;&amp;amp;&lt;/b&gt; 00:00:01.000\n\n");
 	assert_string_equal(srt, "1\n00:00:00,000 --> 00:00:02,124\nEve \xe2\x86\x92 <i> : a  b   "
@@ -258,8 +266,8 @@ speakers_are_named_only_when_wanted(void **state)
 	struct buf with = BUF(mem), without = BUF(mem);
 
 	((struct paragraph *)p.rows)->speaker = "Ada";
-	transcript_write(&with, TRANSCRIPT_TXT, &p, true);
-	transcript_write(&without, TRANSCRIPT_TXT, &p, false);
+	transcript_write(&with, TRANSCRIPT_TXT, &p, "en", true);
+	transcript_write(&without, TRANSCRIPT_TXT, &p, "en", false);
 	assert_string_equal(buf_string(&with), "Ada: word word word\n");
 	assert_string_equal(buf_string(&without), "word word word\n");
 	arena_free(mem);
@@ -354,6 +362,65 @@ subtitles_of_people_come_out_as_they_went_in(void **state)
 }
 
 static void
+they_come_out_as_ttml_and_ass_too(void **state)
+{
+	static const char file[] = "WEBVTT\n\n"
+	    "00:00:01.000 --> 00:00:02.500\n<v Ada, &amp; co>{Good} &#92;Norning.\n\n"
+	    "00:00:02.500 --> 00:00:04.000\nIt rains\nin London.\n\n"
+	    "00:00:09.250 --> 00:00:19.250\n<v Bert>No!\n\n";
+	static const enum transcript_form forms[] = { TRANSCRIPT_TTML, TRANSCRIPT_ASS };
+	static const char *const backs[] = { "WEBVTT\n\n"
+	    "00:00:01.000 --> 00:00:02.500\n<v Ada, &amp; co>{Good} \\Norning.\n\n"
+	    "00:00:02.500 --> 00:00:04.000\nIt rains\nin London.\n\n"
+	    "00:00:09.250 --> 00:00:19.250\n<v Bert>No!\n\n", "WEBVTT\n\n"
+	    "00:00:01.000 --> 00:00:02.500\n<v Ada  &amp; co>{Good} \\\u2060Norning.\n\n"
+	    "00:00:02.500 --> 00:00:04.000\nIt rains\nin London.\n\n"
+	    "00:00:09.250 --> 00:00:19.250\n<v Bert>No!\n\n" };
+	struct arena *mem = arena_new(MEM);
+	struct list p = imported(mem, file), again;
+
+	for (size_t i = 0; i < 2; i++) {
+		again = imported(mem, written(mem, forms[i], &p));
+		assert_string_equal(written(mem, TRANSCRIPT_VTT, &again), backs[i]);
+	}
+	p = imported(mem, "1\n00:00:01,000 --> 00:00:02,500\nNo\uffff!\n");
+	assert_null(strstr(written(mem, TRANSCRIPT_TTML, &p), "\uffff"));
+	assert_non_null(strstr(written(mem, TRANSCRIPT_TTML, &p), "No\ufffd"));
+	arena_free(mem);
+}
+
+/* What FFmpeg makes of a file of this form. */
+static const char *
+by_ffmpeg(struct arena *mem, const char *file, const char *from, const char *to)
+{
+	char path[] = "/tmp/kinothek-transcript-XXXXXX", out[4096];
+	FILE *f = fdopen(mkstemp(path), "w");
+	size_t n;
+
+	fputs(file, f);
+	fclose(f);
+	f = popen(arena_printf(mem, "ffmpeg -v error -f %s -i %s -f %s -", from, path, to), "r");
+	n = fread(out, 1, sizeof(out) - 1, f);
+	assert_int_equal(pclose(f), 0);
+	unlink(path);
+	return arena_copy_n(mem, out, n);
+}
+
+static void
+ffmpeg_reads_our_ass_and_we_its_ttml(void **state)
+{
+	static const char srt[] = "1\n00:00:01,000 --> 00:00:02,500\nGr\u00fc\u00dfe, K\u00f6ln.\n\n"
+	    "2\n00:00:02,500 --> 00:00:04,000\nIt rains\nin London.\n\n";
+	struct arena *mem = arena_new(MEM);
+	struct list p = imported(mem, srt), again = imported(mem, by_ffmpeg(mem, srt, "srt", "ttml"));
+
+	assert_string_equal(by_ffmpeg(mem, written(mem, TRANSCRIPT_ASS, &p), "ass", "webvtt"), "WEBVTT\n\n"
+	    "00:01.000 --> 00:02.500\nGr\u00fc\u00dfe, K\u00f6ln.\n\n00:02.500 --> 00:04.000\nIt rains\nin London.\n");
+	assert_string_equal(written(mem, TRANSCRIPT_SRT, &again), srt);
+	arena_free(mem);
+}
+
+static void
 subtitles_that_are_too_long_for_a_screen_are_broken_anew(void **state)
 {
 	struct arena *mem = arena_new(MEM);
@@ -419,6 +486,8 @@ main(void)
 		cmocka_unit_test(what_is_stored_reads_back_the_same),
 		cmocka_unit_test(languages_are_named_in_themselves),
 		cmocka_unit_test(subtitles_of_people_come_out_as_they_went_in),
+		cmocka_unit_test(they_come_out_as_ttml_and_ass_too),
+		cmocka_unit_test(ffmpeg_reads_our_ass_and_we_its_ttml),
 		cmocka_unit_test(subtitles_that_are_too_long_for_a_screen_are_broken_anew),
 		cmocka_unit_test(subtitles_that_overlap_follow_each_other),
 		cmocka_unit_test(captions_stay_until_they_are_read),
