@@ -250,8 +250,8 @@ static const struct setting settings[] = {
 	{ "engine.complete.timeout", AS_INT, AT(engine[ENGINE_complete].timeout), "120", 1, 3600, "seconds", NULL,
 	    "How long one request may take." },
 	{ "engine.complete.daily_tokens", AS_INT, AT(engine[ENGINE_complete].daily_tokens), "1000000", 0, INT32_MAX, NULL, NULL,
-	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. When they are used up, "
-	    "texts are made without it." },
+	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. What an answer may "
+	    "cost is reserved until it is there. When they are used up, texts are made without it." },
 	{ "chat.days", AS_INT, AT(chat_days), "90", 1, 3650, "days", NULL,
 	    "How long chats are kept after their latest question." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,

@@ -41,7 +41,7 @@ pause_for(const struct web_call *call, int seconds)
 	}
 }
 
-void
+int
 engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, struct web_call *call,
     struct web_answer *a)
 {
@@ -52,10 +52,11 @@ engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, s
 	call->max_size = e->limits.answer;
 	for (try = 1; !web_call(mem, call, a); try++) {
 		if (try >= e->limits.tries || !engine_may_pass(a))
-			return;
+			return try;
 		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
 		pause_for(call, seconds < e->limits.wait ? seconds : e->limits.wait);
 	}
+	return try;
 }
 
 const char *

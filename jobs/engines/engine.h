@@ -89,8 +89,8 @@ enum outcome engine_fail(struct hearing *, enum reason, const char *format, ...)
 
 /* Asks a server until it answers something that another try would not change, as often as the engine may, with pauses
  * that grow or that it asks for.  Timeout, size of the answer and hosts are filled in; call->alive goes on
- * meanwhile. */
-void engine_ask(struct arena *, const struct conf *, const struct engine *, struct web_call *, struct web_answer *);
+ * meanwhile.  Returns how often. */
+int engine_ask(struct arena *, const struct conf *, const struct engine *, struct web_call *, struct web_answer *);
 
 /* The address as configured; a bare host, or one that ends in /v1, gets the usual path: the leaf behind /v1/. */
 const char *engine_endpoint(struct arena *, const char *url, const char *leaf);

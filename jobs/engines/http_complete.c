@@ -148,18 +148,19 @@ ask(struct prompt *p, const char *body, struct web_answer *a)
 	struct web_call call = { .url = engine_endpoint(p->mem, set->url, "chat/completions"), .headers = headers,
 	    .body = body, .body_size = strlen(body), .alive = alive, .user = p->job };
 
-	engine_ask(p->mem, p->conf, &engine_complete_http, &call, a);
+	p->requests += engine_ask(p->mem, p->conf, &engine_complete_http, &call, a);
 }
 
 static enum outcome
 http_run(struct prompt *p)
 {
+	const int64_t size = prompt_size(p);
 	struct web_answer a;
 	struct prompt without;
 
 	p->answer = NULL;
-	/* four bytes are a token, about */
-	p->tokens = (int64_t)(strlen(p->rules) + strlen(p->text)) / 4;
+	p->tokens = size;
+	p->requests = 0;
 	ask(p, question(p), &a);
 	if (p->json && a.end == WEB_ANSWERED && a.status == 400) {
 		/* some know no response_format */
@@ -169,6 +170,8 @@ http_run(struct prompt *p)
 	}
 	if (a.end == WEB_ANSWERED && a.status == 200)
 		p->answer = read_answer(p, a.body);
+	/* Nobody knows what became of those before the last. */
+	p->tokens += (p->requests - 1) * size;
 	return p->answer != NULL ? DONE : engine_unanswered(p->mem, &a, "language model", "text", &p->fault);
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A question to a language model, within what its tenant may have. */
+#include <string.h>
+
 #include "core/allowance.h"
 #include "jobs/engines/prompt.h"
 
-struct asked { const struct prompt *prompt; enum allowance may; bool failed; };
+struct asked { struct allowance_use use; enum allowance may; };
 
 static bool
 may(struct job *j, void *at)
 {
 	struct asked *a = at;
 
-	a->may = allowance_ask(j->db, j->conf, j->tenant_id, ENGINE_complete);
+	a->may = allowance_ask(j->db, j->conf, j->tenant_id, &a->use);
 	return false;
 }
 
@@ -19,15 +21,21 @@ note(struct job *j, void *at)
 {
 	const struct asked *a = at;
 
-	allowance_note(j->db, j->tenant_id, ENGINE_complete, a->prompt->tokens, a->failed);
+	allowance_note(j->db, j->tenant_id, &a->use);
 	return false;
+}
+
+int64_t
+prompt_size(const struct prompt *p)
+{
+	return (int64_t)(strlen(p->rules) + strlen(p->text)) / 4;
 }
 
 bool
 prompt_ask(struct job *j, struct prompt *p)
 {
 	const struct engine *e = engine_chosen(j->conf, ENGINE_complete);
-	struct asked a = { .prompt = p };
+	struct asked a = { .use = { .family = ENGINE_complete, .reserved = prompt_size(p) + p->most } };
 	enum outcome outcome;
 
 	p->fault = (struct fault){ .reason = REASON_NONE };
@@ -40,8 +48,10 @@ prompt_ask(struct job *j, struct prompt *p)
 		return false;
 	}
 	outcome = e->run.complete(p);
+	a.use.tokens = p->tokens;
+	a.use.requests = p->requests;
 	/* One that refuses, or answers nonsense, is there: it costs no time. */
-	a.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
+	a.use.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
 	job_batches(j, note, &a, sizeof(a));
 	return outcome == DONE;
 }

@@ -21,9 +21,13 @@ struct prompt {
 	struct job *job;		/* prompt_ask() fills it in: it lives while the model thinks */
 
 	const char *answer;		/* out; never empty after DONE */
-	int64_t tokens;			/* out: that the server has counted; where it has not, that it may have been */
+	int64_t tokens;			/* out: that the server has counted, or may have: of each try */
+	int requests;			/* out: tries */
 	struct fault fault;		/* out: for failures */
 };
+
+/* Tokens of what is asked, about: four bytes are one. */
+int64_t prompt_size(const struct prompt *);
 
 /*
  * Asks the engine of the settings for a job of the tenant, within its allowance, which it notes.  No transaction is
