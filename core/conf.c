@@ -178,6 +178,8 @@ static const struct setting settings[] = {
 	    "its key again within seconds of a change; encoders that send go on." },
 	{ "live.certificate_key", AS_PATH, AT(live_certificate_key), NULL, 0, 512, NULL, NULL,
 	    "Its key, without a pass phrase, which the user of `kinothek-live` may read." },
+	{ "live.srt_listen", AS_TEXT, AT(live_srt_listen), NULL, 0, 300, NULL, NULL,
+	    "Address at which `kinothek-live` takes encoders by SRT, such as 0.0.0.0:9000. Nothing: it takes none." },
 	{ "live.waiters", AS_INT, AT(live_waiters), "4000", 1, 100000, NULL, NULL,
 	    "Requests of viewers of livestreams that one `kinothek-live` lets wait for what comes next: two for each of them, and "
 	    "half of them from one address. More are told to try again." },

@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "core/livestream.h"
 #include "core/play.h"
+#include "core/seal.h"
 
 #define OPEN_SQL "('starting', 'waitingForSignal', 'live', 'interrupted')"
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
@@ -54,6 +55,12 @@ const char *
 livestream_key_hash(struct arena *mem, const char *key)
 {
 	return digest_text(mem, key, strlen(key));
+}
+
+const char *
+livestream_phrase(const struct conf *conf, struct arena *mem, const char *key)
+{
+	return seal_proof(conf, mem, "srt pass phrase", key);
 }
 
 const char *
@@ -108,7 +115,7 @@ struct livestream_key *
 livestream_keys_open(struct db *db, size_t *n)
 {
 	return db_rows(db, &key_record, "FROM livestream_inputs t JOIN livestreams l ON l.id = t.livestream_id WHERE "
-	    "l.status IN " OPEN_SQL, NO_ARGS, n);
+	    "l.source = 'srt' AND l.status IN " OPEN_SQL, NO_ARGS, n);
 }
 
 const char *

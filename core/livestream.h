@@ -78,11 +78,13 @@ struct livestream *livestreams_open(struct db *, size_t *n);
 /* One by its id. */
 struct livestream *livestream_get(struct db *, struct uuid id);
 
-/* The keys of those that are open, for programs that may not ask the database while they judge one. */
+/* The keys of those that are open and sent by SRT, for programs that may not ask the database while they judge one. */
 struct livestream_key { struct uuid livestream_id; bool is_primary; const char *hash; };	/* 64 hex digits */
 struct livestream_key *livestream_keys_open(struct db *, size_t *n);
 /* SHA-256 of a key in lower-case hex. */
 const char *livestream_key_hash(struct arena *, const char *key);
+/* The pass phrase of SRT that belongs to a key.  It follows from the key of the settings, and lies nowhere. */
+const char *livestream_phrase(const struct conf *, struct arena *, const char *key);
 
 /* "live/{play_secret()}/{name}", below play/{mediaId}/; name NULL: the folder.  LIVESTREAM_PLAYLIST names its playlist
  * of all. */

@@ -14,12 +14,13 @@
 enum { HOUR_MS = 3600 * 1000 };
 enum { WAITING_MAX = 1000, KEY_BYTES = 24, AHEAD_MS = 366 * 24 * 3600 };	/* of a tenant; AHEAD in s */
 
-struct input { const char *source, *url, *stream_key; bool is_primary; struct moment connected_at; };
+struct input { const char *source, *url, *stream_key, *passphrase; bool is_primary; struct moment connected_at; };
 static const struct field input_fields[] = {
 	FIELD(struct input, source,       .on = SERVER, .required = true, .one_of = "rtmp srt", .doc = "How the encoder sends"),
 	FIELD(struct input, url,          .on = SERVER, .required = true, .format = "uri",
-	    .doc = "Where it sends to. Of srt the stream key is in it already"),
+	    .doc = "Where it sends to. Of srt the stream key and the pass phrase are in it already"),
 	FIELD(struct input, stream_key,   .on = SERVER, .required = true, .doc = "Whoever has it may send"),
+	FIELD(struct input, passphrase,   .on = SERVER | OMIT_NULL, .doc = "Of srt: it encrypts what is sent"),
 	FIELD(struct input, is_primary,   .on = SERVER, .json = "primary", .doc = "false: it takes over when the first one falls silent"),
 	FIELD(struct input, connected_at, .on = SERVER | OMIT_NULL, .doc = "Since when an encoder is connected"),
 };
@@ -155,7 +156,8 @@ input_url(struct req *r, const char *source, const char *key, bool is_primary)
 {
 	if (strcmp(source, "srt") != 0)
 		return rtmp_url(r, is_primary);
-	return arena_printf(r->mem, "%s?streamid=%s", r->conf->live_srt_url != NULL ? r->conf->live_srt_url : "", key);
+	return arena_printf(r->mem, "%s?streamid=%s&passphrase=%s&pbkeylen=32", r->conf->live_srt_url != NULL ?
+	    r->conf->live_srt_url : "", key, livestream_phrase(r->conf, r->mem, key));
 }
 
 /* A key that cannot be read, since the key file is another one, is left out: rotating mends it. */
@@ -177,6 +179,8 @@ inputs_of(struct req *r, const struct broadcast *b)
 		in[list.n] = (struct input){ .source = b->source, .is_primary = s[i].is_primary,
 		    .connected_at = s[i].connected_at,
 		    .stream_key = arena_copy_n(r->mem, (const char *)bytes, (size_t)size) };
+		if (strcmp(b->source, "srt") == 0)
+			in[list.n].passphrase = livestream_phrase(r->conf, r->mem, in[list.n].stream_key);
 		in[list.n].url = input_url(r, b->source, in[list.n].stream_key, s[i].is_primary);
 		list.n++;
 	}

@@ -103,7 +103,7 @@ grant(struct broadcast *b, struct visitor *v)
 {
 	if (v->granted)
 		return;
-	rtmp_grant(v->rtmp);
+	visitor_grant(v);
 	v->granted = true;
 	connected(b, v, true);
 	log_it(b, LOG_LEVEL_INFO, v->address, v->is_primary ? "publishes to the primary input" :

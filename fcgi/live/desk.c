@@ -15,6 +15,7 @@
 #include "core/log.h"
 #include "core/machine.h"
 #include "fcgi/live/desk.h"
+#include "fcgi/live/srt.h"
 
 enum {
 	ARENA = 64 << 20,
@@ -26,6 +27,7 @@ struct queue { struct desk_note *first, **last; size_t n; };
 
 struct desk {
 	const struct conf *conf;
+	struct srt *srt;
 	struct db *db;
 	struct arena *mem;
 	char node[DESK_NODE];
@@ -278,6 +280,23 @@ look_at(struct desk *d, const struct livestream *s)
 		livestream_stop(d->db, s->id, "duration");
 }
 
+/* Which keys are good where nobody may ask. */
+static void
+tell_keys(struct desk *d)
+{
+	struct buf b = BUF(d->mem);
+	struct livestream_key *keys;
+	size_t n = 0, i;
+
+	if (d->srt == NULL)
+		return;
+	keys = livestream_keys_open(d->db, &n);
+	for (i = 0; i < n; i++)
+		buf_add(&b, keys[i].hash, strlen(keys[i].hash));
+	if (db_failure(d->db) == DB_FINE)
+		srt_allow(d->srt, buf_string(&b), n);
+}
+
 /* We live, and what has become of the streams. */
 static void
 beat(struct desk *d)
@@ -297,6 +316,7 @@ beat(struct desk *d)
 	all = livestreams_open(d->db, &n);
 	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
 		look_at(d, &all[i]);
+	tell_keys(d);
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
 	if (fine)
 		answer_word(d, DESK_ROUND, NULL);
@@ -359,7 +379,7 @@ run(void *user)
 }
 
 struct desk *
-desk_open(const struct conf *conf)
+desk_open(const struct conf *conf, struct srt *srt)
 {
 	struct desk *d = calloc(1, sizeof(*d));
 	pthread_condattr_t attr;
@@ -368,6 +388,7 @@ desk_open(const struct conf *conf)
 	if (d == NULL)
 		abort();
 	d->conf = conf;
+	d->srt = srt;
 	snprintf(d->node, sizeof(d->node), "%.70s:%d:%" PRId64, machine_name(), getpid(), moment_now().ms);
 	d->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	d->end_at = INT64_MAX;

@@ -52,9 +52,10 @@ struct desk_note {
 };
 
 struct desk;
+struct srt;
 
-/* Starts the thread. */
-struct desk *desk_open(const struct conf *);
+/* Starts the thread.  srt: it is told each second which keys are good; may be NULL. */
+struct desk *desk_open(const struct conf *, struct srt *);
 /* Tells what is to be told, for some seconds at most, and ends it. */
 void desk_close(struct desk *);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-live: receives livestreams by RTMP and RTMPS, makes of them what is played, and records them.
+ * kinothek-live: receives livestreams by RTMP, RTMPS and SRT, makes of them what is played, and records them.
  *
  * One process with one thread takes in all encoders of a machine.  Its listening sockets come from systemd, so that a
  * restart refuses nobody, or are made here.
@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/store.h"
 #include "core/version.h"
+#include "fcgi/live/srt.h"
 #include "fcgi/live/station.h"
 
 enum { SYSTEMD_FIRST = 3, BACKLOG = 256 };
@@ -31,7 +32,7 @@ usage(FILE *to)
 	fputs("usage: kinothek-live [--socket PATH]\n"
 	    "       kinothek-live --version | --help\n"
 	    "\n"
-	    "Receives livestreams by RTMP and RTMPS, makes of them what is played, and records them.\n"
+	    "Receives livestreams by RTMP, RTMPS and SRT, makes of them what is played, and records them.\n"
 	    "\n"
 	    "  --socket PATH   make a unix socket there, at which a web server asks for viewers, by FastCGI\n"
 	    "\n"
@@ -191,7 +192,9 @@ main(int argc, char **argv)
 	struct listen wanted = { 0 };
 	struct door doors[STATION_DOORS];
 	int viewers = -1, signals, i;
+	struct srt *srt = NULL;
 	const struct conf *conf;
+	const char *why;
 	size_t n;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
@@ -221,7 +224,9 @@ main(int argc, char **argv)
 		viewers = listen_make(&wanted);
 	signals = signals_made();
 	listen_for_many();
+	if (conf->live_srt_listen != NULL && (srt = srt_open(conf, conf->live_srt_listen, &why)) == NULL)
+		fail(conf->live_srt_listen, why);
 	listen_notify("READY=1");
-	station_run(conf, doors, n, viewers, signals);
+	station_run(conf, doors, n, srt, viewers, signals);
 	return 0;
 }

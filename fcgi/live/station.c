@@ -20,6 +20,7 @@
 #include "fcgi/live/broadcast.h"
 #include "fcgi/live/flush.h"
 #include "fcgi/live/hall.h"
+#include "fcgi/live/srt.h"
 #include "fcgi/live/station.h"
 #include "fcgi/live/tls.h"
 #include "fcgi/live/visitor.h"
@@ -42,6 +43,7 @@ struct station {
 	struct broadcast *broadcasts;
 	struct hall *hall;		/* NULL: no viewer comes here */
 	struct tls *tls;
+	struct srt *srt;		/* NULL: none */
 	int64_t tick_at, look_at;
 };
 
@@ -183,6 +185,69 @@ on_unpublish(void *user)
 }
 
 static const struct rtmp_calls calls = { on_publish, on_media, on_unpublish };
+
+/* --- what comes by SRT */
+
+static struct visitor *
+visitor_on(const struct station *s, int line)
+{
+	struct visitor *v;
+
+	for (v = s->visitors; v != NULL; v = v->next)
+		if (v->srt != NULL && v->line == line && !v->gone)
+			return v;
+	return NULL;
+}
+
+/* Whose key it is decides the database, as for others.  Of one that was refused it keeps the reason. */
+static void
+ask_for(struct station *s, const struct srt_note *note)
+{
+	struct desk_note n = { .word = DESK_WHOSE };
+	struct visitor *v;
+
+	if (note->word == SRT_CAME) {
+		v = visitor_new_line(s, s->srt, note->line, note->address, on_media);
+		v->next = s->visitors;
+		s->visitors = v;
+		n.visitor = v->id;
+	} else {
+		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", note->address), LOG_TEXT("refused", "srt"));
+	}
+	snprintf(n.key, sizeof(n.key), "%s", note->key);
+	snprintf(n.address, sizeof(n.address), "%s", note->address);
+	desk_put(s->desk, &n);
+}
+
+static void
+take_line(struct station *s, struct visitor *v, const struct srt_note *note)
+{
+	const char *fault = visitor_take(v, note->bytes, note->n);
+
+	/* Who was sent away for another reason has left already. */
+	if (fault == NULL || v->stream == NULL)
+		return;
+	broadcast_leave(v->stream, v);
+	refuse(s, v, "format", fault);
+}
+
+static void
+listen_to_lines(struct station *s)
+{
+	struct srt_note *note;
+	struct visitor *v;
+
+	while ((note = srt_take(s->srt)) != NULL) {
+		v = note->line != 0 ? visitor_on(s, note->line) : NULL;
+		if (note->word == SRT_CAME || note->word == SRT_REFUSED)
+			ask_for(s, note);
+		else if (note->word == SRT_BYTES && v != NULL)
+			take_line(s, v, note);
+		else if (note->word == SRT_GONE && v != NULL)
+			drop(v);
+		free(note);
+	}
+}
 
 /* --- what the desk says */
 
@@ -363,9 +428,7 @@ open_door(struct station *s, const struct door *door)
 static void
 look_at_clock(struct station *s, struct visitor *v, int64_t now)
 {
-	enum rtmp_stage stage = rtmp_stage(v->rtmp);
-
-	if (v->stage == VISITOR_TALKS && now - v->came_at >= (stage == RTMP_SHAKES ? SHAKE_MS : ASK_MS))
+	if (v->stage == VISITOR_TALKS && now - v->came_at >= (rtmp_stage(v->rtmp) == RTMP_SHAKES ? SHAKE_MS : ASK_MS))
 		drop(v);
 	else if (v->stage == VISITOR_WAITS)
 		settle_place(s, v, now);
@@ -431,6 +494,8 @@ happened(struct station *s, const struct epoll_event *e, const struct door *door
 		return hear_signal(s, *signals);
 	if (e->data.ptr == s->desk)
 		listen_to_desk(s);
+	else if (s->srt != NULL && e->data.ptr == s->srt)
+		listen_to_lines(s);
 	else if (e->data.ptr == s->hall)
 		hall_attend(s->hall);
 	else if (door >= doors && door < doors + n)
@@ -455,9 +520,11 @@ close_all(struct station *s)
 }
 
 void
-station_run(const struct conf *conf, const struct door *doors, size_t n, int viewers, int signals)
+station_run(const struct conf *conf, const struct door *doors, size_t n, struct srt *srt, int viewers,
+    int signals)
 {
-	struct station s = { .conf = conf, .desk = desk_open(conf), .epoll = epoll_create1(EPOLL_CLOEXEC) };
+	struct station s = { .conf = conf, .srt = srt, .desk = desk_open(conf, srt),
+		.epoll = epoll_create1(EPOLL_CLOEXEC) };
 	struct epoll_event events[EVENTS];
 	bool goes_on = true;
 	size_t i;
@@ -470,6 +537,8 @@ station_run(const struct conf *conf, const struct door *doors, size_t n, int vie
 		watch(&s, doors[i].fd, &doors[i]);
 	watch(&s, signals, &signals);
 	watch(&s, desk_fd(s.desk), s.desk);
+	if (srt != NULL)
+		watch(&s, srt_fd(srt), srt);
 	if (viewers >= 0) {
 		s.hall = hall_open(conf, viewers, s.desk, &s.broadcasts);
 		watch(&s, hall_fd(s.hall), s.hall);
@@ -487,6 +556,8 @@ station_run(const struct conf *conf, const struct door *doors, size_t n, int vie
 		hall_close(s.hall);
 	close_all(&s);
 	desk_close(s.desk);
+	if (srt != NULL)
+		srt_end(srt);
 	flush_end();
 	tls_close(s.tls);
 	close(s.epoll);

@@ -15,11 +15,13 @@
 
 enum { STATION_DOORS = 16, STATION_STRANGERS = 1000, STATION_OF_ADDRESS = 20 };
 
+struct srt;
 struct door { int fd; bool by_tls; };
 
-/* Receives on the listening sockets, and answers viewers on that of a web server (-1: none), until a signal but SIGHUP
- * comes in by `signals` (of signalfd); then all livestreams are left to whoever claims them.  SIGHUP: the certificate
- * is read again. */
-void station_run(const struct conf *, const struct door *doors, size_t n, int viewers, int signals);
+/* Receives on the listening sockets and by SRT (NULL: not), and answers viewers on that of a web server (-1: none),
+ * until a signal but SIGHUP comes in by `signals` (of signalfd); then all livestreams are left to whoever claims them.
+ * SIGHUP: the certificate is read again. */
+void station_run(const struct conf *, const struct door *doors, size_t n, struct srt *, int viewers,
+    int signals);
 
 #endif

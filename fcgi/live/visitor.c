@@ -14,27 +14,49 @@
 
 enum { TURN = 256 << 10, RECORD = 16 << 10, LEAVE_MS = 1000 };
 
-struct visitor *
-visitor_new(struct station *station, int fd, struct tls_line *tls, int epoll, const char *address,
-    const struct rtmp_calls *calls)
+static struct visitor *
+visitor_made(struct station *station, const char *address)
 {
 	static uint64_t last;
 	struct visitor *v = calloc(1, sizeof(*v));
-	struct epoll_event e = { .events = EPOLLIN, .data.ptr = v };
 
 	if (v == NULL)
 		abort();
 	v->station = station;
 	v->id = ++last;
+	v->fd = -1;
+	v->came_at = clock_ms();
+	snprintf(v->address, sizeof(v->address), "%s", address);
+	return v;
+}
+
+struct visitor *
+visitor_new(struct station *station, int fd, struct tls_line *tls, int epoll, const char *address,
+    const struct rtmp_calls *calls)
+{
+	struct visitor *v = visitor_made(station, address);
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = v };
+
 	v->fd = fd;
 	v->tls = tls;
 	v->epoll = epoll;
 	v->events = e.events;
-	v->came_at = clock_ms();
 	v->rtmp = rtmp_new(calls, v);
-	snprintf(v->address, sizeof(v->address), "%s", address);
 	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &e) != 0)
 		abort();
+	return v;
+}
+
+struct visitor *
+visitor_new_line(struct station *station, struct srt *srt, int line, const char *address, ts_media *media)
+{
+	struct visitor *v = visitor_made(station, address);
+
+	v->srt = srt;
+	v->line = line;
+	v->ts = ts_new(media, v);
+	v->stage = VISITOR_ASKS;
+	v->asked_at = v->came_at;
 	return v;
 }
 
@@ -42,7 +64,11 @@ void
 visitor_free(struct visitor *v)
 {
 	tls_hang_up(v->tls);
-	close(v->fd);
+	if (v->fd >= 0)
+		close(v->fd);
+	if (v->srt != NULL)
+		srt_hang_up(v->srt, v->line);
+	ts_free(v->ts);
 	rtmp_free(v->rtmp);
 	feed_free(v->feed);
 	free(v);
@@ -62,6 +88,8 @@ visitor_flush(struct visitor *v)
 	size_t n;
 	ssize_t done;
 
+	if (v->rtmp == NULL)
+		return true;
 	while ((n = rtmp_out(v->rtmp, &bytes)) > 0) {
 		done = send_some(v, bytes, n);
 		if (done < 0 && errno == EAGAIN)
@@ -125,11 +153,29 @@ visitor_attend(struct visitor *v, unsigned events)
 	return visitor_flush(v);
 }
 
+const char *
+visitor_take(struct visitor *v, const uint8_t *bytes, size_t n)
+{
+	if (v->stage != VISITOR_SENDS)
+		return NULL;
+	v->bytes += (int64_t)n;
+	return ts_take(v->ts, bytes, n);
+}
+
+void
+visitor_grant(struct visitor *v)
+{
+	if (v->rtmp != NULL)
+		rtmp_grant(v->rtmp);
+}
+
 void
 visitor_refuse(struct visitor *v, const char *description)
 {
-	rtmp_refuse(v->rtmp, description);
-	rtmp_bye(v->rtmp, description);
+	if (v->rtmp != NULL) {
+		rtmp_refuse(v->rtmp, description);
+		rtmp_bye(v->rtmp, description);
+	}
 	v->stage = VISITOR_LEAVES;
-	v->leave_at = clock_ms() + LEAVE_MS;
+	v->leave_at = clock_ms() + (v->rtmp != NULL ? LEAVE_MS : 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One connection of an encoder: bytes between its socket and the protocol, none of which is waited for. */
+/* One connection of an encoder: bytes between its socket and the protocol, none of which is waited for.  That of SRT
+ * has no socket here, and is told nothing. */
 #ifndef FCGI_LIVE_VISITOR_H
 #define FCGI_LIVE_VISITOR_H
 
@@ -10,7 +11,9 @@
 #include "fcgi/live/desk.h"
 #include "fcgi/live/feed.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/srt.h"
 #include "fcgi/live/tls.h"
+#include "fcgi/live/ts.h"
 
 struct station;
 struct broadcast;
@@ -31,7 +34,10 @@ struct visitor {
 	unsigned events;	/* that are waited for */
 	char address[DESK_ADDRESS], network[PEER_NETWORK];
 	struct tls_line *tls;	/* NULL: plain */
-	struct rtmp *rtmp;
+	struct rtmp *rtmp;	/* NULL: by SRT */
+	struct srt *srt;
+	int line;		/* of it */
+	struct ts *ts;
 	struct feed *feed;	/* NULL before it sends */
 	enum visitor_stage stage;
 	struct broadcast *stream;
@@ -46,10 +52,18 @@ struct visitor {
 /* Takes fd and tls, which may be NULL, over. */
 struct visitor *visitor_new(struct station *, int fd, struct tls_line *tls, int epoll, const char *address,
     const struct rtmp_calls *);
+/* By SRT, and its key is known already. */
+struct visitor *visitor_new_line(struct station *, struct srt *, int line, const char *address, ts_media *);
 void visitor_free(struct visitor *);
 
 /* Reads once what is there and sends what can be sent.  False: the connection is over. */
 bool visitor_attend(struct visitor *, unsigned events);
+
+/* Bytes of a line, of which none is looked at before it sends.  NULL, or what is wrong with them. */
+const char *visitor_take(struct visitor *, const uint8_t *, size_t n);
+
+/* May send from now on. */
+void visitor_grant(struct visitor *);
 
 /* Sends what can be sent. */
 bool visitor_flush(struct visitor *);

@@ -173,6 +173,43 @@ the_address_for_encoders_names_tls_where_it_is_taken(void **state)
 }
 
 static void
+an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	const char *key, *phrase;
+	struct livestream_key *keys;
+	struct uuid id;
+	struct req *r;
+	size_t n;
+
+	conf.live_srt_url = "srt://live.example.org:9000";
+	w->conf = &conf;
+	r = created(w, "{\"name\":\"Council\",\"source\":\"srt\"}");
+	id = id_of(w, r, "data.id");
+	key = text(w, r, "data.inputs.0.streamKey");
+	phrase = text(w, r, "data.inputs.0.passphrase");
+	assert_int_equal(strlen(phrase), 43);
+	assert_string_equal(text(w, r, "data.inputs.0.url"), arena_printf(w->mem,
+	    "srt://live.example.org:9000?streamid=%s&passphrase=%s&pbkeylen=32", key, phrase));
+	assert_string_not_equal(phrase, text(w, r, "data.inputs.1.passphrase"));
+	assert_string_equal(phrase, livestream_phrase(&conf, w->mem, key));
+	assert_null(text(w, created(w, "{\"name\":\"Plain\"}"), "data.inputs.0.passphrase"));
+	/* Both of its keys are good as long as it is open. */
+	livestream_keys_open(w->db, &n);
+	assert_int_equal(n, 0);
+	assert_int_equal(put(w, id, "/start"), 200);
+	keys = livestream_keys_open(w->db, &n);
+	assert_int_equal(n, 2);
+	assert_true(uuid_equal(keys[0].livestream_id, id));
+	assert_int_equal(put(w, id, "/stop"), 200);
+	livestream_keys_open(w->db, &n);
+	assert_int_equal(n, 0);
+	w->conf = was;
+}
+
+static void
 keys_are_kept_as_sums_and_shown_to_who_may_write(void **state)
 {
 	struct world *w = *state;
@@ -709,6 +746,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_new_one_has_an_asset_from_the_start),
 		WORLD_TEST(the_address_for_encoders_names_tls_where_it_is_taken),
+		WORLD_TEST(an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere),
 		WORLD_TEST(keys_are_kept_as_sums_and_shown_to_who_may_write),
 		WORLD_TEST(a_key_that_was_changed_is_known_as_an_old_one),
 		WORLD_TEST(each_step_has_its_order_and_may_be_repeated),

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* libsrt: its callback, its events, and the thread that waits for them. */
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <srt/access_control.h>
+#include <srt/srt.h>
+
+#include "core/livestream.h"
+#include "core/log.h"
+#include "core/peer.h"
+#include "core/seal.h"
+#include "fcgi/live/srt.h"
+
+enum {
+	HASH = 64, BACKLOG = 1024,
+	MESSAGE = 1456, TURN = 64 << 10,
+	WAITING_MAX = 64 << 20,		/* bytes of notes that nobody has taken yet */
+	WAIT_MS = 250,			/* after which the thread looks whether it has to end */
+	ARENA = 64 << 10,
+};
+
+struct srt {
+	const struct conf *conf;
+	SRTSOCKET door;
+	int poll, bell;
+	pthread_t thread;
+	atomic_bool ends;
+	struct arena *mem;	/* of the callback */
+
+	pthread_mutex_t lock;	/* of what follows, for moments */
+	char *hashes;
+	size_t n_hashes;
+	struct srt_note *first, **last;
+	size_t waiting;
+};
+
+static void
+put_note(struct srt *s, enum srt_word word, int line, const char *key, const char *address, const uint8_t *bytes,
+    size_t n)
+{
+	struct srt_note *note = calloc(1, sizeof(*note) + n);
+
+	if (note == NULL)
+		abort();
+	note->word = word;
+	note->line = line;
+	note->n = n;
+	snprintf(note->key, sizeof(note->key), "%s", key);
+	snprintf(note->address, sizeof(note->address), "%s", address);
+	if (n > 0)
+		memcpy(note->bytes, bytes, n);
+	pthread_mutex_lock(&s->lock);
+	*s->last = note;
+	s->last = &note->next;
+	s->waiting += sizeof(*note) + n;
+	if (write(s->bell, &(uint64_t){ 1 }, sizeof(uint64_t)) < 0 && errno != EAGAIN)
+		abort();
+	pthread_mutex_unlock(&s->lock);
+}
+
+struct srt_note *
+srt_take(struct srt *s)
+{
+	struct srt_note *note;
+	uint64_t rung;
+
+	pthread_mutex_lock(&s->lock);
+	note = s->first;
+	if (note != NULL) {
+		s->first = note->next;
+		s->waiting -= sizeof(*note) + note->n;
+		if (s->first == NULL)
+			s->last = &s->first;
+	} else if (read(s->bell, &rung, sizeof(rung)) < 0 && errno != EAGAIN) {
+		abort();
+	}
+	pthread_mutex_unlock(&s->lock);
+	return note;
+}
+
+int
+srt_fd(const struct srt *s)
+{
+	return s->bell;
+}
+
+static bool
+is_full(struct srt *s)
+{
+	bool full;
+
+	pthread_mutex_lock(&s->lock);
+	full = s->waiting > WAITING_MAX;
+	pthread_mutex_unlock(&s->lock);
+	return full;
+}
+
+void
+srt_allow(struct srt *s, const char *hashes, size_t n)
+{
+	char *copy = malloc(n * HASH + 1), *old;
+
+	if (copy == NULL)
+		abort();
+	memcpy(copy, hashes, n * HASH);
+	pthread_mutex_lock(&s->lock);
+	old = s->hashes;
+	s->hashes = copy;
+	s->n_hashes = n;
+	pthread_mutex_unlock(&s->lock);
+	free(old);
+}
+
+static bool
+is_allowed(struct srt *s, const char *hash)
+{
+	bool found = false;
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 0; i < s->n_hashes && !found; i++)
+		found = memcmp(s->hashes + i * HASH, hash, HASH) == 0;
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+/* --- who may send */
+
+/* The key in what an encoder calls the stream: "KEY", or "#!::r=KEY,m=publish", whose number sign FFmpeg 5.1 leaves as
+ * it stands in an address.  False: it wants something else. */
+static bool
+read_name(const char *name, char key[RTMP_KEY + 1])
+{
+	size_t n, sign = strncmp(name, "#!::", 4) == 0 ? 4 : strncmp(name, "%23!::", 6) == 0 ? 6 : 0;
+	bool publishes = true;
+
+	key[0] = '\0';
+	if (sign == 0) {
+		n = strcspn(name, "?");
+		snprintf(key, RTMP_KEY + 1, "%.*s", (int)(n < RTMP_KEY ? n : RTMP_KEY), name);
+		return true;
+	}
+	for (name += sign; *name != '\0'; name += n + (name[n] == ',')) {
+		n = strcspn(name, ",");
+		if (strncmp(name, "r=", 2) == 0)
+			snprintf(key, RTMP_KEY + 1, "%.*s", (int)(n - 2 < RTMP_KEY ? n - 2 : RTMP_KEY), name + 2);
+		else if (strncmp(name, "m=", 2) == 0)
+			publishes = n == 9 && strncmp(name, "m=publish", 9) == 0;
+	}
+	return publishes;
+}
+
+static void
+address_of(const struct sockaddr *from, char address[DESK_ADDRESS])
+{
+	const socklen_t n = from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+
+	if (getnameinfo(from, n, address, DESK_ADDRESS, NULL, 0, NI_NUMERICHOST) != 0)
+		snprintf(address, DESK_ADDRESS, "unknown");
+}
+
+/* In the thread of libsrt that receives for the port: nothing here may wait.  libsrt itself refuses who has not the
+ * pass phrase. */
+static int
+judge(void *user, SRTSOCKET socket, int version, const struct sockaddr *from, const char *name)
+{
+	struct srt *s = user;
+	char key[RTMP_KEY + 1], address[DESK_ADDRESS];
+	const char *phrase;
+	bool fine;
+
+	(void)version;
+	if (name == NULL || !read_name(name, key)) {
+		srt_setrejectreason(socket, SRT_REJX_BAD_MODE);
+		return -1;
+	}
+	fine = key[0] != '\0' && is_allowed(s, livestream_key_hash(s->mem, key));
+	if (fine) {
+		phrase = livestream_phrase(s->conf, s->mem, key);
+		fine = srt_setsockopt(socket, 0, SRTO_PASSPHRASE, phrase, (int)strlen(phrase)) == 0;
+	} else if (!is_full(s)) {
+		address_of(from, address);
+		put_note(s, SRT_REFUSED, -1, key, address, NULL, 0);
+	}
+	arena_reset(s->mem);
+	if (!fine)
+		srt_setrejectreason(socket, SRT_REJX_NOTFOUND);
+	return fine ? 0 : -1;
+}
+
+/* --- what comes */
+
+static void
+let_in(struct srt *s)
+{
+	struct sockaddr_storage from;
+	int n = sizeof(from), events = SRT_EPOLL_IN | SRT_EPOLL_ERR, size;
+	char name[513] = "", key[RTMP_KEY + 1], address[DESK_ADDRESS];
+	SRTSOCKET line = srt_accept(s->door, (struct sockaddr *)&from, &n);
+
+	if (line == SRT_INVALID_SOCK)
+		return;
+	size = sizeof(name) - 1;
+	if (srt_getsockopt(line, 0, SRTO_STREAMID, name, &size) != 0 || !read_name(name, key) || is_full(s) ||
+	    srt_epoll_add_usock(s->poll, line, &events) != 0) {
+		srt_close(line);
+		return;
+	}
+	address_of((struct sockaddr *)&from, address);
+	put_note(s, SRT_CAME, line, key, address, NULL, 0);
+}
+
+static void
+hang_up(struct srt *s, SRTSOCKET line)
+{
+	srt_close(line);
+	put_note(s, SRT_GONE, line, "", "", NULL, 0);
+}
+
+static void
+receive(struct srt *s, SRTSOCKET line)
+{
+	static uint8_t bytes[TURN];
+	size_t n = 0;
+	int done = 0;
+
+	while (TURN - n >= MESSAGE && (done = srt_recvmsg(line, (char *)bytes + n, MESSAGE)) > 0)
+		n += (size_t)done;
+	if (n > 0)
+		put_note(s, SRT_BYTES, line, "", "", bytes, n);
+	if (is_full(s) || (done < 0 && srt_getlasterror(NULL) != SRT_EASYNCRCV) || done == 0)
+		hang_up(s, line);
+}
+
+static void *
+run(void *user)
+{
+	struct srt *s = user;
+	SRT_EPOLL_EVENT events[64];
+	int n, i;
+
+	while (!atomic_load(&s->ends)) {
+		n = srt_epoll_uwait(s->poll, events, 64, WAIT_MS);
+		for (i = 0; i < n; i++)
+			if (events[i].fd == s->door)
+				let_in(s);
+			else
+				receive(s, events[i].fd);
+	}
+	return NULL;
+}
+
+void
+srt_hang_up(struct srt *s, int line)
+{
+	(void)s;
+	srt_close(line);
+}
+
+/* --- beginning and end */
+
+static void
+log_it(void *user, int level, const char *file, int line, const char *area, const char *text)
+{
+	(void)user, (void)level, (void)file, (void)line;
+	log_line(LOG_LEVEL_DEBUG, "live", LOG_TEXT("srt", area), LOG_TEXT("text", text));
+}
+
+static bool
+listen_at(struct srt *s, const char *address, const char **why)
+{
+	const struct addrinfo wish = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_DGRAM };
+	const char *colon = strrchr(address, ':');
+	const int yes = 1, no = 0, events = SRT_EPOLL_IN | SRT_EPOLL_ERR, key_bytes = 32;
+	struct addrinfo *found;
+	char host[256];
+	bool fine;
+
+	if (colon == NULL) {
+		*why = "it names no port";
+		return false;
+	}
+	snprintf(host, sizeof(host), "%.*s", (int)(colon - address), address);
+	if (host[0] == '[' && host[strlen(host) - 1] == ']') {
+		host[strlen(host) - 1] = '\0';
+		memmove(host, host + 1, strlen(host));
+	}
+	if (getaddrinfo(host, colon + 1, &wish, &found) != 0) {
+		*why = "there is no such address";
+		return false;
+	}
+	s->door = srt_create_socket();
+	fine = s->door != SRT_INVALID_SOCK && srt_setsockopt(s->door, 0, SRTO_RCVSYN, &no, sizeof(no)) == 0 &&
+	    srt_setsockopt(s->door, 0, SRTO_ENFORCEDENCRYPTION, &yes, sizeof(yes)) == 0 &&
+	    srt_setsockopt(s->door, 0, SRTO_PBKEYLEN, &key_bytes, sizeof(key_bytes)) == 0 &&
+	    srt_listen_callback(s->door, judge, s) == 0 &&
+	    srt_bind(s->door, found->ai_addr, (int)found->ai_addrlen) == 0 && srt_listen(s->door, BACKLOG) == 0 &&
+	    srt_epoll_add_usock(s->poll, s->door, &events) == 0;
+	if (!fine)
+		*why = srt_getlasterror_str();
+	freeaddrinfo(found);
+	return fine;
+}
+
+struct srt *
+srt_open(const struct conf *conf, const char *address, const char **why)
+{
+	struct srt *s = calloc(1, sizeof(*s));
+	sigset_t all, before;
+
+	if (s == NULL)
+		abort();
+	s->conf = conf;
+	s->last = &s->first;
+	s->mem = arena_new(ARENA);
+	s->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	pthread_mutex_init(&s->lock, NULL);
+	/* Signals are for the thread that receives; that of libsrt begin here. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	srt_setloghandler(NULL, log_it);
+	srt_startup();
+	s->poll = srt_epoll_create();
+	if (s->bell < 0 || s->poll < 0)
+		abort();
+	if (!listen_at(s, address, why))
+		return NULL;
+	if (pthread_create(&s->thread, NULL, run, s) != 0)
+		abort();
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return s;
+}
+
+void
+srt_end(struct srt *s)
+{
+	struct srt_note *note;
+
+	atomic_store(&s->ends, true);
+	pthread_join(s->thread, NULL);
+	srt_close(s->door);
+	srt_epoll_release(s->poll);
+	srt_cleanup();
+	while ((note = srt_take(s)) != NULL)
+		free(note);
+	close(s->bell);
+	pthread_mutex_destroy(&s->lock);
+	arena_free(s->mem);
+	free(s->hashes);
+	free(s);
+}

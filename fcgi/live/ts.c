@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Packets, tables, and what becomes of the packets of a track: H.264 with start codes, AAC with headers of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fcgi/live/rtmp.h"
+#include "fcgi/live/ts.h"
+#include "media/bytes.h"
+
+enum {
+	PACKET = 188, SYNC = 0x47, SECTION_MAX = 1024, NO_PID = 0x1fff,
+	LOST_MAX = 1 << 20,		/* bytes before there is a track; encoders name them ten times a second */
+	VIDEO_MAX = 8 << 20, AUDIO_MAX = 64 << 10,
+	SET_MAX = 512, SETS = 4,	/* of one parameter set; pictures' sets */
+	TICKS = 90,			/* a millisecond */
+	HEADER = 5,			/* of a tag of H.264 */
+	SAMPLES = 1024,			/* in a frame of AAC */
+};
+enum { AVC = 0x1b, ADTS = 0x0f };
+enum { IDR = 5, SPS = 7, PPS = 8, DELIMITER = 9 };
+
+struct bytes { uint8_t *at; size_t n, room; };
+
+/* A table that may come in several packets. */
+struct section { uint8_t at[SECTION_MAX]; size_t n; bool open; };
+
+struct track {
+	unsigned pid;
+	bool video, open;	/* open: a packet of it has begun and none is missing since */
+	uint8_t counter;
+	bool counted;
+	size_t max;
+	struct bytes pes;
+};
+
+struct ts {
+	ts_media *media;
+	void *user;
+	const char *fault;
+	uint8_t packet[PACKET];
+	size_t have, lost;
+	unsigned program_pid;
+	struct section programs, program;
+	struct track video, audio;
+
+	bool timed;
+	int64_t clock;		/* ticks: the last time, without wrapping */
+
+	struct bytes tag;
+	uint8_t sps[SET_MAX], pps[SETS][SET_MAX];
+	size_t sps_n, pps_n[SETS], n_pps;
+	bool sets_changed;
+
+	struct bytes rest;	/* of sound: a frame that goes on in the next packet */
+	uint8_t config[2];
+	bool configured;
+};
+
+static bool
+put(struct bytes *b, const void *from, size_t n, size_t max)
+{
+	if (n > max || b->n > max - n)
+		return false;
+	if (b->n + n > b->room) {
+		b->room = 2 * (b->n + n);
+		b->at = realloc(b->at, b->room);
+		if (b->at == NULL)
+			abort();
+	}
+	if (n > 0)
+		memcpy(b->at + b->n, from, n);
+	b->n += n;
+	return true;
+}
+
+struct ts *
+ts_new(ts_media *media, void *user)
+{
+	struct ts *t = calloc(1, sizeof(*t));
+
+	if (t == NULL)
+		abort();
+	t->media = media;
+	t->user = user;
+	t->program_pid = NO_PID;
+	t->video = (struct track){ .pid = NO_PID, .video = true, .max = VIDEO_MAX };
+	t->audio = (struct track){ .pid = NO_PID, .max = AUDIO_MAX };
+	return t;
+}
+
+void
+ts_free(struct ts *t)
+{
+	if (t == NULL)
+		return;
+	free(t->video.pes.at);
+	free(t->audio.pes.at);
+	free(t->tag.at);
+	free(t->rest.at);
+	free(t);
+}
+
+static void
+tell(struct ts *t, int type, int64_t ticks, const uint8_t *bytes, size_t n)
+{
+	if (t->fault == NULL && !t->media(t->user, type, (uint32_t)(ticks / TICKS), bytes, n))
+		t->fault = "No more is taken.";
+}
+
+/* Times have 33 bits: of those that a time may be, the one next to the last.  The first has room before it. */
+static int64_t
+unwrapped(struct ts *t, uint64_t time)
+{
+	const uint64_t all = UINT64_C(1) << 33;
+	uint64_t ahead = (time - (uint64_t)t->clock) & (all - 1);
+
+	if (!t->timed)
+		t->clock = (int64_t)(time + all);
+	else
+		t->clock += ahead < all / 2 ? (int64_t)ahead : (int64_t)ahead - (int64_t)all;
+	t->timed = true;
+	return t->clock;
+}
+
+/* --- H.264 */
+
+static void
+keep_set(struct ts *t, const uint8_t *unit, size_t n)
+{
+	const bool is_sps = (unit[0] & 31) == SPS;
+	size_t i;
+
+	if (n < 4 || n > SET_MAX)
+		return;
+	if (is_sps) {
+		if (n == t->sps_n && memcmp(unit, t->sps, n) == 0)
+			return;
+		memcpy(t->sps, unit, n);
+		t->sps_n = n;
+		t->n_pps = 0;
+		t->sets_changed = true;
+		return;
+	}
+	for (i = 0; i < t->n_pps; i++)
+		if (n == t->pps_n[i] && memcmp(unit, t->pps[i], n) == 0)
+			return;
+	/* A further one, or more than are kept: then another one in the place of the first. */
+	i = t->n_pps < SETS ? t->n_pps++ : 0;
+	memcpy(t->pps[i], unit, n);
+	t->pps_n[i] = n;
+	t->sets_changed = true;
+}
+
+/* avcC, in front of the first frame that needs it. */
+static void
+tell_sets(struct ts *t, int64_t at)
+{
+	uint8_t head[HEADER + 6] = { 0x17, 0, 0, 0, 0, 1, t->sps[1], t->sps[2], t->sps[3], 0xff, 0xe1 }, size[2];
+	size_t i;
+
+	t->sets_changed = false;
+	t->tag.n = 0;
+	put(&t->tag, head, sizeof(head), VIDEO_MAX);
+	put(&t->tag, (uint8_t[]){ (uint8_t)(t->sps_n >> 8), (uint8_t)t->sps_n }, 2, VIDEO_MAX);
+	put(&t->tag, t->sps, t->sps_n, VIDEO_MAX);
+	put(&t->tag, (uint8_t[]){ (uint8_t)t->n_pps }, 1, VIDEO_MAX);
+	for (i = 0; i < t->n_pps; i++) {
+		size[0] = (uint8_t)(t->pps_n[i] >> 8);
+		size[1] = (uint8_t)t->pps_n[i];
+		put(&t->tag, size, 2, VIDEO_MAX);
+		put(&t->tag, t->pps[i], t->pps_n[i], VIDEO_MAX);
+	}
+	tell(t, RTMP_VIDEO, at, t->tag.at, t->tag.n);
+}
+
+/* Where the next start code begins, or n. */
+static size_t
+start_code(const uint8_t *p, size_t from, size_t n)
+{
+	size_t i;
+
+	for (i = from; i + 3 <= n; i++)
+		if (p[i] == 0 && p[i + 1] == 0 && p[i + 2] == 1)
+			return i;
+	return n;
+}
+
+/* The next unit between start codes.  False: there is none. */
+static bool
+next_unit(const uint8_t *p, size_t n, size_t *at, const uint8_t **unit, size_t *size)
+{
+	size_t begin = start_code(p, *at, n), end;
+
+	if (begin + 3 >= n)
+		return false;
+	begin += 3;
+	*at = end = start_code(p, begin, n);
+	/* Start codes of four bytes, and zeros behind a unit. */
+	while (end > begin && p[end - 1] == 0)
+		end--;
+	*unit = p + begin;
+	*size = end - begin;
+	return true;
+}
+
+static void
+put_unit(struct ts *t, const uint8_t *unit, size_t n)
+{
+	const uint8_t size[4] = { (uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n };
+
+	put(&t->tag, size, sizeof(size), 2 * VIDEO_MAX);
+	put(&t->tag, unit, n, 2 * VIDEO_MAX);
+}
+
+static void
+take_picture(struct ts *t, int64_t shown, int64_t decoded, const uint8_t *p, size_t n)
+{
+	const int32_t shift = (int32_t)(shown / TICKS - decoded / TICKS);
+	const uint8_t *unit;
+	size_t at = 0, size;
+	bool key = false;
+
+	while (next_unit(p, n, &at, &unit, &size))
+		if (size > 0 && ((unit[0] & 31) == SPS || (unit[0] & 31) == PPS))
+			keep_set(t, unit, size);
+	if (t->sps_n == 0 || t->n_pps == 0)
+		return;
+	if (t->sets_changed)
+		tell_sets(t, decoded);
+	t->tag.n = 0;
+	put(&t->tag, (uint8_t[]){ 0x27, 1, (uint8_t)(shift >> 16), (uint8_t)(shift >> 8), (uint8_t)shift }, HEADER,
+	    VIDEO_MAX);
+	at = 0;
+	while (next_unit(p, n, &at, &unit, &size)) {
+		if (size == 0 || (unit[0] & 31) == SPS || (unit[0] & 31) == PPS || (unit[0] & 31) == DELIMITER)
+			continue;
+		key = key || (unit[0] & 31) == IDR;
+		put_unit(t, unit, size);
+	}
+	if (key)
+		t->tag.at[0] = 0x17;
+	if (t->tag.n > HEADER)
+		tell(t, RTMP_VIDEO, decoded, t->tag.at, t->tag.n);
+}
+
+/* --- AAC */
+
+static void
+take_frame(struct ts *t, int64_t at, const uint8_t *p, size_t head, size_t n)
+{
+	const unsigned type = (p[2] >> 6) + 1u, rate = p[2] >> 2 & 15, channels = (p[2] & 1u) << 2 | p[3] >> 6;
+	const uint8_t config[2] = { (uint8_t)(type << 3 | rate >> 1), (uint8_t)(rate << 7 | channels << 3) };
+
+	if (!t->configured || memcmp(config, t->config, sizeof(config)) != 0) {
+		memcpy(t->config, config, sizeof(config));
+		t->configured = true;
+		tell(t, RTMP_AUDIO, at, (uint8_t[]){ 0xaf, 0, config[0], config[1] }, 4);
+	}
+	t->tag.n = 0;
+	put(&t->tag, (uint8_t[]){ 0xaf, 1 }, 2, AUDIO_MAX);
+	put(&t->tag, p + head, n - head, AUDIO_MAX);
+	tell(t, RTMP_AUDIO, at, t->tag.at, t->tag.n);
+}
+
+/* The time is that of the first frame that begins in the packet; one that began before it came earlier. */
+static void
+take_sound(struct ts *t, int64_t at, const uint8_t *bytes, size_t n)
+{
+	static const unsigned rates[16] = { 96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025,
+		8000, 7350 };
+	size_t i = 0, size, head, before = t->rest.n;
+	int64_t samples = 0;
+	const uint8_t *p;
+	unsigned rate;
+
+	put(&t->rest, bytes, n, 2 * AUDIO_MAX);
+	p = t->rest.at;
+	while (t->rest.n - i >= 7) {
+		head = (p[i + 1] & 1) != 0 ? 7 : 9;
+		size = (p[i + 3] & 3u) << 11 | (unsigned)p[i + 4] << 3 | p[i + 5] >> 5;
+		rate = rates[p[i + 2] >> 2 & 15];
+		if (p[i] != 0xff || (p[i + 1] & 0xf6) != 0xf0 || size <= head || rate == 0) {
+			i++;
+			continue;
+		}
+		if (size > t->rest.n - i)
+			break;
+		if (i < before)
+			take_frame(t, at - (int64_t)SAMPLES * 1000 * TICKS / rate, p + i, head, size);
+		else
+			take_frame(t, at + samples++ * SAMPLES * 1000 * TICKS / rate, p + i, head, size);
+		i += size;
+	}
+	memmove(t->rest.at, t->rest.at + i, t->rest.n - i);
+	t->rest.n -= i;
+}
+
+/* --- packets of tracks */
+
+static uint64_t
+time_of(const uint8_t *p)
+{
+	return (uint64_t)(p[0] >> 1 & 7) << 30 | (uint64_t)p[1] << 22 | (uint64_t)(p[2] >> 1) << 15 |
+	    (uint64_t)p[3] << 7 | p[4] >> 1;
+}
+
+static void
+take_pes(struct ts *t, struct track *track)
+{
+	const uint8_t *p = track->pes.at;
+	const size_t n = track->pes.n;
+	size_t head;
+	uint64_t shown, decoded;
+	int64_t at;
+
+	track->open = false;
+	track->pes.n = 0;
+	if (n < 14 || p[0] != 0 || p[1] != 0 || p[2] != 1 || (p[6] & 0xc0) != 0x80)
+		return;
+	head = 9 + (size_t)p[8];
+	/* What has no time cannot be shown. */
+	if (head > n || (p[7] & 0x80) == 0 || p[8] < 5 || ((p[7] & 0x40) != 0 && p[8] < 10))
+		return;
+	shown = time_of(p + 9);
+	decoded = (p[7] & 0x40) != 0 ? time_of(p + 14) : shown;
+	at = unwrapped(t, decoded);
+	/* Shown at or behind the time of decoding, by no more than a few frames. */
+	shown = (shown - decoded) & ((UINT64_C(1) << 33) - 1);
+	if (track->video)
+		take_picture(t, at + (int64_t)(shown < (UINT64_C(1) << 32) ? shown : 0), at, p + head, n - head);
+	else
+		take_sound(t, at, p + head, n - head);
+}
+
+/* Sound says how long it is, and need not wait for the next packet. */
+static bool
+is_whole(const struct bytes *pes)
+{
+	size_t n = pes->n >= 6 ? (size_t)bytes_big(pes->at + 4, 2) : 0;
+
+	return n > 0 && pes->n >= 6 + n;
+}
+
+static void
+take_payload(struct ts *t, struct track *track, bool begins, const uint8_t *p, size_t n)
+{
+	if (begins) {
+		if (track->open)
+			take_pes(t, track);
+		track->pes.n = 0;
+		track->open = true;
+	}
+	if (!track->open)
+		return;
+	if (!put(&track->pes, p, n, track->max)) {
+		t->fault = "A frame is too long.";
+		return;
+	}
+	if (is_whole(&track->pes))
+		take_pes(t, track);
+}
+
+/* --- tables */
+
+/* Is what stands at the end of a section its checksum?  Then that of all of it is zero. */
+static bool
+is_sound(const uint8_t *p, size_t n)
+{
+	uint32_t sum = UINT32_MAX;
+	size_t i;
+	int bit;
+
+	for (i = 0; i < n; i++)
+		for (sum ^= (uint32_t)p[i] << 24, bit = 0; bit < 8; bit++)
+			sum = sum << 1 ^ ((sum >> 31) != 0 ? UINT32_C(0x04c11db7) : 0);
+	return sum == 0;
+}
+
+/* A track that comes anew begins anew. */
+static void
+set_pid(struct track *track, unsigned pid)
+{
+	if (track->pid == pid)
+		return;
+	track->pid = pid;
+	track->open = track->counted = false;
+	track->pes.n = 0;
+}
+
+static void
+read_program(struct ts *t, const uint8_t *p, size_t n)
+{
+	unsigned video = NO_PID, audio = NO_PID, pid;
+	size_t i;
+
+	if (n < 16 || p[0] != 2)
+		return;
+	for (i = 12 + (size_t)(bytes_big(p + 10, 2) & 0xfff); i + 5 + 4 <= n;
+	    i += 5 + (size_t)(bytes_big(p + i + 3, 2) & 0xfff)) {
+		pid = (unsigned)bytes_big(p + i + 1, 2) & 0x1fff;
+		if (p[i] == AVC && video == NO_PID)
+			video = pid;
+		else if (p[i] == ADTS && audio == NO_PID)
+			audio = pid;
+	}
+	if (video == NO_PID && audio == NO_PID) {
+		t->fault = "Only H.264 and AAC are taken by this way.";
+		return;
+	}
+	set_pid(&t->video, video);
+	set_pid(&t->audio, audio);
+}
+
+/* The first that is no table of the network. */
+static void
+read_programs(struct ts *t, const uint8_t *p, size_t n)
+{
+	size_t i;
+
+	if (n < 12 || p[0] != 0)
+		return;
+	for (i = 8; i + 4 + 4 <= n; i += 4)
+		if (bytes_big(p + i, 2) != 0) {
+			t->program_pid = (unsigned)bytes_big(p + i + 2, 2) & 0x1fff;
+			return;
+		}
+}
+
+static void
+take_section(struct ts *t, struct section *s, bool begins, const uint8_t *p, size_t n)
+{
+	size_t length;
+
+	if (begins) {
+		if (n == 0 || p[0] >= n)
+			return;
+		n -= 1 + (size_t)p[0];
+		p += 1 + (size_t)p[0];
+		s->n = 0;
+		s->open = true;
+	}
+	if (!s->open || n > SECTION_MAX - s->n) {
+		s->open = false;
+		return;
+	}
+	memcpy(s->at + s->n, p, n);
+	s->n += n;
+	if (s->n < 3)
+		return;
+	length = 3 + (size_t)(bytes_big(s->at + 1, 2) & 0xfff);
+	if (s->n < length)
+		return;
+	s->open = false;
+	if (!is_sound(s->at, length))
+		return;
+	if (s == &t->programs)
+		read_programs(t, s->at, length);
+	else
+		read_program(t, s->at, length);
+}
+
+/* --- packets */
+
+static void
+track_packet(struct ts *t, struct track *track, const uint8_t *packet, const uint8_t *p, size_t n)
+{
+	const uint8_t counter = packet[3] & 15;
+
+	/* Sent twice, which may be. */
+	if (track->counted && counter == track->counter)
+		return;
+	if (track->counted && counter != ((track->counter + 1) & 15)) {
+		track->open = false;
+		t->rest.n = track->video ? t->rest.n : 0;
+	}
+	track->counter = counter;
+	track->counted = true;
+	take_payload(t, track, (packet[1] & 0x40) != 0, p, n);
+}
+
+static void
+take_packet(struct ts *t, const uint8_t *packet)
+{
+	const unsigned pid = (unsigned)bytes_big(packet + 1, 2) & 0x1fff, adaptation = packet[3] >> 4 & 3;
+	const size_t head = 4 + (adaptation == 3 ? 1 + (size_t)packet[4] : 0);
+	const bool begins = (packet[1] & 0x40) != 0;
+
+	/* Damaged, scrambled, or without a payload. */
+	if ((packet[1] & 0x80) != 0 || (packet[3] & 0xc0) != 0 || (adaptation & 1) == 0 || head >= PACKET ||
+	    pid == NO_PID)
+		return;
+	if (pid == 0)
+		take_section(t, &t->programs, begins, packet + head, PACKET - head);
+	else if (pid == t->program_pid)
+		take_section(t, &t->program, begins, packet + head, PACKET - head);
+	else if (pid == t->video.pid)
+		track_packet(t, &t->video, packet, packet + head, PACKET - head);
+	else if (pid == t->audio.pid)
+		track_packet(t, &t->audio, packet, packet + head, PACKET - head);
+}
+
+const char *
+ts_take(struct ts *t, const uint8_t *bytes, size_t n)
+{
+	size_t part;
+
+	if (t->video.pid == NO_PID && t->audio.pid == NO_PID && (t->lost += n) > LOST_MAX)
+		t->fault = "This is no MPEG transport stream.";
+	while (n > 0 && t->fault == NULL) {
+		if (t->have == 0 && *bytes != SYNC) {
+			bytes++;
+			n--;
+			continue;
+		}
+		part = n < PACKET - t->have ? n : PACKET - t->have;
+		memcpy(t->packet + t->have, bytes, part);
+		t->have += part;
+		bytes += part;
+		n -= part;
+		if (t->have < PACKET)
+			break;
+		t->have = 0;
+		take_packet(t, t->packet);
+	}
+	return t->fault;
+}
