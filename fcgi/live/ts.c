@@ -273,6 +273,8 @@ take_sound(struct ts *t, int64_t at, const uint8_t *bytes, size_t n)
 	const uint8_t *p;
 	unsigned rate;
 
+	if (n == 0)
+		return;
 	put(&t->rest, bytes, n, 2 * AUDIO_MAX);
 	p = t->rest.at;
 	while (t->rest.n - i >= 7) {

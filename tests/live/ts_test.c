@@ -186,6 +186,7 @@ sound_is_timed_by_its_samples_and_may_go_on_in_the_next_packet(void **state)
 	n = sound(frames, 20, 1);
 	n += sound(frames + n, 30, 2);
 	n += sound(frames + n, 40, 3);
+	pes(&s, AUDIO, 86400, 86400, frames, 0);
 	pes(&s, AUDIO, 90000, 90000, frames, n - 11);
 	pes(&s, AUDIO, 90000 + 5760, 90000 + 5760, frames + n - 11, 11);
 	take(&s, 1316, &h);
