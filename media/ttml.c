@@ -511,7 +511,7 @@ ttml_read(struct cues *all, const char *text, size_t n)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ttml *t = NEW(all->mem, struct ttml);
-	const char *at = text, *tag;
+	const char *at = text, *tag = text;
 
 	while (at != NULL && (tag = strchr(at, '<')) != NULL)
 		at = behind(tag);
