@@ -276,6 +276,7 @@ start_captions(struct world *w, const struct transcript *t)
 	assert_true(pid >= 0);
 	if (pid > 0)
 		return pid;
+	db_abandon(w->db);
 	j.db = db_open(w->conf, DB_JOBS);
 	db_use(j.db, w->mem);
 	db_begin(j.db);
