@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "media/ttml.h"
+#include "media/xml.h"
 
 /* Elements in each other; bytes of a tag; styles, and agents, that are looked at; bytes of a name. */
 enum { DEPTH = 64, TAG = 8192, NAMED = 256, NAME = 60 };
@@ -453,34 +454,6 @@ on_end(void *user, const xmlChar *local, const xmlChar *prefix, const xmlChar *u
 	}
 }
 
-/* Behind the tag, comment or whatever begins here; NULL: it is one of what no file of subtitles needs and a parser pays
- * dearly for: a declaration, with its entities, or a tag full of attributes. */
-static const char *
-behind(const char *at)
-{
-	static const struct { const char *begin, *end; } free_text[] = { { "<!--", "-->" }, { "<![CDATA[", "]]>" },
-	    { "<?", "?>" } };
-	const char *p = at;
-	char quote = '\0';
-
-	for (size_t i = 0; i < sizeof(free_text) / sizeof(free_text[0]); i++)
-		if (strncmp(at, free_text[i].begin, strlen(free_text[i].begin)) == 0) {
-			p = strstr(at, free_text[i].end);
-			return p != NULL ? p : at + strlen(at);
-		}
-	if (at[1] == '!')
-		return NULL;
-	for (; *p != '\0' && (quote != '\0' || *p != '>'); p++) {
-		if (p - at > TAG)
-			return NULL;
-		if (*p == quote)
-			quote = '\0';
-		else if (quote == '\0' && (*p == '"' || *p == '\''))
-			quote = *p;
-	}
-	return p;
-}
-
 static void
 on_declaration(void *user, const xmlChar *name, const xmlChar *id, const xmlChar *system)
 {
@@ -511,14 +484,12 @@ ttml_read(struct cues *all, const char *text, size_t n)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct ttml *t = NEW(all->mem, struct ttml);
-	const char *at = text, *tag = text;
+	const char *costly = xml_costly(text, TAG);
 
-	while (at != NULL && (tag = strchr(at, '<')) != NULL)
-		at = behind(tag);
-	if (at == NULL) {
+	if (costly != NULL) {
 		all->refused = "declarations, and tags of that length, are not taken";
 		all->refused_line = 1;
-		for (; (text = memchr(text, '\n', (size_t)(tag - text))) != NULL; text++)
+		for (; (text = memchr(text, '\n', (size_t)(costly - text))) != NULL; text++)
 			all->refused_line++;
 		return;
 	}

@@ -10,6 +10,7 @@
 
 #include "fcgi/upload/partial.h"
 #include "fcgi/upload/s3_visit.h"
+#include "media/xml.h"
 
 enum {
 	PART_MIN = 5 << 20,		/* bytes, but of the last one */
@@ -28,14 +29,14 @@ bare(struct arena *mem, const char *text)
 	return arena_copy_n(mem, text, strcspn(text, " \t\r\n\""));
 }
 
-/* What no client sends and a parser pays dearly for: declarations, and tags full of attributes. */
+/* No client sends comments, either. */
 static bool
 is_plain(const char *text)
 {
 	for (const char *at = text; (at = strchr(at, '<')) != NULL; at++)
-		if (at[1] == '!' || strcspn(at, ">") > TAG_MAX)
+		if (at[1] == '!')
 			return false;
-	return true;
+	return xml_costly(text, TAG_MAX) == NULL;
 }
 
 /* An element that the reader is at.  Those that we do not know are checksums. */
@@ -65,11 +66,12 @@ take_element(struct arena *mem, xmlTextReader *reader, struct wish *wish)
 	return fine;
 }
 
-/* One by one: a tree of so many bytes would take fifty times their memory. */
+/* One by one: a tree of so many bytes would take fifty times their memory.  In UTF-8, as is_plain() has read it,
+ * whatever it says of itself. */
 static bool
 read_parts(struct arena *mem, const struct buf *text, struct wish *wish)
 {
-	xmlTextReader *reader = xmlReaderForMemory(text->text, (int)text->len, NULL, NULL, XML_PARSE_NONET |
+	xmlTextReader *reader = xmlReaderForMemory(text->text, (int)text->len, NULL, "UTF-8", XML_PARSE_NONET |
 	    XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
 	int elements = 0, n = reader != NULL ? 1 : -1;
 	bool fine = true;

@@ -896,6 +896,22 @@ long_lists_are_refused_and_cost_little(void **state)
 	    "</CompleteMultipartUpload>");
 	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
 	    "MalformedXML");
+	body = BUF(w->mem);
+	buf_text(&body, "<CompleteMultipartUpload><Part x=\">\"");
+	for (i = 0; i < 1000; i++)
+		buf_printf(&body, " x%d=\"\"", i);
+	buf_printf(&body, ">%s</CompleteMultipartUpload>", named(&c, 1, "00000000000000000000000000000000") + 6);
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
+	    "MalformedXML");
+	/* In UTF-16 nobody would see what it declares. */
+	good = arena_printf(w->mem, "<!DOCTYPE a []><CompleteMultipartUpload>%s</CompleteMultipartUpload>", named(&c, 1,
+	    "00000000000000000000000000000000"));
+	body = BUF(w->mem);
+	buf_text(&body, "\xff\xfe");
+	for (; *good != '\0'; good++)
+		buf_add(&body, (char[]){ *good, '\0' }, 2);
+	refused(&c, ask(&c, &(struct ask){ "POST", .query = query, .body = body.text, .n = body.len }), 400,
+	    "MalformedXML");
 	good = authorization(&c, &put, path, date, hex_sha256(w, "x", 1));
 	buf_printf(&names, "%.*sSignedHeaders=host", (int)(strstr(good, "SignedHeaders=") - good), good);
 	for (i = 0; i < 2000; i++)
