@@ -321,8 +321,8 @@ run(struct look *l)
 	lost = l->count[ORIGINAL_GONE] + l->count[ORIGINAL_CHANGED];
 	if (c->json)
 		printf("{\"assets\":%zu,\"notPlayable\":%zu,\"notComplete\":%zu,\"originalsGone\":%zu,"
-		    "\"originalsChanged\":%zu,\"originalsUnread\":%zu,\"ingests\":%zu,\"atWork\":%zu,\"found\":[%s]}\n", l->n,
-		    l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], l->count[ORIGINAL_GONE],
+		    "\"originalsChanged\":%zu,\"originalsUnread\":%zu,\"ingests\":%zu,\"atWork\":%zu,"
+		    "\"found\":[%s]}\n", l->n, l->count[NOT_PLAYABLE], l->count[NOT_COMPLETE], l->count[ORIGINAL_GONE],
 		    l->count[ORIGINAL_CHANGED], l->count[ORIGINAL_UNREAD], l->added, l->busy, buf_string(&l->json));
 	else if (l->mends)
 		printf("%zu assets: %zu are ingested anew, %zu are at work already, %zu have no good original\n", l->n,

@@ -72,6 +72,13 @@ copy(const struct desk_note *n)
 	return memcpy(to, n, sizeof(*to));
 }
 
+/* An encoder by SRT that was refused without being asked after: no visitor waits for the answer. */
+static bool
+is_for_nobody(const struct desk_note *n)
+{
+	return n->word == DESK_WHOSE && n->visitor == 0;
+}
+
 /* The next one says it anew. */
 static bool
 is_passing(const struct desk_note *n)
@@ -82,7 +89,7 @@ is_passing(const struct desk_note *n)
 void
 desk_put(struct desk *d, const struct desk_note *n)
 {
-	bool must = !is_passing(n) && n->word != DESK_REFUSED;
+	bool must = !is_passing(n) && !is_for_nobody(n) && n->word != DESK_REFUSED;
 
 	pthread_mutex_lock(&d->lock);
 	if (must || d->in.n < NOTES_MAX) {

@@ -24,8 +24,10 @@ enum error tus_make_partial(struct put *);
  * gets a sentence of what is wrong.  tus_concat_end() follows, whatever it answers. */
 enum error tus_concat_find(struct tus_concat *, struct put *, const char *said);
 
-/* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
+/* Lets go of the parts. */
 void tus_concat_end(struct tus_concat *);
+
+/* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
 enum error tus_concat(const struct tus_concat *, struct put *);
 
 #endif
