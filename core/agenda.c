@@ -6,6 +6,7 @@
 
 #include "core/agenda.h"
 #include "core/buf.h"
+#include "core/fnv.h"
 #include "core/record.h"
 
 enum { NUMBER_MAX = 60, KEY_PARTS = 12, DIGITS = 9,	/* bytes; deeper than any agenda */
@@ -453,12 +454,9 @@ struct keys { const char **key; int64_t *at; size_t mask; };
 static size_t
 slot(const struct keys *k, const char *key, size_t n)
 {
-	uint64_t h = UINT64_C(14695981039346656037);		/* FNV-1a */
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		h = (h ^ (unsigned char)key[i]) * UINT64_C(1099511628211);
-	for (i = h & k->mask; k->key[i] != NULL; i = (i + 1) & k->mask)
+	for (i = fnv1a(FNV_EMPTY, key, n) & k->mask; k->key[i] != NULL; i = (i + 1) & k->mask)
 		if (strncmp(k->key[i], key, n) == 0 && k->key[i][n] == '\0')
 			break;
 	return i;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/fnv.h"
 #include "core/glosses.h"
 
 /* The file stands in the build directory, which the compiler is started in. */
@@ -72,15 +73,11 @@ glosses_name(void)
 	static char name[17];
 	const size_t size = sizeof(struct glosses_head) + (size_t)head()->words * (sizeof(struct gloss) +
 	    head()->dimension);
-	uint64_t h = 14695981039346656037u;
-	size_t i;
 
 	if (name[0] != '\0')
 		return name;
 	if (glosses_dimension() == 0)
 		return "none";
-	for (i = 0; i < size; i++)
-		h = (h ^ glosses_table[i]) * 1099511628211u;
-	snprintf(name, sizeof(name), "%016llx", (unsigned long long)h);
+	snprintf(name, sizeof(name), "%016llx", (unsigned long long)fnv1a(FNV_EMPTY, glosses_table, size));
 	return name;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/fnv.h"
 #include "core/glosses.h"
 #include "core/stem.h"
 
@@ -49,12 +50,9 @@ room_for(size_t n, size_t size)
 static unsigned
 number_of(struct maker *m, const char *stem)
 {
-	unsigned h = 2166136261u, at;
-	const char *c;
+	unsigned at;
 
-	for (c = stem; *c != '\0'; c++)
-		h = (h ^ (unsigned char)*c) * 16777619u;
-	for (at = h % SLOTS; m->slots[at] != 0; at = (at + 1) % SLOTS)
+	for (at = fnv1a(FNV_EMPTY, stem, strlen(stem)) % SLOTS; m->slots[at] != 0; at = (at + 1) % SLOTS)
 		if (strcmp(m->word[m->slots[at] - 1].stem, stem) == 0)
 			return m->slots[at] - 1;
 	if (m->n_words == WORDS_ROOM)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/fnv.h"
 #include "core/fold.h"
 #include "core/glosses.h"
 #include "core/meaning.h"
@@ -138,15 +139,10 @@ scale(float *at, size_t n, float to)
 		at[i] *= to / sqrtf(length);
 }
 
-/* FNV-1a, mixed. */
 static uint64_t
 hash(const char *word)
 {
-	uint64_t h = 14695981039346656037u;
-
-	for (; *word != '\0'; word++)
-		h = (h ^ (unsigned char)*word) * 1099511628211u;
-	return mixed(h);
+	return mixed(fnv1a(FNV_EMPTY, word, strlen(word)));
 }
 
 static bool

@@ -9,6 +9,7 @@
 #include "core/audit.h"
 #include "core/event.h"
 #include "core/failure.h"
+#include "core/fnv.h"
 #include "core/log.h"
 #include "fcgi/req.h"
 
@@ -89,16 +90,10 @@ precondition(struct req *r, int64_t version)
 	return false;
 }
 
-/* FNV-1a. */
 const char *
 entity_tag(struct arena *mem, const void *bytes, size_t n)
 {
-	const unsigned char *p = bytes;
-	uint64_t h = 0xcbf29ce484222325;
-
-	for (; n > 0; n--, p++)
-		h = (h ^ *p) * 0x100000001b3;
-	return arena_printf(mem, "\"%016" PRIx64 "\"", h);
+	return arena_printf(mem, "\"%016" PRIx64 "\"", fnv1a(FNV_EMPTY, bytes, n));
 }
 
 const char *

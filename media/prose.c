@@ -9,6 +9,7 @@
 #include <unicode/utext.h>
 #include <unicode/utf8.h>
 
+#include "core/fnv.h"
 #include "core/fold.h"
 #include "core/text.h"
 #include "media/prose.h"
@@ -87,15 +88,10 @@ prose_begin(struct arena *mem)
 	return r;
 }
 
-/* FNV-1a. */
 static size_t
 slot_of(const char *text)
 {
-	uint32_t h = 2166136261u;
-
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h % SLOTS;
+	return fnv1a(FNV_EMPTY, text, strlen(text)) % SLOTS;
 }
 
 static size_t

@@ -14,6 +14,7 @@
 
 #include "core/failure.h"
 #include "core/fcgi.h"
+#include "core/fnv.h"
 #include "core/peer.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -449,13 +450,9 @@ peer_of(const struct hall *h, const struct guest *g)
 	const struct peer peer = peer_find(h->mem, h->conf->trusted_proxies, fcgi_param(&g->in, h->mem, "REMOTE_ADDR"),
 	    NULL, fcgi_param(&g->in, h->mem, "HTTP_X_FORWARDED_FOR"), NULL);
 	char network[PEER_NETWORK];
-	uint64_t hash = h->salt;
-	const char *p;
 
 	peer_network(peer.address, network);
-	for (p = network; *p != '\0'; p++)
-		hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-	return (unsigned)(hash >> 32) % PEERS;
+	return (unsigned)(fnv1a(h->salt, network, strlen(network)) >> 32) % PEERS;
 }
 
 /* Whoever has no good address gets nothing, and waits for nothing. */

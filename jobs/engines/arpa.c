@@ -6,6 +6,7 @@
 #include <unicode/unorm2.h>
 #include <unicode/ustring.h>
 
+#include "core/fnv.h"
 #include "jobs/engines/arpa.h"
 
 #define DISCOUNT 0.5
@@ -24,12 +25,9 @@ struct model {
 static int *
 cell_of(struct model *m, const char *word)
 {
-	uint32_t h = 2166136261u;
-	const char *p;
+	size_t h = fnv1a(FNV_EMPTY, word, strlen(word)) % CELLS;
 
-	for (p = word; *p != '\0'; p++)
-		h = (h ^ (unsigned char)*p) * 16777619u;
-	for (h %= CELLS; m->cells[h] != 0 && strcmp(m->words[m->cells[h] - 1], word) != 0;)
+	while (m->cells[h] != 0 && strcmp(m->words[m->cells[h] - 1], word) != 0)
 		h = (h + 1) % CELLS;
 	return &m->cells[h];
 }
