@@ -13,7 +13,7 @@
 /* Passages of a context; what a job has not answered by then is answered by quotes, ms. */
 enum { CHAT_PASSAGES = 8, CHAT_PATIENCE_MS = 600000 };
 #define CHAT_BY_PASSAGES "kinothek passages 1"
-#define CHAT_WARNINGS "nothing_found model_unavailable answer_unusable uncited"
+#define CHAT_WARNINGS "nothing_found model_unavailable answer_unusable uncited withheld"
 
 struct chat_place { struct position start_time, end_time; struct number page; };
 struct chat_part { const char *text; struct nested metadata; const char *ref; };

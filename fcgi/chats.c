@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * /v2/chats: questions about what assets say.  What a question may be answered with is what the caller may see at that
- * moment, also when the chat is old; what was answered stays, and is read by nobody but who has asked.
+ * moment, also when the chat is old.  What was answered is read by nobody but who has asked, and as long as that one
+ * sees the assets that it refers to.
+ *
+ * An answer is told by a stream, too: its words as soon as its references are found true, none before.
  */
 #include <string.h>
 
@@ -10,9 +13,11 @@
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
 #include "fcgi/search_query.h"
+#include "fcgi/subscription.h"
 
 /* Of a principal; of a chat; that a principal may wait for at a time. */
 enum { CHATS_MAX = 500, MESSAGES_MAX = 200, WAITING_MAX = 3 };
+enum { TOKEN_BYTES = 60 };		/* of a stream, at least, but for the last */
 
 /* One that nobody has answered in time keeps the quotes. */
 #define OVERDUE "m.status = 'answering' AND m.created_at < " SQL_NOW " - 600000"
@@ -40,7 +45,8 @@ struct chat {
 	FIELD(type, warning, .on = SERVER | OMIT_NULL, .one_of = CHAT_WARNINGS, .sql = WARNING_SQL, \
 	    .doc = "nothing_found: nothing that the caller may see says anything about it. Why the answer is made " \
 	    "of quotes alone: model_unavailable, the language model cannot be asked; answer_unusable, it has answered nothing that can " \
-	    "be read; uncited, none of its references was found"), \
+	    "be read; uncited, none of its references was found. withheld: the answer refers to an asset that the caller does not see any " \
+	    "more, and is not told"), \
 	FIELD(type, context, .on = SERVER, .required = true, .of = &chat_context_record, .sql = "m.context", \
 	    .doc = "What the answer refers to, by asset")
 static const struct field chat_fields[] = {
@@ -98,34 +104,30 @@ const struct object chat_object = {
 	.from = CHAT_FROM "WHERE t.id = ?",
 };
 
-static int
-chats_list(struct req *r)
-{
-	const struct chat *rows;
-	size_t n;
-
-	rows = db_list(r->db, &chat_record, CHAT_FROM "WHERE t.principal_id = ? AND t.tenant_id = ?",
-	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &r->page, &n);
-	return reply_list(r, &chat_record, rows, n);
-}
-
-static int
-chat_get(struct req *r)
-{
-	return reply(r, 200, &chat_record, r->object);
-}
-
 struct seen { struct uuid id; };
 static const struct field seen_fields[] = { FIELD(struct seen, id, .sql = "t.id", .doc = "An asset") };
 static const struct record seen_record = RECORD("ChatSeen", struct seen, seen_fields);
 
-static bool
-sees_all(struct req *r, const struct ids *media_ids)
+/* The assets that the caller sees. */
+struct sight { const struct seen *at; size_t n; };
+
+static struct sight
+look_at(struct req *r, const struct search_hit *ids, size_t n)
 {
 	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
 	    "media t ON t.id = UNHEX(x.id)" ACCESS_LIVE, "");
+	struct sight seen = { NULL, 0 };
+
+	if (n > 0)
+		seen.at = access_rows(r, &seen_record, sql, ARGS(STR(search_ids_json(r->mem, ids, n))), &seen.n);
+	return seen;
+}
+
+static bool
+sees_all(struct req *r, const struct ids *media_ids)
+{
 	struct search_hit *hits = arena_array(r->mem, media_ids->n + 1, sizeof(*hits));
-	size_t n, i, k, all = 0;
+	size_t i, k, all = 0;
 
 	for (i = 0; i < media_ids->n; i++) {
 		for (k = 0; k < all && !uuid_equal(hits[k].id, media_ids->at[i]); k++)
@@ -133,8 +135,156 @@ sees_all(struct req *r, const struct ids *media_ids)
 		hits[k].id = media_ids->at[i];
 		all += k == all;
 	}
-	access_rows(r, &seen_record, sql, ARGS(STR(search_ids_json(r->mem, hits, all))), &n);
-	return n == all;
+	return look_at(r, hits, all).n == all;
+}
+
+/* Where an answer lies: in a chat or in a message. */
+struct answer_at { const char **answer, **warning; struct list *context; };
+
+/* True: one of the assets that it refers to is gone for the caller, and with it the answer. */
+static bool
+withhold(struct answer_at a, struct sight seen)
+{
+	const struct chat_context *c = a.context->rows;
+	size_t i, k;
+
+	for (i = 0; i < a.context->n; i++) {
+		for (k = 0; k < seen.n && !uuid_equal(seen.at[k].id, c[i].media_id); k++)
+			continue;
+		if (k < seen.n)
+			continue;
+		a.context->n = 0;
+		*a.answer = "";
+		*a.warning = "withheld";
+		return true;
+	}
+	return false;
+}
+
+/* Of answers, those that may not be told any more lose what they say.  True: of one. */
+static bool
+withhold_unseen(struct req *r, const struct answer_at *at, size_t n)
+{
+	struct search_hit *hits;
+	struct sight seen;
+	size_t i, k, all = 0;
+	bool any = false;
+
+	for (i = 0; i < n; i++)
+		all += at[i].context->n;
+	hits = arena_array(r->mem, all + 1, sizeof(*hits));
+	for (i = all = 0; i < n; i++)
+		for (k = 0; k < at[i].context->n; k++)
+			hits[all++].id = ((const struct chat_context *)at[i].context->rows)[k].media_id;
+	seen = look_at(r, hits, all);
+	for (i = 0; i < n && db_failure(r->db) == DB_FINE; i++)
+		any |= withhold(at[i], seen);
+	return any;
+}
+
+static bool
+withhold_chats(struct req *r, struct chat *rows, size_t n)
+{
+	struct answer_at *at = arena_array(r->mem, n + 1, sizeof(*at));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		at[i] = (struct answer_at){ &rows[i].answer, &rows[i].warning, &rows[i].context };
+	return withhold_unseen(r, at, n);
+}
+
+static int
+chats_list(struct req *r)
+{
+	struct chat *rows;
+	size_t n;
+
+	rows = db_list(r->db, &chat_record, CHAT_FROM "WHERE t.principal_id = ? AND t.tenant_id = ?",
+	    ARGS(ID(r->who->id), ID(r->who->tenant_id)), &r->page, &n);
+	withhold_chats(r, rows, n);
+	return reply_list(r, &chat_record, rows, n);
+}
+
+struct token { const char *text; bool is_complete; };
+static const struct field token_fields[] = {
+	FIELD(struct token, text,        .on = SERVER, .required = true, .json = "Token", .doc = "What follows of the answer"),
+	FIELD(struct token, is_complete, .on = SERVER, .required = true, .doc = "It is all told"),
+};
+static const struct record token_record = RECORD("ChatToken", struct token, token_fields);
+
+static void
+tell_token(struct buf *b, const char *text, bool is_complete)
+{
+	buf_text(b, "data: ");
+	record_render(b, &token_record, &(struct token){ text, is_complete }, false);
+	buf_text(b, "\n\n");
+}
+
+static void
+tell_chat(struct buf *b, const struct chat *c)
+{
+	buf_text(b, "event: chat\ndata: ");
+	record_render(b, &chat_record, c, false);
+	buf_text(b, "\n\n");
+}
+
+/* The answer, cut behind blanks, and that this was all. */
+static void
+tell_answer(struct req *r, const struct chat *c)
+{
+	const char *from = c->answer, *to;
+
+	for (; *from != '\0'; from = to) {
+		to = from + strnlen(from, TOKEN_BYTES);
+		to += strcspn(to, " \n");
+		to += *to != '\0';
+		tell_token(&r->out, arena_copy_n(r->mem, from, (size_t)(to - from)), false);
+	}
+	tell_token(&r->out, "", true);
+}
+
+static bool
+is_answered(const struct chat *c)
+{
+	return strcmp(c->status, "answering") != 0;
+}
+
+static int
+as_stream(struct req *r)
+{
+	r->answer_type = "text/event-stream";
+	r->cache_control = "no-store";
+	return r->status = 200;
+}
+
+/* A stream waits for this answer: nothing as long as there is none.  What the caller may not see any more ends it. */
+static int
+tell_rest(struct req *r)
+{
+	struct chat *c = db_row(r->db, &chat_record, "FROM chats t JOIN chat_messages m ON m.id = ? AND m.chat_id = "
+	    "t.id WHERE t.id = ? AND t.tenant_id = ?", ARGS(ID(r->subscription->message_id), ID(r->id[0]),
+	    ID(r->who->tenant_id)));
+
+	if (c == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
+	if (withhold_chats(r, c, 1))
+		return refuse(r, ERR_FORBIDDEN, NULL);
+	if (is_answered(c)) {
+		tell_chat(&r->out, c);
+		tell_answer(r, c);
+	}
+	return as_stream(r);
+}
+
+static int
+chat_get(struct req *r)
+{
+	struct chat *c = r->object;
+
+	if (r->subscription != NULL && !uuid_is_none(r->subscription->message_id))
+		return tell_rest(r);
+	withhold_chats(r, c, 1);
+	return reply(r, 200, &chat_record, c);
 }
 
 /* What a chat is limited to is there when it is begun; of what is not any more nothing is found later. */
@@ -182,17 +332,21 @@ ask(struct req *r, const struct chat *c, struct uuid message_id, const char *pro
 		    .message_id = message_id);
 }
 
-static int
-chat_create(struct req *r)
+/* NULL: refused. */
+static const struct chat *
+begin(struct req *r)
 {
 	struct chat *c = r->in;
 
 	if (!is_fine(r, c))
-		return r->status;
-	if (db_number(r->db, "SELECT COUNT(*) FROM chats WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >= CHATS_MAX)
-		return refuse(r, ERR_TOO_MANY_CHATS, NULL);
+		return NULL;
+	if (db_number(r->db, "SELECT COUNT(*) FROM chats WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >=
+	    CHATS_MAX) {
+		refuse(r, ERR_TOO_MANY_CHATS, NULL);
+		return NULL;
+	}
 	if (!is_patient(r))
-		return r->status;
+		return NULL;
 	c->id = uuid_new();
 	c->message_id = uuid_new();
 	c->tenant_id = r->who->tenant_id;
@@ -203,7 +357,72 @@ chat_create(struct req *r)
 	ask(r, c, c->message_id, c->prompt);
 	c = db_row(r->db, &chat_record, CHAT_FROM "WHERE t.id = ? AND t.tenant_id = ?", ARGS(ID(c->id),
 	    ID(r->who->tenant_id)));
-	return c != NULL ? reply_created(r, &chat_record, c, c->id) : refuse(r, ERR_NOT_FOUND, NULL);
+	if (c == NULL)
+		refuse(r, ERR_NOT_FOUND, NULL);
+	return c;
+}
+
+static int
+chat_create(struct req *r)
+{
+	const struct chat *c = begin(r);
+
+	return c != NULL ? reply_created(r, &chat_record, c, c->id) : r->status;
+}
+
+/* The question is there: the stream waits for its answer. */
+static void
+stay(struct req *r)
+{
+	const struct chat *c = r->in;
+	struct subscription *s = r->subscription;
+
+	s->uri = arena_printf(r->mem, "/v2/chats/%s", uuid_text(r->mem, c->id));
+	s->message_id = c->message_id;
+	s->tenant_id = c->tenant_id;
+	s->streams = true;
+}
+
+/* Where no program keeps streams, the chat is made all the same, and is asked for by its id. */
+static int
+chat_stream(struct req *r)
+{
+	struct subscription *s = r->subscription;
+	const struct chat *c;
+
+	if (s != NULL && !s->has_room(s->of, r))
+		return r->status;
+	if ((c = begin(r)) == NULL)
+		return r->status;
+	tell_chat(&r->out, c);
+	if (is_answered(c))
+		tell_answer(r, c);
+	else if (s == NULL)
+		buf_text(&r->out, "event: end\ndata: {\"reason\":\"no_streams\"}\n\n");
+	else
+		r->committed = stay;
+	return as_stream(r);
+}
+
+/* A message: its id. */
+#define ANSWERED_SQL "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x LEFT JOIN chat_messages m ON m.id = UNHEX(x.id) WHERE " \
+	"m.id IS NULL OR m.status <> 'answering' OR " OVERDUE
+static const struct field answered_fields[] = { FIELD(struct seen, id, .sql = "UNHEX(x.id)", .doc = "A question") };
+static const struct record answered_record = RECORD("ChatAnswered", struct seen, answered_fields);
+
+void
+chats_answered(struct db *db, struct arena *mem, const struct ids *message_ids, bool *answered)
+{
+	struct search_hit *hits = arena_array(mem, message_ids->n + 1, sizeof(*hits));
+	const struct seen *rows;
+	size_t i, k, n;
+
+	for (i = 0; i < message_ids->n; i++)
+		hits[i].id = message_ids->at[i];
+	rows = db_rows(db, &answered_record, ANSWERED_SQL, ARGS(STR(search_ids_json(mem, hits, message_ids->n))), &n);
+	for (i = 0; i < message_ids->n; i++)
+		for (k = 0; k < n && !answered[i]; k++)
+			answered[i] = uuid_equal(rows[k].id, message_ids->at[i]);
 }
 
 static int
@@ -219,11 +438,16 @@ static int
 messages_list(struct req *r)
 {
 	const struct chat *c = r->object;
-	const struct message *rows;
-	size_t n;
+	struct answer_at *at;
+	struct message *rows;
+	size_t n, i;
 
 	rows = db_list(r->db, &message_record, "FROM chat_messages t JOIN chat_messages m ON m.id = t.id WHERE "
 	    "t.chat_id = ?", ARGS(ID(c->id)), &r->page, &n);
+	at = arena_array(r->mem, n + 1, sizeof(*at));
+	for (i = 0; i < n; i++)
+		at[i] = (struct answer_at){ &rows[i].answer, &rows[i].warning, &rows[i].context };
+	withhold_unseen(r, at, n);
 	return reply_list(r, &message_record, rows, n);
 }
 
@@ -255,6 +479,12 @@ const struct route chats_routes[] = {
 		POST, "/v2/chats", SCOPE_VIEW_METADATA, chat_create, &chat_record, &chat_record,
 		"Ask what assets say about something", .success = 201, .fails = "409 422",
 		.codes = "too_many_chats too_many_questions",
+	},
+	{
+		POST, "/v2/chats/stream", SCOPE_VIEW_METADATA, chat_stream, &chat_record, &chat_record,
+		"Ask what assets say about something, and be told the answer as it comes: a stream",
+		.flags = NO_ENVELOPE, .fails = "409 422 429", .produces = "text/event-stream",
+		.codes = "too_many_chats too_many_questions too_many_streams", .id = "streamChat",
 	},
 	{
 		GET, "/v2/chats/{chatId}", SCOPE_VIEW_METADATA, chat_get, NULL, &chat_record,

@@ -32,7 +32,13 @@ put_content(struct document *d, const char *types, const struct record *record, 
 
 		openapi_separate(d);
 		buf_printf(&d->b, "\"%.*s\":{\"schema\":", (int)n, types);
-		if (record != NULL && (json || form))
+		if (n == 17 && memcmp(types, "text/event-stream", 17) == 0)
+			buf_text(&d->b, "{\"type\":\"string\",\"description\":\"Server-sent events: `chat`, with "
+			    "a Chat as data, when it is begun and when it is answered; then without a type `{Token, isComplete}`: what follows of the "
+			    "answer, the last with isComplete. Or `end`, with `{reason}`: the stream ends before (forbidden, deleted, "
+			    "token_expired, unavailable, restart, hour; no_streams: no program of this server keeps any), and the chat is "
+			    "asked for by its id. A comment comes where nothing else does for 15 seconds\"}");
+		else if (record != NULL && (json || form))
 			openapi_ref(d, record, on);
 		else
 			buf_text(&d->b, json ? "{\"type\":\"object\"}" : plain_schema(types, n));

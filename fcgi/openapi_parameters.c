@@ -172,7 +172,7 @@ openapi_parameters(struct document *d, const struct route *route)
 	else if (operation_refuses(route, ERR_CHANGED))
 		put_parameter(d, "If-Match", "header", false, "{\"type\":\"string\"}",
 		    "412 when the entity tag no longer holds");
-	if (word_in(route->produces, "text/event-stream", 17))
+	if (route->method == GET && word_in(route->produces, "text/event-stream", 17))
 		put_parameter(d, "Last-Event-ID", "header", false, "{\"type\":\"string\"}",
 		    "Of a stream: the last id it has told, in place of `after`; browsers send it by themselves");
 	if (idempotency_counts(route))

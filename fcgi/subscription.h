@@ -17,11 +17,15 @@ struct subject {
 	bool is_gone;			/* it cannot be seen any more, and that was told */
 };
 
+struct streams;
 struct subscription {
 	/* set before the request runs: what the program has read, and what the caller would take */
 	const struct event_reader *reader;
 	bool wants_stream, may_wait;
 	bool waited;			/* it is a list that has waited since it began at `from` */
+	/* May there be one more?  False: refused.  Of POST alone, which asks before it writes. */
+	bool (*has_room)(const struct streams *, struct req *);
+	const struct streams *of;
 
 	/* set by the handler: r->out are the first bytes of a stream, or a list is asked for anew in a while */
 	bool streams, replays;		/* replays: what is behind `last` is still to be told */
@@ -32,6 +36,10 @@ struct subscription {
 	struct ids channel_ids;		/* where the asset is */
 	struct subject *subjects;	/* of pages: then there is no caller, and nothing of the above but last */
 	size_t n_subjects;
+	/* of a question: its stream tells no events.  A GET of this address judges it, and with the message set before
+	 * it is answered with what is to be told now, the end of it, or nothing */
+	struct uuid message_id;
+	const char *uri;
 };
 
 struct event_span { int64_t after, up_to, most; };
@@ -70,6 +78,9 @@ bool following_concerns(struct following_now *, const struct conf *, struct db *
     const struct event *);
 /* That it has changed; without a subject the position alone.  id 0: not settled. */
 void following_message(struct buf *, const struct subject *, int64_t id);
+
+/* Which of these questions of chats are answered, or gone?  Sets their places to true. */
+void chats_answered(struct db *, struct arena *, const struct ids *message_ids, bool *answered);
 
 /*
  * Of a request to "/v2/media/{id}/events?…ticket=…": the token that the ticket stands for goes where a client would

@@ -158,6 +158,7 @@ static const struct row { const char *operation, *who; } rows[] = {
 	{ "GET /v2/search/semantic", "ViewChannel" LISTED },
 	{ "GET /v2/chats", "ViewMetadata" LISTED },
 	{ "POST /v2/chats", "ViewMetadata" },
+	{ "POST /v2/chats/stream", "ViewMetadata" },
 	{ "GET /v2/chats/{chatId}", "ViewMetadata" MINE },
 	{ "DELETE /v2/chats/{chatId}", "ViewMetadata" MINE },
 	{ "GET /v2/chats/{chatId}/messages", "ViewMetadata" MINE },

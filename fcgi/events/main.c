@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * kinothek-events: keeps streams of events open, by FastCGI.
+ * kinothek-events: keeps streams of events and of answers open, by FastCGI.
  *
  * A request is answered by the same dispatcher as in kinothek-api.  What becomes a stream, or a list that waits, leaves
  * core/server.h and goes to fcgi/events/streams.h: one process, no thread and no request to the database for each.
@@ -59,7 +59,7 @@ answer(struct visit *v, void *user)
 	struct program *p = user;
 	struct req *r = cgi_visit(v, p->conf, p->db, p->mem);
 	struct subscription what = { .reader = streams_reader(p->streams), .wants_stream = wants_stream(r),
-	    .may_wait = strcmp(r->method_name, "GET") == 0 };
+	    .has_room = streams_room, .of = p->streams, .may_wait = strcmp(r->method_name, "GET") == 0 };
 
 	cgi_body(r, v);
 	if (what.reader != NULL)

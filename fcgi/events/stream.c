@@ -13,7 +13,7 @@
 #include "fcgi/events/stream.h"
 
 enum {
-	REST_MAX = 32768, HOUR_MS = 3600000,
+	REST_MAX = 32768, REST_ANSWER_MAX = 262144, HOUR_MS = 3600000,
 	JUDGED_MAX = 64,	/* channels that are remembered */
 	KERNEL_MAX = 32768,	/* that the kernel keeps of what was sent: more goes when that is taken */
 };
@@ -32,9 +32,11 @@ put(char **to, const char *text)
 static void
 remember(struct stream *t, const struct req *r)
 {
-	const char *texts[] = { r->uri, r->authorization, r->client, r->accept, r->origin };
-	const char **kept[] = { &t->uri, &t->authorization, &t->client, &t->accept, &t->origin };
 	const struct subscription *what = r->subscription;
+	/* What judges a question is no stream. */
+	const char *texts[] = { what->uri != NULL ? what->uri : r->uri, r->authorization, r->client,
+	    what->uri != NULL ? NULL : r->accept, r->origin };
+	const char **kept[] = { &t->uri, &t->authorization, &t->client, &t->accept, &t->origin };
 	size_t subjects = what->n_subjects * sizeof(*what->subjects), types = what->types.n * sizeof(char *);
 	size_t n = 0, i;
 	char *to;
@@ -61,6 +63,7 @@ remember(struct stream *t, const struct req *r)
 		t->what.types.at[i] = put(&to, what->types.at[i]);
 	for (i = 0; i < 5; i++)
 		*kept[i] = put(&to, texts[i]);
+	t->what.uri = NULL;
 }
 
 void
@@ -164,7 +167,8 @@ watch(struct stream *t, uint32_t events)
 static void
 keep(struct stream *t, const char *bytes, size_t n)
 {
-	char *more = t->rest_n + n > REST_MAX ? NULL : realloc(t->rest, t->rest_n + n);
+	size_t most = uuid_is_none(t->what.message_id) ? REST_MAX : REST_ANSWER_MAX;
+	char *more = t->rest_n + n > most ? NULL : realloc(t->rest, t->rest_n + n);
 
 	if (more == NULL) {
 		t->ends = t->broken = true;

@@ -13,6 +13,7 @@
 
 enum {
 	POLL_MS = 50, FAILED_MS = 1000,
+	ANSWERS_MS = 250,	/* between looks for answers to questions */
 	HEARTBEAT_MS = 15000, JUDGED_MS = 60000, STUCK_MS = 30000,
 	JUDGED_AT_ONCE = 20,	/* streams, of one turn, whose minute is over */
 	REPLAYS_AT_ONCE = 10,	/* streams, of one turn, that are told what they missed, */
@@ -32,7 +33,7 @@ struct streams {
 	int epoll;
 	struct event_reader reader;
 	bool reads;
-	int64_t poll_at;
+	int64_t poll_at, answers_at;
 	struct stream **all, *buckets[BUCKETS];	/* by asset; those of tenants are in the bucket of none */
 	size_t n, room;
 	size_t next;				/* whose turn it is to be told what it missed */
@@ -208,6 +209,17 @@ still_sees(struct req *r, const struct stream *t)
 	return uuid_is_none(t->what.channel_id) || (access_by(r, &one) & SCOPE_BIT(SCOPE_VIEW_CHANNEL)) != 0;
 }
 
+/* Why a stream ends whose request is refused now. */
+static const char *
+reason_of(const struct stream *t, int status)
+{
+	if (status >= 500)
+		return "unavailable";
+	if (status == 404 && !uuid_is_none(t->what.message_id))
+		return "deleted";
+	return status == 401 ? "token_expired" : "forbidden";
+}
+
 /* By the dispatcher, as when it was opened: what it remembers of the token may be as old as a minute.  False: it has
  * ended. */
 static bool
@@ -225,7 +237,7 @@ judge(struct streams *s, struct stream *t)
 		t->version = r->audience->version;
 		return true;
 	}
-	end(s, t, status >= 500 ? "unavailable" : status == 401 ? "token_expired" : "forbidden");
+	end(s, t, reason_of(t, status));
 	return false;
 }
 
@@ -375,7 +387,7 @@ tell_once(struct streams *s, struct stream *t, const struct event *e)
 {
 	if (t->what.n_subjects > 0)
 		tell_page(s, t, e);
-	else
+	else if (uuid_is_none(t->what.message_id))
 		tell_event(s, t, e);
 	arena_reset(s->once);
 }
@@ -464,6 +476,55 @@ replay(struct streams *s)
 	return told > 0;
 }
 
+/* The chat as it is now, by the dispatcher: its answer, or why there is none. */
+static void
+tell_answer(struct streams *s, struct stream *t)
+{
+	struct subscription what = { .message_id = t->what.message_id };
+	struct req *r = stream_request(t, s->conf, s->db, s->once);
+	int status;
+
+	r->subscription = &what;
+	status = api_run(r);
+	if (status != 200) {
+		end(s, t, reason_of(t, status));
+		return;
+	}
+	t->version = r->audience->version;
+	t->judged_at = clock_ms();
+	if (r->out.len == 0)
+		return;
+	stream_tell(t, s->once, r->out.text, r->out.len);
+	stream_finish(t);
+}
+
+/* Questions that are answered now, and those whose askers may have lost a right meanwhile. */
+static void
+read_answers(struct streams *s)
+{
+	struct stream **waiting = arena_array(s->mem, s->n + 1, sizeof(struct stream *));
+	struct ids asked = { arena_array(s->mem, s->n + 1, sizeof(*asked.at)), 0 };
+	bool *answered = arena_array(s->mem, s->n + 1, sizeof(*answered));
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (!uuid_is_none(s->all[i]->what.message_id) && !s->all[i]->ends) {
+			waiting[asked.n] = s->all[i];
+			asked.at[asked.n++] = s->all[i]->what.message_id;
+		}
+	if (asked.n == 0 || s->answers_at > clock_ms())
+		return;
+	s->answers_at = clock_ms() + ANSWERS_MS;
+	db_use(s->db, s->mem);
+	chats_answered(s->db, s->mem, &asked, answered);
+	db_use(s->db, s->once);
+	for (i = 0; i < asked.n && db_failure(s->db) == DB_FINE; i++) {
+		if (answered[i] || version_of(s, waiting[i]->what.tenant_id) != waiting[i]->version)
+			tell_answer(s, waiting[i]);
+		arena_reset(s->once);
+	}
+}
+
 static void
 read_events(struct streams *s)
 {
@@ -486,6 +547,7 @@ read_events(struct streams *s)
 		fan_out(s, &e[i]);
 	more |= replay(s);
 	settle(s);
+	read_answers(s);
 	if (db_failure(s->db) == DB_FINE)
 		s->poll_at = more ? now : now + POLL_MS;
 }

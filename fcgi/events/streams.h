@@ -9,6 +9,9 @@
  * is judged by these.  When nobody can judge, the stream ends, and its client comes back where it was.  As long as the
  * database does not answer at all there is nothing to tell, and the streams stay.
  *
+ * A question of a chat waits for its answer in the same way: four times a second one query asks for all that wait
+ * which are answered.  It is told by the dispatcher, too, so that whoever has lost a right meanwhile is told nothing.
+ *
  * Nobody is waited for: what a connection does not take is kept for half a minute, then the connection is dropped.  Of
  * a client that takes nothing there is one message here, and as much as fits into the socket at the kernel's.
  * Until it has taken that, and when its client was away, the table keeps what follows: the stream reads it from there,

@@ -168,6 +168,37 @@ a_chat_is_read_by_nobody_else(void **state)
 	assert_string_equal(text(w, call(w, "GET", "/v2/chats", NULL), "pagination.total"), "0");
 }
 
+/* What was answered is told as long as the assets that it refers to are seen, in every place where it stands. */
+static void
+an_answer_goes_with_the_right_to_see_its_assets(void **state)
+{
+	struct world *w = *state;
+	struct uuid principal, id = asset(w, MEDICINE);
+	const char *member = world_member(w, ALL, "Viewer", &principal), *one, *messages;
+	struct req *r = ask(w, member, DOCTORS), *all[3];
+	int i, round;
+
+	one = path_of(w, r, "");
+	messages = path_of(w, r, "/messages");
+	for (round = 0; round < 3; round++) {
+		if (round == 1)
+			world_role(w, w->channel_id, principal, NULL);
+		if (round == 2) {
+			world_role(w, w->channel_id, principal, "Viewer");
+			assert_non_null(strstr(buf_string(&call_as(w, member, "GET", one, NULL)->out), "physician"));
+			db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(id)));
+		}
+		all[0] = call_as(w, member, "GET", one, NULL);
+		all[1] = call_as(w, member, "GET", "/v2/chats", NULL);
+		all[2] = call_as(w, member, "GET", messages, NULL);
+		for (i = 0; i < 3; i++) {
+			assert_int_equal(all[i]->status, 200);
+			assert_int_equal(strstr(buf_string(&all[i]->out), "physician") == NULL, round > 0);
+			assert_int_equal(strstr(buf_string(&all[i]->out), "\"withheld\"") != NULL, round > 0);
+		}
+	}
+}
+
 static void
 refused(const struct req *r, const char *code)
 {
@@ -212,6 +243,7 @@ main(void)
 		WORLD_TEST(only_what_somebody_says_counts_where_that_is_asked),
 		WORLD_TEST(nobody_is_answered_by_what_they_may_not_see),
 		WORLD_TEST(a_chat_is_read_by_nobody_else),
+		WORLD_TEST(an_answer_goes_with_the_right_to_see_its_assets),
 		WORLD_TEST(there_are_so_many_chats_and_open_questions),
 	};
 

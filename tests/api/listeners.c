@@ -97,14 +97,14 @@ listener_asks(struct world *w, struct listener l, struct subscription *what)
 	r->accept = "text/event-stream";
 	r->last_event_id = l.last;
 	r->subscription = what;
-	what->wants_stream = true;
-	return call_req(w, r, l.token, "GET", l.uri, NULL);
+	what->wants_stream = l.body == NULL;
+	return call_req(w, r, l.token, l.body != NULL ? "POST" : "GET", l.uri, l.body);
 }
 
 int
 listener_open(struct world *w, struct streams *s, struct listener l)
 {
-	struct subscription what = { .reader = streams_reader(s) };
+	struct subscription what = { .reader = streams_reader(s), .has_room = streams_room, .of = s };
 	struct req *r;
 	int ends[2];
 

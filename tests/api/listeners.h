@@ -23,8 +23,9 @@ void write_old(struct world *, struct uuid media_id, int n);
 void clock_goes_on(int64_t ms);
 void clock_set_back(void);
 
-/* token NULL: of who has none.  last: Last-Event-ID, or NULL.  lives: seconds until the token ends; 0: as it is. */
-struct listener { const char *token, *uri, *last; int64_t lives; };
+/* token NULL: of who has none.  last: Last-Event-ID, or NULL.  lives: seconds until the token ends; 0: as it is.
+ * body: of a POST. */
+struct listener { const char *token, *uri, *last; int64_t lives; const char *body; };
 
 /* The request as kinothek-events runs it. */
 struct req *listener_asks(struct world *, struct listener, struct subscription *);

@@ -158,10 +158,17 @@ async function message(fits, times = 1) {
 	throw new Error(`no webhook came ${times} times that is ${fits}`);
 }
 
-// Up to and with the first event, which a comment or a position may come before.
-async function stream(of, path) {
+// Up to and with the first event, which a comment or a position may come before; with a body all of it, by POST.
+async function stream(of, path, body) {
+	const url = env.KINOTHEK_URL + path, headers = { Accept: 'text/event-stream', Authorization: `Bearer ${token}` };
+
+	if (body) {
+		operation = of;
+		await record(new Request(url, { method: 'POST', body: JSON.stringify(body), headers: { ...headers, 'Content-Type': 'application/json' } }));
+		return;
+	}
 	const end = new AbortController();
-	const answer = await fetch(env.KINOTHEK_URL + path, { signal: end.signal, headers: { Accept: 'text/event-stream', Authorization: `Bearer ${token}` } });
+	const answer = await fetch(url, { signal: end.signal, headers });
 	let text = '';
 
 	proof.check(await kept('GET', path, answer));

@@ -18,7 +18,7 @@ export interface Place {
 	message(fits: (message: Message) => boolean, times?: number): Promise<string>;	// its webhook-id
 	setToken(token: string): void;	// sent with all that follows; '' is none
 	send(url: string, headers: Record<string, unknown>, bytes: Blob): Promise<void>;	// PUT
-	stream(operation: Operation, path: string): Promise<void>;	// up to its first event
+	stream(operation: Operation, path: string, body?: object): Promise<void>;	// up to its first event; with a body all of it
 	stopJobs(): Promise<void>;
 	signIn(): Promise<string>;	// a token of a person, for userinfo
 }
@@ -225,6 +225,7 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.listChats());
 	await good(api.listChatMessages({ path: { chatId } }));
 	await good(api.deleteChat({ path: { chatId } }));
+	await place.stream('streamChat', '/v2/chats/stream', { prompt: 'How does the meeting begin?', mediaIds: [mediaId] });
 	await good(api.getMediaPlayer({ path }));
 	await good(api.getMediaSeoMetadata({ path }));
 	await good(api.removeChannelMedia({ path: { channelId, mediaId } }));
