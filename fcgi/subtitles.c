@@ -30,6 +30,7 @@ static const struct record repair_record = RECORD("SubtitleRepair", struct repai
 struct subtitle {
 	struct uuid id, media_id, transcript_id;
 	const char *language_code, *label, *kind, *source, *url;
+	struct json language_origin;
 	bool is_default;
 	struct number cue_count;
 	struct list repairs;
@@ -43,6 +44,8 @@ static const struct field subtitle_fields[] = {
 	FIELD(struct subtitle, transcript_id, .on = SERVER, .required = true, .sql = "t.id", .doc = "The transcript that they are made of"),
 	FIELD(struct subtitle, language_code, .on = SERVER | FILTER | SORT | ASCII, .required = true,
 	    .doc = "BCP 47 tag of the text, or translate-en: English made of any language"),
+	FIELD(struct subtitle, language_origin, .on = SERVER | OMIT_NULL, .of = &language_origin_record,
+	    .doc = "Who says that it is this language"),
 	FIELD(struct subtitle, label, .on = SERVER | COMPUTED, .required = true, .doc = "The name of the language in itself, for menus"),
 	FIELD(struct subtitle, kind, .on = SERVER, .required = true, .one_of = "captions subtitles", .sql = "'captions'",
 	    .doc = "captions: of all that is to be heard; subtitles: of what is said"),
@@ -73,7 +76,8 @@ const struct object subtitle_object = {
 
 struct upload { const char *language_code; };
 static const struct field upload_fields[] = {
-	FIELD(struct upload, language_code, .on = QUERY, .required = true, .max = 35, .doc = "BCP 47 tag of the text, for example en or de-CH"),
+	FIELD(struct upload, language_code, .on = QUERY, .max = 35,
+	    .doc = "BCP 47 tag of the text, for example en or de-CH; left out: it is told from the text"),
 };
 static const struct record upload_record = RECORD("SubtitleUpload", struct upload, upload_fields);
 
@@ -119,7 +123,12 @@ subtitle_get(struct req *r)
 }
 
 /* What a file was read as: the paragraphs of a transcript, and what had to be mended. */
-struct reading { const char *paragraphs, *engine; int64_t cue_count; struct list repairs; };
+struct reading {
+	const char *paragraphs, *engine;
+	int64_t cue_count;
+	struct list repairs;
+	struct language_guess guess;
+};
 
 /* The first line that tells nothing, or too much: what is lost by it nobody would notice. */
 static bool
@@ -192,6 +201,7 @@ read_file(struct req *r)
 		return NULL;
 	}
 	out->engine = engines[all.form];
+	out->guess = language_guess_said(r->mem, &paragraphs);
 	out->cue_count = transcript_cues(r->mem, &paragraphs);
 	out->repairs = repairs_of(r, &all);
 	return out;
@@ -212,16 +222,16 @@ replace(struct req *r, const struct transcript *old, const struct transcript *wi
 
 /* The transcript of the language with other words, or a new one; NULL: refused. */
 static const struct transcript *
-store(struct req *r, const char *language, const struct reading *m)
+store(struct req *r, const char *language, const char *origin, const struct reading *m)
 {
 	struct transcript *old = db_row_suffix(r->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND "
 	    "t.language_code = ?", " FOR UPDATE", ARGS(ID(r->id[0]), STR(language)));
 	struct transcript *t = NEW(r->mem, struct transcript);
 
 	*t = (struct transcript){ .id = old != NULL ? old->id : uuid_new(), .media_id = r->id[0],
-	    .language_code = language, .source = "import", .engine = m->engine, .status = "completed",
-	    .captions = "automatic", .paragraphs.text = m->paragraphs, .cue_count = { m->cue_count, true },
-	    .version = 1, .created_at = r->now, .updated_at = r->now };
+	    .language_code = language, .language_origin.text = origin, .source = "import", .engine = m->engine,
+	    .status = "completed", .captions = "automatic", .paragraphs.text = m->paragraphs,
+	    .cue_count = { m->cue_count, true }, .version = 1, .created_at = r->now, .updated_at = r->now };
 	if (old != NULL) {
 		replace(r, old, t);
 		return t;
@@ -237,6 +247,21 @@ store(struct req *r, const char *language, const struct reading *m)
 	return t;
 }
 
+/* In the language that the client has named; NULL: in the one that the text is in. */
+static const struct transcript *
+store_as_told(struct req *r, const char *language, const struct reading *m)
+{
+	if (language != NULL)
+		return store(r, language, language_origin(r->mem, "human", NULL, 0), m);
+	if (m->guess.tag != NULL)
+		return store(r, m->guess.tag, language_origin(r->mem, "machine", LANGUAGE_GUESSER, m->guess.share),
+		    m);
+	fault(r, "languageCode", "required", "it cannot be told from the text, which has too few words, or words of "
+	    "several languages");
+	refuse(r, ERR_INVALID, NULL);
+	return NULL;
+}
+
 static int
 subtitle_create(struct req *r)
 {
@@ -244,11 +269,12 @@ subtitle_create(struct req *r)
 	const struct upload *in = r->query;
 	const struct reading *m = r->made;
 	const struct transcript *t;
-	const char *language;
+	const char *language = NULL;
 	struct subtitle *s;
 
-	language = language_tag(r->mem, spoken_plain(r->mem, in->language_code));
-	if (language == NULL) {
+	if (in->language_code != NULL)
+		language = language_tag(r->mem, spoken_plain(r->mem, in->language_code));
+	if (language == NULL && in->language_code != NULL) {
 		fault(r, "languageCode", "format", "a BCP 47 tag is wanted, for example en or de-CH");
 		return refuse(r, ERR_INVALID, NULL);
 	}
@@ -256,7 +282,7 @@ subtitle_create(struct req *r)
 		return refuse(r, ERR_NO_DURATION, NULL);
 	if (m == NULL)
 		return aside(r, read_file);
-	t = store(r, language, m);
+	t = store_as_told(r, language, m);
 	if (t == NULL)
 		return r->status;
 	transcript_changed(r, t);
@@ -309,7 +335,8 @@ const struct route subtitles_routes[] = {
 	{
 		POST, "/v2/media/{mediaId}/subtitles", SCOPE_CREATE_CONTENT, subtitle_create, NULL, &subtitle_record,
 		"Upload a file of subtitles (SubRip, WebVTT, SubStation Alpha or TTML, in any encoding): it becomes the "
-		"transcript of that language, in the place of the one that is there",
+		"transcript of that language, in the place of the one that is there; without a language it is told from the "
+		"text",
 		.flags = BELOW | RAW_BODY, .success = 201, .fails = "403 404 413 422", .codes = "no_duration",
 		.query = &upload_record, .consumes = SUBTITLE_TYPES " text/plain", .max_body = FILE_MAX,
 	},

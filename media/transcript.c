@@ -48,6 +48,7 @@ static const struct field transcript_fields[] = {
 	FIELD(struct transcript, media_id, .on = SERVER, .required = true, .doc = "The asset"),
 	FIELD(struct transcript, language_code, .on = SERVER | FILTER | SORT | ASCII, .required = true,
 	    .doc = "BCP 47 tag of the text, or translate-en: English made of any language"),
+	FIELD(struct transcript, language_origin, .on = SERVER | OMIT_NULL, .of = &language_origin_record, .doc = "Who says that it is this language"),
 	FIELD(struct transcript, source, .on = SERVER | FILTER, .required = true, .one_of = "machine human import",
 	    .doc = "Where it comes from"),
 	FIELD(struct transcript, engine, .on = SERVER, .required = true, .doc = "Name and version of what made it"),

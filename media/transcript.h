@@ -44,6 +44,7 @@ struct paragraph {
 struct transcript {
 	struct uuid id, media_id;
 	const char *language_code, *source, *engine, *status, *quality, *captions;
+	struct json language_origin;		/* language_origin(); NULL: made by an older release */
 	struct json error;			/* of a failed one: code, detail, remedy, retryable */
 	bool no_speech;
 	double confidence;

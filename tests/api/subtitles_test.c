@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -78,6 +79,45 @@ a_file_becomes_the_transcript_of_its_language(void **state)
 	world_index(w, media);
 	assert_int_equal(number(w, "FROM search_words t WHERE t.media_id = ? AND t.word = 'regnet'", ARGS(ID(media))),
 	    0);
+}
+
+static void
+a_file_without_a_language_is_of_the_one_that_it_is_written_in(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = playing(w);
+	static const char *const untold[] = { "1\n00:00:01,000 --> 00:00:02,000\nHallo!\n",
+		"1\n00:00:01,000 --> 00:00:02,000\n\U0001f600 \U0001f389 \U0001f680 \U0001f600 \U0001f680\n",
+		"1\n00:00:01,000 --> 00:00:02,000\nGuten Tag und willkommen zu diesem Vortrag.\n\n"
+		"2\n00:00:03,000 --> 00:00:04,000\nHello everybody and welcome to this talk today.\n" };
+	struct req *r = call(w, "POST", path_of(w, media, ""), SRT);
+	const char *before;
+	size_t i;
+
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.languageCode"), "de");
+	assert_string_equal(text(w, r, "data.languageOrigin.by"), "machine");
+	assert_string_equal(text(w, r, "data.languageOrigin.engine"), "CLD2");
+	assert_true(strtod(text(w, r, "data.languageOrigin.confidence"), NULL) > 0.8);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata/transcripts/%s", uuid_text(w->mem, media),
+	    text(w, r, "data.id")), NULL);
+	assert_string_equal(text(w, r, "data.languageOrigin.by"), "machine");
+	/* Who names it is right, whatever the text looks like. */
+	r = call(w, "POST", path_of(w, media, "?languageCode=de"), SRT);
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.languageOrigin.by"), "human");
+	assert_null(text(w, r, "data.languageOrigin.engine"));
+	before = stored(w, media);
+	for (i = 0; i < sizeof(untold) / sizeof(untold[0]); i++) {
+		r = call(w, "POST", path_of(w, media, ""), untold[i]);
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "languageCode", "required"));
+	}
+	assert_string_equal(stored(w, media), before);
+	r = call(w, "POST", path_of(w, media, ""), "1\n00:00:01,000 --> 00:00:03,000\n"
+	    "\u0421\u0435\u0433\u043e\u0434\u043d\u044f "
+	    "\u043c\u044b \u043f\u043e\u0433\u043e\u0432\u043e\u0440\u0438\u043c.\n");
+	assert_string_equal(text(w, r, "data.languageCode"), "ru");
 }
 
 static void
@@ -194,7 +234,6 @@ bad_files_name_their_line_and_change_nothing(void **state)
 	assert_string_equal(text(w, r, "data.errors.0.code"), "too_long");
 	assert_string_equal(stored(w, media), before);
 	assert_int_equal(call(w, "POST", path_of(w, media, "?languageCode=translate-en"), SRT)->status, 422);
-	assert_int_equal(call(w, "POST", path_of(w, media, ""), SRT)->status, 422);
 	r = call(w, "POST", path_of(w, world_media(w, "document", "Paper"), "?languageCode=de"), SRT);
 	assert_string_equal(text(w, r, "data.code"), "no_duration");
 	for (int i = 1; i < 30; i++)
@@ -297,6 +336,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_file_becomes_the_transcript_of_its_language),
+		WORLD_TEST(a_file_without_a_language_is_of_the_one_that_it_is_written_in),
 		WORLD_TEST(another_file_replaces_the_transcript_in_its_place),
 		WORLD_TEST(what_was_said_before_an_upload_stays_in_the_history),
 		WORLD_TEST(words_that_a_person_has_taken_out_are_in_the_history_behind_an_upload),

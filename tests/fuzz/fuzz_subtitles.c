@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/text.h"
+#include "media/language.h"
 #include "media/subtitles.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -58,6 +59,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			abort();
 		check(mem, &again);
 	}
+	language_guess(mem, (const char *)data, n);
 	arena_reset(mem);
 	return 0;
 }

@@ -25,6 +25,54 @@ probe(struct place *p, const char *name, const char *command)
 	return f;
 }
 
+/* Sentences of the length of a subtitle; what is no language, too little of one, or several. */
+static void
+the_language_of_a_text_is_told_or_said_to_be_unknown(void **state)
+{
+	struct place *p = *state;
+	static const struct { const char *tag, *text; } all[] = {
+		{ "de", "Heute sprechen wir \u00fcber das Immunsystem." },
+		{ "en", "Today we will look at the kernel." },
+		{ "fr", "Nous allons parler du syst\u00e8me immunitaire." },
+		{ "es", "Hoy vamos a ver c\u00f3mo funciona el sistema inmunitario." },
+		{ "it", "Oggi parliamo del sistema immunitario." },
+		{ "pt", "Hoje vamos falar sobre o sistema imunol\u00f3gico." },
+		{ "nl", "Vandaag praten we over het immuunsysteem." },
+		{ "pl", "Dzisiaj porozmawiamy o uk\u0142adzie odporno\u015bciowym." },
+		{ "sv", "I dag ska vi prata om immunf\u00f6rsvaret." },
+		{ "ru",
+		    "\u0421\u0435\u0433\u043e\u0434\u043d\u044f \u043c\u044b \u043f\u043e\u0433\u043e"
+		    "\u0432\u043e\u0440\u0438\u043c." },
+		{ "uk",
+		    "\u0421\u044c\u043e\u0433\u043e\u0434\u043d\u0456 \u043c\u0438 \u043f\u043e\u0433"
+		    "\u043e\u0432\u043e\u0440\u0438\u043c\u043e \u043f\u0440\u043e \u043c\u0443\u0437"
+		    "\u0438\u043a\u0443." },
+		{ "he",
+		    "\u05d4\u05d9\u05d5\u05dd \u05e0\u05d3\u05d1\u05e8 \u05e2\u05dc \u05de\u05e2\u05e8"
+		    "\u05db\u05ea \u05d4\u05d7\u05d9\u05e1\u05d5\u05df." },
+		{ "ja",
+		    "\u4eca\u65e5\u306f\u514d\u75ab\u30b7\u30b9\u30c6\u30e0\u306b\u3064\u3044\u3066\u8a71"
+		    "\u3057\u307e\u3059\u3002" },
+		{ NULL, "" }, { NULL, "Hallo Welt wie" }, { NULL, "[Music] [Applause]" },
+		{ NULL, "1 2 3 4 5 6 7 8 9 00:01 12.345.678,90 99999999" },
+		{ NULL, "\U0001f600 \U0001f389 \U0001f680 \U0001f600 \U0001f600 \U0001f600 \U0001f600" },
+		{ NULL, "\u266a la la la la la la la la la \u266a" },
+		{ NULL, "Guten Tag und willkommen zu diesem Vortrag. Hello everybody and welcome to this talk today." },
+		{ NULL, "Der Kernel l\u00e4uft heute. "
+		    "\u041c\u044b \u043f\u043e\u0433\u043e\u0432\u043e\u0440\u0438\u043c." },
+		{ NULL, "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe" },
+	};
+	struct language_guess g;
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		g = language_guess(p->mem, all[i].text, strlen(all[i].text));
+		if ((g.tag == NULL) != (all[i].tag == NULL) || (g.tag != NULL && strcmp(g.tag, all[i].tag) != 0))
+			fail_msg("%s: %s, %.2f", all[i].text, g.tag, g.share);
+		assert_true(g.tag == NULL ? g.share == 0 : g.share >= 0.8 && g.share <= 1);
+	}
+}
+
 static void
 a_language_is_told_by_any_code_and_nothing_is_made_of_none(void **state)
 {
@@ -254,6 +302,7 @@ main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
 	const struct CMUnitTest tests[] = {
+		TEST(the_language_of_a_text_is_told_or_said_to_be_unknown),
 		TEST(a_language_is_told_by_any_code_and_nothing_is_made_of_none),
 		TEST(each_track_of_sound_has_a_name_of_its_own_and_keeps_its_role),
 		TEST(of_forty_tracks_eight_are_used_the_default_among_them),
