@@ -24,7 +24,7 @@
 	A("design.created") A("design.updated") A("design.deleted") \
 	A("story.created") A("story.updated") A("story.deleted") \
 	A("meeting.created") A("meeting.updated") A("meeting.deleted") \
-	A("livestream.rotated") \
+	A("livestream.rotated") A("livestream.target") \
 	A("webhook.created") A("webhook.updated") A("webhook.rotated") A("webhook.disabled") A("webhook.deleted") \
 	A("tag.renamed") A("tag.deleted") \
 	A("tenant.created") A("tenant.settings") A("key.rotated")

@@ -183,6 +183,8 @@ static const struct setting settings[] = {
 	{ "live.waiters", AS_INT, AT(live_waiters), "4000", 1, 100000, NULL, NULL,
 	    "Requests of viewers of livestreams that one `kinothek-live` lets wait for what comes next: two for each of them, and "
 	    "half of them from one address. More are told to try again." },
+	{ "live.private_hosts", AS_LIST, AT(live_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	    "Servers on private addresses that livestreams may be sent on to." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
 	    item_rung, "Heights of the renditions of a video; none is larger than the original." },

@@ -53,6 +53,7 @@
 	E(LIVESTREAM_OVER,	409, "livestream_over",		"The livestream is over. Create a new one.") \
 	E(LIVESTREAM_RUNNING,	409, "livestream_running",	"A livestream is still to become this asset. Stop it, and wait until it is finished.") \
 	E(TOO_MANY_RESOURCES,	409, "too_many_resources",	"The design has as many files as it may. Delete one first.") \
+	E(TOO_MANY_TARGETS,	409, "too_many_targets",	"The livestream is sent on to as many targets as may be. Delete one first.") \
 	E(TOO_MANY_WEBHOOKS,	409, "too_many_webhooks",	"There are as many webhooks as there may be. Delete one first.") \
 	E(WEBHOOK_INACTIVE,	409, "webhook_inactive",	"The webhook is not active: set isActive first.") \
 	E(DELIVERY_RUNNING,	409, "delivery_running",	"The delivery is being sent right now.") \

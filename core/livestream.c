@@ -8,6 +8,7 @@
 #include "core/event.h"
 #include "core/job.h"
 #include "core/livestream.h"
+#include "core/livestream_target.h"
 #include "core/play.h"
 #include "core/seal.h"
 
@@ -181,8 +182,11 @@ bool
 livestream_release(struct db *db, struct uuid id, const char *node)
 {
 	livestream_signal(db, id, node, false);
-	return db_run(db, "UPDATE livestreams SET holder = NULL WHERE id = ? AND holder = ? AND status IN " OPEN_SQL,
-	    ARGS(ID(id), STR(node))) == 1;
+	if (db_run(db, "UPDATE livestreams SET holder = NULL WHERE id = ? AND holder = ? AND status IN " OPEN_SQL,
+	    ARGS(ID(id), STR(node))) != 1)
+		return false;
+	livestream_targets_rest(db, id);
+	return true;
 }
 
 void
@@ -261,6 +265,7 @@ add_job(struct db *db, const struct livestream *l)
 	    "'finishing'", ARGS(ID(place.id), ID(l->id))) != 1)
 		return false;
 	db_run(db, "UPDATE livestream_inputs SET connected_at = 0 WHERE livestream_id = ?", ARGS(ID(l->id)));
+	livestream_targets_rest(db, l->id);
 	job_add(db, livestream, place, .livestream_id = l->id);
 	return true;
 }
@@ -347,6 +352,7 @@ bury_holder(struct db *db)
 	if (l == NULL)
 		return false;
 	db_run(db, "UPDATE livestream_inputs SET connected_at = 0 WHERE livestream_id = ?", ARGS(ID(l->id)));
+	livestream_targets_rest(db, l->id);
 	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.has_signal = 0, t.interrupted_at = "
 	    "IF(t.has_signal = 1, t.beat_at, t.interrupted_at), t.status = IF(t.status = 'live', 'interrupted', "
 	    "t.status), " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? AND t.beat_at < " SQL_NOW " - ?", ARGS(ID(l->id),

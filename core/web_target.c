@@ -253,18 +253,24 @@ web_target_numeric(const char *host)
 	return getaddrinfo(host, NULL, &hints, &all) == 0 ? all : NULL;
 }
 
-/* What web_target_parse() takes, and no more of it than is needed to see whom a URL names. */
-static bool
-read_host(struct arena *mem, const char *url, struct web_target *t)
+bool
+web_target_read(struct arena *mem, const char *url, const char *schemes, struct web_target *t)
 {
-	bool tls = strncasecmp(url, "https://", 8) == 0;
-	const char *from = url + (tls ? 8 : 7);
+	static const struct { const char *name; int port; } known[] = {
+		{ "http", 80 }, { "https", 443 }, { "rtmp", 1935 }, { "rtmps", 443 }, { "srt", 0 },
+	};
+	const size_t n = strcspn(url, ":"), all = sizeof(known) / sizeof(known[0]);
 	char *host, *end;
-	int64_t port = tls ? 443 : 80;
+	int64_t port;
+	size_t i;
 
-	if (!web_target_is_clean(url) || (!tls && strncasecmp(url, "http://", 7) != 0))
+	for (i = 0; i < all && (strlen(known[i].name) != n || strncasecmp(url, known[i].name, n) != 0); i++)
+		continue;
+	if (i == all || !word_in(schemes, known[i].name, n) || !web_target_is_clean(url) ||
+	    strncmp(url + n, "://", 3) != 0)
 		return false;
-	host = arena_copy_n(mem, from, strcspn(from, "/?#"));
+	port = known[i].port;
+	host = arena_copy_n(mem, url + n + 3, strcspn(url + n + 3, "/?#"));
 	if (strpbrk(host, "@%") != NULL || strchr("+-", host[0]) != NULL)
 		return false;
 	end = host[0] == '[' ? strchr(host++, ']') : host + strcspn(host, ":");
@@ -277,8 +283,8 @@ read_host(struct arena *mem, const char *url, struct web_target *t)
 	if (*end != ':' && *end != '\0')
 		return false;
 	*end = '\0';
-	*t = (struct web_target){ .url = url, .host = host, .scheme = tls ? "https" : "http", .port = (int)port };
-	return host[0] != '\0';
+	*t = (struct web_target){ .url = url, .host = host, .scheme = known[i].name, .port = (int)port };
+	return host[0] != '\0' && port > 0;
 }
 
 static bool
@@ -288,7 +294,7 @@ may_fit(struct arena *mem, const char *url, const char *private_hosts, bool secu
 	struct web_target t;
 	bool fits, tls;
 
-	if (!read_host(mem, url, &t))
+	if (!web_target_read(mem, url, "http https", &t))
 		return false;
 	tls = strcmp(t.scheme, "https") == 0;
 	all = web_target_numeric(t.host);

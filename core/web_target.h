@@ -21,6 +21,8 @@ struct web_target {
 
 /* Takes the URL apart.  False: it is none of these schemes (blank-separated), or there is more in it than should be. */
 bool web_target_parse(struct arena *, const char *url, const char *schemes, struct web_target *);
+/* The same without that library, for whoever connects by other means: of http, https, rtmp, rtmps and srt. */
+bool web_target_read(struct arena *, const char *url, const char *schemes, struct web_target *);
 /* Notes and judges what a name service has said.  One that is not global spoils all: names with two faces are a
  * trick. */
 enum web_end web_target_judge(struct arena *, struct web_target *, const char *private_hosts, const struct addrinfo *);

@@ -26,14 +26,15 @@
 	R(audit) R(realms) R(signin) R(invitations) R(account) R(service) R(pages) R(designs) R(design_resources) \
 	R(theme) R(channels) R(members) R(channel_media) R(principals) R(groups) R(tokens) R(userinfo) R(authorize) \
 	R(logout) R(tags) R(media_bulk) R(settings) R(portal) R(events) R(following) \
-	R(webhooks) R(deliveries) R(downloads) R(livestreams) R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
+	R(webhooks) R(deliveries) R(downloads) R(livestreams) R(livestream_targets) \
+	R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
 	R(entries) R(search) R(search_ranges) R(search_semantic) R(presets) R(recommendations) R(comments) R(history) R(stories) \
 	R(meetings) R(chats) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(subtitle) O(speaker) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
-	O(comment) O(story) O(meeting) O(download) O(preset) O(chat) O(livestream)
+	O(comment) O(story) O(meeting) O(download) O(preset) O(chat) O(livestream) O(livestream_target)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 

@@ -840,6 +840,20 @@ make_livestream(struct world *w, struct made *m, const struct made *beside)
 	    "VALUES (?, ?, ?, ?, 'rtmp', 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(m->media_id), ID(w->client_id)));
 }
 
+static void
+make_livestream_target(struct world *w, struct made *m, const struct made *beside)
+{
+	if (beside == NULL)
+		make_livestream(w, m, NULL);
+	else
+		*m = *beside;
+	m->ids[1] = uuid_new();
+	db_run(w->db, "INSERT INTO livestream_targets (id, livestream_id, title, url, sealed, since, version, "
+	    "created_at, "
+	    "updated_at) VALUES (?, ?, 'Elsewhere', 'rtmp://live.example.org/app/***', '', 1, 7, 1, 1)", ARGS(ID(m->ids[1]),
+	    ID(m->ids[0])));
+}
+
 static const struct maker {
 	const struct object *object;
 	void (*make)(struct world *, struct made *, const struct made *beside);
@@ -898,6 +912,10 @@ static const struct maker {
 	{
 		&livestream_object, make_livestream, .create = "{\"name\":\"Council\"}", .patch =
 		    "{\"description\":\"Of cats\"}",
+	},
+	{
+		&livestream_target_object, make_livestream_target, .patch = "{\"title\":\"There\"}",
+		.create = "{\"title\":\"Elsewhere\",\"url\":\"rtmps://live.example.org/app/key\"}",
 	},
 	{
 		&download_object, make_download, .of = make_playing,

@@ -29,6 +29,7 @@ broadcast_new(const struct conf *conf, struct desk *desk, const struct desk_stre
 	b->conf = conf;
 	b->desk = desk;
 	b->what = *what;
+	b->simulcast = simulcast_new(conf);
 	play_secret(conf, what->id, b->secret);
 	b->empty_since = clock_ms();
 	return b;
@@ -94,6 +95,7 @@ static void
 put_on_air(struct broadcast *b, struct visitor *v)
 {
 	b->on_air = v;
+	simulcast_leap(b->simulcast);
 	if (v != NULL)
 		say(b, DESK_CLAIM, true);
 }
@@ -243,6 +245,8 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
 		return send_away(b, v, "unavailable", "The service has no room for this livestream.");
 	default:
+		if (b->on_air == v && b->held)
+			simulcast_media(b->simulcast, v->feed, kind, ms, bytes, n);
 		return true;
 	}
 }
@@ -299,8 +303,10 @@ broadcast_tick(struct broadcast *b, int64_t now)
 		b->claim_at = 0;
 		put_on_air(b, b->on_air);
 	}
-	if (b->held)
+	if (b->held) {
 		tell_numbers(b, now);
+		simulcast_tell(b->simulcast, b->desk, &b->what, now);
+	}
 	if (b->inputs[0] == NULL && b->inputs[1] == NULL && now - b->empty_since >= BROADCAST_EMPTY_MS)
 		broadcast_release(b);
 }
@@ -355,6 +361,7 @@ broadcast_free(struct broadcast *b)
 	for (i = 0; i < 2; i++)
 		if (b->inputs[i] != NULL)
 			b->inputs[i]->stream = NULL;
+	simulcast_free(b->simulcast);
 	packager_free(b->packager);
 	free(b);
 }

@@ -12,6 +12,7 @@
 #include "core/play.h"
 #include "fcgi/live/desk.h"
 #include "fcgi/live/packager.h"
+#include "fcgi/live/simulcast.h"
 #include "fcgi/live/visitor.h"
 
 enum { BROADCAST_SILENCE_MS = LIVESTREAM_SILENCE_MS, BROADCAST_EMPTY_MS = 30000 };
@@ -21,6 +22,7 @@ struct broadcast {
 	const struct conf *conf;
 	struct desk *desk;
 	struct desk_stream what;
+	struct simulcast *simulcast;
 	struct packager *packager;		/* NULL before the first session */
 	char secret[PLAY_SECRET];		/* name of its folder */
 	int64_t shown;				/* packager_changes() that viewers have been told of */

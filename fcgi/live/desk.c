@@ -83,7 +83,7 @@ is_for_nobody(const struct desk_note *n)
 static bool
 is_passing(const struct desk_note *n)
 {
-	return n->word == DESK_NUMBERS || n->word == DESK_WATCHED;
+	return n->word == DESK_NUMBERS || n->word == DESK_WATCHED || (n->word == DESK_TARGET_TOLD && !n->on);
 }
 
 void
@@ -195,6 +195,9 @@ told(struct desk *d, const struct desk_note *n)
 	case DESK_WATCHED:
 		livestream_watched(d->db, n->stream.media_id, d->node, n->numbers.viewers, n->numbers.peak);
 		break;
+	case DESK_TARGET_TOLD:
+		livestream_target_tell(d->db, n->stream.id, n->target, d->node, &n->news);
+		break;
 	default:
 		break;
 	}
@@ -287,6 +290,22 @@ look_at(struct desk *d, const struct livestream *s)
 		livestream_stop(d->db, s->id, "duration");
 }
 
+/* Where what is ours is sent on to. */
+static void
+name_targets(struct desk *d)
+{
+	size_t n = 0, i;
+	const struct livestream_target *t = livestream_targets_of(d->db, d->conf, d->node, &n);
+	struct desk_note note = { .word = DESK_TARGET };
+
+	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++) {
+		note.stream.id = t[i].livestream_id;
+		note.target = t[i].id;
+		snprintf(note.url, sizeof(note.url), "%s", t[i].url);
+		answer(d, copy(&note));
+	}
+}
+
 /* Which keys are good where nobody may ask. */
 static void
 tell_keys(struct desk *d)
@@ -323,6 +342,7 @@ beat(struct desk *d)
 	all = livestreams_open(d->db, &n);
 	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
 		look_at(d, &all[i]);
+	name_targets(d);
 	tell_keys(d);
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
 	if (fine)

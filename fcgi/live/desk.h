@@ -12,6 +12,7 @@
 
 #include "core/conf.h"
 #include "core/livestream.h"
+#include "core/livestream_target.h"
 #include "fcgi/live/rtmp.h"
 
 enum { DESK_ADDRESS = 64, DESK_REASON = 16, DESK_NODE = 120 };
@@ -27,8 +28,10 @@ enum desk_word {
 	DESK_REFUSED,		/* stream, address, reason */
 	DESK_NUMBERS,		/* stream, numbers: not tried again */
 	DESK_WATCHED,		/* stream, of which .media_id, numbers.viewers and .peak: the same */
+	DESK_TARGET_TOLD,	/* stream, target, news; on: another state.  Without that not tried again */
 	/* Answers that nobody has asked for, each second. */
 	DESK_HELD,		/* stream: it is still ours */
+	DESK_TARGET,		/* stream.id, target, url: it is to be sent on to there */
 	DESK_FINISH,		/* stream: it is to end, and ours or nobody's */
 	DESK_ROUND,		/* all that are ours have been told */
 	DESK_NONE,
@@ -49,6 +52,9 @@ struct desk_note {
 	bool is_primary, on;
 	char key[RTMP_KEY + 1], address[DESK_ADDRESS], reason[DESK_REASON];
 	struct livestream_numbers numbers;
+	struct uuid target;
+	char url[LIVESTREAM_TARGET_URL + 1];
+	struct livestream_target_news news;
 };
 
 struct desk;

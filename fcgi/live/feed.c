@@ -57,6 +57,14 @@ feed_fault(const struct feed *f)
 	return f->fault;
 }
 
+const struct setup *
+feed_setup(const struct feed *f, bool video)
+{
+	if (video)
+		return f->has_video ? &f->video : NULL;
+	return f->has_audio ? &f->audio : NULL;
+}
+
 int64_t
 feed_dropped(const struct feed *f)
 {

@@ -35,6 +35,9 @@ void feed_begin(struct feed *, int64_t session);
 /* Its session has ended; another one begins by feed_begin() alone. */
 void feed_pause(struct feed *);
 
+/* What decoders of its video, or sound, are set up with, as it came last.  NULL: nothing has come. */
+const struct setup *feed_setup(const struct feed *, bool video);
+
 /* A sentence for whoever set up the encoder. */
 const char *feed_fault(const struct feed *);
 

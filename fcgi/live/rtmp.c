@@ -12,6 +12,7 @@
 enum {
 	SHAKE = 1536,
 	CHUNK_OURS = 65536,		/* FFmpeg takes the same for its own direction */
+	CHUNK_PUSHED = 4096,		/* as OBS has it: all services take that */
 	CHUNK_MAX = 1 << 20,
 	STREAMS_MAX = 16,		/* encoders use six */
 	WINDOW = 2500000,
@@ -62,10 +63,12 @@ struct rtmp {
 
 	uint8_t *out;
 	size_t out_n, out_room;
-	bool ours_announced;		/* our own messages come in chunks of CHUNK_OURS */
+	size_t out_chunk;		/* our own messages come in chunks of that size */
 
 	char app[128];
-	double publish_transaction;
+	bool pushes;			/* we publish, and what follows is ours */
+	char *url, *key;
+	double stream;			/* that the other side has given us */
 };
 
 static const char *
@@ -92,7 +95,7 @@ rtmp_new(const struct rtmp_calls *calls, void *user)
 	memset(r, 0, sizeof(*r));
 	r->calls = calls;
 	r->user = user;
-	r->chunk_size = 128;
+	r->chunk_size = r->out_chunk = 128;
 	r->window = WINDOW;
 	return r;
 }
@@ -107,6 +110,8 @@ rtmp_free(struct rtmp *r)
 	for (i = 0; i < r->n_streams; i++)
 		free(r->streams[i].body);
 	free(r->out);
+	free(r->url);
+	free(r->key);
 	free(r);
 }
 
@@ -151,30 +156,46 @@ out_room(struct rtmp *r, size_t n)
 	return at;
 }
 
-/* In chunks of the size that was announced last. */
 static void
-send_message(struct rtmp *r, unsigned chunk_stream, unsigned type, unsigned stream, const void *body, size_t n)
+put_number(struct rtmp *r, uint32_t x)
 {
-	const uint8_t *from = body;
-	size_t size = r->ours_announced ? CHUNK_OURS : 128, part;
-	uint8_t *p;
+	memcpy(out_room(r, 4), (uint8_t[]){ (uint8_t)(x >> 24), (uint8_t)(x >> 16), (uint8_t)(x >> 8), (uint8_t)x }, 4);
+}
 
-	if (r->out_n + n > OUT_MAX) {
-		fail(r, "does not read its answers");
-		return;
-	}
-	p = out_room(r, 12);
-	memcpy(p, (uint8_t[]){ (uint8_t)chunk_stream, 0, 0, 0, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n,
-	    (uint8_t)type, (uint8_t)stream, 0, 0, 0 }, 12);
+/* In chunks of the size that was announced last, each of which repeats a time that does not fit into the head. */
+static void
+put_message(struct rtmp *r, unsigned chunk_stream, unsigned type, unsigned stream, uint32_t ms, const void *body,
+    size_t n)
+{
+	const bool extended = ms >= EXTENDED;
+	const uint32_t field = extended ? EXTENDED : ms;
+	const uint8_t *from = body;
+	size_t part;
+
+	memcpy(out_room(r, 12), (uint8_t[]){ (uint8_t)chunk_stream, (uint8_t)(field >> 16), (uint8_t)(field >> 8),
+	    (uint8_t)field, (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n, (uint8_t)type, (uint8_t)stream,
+	    (uint8_t)(stream >> 8), (uint8_t)(stream >> 16), (uint8_t)(stream >> 24) }, 12);
 	for (;;) {
-		part = n < size ? n : size;
-		memcpy(out_room(r, part), from, part);
+		if (extended)
+			put_number(r, ms);
+		part = n < r->out_chunk ? n : r->out_chunk;
+		if (part > 0)
+			memcpy(out_room(r, part), from, part);
 		from += part;
 		n -= part;
 		if (n == 0)
 			break;
 		*out_room(r, 1) = (uint8_t)(0xc0 | chunk_stream);
 	}
+}
+
+static void
+send_message(struct rtmp *r, unsigned chunk_stream, unsigned type, unsigned stream, const void *body, size_t n)
+{
+	if (r->out_n + n > OUT_MAX)
+		fail(r, "does not read its answers");
+	else
+		put_message(r, chunk_stream, type, stream, 0, body, n);
 }
 
 static void
@@ -271,7 +292,7 @@ answer_connect(struct rtmp *r, struct amf *a, double transaction)
 	send_number(r, WINDOW_SIZE, WINDOW);
 	send_number(r, PEER_BANDWIDTH, WINDOW);
 	send_number(r, SET_CHUNK_SIZE, CHUNK_OURS);
-	r->ours_announced = true;
+	r->out_chunk = CHUNK_OURS;
 	amf_put_string(&b, "_result");
 	amf_put_number(&b, transaction);
 	amf_put_begin(&b);
@@ -332,6 +353,142 @@ take_publish(struct rtmp *r, struct amf *a)
 	r->calls->publish(r->user, r->app, key);
 }
 
+/* --- commands of ours */
+
+enum { CONNECT = 1, RELEASE_STREAM, FC_PUBLISH, CREATE_STREAM, PUBLISH, END_STREAM };
+
+struct rtmp *
+rtmp_push(const char *app, const char *url, const char *key)
+{
+	struct rtmp *r = rtmp_new(NULL, NULL);
+	int i;
+
+	r->pushes = true;
+	r->url = strdup(url);
+	r->key = strdup(key);
+	if (r->url == NULL || r->key == NULL)
+		abort();
+	snprintf(r->app, sizeof(r->app), "%s", app);
+	*out_room(r, 1) = 3;
+	put_number(r, 0);
+	put_number(r, 0);
+	for (i = 8; i < SHAKE; i++)
+		*out_room(r, 1) = (uint8_t)(i * 31);
+	return r;
+}
+
+static void
+connect_app(struct rtmp *r)
+{
+	char room[ANSWER];
+	struct buf b = BUF_OVER(room);
+
+	amf_put_string(&b, "connect");
+	amf_put_number(&b, CONNECT);
+	amf_put_begin(&b);
+	put_pair(&b, "app", r->app);
+	put_pair(&b, "type", "nonprivate");
+	put_pair(&b, "flashVer", "FMLE/3.0 (compatible; Kinothek)");
+	put_pair(&b, "tcUrl", r->url);
+	amf_put_end(&b);
+	send_command(r, 0, &b);
+}
+
+static void
+ask(struct rtmp *r, const char *name, double transaction, unsigned stream, bool with_key, bool live)
+{
+	char room[ANSWER];
+	struct buf b = BUF_OVER(room);
+
+	amf_put_string(&b, name);
+	amf_put_number(&b, transaction);
+	amf_put_null(&b);
+	if (with_key)
+		amf_put_string(&b, r->key);
+	if (live)
+		amf_put_string(&b, "live");
+	send_command(r, stream, &b);
+}
+
+void
+rtmp_put(struct rtmp *r, int type, uint32_t ms, const uint8_t *bytes, size_t n)
+{
+	if (r->stage == RTMP_PUBLISHES)
+		put_message(r, type == RTMP_AUDIO ? 4 : type == RTMP_VIDEO ? 6 : 5, (unsigned)type,
+		    (unsigned)r->stream, ms, bytes, n);
+}
+
+void
+rtmp_end(struct rtmp *r)
+{
+	char room[ANSWER];
+	struct buf b = BUF_OVER(room);
+
+	if (r->stage != RTMP_PUBLISHES)
+		return;
+	ask(r, "FCUnpublish", END_STREAM, 0, true, false);
+	amf_put_string(&b, "deleteStream");
+	amf_put_number(&b, END_STREAM + 1);
+	amf_put_null(&b);
+	amf_put_number(&b, r->stream);
+	send_command(r, 0, &b);
+}
+
+/* What it says of the stream: that it has begun, or an end. */
+static void
+take_status(struct rtmp *r, struct amf *a)
+{
+	char key[AMF_TEXT], code[64] = "", level[16] = "";
+
+	if (!amf_skip(a) || !amf_enter(a))
+		return;
+	while (amf_key(a, key)) {
+		if (strcmp(key, "code") == 0 && amf_string(a, code, sizeof(code)))
+			continue;
+		if (strcmp(key, "level") == 0 && amf_string(a, level, sizeof(level)))
+			continue;
+		amf_skip(a);
+	}
+	if (r->stage == RTMP_ASKS && strcmp(code, "NetStream.Publish.Start") == 0)
+		r->stage = RTMP_PUBLISHES;
+	else if (strcmp(level, "error") == 0 || strcmp(code, "NetStream.Unpublish.Success") == 0 ||
+	    strcmp(code, "NetConnection.Connect.Closed") == 0)
+		r->stage = RTMP_OVER;
+}
+
+static void
+take_result(struct rtmp *r, struct amf *a, double transaction)
+{
+	if (transaction == CONNECT) {
+		/* FFmpeg hears nothing else before the first command. */
+		send_number(r, SET_CHUNK_SIZE, CHUNK_PUSHED);
+		r->out_chunk = CHUNK_PUSHED;
+		ask(r, "releaseStream", RELEASE_STREAM, 0, true, false);
+		ask(r, "FCPublish", FC_PUBLISH, 0, true, false);
+		ask(r, "createStream", CREATE_STREAM, 0, false, false);
+	} else if (transaction == CREATE_STREAM && r->stage == RTMP_CONNECTS) {
+		if (!amf_skip(a) || !amf_number(a, &r->stream) || !(r->stream >= 0 && r->stream <= UINT32_MAX)) {
+			fail(r, "a stream that cannot be read");
+			return;
+		}
+		r->stage = RTMP_ASKS;
+		ask(r, "publish", PUBLISH, (unsigned)r->stream, true, true);
+	}
+}
+
+/* Not all know releaseStream and FCPublish. */
+static void
+take_answer(struct rtmp *r, const char *name, struct amf *a, double transaction)
+{
+	if (strcmp(name, "_result") == 0)
+		take_result(r, a, transaction);
+	else if (strcmp(name, "onStatus") == 0)
+		take_status(r, a);
+	else if (strcmp(name, "close") == 0 || (strcmp(name, "_error") == 0 && transaction != RELEASE_STREAM &&
+	    transaction != FC_PUBLISH))
+		r->stage = RTMP_OVER;
+}
+
 static void
 take_command(struct rtmp *r, const uint8_t *bytes, size_t n)
 {
@@ -339,11 +496,14 @@ take_command(struct rtmp *r, const uint8_t *bytes, size_t n)
 	char name[AMF_TEXT];
 	double transaction = 0;
 
-	if (!amf_string(&a, name, sizeof(name)) || !amf_number(&a, &transaction)) {
+	/* Some say onFCPublish and nothing else. */
+	if (!amf_string(&a, name, sizeof(name)) || (!amf_number(&a, &transaction) && !r->pushes)) {
 		fail(r, "a command that cannot be read");
 		return;
 	}
-	if (strcmp(name, "connect") == 0) {
+	if (r->pushes) {
+		take_answer(r, name, &a, transaction);
+	} else if (strcmp(name, "connect") == 0) {
 		if (r->app[0] == '\0')
 			answer_connect(r, &a, transaction);
 	} else if (strcmp(name, "createStream") == 0) {
@@ -433,7 +593,7 @@ take_message(struct rtmp *r, unsigned type, uint32_t ms, const uint8_t *bytes, s
 	case RTMP_AUDIO:
 	case RTMP_VIDEO:
 	case RTMP_DATA:
-		if (r->stage == RTMP_PUBLISHES && !r->calls->media(r->user, (int)type, ms, bytes, n))
+		if (r->stage == RTMP_PUBLISHES && !r->pushes && !r->calls->media(r->user, (int)type, ms, bytes, n))
 			r->stage = RTMP_OVER;
 		break;
 	default:
@@ -658,6 +818,27 @@ take_hello(struct rtmp *r, const uint8_t *bytes, size_t n)
 	return n;
 }
 
+/* The same from the other side: what comes is said back, and then comes what we have said. */
+static size_t
+take_hello_back(struct rtmp *r, const uint8_t *bytes, size_t n)
+{
+	if (r->shaken == 0) {
+		if (bytes[0] != 3)
+			fail(r, "not RTMP");
+		r->shaken = 1;
+		return 1;
+	}
+	if (n > 1 + SHAKE - r->shaken)
+		n = 1 + SHAKE - r->shaken;
+	memcpy(out_room(r, n), bytes, n);
+	r->shaken += n;
+	if (r->shaken == 1 + SHAKE) {
+		r->step = READS_ECHO;
+		r->shaken = 0;
+	}
+	return n;
+}
+
 static size_t
 take_echo(struct rtmp *r, size_t n)
 {
@@ -667,6 +848,8 @@ take_echo(struct rtmp *r, size_t n)
 	if (r->shaken == SHAKE) {
 		r->step = READS_HEAD;
 		r->stage = RTMP_CONNECTS;
+		if (r->pushes)
+			connect_app(r);
 	}
 	return n;
 }
@@ -678,7 +861,8 @@ rtmp_take(struct rtmp *r, const uint8_t *bytes, size_t n)
 
 	r->taken += n;
 	while (n > 0 && r->fault == NULL && r->step < READS_HEAD) {
-		done = r->step == READS_HELLO ? take_hello(r, bytes, n) : take_echo(r, n);
+		done = r->step == READS_ECHO ? take_echo(r, n) : r->pushes ? take_hello_back(r, bytes, n) :
+		    take_hello(r, bytes, n);
 		bytes += done;
 		n -= done;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The receiving side of one RTMP connection: handshake, chunks, messages and the commands of a publisher (Adobe's Real
- * Time Messaging Protocol, 2012, as FFmpeg, GStreamer and OBS speak it).  It knows no socket: bytes go in by
- * rtmp_take(), what is to be sent waits in rtmp_out().  What a connection may hold is bounded, before a publisher is
- * granted more tightly than afterwards.
+ * Either side of one RTMP connection: handshake, chunks, messages and the commands of a publisher (Adobe's Real Time
+ * Messaging Protocol, 2012, as FFmpeg, GStreamer and OBS speak it).  It knows no socket: bytes go in by rtmp_take(),
+ * what is to be sent waits in rtmp_out().  What a connection may hold is bounded, before a publisher is granted more
+ * tightly than afterwards.
  */
 #ifndef FCGI_LIVE_RTMP_H
 #define FCGI_LIVE_RTMP_H
@@ -30,6 +30,14 @@ struct rtmp_calls {
 /* Memory of its own; freed by rtmp_free(). */
 struct rtmp *rtmp_new(const struct rtmp_calls *, void *user);
 void rtmp_free(struct rtmp *);
+
+/* The side that publishes, from the handshake on: to that application, whose whole address is url, with that key.  At
+ * RTMP_PUBLISHES the other side has granted it; RTMP_OVER before that: it has refused. */
+struct rtmp *rtmp_push(const char *app, const char *url, const char *key);
+/* A message of audio, video or data. */
+void rtmp_put(struct rtmp *, int type, uint32_t ms, const uint8_t *bytes, size_t n);
+/* Says that nothing more comes. */
+void rtmp_end(struct rtmp *);
 
 /* Bytes as they came.  NULL, or what is wrong with them, after which nothing more is taken. */
 const char *rtmp_take(struct rtmp *, const uint8_t *bytes, size_t n);

@@ -20,6 +20,7 @@
 #include "fcgi/live/broadcast.h"
 #include "fcgi/live/flush.h"
 #include "fcgi/live/hall.h"
+#include "fcgi/live/relay.h"
 #include "fcgi/live/srt.h"
 #include "fcgi/live/station.h"
 #include "fcgi/live/tls.h"
@@ -31,6 +32,7 @@ enum {
 	SILENCE_MS = 30000,			/* of who publishes; then the connection is closed */
 	STILL_SENDS_MS = 500,			/* after somebody else has come to the same input */
 	LOOK_MS = 2000,				/* from one look at the files of the certificate to the next */
+	FAREWELL_MS = 2000,			/* that targets have to be told of the end */
 	EVENTS = 64,
 	PATHS = 1 << 20,
 };
@@ -351,6 +353,7 @@ round_ends(struct station *s)
 		if (b->held && !b->seen && !b->gone)
 			broadcast_lose(b);
 		b->seen = false;
+		simulcast_named_all(b->simulcast);
 	}
 }
 
@@ -361,8 +364,10 @@ listen_to_desk(struct station *s)
 	struct broadcast *b;
 
 	while ((n = desk_take(s->desk)) != NULL) {
-		b = n->word == DESK_HELD ? broadcast_of(s, n->stream.id) : NULL;
-		if (b != NULL)
+		b = n->word == DESK_HELD || n->word == DESK_TARGET ? broadcast_of(s, n->stream.id) : NULL;
+		if (b != NULL && n->word == DESK_TARGET)
+			simulcast_want(b->simulcast, n->target, n->url);
+		else if (b != NULL)
 			b->seen = true;
 		else if (n->word == DESK_WHOSE || n->word == DESK_NONE)
 			key_known(s, n);
@@ -558,6 +563,7 @@ station_run(const struct conf *conf, const struct door *doors, size_t n, struct 
 	desk_close(s.desk);
 	if (srt != NULL)
 		srt_end(srt);
+	relay_wait_for_all(FAREWELL_MS);
 	flush_end();
 	tls_close(s.tls);
 	close(s.epoll);

@@ -150,6 +150,32 @@ tls_line(struct tls *t, int fd)
 	return l;
 }
 
+/* A context for each call: there are few, and what the machine trusts may have changed. */
+struct tls_line *
+tls_call(int fd, const char *host)
+{
+	SSL_CTX *c = SSL_CTX_new(TLS_client_method());
+	struct tls_line *l = calloc(1, sizeof(*l));
+
+	if (c == NULL || l == NULL)
+		abort();
+	SSL_CTX_set_min_proto_version(c, TLS1_2_VERSION);
+	SSL_CTX_set_mode(c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_default_verify_paths(c);
+	SSL_CTX_set_verify(c, SSL_VERIFY_PEER, NULL);
+	l->ssl = SSL_new(c);
+	SSL_CTX_free(c);
+	if (l->ssl == NULL || SSL_set_fd(l->ssl, fd) != 1)
+		abort();
+	/* Addresses are no names, and are not sent. */
+	if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(l->ssl), host) != 1 &&
+	    (SSL_set1_host(l->ssl, host) != 1 || SSL_set_tlsext_host_name(l->ssl, host) != 1))
+		abort();
+	ERR_clear_error();
+	SSL_set_connect_state(l->ssl);
+	return l;
+}
+
 /* The end is said once, and not waited for. */
 void
 tls_hang_up(struct tls_line *l)

@@ -25,6 +25,8 @@ void tls_look(struct tls *, bool whatever);
 
 /* NULL: there is no certificate. */
 struct tls_line *tls_line(struct tls *, int fd);
+/* The other side: to a server that proves to be that host, by an authority that the machine trusts. */
+struct tls_line *tls_call(int fd, const char *host);
 void tls_hang_up(struct tls_line *);
 
 /* As recv() and send() that do not wait.  -1 with EAGAIN: not now, maybe since something is to be sent first.  -1

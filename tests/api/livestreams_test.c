@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/livestream.h"
+#include "core/livestream_target.h"
 #include "core/store.h"
 #include "tests/world.h"
 
@@ -740,6 +741,157 @@ what_was_counted_is_told_by_the_minute(void **state)
 	assert_int_equal(r->status, 422);
 }
 
+/* --- where it is sent on to */
+
+static const char *
+target_path(struct world *w, struct uuid id, struct uuid target)
+{
+	return path(w, id, arena_printf(w->mem, "/targets/%s", uuid_text(w->mem, target)));
+}
+
+static struct uuid
+target_of(struct world *w, struct uuid id, const char *url)
+{
+	struct req *r = call(w, "POST", path(w, id, "/targets"), arena_printf(w->mem,
+	    "{\"title\":\"Elsewhere\",\"url\":\"%s\"}",
+	    url));
+
+	assert_int_equal(r->status, 201);
+	return id_of(w, r, "data.id");
+}
+
+static void
+the_key_of_a_target_is_shown_to_nobody(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = made(w), target = target_of(w, id, "rtmps://live.example.org:444/app/in/s3cret?more=s3cret");
+	struct req *r = call(w, "GET", target_path(w, id, target), NULL);
+	const char *sealed = db_text(w->db, "SELECT sealed FROM livestream_targets WHERE id = ?", ARGS(ID(target)));
+
+	assert_string_equal(text(w, r, "data.url"), "rtmps://live.example.org:444/app/in/***");
+	assert_string_equal(text(w, r, "data.status"), "waiting");
+	assert_null(strstr(buf_string(&call(w, "GET", path(w, id, "/targets"), NULL)->out), "s3cret"));
+	r = call(w, "PATCH", target_path(w, id, target),
+	    "{\"title\":\"There\",\"url\":\"rtmps://live.example.org:444/app/in/***\"}");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.title"), "There");
+	assert_string_equal(db_text(w->db, "SELECT sealed FROM livestream_targets WHERE id = ?", ARGS(ID(target))),
+	    sealed);
+	assert_null(strstr(sealed, "s3cret"));
+	assert_int_equal(number(w, "FROM events WHERE INSTR(data, 's3cret') > 0", NO_ARGS), 0);
+	r = call(w, "PATCH", target_path(w, id, target), "{\"url\":\"rtmp://live.example.org/app/another\"}");
+	assert_string_equal(text(w, r, "data.url"), "rtmp://live.example.org/app/***");
+}
+
+static void
+addresses_that_cannot_be_are_refused(void **state)
+{
+	static const char *const bad[] = { "http://live.example.org/app/key", "rtmp://127.0.0.1/app/key",
+		"rtmp://10.1.2.3/app/key", "rtmp://[::1]/app/key", "rtmp://169.254.169.254/app/key", "rtmp://live.example.org/key",
+		"rtmp://live.example.org/app/", "rtmp://live.example.org/app/?key", "rtmp://live.example.org",
+		"rtmp://me:word@live.example.org/app/key", "rtmp://1.1.1.1:22/app/key", "rtmp://1.1.1.1:3306/app/key",
+		"rtmp:/live.example.org/app/key", "rtmp://live.example.org/app/k#y", "rtmpx://live.example.org/app/key" };
+	struct world *w = *state;
+	struct uuid id = made(w);
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		r = call(w, "POST", path(w, id, "/targets"), arena_printf(w->mem, "{\"title\":\"No\",\"url\":\"%s\"}",
+		    bad[i]));
+		if (r->status != 422)
+			fail_msg("%s: %d", bad[i], r->status);
+	}
+	target_of(w, id, "rtmp://1.1.1.1/app/key");
+}
+
+static void
+targets_are_few(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = made(w);
+	struct req *r;
+	int i;
+
+	for (i = 0; i < LIVESTREAM_TARGETS; i++)
+		target_of(w, id, "rtmps://live.example.org/app/key");
+	r = call(w, "POST", path(w, id, "/targets"), "{\"title\":\"One "
+	    "more\",\"url\":\"rtmps://live.example.org/app/key\"}");
+	assert_int_equal(r->status, 409);
+	assert_string_equal(text(w, r, "data.code"), "too_many_targets");
+	assert_int_equal(put(w, id, "/stop"), 200);
+	r = call(w, "POST", path(w, id, "/targets"), "{\"title\":\"One "
+	    "more\",\"url\":\"rtmps://live.example.org/app/key\"}");
+	assert_string_equal(text(w, r, "data.code"), "livestream_over");
+}
+
+static size_t
+sent_by(struct world *w, const char *node)
+{
+	size_t n;
+
+	livestream_targets_of(w->db, w->conf, node, &n);
+	return n;
+}
+
+static void
+the_node_that_holds_it_sends_what_is_published(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = started(w), target = target_of(w, id, "rtmps://live.example.org/app/key");
+	size_t n;
+
+	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_int_equal(sent_by(w, NODE), 0);
+	assert_int_equal(put(w, id, "/publish"), 200);
+	assert_int_equal(sent_by(w, NODE), 1);
+	assert_string_equal(livestream_targets_of(w->db, w->conf, NODE, &n)->url, "rtmps://live.example.org/app/key");
+	assert_int_equal(sent_by(w, OTHER), 0);
+	assert_int_equal(call(w, "PATCH", target_path(w, id, target), "{\"enabled\":false}")->status, 200);
+	assert_int_equal(sent_by(w, NODE), 0);
+	assert_int_equal(call(w, "PATCH", target_path(w, id, target), "{\"enabled\":true}")->status, 200);
+	assert_int_equal(sent_by(w, NODE), 1);
+	assert_int_equal(put(w, id, "/stop"), 200);
+	assert_int_equal(sent_by(w, NODE), 0);
+}
+
+static const char *
+of_target(struct world *w, struct uuid id, struct uuid target, const char *member)
+{
+	return text(w, call(w, "GET", target_path(w, id, target), NULL), arena_printf(w->mem, "data.%s", member));
+}
+
+static void
+how_it_goes_is_told_once(void **state)
+{
+	const struct livestream_target_news fails = { .fails = true, .reason = "unreachable", .retry_ms = 2000 },
+	    sends = { .sends = true, .bytes = 1000, .dropped = 2 };
+	struct world *w = *state;
+	struct uuid id = live(w), target = target_of(w, id, "rtmps://live.example.org/app/key");
+	int64_t before = told(w, id, "live");
+
+	livestream_target_tell(w->db, id, target, NODE, &fails);
+	assert_string_equal(of_target(w, id, target, "status"), "failed");
+	assert_string_equal(of_target(w, id, target, "reason"), "unreachable");
+	assert_non_null(of_target(w, id, target, "retryAt"));
+	assert_int_equal(told(w, id, "live"), before + 1);
+	livestream_target_tell(w->db, id, target, NODE, &fails);
+	assert_int_equal(told(w, id, "live"), before + 1);
+	livestream_target_tell(w->db, id, target, NODE, &sends);
+	livestream_target_tell(w->db, id, target, NODE, &sends);
+	assert_int_equal(told(w, id, "live"), before + 2);
+	assert_string_equal(of_target(w, id, target, "status"), "sending");
+	assert_null(of_target(w, id, target, "reason"));
+	assert_null(of_target(w, id, target, "retryAt"));
+	assert_string_equal(of_target(w, id, target, "bytesSent"), "2000");
+	assert_string_equal(of_target(w, id, target, "droppedFrames"), "4");
+	livestream_target_tell(w->db, id, target, OTHER, &fails);
+	assert_string_equal(of_target(w, id, target, "status"), "sending");
+	assert_true(livestream_release(w->db, id, NODE));
+	assert_string_equal(of_target(w, id, target, "status"), "waiting");
+}
+
 int
 main(void)
 {
@@ -767,6 +919,11 @@ main(void)
 		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
 		WORLD_TEST(viewers_are_of_the_input_that_they_see),
 		WORLD_TEST(what_was_counted_is_told_by_the_minute),
+		WORLD_TEST(the_key_of_a_target_is_shown_to_nobody),
+		WORLD_TEST(addresses_that_cannot_be_are_refused),
+		WORLD_TEST(targets_are_few),
+		WORLD_TEST(the_node_that_holds_it_sends_what_is_published),
+		WORLD_TEST(how_it_goes_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

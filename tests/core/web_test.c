@@ -362,15 +362,15 @@ a_url_names_the_same_host_to_the_early_check_and_to_the_library(void **state)
 	size_t i;
 
 	for (i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		if (!read_host(w->mem, urls[i], &early))
+		if (!web_target_read(w->mem, urls[i], "http https", &early))
 			continue;
 		assert_true(web_target_parse(w->mem, urls[i], "http,https", &late));
 		assert_int_equal(strcasecmp(early.host, late.host), 0);
 		assert_int_equal(early.port, late.port);
 	}
-	assert_true(read_host(w->mem, urls[1], &early) && early.port == 8443);
-	assert_true(read_host(w->mem, urls[5], &early) && early.port == 444);
-	assert_false(read_host(w->mem, "https://u@127.0.0.1/", &early));
+	assert_true(web_target_read(w->mem, urls[1], "http https", &early) && early.port == 8443);
+	assert_true(web_target_read(w->mem, urls[5], "http https", &early) && early.port == 444);
+	assert_false(web_target_read(w->mem, "https://u@127.0.0.1/", "http https", &early));
 }
 
 static void

@@ -439,6 +439,16 @@ async function livestreams(api: typeof operations) {
 		throw new Error('the stream key is the same');
 	await good(api.startLivestream({ path }));
 	await good(api.publishLivestream({ path }));
+	const { data: target } = await good(api.createLivestreamTarget({ path, body: { title: 'Elsewhere', url: 'rtmps://live.example.org/app/secret' } }));
+	const elsewhere = { ...path, targetId: target.id };
+	if (target.url !== 'rtmps://live.example.org/app/***')
+		throw new Error(`a target is shown as ${target.url}`);
+	await good(api.listLivestreamTargets({ path }));
+	await good(api.updateLivestreamTarget({ path: elsewhere, body: { enabled: false } }));
+	const { data: { status: off } } = await good(api.getLivestreamTarget({ path: elsewhere }));
+	if (off !== 'off')
+		throw new Error(`a target that is not enabled is ${off}`);
+	await good(api.deleteLivestreamTarget({ path: elsewhere }));
 	await good(api.getLivestreamStatistics({ path }));
 	await good(api.getLivestreamStatisticsOfInstance({ path: { ...path, instance: 'primary' } }));
 	const { data: { status } } = await good(api.stopLivestream({ path }));

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Addresses that livestreams are sent on to, and how it goes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/buf.h"
+#include "core/event.h"
+#include "core/livestream.h"
+#include "core/livestream_target.h"
+#include "core/seal.h"
+
+static const struct field target_fields[] = {
+	FIELD(struct livestream_target, id, .doc = "Unique id"),
+	FIELD(struct livestream_target, livestream_id, .doc = "The livestream"),
+	FIELD(struct livestream_target, sealed, .doc = "Its address"),
+};
+static const struct record target_record = RECORD("LivestreamTargetSealed", struct livestream_target, target_fields);
+
+/* Encoders ask for an address and a key, and join them by a slash: what is behind the last one is the key, with any
+ * parameters that it has. */
+bool
+livestream_address_read(struct arena *mem, const char *url, struct livestream_address *a)
+{
+	const char *path, *end;
+
+	*a = (struct livestream_address){ .app = NULL };
+	if (strlen(url) > LIVESTREAM_TARGET_URL || !web_target_read(mem, url, "rtmp rtmps", &a->to))
+		return false;
+	path = strchr(strstr(url, "://") + 3, '/');
+	if (path == NULL || strchr(url, '#') != NULL)
+		return false;
+	for (end = path + strcspn(path, "?"); end > path && *end != '/'; end--)
+		continue;
+	if (end == path || end - path - 1 > LIVESTREAM_TARGET_APP || strspn(end, "/?") == strlen(end) || end[1] == '?')
+		return false;
+	a->app = arena_copy_n(mem, path + 1, (size_t)(end - path - 1));
+	a->key = end + 1;
+	return true;
+}
+
+bool
+livestream_address_fits(const struct conf *conf, struct arena *mem, const char *url)
+{
+	struct livestream_address a;
+	struct addrinfo *all;
+	bool fits;
+
+	if (!livestream_address_read(mem, url, &a))
+		return false;
+	all = web_target_numeric(a.to.host);
+	if (all == NULL)
+		return true;
+	fits = web_target_judge(mem, &a.to, conf->live_private_hosts, all) == WEB_ANSWERED;
+	freeaddrinfo(all);
+	return fits;
+}
+
+const char *
+livestream_address_shown(struct arena *mem, const char *url)
+{
+	struct livestream_address a;
+
+	if (!livestream_address_read(mem, url, &a))
+		return "***";
+	return arena_printf(mem, "%.*s***", (int)(a.key - url), url);
+}
+
+struct livestream_target *
+livestream_targets_of(struct db *db, const struct conf *conf, const char *node, size_t *n)
+{
+	size_t all, i;
+	struct livestream_target *t = db_rows(db, &target_record, "FROM livestream_targets t JOIN livestreams l ON "
+	    "l.id = "
+	    "t.livestream_id WHERE l.holder = ? AND l.published_at > 0 AND l.status IN ('waitingForSignal', 'live', "
+	    "'interrupted') AND t.enabled = 1", ARGS(STR(node)), &all);
+	unsigned char *bytes;
+	long size;
+
+	*n = 0;
+	for (i = 0; i < all; i++) {
+		size = unseal(conf, db_arena(db), LIVESTREAM_TARGET_PURPOSE, t[i].sealed, &bytes);
+		if (size < 0)
+			continue;
+		t[*n] = t[i];
+		t[(*n)++].url = arena_copy_n(db_arena(db), (const char *)bytes, (size_t)size);
+	}
+	return t;
+}
+
+static const char *
+status_of(const struct livestream_target_news *n)
+{
+	return n->sends ? "sending" : n->fails ? "failed" : "waiting";
+}
+
+/* A new state is told to those who look on; one that fails again and again is not another one each time. */
+void
+livestream_target_tell(struct db *db, struct uuid livestream_id, struct uuid id, const char *node,
+    const struct livestream_target_news *n)
+{
+	const char *status = status_of(n), *reason = n->fails ? n->reason : NULL;
+	const struct livestream *l;
+	bool changed;
+
+	if (reason != NULL && !word_in(LIVESTREAM_TARGET_REASONS, reason, strlen(reason)))
+		abort();
+	changed = db_number(db, "SELECT t.status <> ? OR NOT (t.reason <=> ?) FROM livestream_targets t WHERE t.id = ?",
+	    ARGS(STR(status), STR(reason), ID(id)), 0) == 1;
+	if (db_run(db, "UPDATE livestream_targets t JOIN livestreams l ON l.id = t.livestream_id SET t.since = "
+	    "IF(t.status "
+	    "= ?, t.since, " SQL_NOW "), t.status = ?, t.reason = ?, t.retry_at = IF(? > 0, " SQL_NOW " + ?, 0), "
+	    "t.bytes_sent = t.bytes_sent + ?, t.dropped_frames = t.dropped_frames + ? WHERE t.id = ? AND l.id = ? AND l.holder = ?",
+	    ARGS(STR(status), STR(status), STR(reason), INT(n->retry_ms), INT(n->retry_ms), INT(n->bytes), INT(n->dropped),
+	    ID(id), ID(livestream_id), STR(node))) != 1 || !changed)
+		return;
+	l = livestream_get(db, livestream_id);
+	if (l != NULL)
+		event_add_job(db, l->media_id, "livestream.updated", livestream_event(db_arena(db), l->id, l->media_id,
+		    l->status));
+}
+
+void
+livestream_targets_rest(struct db *db, struct uuid livestream_id)
+{
+	db_run(db, "UPDATE livestream_targets SET status = 'waiting', reason = NULL, retry_at = 0, since = " SQL_NOW
+	    " WHERE livestream_id = ? AND status <> 'waiting'", ARGS(ID(livestream_id)));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a livestream is sent on to while viewers are let in: addresses of other services.  An address holds the stream
+ * key that the service has given, so it is sealed in its row and shown to nobody again.
+ *
+ * The node that holds the livestream sends, and tells how it goes.  Whoever else has it afterwards begins anew.
+ */
+#ifndef CORE_LIVESTREAM_TARGET_H
+#define CORE_LIVESTREAM_TARGET_H
+
+#include "core/db.h"
+#include "core/web_target.h"
+
+enum {
+	LIVESTREAM_TARGETS = 8,			/* of a livestream */
+	LIVESTREAM_TARGET_URL = 600,		/* bytes */
+	LIVESTREAM_TARGET_APP = 120,
+};
+#define LIVESTREAM_TARGET_PURPOSE "livestream target"
+#define LIVESTREAM_TARGET_STATES "waiting sending failed off"
+/* Why it has failed: its address is none of a public server; there is no such host; it does not answer, or not in time;
+ * it did not prove who it is; it takes nothing with this key; it has hung up; it has stopped to read; it does not know
+ * such pictures or sound. */
+#define LIVESTREAM_TARGET_REASONS "forbidden unresolved unreachable timeout tls refused closed stalled format"
+
+/* An address taken apart. */
+struct livestream_address {
+	struct web_target to;
+	const char *app, *key;		/* of RTMP: what is in front of the last slash, and behind it */
+};
+/* False: it is none. */
+bool livestream_address_read(struct arena *, const char *url, struct livestream_address *);
+/* May it be sent to, as far as can be told without asking a name service? */
+bool livestream_address_fits(const struct conf *, struct arena *, const char *url);
+/* The same without what is secret in it. */
+const char *livestream_address_shown(struct arena *, const char *url);
+
+/* To which a node sends now. */
+struct livestream_target { struct uuid id, livestream_id; const char *url, *sealed; };
+struct livestream_target *livestream_targets_of(struct db *, const struct conf *, const char *node, size_t *n);
+
+/* What the node tells: status and reason as they are, bytes and frames since it has told them last. */
+struct livestream_target_news {
+	bool sends, fails;			/* neither: it waits */
+	char reason[16];
+	int64_t retry_ms;			/* until it is tried again; 0: it is not to be */
+	int64_t bytes, dropped;
+};
+void livestream_target_tell(struct db *, struct uuid livestream_id, struct uuid id, const char *node,
+    const struct livestream_target_news *);
+/* Nobody sends any more for now. */
+void livestream_targets_rest(struct db *, struct uuid livestream_id);
+
+#endif
