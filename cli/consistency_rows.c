@@ -229,6 +229,16 @@ static const struct walk walks[] = {
 		    "COALESCE(INSTR(g.media_ids, x.media_id), 0) = 0)))"),
 		    "it does not name the asset that it is said to mention" },
 	} },
+	{ "flows", STEP("flows", "id", "500"), {
+		{ &naming, FIND("x.id, x.principal_id AS other FROM flows x LEFT JOIN principals p ON p.id = x.principal_id AND "
+		    "p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"), "who made it is not there" },
+	} },
+	{ "flow_runs", STEP("flow_runs", "id", "500"), {
+		{ &naming, FIND("x.id, x.principal_id AS other FROM flow_runs x LEFT JOIN principals p ON p.id = x.principal_id "
+		    "AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"), "who started it is not there" },
+		{ &naming, FIND("x.id, x.job_id AS other FROM flow_runs x LEFT JOIN jobs j ON j.id = x.job_id WHERE "
+		    IN_STEP("id") "x.status = 'queued' AND j.id IS NULL"), "the job that does it is not there" },
+	} },
 	{ "downloads", STEP("downloads", "id", "500"), {
 		{ &naming, FIND("x.id, x.principal_id AS other FROM downloads x LEFT JOIN principals p ON p.id = "
 		    "x.principal_id AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"),

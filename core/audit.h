@@ -22,6 +22,7 @@
 	A("provider.set") A("provider.removed") \
 	A("share.created") A("share.updated") A("share.revoked") \
 	A("design.created") A("design.updated") A("design.deleted") \
+	A("flow.created") A("flow.updated") A("flow.deleted") A("flow.started") \
 	A("story.created") A("story.updated") A("story.deleted") \
 	A("meeting.created") A("meeting.updated") A("meeting.deleted") \
 	A("livestream.rotated") A("livestream.target") \

@@ -257,7 +257,7 @@ static const struct setting settings[] = {
 	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. What an answer may "
 	    "cost is reserved until it is there. When they are used up, texts are made without it." },
 	{ "chat.days", AS_INT, AT(chat_days), "90", 1, 3650, "days", NULL,
-	    "How long chats are kept after their latest question." },
+	    "How long chats are kept after their latest question, and runs of flows." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
 	    "Directory of the library sherpa-onnx and of its model silero_vad_v6.onnx, which find where somebody speaks. Nothing: "
 	    "where the installation has put them." },

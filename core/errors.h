@@ -46,6 +46,8 @@
 	E(TOO_MANY_PRESETS,	409, "too_many_presets",	"You keep as many searches as you may. Delete one first.") \
 	E(TOO_MANY_CHATS,	409, "too_many_chats",		"You keep as many chats as you may. Delete one first.") \
 	E(TOO_MANY_QUESTIONS,	409, "too_many_questions",	"Questions of yours are still being answered. Wait for these answers.") \
+	E(TOO_MANY_FLOWS,	409, "too_many_flows",		"The tenant has as many flows as it may. Delete one first.") \
+	E(TOO_MANY_RUNS,	409, "too_many_runs",		"Runs of yours are still going on. Wait until some have ended.") \
 	E(TOO_MANY_STORIES,	409, "too_many_stories",	"The tenant has as many stories as it may. Delete one first.") \
 	E(TOO_MANY_MEETINGS,	409, "too_many_meetings",	"The tenant has as many meetings as it may. Delete one first.") \
 	E(TOO_MANY_LIVESTREAMS,	409, "too_many_livestreams",	"There are as many livestreams as there may be. Delete one first.") \

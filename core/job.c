@@ -102,6 +102,11 @@ static const struct field chat_args_fields[] = {
 };
 const struct record chat_args_record = RECORD("ChatArgs", struct chat_args, chat_args_fields);
 
+static const struct field flow_args_fields[] = {
+	FIELD(struct flow_args, run_id, .required = true, .doc = "The run"),
+};
+const struct record flow_args_record = RECORD("FlowArgs", struct flow_args, flow_args_fields);
+
 static const struct field retag_args_fields[] = {
 	FIELD(struct retag_args, tag_id, .required = true, .doc = "The tag"),
 };

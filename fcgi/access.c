@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fcgi/access.h"
+#include "fcgi/mentions.h"
 
 enum { PLACES = 64, ASKED = 16 };
 
@@ -287,4 +288,26 @@ access_rows(struct req *r, const struct record *record, const char *const from[3
 	*a++ = STR(role_names(r->mem, SCOPE_VIEW_CHANNEL));
 	a->kind = ARG_END;
 	return db_rows(r->db, record, from[2], all, n);
+}
+
+struct seen { struct uuid id; };
+static const struct field seen_fields[] = { FIELD(struct seen, id, .sql = "t.id", .doc = "An asset") };
+static const struct record seen_record = RECORD("SeenAsset", struct seen, seen_fields);
+
+const bool *
+access_seen(struct req *r, const struct ids *media_ids)
+{
+	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT DISTINCT id FROM " MENTIONED_IDS ") x STRAIGHT_JOIN "
+	    "media t ON t.id = UNHEX(x.id)" ACCESS_LIVE, "");
+	bool *seen = arena_array(r->mem, media_ids->n + 1, sizeof(*seen));
+	const struct seen *rows;
+	size_t n, i, k;
+
+	if (media_ids->n == 0)
+		return seen;
+	rows = access_rows(r, &seen_record, sql, ARGS(STR(mentions_json(r->mem, media_ids->at, media_ids->n))), &n);
+	for (i = 0; i < media_ids->n; i++)
+		for (k = 0; k < n && !seen[i]; k++)
+			seen[i] = uuid_equal(rows[k].id, media_ids->at[i]);
+	return seen;
 }

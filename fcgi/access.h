@@ -81,6 +81,9 @@ int access_few(struct req *, enum scope, struct arg *channels);
 #define ACCESS_LIVE " WHERE t.tenant_id = ? AND t.deleted_at = 0"
 void *access_rows(struct req *, const struct record *, const char *const from[3], const struct arg *args, size_t *n);
 
+/* Which of these assets does the caller see?  Of the tenant, and not deleted. */
+const bool *access_seen(struct req *, const struct ids *media_ids);
+
 /*
  * Loads the object that the path names, and decides.  Called by the dispatcher alone, inside the transaction of a
  * writing route.  ACCESS_OLD: the audience no longer held; roll back, access_read(), begin again.

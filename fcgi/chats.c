@@ -104,81 +104,47 @@ const struct object chat_object = {
 	.from = CHAT_FROM "WHERE t.id = ?",
 };
 
-struct seen { struct uuid id; };
-static const struct field seen_fields[] = { FIELD(struct seen, id, .sql = "t.id", .doc = "An asset") };
-static const struct record seen_record = RECORD("ChatSeen", struct seen, seen_fields);
-
-/* The assets that the caller sees. */
-struct sight { const struct seen *at; size_t n; };
-
-static struct sight
-look_at(struct req *r, const struct search_hit *ids, size_t n)
-{
-	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
-	    "media t ON t.id = UNHEX(x.id)" ACCESS_LIVE, "");
-	struct sight seen = { NULL, 0 };
-
-	if (n > 0)
-		seen.at = access_rows(r, &seen_record, sql, ARGS(STR(search_ids_json(r->mem, ids, n))), &seen.n);
-	return seen;
-}
-
 static bool
 sees_all(struct req *r, const struct ids *media_ids)
 {
-	struct search_hit *hits = arena_array(r->mem, media_ids->n + 1, sizeof(*hits));
-	size_t i, k, all = 0;
+	const bool *seen = access_seen(r, media_ids);
+	size_t i = 0;
 
-	for (i = 0; i < media_ids->n; i++) {
-		for (k = 0; k < all && !uuid_equal(hits[k].id, media_ids->at[i]); k++)
-			continue;
-		hits[k].id = media_ids->at[i];
-		all += k == all;
-	}
-	return look_at(r, hits, all).n == all;
+	while (i < media_ids->n && seen[i])
+		i++;
+	return i == media_ids->n;
 }
 
 /* Where an answer lies: in a chat or in a message. */
 struct answer_at { const char **answer, **warning; struct list *context; };
 
-/* True: one of the assets that it refers to is gone for the caller, and with it the answer. */
+/* Of answers, those lose what they say that refer to an asset which the caller does not see any more.  True: of one. */
 static bool
-withhold(struct answer_at a, struct sight seen)
+withhold(struct req *r, const struct answer_at *at, size_t n)
 {
-	const struct chat_context *c = a.context->rows;
+	const struct chat_context *c;
+	struct ids asked = { NULL, 0 };
+	const bool *seen;
 	size_t i, k;
-
-	for (i = 0; i < a.context->n; i++) {
-		for (k = 0; k < seen.n && !uuid_equal(seen.at[k].id, c[i].media_id); k++)
-			continue;
-		if (k < seen.n)
-			continue;
-		a.context->n = 0;
-		*a.answer = "";
-		*a.warning = "withheld";
-		return true;
-	}
-	return false;
-}
-
-/* Of answers, those that may not be told any more lose what they say.  True: of one. */
-static bool
-withhold_unseen(struct req *r, const struct answer_at *at, size_t n)
-{
-	struct search_hit *hits;
-	struct sight seen;
-	size_t i, k, all = 0;
-	bool any = false;
+	bool any = false, all;
 
 	for (i = 0; i < n; i++)
-		all += at[i].context->n;
-	hits = arena_array(r->mem, all + 1, sizeof(*hits));
-	for (i = all = 0; i < n; i++)
-		for (k = 0; k < at[i].context->n; k++)
-			hits[all++].id = ((const struct chat_context *)at[i].context->rows)[k].media_id;
-	seen = look_at(r, hits, all);
-	for (i = 0; i < n && db_failure(r->db) == DB_FINE; i++)
-		any |= withhold(at[i], seen);
+		asked.n += at[i].context->n;
+	asked.at = arena_array(r->mem, asked.n + 1, sizeof(*asked.at));
+	for (i = asked.n = 0; i < n; i++)
+		for (c = at[i].context->rows, k = 0; k < at[i].context->n; k++)
+			asked.at[asked.n++] = c[k].media_id;
+	seen = access_seen(r, &asked);
+	for (i = 0; i < n && db_failure(r->db) == DB_FINE; i++) {
+		for (all = true, k = 0; k < at[i].context->n; k++)
+			all &= *seen++;
+		if (all)
+			continue;
+		at[i].context->n = 0;
+		*at[i].answer = "";
+		*at[i].warning = "withheld";
+		any = true;
+	}
 	return any;
 }
 
@@ -190,7 +156,7 @@ withhold_chats(struct req *r, struct chat *rows, size_t n)
 
 	for (i = 0; i < n; i++)
 		at[i] = (struct answer_at){ &rows[i].answer, &rows[i].warning, &rows[i].context };
-	return withhold_unseen(r, at, n);
+	return withhold(r, at, n);
 }
 
 static int
@@ -404,17 +370,17 @@ chat_stream(struct req *r)
 	return as_stream(r);
 }
 
-/* A message: its id. */
+struct question { struct uuid id; };
 #define ANSWERED_SQL "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x LEFT JOIN chat_messages m ON m.id = UNHEX(x.id) WHERE " \
 	"m.id IS NULL OR m.status <> 'answering' OR " OVERDUE
-static const struct field answered_fields[] = { FIELD(struct seen, id, .sql = "UNHEX(x.id)", .doc = "A question") };
-static const struct record answered_record = RECORD("ChatAnswered", struct seen, answered_fields);
+static const struct field answered_fields[] = { FIELD(struct question, id, .sql = "UNHEX(x.id)", .doc = "A question") };
+static const struct record answered_record = RECORD("ChatAnswered", struct question, answered_fields);
 
 void
 chats_answered(struct db *db, struct arena *mem, const struct ids *message_ids, bool *answered)
 {
 	struct search_hit *hits = arena_array(mem, message_ids->n + 1, sizeof(*hits));
-	const struct seen *rows;
+	const struct question *rows;
 	size_t i, k, n;
 
 	for (i = 0; i < message_ids->n; i++)
@@ -447,7 +413,7 @@ messages_list(struct req *r)
 	at = arena_array(r->mem, n + 1, sizeof(*at));
 	for (i = 0; i < n; i++)
 		at[i] = (struct answer_at){ &rows[i].answer, &rows[i].warning, &rows[i].context };
-	withhold_unseen(r, at, n);
+	withhold(r, at, n);
 	return reply_list(r, &message_record, rows, n);
 }
 

@@ -288,7 +288,7 @@ soft_deleted(struct req *r)
 static enum access
 judge_shared(struct req *r, const struct facts *f)
 {
-	if (r->kind->reach == REACH_TENANT || !route_writes(r->route))
+	if (r->kind->reach == REACH_TENANT || !route_writes(r->route) || r->route->flags & FOR_VIEWERS)
 		return ACCESS_FINE;
 	if (r->method != POST && !r->who->is_super_admin && !uuid_equal(f->owner_id, r->who->id)) {
 		refuse(r, ERR_FORBIDDEN, "Only who made it and SuperAdmins may change it.");

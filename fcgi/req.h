@@ -29,12 +29,12 @@
 	R(webhooks) R(deliveries) R(downloads) R(livestreams) R(livestream_targets) \
 	R(sections) R(section_thumbnails) R(section_download) R(chapters) R(chapter_import) \
 	R(entries) R(search) R(search_ranges) R(search_semantic) R(presets) R(recommendations) R(comments) R(history) R(stories) \
-	R(meetings) R(chats) R(shares) R(share_page) R(story_page)
+	R(meetings) R(chats) R(flows) R(shares) R(share_page) R(story_page)
 
 /* What paths name by an id: each is a `const struct object <name>_object` in the file of its resource. */
 #define OBJECTS(O) O(media) O(transcript) O(subtitle) O(speaker) O(upload) O(import) O(job) O(design) O(channel) O(member) O(channel_asset) O(group) \
 	O(group_member) O(tag) O(webhook) O(delivery) O(section) O(chapter) O(entry) O(entry_section) \
-	O(comment) O(story) O(meeting) O(download) O(preset) O(chat) O(livestream) O(livestream_target)
+	O(comment) O(story) O(meeting) O(download) O(preset) O(chat) O(flow) O(flow_run) O(livestream) O(livestream_target)
 
 enum method { GET = 1, HEAD, POST, PUT, METHOD_PATCH, METHOD_DELETE, OPTIONS };
 
@@ -102,7 +102,7 @@ enum {
 	LATER = 1 << 26,	/* may also answer 202, with the object of its path, or as it says 302: reply_later() */
 	WITH_CLOSING = 1 << 27,	/* also of a channel that is being deleted; others that write get 409 there */
 	TAKES_TOKEN = 1 << 28,	/* AT_ROOT, and yet it wants a token, which the handler reads by itself */
-	FOR_VIEWERS = 1 << 29,	/* it writes, and is for all who see the asset: it changes nothing of that */
+	FOR_VIEWERS = 1 << 29,	/* it writes, and is for all who see the object: it changes nothing of that */
 	BESIDE = 1 << 30,	/* it writes the caller's own: the object is not locked, nor compared with If-Match */
 	WRITES = 1 << 25,	/* a GET that writes, in a transaction, as protocols of browsers want it */
 };

@@ -81,6 +81,33 @@ seen_may(struct req *r, struct uuid media_id, const struct route *route)
 	return (r->who->scopes & SCOPE_BIT(route->scope)) != 0 && access == ACCESS_FINE && db_failure(r->db) == DB_FINE;
 }
 
+enum access
+seen_load(struct req *r, struct uuid media_id, const struct route *route)
+{
+	r->route = route;
+	r->method = route->method;
+	r->kind = &media_object;
+	r->id[0] = media_id;
+	if (route->scope != SCOPE_ANY_TOKEN && (r->who->scopes & SCOPE_BIT(route->scope)) == 0)
+		return ACCESS_REFUSED;
+	return object_load(r);
+}
+
+bool
+seen_do(struct req *r, const char *body)
+{
+	r->refused = false;
+	r->now = moment_now();
+	r->headers = BUF(r->mem);
+	r->out = BUF(r->mem);
+	r->faults.n = 0;
+	if (record_decode(r->mem, r->route->in, r->method == METHOD_PATCH ? PATCH : CREATE, body, strlen(body), &r->in,
+	    &r->given, &r->faults) != DECODED)
+		return false;
+	r->route->run(r);
+	return !r->refused && db_failure(r->db) == DB_FINE;
+}
+
 /* NULL: the principal may not see it. */
 static struct media *
 load(struct req *r, struct uuid media_id)

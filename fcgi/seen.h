@@ -7,6 +7,7 @@
 #define FCGI_SEEN_H
 
 #include "core/event.h"
+#include "fcgi/access.h"
 #include "fcgi/req.h"
 
 /*
@@ -27,6 +28,12 @@ struct req *seen_anew(struct arena *, struct db *, const struct conf *, struct u
 
 /* May that principal do to the asset what the operation does, as the dispatcher would decide? */
 bool seen_may(struct req *, struct uuid media_id, const struct route *);
+
+/* For a job that does what this principal has asked for.  The asset, in the transaction of the job, locked and judged
+ * as the dispatcher does for a route that writes: r->object.  ACCESS_OLD: roll back, access_read(), begin again. */
+enum access seen_load(struct req *, struct uuid media_id, const struct route *);
+/* Then does to it what the operation does that is sent this body.  False: it is refused, and nothing is done. */
+bool seen_do(struct req *, const char *body);
 
 /*
  * The member `data` of what is told of an event, JSON.  NULL: nothing is, to this principal, at this moment.  An event

@@ -28,7 +28,7 @@ by_permission(const struct route *route, const struct caller *c, unsigned permis
 static int
 by_maker(const struct route *route, const struct caller *c)
 {
-	if (!route_writes(route) || c->is_super_admin)
+	if (!route_writes(route) || route->flags & FOR_VIEWERS || c->is_super_admin)
 		return 0;
 	if (route->method != POST && !c->is_owner)
 		return 403;
@@ -121,7 +121,7 @@ of_object(const struct route *route)
 	case REACH_PRIVATE:
 		return ", who made it";
 	case REACH_SHARED:
-		return !route_writes(route) ? "" : route->method == POST ? ", somewhere" :
+		return !route_writes(route) || route->flags & FOR_VIEWERS ? "" : route->method == POST ? ", somewhere" :
 		    ", somewhere, who made it, or a SuperAdmin";
 	case REACH_MENTIONS:
 		return !route_writes(route) ? ", in a channel of an asset of it, who made it, or a SuperAdmin" :

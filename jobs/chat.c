@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/chat.h"
 #include "core/fold.h"
@@ -205,30 +204,6 @@ with_references(struct arena *mem, const struct answering *a)
 	return buf_string(&b);
 }
 
-/* Nothing of it is a link or markup, whatever shows it: what begins or joins one is taken apart. */
-static const char *
-harmless(struct arena *mem, const char *at)
-{
-	static const char *const pairs[] = { "//", "](", "][", "]:", "![", "~~", "``" };
-	struct buf b = BUF(mem);
-	size_t i;
-
-	for (; *at != '\0'; at++) {
-		if (*at == '<' || *at == '>')
-			buf_text(&b, *at == '<' ? "‹" : "›");
-		else
-			buf_char(&b, (unsigned char)*at < ' ' && *at != '\n' ? ' ' : *at);
-		for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-			if (strncmp(at, pairs[i], 2) == 0)
-				buf_char(&b, ' ');
-		if (strncasecmp(at, "www.", 4) == 0) {
-			buf_printf(&b, "%.2s ", at + 1);
-			at += 3;
-		}
-	}
-	return buf_string(&b);
-}
-
 /* Those parts of the context alone that the answer refers to. */
 static void
 keep_cited(struct answering *a)
@@ -277,7 +252,7 @@ put(struct job *j, void *at)
 	if (a->warning == NULL)
 		check(j, a);
 	if (a->warning == NULL) {
-		a->answer = harmless(j->mem, with_references(j->mem, a));
+		a->answer = prompt_harmless(j->mem, with_references(j->mem, a));
 		keep_cited(a);
 		db_run(j->db, "UPDATE chat_messages SET status = 'completed', answer = ?, engine = ?, context = ? "
 		    "WHERE id = ? AND status = 'answering'", ARGS(STR(a->answer), STR(a->engine), STR(chat_context_json(j->mem,

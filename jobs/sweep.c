@@ -178,6 +178,8 @@ clear_expired(struct job *j)
 	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM chats WHERE updated_at < " SOME_BEFORE("updated_at"), j->conf->chat_days *
 	    INT64_C(86400000));
+	clear_old(j, "DELETE FROM flow_runs WHERE created_at < " SOME_BEFORE("created_at"), j->conf->chat_days *
+	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM engine_usage WHERE day < FLOOR((" SQL_NOW " - ?) / " DAY_MS ") ORDER BY day LIMIT "
 	    "500", ALLOWANCE_DAYS * INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);

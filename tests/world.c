@@ -814,6 +814,30 @@ make_preset(struct world *w, struct made *m, const struct made *beside)
 	    ID(w->tenant_id), ID(w->client_id)));
 }
 
+static void
+make_flow(struct world *w, struct made *m, const struct made *beside)
+{
+	(void)beside;
+	m->ids[0] = uuid_new();
+	db_run(w->db, "INSERT INTO flows (id, tenant_id, principal_id, name, steps, target, version, created_at, "
+	    "updated_at) VALUES (?, ?, ?, 'In short', '[{\"name\":\"short\",\"prompt\":\"Say it in short.\",\"inputs\":[\"transcript\"]}]', "
+	    "'{\"kind\":\"none\",\"overwrite\":false}', 7, 1, 1)", ARGS(ID(m->ids[0]), ID(w->tenant_id), ID(w->client_id)));
+}
+
+static void
+make_flow_run(struct world *w, struct made *m, const struct made *beside)
+{
+	if (beside == NULL)
+		make_flow(w, m, NULL);
+	else
+		*m = *beside;
+	m->ids[1] = uuid_new();
+	db_run(w->db, "INSERT INTO flow_runs (id, tenant_id, flow_id, media_id, principal_id, scopes, status, asked, "
+	    "target, version, created_at, updated_at) VALUES (?, ?, ?, ?, ?, '', 'failed', '[]', '{\"kind\":\"none\",\"overwrite\":false}', "
+	    "7, 1, 1)", ARGS(ID(m->ids[1]), ID(w->tenant_id), ID(m->ids[0]), ID(world_media(w, "video", "Cat")),
+	    ID(w->client_id)));
+}
+
 /* Its version is made of its own, 3, and that it is overdue. */
 static void
 make_chat(struct world *w, struct made *m, const struct made *beside)
@@ -922,6 +946,12 @@ static const struct maker {
 		.create = "{\"title\":\"All\",\"selectedMediaIds\":[\"%s\"]}",
 	},
 	{ &chat_object, make_chat, .create = "{\"prompt\":\"What do dogs do?\"}" },
+	{
+		&flow_object, make_flow,
+		.create = "{\"name\":\"In short\",\"steps\":[{\"name\":\"short\",\"prompt\":\"Say it in short.\","
+		    "\"inputs\":[\"transcript\"]}],\"target\":{\"kind\":\"none\"}}",
+	},
+	{ &flow_run_object, make_flow_run, .of = make_playing, .create = "{\"mediaId\":\"%s\"}" },
 	{ &preset_object, make_preset, .create = "{\"name\":\"Dogs\",\"query\":{\"text\":\"dog\"}}" },
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A question to a language model, within what its tenant may have. */
 #include <string.h>
+#include <strings.h>
 
 #include "core/allowance.h"
 #include "jobs/engines/prompt.h"
@@ -61,4 +62,27 @@ prompt_say(struct buf *b, const char *text)
 {
 	for (; *text != '\0'; text++)
 		buf_char(b, (unsigned char)*text < ' ' || *text == '<' || *text == '>' ? ' ' : *text);
+}
+
+const char *
+prompt_harmless(struct arena *mem, const char *at)
+{
+	static const char *const pairs[] = { "//", "](", "][", "]:", "![", "~~", "``" };
+	struct buf b = BUF(mem);
+	size_t i;
+
+	for (; *at != '\0'; at++) {
+		if (*at == '<' || *at == '>')
+			buf_text(&b, *at == '<' ? "‹" : "›");
+		else
+			buf_char(&b, (unsigned char)*at < ' ' && *at != '\n' ? ' ' : *at);
+		for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+			if (strncmp(at, pairs[i], 2) == 0)
+				buf_char(&b, ' ');
+		if (strncasecmp(at, "www.", 4) == 0) {
+			buf_printf(&b, "%.2s ", at + 1);
+			at += 3;
+		}
+	}
+	return buf_string(&b);
 }

@@ -41,4 +41,7 @@ bool prompt_ask(struct job *, struct prompt *);
 #define PROMPT_END "DATA>>>"
 void prompt_say(struct buf *, const char *text);
 
+/* An answer of which nothing is a link or markup, whatever shows it: what begins or joins one is taken apart. */
+const char *prompt_harmless(struct arena *, const char *text);
+
 #endif

@@ -226,6 +226,16 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 	await good(api.listChatMessages({ path: { chatId } }));
 	await good(api.deleteChat({ path: { chatId } }));
 	await place.stream('streamChat', '/v2/chats/stream', { prompt: 'How does the meeting begin?', mediaIds: [mediaId] });
+	const flow = { name: 'In short', steps: [{ name: 'short', prompt: 'Say in {{language}} what it is about.', inputs: ['transcript'] }],
+		target: { kind: 'description' as const }, variables: [{ name: 'language', value: 'English' }] };
+	const { data: { id: flowId } } = await good(api.createFlow({ body: flow }));
+	await good(api.getFlow({ path: { flowId } }));
+	await good(api.setFlow({ path: { flowId }, body: { ...flow, description: 'For the portal' } }));
+	await good(api.listFlows());
+	const { data: { id: runId } } = await good(api.createFlowRun({ path: { flowId }, body: { mediaId, variables: [{ name: 'language', value: 'French' }] } }));
+	await good(api.getFlowRun({ path: { flowId, runId } }));
+	await good(api.listFlowRuns({ path: { flowId } }));
+	await good(api.deleteFlow({ path: { flowId } }));
 	await good(api.getMediaPlayer({ path }));
 	await good(api.getMediaSeoMetadata({ path }));
 	await good(api.removeChannelMedia({ path: { channelId, mediaId } }));

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What flows are made of, and prompts with the values of their variables. */
+#include <string.h>
+
+#include "core/flow.h"
+
+static const struct field step_fields[] = {
+	FIELD(struct flow_step, name, .on = CREATE, .required = true, .min = 1, .max = 64,
+	    .doc = "What later steps call its answer: there is one of each in a flow"),
+	FIELD(struct flow_step, prompt, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 4000,
+	    .doc = "What the language model is to do with its inputs. {{name}} stands for a variable"),
+	FIELD(struct flow_step, inputs, .on = CREATE, .required = true, .min = 1, .max = FLOW_INPUTS_MAX,
+	    .known = FLOW_INPUTS "|name of a step before",
+	    .doc = "What it is sent: as data, whose words are never followed"),
+	FIELD(struct flow_step, max_tokens, .on = CREATE | OMIT_NULL, .min = 16, .max = FLOW_TOKENS_MAX, .preset = "800",
+	    .doc = "How long its answer may be"),
+};
+const struct record flow_step_record = RECORD("FlowStep", struct flow_step, step_fields);
+
+static const struct field target_fields[] = {
+	FIELD(struct flow_target, kind, .on = CREATE, .required = true, .one_of = FLOW_TARGETS,
+	    .doc = "description, tags (one on each line of the answer), comment: of the asset; none: the run alone has "
+	    "it"),
+	FIELD(struct flow_target, overwrite, .on = CREATE | OMIT_NULL,
+	    .doc = "May it take the place of what is there? Otherwise an asset that has a description is left alone, "
+	    "and tags are added"),
+};
+const struct record flow_target_record = RECORD("FlowTarget", struct flow_target, target_fields);
+
+static const struct field variable_fields[] = {
+	FIELD(struct flow_variable, name, .on = CREATE, .required = true, .min = 1, .max = 64, .doc = "What prompts have in braces"),
+	FIELD(struct flow_variable, value, .on = CREATE | MULTILINE | OMIT_NULL, .max = 1000, .doc = "What stands there instead; left out: nothing"),
+};
+const struct record flow_variable_record = RECORD("FlowVariable", struct flow_variable, variable_fields);
+
+static const struct field done_fields[] = {
+	FIELD(struct flow_done, name, .required = true, .doc = "The step"),
+	FIELD(struct flow_done, output, .on = OMIT_NULL, .doc = "What was answered, as plain text"),
+	FIELD(struct flow_done, tokens, .required = true, .doc = "That it cost, of all tries"),
+	FIELD(struct flow_done, duration_ms, .required = true, .doc = "How long it took"),
+};
+const struct record flow_done_record = RECORD("FlowRunStep", struct flow_done, done_fields);
+
+bool
+flow_changes(const struct flow_target *t)
+{
+	return strcmp(t->kind, "none") != 0;
+}
+
+static const char *
+value_of(const struct list *variables, const char *name)
+{
+	const struct flow_variable *v = variables->rows;
+	size_t i;
+
+	for (i = 0; i < variables->n; i++)
+		if (strcmp(v[i].name, name) == 0)
+			return v[i].value != NULL ? v[i].value : "";
+	return NULL;
+}
+
+/* A value is not looked at again: what it has in braces stays. */
+const char *
+flow_prompt(struct arena *mem, const char *prompt, const struct list *variables, const char **missing)
+{
+	const char *begin, *end, *value;
+	struct buf b = BUF(mem);
+
+	while ((begin = strstr(prompt, "{{")) != NULL && (end = strstr(begin, "}}")) != NULL) {
+		*missing = arena_copy_n(mem, begin + 2, (size_t)(end - begin) - 2);
+		if ((value = value_of(variables, *missing)) == NULL)
+			return NULL;
+		buf_add(&b, prompt, (size_t)(begin - prompt));
+		buf_text(&b, value);
+		prompt = end + 2;
+	}
+	buf_text(&b, prompt);
+	return buf_string(&b);
+}

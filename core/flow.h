@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Flows: prompts that a language model is asked one after the other about an asset, each with what the asset says or
+ * what a step before has answered, and where the last answer goes.
+ */
+#ifndef CORE_FLOW_H
+#define CORE_FLOW_H
+
+#include "core/record.h"
+
+enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800 };
+#define FLOW_INPUTS "transcript|chapters|keywords|description"
+#define FLOW_TARGETS "none description tags comment"
+
+struct flow_step { const char *name, *prompt; struct strings inputs; struct number max_tokens; };
+struct flow_target { const char *kind; bool overwrite; };
+struct flow_variable { const char *name, *value; };
+/* A step that was done. */
+struct flow_done { const char *name, *output; int64_t tokens, duration_ms; };
+extern const struct record flow_step_record, flow_target_record, flow_variable_record, flow_done_record;
+
+/* Does it change the asset? */
+bool flow_changes(const struct flow_target *);
+
+/* The prompt with the values of {{names}}.  NULL: *missing is a name without a value. */
+const char *flow_prompt(struct arena *, const char *prompt, const struct list *variables, const char **missing);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* /v2/flows and their runs: what they are made of, who runs them over what, and who reads what came of it. */
+#include <string.h>
+
+#include "tests/world.h"
+
+#define ALL "ViewChannel ViewMetadata CreateContent"
+#define STEP(name, prompt, inputs) "{\"name\":\"" name "\",\"prompt\":\"" prompt "\",\"inputs\":[" inputs "]}"
+#define SHORT STEP("short", "Say it in {{language}}.", "\"transcript\"")
+#define LANGUAGE "\"variables\":[{\"name\":\"language\",\"value\":\"English\"}]"
+
+static const char *
+flow(struct world *w, const char *steps, const char *target, const char *more)
+{
+	return arena_printf(w->mem, "{\"name\":\"In short\",\"steps\":[%s],\"target\":{\"kind\":\"%s\"}%s%s}", steps,
+	    target, *more != '\0' ? "," : "", more);
+}
+
+static const char *
+made(struct world *w, const char *target)
+{
+	struct req *r = call(w, "POST", "/v2/flows", flow(w, SHORT, target, LANGUAGE));
+
+	assert_int_equal(r->status, 201);
+	return arena_printf(w->mem, "/v2/flows/%s", text(w, r, "data.id"));
+}
+
+static struct req *
+run(struct world *w, const char *token, const char *path, struct uuid media_id)
+{
+	return call_as(w, token, "POST", arena_printf(w->mem, "%s/runs", path), arena_printf(w->mem,
+	    "{\"mediaId\":\"%s\"}", uuid_text(w->mem, media_id)));
+}
+
+static void
+wrong(struct world *w, const char *body, const char *pointer)
+{
+	struct req *r = call(w, "POST", "/v2/flows", body);
+
+	if (r->status != 422 || strstr(buf_string(&r->out), pointer) == NULL)
+		fail_msg("%s: %d: %s", body, r->status, buf_string(&r->out));
+}
+
+static void
+a_flow_is_made_of_steps_that_fit(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+	const char *path = made(w, "description");
+
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.steps.0.name"), "short");
+	assert_string_equal(text(w, r, "data.target.kind"), "description");
+	assert_string_equal(text(w, r, "data.variables.0.value"), "English");
+	r = call(w, "PUT", path, flow(w, STEP("a", "Say.", "\"transcript\",\"chapters\"") "," STEP("b", "Say it again.",
+	    "\"a\",\"keywords\""), "none", ""));
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.steps.1.inputs.0"), "a");
+	assert_null(text(w, r, "data.variables.0.value"));
+	wrong(w, flow(w, "", "none", ""), "/steps");
+	wrong(w, flow(w, SHORT, "none", ""), "/steps/0/prompt");
+	wrong(w, flow(w, SHORT, "nowhere", LANGUAGE), "/target/kind");
+	wrong(w, flow(w, STEP("a", "x", "\"b\"") "," STEP("b", "x", "\"transcript\""), "none", ""),
+	    "/steps/0/inputs/0");
+	wrong(w, flow(w, STEP("a", "x", "\"transcript\"") "," STEP("a", "x", "\"a\""), "none", ""), "/steps/1/name");
+	wrong(w, flow(w, STEP("keywords", "x", "\"transcript\""), "none", ""), "/steps/0/name");
+	wrong(w, flow(w, STEP("a", "x", ""), "none", ""), "/steps/0/inputs");
+	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
+	assert_int_equal(call(w, "GET", path, NULL)->status, 404);
+}
+
+static void
+without_a_language_model_a_run_says_so(void **state)
+{
+	struct world *w = *state;
+	struct req *r = run(w, w->token, made(w, "none"), world_media(w, "video", "Cat"));
+
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_non_null(strstr(text(w, r, "data.error"), "No language model is configured"));
+	assert_null(text(w, r, "data.jobId"));
+}
+
+/* With one that nobody asks. */
+static const struct conf *
+with_model(struct world *w, struct conf *conf)
+{
+	const struct conf *was = w->conf;
+
+	*conf = *was;
+	conf->engine[ENGINE_complete].name = "http";
+	w->conf = conf;
+	return was;
+}
+
+static void
+a_run_is_for_whom_its_target_allows(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id = world_media(w, "video", "Cat"), principal;
+	const char *viewer = world_member(w, ALL, "Viewer", &principal), *none = made(w, "none"), *changes = made(w,
+	    "description"), *less = world_member(w, "ViewChannel ViewMetadata", "Channel Owner", NULL);
+	struct conf conf;
+	const struct conf *was = with_model(w, &conf);
+	struct req *r = run(w, viewer, none, id);
+
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.status"), "queued");
+	assert_string_equal(text(w, r, "data.variables.0.value"), "English");
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM jobs WHERE kind = 'flow' AND media_id = ? AND id = "
+	    "UNHEX(REPLACE(?, '-', ''))", ARGS(ID(id), STR(text(w, r, "data.jobId"))), 0), 1);
+	assert_int_equal(run(w, viewer, changes, id)->status, 403);
+	assert_int_equal(run(w, less, changes, id)->status, 403);
+	assert_int_equal(run(w, w->token, changes, id)->status, 201);
+	assert_int_equal(run(w, w->token, none, world_media(other, "video", "Theirs"))->status, 422);
+	assert_int_equal(run(w, w->token, none, uuid_new())->status, 422);
+	world_role(w, w->channel_id, principal, NULL);
+	assert_int_equal(run(w, viewer, none, id)->status, 422);
+	r = call(w, "POST", arena_printf(w->mem, "%s/runs", none), arena_printf(w->mem, "{\"mediaId\":\"%s\","
+	    "\"variables\":[{\"name\":\"mood\",\"value\":\"x\"}]}", uuid_text(w->mem, id)));
+	assert_int_equal(r->status, 422);
+	assert_non_null(strstr(buf_string(&r->out), "/variables/0/name"));
+	w->conf = was;
+}
+
+static void
+a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat"), principal;
+	const char *viewer = world_member(w, ALL, "Viewer", &principal), *theirs = world_member(w, ALL, "Channel Owner",
+	    NULL), *path = made(w, "none"), *one, *runs = arena_printf(w->mem, "%s/runs", path);
+	struct req *r = run(w, viewer, path, id);
+
+	one = arena_printf(w->mem, "%s/%s", runs, text(w, r, "data.id"));
+	db_run(w->db, "UPDATE flow_runs SET status = 'succeeded', error = NULL, output = 'A cat.', steps = "
+	    "'[{\"name\":\"short\",\"output\":\"A cat.\",\"tokens\":7,\"duration_ms\":1}]', cost = 7 WHERE media_id = ?",
+	    ARGS(ID(id)));
+	r = call_as(w, viewer, "GET", one, NULL);
+	assert_string_equal(text(w, r, "data.output"), "A cat.");
+	assert_string_equal(text(w, r, "data.cost"), "7");
+	assert_string_equal(text(w, r, "data.steps.0.tokens"), "7");
+	assert_int_equal(call_as(w, theirs, "GET", one, NULL)->status, 404);
+	assert_string_equal(text(w, call_as(w, theirs, "GET", runs, NULL), "pagination.total"), "0");
+	assert_string_equal(text(w, call(w, "GET", runs, NULL), "data.0.output"), "A cat.");
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(id)));
+	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", one, NULL)->out), "A cat."));
+	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", runs, NULL)->out), "A cat."));
+}
+
+static void
+so_many_run_at_a_time(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *path = made(w, "none");
+	struct conf conf;
+	const struct conf *was = with_model(w, &conf);
+	struct req *r;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		assert_int_equal(run(w, w->token, path, id)->status, 201);
+	r = run(w, w->token, path, id);
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "too_many_runs"));
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE tenant_id = ? AND kind = 'flow'", ARGS(ID(w->tenant_id)));
+	assert_string_equal(text(w, call(w, "GET", arena_printf(w->mem, "%s/runs", path), NULL), "data.0.status"),
+	    "failed");
+	assert_int_equal(run(w, w->token, path, id)->status, 201);
+	w->conf = was;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_flow_is_made_of_steps_that_fit),
+		WORLD_TEST(without_a_language_model_a_run_says_so),
+		WORLD_TEST(a_run_is_for_whom_its_target_allows),
+		WORLD_TEST(a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset),
+		WORLD_TEST(so_many_run_at_a_time),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
