@@ -16,6 +16,67 @@ static const struct field target_fields[] = {
 };
 static const struct record target_record = RECORD("LivestreamTargetSealed", struct livestream_target, target_fields);
 
+static const char *
+decoded(struct arena *mem, const char *text, size_t n)
+{
+	char *out = arena_copy_n(mem, text, n);
+	const long size = percent_decode(out, n, false);
+
+	if (size <= 0)
+		return NULL;
+	out[size] = '\0';
+	return out;
+}
+
+static bool
+read_option(struct livestream_address *a, const char *name, const char *value)
+{
+	int64_t number = 0;
+	const size_t n = strlen(value);
+	const bool is_number = int_parse(value, &number);
+
+	if (strcmp(name, "streamid") == 0) {
+		a->stream_id = value;
+		return n > 0 && n <= 512;
+	}
+	if (strcmp(name, "passphrase") == 0) {
+		a->passphrase = value;
+		return n >= 10 && n <= 79;
+	}
+	if (strcmp(name, "pbkeylen") == 0) {
+		a->key_bytes = (int)number;
+		return is_number && (number == 16 || number == 24 || number == 32);
+	}
+	if (strcmp(name, "latency") == 0) {
+		a->latency = (int)number;
+		return is_number && number >= 20 && number <= 8000;
+	}
+	return strcmp(name, "mode") == 0 && strcmp(value, "caller") == 0;
+}
+
+/* "srt://host:port?streamid=…&passphrase=…", as programs of libsrt take it. */
+static bool
+read_srt(struct arena *mem, const char *url, struct livestream_address *a)
+{
+	const char *rest = strstr(url, "://") + 3, *value;
+	size_t n, name;
+
+	rest += strcspn(rest, "/?");
+	rest += *rest == '/';
+	if (*rest != '\0' && *rest != '?')
+		return false;
+	rest += *rest == '?';
+	a->key = rest;
+	for (; *rest != '\0'; rest += n + (rest[n] == '&')) {
+		n = strcspn(rest, "&");
+		name = strcspn(rest, "=&");
+		value = name < n ? decoded(mem, rest + name + 1, n - name - 1) : NULL;
+		if (value == NULL || !read_option(a, arena_copy_n(mem, rest, name), value))
+			return false;
+	}
+	return true;
+}
+
 /* Encoders ask for an address and a key, and join them by a slash: what is behind the last one is the key, with any
  * parameters that it has. */
 bool
@@ -24,10 +85,13 @@ livestream_address_read(struct arena *mem, const char *url, struct livestream_ad
 	const char *path, *end;
 
 	*a = (struct livestream_address){ .app = NULL };
-	if (strlen(url) > LIVESTREAM_TARGET_URL || !web_target_read(mem, url, "rtmp rtmps", &a->to))
+	if (strlen(url) > LIVESTREAM_TARGET_URL || !web_target_read(mem, url, "rtmp rtmps srt", &a->to) ||
+	    strchr(url, '#') != NULL)
 		return false;
+	if (strcmp(a->to.scheme, "srt") == 0)
+		return read_srt(mem, url, a);
 	path = strchr(strstr(url, "://") + 3, '/');
-	if (path == NULL || strchr(url, '#') != NULL)
+	if (path == NULL)
 		return false;
 	for (end = path + strcspn(path, "?"); end > path && *end != '/'; end--)
 		continue;
@@ -62,7 +126,7 @@ livestream_address_shown(struct arena *mem, const char *url)
 
 	if (!livestream_address_read(mem, url, &a))
 		return "***";
-	return arena_printf(mem, "%.*s***", (int)(a.key - url), url);
+	return arena_printf(mem, "%.*s%s", (int)(a.key - url), url, *a.key != '\0' ? "***" : "");
 }
 
 struct livestream_target *

@@ -26,7 +26,10 @@ enum {
 /* An address taken apart. */
 struct livestream_address {
 	struct web_target to;
-	const char *app, *key;		/* of RTMP: what is in front of the last slash, and behind it */
+	const char *key;		/* behind the last slash; of SRT: what is behind the question mark */
+	const char *app;		/* of RTMP: what is in front of that slash */
+	const char *stream_id, *passphrase;	/* of SRT; NULL: none */
+	int latency, key_bytes;		/* ms; 0: as the library has it */
 };
 /* False: it is none. */
 bool livestream_address_read(struct arena *, const char *url, struct livestream_address *);

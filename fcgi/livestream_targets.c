@@ -20,7 +20,8 @@ static const struct field target_fields[] = {
 	FIELD(struct target, title,         .on = CREATE | PATCH, .required = true, .min = 1, .max = 255, .doc = "Shown to people"),
 	FIELD(struct target, url,           .on = CREATE | PATCH, .required = true, .min = 1, .max = LIVESTREAM_TARGET_URL, .format = "uri",
 	    .doc = "Address of a public server with the stream key that it has given behind the last slash: rtmp:// or "
-	    "rtmps://. It is kept encrypted, and answers have *** instead of the key"),
+	    "rtmps://; or srt://host:port, with streamid, passphrase, pbkeylen and latency (ms) behind a question "
+	    "mark. It is kept encrypted, and answers have *** instead of the key"),
 	FIELD(struct target, enabled,       .on = CREATE | PATCH, .preset = "true", .doc = "false: nothing is sent"),
 	FIELD(struct target, status,        .on = SERVER, .required = true, .one_of = LIVESTREAM_TARGET_STATES, .sql = "IF(t.enabled, t.status, 'off')",
 	    .doc = "waiting: nothing is published, or nothing comes in; sending; failed: it is tried again at "
@@ -90,8 +91,8 @@ static bool
 seal_address(struct req *r, struct target *t)
 {
 	if (!livestream_address_fits(r->conf, r->mem, t->url)) {
-		fault(r, "/url", "format", "an address such as rtmps://live.example.org/app/KEY on a public server is "
-		    "wanted, in ASCII and without a user name");
+		fault(r, "/url", "format", "an address such as rtmps://live.example.org/app/KEY or "
+		    "srt://live.example.org:9000?streamid=KEY on a public server is wanted, in ASCII and without a user name");
 		refuse(r, ERR_INVALID, NULL);
 		return false;
 	}

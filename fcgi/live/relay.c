@@ -17,12 +17,15 @@
 #include "core/livestream_target.h"
 #include "fcgi/live/relay.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/srt_out.h"
 #include "fcgi/live/tls.h"
+#include "fcgi/live/ts_put.h"
 
 enum {
 	BYTES_MAX = 8 << 20, WAIT_MAX_MS = 4000,	/* of what waits */
 	LOOK_MS = 250,			/* after which it is seen that it has to end */
 	CONNECT_MS = 10000,		/* for each of connecting and being granted */
+	SRT_CONNECT_MS = 3000,
 	STALL_MS = 10000,		/* in which a target takes no byte */
 	IDLE_MS = 10000,		/* in which nothing comes; then the connection is closed */
 	RETRY_MS = 1000, RETRY_MAX_MS = 60000,
@@ -49,6 +52,8 @@ struct wire {
 	int fd;
 	struct tls_line *tls;
 	struct rtmp *rtmp;
+	struct srt_out *srt;		/* instead of these three, with ts */
+	struct ts_put *ts;
 	const char *fault;		/* reason, once it is over */
 };
 
@@ -204,6 +209,11 @@ hear(struct wire *w)
 	uint8_t bytes[4096];
 	ssize_t n;
 
+	if (w->srt != NULL) {
+		if (srt_out_is_over(w->srt))
+			w->fault = "closed";
+		return;
+	}
 	do {
 		n = w->tls != NULL ? tls_take(w->tls, bytes, sizeof(bytes)) : recv(w->fd, bytes, sizeof(bytes),
 		    MSG_DONTWAIT);
@@ -216,6 +226,27 @@ hear(struct wire *w)
 		w->fault = rtmp_stage(w->rtmp) == RTMP_ASKS ? "refused" : "closed";
 }
 
+static void
+flush_srt(struct wire *w)
+{
+	int64_t moved_at = clock_ms();
+	const uint8_t *bytes;
+	size_t n;
+	int done;
+
+	while (w->fault == NULL && (n = ts_put_out(w->ts, &bytes)) > 0) {
+		done = srt_out_send(w->srt, bytes, n, LOOK_MS);
+		if (done > 0) {
+			ts_put_sent(w->ts, (size_t)done);
+			moved_at = clock_ms();
+		} else if (done < 0) {
+			w->fault = "closed";
+		} else if (clock_ms() - moved_at >= STALL_MS || ends(w->relay)) {
+			w->fault = "stalled";
+		}
+	}
+}
+
 /* Sends all that waits to be sent, and reads what comes meanwhile. */
 static void
 flush(struct wire *w)
@@ -225,6 +256,10 @@ flush(struct wire *w)
 	ssize_t done;
 	size_t n;
 
+	if (w->srt != NULL) {
+		flush_srt(w);
+		return;
+	}
 	while (w->fault == NULL && (n = rtmp_out(w->rtmp, &bytes)) > 0) {
 		done = w->tls != NULL ? tls_send(w->tls, bytes, n) : send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (done > 0) {
@@ -269,10 +304,15 @@ negotiate(struct wire *w)
 static bool
 send_frame(struct wire *w, struct frame *f, int64_t *zero)
 {
+	uint32_t ms;
+
 	if (f->use != FRAME_SETUP && *zero < 0)
 		*zero = f->ms;
-	rtmp_put(w->rtmp, f->kind, f->use == FRAME_SETUP || f->ms < *zero ? 0 : (uint32_t)(f->ms - *zero),
-	    f->bytes, f->n);
+	ms = f->use == FRAME_SETUP || f->ms < *zero ? 0 : (uint32_t)(f->ms - *zero);
+	if (w->srt == NULL)
+		rtmp_put(w->rtmp, f->kind, ms, f->bytes, f->n);
+	else if (f->kind != RTMP_DATA && !ts_put_tag(w->ts, f->kind, ms, f->bytes, f->n))
+		w->fault = "format";
 	flush(w);
 	if (w->fault == NULL) {
 		pthread_mutex_lock(&w->relay->lock);
@@ -301,14 +341,53 @@ send_all(struct wire *w)
 		}
 		if (w->fault == NULL)
 			hear(w);
-		if (w->fault == NULL && rtmp_stage(w->rtmp) == RTMP_OVER)
+		if (w->fault == NULL && w->rtmp != NULL && rtmp_stage(w->rtmp) == RTMP_OVER)
 			w->fault = "closed";
 	}
-	if (w->fault == NULL) {
+	if (w->fault == NULL && w->rtmp != NULL) {
 		rtmp_end(w->rtmp);
 		flush(w);
 		w->fault = NULL;
 	}
+}
+
+static void
+push_rtmp(struct wire *w, struct arena *mem, struct livestream_address *a)
+{
+	const char *url = arena_copy_n(mem, w->relay->url, (size_t)(a->key - w->relay->url) - 1);
+
+	w->fault = reach(w->relay, mem, &a->to, &w->fd);
+	if (w->fault != NULL)
+		return;
+	w->rtmp = rtmp_push(a->app, url, a->key);
+	if (strcmp(a->to.scheme, "rtmps") == 0)
+		w->tls = tls_call(w->fd, a->to.host);
+	negotiate(w);
+	if (w->fault == NULL)
+		send_all(w);
+	tls_hang_up(w->tls);
+	rtmp_free(w->rtmp);
+	close(w->fd);
+}
+
+static void
+push_srt(struct wire *w, struct arena *mem, struct livestream_address *a)
+{
+	const enum web_end end = web_target_resolve(mem, &a->to, w->relay->conf->live_private_hosts);
+	size_t i;
+
+	w->fault = end == WEB_FORBIDDEN ? "forbidden" : end != WEB_ANSWERED ? "unresolved" : "unreachable";
+	if (end != WEB_ANSWERED)
+		return;
+	for (i = 0; i < a->to.n && w->srt == NULL && !ends(w->relay); i++)
+		w->srt = srt_out_open(a, &a->to.at[i], SRT_CONNECT_MS, &w->fault);
+	if (w->srt == NULL)
+		return;
+	w->fault = NULL;
+	w->ts = ts_put_new();
+	send_all(w);
+	srt_out_close(w->srt);
+	ts_put_free(w->ts);
 }
 
 /* NULL: all was sent, and there is no more; or the reason why it did not go on. */
@@ -317,24 +396,13 @@ push(struct relay *r, struct arena *mem)
 {
 	struct wire w = { .relay = r, .fd = -1 };
 	struct livestream_address a;
-	const char *url;
 
 	if (!livestream_address_read(mem, r->url, &a))
 		return "forbidden";
-	w.fault = reach(r, mem, &a.to, &w.fd);
-	if (w.fault == NULL) {
-		url = arena_copy_n(mem, r->url, (size_t)(a.key - r->url) - 1);
-		w.rtmp = rtmp_push(a.app, url, a.key);
-		if (strcmp(a.to.scheme, "rtmps") == 0)
-			w.tls = tls_call(w.fd, a.to.host);
-		negotiate(&w);
-		if (w.fault == NULL)
-			send_all(&w);
-	}
-	tls_hang_up(w.tls);
-	rtmp_free(w.rtmp);
-	if (w.fd >= 0)
-		close(w.fd);
+	if (strcmp(a.to.scheme, "srt") == 0)
+		push_srt(&w, mem, &a);
+	else
+		push_rtmp(&w, mem, &a);
 	return w.fault;
 }
 

@@ -561,9 +561,9 @@ station_run(const struct conf *conf, const struct door *doors, size_t n, struct 
 		hall_close(s.hall);
 	close_all(&s);
 	desk_close(s.desk);
+	relay_wait_for_all(FAREWELL_MS);
 	if (srt != NULL)
 		srt_end(srt);
-	relay_wait_for_all(FAREWELL_MS);
 	flush_end();
 	tls_close(s.tls);
 	close(s.epoll);

@@ -790,7 +790,11 @@ addresses_that_cannot_be_are_refused(void **state)
 		"rtmp://10.1.2.3/app/key", "rtmp://[::1]/app/key", "rtmp://169.254.169.254/app/key", "rtmp://live.example.org/key",
 		"rtmp://live.example.org/app/", "rtmp://live.example.org/app/?key", "rtmp://live.example.org",
 		"rtmp://me:word@live.example.org/app/key", "rtmp://1.1.1.1:22/app/key", "rtmp://1.1.1.1:3306/app/key",
-		"rtmp:/live.example.org/app/key", "rtmp://live.example.org/app/k#y", "rtmpx://live.example.org/app/key" };
+		"rtmp:/live.example.org/app/key", "rtmp://live.example.org/app/k#y", "rtmpx://live.example.org/app/key",
+		"srt://live.example.org?streamid=a", "srt://10.1.2.3:9000", "srt://live.example.org:9000/path",
+		"srt://live.example.org:9000?passphrase=short", "srt://live.example.org:9000?pbkeylen=8",
+		"srt://live.example.org:9000?mode=listener", "srt://live.example.org:9000?localip=1",
+		"srt://live.example.org:9000?streamid=%zz", "srt://live.example.org:9000?streamid=a%00b" };
 	struct world *w = *state;
 	struct uuid id = made(w);
 	struct req *r;
@@ -803,6 +807,9 @@ addresses_that_cannot_be_are_refused(void **state)
 			fail_msg("%s: %d", bad[i], r->status);
 	}
 	target_of(w, id, "rtmp://1.1.1.1/app/key");
+	target_of(w, id, "srt://live.example.org:9000");
+	target_of(w, id,
+	    "srt://live.example.org:9000/?streamid=%23!::r=a,m=publish&passphrase=0123456789&latency=200&mode=caller");
 }
 
 static void

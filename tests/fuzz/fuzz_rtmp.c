@@ -55,5 +55,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	rtmp_sent(r, rtmp_out(r, &out) / 2);
 	rtmp_take(r, data + n / 2, n - n / 2);
 	rtmp_free(r);
+	/* And from the other side: what a server answers that we send to. */
+	r = rtmp_push("live", "rtmp://live.example.org/live", "key");
+	rtmp_take(r, shake, sizeof(shake));
+	rtmp_take(r, data, n / 2);
+	rtmp_put(r, RTMP_VIDEO, 0, data, n);
+	rtmp_sent(r, rtmp_out(r, &out) / 2);
+	rtmp_take(r, data + n / 2, n - n / 2);
+	rtmp_end(r);
+	rtmp_free(r);
 	return 0;
 }

@@ -553,6 +553,94 @@ values_of_any_depth_or_length_are_refused(void **state)
 	assert_ptr_equal(a.at, a.end);
 }
 
+/* --- the other side */
+
+/* What either says goes to the other one, in pieces, until nobody says anything. */
+static void
+talk(struct rtmp *a, struct rtmp *b, size_t piece)
+{
+	struct rtmp *sides[2] = { a, b };
+	const uint8_t *bytes;
+	bool silent = false;
+	size_t n, i;
+
+	while (!silent)
+		for (silent = true, i = 0; i < 2; i++)
+			if ((n = rtmp_out(sides[i], &bytes)) > 0) {
+				n = n < piece ? n : piece;
+				silent = false;
+				assert_null(rtmp_take(sides[1 - i], bytes, n));
+				rtmp_sent(sides[i], n);
+			}
+}
+
+static void
+what_is_pushed_arrives(void **state)
+{
+	static const size_t pieces[] = { 1, 1000, 1 << 20 };
+	struct heard *h = *state;
+	static uint8_t large[100000];
+	struct rtmp *push;
+	size_t i;
+
+	large[0] = 'l';
+	large[sizeof(large) - 1] = 'e';
+	for (i = 0; i < 3; i++) {
+		rtmp_free(h->rtmp);
+		h->rtmp = rtmp_new(&calls, h);
+		h->n = h->ended = 0;
+		push = rtmp_push("app/in", "rtmp://live.example.org/app/in", "s3cret");
+		talk(push, h->rtmp, pieces[i]);
+		assert_string_equal(h->app, "app/in");
+		assert_string_equal(h->key, "s3cret");
+		assert_int_equal(rtmp_stage(push), RTMP_PUBLISHES);
+		rtmp_put(push, RTMP_VIDEO, 40, large, sizeof(large));
+		rtmp_put(push, RTMP_AUDIO, 0xffffff + 1, (const uint8_t *)"ab", 2);
+		rtmp_put(push, RTMP_VIDEO, 0xffffff + 2, large, sizeof(large));
+		talk(push, h->rtmp, pieces[i]);
+		assert_int_equal(h->n, 3);
+		assert_int_equal(h->media[0].ms, 40);
+		assert_int_equal(h->media[0].n, sizeof(large));
+		assert_int_equal(h->media[0].last, 'e');
+		assert_int_equal(h->media[1].kind, RTMP_AUDIO);
+		assert_int_equal(h->media[1].ms, 0xffffff + 1);
+		assert_int_equal(h->media[2].ms, 0xffffff + 2);
+		assert_int_equal(h->media[2].n, sizeof(large));
+		assert_int_equal(h->media[2].last, 'e');
+		rtmp_end(push);
+		talk(push, h->rtmp, pieces[i]);
+		assert_true(h->ended > 0);
+		rtmp_free(push);
+	}
+}
+
+static void
+a_push_that_is_refused_is_over(void **state)
+{
+	struct heard *h = *state;
+	struct rtmp *push = rtmp_push("live", "rtmp://live.example.org/live", "wrong");
+
+	h->grants = false;
+	h->refuses = true;
+	talk(push, h->rtmp, 1 << 20);
+	assert_int_equal(rtmp_stage(push), RTMP_OVER);
+	rtmp_put(push, RTMP_VIDEO, 0, (const uint8_t *)"x", 1);
+	rtmp_end(push);
+	assert_int_equal(h->n, 0);
+	rtmp_free(push);
+}
+
+static void
+a_server_that_is_none_is_told(void **state)
+{
+	struct rtmp *push = rtmp_push("live", "rtmp://live.example.org/live", "key");
+
+	(void)state;
+	assert_non_null(rtmp_take(push, (const uint8_t *)"HTTP/1.1 400 Bad", 16));
+	assert_int_equal(rtmp_stage(push), RTMP_OVER);
+	rtmp_free(push);
+}
+
 int
 main(void)
 {
@@ -574,6 +662,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(a_list_of_codecs_is_answered_with_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_goes_beyond_the_limits_ends_the_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_of_any_depth_or_length_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_pushed_arrives, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_push_that_is_refused_is_over, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_server_that_is_none_is_told, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
