@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where an outgoing request goes: the address taken apart, and each address of its host judged.  For web*.c alone. */
+/* Where an outgoing request goes: the address taken apart, and each address of its host judged.  For web*.c, and
+ * for livestreams that are sent on (core/livestream_target.c, fcgi/live/relay.c), alone. */
 #ifndef CORE_WEB_TARGET_H
 #define CORE_WEB_TARGET_H
 
