@@ -65,7 +65,10 @@ world_in_bucket(void)
 const char *
 world_file(struct arena *mem, const char *key)
 {
-	return store_fetch(mem, key, arena_printf(mem, "%s/fetched", ground.dir));
+	const char *scratch = arena_printf(mem, "%s/fetched", ground.dir);
+
+	mkdir(scratch, 0700);
+	return store_fetch(mem, key, scratch);
 }
 
 /* The lines that put the store into the bucket of KINOTHEK_TEST_S3="endpoint bucket key secret", below a prefix of this
