@@ -6,6 +6,7 @@
 #include "core/asset.h"
 #include "core/job.h"
 #include "core/plan.h"
+#include "core/spoken.h"
 
 /* All but the first rendition of what plays read that one: it is smaller than the original and known to decode. */
 static const struct plan_step steps[] = {
@@ -224,11 +225,15 @@ note_languages(struct plan *p, const struct plan_step *s)
 		languages = p->languages;
 	else if (asked->at != NULL && (asked->n > 0 || p->makes.n == 0))
 		languages = *asked;
-	for (i = 0; i < languages.n; i++)
+	for (i = 0; i < languages.n; i++) {
+		const char *one = languages.at[i] != NULL && strcasecmp(languages.at[i], SPOKEN_ANY) != 0 ?
+		    languages.at[i] : NULL;
+
 		if (!is_noted(p, s, languages.at[i]) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM "
 		    "transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND (? IS NULL OR t.language_code = "
-		    "?)", ARGS(ID(p->asset->id), STR(languages.at[i]), STR(languages.at[i])), 0) == 0))
+		    "?)", ARGS(ID(p->asset->id), STR(one), STR(one)), 0) == 0))
 			note(p, s, languages.at[i]);
+	}
 }
 
 static void

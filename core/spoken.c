@@ -41,6 +41,18 @@ is_listed(const char *list, const char *language)
 	return false;
 }
 
+static bool
+is_any(const char *language)
+{
+	return strcasecmp(language, SPOKEN_ANY) == 0;
+}
+
+bool
+spoken_names(const char *language)
+{
+	return strncmp(language, "translate-", 10) != 0 && !is_any(language);
+}
+
 bool
 spoken_known(const struct conf *conf, const char *language)
 {
@@ -50,6 +62,8 @@ spoken_known(const struct conf *conf, const char *language)
 		return strcasecmp(language, "en") == 0 || strncasecmp(language, "en-", 3) == 0;
 	if (is_engine(conf, "http"))
 		return true;
+	if (is_any(language))
+		return false;
 	if (is_translated(language))
 		return strcmp(set->type, "whisper") == 0;
 	return set->languages == NULL || is_listed(set->languages, language);
@@ -59,7 +73,7 @@ struct strings
 spoken_languages(struct arena *mem, const struct conf *conf)
 {
 	const char *list = is_engine(conf, "sherpa") ? conf->engine[ENGINE_transcribe].languages : NULL;
-	const size_t room = WIDELY + 1 + (list != NULL ? strlen(list) : 0);
+	const size_t room = WIDELY + 2 + (list != NULL ? strlen(list) : 0);
 	struct strings out = { arena_array(mem, room, sizeof(const char *)), 0 };
 	size_t i, m;
 
@@ -73,6 +87,8 @@ spoken_languages(struct arena *mem, const struct conf *conf)
 	}
 	if (spoken_known(conf, SPOKEN_TRANSLATED))
 		out.at[out.n++] = SPOKEN_TRANSLATED;
+	if (spoken_known(conf, SPOKEN_ANY))
+		out.at[out.n++] = SPOKEN_ANY;
 	return out;
 }
 

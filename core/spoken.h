@@ -8,8 +8,13 @@
 #include "core/record.h"
 
 #define SPOKEN_TRANSLATED "translate-en"
+/* Whichever it is: the engine tells. */
+#define SPOKEN_ANY "auto"
 
-/* Takes a BCP 47 tag, or translate-en. */
+/* Is it the name of the language that is spoken, rather than of none, or of another one? */
+bool spoken_names(const char *language);
+
+/* Takes a BCP 47 tag, translate-en or auto. */
 bool spoken_known(const struct conf *, const char *language);
 
 /* Those that can be asked for, in order: all that it is known to know. */

@@ -33,7 +33,7 @@ static const struct field import_file_fields[] = {
 	FIELD(struct import_file, filename, .on = CREATE | OMIT_NULL | MULTILINE, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only; as its server or its address calls it when it is left out"),
 	FIELD(struct import_file, transcription_language_code, .on = CREATE | OMIT_NULL, .max = 35,
-	    .doc = "Language to transcribe: a BCP 47 tag, or translate-en"),
+	    .doc = "Language to transcribe: a BCP 47 tag, translate-en, or auto"),
 	FIELD(struct import_file, status, .on = SERVER, .required = true, .one_of = "waiting importing completed failed cancelled",
 	    .sql = FILE_STATUS_SQL("t", "j"), .doc = "waiting: for its turn, or to be tried again"),
 	FIELD(struct import_file, received_bytes, .on = OMIT_NULL, .sql = "x.received_bytes", .doc = "Bytes that have come"),

@@ -8,7 +8,8 @@
 
 static const struct field language_fields[] = {
 	FIELD(struct language, code, .on = SERVER, .required = true, .sql = "t.language_code",
-	    .doc = "BCP 47 tag, or translate-en: English made of any language"),
+	    .doc = "BCP 47 tag; translate-en: English made of any language; auto: the one that is spoken, which the "
+	    "engine tells"),
 	FIELD(struct language, name, .on = SERVER | COMPUTED, .required = true, .doc = "The name of the language in itself"),
 	FIELD(struct language, engine, .on = SERVER, .required = true, .doc = "What turns speech into it, or has"),
 	FIELD(struct language, is_translation, .on = SERVER, .required = true, .sql = "t.language_code = 'translate-en'",
@@ -22,7 +23,8 @@ languages_reply(struct req *r, struct language *all, size_t n)
 	struct language *rows = all + page_cut(r, n, &n);
 
 	for (size_t i = 0; i < n; i++)
-		rows[i].name = transcript_label(r->mem, rows[i].code);
+		rows[i].name = strcmp(rows[i].code, SPOKEN_ANY) == 0 ? "Automatic" :
+		    transcript_label(r->mem, rows[i].code);
 	return reply_list(r, &language_record, rows, n);
 }
 

@@ -6,6 +6,7 @@
 #include "core/livestream.h"
 #include "core/play.h"
 #include "core/seal.h"
+#include "core/spoken.h"
 #include "core/token.h"
 #include "fcgi/access.h"
 #include "fcgi/media.h"
@@ -72,7 +73,7 @@ static const struct field broadcast_fields[] = {
 	FIELD(struct broadcast, with_dvr,     .on = CREATE | PATCH, .preset = "false", .doc = "Can viewers go back to its beginning while it lasts? "
 	    "Set before it is started"),
 	FIELD(struct broadcast, transcript_language_codes, .on = CREATE, .sql = "a.transcript_language_codes", .max = 10,
-	    .doc = "Languages to transcribe when it is over: BCP 47 tags, or translate-en"),
+	    .doc = "Languages to transcribe when it is over: BCP 47 tags, translate-en, or auto"),
 	FIELD(struct broadcast, starts_at,    .on = CREATE | PATCH | SORT | OMIT_NULL, .key = "by_tenant_start",
 	    .doc = "When it is to begin: pages count down to it, and then it is started and published by itself"),
 	FIELD(struct broadcast, status,       .on = SERVER | FILTER, .required = true, .one_of = LIVESTREAM_STATES,
@@ -344,7 +345,7 @@ make_asset(struct req *r, const struct broadcast *b, const struct ids *channels)
 	    "original_file_name, mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) SELECT "
 	    "?, ?, 'video', ?, ?, ?, ?, 'livestream.mp4', 'video/mp4', 0, REPEAT(CHAR(0), 32), p.id, p.name, ?, ? FROM "
 	    "principals p WHERE p.id = ?", ARGS(ID(b->media_id), ID(r->who->tenant_id), STR(b->name), STR(b->description),
-	    STR(codes->n > 0 && strncmp(codes->at[0], "translate-", 10) != 0 ? codes->at[0] : NULL),
+	    STR(codes->n > 0 && spoken_names(codes->at[0]) ? codes->at[0] : NULL),
 	    STR(codes->n > 0 ? buf_string(&json) : NULL), TIME(r->now), TIME(r->now), ID(r->who->id)));
 	if (media_set_channels(r, b->media_id, channels))
 		asset_summarise(r->db, b->media_id, SUM_TAGS);

@@ -60,7 +60,7 @@ static const struct field settings_fields[] = {
 	FIELD(struct settings, livestreams_open, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
 	    .doc = "How many livestreams may be started at one time"),
 	FIELD(struct settings, transcription_languages, .on = PATCH, .required = true, .max = LANGUAGES_MAX, .item_max = 35,
-	    .doc = "Languages to transcribe where an upload names none: BCP 47 tags, or translate-en. Kept here; "
+	    .doc = "Languages to transcribe where an upload names none: BCP 47 tags, translate-en, or auto. Kept here; "
 	    "uploads do not look at it yet"),
 	FIELD(struct settings, cors_origins, .on = PATCH, .required = true, .max = ORIGINS_MAX, .item_max = 200,
 	    .doc = "Origins whose web pages may call the interface with tokens of the tenant, such as "

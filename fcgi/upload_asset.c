@@ -5,6 +5,7 @@
 #include "core/asset.h"
 #include "core/channel.h"
 #include "core/job.h"
+#include "core/spoken.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -44,7 +45,7 @@ spoken(const struct upload *u)
 	size_t i;
 
 	for (i = 0; i < u->transcript_language_codes.n; i++)
-		if (strncmp(u->transcript_language_codes.at[i], "translate-", 10) != 0)
+		if (spoken_names(u->transcript_language_codes.at[i]))
 			return u->transcript_language_codes.at[i];
 	return NULL;
 }

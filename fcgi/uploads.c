@@ -73,7 +73,7 @@ static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart|tus", .preset = "\"multipart\"",
 	    .doc = "How the bytes come: in one PUT, in parts by a client of object stores, or by a client of tus"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken. tus wants it"),
-	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, or translate-en"),
+	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, translate-en, or auto"),
 };
 static const struct record upload_new_record = RECORD("UploadNew", struct upload_new, upload_new_fields);
 

@@ -12,7 +12,9 @@
 #include "core/asset.h"
 #include "core/caption.h"
 #include "media/quality.h"
+#include "core/spoken.h"
 #include "core/store.h"
+#include "media/language.h"
 #include "jobs/captions.h"
 #include "jobs/engines/engine.h"
 #include "jobs/hints.h"
@@ -21,6 +23,10 @@
 
 /* A phrase of up to so many words, so often in a row, was never said. */
 enum { PHRASE_MAX = 6, REPEATS_MAX = 4 };
+
+/* Transcripts in a language, which is bound twice: auto are those whose language a machine has told of the sound. */
+#define IN_LANGUAGE "(t.language_code = ? OR (? = '" SPOKEN_ANY "' AND t.source = 'machine' AND JSON_VALUE(t.language_origin, " \
+	"'$.by') = 'machine'))"
 
 /* What the job needs to know of the asset, and of the transcript that is there. */
 struct subject { const char *language_code; };
@@ -222,23 +228,48 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 	list_captions(j, t, old, &c);
 	/* A translation says nothing of the language that is spoken; silence and what may be nonsense neither. */
 	spoken = t->no_speech || (t->quality != NULL && strcmp(t->quality, "unreliable") == 0) ||
-	    strcmp(t->language_code, "translate-en") == 0 ? NULL : t->language_code;
+	    strcmp(t->language_code, LANGUAGE_UNKNOWN) == 0 || !spoken_names(t->language_code) ? NULL :
+	    t->language_code;
 	db_run(j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(STR(spoken),
 	    ID(j->media_id)));
 	metadata_changed(j->db, j->media_id, "transcripts");
 	return DONE;
 }
 
+/* The language of what was heard, and who says so.  What neither engine nor text tell is "und". */
+static void
+name_language(struct job *j, const struct hearing *h, const struct list *paragraphs, struct transcript *t)
+{
+	const struct transcribe_args *in = j->in;
+	struct language_guess guess;
+
+	t->language_code = h->language;
+	if (strcasecmp(h->language, SPOKEN_ANY) != 0) {
+		if (in->language_code != NULL)
+			t->language_origin.text = language_origin(j->mem, "human", NULL, 0);
+		return;
+	}
+	if (h->told != NULL) {
+		t->language_code = h->told;
+		t->language_origin.text = language_origin(j->mem, "machine", t->engine, h->told_confidence);
+		return;
+	}
+	guess = language_guess_said(j->mem, paragraphs);
+	t->language_code = guess.tag != NULL ? guess.tag : LANGUAGE_UNKNOWN;
+	t->language_origin.text = language_origin(j->mem, "machine", LANGUAGE_GUESSER, guess.share);
+}
+
 /* From what was heard to the row.  What may be nonsense is kept too, and says so. */
 static enum outcome
 conclude(struct job *j, const struct engine *engine, const struct hearing *h, const struct notes *n)
 {
-	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = h->language,
+	struct transcript t = { .id = uuid_new(), .media_id = j->media_id,
 	    .source = "machine", .engine = engine->version(j->mem, j->conf), .status = "completed", .version = 1,
 	    .created_at = moment_now() };
 	struct list paragraphs = transcript_paragraphs(j->mem, n->segments, n->n);
 	struct quality q = quality_of(j->mem, &paragraphs);
 
+	name_language(j, h, &paragraphs, &t);
 	t.confidence = q.confidence;
 	t.quality = q.grade;
 	t.no_speech = paragraphs.n == 0;
@@ -260,9 +291,9 @@ heard_before(struct job *j, const struct engine *engine, const char *language)
 {
 	return db_row(j->db, &transcript_record, "FROM transcripts t JOIN media m ON m.id = t.media_id JOIN media mine "
 	    "ON mine.tenant_id = m.tenant_id AND mine.sha256 = m.sha256 AND mine.file_size = m.file_size WHERE "
-	    "mine.id = ? AND m.id <> mine.id AND m.deleted_at = 0 AND t.language_code = ? AND t.engine = ? AND "
+	    "mine.id = ? AND m.id <> mine.id AND m.deleted_at = 0 AND " IN_LANGUAGE " AND t.engine = ? AND "
 	    "t.source = 'machine' AND t.status = 'completed' LIMIT 1", ARGS(ID(j->media_id),
-	    STR(language), STR(engine->version(j->mem, j->conf))));
+	    STR(language), STR(language), STR(engine->version(j->mem, j->conf))));
 }
 
 static enum outcome
@@ -307,15 +338,16 @@ transcribe_run(struct job *j)
 	if (media == NULL)
 		return job_give_up(j, REASON_ASSET_GONE, "The asset is not there any more.");
 	h.language = in->language_code != NULL ? in->language_code :
-	    media->language_code != NULL ? media->language_code : "en";
-	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ?",
-	    ARGS(ID(j->media_id), STR(h.language)));
+	    media->language_code != NULL ? media->language_code : spoken_known(j->conf, SPOKEN_ANY) ? SPOKEN_ANY : "en";
+	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND " IN_LANGUAGE " LIMIT 1",
+	    ARGS(ID(j->media_id), STR(h.language), STR(h.language)));
 	/* A machine's words are replaced only when that is asked for. */
 	if (old != NULL && strcmp(old->status, "completed") == 0 && (is_of_people(old) || !in->anew))
 		return DONE;
 	if (!engine->knows(j->conf, h.language))
-		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine does not know the language %s.",
-		    h.language);
+		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine %s %s.",
+		    strcasecmp(h.language, SPOKEN_ANY) == 0 ? "cannot tell languages apart, as it would have to for" :
+		    "does not know the language", h.language);
 	before = in->anew ? NULL : heard_before(j, engine, h.language);
 	h.hints = hints_read(j);
 	h.work_dir = j->work_dir;

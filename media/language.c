@@ -2,6 +2,7 @@
 /* Languages, by what ICU knows of them. */
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 #include <unicode/uldnames.h>
 #include <unicode/uloc.h>
 #include <unicode/ustring.h>
@@ -52,6 +53,34 @@ language_tag(struct arena *mem, const char *code)
 		return NULL;
 	uloc_toLanguageTag(locale, out, sizeof(out), true, &error);
 	return U_FAILURE(error) || strlen(out) > TAG_MAX ? NULL : arena_copy(mem, out);
+}
+
+/* Names that engines have and ICU has not, or not so. */
+static const struct { const char *name, *tag; } named[] = {
+	{ "myanmar", "my" }, { "nynorsk", "nn" }, { "maori", "mi" }, { "tagalog", "tl" }, { "flemish", "nl" },
+	{ "moldavian", "ro" }, { "castilian", "es" },
+};
+
+const char *
+language_named(struct arena *mem, const char *name)
+{
+	const char *const *code = uloc_getISOLanguages(), *tag = language_tag(mem, name);
+	UErrorCode error;
+	UChar wide[NAME_MAX];
+	char own[3 * NAME_MAX + 1];
+	size_t i;
+
+	for (i = 0; tag == NULL && name != NULL && i < sizeof(named) / sizeof(named[0]); i++)
+		if (strcasecmp(named[i].name, name) == 0)
+			return named[i].tag;
+	for (; tag == NULL && name != NULL && *code != NULL; code++) {
+		error = U_ZERO_ERROR;
+		u_strToUTF8(own, sizeof(own), NULL, wide, uloc_getDisplayLanguage(*code, "en", wide, NAME_MAX, &error),
+		    &error);
+		if (U_SUCCESS(error) && strcasecmp(own, name) == 0)
+			tag = language_tag(mem, *code);
+	}
+	return tag;
 }
 
 const char *

@@ -13,6 +13,9 @@
  * all. */
 const char *language_tag(struct arena *, const char *code);
 
+/* The same, or for a name in English, whatever its case: "german" is "de". */
+const char *language_named(struct arena *, const char *name);
+
 /* The three letters of ISO 639-2 that containers want: "deu"; "und" where there are none. */
 const char *language_three(const char *tag);
 
@@ -23,6 +26,7 @@ bool language_is_right_to_left(const char *tag);
  * A tag that is NULL: it cannot be told, since there is too little text, or too much of it is in others. */
 struct language_guess { const char *tag; double share; };
 #define LANGUAGE_GUESSER "CLD2"
+#define LANGUAGE_UNKNOWN "und"
 struct language_guess language_guess(struct arena *, const char *text, size_t n);
 /* The same of struct paragraph. */
 struct language_guess language_guess_said(struct arena *, const struct list *paragraphs);

@@ -25,7 +25,7 @@ struct hearing {
 	const struct conf *conf;
 	int pcm;			/* file of 16 kHz mono s16le, read by pread() */
 	int64_t length;			/* ms */
-	const char *language;		/* BCP 47, or translate-en */
+	const char *language;		/* BCP 47, translate-en or auto */
 	const struct hints *hints;	/* NULL: none */
 	const char *work_dir;		/* for files of this run; NULL: there may be none */
 
@@ -37,6 +37,10 @@ struct hearing {
 	void (*heard)(void *user, const struct segment *);
 	void (*progress)(void *user, int percent);
 	void *user;
+
+	/* out, of auto: the tag that the engine tells, NULL where it does not; how sure it is, 0: it does not say */
+	const char *told;
+	double told_confidence;
 
 	int patience;			/* s that looking for speech may be silent; 0: 60 */
 	const char *note;		/* out: for the log; NULL: nothing out of the ordinary */

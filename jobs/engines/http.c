@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/spoken.h"
+#include "media/language.h"
 #include "jobs/engines/engine.h"
 
 /* Models take 224 tokens of a text to go on from, some of them a character each. */
@@ -34,9 +35,17 @@ static const struct field passage_fields[] = {
 };
 static const struct record passage_record = RECORD("passage", struct passage, passage_fields);
 
-struct reply { const char *text; struct list segments, words; };
+struct reply {
+	const char *text, *language, *detected_language;
+	double language_probability, detected_language_probability;
+	struct list segments, words;
+};
 static const struct field reply_fields[] = {
 	FIELD(struct reply, text, .doc = "What is said"),
+	FIELD(struct reply, language, .doc = "A code, or a name in English"),
+	FIELD(struct reply, detected_language, .json = "detected_language", .doc = "The same of some"),
+	FIELD(struct reply, language_probability, .json = "language_probability", .doc = "0 to 1"),
+	FIELD(struct reply, detected_language_probability, .json = "detected_language_probability", .doc = "0 to 1"),
 	FIELD(struct reply, segments, .of = &passage_record, .doc = "Parts of it"),
 	FIELD(struct reply, words, .of = &said_record, .doc = "All words"),
 };
@@ -49,6 +58,7 @@ struct session {
 	const char *url, *model, *prompt;	/* prompt: NULL, there are no hints */
 	const char *headers[2];
 	bool translate_field, plain;		/* plain: the server knows only text */
+	bool unsaid;				/* it wants no language where none is known */
 	int percent;
 };
 
@@ -155,6 +165,19 @@ alive(void *user)
 	s->hearing->progress(s->hearing->user, s->percent);
 }
 
+/* What was told of the first chunk holds for all. */
+static const char *
+language_of(const struct session *s)
+{
+	return s->hearing->told != NULL ? s->hearing->told : s->hearing->language;
+}
+
+static bool
+is_open(const struct session *s)
+{
+	return strcasecmp(language_of(s), SPOKEN_ANY) == 0;
+}
+
 /* Sends one chunk. */
 static void
 ask(struct session *s, const void *file, size_t n, struct web_answer *a)
@@ -168,9 +191,8 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 	}, *p = parts + 4;
 	struct web_call call = { .url = s->url, .headers = s->headers, .parts = parts, .alive = alive, .user = s };
 
-	if (!translate)
-		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch,
-		    s->hearing->language) };
+	if (!translate && !(s->unsaid && is_open(s)))
+		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch, language_of(s)) };
 	if (s->translate_field) {
 		*p++ = (struct web_part){ .name = "translate", .text = "true" };
 		*p++ = (struct web_part){ .name = "language", .text = "auto" };
@@ -264,6 +286,19 @@ pass_on(struct session *s, const struct passage *p, const struct list *top, stru
 		s->hearing->heard(s->hearing->user, &out);
 }
 
+/* Of what is only noise nothing is told. */
+static void
+take_language(struct session *s, const struct reply *r)
+{
+	const char *said = r->language != NULL ? r->language : r->detected_language;
+	const double p = r->language_probability > 0 ? r->language_probability : r->detected_language_probability;
+
+	if (!is_open(s) || said == NULL || (r->segments.n == 0 && (r->text == NULL || utf8_blank(r->text))))
+		return;
+	s->hearing->told = language_named(s->hearing->mem, said);
+	s->hearing->told_confidence = p > 0 && p <= 1 ? p : 0;
+}
+
 /* Brings the passages of an answer into order: times within the chunk, never backwards. */
 static void
 take_reply(struct session *s, const struct reply *r, struct span chunk)
@@ -315,8 +350,12 @@ hear_all(struct session *s)
 		next = next_chunk(s, i, &chunk);
 		reply = ask_for(s, chunk, &a);
 		if (reply != NULL) {
+			take_language(s, reply);
 			take_reply(s, reply, chunk);
 			i = next;
+		} else if (a.end == WEB_ANSWERED && (a.status == 400 || a.status == 422) && is_open(s) && !s->unsaid) {
+			/* some know no "auto", and tell the language where none is named */
+			s->unsaid = true;
 		} else if (a.end == WEB_ANSWERED && a.status == 400 && !s->plain) {
 			/* some models refuse verbose_json; nothing else deserves a second try */
 			s->plain = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From recordings to transcripts and captions: what is kept, what is shown, what is copied, what people decide. */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -377,13 +378,13 @@ languages_the_engine_does_not_know_are_refused(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE("hello", "rms"));
-	static const char *const unknown[] = { "de", "translate-en", "eng", "e" };
+	static const char *const unknown[] = { "de", "translate-en", "eng", "e", "auto" };
 	struct transcribe_args in = { .media_id = j.media_id };
 	struct conf by_http = *w->conf;
 	size_t i;
 
 	j.in = &in;
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		in.language_code = unknown[i];
 		assert_int_equal(run_job(&j), GIVE_UP);
 		assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
@@ -392,6 +393,75 @@ languages_the_engine_does_not_know_are_refused(void **state)
 	    engine_transcribe_pocketsphinx.knows(w->conf, "en-GB"));
 	by_http.engine[ENGINE_transcribe].name = "http";
 	assert_true(engine_transcribe_http.knows(&by_http, "de"));
+}
+
+static const char *
+origin_of(struct world *w, const struct transcript *t, const char *member)
+{
+	return db_text(w->db, "SELECT JSON_VALUE(language_origin, ?) FROM transcripts WHERE id = ?", ARGS(STR(member),
+	    ID(t->id)));
+}
+
+static int asked(struct world *, struct job *);
+
+/* Of the server, which takes auto or none, else by the text; who has named it is right whatever was heard. */
+static void
+the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text(void **state)
+{
+	struct world *w = *state;
+	static const struct { const char *path, *language, *engine, *confidence; int asked; } all[] = {
+		{ "/v1", "en", "test-model by HTTP", NULL, 1 },
+		{ "/german/v1", "de", "test-model by HTTP", "0.75", 1 },
+		{ "/noauto/v1", "de", "test-model by HTTP", "0.75", 2 },
+		{ "/textonly/v1", "en", "CLD2", "*", 3 },
+	};
+	struct transcribe_args in = { 0 };
+	const struct transcript *t;
+	const char *sure;
+	struct job j;
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		j = job_for(w, VOICE(SECOND, "rms"));
+		/* a file of its own */
+		db_run(w->db, "UPDATE media SET sha256 = REPEAT('x', 32), file_size = ? WHERE id = ?",
+		    ARGS(INT((int64_t)i + 1), ID(j.media_id)));
+		j.conf = with_peer(w, all[i].path);
+		/* asked for, or what holds where nothing was said */
+		in = (struct transcribe_args){ .media_id = j.media_id, .language_code = i % 2 == 0 ? "auto" : NULL };
+		j.in = &in;
+		assert_true(asked(w, &j) >= all[i].asked);
+		assert_non_null(strstr(peer_log(w, "GET"), "\"language\":\"auto\""));
+		t = transcript_of(w, j.media_id);
+		assert_string_equal(t->language_code, all[i].language);
+		assert_string_equal(origin_of(w, t, "$.by"), "machine");
+		assert_string_equal(origin_of(w, t, "$.engine"), all[i].engine);
+		sure = origin_of(w, t, "$.confidence");
+		if (all[i].confidence == NULL)
+			assert_null(sure);
+		else if (*all[i].confidence == '*')
+			assert_true(strtod(sure, NULL) >= 0.8);
+		else
+			assert_true(strtod(sure, NULL) > 0.74 && strtod(sure, NULL) < 0.76);
+		assert_string_equal(db_text(w->db, "SELECT language_code FROM media WHERE id = ?",
+		    ARGS(ID(j.media_id))), all[i].language);
+		/* It is the same result: not heard again. */
+		assert_int_equal(asked(w, &j), 0);
+	}
+	/* Silence is of no language, and says nothing of the asset. */
+	j = job_for(w, "anullsrc=r=16000:cl=mono:d=4");
+	j.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &j), 0);
+	assert_string_equal(transcript_of(w, j.media_id)->language_code, "und");
+	assert_null(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))));
+	j = job_for(w, VOICE(SECOND, "slt"));
+	j.conf = with_peer(w, "/german/v1");
+	in = (struct transcribe_args){ .media_id = j.media_id, .language_code = "en" };
+	j.in = &in;
+	assert_int_equal(asked(w, &j), 1);
+	t = transcript_of(w, j.media_id);
+	assert_string_equal(t->language_code, "en");
+	assert_string_equal(origin_of(w, t, "$.by"), "human");
 }
 
 static void
@@ -683,6 +753,7 @@ main(void)
 		WORLD_TEST(captions_with_a_name_that_changes_meanwhile_are_not_shown),
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
+		WORLD_TEST(the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),

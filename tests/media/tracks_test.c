@@ -74,6 +74,24 @@ the_language_of_a_text_is_told_or_said_to_be_unknown(void **state)
 }
 
 static void
+a_language_is_known_by_its_name_in_english(void **state)
+{
+	struct place *p = *state;
+	static const char *const all[][2] = { { "english", "en" }, { "German", "de" }, { "de", "de" },
+		{ "chinese", "zh" },
+		{ "haitian creole", "ht" }, { "myanmar", "my" }, { "lao", "lo" }, { "norwegian", "no" }, { "jw", "jv" },
+		{ "cantonese", "yue" }, { "greek", "el" }, { "sinhala", "si" }, { "punjabi", "pa" }, { "pashto", "ps" } };
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		assert_string_equal(language_named(p->mem, all[i][0]), all[i][1]);
+	assert_null(language_named(p->mem, "gibberish"));
+	assert_null(language_named(p->mem, ""));
+	assert_null(language_named(p->mem, "und"));
+	assert_null(language_named(p->mem, NULL));
+}
+
+static void
 a_language_is_told_by_any_code_and_nothing_is_made_of_none(void **state)
 {
 	static const struct { const char *code, *tag, *label; } all[] = {
@@ -303,6 +321,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
 	const struct CMUnitTest tests[] = {
 		TEST(the_language_of_a_text_is_told_or_said_to_be_unknown),
+		TEST(a_language_is_known_by_its_name_in_english),
 		TEST(a_language_is_told_by_any_code_and_nothing_is_made_of_none),
 		TEST(each_track_of_sound_has_a_name_of_its_own_and_keeps_its_role),
 		TEST(of_forty_tracks_eight_are_used_the_default_among_them),
