@@ -6,6 +6,7 @@
 
 #include "core/asset.h"
 #include "media/document.h"
+#include "media/language.h"
 #include "media/sniff.h"
 #include "core/store.h"
 #include "jobs/pictures.h"
@@ -82,6 +83,8 @@ pages_run(struct job *j)
 		rendition_put(j->db, &row);
 	}
 	pictures_put(j, in, &files);
+	db_run(j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(
+	    STR(language_guess(j->mem, d.text, strlen(d.text)).tag), ID(in->media_id)));
 	if (d.pages > 0)
 		db_run(j->db, "UPDATE media SET page_count = ? WHERE id = ?", ARGS(INT(d.pages), ID(in->media_id)));
 	metadata_put(j->db, in->media_id, "documentContent", d.engine, document_json(j->mem, d.text));

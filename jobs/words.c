@@ -99,7 +99,8 @@ words_read(struct job *j, struct uuid media_id)
 	read_shown(j, media_id, r, "videoTexts", "$.items");
 	read_shown(j, media_id, r, "imageTexts", "$.items");
 	read_shown(j, media_id, r, "documentContent", "$.pages");
-	w.prose = prose_end(r, s != NULL ? transcript_language(s->language_code) : NULL);
+	w.prose = prose_end(r, s != NULL ? transcript_language(s->language_code) : db_text(j->db, "SELECT "
+	    "language_code FROM media t WHERE t.id = ? AND t.type = 'document'", ARGS(ID(media_id))));
 	if (w.prose->cut)
 		job_log(j, "it has more words than are looked at: only the first %d are", PROSE_MAX);
 	return w;

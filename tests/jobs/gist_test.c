@@ -112,6 +112,21 @@ the_keywords_of_a_document_have_its_pages(void **state)
 	assert_string_equal(text(w, r, "data.keywords.engine"), "kinothek keywords 1, words of the tenant");
 }
 
+/* Whatever its words look like: somebody may have said so. */
+static void
+the_words_of_a_document_are_in_the_language_of_the_asset(void **state)
+{
+	struct world *w = *state;
+	const struct uuid media = world_media(w, "document", "Paper");
+	struct job j = { .mem = w->mem, .db = w->db, .conf = w->conf, .tenant_id = w->tenant_id, .media_id = media };
+
+	metadata_put(w->db, media, "documentContent", "x", "{\"pages\":[{\"page\":1,\"text\":\"The train is at the "
+	    "station, and it is late.\"}]}");
+	assert_string_equal(words_read(&j, media).prose->language, "en");
+	db_run(w->db, "UPDATE media SET language_code = 'fr' WHERE id = ?", ARGS(ID(media)));
+	assert_string_equal(words_read(&j, media).prose->language, "fr");
+}
+
 /* A recording with a transcript that says so. */
 static struct uuid
 transcribed(struct world *w, const char *words, const char *quality, struct uuid *transcript)
@@ -255,6 +270,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(the_keywords_of_a_talk_are_what_it_is_about),
 		WORLD_TEST(the_keywords_of_a_document_have_its_pages),
+		WORLD_TEST(the_words_of_a_document_are_in_the_language_of_the_asset),
 		WORLD_TEST(what_a_document_names_and_says_has_its_pages),
 		WORLD_TEST(they_follow_what_a_person_changes),
 		WORLD_TEST(nothing_is_made_of_words_that_have_changed_meanwhile),

@@ -128,6 +128,8 @@ a_document_gives_pages_text_and_a_pdf(void **state)
 	    "R]/Count 2>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 300]>>endobj\\ntrailer<</Root 1 0 "
 	    "R>>\\n%%%%EOF\\n' >\"$f\""));
 	struct uuid other = take_in(w, make(w, "printf 'Gr\\374\\337e aus K\\366ln\\n' >\"$f\""));
+	struct uuid long_one = take_in(w, make(w, "printf 'Heute sprechen wir vom Immunsystem des Menschen.\\n' "
+	    ">\"$f\""));
 
 	drain(w, w->conf);
 	succeeded(w, id);
@@ -137,6 +139,9 @@ a_document_gives_pages_text_and_a_pdf(void **state)
 	assert_non_null(strstr(metadata(w, id, "file"), "\"pageCount\":2"));
 	assert_string_equal(metadata(w, id, "documentContent"), "{\"pages\":[]}");
 	succeeded(w, other);
+	/* A few words are of no language that could be told. */
+	assert_null(media_column(w, other, "language_code"));
+	assert_string_equal(media_column(w, long_one, "language_code"), "de");
 	assert_string_equal(media_column(w, other, "mime_type"), "text/plain");
 	assert_string_equal(metadata(w, other, "documentContent"),
 	    "{\"pages\":[{\"page\":1,\"text\":\"Gr\xc3\xbc\xc3\x9f" "e aus K\xc3\xb6ln\"}]}");
