@@ -46,8 +46,7 @@ static const struct field media_fields[] = {
 	FIELD(struct media, height,        .doc = "Pixels, upright"),
 	FIELD(struct media, page_count,    .on = OMIT_NULL, .doc = "Of a document"),
 	FIELD(struct media, frame_rate,    .on = OMIT_NULL, .doc = "Frames per second on average"),
-	FIELD(struct media, language_code, .on = PATCH | FILTER | ASCII, .min = 2, .max = 35,
-	    .doc = "BCP 47 tag of what is said, or of the text of a document"),
+	FIELD(struct media, language_code, .on = PATCH | FILTER | ASCII, .min = 2, .max = 35, .doc = "Of words or text, BCP 47"),
 	FIELD(struct media, playlist_url,  .on = COMPUTED, .format = "uri",
 	    .doc = "Signed HLS playlist; null until the first rendition is there. The address is good for some hours "
 	    "(the setting play.lifetime, 6 h) and no longer for who loses the role: it is then not renewed"),
