@@ -622,7 +622,7 @@ hex_decode(const char *text, unsigned char *out, size_t n)
 bool
 language_valid(const char *tag)
 {
-	size_t n = 0, total = strlen(tag);
+	size_t n = 0, total = strlen(tag), primary = strcspn(tag, "-");
 	bool first = true;
 
 	for (; *tag != '\0'; tag++) {
@@ -637,5 +637,5 @@ language_valid(const char *tag)
 			return false;
 		}
 	}
-	return n > 0 && total >= 2 && total <= 35;
+	return n > 0 && primary != 4 && total >= 2 && total <= 35;
 }

@@ -63,7 +63,8 @@ const char *utf8_to_line(struct arena *, const char *text);
 /* Characters (code points) of valid UTF-8. */
 size_t utf8_length(const char *text);
 
-/* A BCP 47 tag in its common shape: 2 to 35 ASCII characters, letters first, parts of up to 8 letters and digits. */
+/* A BCP 47 tag in its common shape: 2 to 35 ASCII characters, letters first, parts of up to 8 letters and digits,
+ * the first not of 4, which no language has (RFC 5646, 2.2.1). */
 bool language_valid(const char *tag);
 
 /* Percent-decodes in place up to n bytes; `plus` turns + into a space (forms and queries).  Returns the new length, or

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/asset.h"
 #include "core/play.h"
@@ -293,7 +294,7 @@ asset_is_seen_in(struct req *r, const struct ids *channel_ids, struct uuid chann
 bool
 asset_language_fits(const char *code)
 {
-	return strcmp(code, "translate-en") == 0 || language_valid(code);
+	return strcmp(code, SPOKEN_TRANSLATED) == 0 || strcasecmp(code, SPOKEN_ANY) == 0 || language_valid(code);
 }
 
 void

@@ -93,6 +93,8 @@ patch_takes_names_tags_and_channels_and_tells_the_event(void **state)
 	assert_int_equal(r->status, 200);
 	assert_string_equal(text(w, r, "data.name"), "Katze \xc3\xa4");
 	assert_string_equal(text(w, r, "data.languageCode"), "de-CH");
+	/* It is what an engine is asked for that tells languages apart. */
+	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"languageCode\":\"auto\"}")->status, 422);
 	assert_string_equal(text(w, r, "data.tags"), "[ \"A\", \"b\" ]");
 	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'media.updated'", ARGS(ID(id))), 1);
 	assert_int_equal(call(w, "PATCH", path_of(w, id, ""), "{\"channelIds\":[]}")->status, 422);
