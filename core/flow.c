@@ -10,7 +10,7 @@ static const struct field step_fields[] = {
 	FIELD(struct flow_step, prompt, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 4000,
 	    .doc = "What the language model is to do with its inputs. {{name}} stands for a variable"),
 	FIELD(struct flow_step, inputs, .on = CREATE, .required = true, .min = 1, .max = FLOW_INPUTS_MAX,
-	    .known = FLOW_INPUTS "|name of a step before",
+	    .known = FLOW_INPUTS("|") "|name of a step before",
 	    .doc = "What it is sent: as data, whose words are never followed"),
 	FIELD(struct flow_step, max_tokens, .on = CREATE | OMIT_NULL, .min = 16, .max = FLOW_TOKENS_MAX, .preset = "800",
 	    .doc = "How long its answer may be"),

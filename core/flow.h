@@ -9,7 +9,7 @@
 #include "core/record.h"
 
 enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800 };
-#define FLOW_INPUTS "transcript|chapters|keywords|description"
+#define FLOW_INPUTS(between) "transcript" between "chapters" between "keywords" between "description"
 #define FLOW_TARGETS "none description tags comment"
 
 struct flow_step { const char *name, *prompt; struct strings inputs; struct number max_tokens; };

@@ -134,9 +134,8 @@ livestream_targets_of(struct db *db, const struct conf *conf, const char *node, 
 {
 	size_t all, i;
 	struct livestream_target *t = db_rows(db, &target_record, "FROM livestream_targets t JOIN livestreams l ON "
-	    "l.id = "
-	    "t.livestream_id WHERE l.holder = ? AND l.published_at > 0 AND l.status IN ('waitingForSignal', 'live', "
-	    "'interrupted') AND t.enabled = 1", ARGS(STR(node)), &all);
+	    "l.id = t.livestream_id WHERE l.holder = ? AND l.published_at > 0 AND l.status IN ('waitingForSignal', "
+	    "'live', 'interrupted') AND t.enabled = 1", ARGS(STR(node)), &all);
 	unsigned char *bytes;
 	long size;
 
@@ -171,8 +170,7 @@ livestream_target_tell(struct db *db, struct uuid livestream_id, struct uuid id,
 	changed = db_number(db, "SELECT t.status <> ? OR NOT (t.reason <=> ?) FROM livestream_targets t WHERE t.id = ?",
 	    ARGS(STR(status), STR(reason), ID(id)), 0) == 1;
 	if (db_run(db, "UPDATE livestream_targets t JOIN livestreams l ON l.id = t.livestream_id SET t.since = "
-	    "IF(t.status "
-	    "= ?, t.since, " SQL_NOW "), t.status = ?, t.reason = ?, t.retry_at = IF(? > 0, " SQL_NOW " + ?, 0), "
+	    "IF(t.status = ?, t.since, " SQL_NOW "), t.status = ?, t.reason = ?, t.retry_at = IF(? > 0, " SQL_NOW " + ?, 0), "
 	    "t.bytes_sent = t.bytes_sent + ?, t.dropped_frames = t.dropped_frames + ? WHERE t.id = ? AND l.id = ? AND l.holder = ?",
 	    ARGS(STR(status), STR(status), STR(reason), INT(n->retry_ms), INT(n->retry_ms), INT(n->bytes), INT(n->dropped),
 	    ID(id), ID(livestream_id), STR(node))) != 1 || !changed)

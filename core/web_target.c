@@ -231,6 +231,22 @@ web_target_is_allowed(struct arena *mem, const char *private_hosts, const struct
 	return t->n > 0 && i == t->n;
 }
 
+socklen_t
+web_address_socket(const struct web_address *a, int port, struct sockaddr_storage *out)
+{
+	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+
+	if (a->family == AF_INET) {
+		memcpy(&four.sin_addr, a->b, 4);
+		memcpy(out, &four, sizeof(four));
+		return sizeof(four);
+	}
+	memcpy(&six.sin6_addr, a->b, 16);
+	memcpy(out, &six, sizeof(six));
+	return sizeof(six);
+}
+
 bool
 web_target_has(const struct web_target *t, const struct sockaddr *to)
 {

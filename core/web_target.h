@@ -11,6 +11,8 @@
 enum { WEB_MAX_ADDRESSES = 16 };
 
 struct web_address { int family; unsigned char b[16]; };
+/* As connect() takes it; its length. */
+socklen_t web_address_socket(const struct web_address *, int port, struct sockaddr_storage *);
 
 /* All parts come from one parser, the one that connects. */
 struct web_target {

@@ -45,6 +45,18 @@ api_route(size_t i)
 	return i < 512 ? all[i] : NULL;
 }
 
+const struct route *
+api_route_of(enum method method, const char *path)
+{
+	const struct route *route;
+	size_t i;
+
+	for (i = 0; (route = api_route(i)) != NULL; i++)
+		if (route->method == method && strcmp(route->path, path) == 0)
+			return route;
+	abort();
+}
+
 static void
 broken_route(const struct route *route, const char *why)
 {

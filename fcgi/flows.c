@@ -131,7 +131,7 @@ flow_get(struct req *r)
 static bool
 is_of_asset(const char *name)
 {
-	return word_in("transcript chapters keywords description", name, strlen(name));
+	return word_in(FLOW_INPUTS(" "), name, strlen(name));
 }
 
 /* Does a step before the one of that index have the name? */

@@ -25,12 +25,10 @@ static const struct field target_fields[] = {
 	FIELD(struct target, enabled,       .on = CREATE | PATCH, .preset = "true", .doc = "false: nothing is sent"),
 	FIELD(struct target, status,        .on = SERVER, .required = true, .one_of = LIVESTREAM_TARGET_STATES, .sql = "IF(t.enabled, t.status, 'off')",
 	    .doc = "waiting: nothing is published, or nothing comes in; sending; failed: it is tried again at "
-	    "retryAt; off: it "
-	    "is not enabled"),
+	    "retryAt; off: it is not enabled"),
 	FIELD(struct target, reason,        .on = SERVER | OMIT_NULL, .one_of = LIVESTREAM_TARGET_REASONS, .sql = "IF(t.enabled, t.reason, NULL)",
 	    .doc = "Why it has failed: forbidden = not a public server; unresolved = no such host; unreachable; "
-	    "timeout; "
-	    "tls = it did not prove who it is; refused = it does not take this key; closed = it has hung up; stalled = "
+	    "timeout; tls = it did not prove who it is; refused = it does not take this key; closed = it has hung up; stalled = "
 	    "it has stopped to read; format = it takes no such pictures or sound"),
 	FIELD(struct target, since,         .on = SERVER, .required = true, .doc = "When it came to be so"),
 	FIELD(struct target, retry_at,      .on = SERVER | OMIT_NULL, .sql = "IF(t.enabled, t.retry_at, 0)", .doc = "When it is tried again"),
@@ -119,8 +117,7 @@ target_create(struct req *r)
 		t->enabled = true;
 	t->id = uuid_new();
 	db_run(r->db, "INSERT INTO livestream_targets (id, livestream_id, title, url, sealed, enabled, since, "
-	    "created_at, "
-	    "updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(t->id), ID(r->id[0]), STR(t->title), STR(t->url),
+	    "created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(t->id), ID(r->id[0]), STR(t->title), STR(t->url),
 	    STR(t->sealed), INT(t->enabled), TIME(r->now), TIME(r->now), TIME(r->now)));
 	audit(r, "livestream.target", t->id, NULL);
 	tell(r);
@@ -147,8 +144,7 @@ target_patch(struct req *r)
 	db_update(r->db, "livestream_targets", &target_record, would, changed, t->id);
 	if (changed & (url | enabled))
 		db_run(r->db, "UPDATE livestream_targets SET status = 'waiting', reason = NULL, retry_at = 0, since "
-		    "= ? WHERE "
-		    "id = ?", ARGS(TIME(r->now), ID(t->id)));
+		    "= ? WHERE id = ?", ARGS(TIME(r->now), ID(t->id)));
 	tell(r);
 	return target_reply(r, 200, object_again(r));
 }

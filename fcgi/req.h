@@ -276,6 +276,8 @@ bool api_admit(struct req *, size_t *max);
 void api_check(void);
 /* All routes, one after the other; NULL at the end. */
 const struct route *api_route(size_t i);
+/* That one, which there is: a path of the program's own. */
+const struct route *api_route_of(enum method, const char *path);
 /* The API document; server: where this installation is, NULL in the one that is kept. */
 const char *openapi_print(struct arena *, const char *server);
 

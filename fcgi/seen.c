@@ -59,11 +59,9 @@ static const struct route *
 reading(void)
 {
 	static const struct route *found;
-	size_t i;
 
-	for (i = 0; found == NULL; i++)
-		if (api_route(i)->method == GET && strcmp(api_route(i)->path, media_object.path) == 0)
-			found = api_route(i);
+	if (found == NULL)
+		found = api_route_of(GET, media_object.path);
 	return found;
 }
 

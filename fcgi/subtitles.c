@@ -127,7 +127,7 @@ struct reading {
 	const char *paragraphs, *engine;
 	int64_t cue_count;
 	struct list repairs;
-	struct language_guess guess;
+	struct language_guess guess;		/* where the client has named no language */
 };
 
 /* The first line that tells nothing, or too much: what is lost by it nobody would notice. */
@@ -179,6 +179,7 @@ read_file(struct req *r)
 	static const char *const engines[] = { [SUBTITLES_SRT] = "SubRip", [SUBTITLES_ASS] = "SubStation Alpha",
 	    [SUBTITLES_VTT] = "WebVTT", [SUBTITLES_TTML] = "TTML" };
 	const struct media_head *asset = r->object;
+	const struct upload *in = r->query;
 	struct reading *out = NEW(r->mem, struct reading);
 	struct cues all = { .mem = r->mem };
 	struct list paragraphs = { NULL, 0 };
@@ -201,7 +202,8 @@ read_file(struct req *r)
 		return NULL;
 	}
 	out->engine = engines[all.form];
-	out->guess = language_guess_said(r->mem, &paragraphs);
+	if (in->language_code == NULL)
+		out->guess = language_guess_said(r->mem, &paragraphs);
 	out->cue_count = transcript_cues(r->mem, &paragraphs);
 	out->repairs = repairs_of(r, &all);
 	return out;

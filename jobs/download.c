@@ -56,21 +56,10 @@ static const struct record wanted_record = RECORD("WantedTranscript", struct wan
 
 struct packing { struct job *j; struct req *r; struct package p; int left_out; };
 
-static const struct route *
-route_of(enum method method, const char *path)
-{
-	const struct route *route;
-
-	for (size_t i = 0; (route = api_route(i)) != NULL; i++)
-		if (route->method == method && strcmp(route->path, path) == 0)
-			return route;
-	abort();
-}
-
 static bool
 may(struct packing *k, struct uuid media_id, enum method method, const char *path)
 {
-	return seen_may(k->r, media_id, route_of(method, path));
+	return seen_may(k->r, media_id, api_route_of(method, path));
 }
 
 static bool

@@ -65,26 +65,13 @@ struct running {
 	bool changes;				/* it is to be written */
 	const char *body;			/* what is asked of the operation */
 	const char *error;			/* why it is not written */
-	bool is_lost;				/* the run has ended before, or is gone */
 };
-
-static const struct route *
-route_of(enum method method, const char *path)
-{
-	const struct route *route;
-	size_t i;
-
-	for (i = 0; (route = api_route(i)) != NULL; i++)
-		if (route->method == method && strcmp(route->path, path) == 0)
-			return route;
-	abort();
-}
 
 static const struct route *
 writing(const struct flow_target *t)
 {
-	return strcmp(t->kind, "comment") == 0 ? route_of(POST, "/v2/media/{mediaId}/comments") :
-	    route_of(METHOD_PATCH, "/v2/media/{mediaId}");
+	return strcmp(t->kind, "comment") == 0 ? api_route_of(POST, "/v2/media/{mediaId}/comments") :
+	    api_route_of(METHOD_PATCH, "/v2/media/{mediaId}");
 }
 
 /* Rights as of now, before anything is sent to anybody. */
@@ -93,8 +80,9 @@ may(struct running *w)
 {
 	const struct flow_target *t = w->run->target.row;
 
-	return seen_may(w->r, w->run->media_id, route_of(GET, "/v2/media/{mediaId}/metadata")) && (!flow_changes(t) ||
-	    seen_may(w->r, w->run->media_id, route_of(METHOD_PATCH, "/v2/media/{mediaId}")));
+	return seen_may(w->r, w->run->media_id, api_route_of(GET, "/v2/media/{mediaId}/metadata")) &&
+	    (!flow_changes(t) || seen_may(w->r, w->run->media_id, api_route_of(METHOD_PATCH,
+	    "/v2/media/{mediaId}")));
 }
 
 static struct strings
@@ -360,7 +348,7 @@ write_target(struct running *w)
 	return true;
 }
 
-/* The asset, then the run: a run that has ended meanwhile takes back what was written by an error of ours. */
+/* Nothing is written by a run that has ended meanwhile, or is gone. */
 static bool
 end(struct job *j, void *at)
 {
@@ -368,18 +356,16 @@ end(struct job *j, void *at)
 	const char *output = w->n > 0 ? w->done[w->n - 1].output : NULL;
 
 	if (db_number(j->db, "SELECT COUNT(*) FROM flow_runs WHERE id = ? AND status = 'queued' FOR UPDATE",
-	    ARGS(ID(w->id)), 0) == 0) {
-		w->is_lost = true;
+	    ARGS(ID(w->id)), 0) == 0)
 		return false;
-	}
 	w->is_old = false;
 	if (w->changes && w->error == NULL && !write_target(w)) {
 		w->is_old = true;
 		return false;
 	}
 	db_run(j->db, "UPDATE flow_runs SET status = ?, output = ?, is_written = ?, error = ?, version = version + 1, "
-	    "updated_at = " SQL_NOW " WHERE id = ? AND status = 'queued'", ARGS(STR(w->error != NULL ? "failed" :
-	    "succeeded"), STR(output), INT(w->changes && w->error == NULL), STR(w->error), ID(w->id)));
+	    "updated_at = " SQL_NOW " WHERE id = ?", ARGS(STR(w->error != NULL ? "failed" : "succeeded"), STR(output),
+	    INT(w->changes && w->error == NULL), STR(w->error), ID(w->id)));
 	return false;
 }
 

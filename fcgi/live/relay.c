@@ -160,16 +160,13 @@ wait_for(int fd, short events)
 static int
 connected(struct relay *r, const struct web_target *to, const struct web_address *at, int64_t until)
 {
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)to->port) };
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)to->port) };
-	const bool is_four = at->family == AF_INET;
+	struct sockaddr_storage where;
+	const socklen_t size = web_address_socket(at, to->port, &where);
 	int fd = socket(at->family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;
 
 	if (fd < 0)
 		return -1;
-	memcpy(is_four ? (void *)&four.sin_addr : (void *)&six.sin6_addr, at->b, is_four ? 4 : 16);
-	if (connect(fd, is_four ? (struct sockaddr *)&four : (struct sockaddr *)&six, is_four ? sizeof(four) :
-	    sizeof(six)) != 0 && errno != EINPROGRESS) {
+	if (connect(fd, (struct sockaddr *)&where, size) != 0 && errno != EINPROGRESS) {
 		close(fd);
 		return -1;
 	}

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* libsrt as the one that calls. */
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,15 +31,10 @@ set_up(SRTSOCKET line, const struct livestream_address *a, int ms)
 static bool
 reach(SRTSOCKET line, const struct web_address *at, int port)
 {
-	struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) };
+	struct sockaddr_storage where;
+	const socklen_t size = web_address_socket(at, port, &where);
 
-	if (at->family == AF_INET) {
-		memcpy(&four.sin_addr, at->b, 4);
-		return srt_connect(line, (struct sockaddr *)&four, sizeof(four)) == 0;
-	}
-	memcpy(&six.sin6_addr, at->b, 16);
-	return srt_connect(line, (struct sockaddr *)&six, sizeof(six)) == 0;
+	return srt_connect(line, (struct sockaddr *)&where, (int)size) == 0;
 }
 
 /* Nobody there says nothing: only who refuses is known to be there. */

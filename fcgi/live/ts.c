@@ -364,9 +364,8 @@ take_payload(struct ts *t, struct track *track, bool begins, const uint8_t *p, s
 
 /* --- tables */
 
-/* Is what stands at the end of a section its checksum?  Then that of all of it is zero. */
-static bool
-is_sound(const uint8_t *p, size_t n)
+uint32_t
+ts_checksum(const uint8_t *p, size_t n)
 {
 	uint32_t sum = UINT32_MAX;
 	size_t i;
@@ -375,7 +374,7 @@ is_sound(const uint8_t *p, size_t n)
 	for (i = 0; i < n; i++)
 		for (sum ^= (uint32_t)p[i] << 24, bit = 0; bit < 8; bit++)
 			sum = sum << 1 ^ ((sum >> 31) != 0 ? UINT32_C(0x04c11db7) : 0);
-	return sum == 0;
+	return sum;
 }
 
 /* A track that comes anew begins anew. */
@@ -453,7 +452,7 @@ take_section(struct ts *t, struct section *s, bool begins, const uint8_t *p, siz
 	if (s->n < length)
 		return;
 	s->open = false;
-	if (!is_sound(s->at, length))
+	if (ts_checksum(s->at, length) != 0)
 		return;
 	if (s == &t->programs)
 		read_programs(t, s->at, length);

@@ -23,4 +23,7 @@ void ts_free(struct ts *);
 /* Bytes as they came, cut anywhere.  NULL, or what is wrong, as a sentence that their sender may read. */
 const char *ts_take(struct ts *, const uint8_t *bytes, size_t n);
 
+/* The checksum that a section ends with (annex A); of one with it, 0. */
+uint32_t ts_checksum(const uint8_t *section, size_t n);
+
 #endif

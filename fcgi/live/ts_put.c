@@ -5,6 +5,7 @@
 
 #include "fcgi/live/flv.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/ts.h"
 #include "fcgi/live/ts_put.h"
 #include "media/bytes.h"
 
@@ -86,19 +87,6 @@ ts_put_sent(struct ts_put *t, size_t n)
 
 /* --- tables */
 
-static uint32_t
-sum_of(const uint8_t *p, size_t n)
-{
-	uint32_t sum = UINT32_MAX;
-	size_t i;
-	int bit;
-
-	for (i = 0; i < n; i++)
-		for (sum ^= (uint32_t)p[i] << 24, bit = 0; bit < 8; bit++)
-			sum = sum << 1 ^ ((sum >> 31) != 0 ? UINT32_C(0x04c11db7) : 0);
-	return sum;
-}
-
 /* One section, in a packet of its own. */
 static void
 put_table(struct ts_put *t, unsigned pid, uint8_t *counter, uint8_t *section, size_t n)
@@ -108,7 +96,7 @@ put_table(struct ts_put *t, unsigned pid, uint8_t *counter, uint8_t *section, si
 
 	section[1] = 0xb0;
 	section[2] = (uint8_t)(n - 3 + 4);
-	sum = sum_of(section, n);
+	sum = ts_checksum(section, n);
 	memset(p, 0xff, PACKET);
 	memcpy(p, (uint8_t[]){ 0x47, (uint8_t)(0x40 | pid >> 8), (uint8_t)pid, (uint8_t)(0x10 | (*counter)++ % 16), 0
 	    }, 5);

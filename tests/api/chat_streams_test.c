@@ -83,6 +83,13 @@ finish(struct world *w, struct scene *c)
 	w->conf = c->was;
 }
 
+/* The stream of a question. */
+static int
+asked(struct world *w, const struct scene *c, const char *token)
+{
+	return listener_open(w, c->s, (struct listener){ .token = token, .uri = PATH, .body = BODY });
+}
+
 static void
 is_answered(struct world *w, const char *answer, const char *warning)
 {
@@ -113,7 +120,7 @@ an_answer_is_told_when_it_is_there_and_ends_the_stream(void **state)
 
 	asset(w);
 	begin(w, &c);
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	told = listener_hears(w, c.s, fd, "\"status\":\"answering\"");
 	assert_null(strstr(told, "Token"));
 	/* What else happens in the tenant is not its affair. */
@@ -141,7 +148,7 @@ a_model_that_fails_leaves_the_quotes_and_says_so(void **state)
 
 	asset(w);
 	begin(w, &c);
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	db_run(w->db, "UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.status = 'completed', m.warning = "
 	    "'model_unavailable' WHERE c.tenant_id = ?", ARGS(ID(w->tenant_id)));
 	told = listener_hears(w, c.s, fd, "\"isComplete\":true}");
@@ -149,7 +156,7 @@ a_model_that_fails_leaves_the_quotes_and_says_so(void **state)
 	assert_non_null(strstr(told, "[1]\",\"isComplete\":false}"));
 	close(fd);
 	/* Nor does one wait longer than patience lasts. */
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	db_run(w->db, "UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.created_at = 1 WHERE "
 	    "c.tenant_id = ?", ARGS(ID(w->tenant_id)));
 	listener_hears(w, c.s, fd, "\"isComplete\":true}");
@@ -171,7 +178,7 @@ who_loses_the_right_meanwhile_is_told_nothing_more(void **state)
 	begin(w, &c);
 	for (i = 0; i < 2; i++) {
 		world_role(w, w->channel_id, principal, "Viewer");
-		fd = listener_open(w, c.s, (struct listener){ .token = member, .uri = PATH, .body = BODY });
+		fd = asked(w, &c, member);
 		world_role(w, w->channel_id, principal, NULL);
 		if (i == 1)
 			is_answered(w, "They took a remedy. [1]", NULL);
@@ -193,11 +200,11 @@ a_chat_that_is_deleted_ends_its_stream(void **state)
 
 	asset(w);
 	begin(w, &c);
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	db_run(w->db, "DELETE FROM chats WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
 	listener_hears(w, c.s, fd, "event: end\ndata: {\"reason\":\"deleted\"}");
 	close(fd);
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	finish(w, &c);
 	w->conf = &c.conf;
 	begin(w, &c);
@@ -216,7 +223,7 @@ a_client_that_goes_leaves_its_chat(void **state)
 
 	asset(w);
 	begin(w, &c);
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	close(fd);
 	go_on(&c);
 	is_answered(w, "They took a remedy. [1]", NULL);
@@ -240,7 +247,7 @@ there_are_so_many_streams(void **state)
 	asset(w);
 	begin(w, &c);
 	c.conf.streams_max = 2;
-	fd = listener_open(w, c.s, (struct listener){ .token = w->token, .uri = PATH, .body = BODY });
+	fd = asked(w, &c, w->token);
 	what.reader = streams_reader(c.s);
 	what.of = c.s;
 	r = listener_asks(w, (struct listener){ .token = w->token, .uri = PATH, .body = BODY }, &what);

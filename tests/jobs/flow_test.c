@@ -200,6 +200,14 @@ what_has_changed_meanwhile_is_left_alone(void **state)
 	not_written(w, at, "may not change the asset any more");
 	assert_string_equal(of_asset(w, id, "description"), "Meanwhile");
 	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.cost"), "123");
+	/* And of the run, which has ended. */
+	at = started(w, w->token, ONE, "\"kind\":\"description\",\"overwrite\":true", id);
+	assert_null(db_script(w->db, "CREATE TRIGGER meanwhile BEFORE UPDATE ON engine_usage FOR EACH ROW UPDATE "
+	    "flow_runs SET status = 'failed', error = 'Ended' WHERE status = 'queued'"));
+	assert_int_equal(go(w, at, "/v1"), DONE);
+	assert_null(db_script(w->db, "DROP TRIGGER meanwhile"));
+	not_written(w, at, "Ended");
+	assert_string_equal(of_asset(w, id, "description"), "Meanwhile");
 }
 
 static void
