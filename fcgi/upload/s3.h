@@ -10,9 +10,10 @@
  * The credentials follow from the upload and end with it: the access key id is the id of the upload without hyphens,
  * the session token its ticket, of which the row has a hash, and the secret a proof made from that (core/seal.h).
  *
- * Parts are files beside each other in the directory of the upload, and rows (upload_parts) that name them: one of them
- * counts when its row is committed, which is after its bytes are on the disk.  Completing joins them into one file, on
- * file systems that can without copying, and goes on as any upload that has arrived.  CreateMultipartUpload takes the
+ * Parts lie in the directory of the upload, those of one size in one file (fcgi/upload/s3_part.h), and are rows
+ * (upload_parts): one of them counts when its row is committed, which is after its bytes are on the disk.
+ * Completing adds what lies elsewhere, on file systems that can without copying, and goes on as any upload that
+ * has arrived.  CreateMultipartUpload takes the
  * next number of an attempt, as each PUT does (fcgi/upload/put.h), so what was begun before it has lost.
  *
  * Knows nothing of FastCGI.

@@ -112,9 +112,9 @@ parts_behind(struct s3 *s, int64_t number, size_t *n)
 }
 
 static void
-follow(struct s3 *s, int fd, int64_t last, struct stage *before)
+follow(struct s3 *s, int fd, int64_t attempt, int64_t last, struct stage *before)
 {
-	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat };
+	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .attempt = attempt };
 	struct stage r = *before;
 	const struct s3_part *part;
 	int64_t bytes = 0;
@@ -147,7 +147,7 @@ s3_ahead_go_on(struct s3 *s, int64_t attempt, int64_t number)
 		if (n == 0)
 			s3_ahead_begin(&last.state);
 		if (ftruncate(fd, n * (int64_t)sizeof(last)) == 0)
-			follow(s, fd, n, &last);
+			follow(s, fd, attempt, n, &last);
 	}
 	close(fd);
 }

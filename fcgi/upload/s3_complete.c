@@ -201,24 +201,6 @@ answer_complete(struct s3 *s, const char *etag)
 }
 
 static enum s3_error
-join(struct s3 *s, const struct s3_part *const *chosen, size_t n, int64_t attempt, const char *etag)
-{
-	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .attempt = attempt, .fd = -1 };
-	enum s3_error error;
-
-	if (!s3_file_new(&f, s->c->upload_id, arena_printf(s->c->mem, "%" PRId64 ".whole.%s", attempt,
-	    s->c->request_id)))
-		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
-	error = s3_file_join(&f, s->c->upload_id, chosen, n);
-	s3_file_close(&f);
-	if (error == S3_FINE)
-		error = s3_arrive(s, &f, attempt, etag);
-	if (error != S3_FINE)
-		s3_file_remove(s->c->mem, s->c->upload_id, f.name);
-	return error;
-}
-
-static enum s3_error
 read_rows(struct s3 *s, struct s3_part **part, size_t *n)
 {
 	enum s3_error error;
@@ -229,6 +211,52 @@ read_rows(struct s3 *s, struct s3_part **part, size_t *n)
 	*part = s3_parts_of(s, 0, S3_PARTS_MAX, n);
 	error = s3_by_db(s);
 	s3_give_link(s);
+	return error;
+}
+
+/* Are these all parts that there are?  Asked when nobody can add one to the file that they share. */
+static bool
+are_all(struct s3 *s, const struct s3_part *const *chosen, size_t n)
+{
+	struct s3_part *part;
+	size_t there, i = 0;
+
+	if (read_rows(s, &part, &there) != S3_FINE || there != n)
+		return false;
+	while (i < n && strcmp(part[i].file, chosen[i]->file) == 0)
+		i++;
+	return i == n;
+}
+
+/* Without a copy, if no other part needs its bytes, for which a client could still ask when this fails. */
+static bool
+open_whole(struct s3 *s, struct s3_file *f, const struct s3_part *const *chosen, size_t n)
+{
+	const char *name = arena_printf(f->mem, "%" PRId64 ".whole.%s", f->attempt, s->c->request_id);
+
+	if (s3_file_gather(f, s->c->upload_id, name, chosen, n)) {
+		if (are_all(s, chosen, n))
+			return true;
+		s3_file_remove(f->mem, s->c->upload_id, name);
+		s3_file_close(f);
+	}
+	return s3_file_new(f, s->c->upload_id, name);
+}
+
+static enum s3_error
+join(struct s3 *s, const struct s3_part *const *chosen, size_t n, int64_t attempt, const char *etag)
+{
+	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .attempt = attempt, .fd = -1 };
+	enum s3_error error;
+
+	if (!open_whole(s, &f, chosen, n))
+		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	error = s3_file_join(&f, s->c->upload_id, chosen, n);
+	if (error == S3_FINE)
+		error = s3_arrive(s, &f, attempt, etag);
+	if (error != S3_FINE)
+		s3_file_remove(s->c->mem, s->c->upload_id, f.name);
+	s3_file_close(&f);	/* nobody writes into it before it has lost its other name */
 	return error;
 }
 

@@ -101,9 +101,9 @@ weigh(struct s3 *s, const struct s3_row *row)
 	return S3_FINE;
 }
 
-/* The row of a part that is on the disk.  *replaced: the file that it had before. */
+/* The row of a part that is on the disk.  *replaced: the one that it had before. */
 static enum s3_error
-note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char **replaced, bool *unknown)
+note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const struct s3_part **replaced, bool *unknown)
 {
 	unsigned char md5[16];
 	struct s3_row *row;
@@ -118,11 +118,10 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const char 
 		db_rollback(s->db);
 		return error != S3_FINE ? error : S3_NO_SUCH_UPLOAD;
 	}
-	*replaced = db_text(s->db, "SELECT file FROM upload_parts WHERE upload_id = ? AND number = ?",
-	    ARGS(ID(row->id), INT(part->number)));
-	db_run(s->db, "REPLACE INTO upload_parts (upload_id, number, size, file, md5, sum_kind, sum, put_at) VALUES "
-	    "(?, ?, ?, ?, ?, ?, ?, " SQL_NOW ")", ARGS(ID(row->id), INT(part->number), INT(part->size), STR(part->file),
-	    BYTES(md5, sizeof(md5)), STR(part->sum_kind), STR(part->sum)));
+	*replaced = s3_part_of(s, part->number);
+	db_run(s->db, "REPLACE INTO upload_parts (upload_id, number, size, file, slot, md5, sum_kind, sum, put_at) "
+	    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW ")", ARGS(ID(row->id), INT(part->number), INT(part->size),
+	    STR(part->file), INT(part->slot), BYTES(md5, sizeof(md5)), STR(part->sum_kind), STR(part->sum)));
 	error = weigh(s, row);
 	if (error != S3_FINE) {
 		db_rollback(s->db);
@@ -161,12 +160,75 @@ answer_part(struct s3_call *c, const struct s3_part *part)
 		buf_printf(&c->headers, "x-amz-checksum-%s: %s\r\n", part->sum_kind, part->sum);
 }
 
+/* Is there a part in this place, or, without a number, in any of that file?  Asked by who has locked it: nobody else
+ * can fill it meanwhile. */
+static enum s3_error
+look_at_place(struct s3 *s, int64_t number, int64_t slot, bool *taken)
+{
+	enum s3_error error;
+
+	*taken = true;
+	if (!s3_take_link(s))
+		return S3_UNAVAILABLE;
+	*taken = db_number(s->db, "SELECT COUNT(*) FROM upload_parts WHERE upload_id = ? AND slot = ? AND ? IN "
+	    "(number, 0)", ARGS(ID(s->c->upload_id), INT(slot), INT(number)), 1) > 0;
+	error = s3_by_db(s);
+	s3_give_link(s);
+	return error;
+}
+
+/* What was written there is of no use. */
+static void
+give_up(struct s3 *s, struct s3_file *f)
+{
+	bool taken = false;
+
+	if (f->slot == 0 || (s3_file_vacate(f) && look_at_place(s, 0, f->slot, &taken) == S3_FINE && !taken))
+		s3_file_unlink(f);
+	s3_file_close(f);
+}
+
+static void
+give_up_replaced(struct s3 *s, int64_t attempt, const struct s3_part *part)
+{
+	struct s3_file f = { .in = s->c->in, .mem = s->c->mem, .seat = &s->seat, .attempt = attempt, .fd = -1 };
+	bool taken = true;
+
+	if (part->slot == 0) {
+		s3_file_remove(f.mem, s->c->upload_id, part->file);
+		return;
+	}
+	/* By now it may have been filled once more. */
+	if (s3_file_reclaim(&f, s->c->upload_id, part) &&
+	    look_at_place(s, part->number, part->slot, &taken) == S3_FINE && !taken)
+		give_up(s, &f);
+	s3_file_close(&f);
+}
+
+static enum s3_error
+open_part(struct s3 *s, struct s3_file *f, int64_t number, int64_t length)
+{
+	const char *name = arena_printf(f->mem, "%" PRId64 ".%" PRId64 ".%s", f->attempt, number, s->c->request_id);
+	bool taken = false;
+	enum s3_error error = S3_FINE;
+
+	if (s3_file_share(f, s->c->upload_id, name, number, length)) {
+		error = look_at_place(s, number, length, &taken);
+		if (error == S3_FINE && !taken)
+			return S3_FINE;
+		s3_file_close(f);
+	}
+	if (error == S3_FINE && !s3_file_new(f, s->c->upload_id, name))
+		error = errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	return error;
+}
+
 static enum s3_error
 receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 {
 	struct s3_call *c = s->c;
 	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
-	const char *replaced = NULL;
+	const struct s3_part *replaced = NULL;
 	struct s3_part part;
 	bool unknown = false;
 	enum s3_error error;
@@ -182,14 +244,14 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	s->seat.attempt = 0;
 	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
-	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".%" PRId64 ".%s", attempt, number,
-	    c->request_id)))
-		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
+	error = open_part(s, &f, number, b->length);
+	if (error != S3_FINE)
+		return error;
 	error = s3_file_take(&f, b);
 	c->received = b->received;
 	if (error == S3_FINE) {
-		part = (struct s3_part){ .number = number, .size = b->received, .file = f.name, .md5 = b->md5,
-		    .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
+		part = (struct s3_part){ .number = number, .size = b->received, .file = f.name, .slot = f.slot, .md5 =
+		    b->md5, .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
 		if (s3_take_link(s)) {
 			error = note_part(s, attempt, &part, &replaced, &unknown);
 			s3_give_link(s);
@@ -197,14 +259,14 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 			error = S3_UNAVAILABLE;
 		}
 	}
+	/* Whether its row is there nobody knows: it goes with the upload. */
+	if (error != S3_FINE && !unknown)
+		give_up(s, &f);
 	s3_file_close(&f);
 	if (error == S3_FINE)
 		answer_part(c, &part);
-	/* Whether its row is there nobody knows: it goes with the upload. */
-	if (error != S3_FINE && !unknown)
-		s3_file_remove(c->mem, c->upload_id, f.name);
 	if (replaced != NULL && error == S3_FINE)
-		s3_file_remove(c->mem, c->upload_id, replaced);
+		give_up_replaced(s, attempt, replaced);
 	if (error == S3_FINE)
 		s3_ahead_go_on(s, attempt, number);
 	return error;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 enum {
 	LOOK = 8 << 20,		/* bytes between two looks at the room on the disk, */
 	PIECE = 1 << 20,	/* and in one go through a part */
+	SHARED_MIN = 5 << 20,	/* a part that is as long as all but the last one may be */
 	TICK_MS = 2000, TICK_SHARE = 10,	/* between signs of life on the row, as of a PUT */
 	MIN_RATE = 1024, WINDOW_MS = 60000,	/* bytes per second over so long, or the client is given up */
 };
@@ -48,6 +50,90 @@ s3_file_new(struct s3_file *f, struct uuid upload_id, const char *name)
 		return false;
 	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return f->fd >= 0;
+}
+
+static const char *
+shared_path(const struct s3_file *f, struct uuid upload_id, int64_t slot)
+{
+	return path_of(f->mem, upload_id, arena_printf(f->mem, "%" PRId64 ".shared.%" PRId64, f->attempt, slot));
+}
+
+static bool
+open_shared(struct s3_file *f, struct uuid upload_id, int64_t slot, int flags)
+{
+	f->path = shared_path(f, upload_id, slot);
+	f->slot = slot;
+	f->fd = open(f->path, O_RDWR | O_CLOEXEC | flags, 0600);
+	return f->fd >= 0;
+}
+
+/* 0 bytes: all, however long it is.  By the time we have the lock the name may be that of another file, or of none. */
+static bool
+claim(const struct s3_file *f, int64_t from, int64_t bytes)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = from, .l_len = bytes };
+	struct stat here, there;
+
+	return fcntl(f->fd, F_OFD_SETLK, &range) == 0 && fstat(f->fd, &here) == 0 && stat(f->path, &there) == 0 &&
+	    here.st_dev == there.st_dev && here.st_ino == there.st_ino && here.st_nlink == 1;
+}
+
+static bool
+take_place(struct s3_file *f, struct uuid upload_id, int64_t number, int64_t slot, int flags)
+{
+	f->at = (number - 1) * slot;
+	if (open_shared(f, upload_id, slot, flags) && claim(f, f->at, slot) && lseek(f->fd, f->at, SEEK_SET) == f->at)
+		return true;
+	s3_file_close(f);
+	return false;
+}
+
+bool
+s3_file_share(struct s3_file *f, struct uuid upload_id, const char *name, int64_t number, int64_t size)
+{
+	if (size < SHARED_MIN || number > f->in->conf->upload_max_size / size)
+		return false;
+	if (mkdir(store_incoming(f->mem, upload_id), 0700) != 0 && errno != EEXIST)
+		return false;
+	f->name = name;
+	return take_place(f, upload_id, number, size, O_CREAT);
+}
+
+bool
+s3_file_reclaim(struct s3_file *f, struct uuid upload_id, const struct s3_part *part)
+{
+	return take_place(f, upload_id, part->number, part->slot, 0);
+}
+
+/* Are all that lie in the file of the first one where they belong?  And in none, if that has its own. */
+static bool
+lie_well(const struct s3_part *const *part, size_t n)
+{
+	const int64_t slot = n > 0 ? part[0]->slot : 0;
+	int64_t at = 0;
+	bool fine = slot > 0;
+
+	for (size_t i = 0; i < n && fine; i++) {
+		fine = part[i]->slot != slot || at == (part[i]->number - 1) * slot;
+		at += part[i]->size;
+	}
+	return fine;
+}
+
+bool
+s3_file_gather(struct s3_file *f, struct uuid upload_id, const char *name, const struct s3_part *const *part, size_t n)
+{
+	const char *path = path_of(f->mem, upload_id, name);
+
+	if (!lie_well(part, n))
+		return false;
+	if (open_shared(f, upload_id, part[0]->slot, 0) && claim(f, 0, 0) && link(f->path, path) == 0) {
+		f->name = name;
+		f->path = path;
+		return true;
+	}
+	s3_file_close(f);
+	return false;
 }
 
 static enum s3_error
@@ -143,8 +229,9 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 	return error != S3_FINE ? error : sync_file(f, b->received);
 }
 
+/* In a shared file another part is behind it. */
 static bool
-hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t size)
+hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t from, int64_t size)
 {
 	char *piece = malloc(PIECE);
 	int64_t at = 0;
@@ -154,7 +241,7 @@ hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t size)
 		abort();
 	while (at < size && n > 0) {
 		room_turn(f->in->room, f->seat, TURN_WRITE);
-		n = pread(fd, piece, PIECE, at);
+		n = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, from + at);
 		if (n > 0)
 			s3_ahead_add(hash, piece, (size_t)n);
 		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
@@ -166,11 +253,23 @@ hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t size)
 	return at == size;
 }
 
+static const char *
+path_of_part(const struct s3_file *f, struct uuid upload_id, const struct s3_part *part)
+{
+	return part->slot == 0 ? path_of(f->mem, upload_id, part->file) : shared_path(f, upload_id, part->slot);
+}
+
+static int64_t
+begin_of(const struct s3_part *part)
+{
+	return part->slot * (part->number - 1);
+}
+
 bool
 s3_file_hash(struct s3_file *f, struct uuid upload_id, const struct s3_part *part, SHA256_CTX *hash)
 {
-	int fd = open(path_of(f->mem, upload_id, part->file), O_RDONLY | O_CLOEXEC);
-	bool fine = fd >= 0 && hash_part(f, hash, fd, part->size);
+	int fd = open(path_of_part(f, upload_id, part), O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && hash_part(f, hash, fd, begin_of(part), part->size);
 
 	if (fd >= 0)
 		close(fd);
@@ -179,10 +278,12 @@ s3_file_hash(struct s3_file *f, struct uuid upload_id, const struct s3_part *par
 
 /* Shares the blocks where the file system can and they lie so that it does; else the kernel copies. */
 static bool
-append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
+append_part(struct s3_file *f, int fd, int64_t begin, int64_t at, int64_t size)
 {
-	struct file_clone_range range = { .src_fd = fd, .dest_offset = (uint64_t)at };
-	loff_t from = 0, to = at;
+	struct file_clone_range range = { .src_fd = fd, .src_offset = (uint64_t)begin, .src_length = (uint64_t)size,
+	    .dest_offset = (uint64_t)at };
+	const loff_t end = begin + size;
+	loff_t from = begin, to = at;
 	ssize_t n;
 
 	if (ioctl(f->fd, FICLONERANGE, &range) == 0)
@@ -191,9 +292,9 @@ append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
 		errno = ENOSPC;
 		return false;
 	}
-	while (from < size) {
+	while (from < end) {
 		room_turn(f->in->room, f->seat, TURN_WRITE);
-		n = copy_file_range(fd, &from, f->fd, &to, size - from < LOOK ? (size_t)(size - from) : LOOK, 0);
+		n = copy_file_range(fd, &from, f->fd, &to, end - from < LOOK ? (size_t)(end - from) : LOOK, 0);
 		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
 		if (n == 0)
 			errno = EIO;
@@ -204,10 +305,10 @@ append_part(struct s3_file *f, int fd, int64_t at, int64_t size)
 }
 
 static bool
-join_part(struct s3_file *f, const char *path, int64_t at, int64_t size)
+join_part(struct s3_file *f, struct uuid upload_id, const struct s3_part *part, int64_t at)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	bool fine = fd >= 0 && append_part(f, fd, at, size);
+	int fd = open(path_of_part(f, upload_id, part), O_RDONLY | O_CLOEXEC);
+	bool fine = fd >= 0 && append_part(f, fd, begin_of(part), at, part->size);
 
 	if (fd >= 0)
 		close(fd);
@@ -217,23 +318,29 @@ join_part(struct s3_file *f, const char *path, int64_t at, int64_t size)
 enum s3_error
 s3_file_join(struct s3_file *f, struct uuid upload_id, const struct s3_part *const *part, size_t n)
 {
+	const bool alone = n == 1 && part[0]->slot == 0;
 	SHA256_CTX hash;
 	size_t ahead = s3_ahead_find(f->mem, upload_id, f->attempt, part, n, &hash), i;
-	int64_t at = 0;
+	int64_t at = 0, copied = 0;
 	bool fine = true;
 
-	if (n == 1) {
+	if (alone) {
 		unlink(f->path);
 		fine = link(path_of(f->mem, upload_id, part[0]->file), f->path) == 0;
 	}
 	for (i = 0; i < n && fine; i++) {
-		fine = n == 1 || join_part(f, path_of(f->mem, upload_id, part[i]->file), at, part[i]->size);
+		if (!alone && (f->slot == 0 || part[i]->slot != f->slot)) {
+			fine = join_part(f, upload_id, part[i], at);
+			copied += part[i]->size;
+		}
 		if (fine && i >= ahead)
 			fine = s3_file_hash(f, upload_id, part[i], &hash);
 		at += part[i]->size;
 	}
 	s3_ahead_end(&hash, f->sha256);
-	return fine ? sync_file(f, n == 1 ? 0 : at) : by_errno("cannot join the parts of an upload");
+	/* A place behind the last one may have been given back. */
+	fine = fine && (f->slot == 0 || ftruncate(f->fd, at) == 0);
+	return fine ? sync_file(f, copied) : by_errno("cannot join the parts of an upload");
 }
 
 void
@@ -242,6 +349,20 @@ s3_file_close(struct s3_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	f->slot = 0;
+}
+
+bool
+s3_file_vacate(struct s3_file *f)
+{
+	fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, f->at, f->slot);
+	return claim(f, 0, 0);
+}
+
+void
+s3_file_unlink(struct s3_file *f)
+{
+	unlink(f->path);
 }
 
 void

@@ -33,6 +33,7 @@ static const struct field part_fields[] = {
 	FIELD(struct s3_part, number, .doc = "From 1"),
 	FIELD(struct s3_part, size, .doc = "Bytes"),
 	FIELD(struct s3_part, file, .doc = "Name in the directory of the upload"),
+	FIELD(struct s3_part, slot, .doc = "Bytes of each place in the file that it shares"),
 	FIELD(struct s3_part, md5, .sql = "LOWER(HEX(t.md5))", .doc = "In hex"),
 	FIELD(struct s3_part, sum_kind, .doc = "Which checksum came with it"),
 	FIELD(struct s3_part, sum, .doc = "In base64"),
@@ -219,4 +220,11 @@ s3_parts_of(struct s3 *s, int64_t after, int64_t max, size_t *n)
 {
 	return db_rows(s->db, &part_record, "FROM upload_parts t WHERE t.upload_id = ? AND t.number > ? ORDER BY "
 	    "t.number LIMIT ?", ARGS(ID(s->c->upload_id), INT(after), INT(max)), n);
+}
+
+struct s3_part *
+s3_part_of(struct s3 *s, int64_t number)
+{
+	return db_row(s->db, &part_record, "FROM upload_parts t WHERE t.upload_id = ? AND t.number = ?",
+	    ARGS(ID(s->c->upload_id), INT(number)));
 }

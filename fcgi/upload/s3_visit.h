@@ -45,6 +45,8 @@ bool s3_has_arrived(const struct s3_row *);
 bool s3_takes(const struct s3_row *, int64_t attempt);
 /* Its parts, by number, behind that one. */
 struct s3_part *s3_parts_of(struct s3 *, int64_t after, int64_t max, size_t *n);
+/* NULL: there is none of that number. */
+struct s3_part *s3_part_of(struct s3 *, int64_t number);
 
 /* A seat in the room, which s3_run() leaves; beside: as of struct seat. */
 enum s3_error s3_enter(struct s3 *, bool beside);

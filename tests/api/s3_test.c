@@ -185,7 +185,9 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 		s->at[s->n++] = (struct header){ "Authorization", auth };
 	for (size_t i = 0; i < 8 && a->more[i].name != NULL; i++)
 		s->at[s->n++] = a->more[i];
-	*call = (struct s3_call){ .in = &here, .mem = w->mem, .length = (int64_t)s->left, .read = read_some, .user = s,
+	/* A connection that breaks has promised all of it. */
+	*call = (struct s3_call){ .in = &here, .mem = w->mem, .length = (int64_t)(a->cut ? a->n : s->left), .read =
+	    read_some, .user = s,
 	    .request_id = uuid_text(w->mem, uuid_new()), .request = { .method = a->method, .uri = a->query == NULL ?
 	    path : arena_printf(w->mem, "%s?%s", path, a->query), .header = header_of, .user = s } };
 	s3_run(call);
@@ -504,7 +506,7 @@ parts_come_in_any_order_and_again_and_become_the_file(void **state)
 	etag[1] = part(&c, upload, 4, bytes + 5 * MIB, 5 * MIB);
 	etag[0] = part(&c, upload, 2, bytes, 5 * MIB);
 	part(&c, upload, 7, "nobody names me", 15);
-	assert_int_equal(parts_of(&c), 4);
+	assert_int_equal(parts_of(&c), 3);	/* two are of one size */
 	r = ask(&c, &(struct ask){ "GET", .query = arena_printf(w->mem, "uploadId=%s", upload) });
 	fine(r);
 	assert_string_equal(element(w, r, "PartNumber"), "2");
@@ -657,8 +659,10 @@ one_put_brings_the_whole_file(void **state)
 
 	refused(&c, ask(&c, &(struct ask){ .method = "HEAD" }), 404, "NoSuchKey");
 	refused(&c, ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 70000 }), 400, "InvalidRequest");
+	refused(&c, ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 70001, .wire = bytes, .n_wire = 1000, .content =
+	    "UNSIGNED-PAYLOAD" }), 400, "InvalidRequest");
 	refused(&c, ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 70001, .wire = bytes, .n_wire = 1000, .cut = true,
-	    .content = "UNSIGNED-PAYLOAD" }), 400, "InvalidRequest");
+	    .content = "UNSIGNED-PAYLOAD" }), 400, "IncompleteBody");
 	assert_string_equal(status_of(&c), "waiting");
 	assert_int_equal(files_of(&c), 0);
 	r = ask(&c, &(struct ask){ "PUT", .query = "x-id=PutObject", .body = bytes, .n = 70001 });
@@ -1161,6 +1165,136 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 	}
 }
 
+/* The file that parts of 5 MiB share. */
+static ino_t
+shared_by(const struct client *c)
+{
+	struct stat st = { .st_ino = 0 };
+
+	stat(arena_printf(c->w->mem, "%s/1.shared.%d", store_incoming(c->w->mem, uuid_of(c)), 5 * MIB), &st);
+	return st.st_ino;
+}
+
+/* Was it made of that very file, and not copied? */
+static bool
+lies_in(const struct client *c, ino_t file)
+{
+	const char *path = store_fetch(c->w->mem, store_key_original(c->w->mem, uuid_of(c)), NULL);
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return file != 0 && st.st_ino == file && st.st_nlink == 1;
+}
+
+static const char *
+three(const struct client *c, int first, const char *const etag[3])
+{
+	return arena_printf(c->w->mem, "%s%s%s", named(c, first, etag[0]), named(c, first + 1, etag[1]),
+	    named(c, first + 2, etag[2]));
+}
+
+static void
+parts_of_one_size_come_to_lie_where_the_file_needs_them(void **state)
+{
+	struct world *w = *state;
+	const size_t size = 10 * MIB + 17;
+	char *bytes = film(w, size), *others = film(w, 5 * MIB);
+	struct ask second = { "PUT", .body = bytes + 5 * MIB, .n = 5 * MIB };
+
+	for (int trial = 0; trial < 6; trial++) {
+		const int first = trial == 5 ? 4 : 1;	/* with numbers left out they lie elsewhere */
+		struct client c = client_of(w, "");
+		const char *upload = begin(&c), *etag[3];
+		struct other other = { &c, { "PUT", .body = others, .n = 5 * MIB }, S3_INTERNAL };
+		ino_t file;
+
+		second.query = other.ask.query = part_query(&c, first + 1, upload);
+		etag[2] = part(&c, upload, first + 2, bytes + 10 * MIB, 17);
+		etag[1] = part(&c, upload, first + 1, trial == 2 ? others : bytes + 5 * MIB, 5 * MIB);
+		etag[0] = part(&c, upload, first, bytes, 5 * MIB);
+		file = shared_by(&c);
+		if (trial == 1)		/* what breaks off changes nothing of what counts */
+			refused(&c, ask(&c, &(struct ask){ "PUT", .query = second.query, .body = others, .n = 5 * MIB,
+			    .wire = others, .n_wire = 3 * MIB, .cut = true }), 400, "IncompleteBody");
+		if (trial == 2)		/* another one counts; and again, where the first was */
+			etag[1] = part(&c, upload, first + 1, bytes + 5 * MIB, 5 * MIB);
+		if (trial == 3)		/* two at once, of which the last to end counts */
+			etag[1] = header_told(w, ask(&c, &(struct ask){ "PUT", .query = second.query, .body =
+			    second.body, .n = second.n, .meanwhile = send_other, .nap = 1, .user = &other }), "ETag");
+		if (trial == 4) {	/* with one more that nobody names, it is copied */
+			part(&c, upload, 4, others, 5 * MIB);
+			assert_int_equal(shared_by(&c), file);
+		}
+		fine(complete(&c, upload, three(&c, first, etag)));
+		holds(&c, bytes, size);
+		assert_int_equal(files_of(&c), 0);
+		assert_int_equal(lies_in(&c, file), trial < 4);
+	}
+}
+
+/* Of two for an empty place one has it, and the other a file of its own. */
+static void
+two_that_bring_one_part_do_not_write_into_each_other(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 5 * MIB), *others = film(w, 5 * MIB);
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c), *query = part_query(&c, 1, upload);
+	struct other other = { &c, { "PUT", .query = query, .body = others, .n = 5 * MIB }, S3_INTERNAL };
+	struct s3_call *r = ask(&c, &(struct ask){ "PUT", .query = query, .body = bytes, .n = 5 * MIB, .meanwhile =
+	    send_other, .nap = 1, .user = &other });
+	ino_t file;
+
+	fine(r);
+	assert_int_equal(other.error, S3_FINE);
+	assert_int_equal(parts_of(&c), 1);	/* that of the other is gone */
+	file = shared_by(&c);
+	fine(complete(&c, upload, named(&c, 1, header_told(w, r, "ETag"))));
+	holds(&c, bytes, 5 * MIB);
+	assert_true(lies_in(&c, file));
+}
+
+static void
+a_part_that_comes_while_all_is_completed_does_not_write_into_the_file(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 10 * MIB), *others = film(w, 5 * MIB);
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c), *list, *whole;
+	struct other end;
+
+	list = arena_printf(w->mem, "%s%s", named(&c, 1, part(&c, upload, 1, bytes, 5 * MIB)), named(&c, 2,
+	    part(&c, upload, 2, bytes + 5 * MIB, 5 * MIB)));
+	whole = arena_printf(w->mem, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", list);
+	end = (struct other){ &c, { "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = whole, .n =
+	    strlen(whole) }, S3_INTERNAL };
+	refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 3, upload), .body = others, .n = 5 * MIB,
+	    .meanwhile = send_other, .nap = 1, .user = &end }), 404, "NoSuchUpload");
+	assert_int_equal(end.error, S3_FINE);
+	holds(&c, bytes, 10 * MIB);
+}
+
+/* Sent again and again, each time a little longer: what counts no more takes no room. */
+static void
+parts_that_were_replaced_leave_nothing(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 5 * MIB + 8);
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+
+	for (int i = 0; i < 8; i++) {
+		part(&c, upload, 1, bytes, 5 * MIB + (size_t)i);
+		assert_int_equal(parts_of(&c), 1);
+	}
+	part(&c, upload, 2, bytes, 5 * MIB + 7);
+	part(&c, upload, 2, bytes, 5 * MIB + 6);
+	assert_int_equal(parts_of(&c), 2);
+	refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 3, upload), .body = bytes, .n = 5 * MIB + 5,
+	    .wire = bytes, .n_wire = 3 * MIB, .cut = true }), 400, "IncompleteBody");
+	assert_int_equal(parts_of(&c), 2);
+}
+
 /* The answer to the first may be lost, so it comes again while the first is at work. */
 static void
 who_asks_for_what_has_just_been_done_is_told_so(void **state)
@@ -1270,6 +1404,10 @@ main(void)
 		WORLD_TEST(chunks_are_signed_as_in_the_reference),
 		WORLD_TEST(parts_come_in_any_order_and_again_and_become_the_file),
 		WORLD_TEST(the_hash_of_parts_is_worked_out_ahead_and_never_wrong),
+		WORLD_TEST(parts_of_one_size_come_to_lie_where_the_file_needs_them),
+		WORLD_TEST(two_that_bring_one_part_do_not_write_into_each_other),
+		WORLD_TEST(a_part_that_comes_while_all_is_completed_does_not_write_into_the_file),
+		WORLD_TEST(parts_that_were_replaced_leave_nothing),
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(a_checksum_that_is_not_looked_at_is_refused),
