@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A private object store: Ceph RGW on one monitor and one OSD, which holds all objects in memory.  Source it after stack.sh,
-# whose end stops it; stack_begin need not have been called.
+# A private object store: Ceph RGW on one monitor and one OSD, which holds all objects in memory, or on the disk where
+# ceph_objectstore says so.  Source it after stack.sh, whose end stops it; stack_begin need not have been called.
 #
 #	ceph_found			are its programs there?
 #	ceph_begin			starts it; sets ceph_url, ceph_access_key, ceph_secret_key
@@ -11,6 +11,8 @@
 
 # What the OSD may hold; nobody pays for what is not used.
 ceph_bytes=${ceph_bytes:-4294967296}
+# memstore, which keeps nothing; or bluestore, which is what an installation has: what it has acknowledged is on the disk.
+ceph_objectstore=${ceph_objectstore:-memstore}
 ceph_access_key=kinothek ceph_secret_key=not/a+secret
 
 ceph_found() {
@@ -50,8 +52,9 @@ ceph_configure() {
 		ms bind port min = 21000
 		ms bind port max = 24000
 		ms bind ipv6 = false
-		osd objectstore = memstore
+		osd objectstore = $ceph_objectstore
 		memstore device bytes = $ceph_bytes
+		bluestore block size = $ceph_bytes
 		[mon.a]
 		host = localhost
 		mon data = $ceph/mon
