@@ -76,6 +76,6 @@ allowance_note(struct db *db, struct uuid tenant_id, const struct allowance_use 
 const char *
 allowance_sentence(enum allowance a)
 {
-	return a == ALLOWANCE_RESTS ? "The language model has failed several times and is left alone for a minute." :
+	return a == ALLOWANCE_RESTS ? "The server has failed several times and is left alone for a minute." :
 	    "The tokens of the day are used up.";
 }

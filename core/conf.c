@@ -256,6 +256,21 @@ static const struct setting settings[] = {
 	{ "engine.complete.daily_tokens", AS_INT, AT(engine[ENGINE_complete].daily_tokens), "1000000", 0, INT32_MAX, NULL, NULL,
 	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. What an answer may "
 	    "cost is reserved until it is there. When they are used up, texts are made without it." },
+	{ "engine.embed", AS_CHOICE, AT(engine[ENGINE_embed].name), "none", 0, 0,
+	    "none" EMBED_ENGINES(CHOICE), NULL,
+	    "What finds out what texts mean, beside the built-in engine, which always does: nothing, or a server that speaks the "
+	    "embeddings interface of OpenAI (vLLM, Ollama, llama.cpp and others), which is sent what is said in assets." },
+	{ "engine.embed.url", AS_URL, AT(engine[ENGINE_embed].url), NULL, 0, 1000, NULL, NULL,
+	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
+	{ "engine.embed.key_file", AS_SECRET, AT(engine[ENGINE_embed].key), NULL, 0, 0, NULL, NULL,
+	    "File whose first line is the key that is sent to it." },
+	{ "engine.embed.model", AS_TEXT, AT(engine[ENGINE_embed].model), NULL, 0, 200, NULL, NULL,
+	    "Model that is asked for. After a change `kinothek reindex` has all assets looked at anew." },
+	{ "engine.embed.timeout", AS_INT, AT(engine[ENGINE_embed].timeout), "60", 1, 3600, "seconds", NULL,
+	    "How long one request may take." },
+	{ "engine.embed.daily_tokens", AS_INT, AT(engine[ENGINE_embed].daily_tokens), "20000000", 0, INT32_MAX, NULL, NULL,
+	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. When they are used up, "
+	    "the built-in engine does alone." },
 	{ "chat.days", AS_INT, AT(chat_days), "90", 1, 3650, "days", NULL,
 	    "How long chats are kept after their latest question, and runs of flows." },
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
@@ -798,6 +813,8 @@ check_engines(struct reading *in)
 		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
 	if (strcmp(e[ENGINE_complete].name, "http") == 0 && e[ENGINE_complete].url == NULL)
 		return fail(in, NULL, "engine.complete = http needs engine.complete.url");
+	if (strcmp(e[ENGINE_embed].name, "http") == 0 && (e[ENGINE_embed].url == NULL || e[ENGINE_embed].model == NULL))
+		return fail(in, NULL, "engine.embed = http needs engine.embed.url and engine.embed.model");
 	return true;
 }
 

@@ -34,7 +34,10 @@
 #define COMPLETE_ENGINES(E) \
 	E(complete, http)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E)
+#define EMBED_ENGINES(E) \
+	E(embed, http)
+
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)

@@ -29,6 +29,13 @@ struct owner { struct uuid tenant_id; };
 static const struct field owner_fields[] = { FIELD(struct owner, tenant_id, .doc = "The tenant") };
 static const struct record owner_record = RECORD("ExcerptOwner", struct owner, owner_fields);
 
+static const struct field unserved_fields[] = {
+	FIELD(struct excerpt_unserved, text, .doc = "What is said"),
+	FIELD(struct excerpt_unserved, layer, .doc = "Where it is said"),
+	FIELD(struct excerpt_unserved, excerpt, .doc = "Its number there"),
+};
+static const struct record unserved_record = RECORD("ExcerptUnserved", struct excerpt_unserved, unserved_fields);
+
 #define LAYER_BIT(layer) | 1 << layer
 enum { LAYERS = 0 EXCERPT_LAYERS(LAYER_BIT) };
 /* Layers that are not made of their texts as they are.  Binds: engine, asset, the layers. */
@@ -36,12 +43,14 @@ enum { LAYERS = 0 EXCERPT_LAYERS(LAYER_BIT) };
 	"t.digest AND e.engine = ? WHERE t.media_id = ? AND ((1 << t.layer) & ?) <> 0 AND e.media_id IS NULL"
 
 void
-excerpts_follow(struct db *db, struct uuid media_id, const char *engine)
+excerpts_follow(struct db *db, struct uuid media_id, struct excerpt_engines engines)
 {
 	struct job_place place = { .priority = PRIORITY_BULK };
 	const struct owner *o;
 
-	if (db_number(db, "SELECT 1 " TO_DO " LIMIT 1", ARGS(STR(engine), ID(media_id), INT(LAYERS)), 0) != 1)
+	if (db_number(db, "SELECT 1 " TO_DO " LIMIT 1", ARGS(STR(engines.built_in), ID(media_id), INT(LAYERS)),
+	    0) != 1 && (engines.served == NULL || db_number(db, "SELECT 1 FROM excerpt_layers WHERE media_id = ? AND "
+	    "(served_by IS NULL OR served_by <> ?) LIMIT 1", ARGS(ID(media_id), STR(engines.served)), 0) != 1))
 		return;
 	db_run(db, "INSERT IGNORE INTO excerpt_runs (media_id, run) SELECT id, 0 FROM media WHERE id = ?",
 	    ARGS(ID(media_id)));
@@ -245,5 +254,44 @@ excerpts_end(struct db *db, struct uuid media_id, int64_t run, const char *engin
 	    ARGS(ID(media_id), INT(l->layer), INT((int64_t)l->n)));
 	db_run(db, "REPLACE INTO excerpt_layers (media_id, layer, digest, engine) VALUES (?, ?, ?, ?)",
 	    ARGS(ID(media_id), INT(l->layer), STR(l->digest), STR(engine)));
+	return true;
+}
+
+const struct excerpt_unserved *
+excerpts_unserved(struct db *db, struct arena *mem, struct uuid media_id, const char *served, size_t *n)
+{
+	struct arena *own = db_arena(db);
+	const struct excerpt_unserved *e;
+
+	db_use(db, mem);
+	e = db_rows(db, &unserved_record, "FROM excerpts t WHERE t.media_id = ? AND (t.served_by IS NULL OR "
+	    "t.served_by <> ?) ORDER BY t.layer, t.excerpt LIMIT ?", ARGS(ID(media_id), STR(served), INT(EXCERPTS_SERVED)), n);
+	db_use(db, own);
+	return e;
+}
+
+bool
+excerpts_serve(struct db *db, struct uuid media_id, int64_t run, const char *served, const struct excerpt_unserved *e,
+    const struct meaning *m, size_t n)
+{
+	size_t i;
+
+	if (!is_ours(db, media_id, run))
+		return false;
+	for (i = 0; i < n; i++)
+		db_run(db, "UPDATE excerpts SET served_by = ?, served_meaning = ?, served_plane0 = ?, served_plane1 = "
+		    "?, served_plane2 = ?, served_plane3 = ? WHERE media_id = ? AND layer = ? AND excerpt = ?",
+		    ARGS(STR(served), BYTES(m[i].parts, m[i].n), INT((int64_t)m[i].planes[0]),
+		    INT((int64_t)m[i].planes[1]), INT((int64_t)m[i].planes[2]), INT((int64_t)m[i].planes[3]), ID(media_id),
+		    INT(e[i].layer), INT(e[i].excerpt)));
+	return true;
+}
+
+bool
+excerpts_served(struct db *db, struct uuid media_id, int64_t run, const char *served)
+{
+	if (!is_ours(db, media_id, run))
+		return false;
+	db_run(db, "UPDATE excerpt_layers SET served_by = ? WHERE media_id = ?", ARGS(STR(served), ID(media_id)));
 	return true;
 }

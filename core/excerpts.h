@@ -4,6 +4,9 @@
  * made of the passages of the search (core/search.h) by the job `embed`, which the job `index` adds behind itself, and
  * nobody else writes them.  Who may see them is asked of the asset when somebody searches.
  *
+ * Beside the vector of the built-in engine an excerpt has one of the server of engine.embed, once it was asked: a text
+ * that is another one loses it, and until it has one again the built-in one finds it.
+ *
  * A layer is made anew when its texts are others, or the engine is another one.  Of two that make the same asset the
  * later one wins: it takes the next number of excerpt_runs before it reads anything, and the earlier one, which finds
  * another number than its own, writes nothing more.
@@ -19,7 +22,7 @@
 	L(SEARCH_VIDEO_TEXT) L(SEARCH_IMAGE_TEXT)
 
 /* Of a layer; what is behind them is not found by what it means.  Bytes of one, more or less. */
-enum { EXCERPTS_MAX = 3000, EXCERPT_BYTES = 1000, EXCERPTS_AT_ONCE = 50 };
+enum { EXCERPTS_MAX = 3000, EXCERPT_BYTES = 1000, EXCERPTS_AT_ONCE = 50, EXCERPTS_SERVED = 32 };
 
 struct excerpt_text { const char *text; struct position start, end; int64_t page; };
 struct excerpt_layer {
@@ -30,9 +33,12 @@ struct excerpt_layer {
 	bool is_cut;			/* there were more than EXCERPTS_MAX */
 };
 
-/* Adds the job, in the caller's transaction, unless one waits, or all is made of the texts as they are and by this
- * engine. */
-void excerpts_follow(struct db *, struct uuid media_id, const char *engine);
+/* What makes the vectors: the built-in engine, and a server; NULL: there is none. */
+struct excerpt_engines { const char *built_in, *served; };
+
+/* Adds the job, in the caller's transaction, unless one waits, or all is made of the texts as they are and by these
+ * engines. */
+void excerpts_follow(struct db *, struct uuid media_id, struct excerpt_engines);
 /* A new run, for the calls below.  0: the asset is gone. */
 int64_t excerpts_begin(struct db *, struct uuid media_id);
 /* The first layer behind `after` (0: all) that is not made of its texts by this engine; made in `mem`.  NULL: none. */
@@ -43,5 +49,15 @@ bool excerpts_put(struct db *, struct uuid media_id, int64_t run, const char *en
     size_t from, const struct meaning *, size_t n);
 /* The layer has these excerpts and no others.  False as above. */
 bool excerpts_end(struct db *, struct uuid media_id, int64_t run, const char *engine, const struct excerpt_layer *);
+
+/* Some excerpts that have no vector of the server yet, made in `mem`.  n is 0: all have one. */
+struct excerpt_unserved { const char *text; int64_t layer, excerpt; };
+const struct excerpt_unserved *excerpts_unserved(struct db *, struct arena *mem, struct uuid media_id,
+    const char *served, size_t *n);
+/* Their vectors.  False as above. */
+bool excerpts_serve(struct db *, struct uuid media_id, int64_t run, const char *served, const struct excerpt_unserved *,
+    const struct meaning *, size_t n);
+/* All have them.  False as above. */
+bool excerpts_served(struct db *, struct uuid media_id, int64_t run, const char *served);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/buf.h"
 #include "core/fnv.h"
 #include "core/fold.h"
 #include "core/glosses.h"
@@ -12,7 +13,7 @@
 
 /* Parts for words as they are written, and how many of them a word has, so that two words which share one are not taken
  * for each other; bytes of a text, of which the rest says little more. */
-enum { WRITTEN = 1024, SPREAD = 8, TEXT_MAX = 16000 };
+enum { NAME_MAX_BYTES = 60, WRITTEN = 1024, SPREAD = 8, TEXT_MAX = 16000 };
 /* How much the meanings of words count beside the words themselves, where all of them are known. */
 static const float by_meaning = 3;
 /* To be counted up when the same text gives another vector. */
@@ -124,6 +125,24 @@ meaning_mean(struct arena *mem, const struct meaning *all, size_t n)
 		if (all[i].n == all[0].n)
 			add(sum, &all[i]);
 	return meaning_of(mem, sum, all[0].n);
+}
+
+const char *
+meaning_served_name(struct arena *mem, const struct conf *conf)
+{
+	const struct engine_settings *set = &conf->engine[ENGINE_embed];
+	struct buf b = BUF(mem);
+	const char *c;
+
+	if (set->name == NULL || strcmp(set->name, "none") == 0 || set->model == NULL)
+		return NULL;
+	for (c = set->model; *c != '\0' && c - set->model < NAME_MAX_BYTES; c++)
+		buf_char(&b, *c > ' ' && *c < 0x7f ? *c : '_');
+	/* two that look the same then are told apart */
+	if (strcmp(buf_string(&b), set->model) != 0)
+		buf_printf(&b, " %016llx", (unsigned long long)fnv1a(FNV_EMPTY, set->model, strlen(set->model)));
+	buf_text(&b, " by HTTP");
+	return buf_string(&b);
 }
 
 /* The length 1 times `to`; where all is 0 it stays so. */

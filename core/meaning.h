@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/arena.h"
+#include "core/conf.h"
 
 enum { MEANING_PLANES = 4, MEANING_MAX = 4096 };	/* of 64 bits; parts */
 
@@ -32,6 +33,9 @@ struct meaning meaning_kept(const void *bytes, size_t n);
 double meaning_cosine(const struct meaning *, const struct meaning *);
 /* What several have in common. */
 struct meaning meaning_mean(struct arena *, const struct meaning *, size_t n);
+
+/* What vectors of the server of engine.embed are marked with: the model.  NULL: there is no such engine. */
+const char *meaning_served_name(struct arena *, const struct conf *);
 
 /*
  * The engine that is built in: English words by core/glosses.h, and all words as they are written, so that names and

@@ -25,8 +25,18 @@ static const struct field said_fields[] = {
 	FIELD(struct nearest_said, start, .doc = "When"), FIELD(struct nearest_said, end, .doc = "Until when"),
 	FIELD(struct nearest_said, page, .doc = "Of a document"), FIELD(struct nearest_said, text, .doc = "What is said"),
 	FIELD(struct nearest_said, vector, .sql = "LOWER(HEX(t.meaning))", .doc = "What it means"),
+	FIELD(struct nearest_said, engine, .sql = "t.engine", .doc = "What has made that"),
 };
 static const struct record said_record = RECORD("NearSaid", struct nearest_said, said_fields);
+static const struct field served_fields[] = {
+	FIELD(struct nearest_said, media_id, .doc = "The asset"), FIELD(struct nearest_said, layer, .doc = "Where it is said"),
+	FIELD(struct nearest_said, excerpt, .doc = "Its number there"),
+	FIELD(struct nearest_said, start, .doc = "When"), FIELD(struct nearest_said, end, .doc = "Until when"),
+	FIELD(struct nearest_said, page, .doc = "Of a document"), FIELD(struct nearest_said, text, .doc = "What is said"),
+	FIELD(struct nearest_said, vector, .sql = "LOWER(HEX(t.served_meaning))", .doc = "What it means"),
+	FIELD(struct nearest_said, engine, .sql = "t.served_by", .doc = "What has made that"),
+};
+static const struct record served_record = RECORD("NearServed", struct nearest_said, served_fields);
 
 struct edge { struct uuid id; };
 static const struct field edge_fields[] = { FIELD(struct edge, id, .sql = "t.id", .doc = "An asset") };
@@ -34,9 +44,8 @@ static const struct record edge_record = RECORD("NearEdge", struct edge, edge_fi
 
 struct looking {
 	struct req *r;
-	const char *engine;
 	const struct nearest_scope *scope;
-	struct meaning meaning;
+	const struct nearest_vector *vector;
 	struct near *near;
 	size_t n;
 	bool exact;
@@ -91,26 +100,30 @@ merge(struct looking *l, const struct near *more, size_t n)
 	l->n = l->n + n < NEAREST ? l->n + n : NEAREST;
 }
 
+/* By an index, the column of an engine's name and those of its signatures. */
+#define LOOK_AT(key, by, plane) ACCESS_ROWS("FROM (SELECT s.media_id, s.layer, s.excerpt, BIT_COUNT(s." plane "0 ^ ?) + " \
+	"BIT_COUNT(s." plane "1 ^ ?) + BIT_COUNT(s." plane "2 ^ ?) + BIT_COUNT(s." plane "3 ^ ?) AS distance FROM media t FORCE " \
+	"INDEX (by_id) STRAIGHT_JOIN excerpts s FORCE INDEX (" key ") ON s.media_id = t.id AND s." by " = ? AND ((1 << s.layer) " \
+	"& ?) <> 0 AND t.id >= ? AND t.id < ? AND t.id <> ? AND (? IS NULL OR FIND_IN_SET(t.type, ?) > 0) AND (? IS NULL OR " \
+	"FIND_IN_SET(HEX(t.id), ?) > 0) AND (? IS NULL OR EXISTS (SELECT 1 FROM media_channels o WHERE o.media_id = t.id AND " \
+	"FIND_IN_SET(HEX(o.channel_id), ?) > 0 AND o.is_deleted = 0))" ACCESS_LIVE, " ORDER BY distance LIMIT 400) t")
+
 /* Of the assets from the first id on, up to the second, which is outside. */
 static void
 look_at(struct looking *l, struct uuid from, struct uuid to)
 {
-	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT s.media_id, s.layer, s.excerpt, "
-	    "BIT_COUNT(s.plane0 ^ ?) + BIT_COUNT(s.plane1 ^ ?) + BIT_COUNT(s.plane2 ^ ?) + BIT_COUNT(s.plane3 ^ ?) AS distance "
-	    "FROM media t FORCE INDEX (by_id) STRAIGHT_JOIN excerpts s FORCE INDEX (by_planes) ON s.media_id = t.id AND s.engine = ? AND ((1 << "
-	    "s.layer) & ?) <> 0 AND t.id >= ? AND t.id < ? AND t.id <> ? AND (? IS NULL OR FIND_IN_SET(t.type, ?) > 0) AND "
-	    "(? IS NULL OR FIND_IN_SET(HEX(t.id), ?) > 0) AND (? IS NULL OR EXISTS (SELECT 1 FROM media_channels o WHERE "
-	    "o.media_id = t.id AND FIND_IN_SET(HEX(o.channel_id), ?) > 0 AND o.is_deleted = 0))" ACCESS_LIVE,
-	    " ORDER BY distance LIMIT 400) t");
+	static const char *const built_in[] = LOOK_AT("by_planes", "engine", "plane"), *const served[] =
+	    LOOK_AT("by_served_planes", "served_by", "served_plane");
 	const struct nearest_scope *in = l->scope;
 	const char *assets = nearest_ids(l->r->mem, &in->media_ids), *channels = nearest_ids(l->r->mem,
 	    &in->channel_ids);
-	const uint64_t *p = l->meaning.planes;
+	const uint64_t *p = l->vector->meaning.planes;
 	const struct near *more;
 	size_t n;
 
-	more = access_rows(l->r, &near_record, sql, ARGS(INT((int64_t)p[0]), INT((int64_t)p[1]), INT((int64_t)p[2]),
-	    INT((int64_t)p[3]), STR(l->engine), INT(in->layers), BYTES(from.b, sizeof(from.b)), BYTES(to.b, sizeof(to.b)),
+	more = access_rows(l->r, &near_record, l->vector->served ? served : built_in, ARGS(INT((int64_t)p[0]),
+	    INT((int64_t)p[1]), INT((int64_t)p[2]),
+	    INT((int64_t)p[3]), STR(l->vector->engine), INT(in->layers), BYTES(from.b, sizeof(from.b)), BYTES(to.b, sizeof(to.b)),
 	    BYTES(in->but_id.b, sizeof(in->but_id.b)), STR(in->types), STR(in->types), STR(assets), STR(assets),
 	    STR(channels), STR(channels)), &n);
 	merge(l, more, n);
@@ -180,13 +193,15 @@ judge(const struct looking *l, size_t *n)
 	struct meaning m;
 	size_t i, k = 0;
 
-	s = db_rows(r->db, &said_record, "FROM JSON_TABLE(?, '$[*]' COLUMNS (id CHAR(32) PATH '$[0]', layer INT PATH "
-	    "'$[1]', excerpt INT PATH '$[2]')) i STRAIGHT_JOIN media a ON a.id = UNHEX(i.id) AND a.tenant_id = ? "
-	    "STRAIGHT_JOIN excerpts t ON t.media_id = a.id AND t.layer = i.layer AND t.excerpt = i.excerpt AND t.engine = ?",
-	    ARGS(STR(near_json(l)), ID(r->who->tenant_id), STR(l->engine)), n);
+	s = db_rows(r->db, l->vector->served ? &served_record : &said_record, "FROM JSON_TABLE(?, '$[*]' COLUMNS (id "
+	    "CHAR(32) PATH '$[0]', layer INT PATH '$[1]', excerpt INT PATH '$[2]')) i STRAIGHT_JOIN media a ON a.id = "
+	    "UNHEX(i.id) AND a.tenant_id = ? STRAIGHT_JOIN excerpts t ON t.media_id = a.id AND t.layer = i.layer AND "
+	    "t.excerpt = i.excerpt AND IF(?, t.served_by, t.engine) = ? AND (? IS NULL OR t.served_by IS NULL OR t.served_by "
+	    "<> ?)", ARGS(STR(near_json(l)), ID(r->who->tenant_id), INT(l->vector->served), STR(l->vector->engine),
+	    STR(l->scope->but_served), STR(l->scope->but_served)), n);
 	for (i = 0; i < *n; i++) {
 		m = nearest_kept(r->mem, s[i].vector);
-		s[i].score = meaning_cosine(&l->meaning, &m);
+		s[i].score = meaning_cosine(&l->vector->meaning, &m);
 		if (s[i].score >= score_least)
 			s[k++] = s[i];
 	}
@@ -197,13 +212,28 @@ judge(const struct looking *l, size_t *n)
 }
 
 struct nearest_said *
-nearest_find(struct req *r, const char *engine, const struct meaning *meaning, const struct nearest_scope *scope,
-    size_t *n, bool *exact)
+nearest_both(struct req *r, const struct nearest_said *a, size_t n, const struct nearest_said *b, size_t m)
 {
-	struct looking l = { .r = r, .engine = engine, .scope = scope, .meaning = *meaning, .exact = true };
+	struct nearest_said *both = arena_array(r->mem, n + m + 1, sizeof(*both));
+	size_t i, k = 0;
+
+	for (i = 0; i < n || i < m; i++) {
+		if (i < n)
+			both[k++] = a[i];
+		if (i < m)
+			both[k++] = b[i];
+	}
+	return both;
+}
+
+struct nearest_said *
+nearest_find(struct req *r, const struct nearest_vector *vector, const struct nearest_scope *scope, size_t *n,
+    bool *exact)
+{
+	struct looking l = { .r = r, .vector = vector, .scope = scope, .exact = true };
 	struct nearest_said *s;
 
-	if (meaning->n > 0)
+	if (vector->meaning.n > 0)
 		look(&l);
 	s = judge(&l, n);
 	*exact = l.exact && l.n < NEAREST;

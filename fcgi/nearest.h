@@ -19,6 +19,7 @@ struct nearest_scope {
 	const char *types;		/* of assets, comma-separated; NULL: all */
 	struct ids media_ids, channel_ids;	/* in one of them; none: everywhere */
 	struct uuid but_id;		/* an asset that is left out */
+	const char *but_served;		/* excerpts with vectors of this server are left out; NULL: none */
 };
 
 struct nearest_said {
@@ -26,13 +27,19 @@ struct nearest_said {
 	int64_t layer, excerpt;
 	struct position start, end;
 	struct number page;
-	const char *text, *vector;
+	const char *text, *vector, *engine;
 	double score;			/* cosine */
 };
 
+/* A vector of the built-in engine, or, served, of a server. */
+struct nearest_vector { const char *engine; bool served; struct meaning meaning; };
+
 /* Of that engine, the best first.  *exact: was all looked at, and are these all? */
-struct nearest_said *nearest_find(struct req *, const char *engine, const struct meaning *,
-    const struct nearest_scope *, size_t *n, bool *exact);
+struct nearest_said *nearest_find(struct req *, const struct nearest_vector *, const struct nearest_scope *, size_t *n,
+    bool *exact);
+/* Both in one order, by their places in their own: angles of one engine say nothing of those of another. */
+struct nearest_said *nearest_both(struct req *, const struct nearest_said *, size_t n, const struct nearest_said *,
+    size_t m);
 
 /* Of kept parts in hex. */
 struct meaning nearest_kept(struct arena *, const char *hex);

@@ -294,7 +294,8 @@ passages_find(struct req *r, const char *question, const struct passages_scope *
 {
 	const struct search_limits everywhere = { 0 };
 	struct finding_passages f = { .r = r, .scope = scope, .layers = search_layers_of(r, &everywhere) };
-	const struct meaning meaning = meaning_by_glosses(r->mem, question);
+	const struct nearest_vector vector = { .engine = meaning_glosses_name(r->mem),
+	    .meaning = meaning_by_glosses(r->mem, question) };
 	struct nearest_scope near;
 	struct nearest_said *s;
 	size_t n;
@@ -304,11 +305,11 @@ passages_find(struct req *r, const char *question, const struct passages_scope *
 	f.assets = nearest_ids(r->mem, &scope->media_ids);
 	f.channels = nearest_ids(r->mem, &scope->channel_ids);
 	f.all = arena_array(r->mem, (size_t)2 * RANKED, sizeof(*f.all));
-	near = (struct nearest_scope){ f.layers, f.types, scope->media_ids, scope->channel_ids, { { 0 } } };
+	near = (struct nearest_scope){ f.layers, f.types, scope->media_ids, scope->channel_ids, { { 0 } }, NULL };
 	read_words(&f, question);
 	s = by_words(&f, &n);
 	rank(&f, s, n);
-	s = nearest_find(r, meaning_glosses_name(r->mem), &meaning, &near, &n, &exact);
+	s = nearest_find(r, &vector, &near, &n, &exact);
 	rank(&f, s, n);
 	if (scope->speakers.n > 0)
 		keep_speakers(&f);

@@ -27,7 +27,13 @@ static const struct field query_fields[] = {
 };
 static const struct record query_record = RECORD("SemanticQuery", struct semantic_query, query_fields);
 
-struct semantic_passage { const char *field, *text; struct position start, end; struct number page; double score; };
+struct semantic_passage {
+	const char *field, *text;
+	struct position start, end;
+	struct number page;
+	double score;
+	const char *engine;
+};
 static const struct field passage_fields[] = {
 	FIELD(struct semantic_passage, field, .required = true, .doc = "Where it is said, as in `fields`"),
 	FIELD(struct semantic_passage, text, .required = true, .doc = "What is said there"),
@@ -35,6 +41,8 @@ static const struct field passage_fields[] = {
 	FIELD(struct semantic_passage, end, .on = OMIT_NULL, .doc = "Until when"),
 	FIELD(struct semantic_passage, page, .on = OMIT_NULL, .doc = "Of a document, from 1"),
 	FIELD(struct semantic_passage, score, .required = true, .doc = "How near its meaning is, up to 1"),
+	FIELD(struct semantic_passage, engine, .required = true,
+	    .doc = "What has found it: scores of different ones are not to be compared"),
 };
 static const struct record passage_record = RECORD("SemanticPassage", struct semantic_passage, passage_fields);
 
@@ -64,6 +72,10 @@ static const struct field vector_fields[] = {
 	FIELD(struct vector, vector, .sql = "LOWER(HEX(t.meaning))", .doc = "Its parts"),
 };
 static const struct record vector_record = RECORD("SemanticVector", struct vector, vector_fields);
+static const struct field served_fields[] = {
+	FIELD(struct vector, vector, .sql = "LOWER(HEX(t.served_meaning))", .doc = "Its parts"),
+};
+static const struct record served_record = RECORD("SemanticServed", struct vector, served_fields);
 
 struct shown { struct uuid id; const char *name; struct json thumbnail; };
 static const struct field shown_fields[] = {
@@ -72,7 +84,7 @@ static const struct field shown_fields[] = {
 };
 static const struct record shown_record = RECORD("SemanticShown", struct shown, shown_fields);
 
-struct looking { struct req *r; const char *engine; struct nearest_scope scope; struct meaning meaning; };
+struct looking { struct req *r; struct nearest_scope scope; struct nearest_vector built_in, served; };
 
 static struct semantic_result *
 result_of(struct req *r, struct semantic_result *all, size_t *n, struct uuid id)
@@ -104,7 +116,8 @@ sum_up(struct req *r, const struct nearest_said *s, size_t n, size_t *n_results)
 		if (one->passages.n == 0)
 			one->score = s[i].score;
 		((struct semantic_passage *)one->passages.rows)[one->passages.n++] = (struct semantic_passage){
-			search_layer_name(s[i].layer), s[i].text, s[i].start, s[i].end, s[i].page, s[i].score };
+			search_layer_name(s[i].layer), s[i].text, s[i].start, s[i].end, s[i].page, s[i].score,
+			s[i].engine };
 	}
 	return all;
 }
@@ -130,35 +143,46 @@ show(struct req *r, struct semantic_result *all, size_t n)
 }
 
 static const struct vector *
-vectors(const struct looking *l, struct uuid media_id, unsigned layers, size_t *n)
+vectors(const struct looking *l, const struct nearest_vector *v, struct uuid media_id, unsigned layers, size_t *n)
 {
-	return db_rows(l->r->db, &vector_record, "FROM excerpts t WHERE t.media_id = ? AND t.engine = ? AND ((1 << "
-	    "t.layer) & ?) <> 0 ORDER BY t.layer, t.excerpt LIMIT ?", ARGS(ID(media_id), STR(l->engine), INT(layers),
-	    INT(SEED_PARTS)), n);
+	return db_rows(l->r->db, v->served ? &served_record : &vector_record, "FROM excerpts t WHERE t.media_id = ? "
+	    "AND IF(?, t.served_by, t.engine) = ? AND ((1 << t.layer) & ?) <> 0 ORDER BY t.layer, t.excerpt LIMIT ?",
+	    ARGS(ID(media_id), INT(v->served), STR(v->engine), INT(layers), INT(SEED_PARTS)), n);
 }
 
-/* What an asset says as a whole.  False: it is not there, or the caller does not see it. */
+/* What an asset says as a whole, to one engine. */
+static void
+mean(const struct looking *l, struct nearest_vector *to, struct uuid media_id)
+{
+	struct arena *mem = l->r->mem;
+	const struct vector *v;
+	struct meaning *all;
+	size_t n, i;
+
+	/* what it is called counts where it says nothing */
+	v = vectors(l, to, media_id, l->scope.layers & ~(1U << SEARCH_NAME), &n);
+	if (n == 0)
+		v = vectors(l, to, media_id, l->scope.layers, &n);
+	all = arena_array(mem, n + 1, sizeof(*all));
+	for (i = 0; i < n; i++)
+		all[i] = nearest_kept(mem, v[i].vector);
+	to->meaning = meaning_mean(mem, all, n);
+}
+
+/* False: it is not there, or the caller does not see it. */
 static bool
 mean_of_asset(struct looking *l, struct uuid media_id)
 {
 	static const char *const sql[] = ACCESS_ROWS("FROM (SELECT ? AS id) x STRAIGHT_JOIN media t ON t.id = x.id"
 	    ACCESS_LIVE, "");
-	struct req *r = l->r;
-	const struct vector *v;
-	struct meaning *all;
-	size_t n, i;
+	size_t n;
 
-	access_rows(r, &edge_record, sql, ARGS(ID(media_id)), &n);
+	access_rows(l->r, &edge_record, sql, ARGS(ID(media_id)), &n);
 	if (n == 0)
 		return false;
-	/* what it is called counts where it says nothing */
-	v = vectors(l, media_id, l->scope.layers & ~(1U << SEARCH_NAME), &n);
-	if (n == 0)
-		v = vectors(l, media_id, l->scope.layers, &n);
-	all = arena_array(r->mem, n + 1, sizeof(*all));
-	for (i = 0; i < n; i++)
-		all[i] = nearest_kept(r->mem, v[i].vector);
-	l->meaning = meaning_mean(r->mem, all, n);
+	mean(l, &l->built_in, media_id);
+	if (l->served.engine != NULL)
+		mean(l, &l->served, media_id);
 	return true;
 }
 
@@ -179,15 +203,35 @@ check(struct req *r, struct looking *l)
 	if ((in->text != NULL) == !uuid_is_none(in->media_id))
 		fault(r, "text", "required", "either text or mediaId says what is looked for");
 	else if (in->text != NULL)
-		l->meaning = meaning_by_glosses(r->mem, in->text);
+		l->built_in.meaning = meaning_by_glosses(r->mem, in->text);
 	else if (!mean_of_asset(l, in->media_id))
 		fault(r, "mediaId", "not_allowed", "names an asset that is not there, or that you may not see");
+}
+
+/* What a server has made vectors of is found by these, and the rest by those of the built-in engine. */
+static struct nearest_said *
+find(struct looking *l, size_t *n, bool *exact)
+{
+	struct nearest_said *served, *s;
+	size_t m;
+	bool all;
+
+	if (l->served.meaning.n == 0)
+		return nearest_find(l->r, &l->built_in, &l->scope, n, exact);
+	served = nearest_find(l->r, &l->served, &l->scope, n, exact);
+	l->scope.but_served = l->served.engine;
+	s = nearest_find(l->r, &l->built_in, &l->scope, &m, &all);
+	s = nearest_both(l->r, served, *n, s, m);
+	*n += m;
+	*exact = *exact && all;
+	return s;
 }
 
 static int
 semantic(struct req *r)
 {
-	struct looking l = { .r = r, .engine = meaning_glosses_name(r->mem) };
+	struct looking l = { .r = r, .built_in = { .engine = meaning_glosses_name(r->mem) },
+	    .served = { .engine = meaning_served_name(r->mem, r->conf), .served = true } };
 	struct semantic_result *all;
 	struct nearest_said *s;
 	size_t n, from, here;
@@ -196,7 +240,7 @@ semantic(struct req *r)
 	check(r, &l);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
-	s = nearest_find(r, l.engine, &l.meaning, &l.scope, &n, &exact);
+	s = find(&l, &n, &exact);
 	all = sum_up(r, s, n, &n);
 	from = page_cut(r, n, &here);
 	r->page.total_exact = exact && n < TOLD;

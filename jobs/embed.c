@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Vectors of what an asset says.  Safe to run twice: it makes them of the texts as they are now, layer by layer, and
+ * Vectors of what an asset says, by the built-in engine, and then, where there is one, by a server.  What that one does
+ * not tell is found by the former.  Safe to run twice: it makes them of the texts as they are now, layer by layer, and
  * what is made already is passed over.  No transaction is open while the engine works.
  */
 #include "core/meaning.h"
 #include "core/excerpts.h"
+#include "jobs/engines/excerpt.h"
 #include "jobs/run.h"
 
 enum { LAYER_MEMORY = 256 << 20, SOME_MEMORY = 64 << 20 };
@@ -19,6 +21,9 @@ struct way {
 	int after;
 	size_t from, n;
 	const struct meaning *meanings;
+	/* of a server, whose name is NULL where there is none */
+	const char *served;
+	const struct excerpt_unserved *unserved;
 };
 
 static bool
@@ -85,12 +90,80 @@ make_layer(struct job *j, struct way *w)
 	arena_free(mem);
 }
 
+static bool
+next_unserved(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	w->unserved = excerpts_unserved(j->db, w->mem, w->media_id, w->served, &w->n);
+	return false;
+}
+
+static bool
+put_served(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	if (!excerpts_serve(j->db, w->media_id, w->run, w->served, w->unserved, w->meanings, w->n))
+		w->run = 0;
+	return false;
+}
+
+static bool
+end_served(struct job *j, void *at)
+{
+	struct way *w = at;
+
+	if (!excerpts_served(j->db, w->media_id, w->run, w->served))
+		w->run = 0;
+	return false;
+}
+
+/* Some of them.  False: there is a fault. */
+static bool
+ask(struct job *j, struct way *w, struct fault *fault)
+{
+	const char *texts[EXCERPT_BATCH];
+	struct excerpt x = { .mem = w->mem, .conf = j->conf, .texts = texts, .n = w->n };
+	size_t i;
+
+	for (i = 0; i < w->n; i++)
+		texts[i] = w->unserved[i].text;
+	if (!excerpt_ask(j, &x)) {
+		*fault = x.fault;
+		fault->detail = fault->detail != NULL ? arena_copy(j->mem, fault->detail) : NULL;
+		return false;
+	}
+	w->meanings = x.meanings;
+	job_batches(j, put_served, w, sizeof(*w));
+	return true;
+}
+
+static enum outcome
+serve(struct job *j, struct way *w)
+{
+	struct fault fault;
+
+	while (w->run != 0) {
+		arena_reset(w->mem);
+		job_batches(j, next_unserved, w, sizeof(*w));
+		if (w->n == 0)
+			break;
+		if (!ask(j, w, &fault))
+			return job_may_mend(j, &fault) ? job_fault(j, &fault) : DONE;
+	}
+	if (w->run != 0)
+		job_batches(j, end_served, w, sizeof(*w));
+	return DONE;
+}
+
 enum outcome
 embed_run(struct job *j)
 {
 	const struct embed_args *in = j->in;
 	struct way w = { .media_id = in->media_id, .engine = meaning_glosses_name(j->mem),
-	    .mem = arena_new(LAYER_MEMORY) };
+	    .mem = arena_new(LAYER_MEMORY), .served = meaning_served_name(j->mem, j->conf) };
+	enum outcome outcome = DONE;
 
 	job_batches(j, begin, &w, sizeof(w));
 	while (w.run != 0) {
@@ -101,6 +174,8 @@ embed_run(struct job *j)
 		make_layer(j, &w);
 		arena_reset(w.mem);
 	}
+	if (w.served != NULL)
+		outcome = serve(j, &w);
 	arena_free(w.mem);
-	return DONE;
+	return outcome;
 }

@@ -27,6 +27,7 @@ index_run(struct job *j)
 	search_index_end(&x);
 	if (!job_resume(j))
 		return RETRY;
-	excerpts_follow(j->db, in->media_id, meaning_glosses_name(j->mem));
+	excerpts_follow(j->db, in->media_id, (struct excerpt_engines){ meaning_glosses_name(j->mem),
+	    meaning_served_name(j->mem, j->conf) });
 	return DONE;
 }

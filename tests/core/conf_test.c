@@ -165,6 +165,9 @@ a_value_out_of_range_stops_the_start(void **state)
 	    "addresses or networks such as 10.0.0.0/8, comma-separated");
 	refused("engine.transcribe = http", "f.conf: engine.transcribe = http needs engine.transcribe.url");
 	refused("engine.complete = http", "f.conf: engine.complete = http needs engine.complete.url");
+	refused("engine.embed = http", "f.conf: engine.embed = http needs engine.embed.url and engine.embed.model");
+	refused("engine.embed = http\nengine.embed.url = http://x",
+	    "f.conf: engine.embed = http needs engine.embed.url and engine.embed.model");
 	refused("live.rtmps_listen = [::]:1936\nlive.certificate = /a.pem",
 	    "f.conf: live.rtmps_listen needs live.certificate and live.certificate_key");
 }

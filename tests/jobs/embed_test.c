@@ -106,14 +106,14 @@ what_is_made_already_is_passed_over_until_the_engine_is_another(void **state)
 	follow(t);
 	assert_int_equal(excerpts(t, id, "%"), 1);
 	db_begin(t->db);
-	excerpts_follow(t->db, id, engine);
+	excerpts_follow(t->db, id, (struct excerpt_engines){ engine, NULL });
 	assert_true(db_commit(t->db));
 	assert_int_equal(jobs(t, id), 0);
 	db_run(t->db, "UPDATE excerpt_layers SET engine = 'another' WHERE media_id = ?", ARGS(ID(id)));
 	db_run(t->db, "UPDATE excerpts SET engine = 'another' WHERE media_id = ?", ARGS(ID(id)));
 	db_begin(t->db);
-	excerpts_follow(t->db, id, engine);
-	excerpts_follow(t->db, id, engine);
+	excerpts_follow(t->db, id, (struct excerpt_engines){ engine, NULL });
+	excerpts_follow(t->db, id, (struct excerpt_engines){ engine, NULL });
 	assert_true(db_commit(t->db));
 	assert_int_equal(jobs(t, id), 1);
 	follow(t);
