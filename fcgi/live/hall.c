@@ -51,7 +51,7 @@ struct telling {
 
 enum stage { READS, WAITS, WRITES };
 struct guest {
-	struct guest *next;
+	struct guest *before, *next, *next_gone;
 	int fd;
 	bool gone;
 	enum stage stage;
@@ -78,7 +78,7 @@ struct hall {
 	struct broadcast *const *broadcasts;
 	struct room *rooms;
 	int epoll, door;
-	struct guest *guests;
+	struct guest *guests, *gone;
 	bool is_full;			/* no descriptor is left for a newcomer */
 	int64_t n, waiting, look_at, count_at, places;	/* places: for those who wait */
 	int64_t share;			/* and those of one address: else one alone could keep all others out */
@@ -152,6 +152,8 @@ leave(struct hall *h, struct guest *g)
 		return;
 	stage(h, g, WRITES, 0);
 	g->gone = true;
+	g->next_gone = h->gone;
+	h->gone = g;
 }
 
 static void
@@ -558,23 +560,27 @@ open_door(struct hall *h)
 		g->until = clock_ms() + ASK_MS;
 		fcgi_begin(&g->in);
 		g->next = h->guests;
+		if (g->next != NULL)
+			g->next->before = g;
 		h->guests = g;
 		h->n++;
 		watch(h, fd, g, EPOLLIN, EPOLL_CTL_ADD);
+		/* A web server asks at once. */
+		read_some(h, g);
 	}
 }
 
+/* What has happened, and who goes through all of them, may name who has gone meanwhile. */
 static void
 sweep(struct hall *h)
 {
-	struct guest **at = &h->guests, *g;
+	struct guest *g;
 
-	while ((g = *at) != NULL) {
-		if (!g->gone) {
-			at = &g->next;
-			continue;
-		}
-		*at = g->next;
+	while ((g = h->gone) != NULL) {
+		h->gone = g->next_gone;
+		*(g->before != NULL ? &g->before->next : &h->guests) = g->next;
+		if (g->next != NULL)
+			g->next->before = g->before;
 		close(g->fd);
 		fcgi_free(&g->in);
 		telling_free(g->telling);
