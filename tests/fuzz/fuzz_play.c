@@ -33,8 +33,8 @@ static const char servers[] =
     /* Asked twice, first without a path: what is not on the disk is for a program, and what is refused is refused. */
     "	lighty.r.req_attr = { ['request.orig-uri'] = uri }\n"
     "	local first = play()\n"
-    "	if first == 'anew' and (lighty.r.req_attr['request.uri'] == '/played/' or\n"
-    "		lighty.r.req_attr['request.uri'] == '/lived/') then first = nil end\n"
+    "	if first == nil and lighty.r.req_attr['uri.path'] ~= '/lived/' then return 0, '' end\n"
+    "	if first == 'anew' and lighty.r.req_attr['request.uri'] == '/played/' then first = nil end\n"
     "	lighty.r.req_attr = { ['request.orig-uri'] = uri, ['physical.path'] = '-' }\n"
     "	local answer = play()\n"
     "	if answer ~= first then return 0, '' end\n"
