@@ -147,7 +147,7 @@ static const struct store_kind *
 of_unheld(const char *key)
 {
 	if (db_holds_rows()) {
-		log_text(LOG_LEVEL_ERROR, "store", "%s is written or deleted while a transaction holds rows", key);
+		log_text(LOG_LEVEL_ERROR, "store", "%s is asked for while a transaction holds rows", key);
 #ifdef __SANITIZE_ADDRESS__
 		abort();
 #endif
@@ -189,19 +189,19 @@ store_write(struct arena *mem, const void *bytes, size_t n, const char *key)
 char *
 store_get(struct arena *mem, const char *key, size_t max, size_t *n)
 {
-	return of(key)->get(mem, key, max, n);
+	return of_unheld(key)->get(mem, key, max, n);
 }
 
 const char *
 store_fetch(struct arena *mem, const char *key, const char *scratch)
 {
-	return of(key)->fetch(mem, key, scratch);
+	return of_unheld(key)->fetch(mem, key, scratch);
 }
 
 int64_t
 store_size(struct arena *mem, const char *key)
 {
-	return of(key)->size(mem, key);
+	return of_unheld(key)->size(mem, key);
 }
 
 bool

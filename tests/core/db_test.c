@@ -429,15 +429,23 @@ what_may_have_been_done_is_not_done_again(void **state)
 	db_close(db);
 }
 
+enum word { TO_WRITE, TO_GET, TO_SIZE, TO_FETCH, WORDS };
+
 static bool
-aborts_at_store_write(struct world *w, const char *key)
+aborts_at(struct world *w, enum word word, const char *key)
 {
 	int status;
+	size_t n;
 	pid_t pid = fork();
 
 	if (pid == 0) {
 		signal(SIGABRT, SIG_DFL);
-		store_write(w->mem, "x", 1, key);
+		switch (word) {
+		case TO_WRITE: store_write(w->mem, "x", 1, key); break;
+		case TO_GET: store_get(w->mem, key, 1, &n); break;
+		case TO_SIZE: store_size(w->mem, key); break;
+		default: store_fetch(w->mem, key, NULL);
+		}
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
@@ -445,7 +453,7 @@ aborts_at_store_write(struct world *w, const char *key)
 }
 
 static void
-nothing_is_stored_while_a_transaction_holds_rows(void **state)
+the_store_is_asked_for_nothing_while_a_transaction_holds_rows(void **state)
 {
 	static const char *const holding[] = { "UPDATE tenants SET version = version WHERE 0",
 	    "SELECT 1 FROM tenants WHERE 0 FOR UPDATE" };
@@ -456,14 +464,16 @@ nothing_is_stored_while_a_transaction_holds_rows(void **state)
 	db_begin(w->db);
 	db_number(w->db, "SELECT COUNT(*) FROM tenants", NO_ARGS, 0);
 	assert_false(db_holds_rows());
-	assert_false(aborts_at_store_write(w, key));
+	for (enum word word = TO_WRITE; word < WORDS; word++)
+		assert_false(aborts_at(w, word, key));
 	db_rollback(w->db);
 	for (size_t i = 0; i < 2; i++) {
 		db_begin(w->db);
 		db_run(w->db, holding[i], NO_ARGS);
 		assert_true(db_holds_rows());
 #ifdef __SANITIZE_ADDRESS__
-		assert_true(aborts_at_store_write(w, key));
+		for (enum word word = TO_WRITE; word < WORDS; word++)
+			assert_true(aborts_at(w, word, key));
 #endif
 		if (i == 0)
 			assert_true(db_commit(w->db));
@@ -763,7 +773,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_statement_of_a_request_is_cut_off_and_one_of_a_job_is_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_statement_is_not_begun_again, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_may_have_been_done_is_not_done_again, with_table, world_teardown),
-		cmocka_unit_test_setup_teardown(nothing_is_stored_while_a_transaction_holds_rows,
+		cmocka_unit_test_setup_teardown(the_store_is_asked_for_nothing_while_a_transaction_holds_rows,
 		    with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(what_is_the_last_write_of_a_transaction_is, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_error_behind_the_first_row_is_one, with_table, world_teardown),
