@@ -50,9 +50,10 @@ enum {
 #define LIVESTREAM_KEY_PURPOSE "stream key"
 
 #define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"
-/* Why an encoder was refused: its key was changed; the stream is not started, or over; another encoder is sending; no
- * such format; more bits than the tenant allows; our machine has no room or no database. */
-#define LIVESTREAM_REFUSALS "oldKey notStarted over busy format bitrate unavailable"
+/* Why an encoder was refused: its key was changed; it has the key and not its pass phrase; the stream is not started,
+ * or over; another encoder is sending; no such format; more bits than the tenant allows; our machine has no room or no
+ * database. */
+#define LIVESTREAM_REFUSALS "oldKey passphrase notStarted over busy format bitrate unavailable"
 /* Why it ended without a client: it lasted as long as it may, nothing came for a day, nothing was recorded, or the
  * recording cannot be read. */
 #define LIVESTREAM_FAILURES "duration idle empty damaged"

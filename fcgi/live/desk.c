@@ -154,15 +154,18 @@ static void
 whose(struct desk *d, struct desk_note *n)
 {
 	struct livestream *s = livestream_by_key(d->db, n->key);
-	const char *reason = s != NULL ? against(s) : "unknown";
+	const char *known = n->reason[0] != '\0' ? n->reason : NULL, *reason = s != NULL ? against(s) : "unknown";
 
+	if (reason == NULL)
+		reason = known;
 	if (db_failure(d->db) != DB_FINE)
 		reason = "unavailable";
 	else if (s != NULL)
 		n->stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
 	if (reason != NULL) {
 		n->word = DESK_NONE;
-		snprintf(n->reason, sizeof(n->reason), "%s", reason);
+		if (reason != known)
+			snprintf(n->reason, sizeof(n->reason), "%s", reason);
 	}
 	if (reason != NULL && s != NULL && db_failure(d->db) == DB_FINE)
 		livestream_refused(d->db, s->id, n->address, reason);

@@ -19,7 +19,8 @@ enum { DESK_ADDRESS = 64, DESK_REASON = 16, DESK_NODE = 120 };
 
 enum desk_word {
 	/* Questions. */
-	DESK_WHOSE,		/* visitor, key, address → DESK_WHOSE with stream, or DESK_NONE with reason */
+	/* visitor, key, address, reason of who was refused already → DESK_WHOSE with stream, or DESK_NONE and reason */
+	DESK_WHOSE,
 	DESK_CLAIM,		/* stream → DESK_CLAIM with session; 0: it cannot be had, -1: nobody knows */
 	/* To be told. */
 	DESK_SIGNAL,		/* stream, on */

@@ -20,6 +20,7 @@
 #include "core/log.h"
 #include "core/peer.h"
 #include "core/seal.h"
+#include "core/text.h"
 #include "fcgi/live/srt.h"
 
 enum {
@@ -27,8 +28,12 @@ enum {
 	MESSAGE = 1456, TURN = 64 << 10,
 	WAITING_MAX = 64 << 20,		/* bytes of notes that nobody has taken yet */
 	WAIT_MS = 250,			/* after which the thread looks whether it has to end */
+	KNOCKS = 64, KNOCK_MS = 3000,	/* those who were let in so far, and how long they may take */
 	ARENA = 64 << 10,
 };
+
+/* Somebody with a key that is good, of whom libsrt finds out whether they have the pass phrase.  It does not say so. */
+struct knock { char key[RTMP_KEY + 1], address[DESK_ADDRESS]; int64_t at; };
 
 struct srt {
 	const struct conf *conf;
@@ -43,6 +48,7 @@ struct srt {
 	size_t n_hashes;
 	struct srt_note *first, **last;
 	size_t waiting;
+	struct knock knocks[KNOCKS];	/* at 0: none */
 };
 
 static void
@@ -135,6 +141,59 @@ is_allowed(struct srt *s, const char *hash)
 	return found;
 }
 
+/* --- who has the pass phrase */
+
+/* Where there are too many the oldest is forgotten. */
+static void
+knock(struct srt *s, const char *key, const char *address)
+{
+	struct knock *k = s->knocks;
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	for (i = 1; i < KNOCKS; i++)
+		if (s->knocks[i].at < k->at)
+			k = &s->knocks[i];
+	k->at = clock_ms();
+	snprintf(k->key, sizeof(k->key), "%s", key);
+	snprintf(k->address, sizeof(k->address), "%s", address);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* One of them has come in. */
+static void
+forget_knock(struct srt *s, const char *key, const char *address)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&s->lock);
+	while (i < KNOCKS && (s->knocks[i].at == 0 || strcmp(s->knocks[i].key, key) != 0 ||
+	    strcmp(s->knocks[i].address, address) != 0))
+		i++;
+	if (i < KNOCKS)
+		s->knocks[i].at = 0;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Who has not come in by now had another pass phrase, or none. */
+static void
+tell_knocks(struct srt *s)
+{
+	const int64_t until = clock_ms() - KNOCK_MS;
+	struct knock late;
+	size_t i;
+
+	for (i = 0; i < KNOCKS; i++) {
+		pthread_mutex_lock(&s->lock);
+		late = s->knocks[i];
+		if (late.at <= until)
+			s->knocks[i].at = 0;
+		pthread_mutex_unlock(&s->lock);
+		if (late.at != 0 && late.at <= until)
+			put_note(s, SRT_LOCKED, -1, late.key, late.address, NULL, 0);
+	}
+}
+
 /* --- who may send */
 
 /* The key in what an encoder calls the stream: "KEY", or "#!::r=KEY,m=publish", whose number sign FFmpeg 5.1 leaves as
@@ -185,12 +244,13 @@ judge(void *user, SRTSOCKET socket, int version, const struct sockaddr *from, co
 		srt_setrejectreason(socket, SRT_REJX_BAD_MODE);
 		return -1;
 	}
+	address_of(from, address);
 	fine = key[0] != '\0' && is_allowed(s, livestream_key_hash(s->mem, key));
 	if (fine) {
+		knock(s, key, address);
 		phrase = livestream_phrase(s->conf, s->mem, key);
 		fine = srt_setsockopt(socket, 0, SRTO_PASSPHRASE, phrase, (int)strlen(phrase)) == 0;
 	} else if (!is_full(s)) {
-		address_of(from, address);
 		put_note(s, SRT_REFUSED, -1, key, address, NULL, 0);
 	}
 	arena_reset(s->mem);
@@ -218,6 +278,7 @@ let_in(struct srt *s)
 		return;
 	}
 	address_of((struct sockaddr *)&from, address);
+	forget_knock(s, key, address);
 	put_note(s, SRT_CAME, line, key, address, NULL, 0);
 }
 
@@ -252,6 +313,7 @@ run(void *user)
 
 	while (!atomic_load(&s->ends)) {
 		n = srt_epoll_uwait(s->poll, events, 64, WAIT_MS);
+		tell_knocks(s);
 		for (i = 0; i < n; i++)
 			if (events[i].fd == s->door)
 				let_in(s);

@@ -21,6 +21,7 @@ enum srt_word {
 	SRT_BYTES,	/* line, bytes, n */
 	SRT_GONE,	/* line */
 	SRT_REFUSED,	/* key, address: no livestream that is open has it, as far as is known */
+	SRT_LOCKED,	/* key, address: it has the key, and not its pass phrase */
 };
 
 struct srt_note {
