@@ -71,6 +71,41 @@ world_file(struct arena *mem, const char *key)
 	return store_fetch(mem, key, scratch);
 }
 
+void
+world_put_back(struct arena *mem, const char *key, const char *file)
+{
+	size_t n = 0;
+	struct stat st;
+	char *bytes;
+	FILE *f;
+
+	if (!world_in_bucket())
+		return;
+	assert_int_equal(stat(file, &st), 0);
+	bytes = arena_alloc(mem, (size_t)st.st_size + 1);
+	f = fopen(file, "r");
+	assert_non_null(f);
+	n = fread(bytes, 1, (size_t)st.st_size, f);
+	fclose(f);
+	assert_true(store_write(mem, bytes, n, key));
+}
+
+void
+world_fetch(struct arena *mem, const char *prefix)
+{
+	const struct store_entry *e;
+	size_t n, i;
+
+	if (!world_in_bucket())
+		return;
+	e = store_list(mem, prefix, NULL, 1000, &n);
+	for (i = 0; i < n; i++)
+		if (e[i].size < 0)
+			world_fetch(mem, e[i].key);
+		else
+			assert_non_null(world_file(mem, e[i].key));
+}
+
 /* The lines that put the store into the bucket of KINOTHEK_TEST_S3="endpoint bucket key secret", below a prefix of this
  * program's own; without it none, and the store is a directory. */
 static const char *

@@ -35,6 +35,10 @@ bool world_in_bucket(void);
 
 /* A path under which the object can be read; NULL: it is not there. */
 const char *world_file(struct arena *, const char *key);
+/* Of a file that a test has changed there; in a directory it is the object itself. */
+void world_put_back(struct arena *, const char *key, const char *file);
+/* All below a prefix that ends in a slash, so that what world_file() gives has its neighbours beside it. */
+void world_fetch(struct arena *, const char *prefix);
 
 /* For cmocka_unit_test_setup_teardown(test, world_setup, world_teardown); or WORLD_TEST(test). */
 int world_setup(void **state);

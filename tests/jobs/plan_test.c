@@ -391,7 +391,7 @@ is_whole(struct world *w, struct uuid media, const char *step, int64_t steps)
 }
 
 static const char *
-file_of(struct world *w, struct uuid media, const char *name)
+key_of(struct world *w, struct uuid media, const char *name)
 {
 	const char *stem = arena_printf(w->mem, "%.*s", (int)strcspn(name, "."), name);
 	const char *row = db_text(w->db, "SELECT r.file FROM renditions r JOIN media m ON m.id = r.media_id AND "
@@ -400,7 +400,13 @@ file_of(struct world *w, struct uuid media, const char *name)
 
 	assert_non_null(row);
 	row = arena_printf(w->mem, "%.*s/%s", (int)(strrchr(row, '/') - row), row, name);
-	return world_file(w->mem, store_key_play(w->mem, media, row));
+	return store_key_play(w->mem, media, row);
+}
+
+static const char *
+file_of(struct world *w, struct uuid media, const char *name)
+{
+	return world_file(w->mem, key_of(w, media, name));
 }
 
 static struct conf
@@ -487,15 +493,16 @@ what_fails_the_second_time_leaves_what_was_there(void **state)
 	struct world *w = *state;
 	struct conf conf = with_speech(w);
 	struct uuid media = take_in(w, make(w, "ffmpeg -v error -nostdin -y -f lavfi -i \"" SPEECH "\" -f wav \"$f\""));
-	const char *original = world_file(w->mem, store_key_original(w->mem, media));
-	const char *sound;
+	const char *key = store_key_original(w->mem, media), *original = world_file(w->mem, key), *sound;
 	struct req *r;
 
 	drain(w, &conf);
 	is_whole(w, media, "transcribe", 9);
 	sound = file_of(w, media, "audio.mp4");
 	assert_int_equal(truncate(sound, 100), 0);
+	world_put_back(w->mem, key_of(w, media, "audio.mp4"), sound);
 	assert_int_equal(truncate(original, 0), 0);
+	world_put_back(w->mem, key, original);
 	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
 	r = call(w, "GET", path_of(w, media), NULL);

@@ -35,6 +35,7 @@ path_of(struct world *w, struct uuid id, const char *column)
 	const char *file = media_column(w, id, column);
 
 	assert_non_null(file);
+	world_fetch(w->mem, arena_printf(w->mem, "%s/", store_key_play(w->mem, id, NULL)));
 	return world_file(w->mem, store_key_play(w->mem, id, file));
 }
 

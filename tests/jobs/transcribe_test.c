@@ -707,7 +707,7 @@ behind_a_hole_of_a_damaged_file_is_heard_what_plays_there(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE(LECTURE, "slt"));
-	const char *original = world_file(w->mem, store_key_original(w->mem, j.media_id));
+	const char *key = store_key_original(w->mem, j.media_id), *original = world_file(w->mem, key);
 
 	run((const char *[]){ "sh", "-ec", "cd \"$1\"\n"
 	    "ffmpeg -v error -nostdin -y -i \"$0\" -c:a aac -movflags empty_moov+default_base_moof "
@@ -715,6 +715,7 @@ behind_a_hole_of_a_damaged_file_is_heard_what_plays_there(void **state)
 	    "size=$(stat -c %s f.mp4)\n"
 	    "dd if=/dev/zero of=f.mp4 bs=1 seek=$((size * 30 / 100)) count=$((size / 10)) conv=notrunc status=none\n"
 	    "cp f.mp4 \"$0\"", original, j.work_dir, NULL });
+	world_put_back(w->mem, key, original);
 	if (run_job(&j) != DONE)
 		fail_msg("%s", j.detail);
 	assert_non_null(strstr(db_text(w->db, "SELECT paragraphs FROM transcripts WHERE media_id = ?",
@@ -726,13 +727,15 @@ what_cannot_be_heard_is_explained(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE("hello", "rms"));
-	const char *original = world_file(w->mem, store_key_original(w->mem, j.media_id));
+	const char *key = store_key_original(w->mem, j.media_id), *original = world_file(w->mem, key);
 
 	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "testsrc2=d=1:s=64x64",
 	    "-f", "matroska", original, NULL });
+	world_put_back(w->mem, key, original);
 	assert_int_equal(run_job(&j), GIVE_UP);
 	assert_int_equal(j.reason, REASON_NO_STREAMS);
 	assert_true(truncate(original, 100) == 0);
+	world_put_back(w->mem, key, original);
 	assert_int_equal(run_job(&j), GIVE_UP);
 	j.media_id = uuid_new();
 	assert_int_equal(run_job(&j), GIVE_UP);
