@@ -25,7 +25,7 @@
 	A("flow.created") A("flow.updated") A("flow.deleted") A("flow.started") \
 	A("story.created") A("story.updated") A("story.deleted") \
 	A("meeting.created") A("meeting.updated") A("meeting.deleted") \
-	A("livestream.rotated") A("livestream.target") \
+	A("livestream.rotated") A("livestream.target") A("livestream.targetRemoved") \
 	A("webhook.created") A("webhook.updated") A("webhook.rotated") A("webhook.disabled") A("webhook.deleted") \
 	A("tag.renamed") A("tag.deleted") \
 	A("tenant.created") A("tenant.settings") A("key.rotated")

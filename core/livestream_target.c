@@ -13,6 +13,7 @@ static const struct field target_fields[] = {
 	FIELD(struct livestream_target, id, .doc = "Unique id"),
 	FIELD(struct livestream_target, livestream_id, .doc = "The livestream"),
 	FIELD(struct livestream_target, sealed, .doc = "Its address"),
+	FIELD(struct livestream_target, reason, .doc = "Why it has failed"),
 };
 static const struct record target_record = RECORD("LivestreamTargetSealed", struct livestream_target, target_fields);
 
@@ -129,27 +130,6 @@ livestream_address_shown(struct arena *mem, const char *url)
 	return arena_printf(mem, "%.*s%s", (int)(a.key - url), url, *a.key != '\0' ? "***" : "");
 }
 
-struct livestream_target *
-livestream_targets_of(struct db *db, const struct conf *conf, const char *node, size_t *n)
-{
-	size_t all, i;
-	struct livestream_target *t = db_rows(db, &target_record, "FROM livestream_targets t JOIN livestreams l ON "
-	    "l.id = t.livestream_id WHERE l.holder = ? AND l.published_at > 0 AND l.status IN ('waitingForSignal', "
-	    "'live', 'interrupted') AND t.enabled = 1", ARGS(STR(node)), &all);
-	unsigned char *bytes;
-	long size;
-
-	*n = 0;
-	for (i = 0; i < all; i++) {
-		size = unseal(conf, db_arena(db), LIVESTREAM_TARGET_PURPOSE, t[i].sealed, &bytes);
-		if (size < 0)
-			continue;
-		t[*n] = t[i];
-		t[(*n)++].url = arena_copy_n(db_arena(db), (const char *)bytes, (size_t)size);
-	}
-	return t;
-}
-
 static const char *
 status_of(const struct livestream_target_news *n)
 {
@@ -179,6 +159,30 @@ livestream_target_tell(struct db *db, struct uuid livestream_id, struct uuid id,
 	if (l != NULL)
 		event_add_job(db, l->media_id, "livestream.updated", livestream_event(db_arena(db), l->id, l->media_id,
 		    l->status));
+}
+
+struct livestream_target *
+livestream_targets_of(struct db *db, const struct conf *conf, const char *node, size_t *n)
+{
+	size_t all, i;
+	struct livestream_target *t = db_rows(db, &target_record, "FROM livestream_targets t JOIN livestreams l ON "
+	    "l.id = t.livestream_id WHERE l.holder = ? AND l.published_at > 0 AND l.status IN ('waitingForSignal', "
+	    "'live', 'interrupted') AND t.enabled = 1", ARGS(STR(node)), &all);
+	const struct livestream_target_news sealed = { .fails = true, .reason = "sealed" };
+	unsigned char *bytes;
+	long size;
+
+	*n = 0;
+	for (i = 0; i < all; i++) {
+		size = unseal(conf, db_arena(db), LIVESTREAM_TARGET_PURPOSE, t[i].sealed, &bytes);
+		if (size < 0 && (t[i].reason == NULL || strcmp(t[i].reason, sealed.reason) != 0))
+			livestream_target_tell(db, t[i].livestream_id, t[i].id, node, &sealed);
+		if (size < 0)
+			continue;
+		t[*n] = t[i];
+		t[(*n)++].url = arena_copy_n(db_arena(db), (const char *)bytes, (size_t)size);
+	}
+	return t;
 }
 
 void

@@ -20,8 +20,8 @@ enum {
 #define LIVESTREAM_TARGET_STATES "waiting sending failed off"
 /* Why it has failed: its address is none of a public server; there is no such host; it does not answer, or not in time;
  * it did not prove who it is; it takes nothing with this key; it has hung up; it has stopped to read; it does not know
- * such pictures or sound. */
-#define LIVESTREAM_TARGET_REASONS "forbidden unresolved unreachable timeout tls refused closed stalled format"
+ * such pictures or sound; its address cannot be unsealed. */
+#define LIVESTREAM_TARGET_REASONS "forbidden unresolved unreachable timeout tls refused closed stalled format sealed"
 
 /* An address taken apart. */
 struct livestream_address {
@@ -38,8 +38,8 @@ bool livestream_address_fits(const struct conf *, struct arena *, const char *ur
 /* The same without what is secret in it. */
 const char *livestream_address_shown(struct arena *, const char *url);
 
-/* To which a node sends now. */
-struct livestream_target { struct uuid id, livestream_id; const char *url, *sealed; };
+/* To which a node sends now.  One whose address cannot be unsealed is none of them, and its row says so. */
+struct livestream_target { struct uuid id, livestream_id; const char *url, *sealed, *reason; };
 struct livestream_target *livestream_targets_of(struct db *, const struct conf *, const char *node, size_t *n);
 
 /* What the node tells: status and reason as they are, bytes and frames since it has told them last. */

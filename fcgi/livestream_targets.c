@@ -29,7 +29,8 @@ static const struct field target_fields[] = {
 	FIELD(struct target, reason,        .on = SERVER | OMIT_NULL, .one_of = LIVESTREAM_TARGET_REASONS, .sql = "IF(t.enabled, t.reason, NULL)",
 	    .doc = "Why it has failed: forbidden = not a public server; unresolved = no such host; unreachable; "
 	    "timeout; tls = it did not prove who it is; refused = it does not take this key; closed = it has hung up; stalled = "
-	    "it has stopped to read; format = it takes no such pictures or sound"),
+	    "it has stopped to read; format = it takes no such pictures or sound; sealed = its address was kept with "
+	    "another key than this installation has, and is to be told anew"),
 	FIELD(struct target, since,         .on = SERVER, .required = true, .doc = "When it came to be so"),
 	FIELD(struct target, retry_at,      .on = SERVER | OMIT_NULL, .sql = "IF(t.enabled, t.retry_at, 0)", .doc = "When it is tried again"),
 	FIELD(struct target, bytes_sent,    .on = SERVER, .doc = "Pictures and sound that were sent to it"),
@@ -156,6 +157,7 @@ target_delete(struct req *r)
 
 	db_run(r->db, "DELETE FROM livestream_targets WHERE id = ? AND livestream_id = ?", ARGS(ID(t->id),
 	    ID(r->id[0])));
+	audit(r, "livestream.targetRemoved", t->id, NULL);
 	tell(r);
 	return reply_deleted(r, t->id, true);
 }

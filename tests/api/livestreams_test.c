@@ -863,10 +863,51 @@ the_node_that_holds_it_sends_what_is_published(void **state)
 	assert_int_equal(sent_by(w, NODE), 0);
 }
 
+static int64_t
+removed(struct world *w, struct uuid target)
+{
+	return number(w, "FROM events WHERE tenant_id = ? AND object_id = ? AND is_audit = 1 AND type = "
+	    "'livestream.targetRemoved'", ARGS(ID(w->tenant_id), ID(target)));
+}
+
+static void
+a_target_that_is_taken_away_stands_in_the_audit(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = made(w), target = target_of(w, id, "rtmps://live.example.org/app/key");
+
+	assert_int_equal(removed(w, target), 0);
+	assert_int_equal(call(w, "DELETE", target_path(w, id, target), NULL)->status, 200);
+	assert_int_equal(removed(w, target), 1);
+}
+
 static const char *
 of_target(struct world *w, struct uuid id, struct uuid target, const char *member)
 {
 	return text(w, call(w, "GET", target_path(w, id, target), NULL), arena_printf(w->mem, "data.%s", member));
+}
+
+/* As in a copy of the database that another installation runs on. */
+static void
+a_target_whose_address_cannot_be_read_says_so(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), target = target_of(w, id, "rtmps://live.example.org/app/key");
+	int64_t before = told(w, id, "live");
+	int i;
+
+	db_run(w->db, "UPDATE livestream_targets SET sealed = REVERSE(sealed) WHERE id = ?", ARGS(ID(target)));
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(sent_by(w, NODE), 0);
+		assert_string_equal(of_target(w, id, target, "status"), "failed");
+		assert_string_equal(of_target(w, id, target, "reason"), "sealed");
+		assert_null(of_target(w, id, target, "retryAt"));
+		assert_int_equal(told(w, id, "live"), before + 1);
+	}
+	assert_int_equal(call(w, "PATCH", target_path(w, id, target),
+	    "{\"url\":\"rtmps://live.example.org/app/new\"}")->status, 200);
+	assert_string_equal(of_target(w, id, target, "status"), "waiting");
+	assert_int_equal(sent_by(w, NODE), 1);
 }
 
 static void
@@ -930,6 +971,8 @@ main(void)
 		WORLD_TEST(addresses_that_cannot_be_are_refused),
 		WORLD_TEST(targets_are_few),
 		WORLD_TEST(the_node_that_holds_it_sends_what_is_published),
+		WORLD_TEST(a_target_that_is_taken_away_stands_in_the_audit),
+		WORLD_TEST(a_target_whose_address_cannot_be_read_says_so),
 		WORLD_TEST(how_it_goes_is_told_once),
 	};
 
