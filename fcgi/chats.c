@@ -249,7 +249,8 @@ chat_get(struct req *r)
 
 	if (r->subscription != NULL && !uuid_is_none(r->subscription->message_id))
 		return tell_rest(r);
-	withhold_chats(r, c, 1);
+	if (withhold_chats(r, c, 1))
+		r->etag = reply_tag(r, &chat_record, c);
 	return reply(r, 200, &chat_record, c);
 }
 
@@ -267,6 +268,13 @@ is_fine(struct req *r, const struct chat *c)
 	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
 	return r->faults.n == 0;
+}
+
+/* Of two at once one waits for the other, by the row of the principal, so that both are counted. */
+static void
+one_at_a_time(struct req *r)
+{
+	db_number(r->db, "SELECT COUNT(*) FROM principals WHERE id = ? FOR UPDATE", ARGS(ID(r->who->id)), 0);
 }
 
 static bool
@@ -306,6 +314,7 @@ begin(struct req *r)
 
 	if (!is_fine(r, c))
 		return NULL;
+	one_at_a_time(r);
 	if (db_number(r->db, "SELECT COUNT(*) FROM chats WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >=
 	    CHATS_MAX) {
 		refuse(r, ERR_TOO_MANY_CHATS, NULL);
@@ -424,6 +433,7 @@ message_create(struct req *r)
 	const struct message *m = r->in;
 	struct uuid id = uuid_new();
 
+	one_at_a_time(r);
 	if (db_number(r->db, "SELECT COUNT(*) FROM chat_messages WHERE chat_id = ?", ARGS(ID(c->id)), 0) >=
 	    MESSAGES_MAX)
 		return refuse(r, ERR_TOO_MANY_CHATS, "The chat has as many questions as it may. Begin another one.");

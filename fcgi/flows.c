@@ -240,12 +240,13 @@ flow_delete(struct req *r)
 	return reply_deleted(r, f->id, true);
 }
 
-/* What runs have found goes with the right to see the asset that they found it in. */
-static void
+/* What runs have found goes with the right to see the asset that they found it in.  True: of one. */
+static bool
 withhold(struct req *r, struct run *rows, size_t n)
 {
 	struct ids asked = { arena_array(r->mem, n + 1, sizeof(*asked.at)), n };
 	const bool *seen;
+	bool any = false;
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -255,7 +256,9 @@ withhold(struct req *r, struct run *rows, size_t n)
 		if (!seen[i]) {
 			rows[i].output = NULL;
 			rows[i].steps.n = 0;
+			any = true;
 		}
+	return any;
 }
 
 static int
@@ -277,7 +280,8 @@ runs_list(struct req *r)
 static int
 run_get(struct req *r)
 {
-	withhold(r, r->object, 1);
+	if (withhold(r, r->object, 1))
+		r->etag = reply_tag(r, &run_record, r->object);
 	return reply(r, 200, &run_record, r->object);
 }
 

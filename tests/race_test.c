@@ -688,6 +688,36 @@ a_request_that_was_killed_is_done_once_when_it_is_sent_again(void **state)
 	assert_int_equal(number(w, "FROM idempotent_answers WHERE answer IS NULL", NO_ARGS), 0);
 }
 
+/* However many a principal asks at once, no more are open than may be. */
+static void
+of_questions_at_once_no_more_are_taken_than_may_wait(void **state)
+{
+	static const char body[] = "{\"prompt\":\"Which remedy was prescribed?\"}";
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	struct uuid media = world_media(w, "video", "Cat");
+	int round, i, taken;
+
+	db_run(w->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'machine', 'x', 'completed', ?, 1, 1)", ARGS(ID(uuid_new()), ID(media),
+	    STR("[{\"start\":20,\"end\":30,\"text\":\"The physician prescribed a remedy.\"}]")));
+	world_embed(w, media);
+	conf.engine[ENGINE_complete].name = "http";
+	w->conf = &conf;
+	for (round = 0; round < 8; round++) {
+		struct runner r[6];
+
+		db_run(w->db, "DELETE FROM chats WHERE principal_id = ?", ARGS(ID(w->client_id)));
+		for (i = 0; i < 6; i++)
+			r[i] = begin(w, NEW(w->mem, struct req), w->token, "POST", "/v2/chats", body);
+		for (i = taken = 0; i < 6; i++)
+			taken += ended(&r[i]) == 201;
+		assert_int_equal(taken, 3);
+	}
+	w->conf = was;
+}
+
 /* However many share it at once: one background channel, and one link of each. */
 static void
 of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel(void **state)
@@ -796,6 +826,7 @@ main(void)
 		WORLD_TEST(an_asset_that_is_losing_its_other_channel_keeps_the_one_that_is_to_close),
 		WORLD_TEST(an_asset_enters_a_channel_before_it_closes_or_not_at_all),
 		WORLD_TEST(of_two_requests_with_one_idempotency_key_at_once_one_is_done),
+		WORLD_TEST(of_questions_at_once_no_more_are_taken_than_may_wait),
 		WORLD_TEST(while_the_first_with_an_idempotency_key_runs_the_second_is_told_so),
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
 		WORLD_TEST(of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more),

@@ -199,6 +199,32 @@ an_answer_goes_with_the_right_to_see_its_assets(void **state)
 	}
 }
 
+/* Whoever has kept the answer hears that it is another one now, and once more when the right comes back. */
+static void
+a_withheld_answer_is_another_one(void **state)
+{
+	struct world *w = *state;
+	struct uuid principal;
+	const char *member, *one, *tag;
+	struct req *r;
+	int i;
+
+	asset(w, MEDICINE);
+	member = world_member(w, ALL, "Viewer", &principal);
+	one = path_of(w, ask(w, member, DOCTORS), "");
+	for (i = 0; i < 2; i++) {
+		tag = call_as(w, member, "GET", one, NULL)->etag;
+		r = NEW(w->mem, struct req);
+		r->if_none_match = tag;
+		assert_int_equal(call_req(w, r, member, "GET", one, NULL)->status, 304);
+		world_role(w, w->channel_id, principal, i == 0 ? NULL : "Viewer");
+		r = NEW(w->mem, struct req);
+		r->if_none_match = tag;
+		assert_int_equal(call_req(w, r, member, "GET", one, NULL)->status, 200);
+		assert_int_equal(strstr(buf_string(&r->out), "\"withheld\"") != NULL, i == 0);
+	}
+}
+
 static void
 refused(const struct req *r, const char *code)
 {
@@ -244,6 +270,7 @@ main(void)
 		WORLD_TEST(nobody_is_answered_by_what_they_may_not_see),
 		WORLD_TEST(a_chat_is_read_by_nobody_else),
 		WORLD_TEST(an_answer_goes_with_the_right_to_see_its_assets),
+		WORLD_TEST(a_withheld_answer_is_another_one),
 		WORLD_TEST(there_are_so_many_chats_and_open_questions),
 	};
 
