@@ -18,19 +18,38 @@ takes_number(const char **p, int64_t *out)
 }
 
 static bool
+takes_word(const char **p, struct ask *a)
+{
+	static const char *const words[] = { "video", "audio", "720p", "360p" };
+	size_t i, n;
+
+	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		n = strlen(words[i]);
+		if (strncmp(*p, words[i], n) != 0)
+			continue;
+		snprintf(a->word, sizeof(a->word), "%s", words[i]);
+		a->audio = strcmp(words[i], "audio") == 0;
+		*p += n;
+		return true;
+	}
+	return false;
+}
+
+static bool
 read_name(struct ask *a, const char *name)
 {
-	const char *p = name;
+	const char *p = name, *low = strncmp(name, "low-", 4) == 0 ? name + 4 : NULL;
 	int64_t session;
 
-	a->audio = strstr(name, "audio") != NULL;
+	a->audio = false;
+	snprintf(a->word, sizeof(a->word), "video");
 	a->number = a->place = -1;
 	if (strcmp(name, LIVESTREAM_LOW_PLAYLIST) == 0)
 		a->what = ASK_MASTER;
-	else if (strcmp(name, "low-video.m3u8") == 0 || strcmp(name, "low-audio.m3u8") == 0)
+	else if (low != NULL && takes_word(&low, a) && strcmp(low, ".m3u8") == 0)
 		a->what = ASK_LIST;
 	else if (takes_number(&p, &a->number) && *p++ == '.' && takes_number(&p, &session) && *p++ == '.' &&
-	    takes_number(&p, &a->place) && (strcmp(p, ".video.m4s") == 0 || strcmp(p, ".audio.m4s") == 0))
+	    takes_number(&p, &a->place) && *p++ == '.' && takes_word(&p, a) && strcmp(p, ".m4s") == 0)
 		a->what = ASK_PART;
 	else
 		return false;

@@ -14,6 +14,7 @@ struct ask {
 	struct uuid media_id;
 	char folder[PLAY_SECRET], name[64];
 	enum ask_what what;
+	char word[8];			/* of the list, see fcgi/live/list.h */
 	bool audio, skips;
 	int64_t number, place;		/* -1: none */
 	uint64_t viewer;		/* see fcgi/live/viewers.h; 0: not known */

@@ -77,6 +77,8 @@ broadcast_open(struct broadcast *b)
 
 	if (kept != NULL && b->packager == NULL)
 		b->packager = packager_open(play, kept, b->what.with_dvr);
+	if (b->packager != NULL)
+		packager_climb(b->packager, b->conf);
 	arena_free(mem);
 	errno = saved;
 	return b->packager != NULL;
@@ -297,6 +299,8 @@ fall_silent(struct broadcast *b, int64_t now)
 void
 broadcast_tick(struct broadcast *b, int64_t now)
 {
+	if (b->packager != NULL && !packager_look(b->packager))
+		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
 	if (b->on_air != NULL && now - b->on_air->sent_at >= BROADCAST_SILENCE_MS)
 		fall_silent(b, now);
 	if (b->claim_at != 0 && now >= b->claim_at) {

@@ -345,7 +345,7 @@ static void
 give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 {
 	const struct ask *a = &g->ask;
-	const struct live_list *l = packager_list(b->packager, a->audio);
+	const struct live_list *l = packager_list_named(b->packager, a->word);
 	const int64_t changes = packager_changes(b->packager);
 	struct telling **at = &h->lists[a->audio | a->skips << 1 | g->head_only << 2];
 	struct buf text = BUF(h->mem);
@@ -359,7 +359,7 @@ give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 static enum list_turn
 turn_of(const struct ask *a, const struct broadcast *b)
 {
-	const struct live_list *l = packager_list(b->packager, a->audio);
+	const struct live_list *l = packager_list_named(b->packager, a->word);
 
 	if (a->what == ASK_LIST && l->n == 0)
 		return LIST_LATER;
@@ -393,7 +393,7 @@ give_what_lies_there(struct hall *h, struct guest *g)
 {
 	if (g->ask.what != ASK_LIST)
 		return give_file(h, g, g->ask.name);
-	if (!give_file(h, g, g->ask.audio ? "audio.m3u8" : "video.m3u8"))
+	if (!give_file(h, g, arena_printf(h->mem, "%s.m3u8", g->ask.word)))
 		return false;
 	see(h, &g->ask);
 	return true;
@@ -424,7 +424,7 @@ serve(struct hall *h, struct guest *g, const struct broadcast *b)
 static int64_t
 patience_ms(const struct ask *a, const struct broadcast *b)
 {
-	int64_t target = b->packager != NULL ? packager_list(b->packager, a->audio)->target : 0;
+	int64_t target = b->packager != NULL ? packager_list_named(b->packager, a->word)->target : 0;
 
 	return TARGETS * 1000 * (target > 0 ? target : TARGET_S);
 }
@@ -581,6 +581,8 @@ sweep(struct hall *h)
 		*(g->before != NULL ? &g->before->next : &h->guests) = g->next;
 		if (g->next != NULL)
 			g->next->before = g->before;
+		/* A program that is just being started may hold it, too: closing it alone ends nothing. */
+		epoll_ctl(h->epoll, EPOLL_CTL_DEL, g->fd, NULL);
 		close(g->fd);
 		fcgi_free(&g->in);
 		telling_free(g->telling);

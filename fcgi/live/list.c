@@ -106,7 +106,7 @@ write_entry(const struct live_list *l, const struct entry *e, bool first, struct
 
 	if (e->breaks)
 		buf_text(b, "#EXT-X-DISCONTINUITY\n");
-	if (first || (e != &l->growing && e->session != e[-1].session))
+	if (!e->gap && (first || (e != &l->growing && (e[-1].gap || e->session != e[-1].session))))
 		buf_printf(b, "#EXT-X-MAP:URI=\"%" PRId64 ".%s.mp4\"\n", e->session, l->word);
 	if (first || e->breaks || e->number % TIMED == 0)
 		buf_printf(b, "#EXT-X-PROGRAM-DATE-TIME:%s\n", moment_format(e->at, at));
@@ -115,6 +115,8 @@ write_entry(const struct live_list *l, const struct entry *e, bool first, struct
 static void
 write_segment(const struct live_list *l, const struct entry *e, struct buf *b)
 {
+	if (e->gap)
+		buf_text(b, "#EXT-X-GAP\n");
 	buf_printf(b, "#EXTINF:%" PRId64 ".%03d,\n%" PRId64 ".%s.m4s\n", e->ms / 1000, (int)(e->ms % 1000), e->number,
 	    l->word);
 }
@@ -179,7 +181,7 @@ write_edge(const struct live_list *l, const struct live_list *reports, struct bu
 
 	if (list_parts(l, next) > 0 && l->growing.number == next) {
 		session = l->growing.session;
-		write_entry(l, &l->growing, last == NULL || last->session != l->growing.session, b);
+		write_entry(l, &l->growing, last == NULL || last->gap || last->session != l->growing.session, b);
 		write_parts(l, next, b);
 	}
 	buf_printf(b, "#EXT-X-PRELOAD-HINT:TYPE=PART,URI=\"%" PRId64 ".%" PRId64 ".%zu.%s.m4s\"\n", next, session,
@@ -264,6 +266,8 @@ take_line(struct live_list *l, const char *line, struct entry *e)
 		moment_parse(value, &e->at);
 	else if (says(line, "#EXTINF:", &value) && sscanf(value, "%" SCNd64 ".%3" SCNd64, &s, &ms) == 2)
 		e->ms = s * 1000 + ms;
+	else if (says(line, "#EXT-X-GAP", &value))
+		e->gap = true;
 	else if (says(line, "#EXT-X-ENDLIST", &value))
 		l->ended = true;
 	else if (line[0] != '#')

@@ -23,6 +23,7 @@ struct entry {
 	int64_t ms;			/* how long it lasts */
 	struct moment at;		/* when its beginning was received */
 	bool breaks;			/* what decoders know is void from here on */
+	bool gap;			/* there is no such file: it was not made in time */
 };
 
 /* "{number}.{session}.{place}.{word}.m4s", the place from 0.  Who goes on behind a crash makes the segment that grew

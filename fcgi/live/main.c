@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/jail.h"
 #include "core/listen.h"
 #include "core/log.h"
 #include "core/store.h"
@@ -186,6 +187,18 @@ signals_made(void)
 	return fd;
 }
 
+/* Before there are threads: what is found out is remembered.  Without isolation there is no FFmpeg, and all else. */
+static void
+check_sandbox(const struct conf *conf)
+{
+	struct arena *mem = arena_new(1 << 20);
+	const char *why = jail_check(mem, strcmp(conf->sandbox, "degraded") == 0);
+
+	if (why != NULL)
+		log_line(LOG_LEVEL_WARN, "live", LOG_TEXT("text", "decoders cannot be isolated"), LOG_TEXT("why", why));
+	arena_free(mem);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -224,6 +237,7 @@ main(int argc, char **argv)
 		viewers = listen_make(&wanted);
 	signals = signals_made();
 	listen_for_many();
+	check_sandbox(conf);
 	if (conf->live_srt_listen != NULL && (srt = srt_open(conf, conf->live_srt_listen, &why)) == NULL)
 		fail(conf->live_srt_listen, why);
 	listen_notify("READY=1");

@@ -30,6 +30,9 @@ enum {
 	BATCH = 4,		/* frames of sound in a fragment: each alone would be a third larger */
 	TEXTS = 64 << 20,	/* bytes of the playlists of a day */
 	HEAD = 1024,
+	LATE_MS = 100,	/* by which a rung may begin behind its segment */
+	BEHIND = 3,	/* segments that a rung may be, before they are gaps */
+	FRAME = CMAF_VIDEO_SCALE / 30, SCALE_MS = CMAF_VIDEO_SCALE / 1000,
 };
 
 struct track {
@@ -45,6 +48,8 @@ struct track {
 	int roughs;			/* segments in a row that were */
 	int64_t peak;			/* bit/s of the segment that had the most */
 	bool breaks;			/* the next segment does */
+	int64_t number, lasts;		/* of a rung: of the segment that grows, 0: none; of the last frame, units */
+	bool lame;			/* and its segment lacks its beginning */
 };
 
 struct packager {
@@ -53,6 +58,12 @@ struct packager {
 	int64_t session, changes;
 	struct moment zero;
 	struct track video, audio;
+	const struct conf *conf;	/* NULL: there are no rungs */
+	struct track rungs[LADDER_RUNGS];
+	struct ladder *ladder;
+	bool asked;			/* has there been an answer in this session whether there is one? */
+	const char *lack;
+	size_t climbed;			/* rungs of the master playlist that is there, as bits */
 	int64_t master_peak;		/* that the master playlist was written for; 0: not at all in this session */
 
 	struct cmaf_frame batch[BATCH];
@@ -162,6 +173,36 @@ write_list(struct packager *p, const struct track *t)
 	return fine;
 }
 
+/* Those that can be played, as bits. */
+static size_t
+climbed(const struct packager *p)
+{
+	const char *why;
+	size_t bits = 0, i;
+
+	for (i = 0; p->ladder != NULL && i < LADDER_RUNGS; i++)
+		if (p->rungs[i].peak > 0 && ladder_makes(p->ladder, i, &why))
+			bits |= (size_t)1 << i;
+	return bits;
+}
+
+static void
+write_rungs(const struct packager *p, struct buf *b)
+{
+	const int64_t sound = p->audio.on ? p->audio.peak : 0;
+	const struct track *t;
+	size_t i;
+
+	for (i = 0; i < LADDER_RUNGS; i++) {
+		t = &p->rungs[i];
+		if ((p->climbed & (size_t)1 << i) == 0)
+			continue;
+		buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",RESOLUTION=%ux%u,CODECS=\"%s%s%s\"%s\n%s.m3u8\n",
+		    (t->peak + sound) * 5 / 4, t->setup.width, t->setup.height, t->setup.codecs, p->audio.on ? "," : "",
+		    p->audio.on ? p->audio.setup.codecs : "", p->audio.on ? ",AUDIO=\"audio\"" : "", t->list.word);
+	}
+}
+
 /* The playlist of all. */
 static void
 write_all(const struct packager *p, struct buf *b)
@@ -178,6 +219,7 @@ write_all(const struct packager *p, struct buf *b)
 		buf_printf(b, ",RESOLUTION=%ux%u", v->width, v->height);
 	buf_printf(b, ",CODECS=\"%s%s%s\"%s\n%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
 	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", p->video.on ? "video" : "audio");
+	write_rungs(p, b);
 }
 
 /* A quarter above the largest segment so far.  Players that have read it once do not ask again. */
@@ -188,9 +230,11 @@ write_master(struct packager *p)
 	struct buf b = BUF(p->mem);
 	bool fine;
 
-	if (p->master_peak >= peak)
+	if (p->master_peak >= peak && p->climbed == climbed(p))
 		return true;
-	p->master_peak = peak + peak / 4;
+	if (p->master_peak < peak)
+		p->master_peak = peak + peak / 4;
+	p->climbed = climbed(p);
 	write_all(p, &b);
 	fine = write_file(p, LIVESTREAM_PLAYLIST, &b);
 	arena_reset(p->mem);
@@ -327,6 +371,237 @@ write_batch(struct packager *p)
 	return fine;
 }
 
+/* --- smaller pictures */
+
+/* Is the part, before a frame that lasts so long?  None is longer than the playlist promises. */
+static bool
+is_part_due(const struct track *t, int64_t at, int64_t lasts)
+{
+	int64_t ms = ms_of(t, at) - ms_of(t, t->began), grid = PART_MS *
+	    (int64_t)(list_parts(&t->list, list_next(&t->list)) + 1);
+
+	if (t->end == t->part_from)
+		return false;
+	return ms + ms_of(t, lasts) / 2 >= grid || ms_of(t, at + lasts) - ms_of(t, t->part_began) > LIST_PART_MS;
+}
+
+/* A segment as its rung has it. */
+static bool
+add_rung(struct packager *p, struct track *t, const struct entry *e)
+{
+	struct entry gone;
+
+	if (t->list.n == 0)
+		t->list.breaks_before = p->video.list.breaks_before;
+	t->list.target = p->video.list.target;
+	if (list_add(&t->list, e, &gone))
+		retire(p, t, gone.number - 3);
+	p->changes++;
+	return write_list(p, t);
+}
+
+/* What is not there of those before that number is a gap. */
+static bool
+fill(struct packager *p, struct track *t, int64_t number)
+{
+	const struct live_list *l = &p->video.list;
+	struct entry e;
+	size_t i;
+
+	if (t->list.n > 0 && l->n > 0 && list_next(&t->list) < l->at[0].number)
+		t->list.n = 0;
+	for (i = 0; i < l->n; i++) {
+		e = l->at[i];
+		e.gap = true;
+		if (e.number >= number || (t->list.n > 0 && e.number < list_next(&t->list)))
+			continue;
+		if (!add_rung(p, t, &e))
+			return false;
+	}
+	return true;
+}
+
+static const struct entry *
+entry_of(const struct live_list *l, int64_t number)
+{
+	return l->n > 0 && number >= l->at[0].number && number <= l->at[l->n - 1].number ?
+	    &l->at[number - l->at[0].number] : NULL;
+}
+
+/* Nothing of it is kept: the file begins anew with each segment. */
+static bool
+empty(struct track *t)
+{
+	t->end = t->from = t->part_from = 0;
+	t->number = 0;
+	return ftruncate(t->fd, 0) == 0 && lseek(t->fd, 0, SEEK_SET) == 0;
+}
+
+static bool
+close_rung(struct packager *p, struct track *t)
+{
+	const struct entry *like = entry_of(&p->video.list, t->number);
+	const int64_t bits = (t->end - t->from) * 8;
+	struct entry e;
+	char name[64];
+
+	if (t->number == 0)
+		return true;
+	if (like == NULL || list_next(&t->list) != t->number)
+		return empty(t);
+	e = *like;
+	e.gap = t->lame;
+	snprintf(name, sizeof(name), "%" PRId64 ".%s.m4s", e.number, t->list.word);
+	if (!e.gap && !(close_part(p, t) && write_stretch(p, t, name, t->from)))
+		return false;
+	if (!e.gap && e.ms > 200 && bits * 1000 / e.ms > t->peak)
+		t->peak = bits * 1000 / e.ms;
+	return add_rung(p, t, &e) && empty(t) && write_master(p);
+}
+
+/* Which segment of the session a time lies in, as an entry that has its beginning; .number is 0 before all. */
+static struct entry
+segment_at(const struct packager *p, int64_t at)
+{
+	const struct live_list *l = &p->video.list;
+	struct entry e = { p->session, list_next(l), 0, { p->zero.ms + ms_of(&p->video, p->video.began) },
+		p->video.breaks, false };
+	const int64_t when = p->zero.ms + at * 1000 / CMAF_VIDEO_SCALE;
+	size_t i = l->n;
+
+	if (p->video.end != p->video.from && when >= e.at.ms)
+		return e;
+	while (i > 0 && l->at[i - 1].session == p->session && l->at[i - 1].at.ms > when)
+		i--;
+	return i > 0 && l->at[i - 1].session == p->session ? l->at[i - 1] : (struct entry){ 0 };
+}
+
+/* The same setup comes from each FFmpeg of a session. */
+static bool
+begin_rung(struct packager *p, struct track *t, const struct ladder_frame *f)
+{
+	char name[64], path[PATH_MAX];
+	struct buf b = BUF(p->mem);
+	bool fine;
+
+	if (t->on || setup_read(&t->setup, FLV_AVC, f->bytes, f->n) != NULL)
+		return true;
+	snprintf(path, sizeof(path), "%s/.%s", p->play, t->list.word);
+	t->fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (t->fd < 0)
+		return false;
+	unlink(path);
+	t->on = true;
+	t->fragments = 0;
+	t->peak = t->number = 0;
+	t->lasts = FRAME;
+	t->list.ended = false;
+	cmaf_init(&b, &t->setup);
+	snprintf(name, sizeof(name), "%" PRId64 ".%s.mp4", p->session, t->list.word);
+	fine = write_file(p, name, &b) && empty(t);
+	arena_reset(p->mem);
+	return fine;
+}
+
+/* Begins the segment that a frame lies in.  True with t->number 0: it is too late for it. */
+static bool
+begin_segment(struct packager *p, struct track *t, const struct entry *e, const struct ladder_frame *f)
+{
+	if (!close_rung(p, t) || !fill(p, t, e->number))
+		return false;
+	if (t->list.n > 0 && list_next(&t->list) != e->number)
+		return true;
+	if (t->list.n == 0)
+		t->list.first = e->number;
+	t->number = e->number;
+	t->breaks = e->breaks;
+	t->lame = !f->key || f->at * 1000 / CMAF_VIDEO_SCALE - (e->at.ms - p->zero.ms) > LATE_MS;
+	t->rough = t->lame;
+	t->list.whole = p->video.list.whole;
+	return true;
+}
+
+static bool
+take_rung(struct packager *p, const struct ladder_frame *f)
+{
+	struct track *t = &p->rungs[f->rung];
+	struct cmaf_frame frame = { .shift = f->shift, .size = (uint32_t)f->n, .key = f->key };
+	struct entry e;
+
+	if (f->is_setup)
+		return begin_rung(p, t, f);
+	e = segment_at(p, f->at + (f->key ? LATE_MS : 1) * SCALE_MS);
+	if (!t->on || e.number == 0 || f->at < 0)
+		return true;
+	if (t->number != 0 && f->at > t->until - t->lasts && f->at - (t->until - t->lasts) < FRAME * 8)
+		t->lasts = f->at - (t->until - t->lasts);
+	if (e.number != t->number && !begin_segment(p, t, &e, f))
+		return false;
+	if (t->number == 0 || (t->end != t->from && f->at < t->until - t->lasts))
+		return true;
+	if (is_part_due(t, f->at, t->lasts)) {
+		t->until = f->at;
+		if (!close_part(p, t))
+			return false;
+	}
+	frame.duration = t->lasts;
+	t->until = f->at + t->lasts;
+	return write_fragment(t, f->at, &frame, 1, f->bytes, f->n);
+}
+
+bool
+packager_look(struct packager *p)
+{
+	struct ladder_frame *f;
+	const char *why;
+	bool fine = true;
+	size_t i;
+
+	while (fine && p->ladder != NULL && (f = ladder_take(p->ladder)) != NULL) {
+		fine = take_rung(p, f);
+		free(f);
+	}
+	for (i = 0; i < LADDER_RUNGS && p->ladder != NULL; i++)
+		if (!ladder_makes(p->ladder, i, &why) && strcmp(why, "small") != 0)
+			p->lack = why;
+	return fine && (p->ladder == NULL || p->climbed == climbed(p) || write_master(p));
+}
+
+/* What has been late for too long is a gap, so that nobody waits for it. */
+static bool
+pass_by(struct packager *p, int64_t behind)
+{
+	bool fine = true;
+	size_t i;
+
+	for (i = 0; i < LADDER_RUNGS && fine; i++)
+		if (p->rungs[i].list.n > 0)
+			fine = fill(p, &p->rungs[i], list_next(&p->video.list) - behind);
+	return fine;
+}
+
+/* When the first segment has told how much comes. */
+static void
+climb(struct packager *p)
+{
+	if (p->conf == NULL || p->asked || !p->video.on || p->video.peak == 0)
+		return;
+	p->asked = true;
+	p->lack = ladder_start(p->conf, &p->video.setup, p->video.peak, &p->ladder);
+}
+
+void
+packager_climb(struct packager *p, const struct conf *conf)
+{
+	p->conf = conf;
+}
+
+const char *
+packager_lack(const struct packager *p)
+{
+	return p->lack;
+}
+
 /* All tracks end together. */
 static bool
 close_segments(struct packager *p)
@@ -335,8 +610,11 @@ close_segments(struct packager *p)
 		errno = ENOSPC;
 		return false;
 	}
-	return (!p->video.on || close_segment(p, &p->video)) &&
-	    (!p->audio.on || (write_batch(p) && close_segment(p, &p->audio))) && write_master(p);
+	if (!((!p->video.on || close_segment(p, &p->video)) &&
+	    (!p->audio.on || (write_batch(p) && close_segment(p, &p->audio))) && write_master(p)))
+		return false;
+	climb(p);
+	return pass_by(p, BEHIND);
 }
 
 /* Is it time, before a frame that is decoded then? */
@@ -350,18 +628,6 @@ is_due(const struct track *t, int64_t at, bool key)
 	if (key && ms >= SEGMENT_MS)
 		return true;
 	return ms >= (t->list.target > 0 ? t->list.target : TARGET_MAX) * 1000 + TARGET_SLACK_MS;
-}
-
-/* Is the part, before a frame that lasts so long?  None is longer than the playlist promises. */
-static bool
-is_part_due(const struct track *t, int64_t at, int64_t lasts)
-{
-	int64_t ms = ms_of(t, at) - ms_of(t, t->began), grid = PART_MS *
-	    (int64_t)(list_parts(&t->list, list_next(&t->list)) + 1);
-
-	if (t->end == t->part_from)
-		return false;
-	return ms + ms_of(t, lasts) / 2 >= grid || ms_of(t, at + lasts) - ms_of(t, t->part_began) > LIST_PART_MS;
 }
 
 /* Behind a gap it has ended where it did. */
@@ -387,7 +653,11 @@ packager_video(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 			return false;
 	}
 	t->until = at + f->duration;
-	return write_fragment(t, at, f, 1, bytes, f->size);
+	if (!write_fragment(t, at, f, 1, bytes, f->size))
+		return false;
+	if (p->ladder != NULL)
+		ladder_put(p->ladder, at, f, bytes);
+	return packager_look(p);
 }
 
 static bool
@@ -486,7 +756,16 @@ packager_pause(struct packager *p)
 {
 	bool fine = packager_cut(p);
 	int saved = errno;
+	size_t i;
 
+	ladder_end(p->ladder);
+	p->ladder = NULL;
+	p->asked = false;
+	p->lack = NULL;
+	p->climbed = 0;
+	fine = pass_by(p, 0) && fine;
+	for (i = 0; i < LADDER_RUNGS; i++)
+		end_track(&p->rungs[i]);
 	end_track(&p->video);
 	end_track(&p->audio);
 	errno = saved;
@@ -507,7 +786,10 @@ bool
 packager_finish(struct packager *p)
 {
 	bool fine = packager_pause(p);
+	size_t i;
 
+	for (i = 0; i < LADDER_RUNGS; i++)
+		fine = end_list(p, &p->rungs[i]) && fine;
 	return end_list(p, &p->video) && end_list(p, &p->audio) && fine;
 }
 
@@ -521,6 +803,17 @@ const struct live_list *
 packager_list(const struct packager *p, bool audio)
 {
 	return audio ? &p->audio.list : &p->video.list;
+}
+
+const struct live_list *
+packager_list_named(const struct packager *p, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < LADDER_RUNGS; i++)
+		if (strcmp(word, p->rungs[i].list.word) == 0)
+			return &p->rungs[i].list;
+	return strcmp(word, "audio") == 0 ? &p->audio.list : strcmp(word, "video") == 0 ? &p->video.list : NULL;
 }
 
 static void
@@ -543,6 +836,7 @@ struct packager *
 packager_open(const char *play, const char *kept, bool keeps_all)
 {
 	struct packager *p = sure(calloc(1, sizeof(*p)));
+	size_t i;
 
 	p->play = sure(strdup(play));
 	p->kept = sure(strdup(kept));
@@ -552,14 +846,26 @@ packager_open(const char *play, const char *kept, bool keeps_all)
 	p->video.fd = p->audio.fd = -1;
 	read_list(p, &p->video);
 	read_list(p, &p->audio);
+	for (i = 0; i < LADDER_RUNGS; i++) {
+		p->rungs[i].list = (struct live_list){ .word = ladder_word(i), .keeps_all = keeps_all };
+		p->rungs[i].fd = -1;
+		read_list(p, &p->rungs[i]);
+	}
 	return p;
 }
 
 void
 packager_free(struct packager *p)
 {
+	size_t i;
+
 	if (p == NULL)
 		return;
+	ladder_end(p->ladder);
+	for (i = 0; i < LADDER_RUNGS; i++) {
+		end_track(&p->rungs[i]);
+		list_free(&p->rungs[i].list);
+	}
 	end_track(&p->video);
 	end_track(&p->audio);
 	list_free(&p->video.list);

@@ -7,7 +7,11 @@
  *	{play}/{session}.video.mp4		what segments of that session begin with
  *	{play}/{number}.video.m4s, .audio.m4s
  *	{play}/{number}.{session}.{place}.video.m4s	parts of half a second of the last segments
+ *	{play}/720p.m3u8, {number}.720p.m4s, …	the same of smaller pictures, see fcgi/live/ladder.h
  *	{kept}/{session}.video.mp4, .audio.mp4	the recording
+ *
+ * Segments of smaller pictures have the numbers and the times of those that they are made of; one that was not there in
+ * time is a gap.
  *
  * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment
  * is longer than the playlist has promised.
@@ -18,8 +22,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/conf.h"
 #include "core/text.h"
 #include "fcgi/live/cmaf.h"
+#include "fcgi/live/ladder.h"
 #include "fcgi/live/list.h"
 
 struct packager;
@@ -27,6 +33,15 @@ struct packager;
 /* Both directories are there.  Goes on with the playlists that lie there already.  Memory of its own. */
 struct packager *packager_open(const char *play, const char *kept, bool keeps_all);
 void packager_free(struct packager *);
+
+/* Makes smaller pictures, too, as far as the settings let it. */
+void packager_climb(struct packager *, const struct conf *);
+
+/* Takes what has come of them, some times a second. */
+bool packager_look(struct packager *);
+
+/* Why there is none of them now, or not all: see fcgi/live/ladder.h.  NULL: there are, or it is not known yet. */
+const char *packager_lack(const struct packager *);
 
 /* Begins a session, which no file has the number of yet; the times of its frames count from 0, which is now.  One of
  * the tracks may be NULL.  This and what follows is false with errno when the disk did not take it. */
@@ -50,5 +65,8 @@ bool packager_finish(struct packager *);
 int64_t packager_changes(const struct packager *);
 
 const struct live_list *packager_list(const struct packager *, bool audio);
+
+/* The one of that name: "video", "audio", or a rung of the ladder.  NULL: there is none. */
+const struct live_list *packager_list_named(const struct packager *, const char *word);
 
 #endif

@@ -40,6 +40,7 @@ struct ts {
 	uint8_t packet[PACKET];
 	size_t have, lost;
 	unsigned program_pid;
+	size_t chosen;
 	struct section programs, program;
 	struct track video, audio;
 
@@ -98,6 +99,12 @@ ts_free(struct ts *t)
 	free(t->tag.at);
 	free(t->rest.at);
 	free(t);
+}
+
+void
+ts_choose(struct ts *t, size_t program)
+{
+	t->chosen = program;
 }
 
 static void
@@ -412,16 +419,16 @@ read_program(struct ts *t, const uint8_t *p, size_t n)
 	set_pid(&t->audio, audio);
 }
 
-/* The first that is no table of the network. */
+/* The one that was chosen, of those that are no table of the network. */
 static void
 read_programs(struct ts *t, const uint8_t *p, size_t n)
 {
-	size_t i;
+	size_t i, place = 0;
 
 	if (n < 12 || p[0] != 0)
 		return;
 	for (i = 8; i + 4 + 4 <= n; i += 4)
-		if (bytes_big(p + i, 2) != 0) {
+		if (bytes_big(p + i, 2) != 0 && place++ == t->chosen) {
 			t->program_pid = (unsigned)bytes_big(p + i + 2, 2) & 0x1fff;
 			return;
 		}

@@ -20,6 +20,9 @@ typedef bool ts_media(void *user, int type, uint32_t ms, const uint8_t *bytes, s
 struct ts *ts_new(ts_media *, void *user);
 void ts_free(struct ts *);
 
+/* The tracks of the program at that place, from 0, in the table of programs.  Otherwise the first. */
+void ts_choose(struct ts *, size_t program);
+
 /* Bytes as they came, cut anywhere.  NULL, or what is wrong, as a sentence that their sender may read. */
 const char *ts_take(struct ts *, const uint8_t *bytes, size_t n);
 

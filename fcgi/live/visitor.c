@@ -64,6 +64,9 @@ void
 visitor_free(struct visitor *v)
 {
 	tls_hang_up(v->tls);
+	/* A program that is just being started may hold it, too: closing it alone ends nothing. */
+	if (v->fd >= 0 && v->epoll >= 0)
+		epoll_ctl(v->epoll, EPOLL_CTL_DEL, v->fd, NULL);
 	if (v->fd >= 0)
 		close(v->fd);
 	if (v->srt != NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* An encoder's transport stream, cut into two anywhere, and what it is made into. */
+/* A transport stream of an encoder, or of the FFmpeg of a ladder, cut into two anywhere, and what it is made into. */
 #include <stdlib.h>
 
 #include "fcgi/live/flv.h"
@@ -26,11 +26,15 @@ on_media(void *user, int type, uint32_t ms, const uint8_t *bytes, size_t n)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct ts *t = ts_new(on_media, NULL);
-	size_t cut = n > 0 ? data[n - 1] % n : 0;
+	struct ts *t;
+	size_t cut = n > 0 ? data[n - 1] % n : 0, program;
 
-	ts_take(t, data, cut);
-	ts_take(t, data + cut, n - cut);
-	ts_free(t);
+	for (program = 0; program < 2; program++) {
+		t = ts_new(on_media, NULL);
+		ts_choose(t, program);
+		ts_take(t, data, cut);
+		ts_take(t, data + cut, n - cut);
+		ts_free(t);
+	}
 	return 0;
 }

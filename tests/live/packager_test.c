@@ -283,6 +283,32 @@ without_dvr_there_is_a_window(void **state)
 }
 
 static void
+what_was_not_made_in_time_is_a_gap(void **state)
+{
+	struct studio *s = *state;
+	struct live_list l = { .word = "360p", .target = 2, .keeps_all = true }, again = { .word = "360p",
+		.keeps_all = true };
+	struct buf text = BUF(s->place->mem), same = BUF(s->place->mem);
+	struct entry e = { 1, 1, 2000, { 1600000000000 }, false, true }, gone;
+
+	list_add(&l, &e, &gone);
+	e.number++;
+	e.gap = false;
+	list_add(&l, &e, &gone);
+	e.number++;
+	e.gap = true;
+	list_add(&l, &e, &gone);
+	list_write(&l, &text);
+	assert_non_null(strstr(buf_string(&text), "#EXT-X-GAP\n#EXTINF:2.000,\n1.360p.m4s\n"
+	    "#EXT-X-MAP:URI=\"1.360p.mp4\"\n#EXTINF:2.000,\n2.360p.m4s\n#EXT-X-GAP\n#EXTINF:2.000,\n3.360p.m4s\n"));
+	list_read(&again, buf_string(&text));
+	list_write(&again, &same);
+	assert_string_equal(buf_string(&same), buf_string(&text));
+	list_free(&l);
+	list_free(&again);
+}
+
+static void
 the_edge_is_told_in_parts_that_are_the_segment(void **state)
 {
 	struct studio *s = *state;
@@ -597,6 +623,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(another_size_is_another_session_behind_a_break, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_restart_goes_on_in_the_same_playlist, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_dvr_there_is_a_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_not_made_in_time_is_a_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_edge_is_told_in_parts_that_are_the_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_for_what_is_to_come_waits_for_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_last_too_long_for_parts_make_segments_alone, setup, teardown),

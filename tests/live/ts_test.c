@@ -288,6 +288,35 @@ what_is_no_such_stream_is_told(void **state)
 	assert_null(fault_of(s.at, s.n));
 }
 
+/* How many tags of video come where the tables name two programs, of which the second one has them. */
+static int
+tags_of_program(size_t program)
+{
+	static struct stream s;
+	struct heard h = { 0 };
+	struct ts *t = ts_new(on_media, &h);
+
+	memset(&s, 0, sizeof(s));
+	section(&s, 0, (const uint8_t[]){ 0, 0xb0, 17, 0, 1, 0xc1, 0, 0, 0, 1, 0xe2, 0x22, 0, 2, 0xe0 | PROGRAM >> 8,
+	    PROGRAM & 0xff }, 16, false);
+	section(&s, PROGRAM, (const uint8_t[]){ 2, 0xb0, 18, 0, 2, 0xc1, 0, 0, 0xe0 | VIDEO >> 8, VIDEO & 0xff, 0xf0, 0,
+	    0x1b, 0xe0 | VIDEO >> 8, VIDEO & 0xff, 0xf0, 0 }, 17, false);
+	pes(&s, VIDEO, 90000, 90000, key_frame, sizeof(key_frame));
+	pes(&s, VIDEO, 93600, 93600, next_frame, sizeof(next_frame));
+	ts_choose(t, program);
+	assert_null(ts_take(t, s.at, s.n));
+	ts_free(t);
+	return (int)h.n;
+}
+
+static void
+of_several_programs_the_one_that_is_chosen_is_read(void **state)
+{
+	assert_int_equal(tags_of_program(0), 0);
+	assert_in_range(tags_of_program(1), 2, 3);
+	assert_int_equal(tags_of_program(2), 0);
+}
+
 int
 main(void)
 {
@@ -297,6 +326,7 @@ main(void)
 		cmocka_unit_test(a_packet_that_is_missing_costs_its_frame_alone),
 		cmocka_unit_test(times_go_on_where_their_33_bits_end),
 		cmocka_unit_test(what_is_no_such_stream_is_told),
+		cmocka_unit_test(of_several_programs_the_one_that_is_chosen_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
