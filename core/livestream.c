@@ -197,6 +197,15 @@ livestream_connected(struct db *db, struct uuid id, const char *node, bool is_pr
 	    ID(id), INT(is_primary), ID(id), STR(node)));
 }
 
+void
+livestream_lacks(struct db *db, struct uuid id, const char *node, const char *reason)
+{
+	if (reason != NULL && !word_in(LIVESTREAM_LACKS, reason, strlen(reason)))
+		abort();
+	tell(db, id, db_run(db, "UPDATE livestreams SET ladder = ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND holder = ? AND NOT ladder <=> ?", ARGS(STR(reason), ID(id), STR(node), STR(reason))));
+}
+
 /* OBS tries again every two seconds: those who look on are not told each time. */
 void
 livestream_refused(struct db *db, struct uuid id, const char *address, const char *reason)

@@ -54,6 +54,9 @@ enum {
  * or over; another encoder is sending; no such format; more bits than the tenant allows; our machine has no room or no
  * database. */
 #define LIVESTREAM_REFUSALS "oldKey passphrase notStarted over busy format bitrate unavailable"
+/* Why not all smaller pictures of it are made: nobody wants them; the source is small; the machine has no time, when it
+ * began or by now; FFmpeg does not work. */
+#define LIVESTREAM_LACKS "off small busy overloaded failed"
 /* Why it ended without a client: it lasted as long as it may, nothing came for a day, nothing was recorded, or the
  * recording cannot be read. */
 #define LIVESTREAM_FAILURES "duration idle empty damaged"
@@ -109,6 +112,8 @@ bool livestream_release(struct db *, struct uuid id, const char *node);
 bool livestream_end(struct db *, struct uuid id, const char *node);
 /* An encoder sends to this input of what the node holds, or no longer. */
 void livestream_connected(struct db *, struct uuid id, const char *node, bool is_primary, bool on);
+/* One of LIVESTREAM_LACKS, of what the node holds; NULL: none of them. */
+void livestream_lacks(struct db *, struct uuid id, const char *node, const char *reason);
 /* An encoder was refused.  At most every ten seconds this is told by an event. */
 void livestream_refused(struct db *, struct uuid id, const char *address, const char *reason);
 

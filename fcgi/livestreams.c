@@ -47,7 +47,7 @@ static const struct record refusal_record = RECORD("LivestreamRefusal", struct r
 
 struct broadcast {
 	struct uuid id, media_id;
-	const char *name, *description, *status, *failure, *source;
+	const char *name, *description, *status, *failure, *source, *ladder;
 	struct ids channel_ids;
 	bool with_dvr, has_signal;
 	struct strings transcript_language_codes;
@@ -84,6 +84,9 @@ static const struct field broadcast_fields[] = {
 	    .doc = "Why it ended: duration = it lasted as long as it may; idle = nothing came for a day; empty = "
 	    "nothing was recorded; damaged = the recording cannot be read"),
 	FIELD(struct broadcast, has_signal,   .on = SERVER, .doc = "Does anything come in, be it published or not?"),
+	FIELD(struct broadcast, ladder,       .on = SERVER | OMIT_NULL, .sql = "IF(t.has_signal, t.ladder, NULL)", .one_of = LIVESTREAM_LACKS,
+	    .doc = "Why not all smaller pictures of it are made now: off = by the settings; small = it needs none; busy, "
+	    "overloaded = the machine had no time when it began, or has none by now; failed = FFmpeg does not work"),
 	FIELD(struct broadcast, inputs,       .on = COMPUTED | DETAIL | OMIT_NULL, .of = &input_record,
 	    .doc = "Where encoders send; for those alone who may change it, and not in lists"),
 	FIELD(struct broadcast, playouts,     .on = COMPUTED, .required = true, .of = &playout_record, .doc = "Where it can be watched"),

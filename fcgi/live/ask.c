@@ -20,15 +20,17 @@ takes_number(const char **p, int64_t *out)
 static bool
 takes_word(const char **p, struct ask *a)
 {
-	static const char *const words[] = { "video", "audio", "720p", "360p" };
-	size_t i, n;
+	static const char *const words[ASK_LISTS] = { "video", "audio", "720p", "360p" };
+	unsigned i;
+	size_t n;
 
-	for (i = 0; i < sizeof(words) / sizeof(*words); i++) {
+	for (i = 0; i < ASK_LISTS; i++) {
 		n = strlen(words[i]);
 		if (strncmp(*p, words[i], n) != 0)
 			continue;
 		snprintf(a->word, sizeof(a->word), "%s", words[i]);
 		a->audio = strcmp(words[i], "audio") == 0;
+		a->list = i;
 		*p += n;
 		return true;
 	}
@@ -42,6 +44,7 @@ read_name(struct ask *a, const char *name)
 	int64_t session;
 
 	a->audio = false;
+	a->list = 0;
 	snprintf(a->word, sizeof(a->word), "video");
 	a->number = a->place = -1;
 	if (strcmp(name, LIVESTREAM_LOW_PLAYLIST) == 0)

@@ -10,11 +10,14 @@
 #include "core/text.h"
 
 enum ask_what { ASK_MASTER, ASK_LIST, ASK_PART };
+enum { ASK_LISTS = 4 };
+
 struct ask {
 	struct uuid media_id;
 	char folder[PLAY_SECRET], name[64];
 	enum ask_what what;
 	char word[8];			/* of the list, see fcgi/live/list.h */
+	unsigned list;			/* which one that is, below ASK_LISTS */
 	bool audio, skips;
 	int64_t number, place;		/* -1: none */
 	uint64_t viewer;		/* see fcgi/live/viewers.h; 0: not known */

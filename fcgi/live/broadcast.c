@@ -296,6 +296,20 @@ fall_silent(struct broadcast *b, int64_t now)
 	}
 }
 
+/* Why there are no smaller pictures, when that has changed. */
+static void
+tell_lack(struct broadcast *b)
+{
+	const char *lack = b->packager != NULL ? packager_lack(b->packager) : NULL;
+	struct desk_note n = { .word = DESK_LACKS, .stream = b->what };
+
+	if (lack == b->lack)
+		return;
+	b->lack = lack;
+	snprintf(n.reason, sizeof(n.reason), "%s", lack != NULL ? lack : "");
+	desk_put(b->desk, &n);
+}
+
 void
 broadcast_tick(struct broadcast *b, int64_t now)
 {
@@ -308,6 +322,7 @@ broadcast_tick(struct broadcast *b, int64_t now)
 		put_on_air(b, b->on_air);
 	}
 	if (b->held) {
+		tell_lack(b);
 		tell_numbers(b, now);
 		simulcast_tell(b->simulcast, b->desk, &b->what, now);
 	}

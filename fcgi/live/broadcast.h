@@ -30,6 +30,7 @@ struct broadcast {
 	bool held, seen;			/* the database says that it is ours; said so in this round */
 	bool signal;				/* and that something comes */
 	bool gone;
+	const char *lack;			/* that was told: see packager_lack() */
 	int64_t empty_since, told_at;		/* ms of clock_ms() */
 	int64_t claim_at;			/* it is claimed once more; 0: not */
 	int64_t bytes, dropped;			/* of visitors that have left */

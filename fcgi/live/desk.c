@@ -192,6 +192,9 @@ told(struct desk *d, const struct desk_note *n)
 	case DESK_REFUSED:
 		livestream_refused(d->db, n->stream.id, n->address, n->reason);
 		break;
+	case DESK_LACKS:
+		livestream_lacks(d->db, n->stream.id, d->node, n->reason[0] != '\0' ? n->reason : NULL);
+		break;
 	case DESK_NUMBERS:
 		livestream_tell(d->db, n->stream.id, d->node, &n->numbers);
 		break;

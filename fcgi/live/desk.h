@@ -27,6 +27,7 @@ enum desk_word {
 	DESK_RELEASE, DESK_END,	/* stream */
 	DESK_CONNECTED,		/* stream, is_primary, on */
 	DESK_REFUSED,		/* stream, address, reason */
+	DESK_LACKS,		/* stream, reason, or "" */
 	DESK_NUMBERS,		/* stream, numbers: not tried again */
 	DESK_WATCHED,		/* stream, of which .media_id, numbers.viewers and .peak: the same */
 	DESK_TARGET_TOLD,	/* stream, target, news; on: another state.  Without that not tried again */

@@ -35,7 +35,7 @@ enum {
 	MEMORY = 128 << 20,
 	FILE_MAX = 64 << 20,
 	PEERS = 4096,
-	LISTS = 8,			/* kinds: of sound, of what is older left out, without a body */
+	LISTS = 4 * ASK_LISTS,		/* kinds: each list, what is older left out or not, with a body or without */
 };
 
 /* An answer in the records of FastCGI, of all who get the same at that moment. */
@@ -347,7 +347,7 @@ give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 	const struct ask *a = &g->ask;
 	const struct live_list *l = packager_list_named(b->packager, a->word);
 	const int64_t changes = packager_changes(b->packager);
-	struct telling **at = &h->lists[a->audio | a->skips << 1 | g->head_only << 2];
+	struct telling **at = &h->lists[a->list << 2 | (unsigned)a->skips << 1 | g->head_only];
 	struct buf text = BUF(h->mem);
 
 	if (give_shown(h, g, *at, changes))

@@ -5,7 +5,8 @@
  *
  *	low.m3u8			the playlist of all, for players that want to be near to the edge; its addresses
  *					have a number behind them ("?s="), by which those who watch are counted
- *	low-video.m3u8, low-audio.m3u8	the lists with parts; _HLS_msn and _HLS_part name the state that is waited for
+ *	low-video.m3u8, low-audio.m3u8, low-720p.m3u8, low-360p.m3u8
+ *					the lists with parts; _HLS_msn and _HLS_part name the state that is waited for
  *	{number}.{session}.{place}.video.m4s	a part that is announced and not there yet
  *
  * A request without a good address is refused at once.  One too many of those that wait (conf.live_waiters), too, with

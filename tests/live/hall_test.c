@@ -166,6 +166,18 @@ answer(struct scene *s, const char *method, const char *name)
 	return text;
 }
 
+/* As a packager finds it that goes on with one that ended. */
+static void
+has_list(struct scene *s, const char *word)
+{
+	FILE *f = fopen(arena_printf(s->place->mem, "%s/%s.m3u8", s->place->dir, word), "w");
+
+	assert_non_null(f);
+	fprintf(f, "#EXTM3U\n#EXT-X-VERSION:9\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:1\n"
+	    "#EXT-X-MAP:URI=\"1.%s.mp4\"\n#EXT-X-PROGRAM-DATE-TIME:2026-11-01T10:00:00.000Z\n#EXTINF:2.000,\n1.%s.m4s\n", word, word);
+	fclose(f);
+}
+
 static void
 says(const char *text, const char *what)
 {
@@ -208,6 +220,21 @@ what_is_taken_in_elsewhere_is_what_lies_there(void **state)
 	says(answer(s, "GET", "7.1.0.video.m4s"), "max-age=86400, immutable\r\nContent-Length: 4\r\n\r\npart");
 	says(answer(s, "GET", "7.1.1.video.m4s"), "Status: 404\r\n");
 	says(answer(s, "GET", "video.m3u8"), "Status: 404\r\n");
+}
+
+/* They change together, and are kept for who asks next. */
+static void
+each_list_is_that_of_its_own_pictures(void **state)
+{
+	static const char *const words[] = { "video", "360p", "720p", "video" };
+	struct scene *s = *state;
+
+	for (size_t i = 0; i < 3; i++)
+		has_list(s, words[i]);
+	sent(s);
+	for (size_t i = 0; i < 4; i++)
+		says(answer(s, "GET", arena_printf(s->place->mem, "low-%s.m3u8", words[i])),
+		    arena_printf(s->place->mem, "\n1.%s.m4s\n", words[i]));
 }
 
 static void
@@ -295,6 +322,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(whoever_reads_the_playlist_of_all_gets_a_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_taken_in_elsewhere_is_what_lies_there, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_list_is_that_of_its_own_pictures, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_waits_where_a_web_server_holds_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_gets_anything_by_an_address_that_is_not_good, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_browser_that_asks_whether_it_may_is_not_refused, setup, teardown),
