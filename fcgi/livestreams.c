@@ -84,9 +84,10 @@ static const struct field broadcast_fields[] = {
 	    .doc = "Why it ended: duration = it lasted as long as it may; idle = nothing came for a day; empty = "
 	    "nothing was recorded; damaged = the recording cannot be read"),
 	FIELD(struct broadcast, has_signal,   .on = SERVER, .doc = "Does anything come in, be it published or not?"),
-	FIELD(struct broadcast, ladder,       .on = SERVER | OMIT_NULL, .sql = "IF(t.has_signal, t.ladder, NULL)", .one_of = LIVESTREAM_LACKS,
-	    .doc = "Why not all smaller pictures of it are made now: off = by the settings; small = it needs none; busy, "
-	    "overloaded = the machine had no time when it began, or has none by now; failed = FFmpeg does not work"),
+	FIELD(struct broadcast, ladder,       .on = SERVER | OMIT_NULL, .sql = "IF(t.has_signal, t.ladder, NULL)",
+	    .one_of = LIVESTREAM_LACKS, .doc = "Why not all smaller pictures of it are made now: off = by the "
+	    "settings; small = it needs none; busy, overloaded = the machine had no time when it began, or has none by "
+	    "now; failed = FFmpeg does not work"),
 	FIELD(struct broadcast, inputs,       .on = COMPUTED | DETAIL | OMIT_NULL, .of = &input_record,
 	    .doc = "Where encoders send; for those alone who may change it, and not in lists"),
 	FIELD(struct broadcast, playouts,     .on = COMPUTED, .required = true, .of = &playout_record, .doc = "Where it can be watched"),
