@@ -92,6 +92,12 @@ static const struct field embed_args_fields[] = {
 };
 const struct record embed_args_record = RECORD("EmbedArgs", struct embed_args, embed_args_fields);
 
+static const struct field question_args_fields[] = {
+	FIELD(struct question_args, engine, .required = true, .doc = "Whose vector is wanted"),
+	FIELD(struct question_args, digest, .required = true, .doc = "Of its text"),
+};
+const struct record question_args_record = RECORD("QuestionArgs", struct question_args, question_args_fields);
+
 static const struct field gist_args_fields[] = {
 	FIELD(struct gist_args, media_id, .required = true, .doc = "The asset"),
 };

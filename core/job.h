@@ -52,6 +52,7 @@
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
 	K(index,		QUICK,   5, 120, "index",		0,  true,  false, "Make findable what an asset is called and what is said in it") \
 	K(embed,		NETWORK, 5, 120, "embed",		0,  true,  false, "Find out what the texts of an asset mean") \
+	K(question,		NETWORK, 1, 90,  "question",		0,  true,  false, "Have a server say what is meant by something that is looked for") \
 	K(chat,			NETWORK, 2, 120, "chat",		0,  true,  false, "Have a language model answer a question about what assets say") \
 	K(flow,			NETWORK, 2, 300, "flow",		0,  true,  false, "Run a flow over an asset, by a language model") \
 	K(retag,		QUICK,   9, 120, "retag",		0,  true,  false, "Show the new name of a tag on its assets, or take it from them") \
@@ -80,6 +81,7 @@ struct agenda_args { struct uuid chapter_id, meeting_id; const char *url; bool i
 struct serve_args { struct uuid media_id; };
 struct index_args { struct uuid media_id; };
 struct embed_args { struct uuid media_id; };
+struct question_args { const char *engine, *digest; };
 struct gist_args { struct uuid media_id; };
 struct chat_args { struct uuid message_id; };
 struct flow_args { struct uuid run_id; };
@@ -166,7 +168,8 @@ struct uuid job_insert(struct db *, const char *kind, const struct record *, con
 
 extern const struct record asset_args_record, transcribe_args_record, captions_args_record, master_args_record,
     agenda_args_record, clip_args_record, download_args_record, import_args_record, livestream_args_record,
-    section_thumbnails_args_record, serve_args_record, index_args_record, embed_args_record, gist_args_record,
+    section_thumbnails_args_record, serve_args_record, index_args_record, embed_args_record, question_args_record,
+    gist_args_record,
     chat_args_record, flow_args_record, retag_args_record, closing_args_record, mail_args_record, purge_args_record,
     no_args_record;
 #define ingest_args_record asset_args_record

@@ -2,17 +2,21 @@
 /* /v2/search/semantic: assets that say what is looked for in other words. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/asset.h"
 #include "core/excerpts.h"
+#include "core/job.h"
+#include "core/question.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/media.h"
 #include "fcgi/nearest.h"
 #include "fcgi/search_query.h"
 
-/* Assets that are told, and excerpts of each; excerpts of an asset that others are to be like. */
-enum { TOLD = 100, PARTS = 5, SEED_PARTS = 500 };
+/* Assets that are told, and excerpts of each; excerpts of an asset that others are to be like; how long
+ * a vector of a question is waited for. */
+enum { TOLD = 100, PARTS = 5, SEED_PARTS = 500, WAIT_MS = 1500 };
 
 struct semantic_query { const char *text; struct uuid media_id, channel_id; struct strings fields, asset_types; };
 static const struct field query_fields[] = {
@@ -227,9 +231,34 @@ find(struct looking *l, size_t *n, bool *exact)
 	return s;
 }
 
+/* The server's vector of the question is asked for by a job, and mostly there soon.  What is not waited for, or too
+ * long, is there the next time. */
+static void *
+ask(struct req *r)
+{
+	const struct semantic_query *in = r->in;
+	const struct timespec nap = { .tv_nsec = 40 * 1000 * 1000 };
+	const char *engine = meaning_served_name(r->mem, r->conf);
+	const int64_t until = clock_ms() + WAIT_MS;
+	bool wait;
+
+	db_begin(r->db);
+	wait = question_ask(r->db, r->who->tenant_id, engine, in->text);
+	if (!db_commit(r->db)) {
+		db_forgive(r->db);
+		return r;
+	}
+	job_wake(r->conf->run_dir);
+	while (wait && clock_ms() < until && db_failure(r->db) == DB_FINE &&
+	    question_meaning(r->db, r->mem, r->who->tenant_id, engine, in->text).n == 0)
+		nanosleep(&nap, NULL);
+	return r;
+}
+
 static int
 semantic(struct req *r)
 {
+	const struct semantic_query *in = r->in;
 	struct looking l = { .r = r, .built_in = { .engine = meaning_glosses_name(r->mem) },
 	    .served = { .engine = meaning_served_name(r->mem, r->conf), .served = true } };
 	struct semantic_result *all;
@@ -240,6 +269,11 @@ semantic(struct req *r)
 	check(r, &l);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
+	if (in->text != NULL && l.served.engine != NULL) {
+		l.served.meaning = question_meaning(r->db, r->mem, r->who->tenant_id, l.served.engine, in->text);
+		if (l.served.meaning.n == 0 && r->made == NULL)
+			return aside(r, ask);
+	}
 	s = find(&l, &n, &exact);
 	all = sum_up(r, s, n, &n);
 	from = page_cut(r, n, &here);

@@ -14,6 +14,7 @@
 #include "core/import.h"
 #include "core/livestream.h"
 #include "core/orphan.h"
+#include "core/question.h"
 #include "core/scratch.h"
 #include "core/store.h"
 #include "core/webhook.h"
@@ -182,6 +183,8 @@ clear_expired(struct job *j)
 	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM engine_usage WHERE day < FLOOR((" SQL_NOW " - ?) / " DAY_MS ") ORDER BY day LIMIT "
 	    "500", ALLOWANCE_DAYS * INT64_C(86400000));
+	clear_old(j, "DELETE FROM questions WHERE asked_at < " SOME_BEFORE("asked_at"), QUESTION_DAYS *
+	    INT64_C(86400000));
 	clear_old(j, "DELETE FROM clips WHERE expires_at < " SOME_BEFORE("expires_at"), 0);
 	clear_old(j, "DELETE FROM buckets WHERE full_at < 1000 * (" SQL_NOW " - ?) ORDER BY full_at LIMIT 500", 0);
 	clear_old(j, "DELETE FROM livestream_points WHERE at < " SOME_BEFORE("at"), LIVESTREAM_POINT_DAYS *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/allowance.h"
+#include "core/question.h"
 #include "jobs/engines/excerpt.h"
 #include "tests/jobs/sounds.h"
 
@@ -204,6 +205,77 @@ each_asset_is_found_by_what_has_vectors_of_it_and_models_never_mix(void **state)
 	assert_string_equal(like(w, c, near, "data.0.passages.0.engine"), meaning_glosses_name(w->mem));
 }
 
+/* A member of what is told of the first asset that is found by words. */
+static const char *
+by_words(struct world *w, const struct conf *conf, const char *words, const char *member)
+{
+	const struct conf *own = w->conf;
+	struct req *r;
+
+	w->conf = conf;
+	r = call(w, "GET", arena_printf(w->mem, "/v2/search/semantic?fields=transcript&text=%s",
+	    percent_encode(w->mem, words)), NULL);
+	w->conf = own;
+	assert_int_equal(r->status, 200);
+	return text(w, r, member);
+}
+
+/* Of the only question that waits. */
+static void
+answer(struct world *w, const struct conf *conf)
+{
+	struct question_args *in = NEW(w->mem, struct question_args);
+	struct job j = job_of(w, conf, uuid_new());
+
+	in->engine = "test-model by HTTP";
+	in->digest = db_text(w->db, "SELECT digest FROM questions WHERE tenant_id = ? AND meaning IS NULL",
+	    ARGS(ID(w->tenant_id)));
+	j.in = in;
+	assert_int_equal(question_run(&j), DONE);
+}
+
+static void
+a_question_is_asked_by_a_job_and_found_by_its_vector_from_then_on(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const struct conf *c = with_peer(w, "/v1");
+	struct uuid id = asset(w, "The physician prescribed a remedy against the infection."), foreign = asset(other,
+	    "The physician prescribed a remedy against the infection.");
+	const char *q = "doctors who cure illness", *engine = "data.0.passages.0.engine";
+
+	embed(w, c, id);
+	embed(other, c, foreign);
+	assert_string_equal(by_words(w, c, q, engine), meaning_glosses_name(w->mem));
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'question' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	by_words(w, c, " doctors  who cure illness ", engine);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'question' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	/* a server that does not say it leaves it to the next who asks */
+	answer(w, with_peer(w, "/nan/v1"));
+	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	by_words(w, c, q, engine);
+	answer(w, c);
+	assert_string_equal(by_words(w, c, q, engine), "test-model by HTTP");
+	assert_string_equal(by_words(w, c, q, "data.0.id"), uuid_text(w->mem, id));
+	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ? AND text IS NULL", ARGS(ID(w->tenant_id))), 1);
+	/* another tenant has none of it */
+	assert_string_equal(by_words(other, c, q, engine), meaning_glosses_name(w->mem));
+	assert_string_equal(by_words(w, w->conf, q, engine), meaning_glosses_name(w->mem));
+}
+
+static void
+few_wait_for_a_question(void **state)
+{
+	struct world *w = *state;
+	int i;
+
+	db_run(w->db, "DELETE FROM questions", NO_ARGS);
+	for (i = 0; i < QUESTION_WAITERS; i++)
+		assert_true(question_ask(w->db, w->tenant_id, "x", arena_printf(w->mem, "question %d", i)));
+	assert_false(question_ask(w->db, w->tenant_id, "x", "one more"));
+	assert_false(question_ask(w->db, w->tenant_id, "x", "question 0"));
+	db_run(w->db, "DELETE FROM questions", NO_ARGS);
+}
+
 static void
 a_text_that_changes_loses_its_vector_and_another_model_makes_all_anew(void **state)
 {
@@ -234,6 +306,8 @@ main(void)
 		WORLD_TEST(a_tenant_has_so_many_tokens_a_day_and_a_server_that_fails_is_left_alone),
 		WORLD_TEST(a_server_that_is_of_no_use_leaves_the_built_in_vectors),
 		WORLD_TEST(each_asset_is_found_by_what_has_vectors_of_it_and_models_never_mix),
+		WORLD_TEST(a_question_is_asked_by_a_job_and_found_by_its_vector_from_then_on),
+		WORLD_TEST(few_wait_for_a_question),
 		WORLD_TEST(a_text_that_changes_loses_its_vector_and_another_model_makes_all_anew),
 	};
 
