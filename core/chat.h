@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Answers to questions about what assets say.  A question finds passages, which are its context: those that whoever
- * asks may see when it is asked.  The answer refers to them by [n].  The one that is always there quotes the best of
- * them; where a language model is configured, a job puts an answer of its words in that place, if each of its
- * references can be found in the words of the asset.
+ * asks may see when it is asked, or when the job looks for them anew.  The answer refers to them by [n].  The one that
+ * is always there quotes the best of them; where a language model is configured, a job puts an answer of its words in
+ * that place, if each of its references can be found in the words of the asset.
  */
 #ifndef CORE_CHAT_H
 #define CORE_CHAT_H

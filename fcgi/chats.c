@@ -294,7 +294,7 @@ static void
 ask(struct req *r, const struct chat *c, struct uuid message_id, const char *prompt)
 {
 	const struct passages_scope scope = { c->media_ids, c->channel_ids, c->speakers, c->asset_types };
-	const struct list context = passages_find(r, prompt, &scope);
+	const struct list context = passages_find(r, prompt, NULL, &scope);
 	bool asks = context.n > 0 && strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0;
 
 	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "

@@ -212,7 +212,21 @@ judge(const struct looking *l, size_t *n)
 }
 
 struct nearest_said *
-nearest_both(struct req *r, const struct nearest_said *a, size_t n, const struct nearest_said *b, size_t m)
+nearest_find(struct req *r, const struct nearest_vector *vector, const struct nearest_scope *scope, size_t *n,
+    bool *exact)
+{
+	struct looking l = { .r = r, .vector = vector, .scope = scope, .exact = true };
+	struct nearest_said *s;
+
+	if (vector->meaning.n > 0)
+		look(&l);
+	s = judge(&l, n);
+	*exact = l.exact && l.n < NEAREST;
+	return s;
+}
+
+static struct nearest_said *
+both_of(struct req *r, const struct nearest_said *a, size_t n, const struct nearest_said *b, size_t m)
 {
 	struct nearest_said *both = arena_array(r->mem, n + m + 1, sizeof(*both));
 	size_t i, k = 0;
@@ -227,15 +241,20 @@ nearest_both(struct req *r, const struct nearest_said *a, size_t n, const struct
 }
 
 struct nearest_said *
-nearest_find(struct req *r, const struct nearest_vector *vector, const struct nearest_scope *scope, size_t *n,
-    bool *exact)
+nearest_by(struct req *r, const struct nearest_vectors *v, const struct nearest_scope *scope, size_t *n, bool *exact)
 {
-	struct looking l = { .r = r, .vector = vector, .scope = scope, .exact = true };
-	struct nearest_said *s;
+	struct nearest_scope rest = *scope;
+	struct nearest_said *served, *s;
+	size_t m;
+	bool all;
 
-	if (vector->meaning.n > 0)
-		look(&l);
-	s = judge(&l, n);
-	*exact = l.exact && l.n < NEAREST;
+	if (v->served.meaning.n == 0)
+		return nearest_find(r, &v->built_in, scope, n, exact);
+	served = nearest_find(r, &v->served, scope, n, exact);
+	rest.but_served = v->served.engine;
+	s = nearest_find(r, &v->built_in, &rest, &m, &all);
+	s = both_of(r, served, *n, s, m);
+	*n += m;
+	*exact = *exact && all;
 	return s;
 }

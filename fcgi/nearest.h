@@ -37,9 +37,12 @@ struct nearest_vector { const char *engine; bool served; struct meaning meaning;
 /* Of that engine, the best first.  *exact: was all looked at, and are these all? */
 struct nearest_said *nearest_find(struct req *, const struct nearest_vector *, const struct nearest_scope *, size_t *n,
     bool *exact);
-/* Both in one order, by their places in their own: angles of one engine say nothing of those of another. */
-struct nearest_said *nearest_both(struct req *, const struct nearest_said *, size_t n, const struct nearest_said *,
-    size_t m);
+/* Of both, where the server has said what is looked for (n is not 0): what it has made vectors of is found by these,
+ * and the rest by those of the built-in engine.  In one order, by their places in their own: angles of one engine say
+ * nothing of those of another. */
+struct nearest_vectors { struct nearest_vector built_in, served; };
+struct nearest_said *nearest_by(struct req *, const struct nearest_vectors *, const struct nearest_scope *, size_t *n,
+    bool *exact);
 
 /* Of kept parts in hex. */
 struct meaning nearest_kept(struct arena *, const char *hex);

@@ -290,12 +290,12 @@ contexts(struct finding_passages *f)
 }
 
 struct list
-passages_find(struct req *r, const char *question, const struct passages_scope *scope)
+passages_find(struct req *r, const char *question, const struct meaning *served, const struct passages_scope *scope)
 {
 	const struct search_limits everywhere = { 0 };
 	struct finding_passages f = { .r = r, .scope = scope, .layers = search_layers_of(r, &everywhere) };
-	const struct nearest_vector vector = { .engine = meaning_glosses_name(r->mem),
-	    .meaning = meaning_by_glosses(r->mem, question) };
+	struct nearest_vectors v = {
+	    .built_in = { .engine = meaning_glosses_name(r->mem), .meaning = meaning_by_glosses(r->mem, question) } };
 	struct nearest_scope near;
 	struct nearest_said *s;
 	size_t n;
@@ -309,7 +309,9 @@ passages_find(struct req *r, const char *question, const struct passages_scope *
 	read_words(&f, question);
 	s = by_words(&f, &n);
 	rank(&f, s, n);
-	s = nearest_find(r, &vector, &near, &n, &exact);
+	if (served != NULL)
+		v.served = (struct nearest_vector){ meaning_served_name(r->mem, r->conf), true, *served };
+	s = nearest_by(r, &v, &near, &n, &exact);
 	rank(&f, s, n);
 	if (scope->speakers.n > 0)
 		keep_speakers(&f);

@@ -4,12 +4,15 @@
 #ifndef FCGI_PASSAGES_H
 #define FCGI_PASSAGES_H
 
+#include "core/meaning.h"
 #include "fcgi/req.h"
 
 /* Where they are looked for; what is empty is no limit. */
 struct passages_scope { struct ids media_ids, channel_ids; struct strings speakers, asset_types; };
 
-/* The best first, each with its number as .ref, by asset: struct chat_context. */
-struct list passages_find(struct req *, const char *question, const struct passages_scope *);
+/* The best first, each with its number as .ref, by asset: struct chat_context.  `served` is what the question means
+ * by the server of engine.embed; NULL: it does not say. */
+struct list passages_find(struct req *, const char *question, const struct meaning *served,
+    const struct passages_scope *);
 
 #endif

@@ -212,25 +212,6 @@ check(struct req *r, struct looking *l)
 		fault(r, "mediaId", "not_allowed", "names an asset that is not there, or that you may not see");
 }
 
-/* What a server has made vectors of is found by these, and the rest by those of the built-in engine. */
-static struct nearest_said *
-find(struct looking *l, size_t *n, bool *exact)
-{
-	struct nearest_said *served, *s;
-	size_t m;
-	bool all;
-
-	if (l->served.meaning.n == 0)
-		return nearest_find(l->r, &l->built_in, &l->scope, n, exact);
-	served = nearest_find(l->r, &l->served, &l->scope, n, exact);
-	l->scope.but_served = l->served.engine;
-	s = nearest_find(l->r, &l->built_in, &l->scope, &m, &all);
-	s = nearest_both(l->r, served, *n, s, m);
-	*n += m;
-	*exact = *exact && all;
-	return s;
-}
-
 /* The server's vector of the question is asked for by a job, and mostly there soon.  What is not waited for, or too
  * long, is there the next time. */
 static void *
@@ -274,7 +255,7 @@ semantic(struct req *r)
 		if (l.served.meaning.n == 0 && r->made == NULL)
 			return aside(r, ask);
 	}
-	s = find(&l, &n, &exact);
+	s = nearest_by(r, &(struct nearest_vectors){ l.built_in, l.served }, &l.scope, &n, &exact);
 	all = sum_up(r, s, n, &n);
 	from = page_cut(r, n, &here);
 	r->page.total_exact = exact && n < TOLD;

@@ -20,7 +20,7 @@ asset(struct world *w, const char *said)
 }
 
 static const char *
-asked(struct world *w)
+asked_by(struct world *w, const char *token, const char *body)
 {
 	struct conf conf = *w->conf;
 	const struct conf *was = w->conf;
@@ -28,7 +28,7 @@ asked(struct world *w)
 
 	conf.engine[ENGINE_complete].name = "http";
 	w->conf = &conf;
-	r = call(w, "POST", "/v2/chats", "{\"prompt\":\"Which remedy did the physician prescribe?\"}");
+	r = call_as(w, token, "POST", "/v2/chats", body);
 	w->conf = was;
 	assert_int_equal(r->status, 201);
 	assert_string_equal(text(w, r, "data.status"), "answering");
@@ -36,25 +36,40 @@ asked(struct world *w)
 	return text(w, r, "data.id");
 }
 
-/* The chat after its job, by the server in that mode. */
+static const char *
+asked(struct world *w)
+{
+	return asked_by(w, w->token, "{\"prompt\":\"Which remedy did the physician prescribe?\"}");
+}
+
+/* The chat after its job, by these servers. */
 static struct req *
-answered(struct world *w, const char *chat, const char *mode)
+answered_by(struct world *w, const char *token, const char *chat, struct conf conf)
 {
 	const char *path = arena_printf(w->mem, "/v2/chats/%s", chat);
-	struct conf conf = *with_peer(w, mode);
 	struct uuid id;
 	struct chat_args in;
 	struct job j = { .mem = w->mem, .db = w->db, .conf = &conf, .in = &in, .id = uuid_new(),
 	    .tenant_id = w->tenant_id, .attempt = 1 };
 
 	conf.engine[ENGINE_complete].timeout = 2;
-	assert_true(uuid_parse(text(w, call(w, "GET", arena_printf(w->mem, "%s/messages", path), NULL), "data.0.id"),
-	    &id));
+	assert_true(uuid_parse(text(w, call_as(w, token, "GET", arena_printf(w->mem, "%s/messages", path), NULL),
+	    "data.0.id"), &id));
 	in.message_id = id;
 	db_begin(w->db);
 	assert_int_equal(chat_run(&j), DONE);
 	db_run(w->db, "DELETE FROM engine_rests", NO_ARGS);
-	return call(w, "GET", path, NULL);
+	return call_as(w, token, "GET", path, NULL);
+}
+
+/* By the language model alone, in that mode. */
+static struct req *
+answered(struct world *w, const char *chat, const char *mode)
+{
+	struct conf conf = *with_peer(w, mode);
+
+	conf.engine[ENGINE_embed].name = "none";
+	return answered_by(w, w->token, chat, conf);
 }
 
 static void
@@ -159,6 +174,67 @@ an_answer_comes_once(void **state)
 	assert_string_equal(peer_log(w, "GET"), "[]");
 }
 
+/* To the server marzeg, kiltog and qaxdug mean the same; to the built-in engine nothing. */
+#define MARZEG "{\"prompt\":\"marzeg\"}"
+static struct uuid
+served(struct world *w, const char *said)
+{
+	struct embed_args in = { asset(w, said) };
+	struct job j = { .mem = w->mem, .db = w->db, .conf = with_peer(w, "/v1"), .in = &in, .id = uuid_new(),
+	    .tenant_id = w->tenant_id, .attempt = 1, .max_attempts = 1 };
+
+	assert_int_equal(embed_run(&j), DONE);
+	return in.media_id;
+}
+
+/* What the model was sent. */
+static const char *
+sent(struct world *w, const char *token, const char *chat, struct conf conf)
+{
+	struct req *r;
+
+	peer_log(w, "DELETE");
+	r = answered_by(w, token, chat, conf);
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	return strstr(peer_log(w, "GET"), "\"user\"");
+}
+
+static void
+what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid principal, id = served(w, "marzeg");
+	const char *member = world_member(w, "ViewChannel ViewMetadata", "Viewer", &principal);
+	struct conf c = *with_peer(w, "/v1"), broken = c, uncited = c;
+	struct req *r;
+	const char *log;
+
+	served(w, "kiltog");
+	served(other, "qaxdug");
+	broken.engine[ENGINE_embed].url = with_peer(w, "/nan/v1")->engine[ENGINE_embed].url;
+	log = sent(w, member, asked_by(w, member, MARZEG), c);
+	assert_non_null(strstr(log, "kiltog"));
+	assert_null(strstr(log, "qaxdug"));
+	/* and quoted */
+	uncited.engine[ENGINE_complete].url = with_peer(w, "/uncited/v1")->engine[ENGINE_complete].url;
+	r = answered_by(w, member, asked_by(w, member, MARZEG), uncited);
+	assert_string_equal(text(w, r, "data.warning"), "uncited");
+	assert_non_null(strstr(text(w, r, "data.answer"), "kiltog"));
+	assert_non_null(strstr(buf_string(&r->out), "\"text\":\"kiltog\""));
+	/* what finds nothing leaves what was found */
+	log = sent(w, member, asked_by(w, member, MARZEG), broken);
+	assert_non_null(strstr(log, "[1] marzeg"));
+	assert_null(strstr(log, "kiltog"));
+	/* within the limits of the chat */
+	log = sent(w, member, asked_by(w, member, arena_printf(w->mem, "{\"prompt\":\"marzeg\",\"mediaIds\":[\"%s\"]}",
+	    uuid_text(w->mem, id))), c);
+	assert_null(strstr(log, "kiltog"));
+	/* and by the rights of that moment */
+	log = asked_by(w, member, MARZEG);
+	world_role(w, w->channel_id, principal, NULL);
+	assert_null(strstr(sent(w, member, log, c), "kiltog"));
+}
+
 int
 main(void)
 {
@@ -168,6 +244,7 @@ main(void)
 		WORLD_TEST(nothing_hostile_comes_through),
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
 		WORLD_TEST(an_answer_comes_once),
+		WORLD_TEST(what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it),
 	};
 
 	return cmocka_run_group_tests(tests, sounds_open, sounds_close);
