@@ -419,7 +419,8 @@ sum_transcripts(struct db *db, struct uuid media_id, const struct ingest_job *jo
 		if (is(jobs[i].kind, "transcribe") && is(jobs[i].state, "failed"))
 			db_run(db, "INSERT IGNORE INTO transcripts (id, media_id, language_code, source, engine, "
 			    "status, error, paragraphs, created_at, updated_at) SELECT j.id, m.id, "
-			    "COALESCE(JSON_VALUE(j.args, '$.languageCode'), m.language_code, 'en'), 'machine', '', "
+			    "COALESCE(IF(JSON_VALUE(j.args, '$.languageCode') = 'auto', 'und', JSON_VALUE(j.args, "
+			    "'$.languageCode')), m.language_code, 'und'), 'machine', '', "
 			    "'failed', j.error, '[]', ?, ? FROM jobs j JOIN media m ON m.id = j.media_id WHERE "
 			    "j.id = ?", ARGS(now, now, ID(jobs[i].id)));
 }

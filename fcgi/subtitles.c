@@ -77,7 +77,8 @@ const struct object subtitle_object = {
 struct upload { const char *language_code; };
 static const struct field upload_fields[] = {
 	FIELD(struct upload, language_code, .on = QUERY, .max = 35,
-	    .doc = "BCP 47 tag of the text, for example en or de-CH; left out: it is told from the text"),
+	    .doc = "BCP 47 tag of the text, for example en or de-CH; left out: the one that the file says "
+	    "(Language: in the head of WebVTT, xml:lang of TTML), or else it is told from the text"),
 };
 static const struct record upload_record = RECORD("SubtitleUpload", struct upload, upload_fields);
 
@@ -127,7 +128,8 @@ struct reading {
 	const char *paragraphs, *engine;
 	int64_t cue_count;
 	struct list repairs;
-	struct language_guess guess;		/* where the client has named no language */
+	const char *told;			/* the language that the file says, where the client has named none */
+	struct language_guess guess;		/* where neither does */
 };
 
 /* The first line that tells nothing, or too much: what is lost by it nobody would notice. */
@@ -203,6 +205,8 @@ read_file(struct req *r)
 	}
 	out->engine = engines[all.form];
 	if (in->language_code == NULL)
+		out->told = language_tag(r->mem, all.language);
+	if (in->language_code == NULL && out->told == NULL)
 		out->guess = language_guess_said(r->mem, &paragraphs);
 	out->cue_count = transcript_cues(r->mem, &paragraphs);
 	out->repairs = repairs_of(r, &all);
@@ -249,12 +253,14 @@ store(struct req *r, const char *language, const char *origin, const struct read
 	return t;
 }
 
-/* In the language that the client has named; NULL: in the one that the text is in. */
+/* In the language that the client has named; NULL: in the one that the file says, or else that the text is in. */
 static const struct transcript *
 store_as_told(struct req *r, const char *language, const struct reading *m)
 {
 	if (language != NULL)
 		return store(r, language, language_origin(r->mem, "human", NULL, 0), m);
+	if (m->told != NULL)
+		return store(r, m->told, language_origin(r->mem, "import", NULL, 0), m);
 	if (m->guess.tag != NULL)
 		return store(r, m->guess.tag, language_origin(r->mem, "machine", LANGUAGE_GUESSER, m->guess.share),
 		    m);

@@ -12,7 +12,8 @@
 #include "media/ttml.h"
 
 /* Milliseconds; bytes. */
-enum { LONGEST = 100 * 3600 * 1000, UNTIMED = 2000, TEXT_MAX = 4000, SHOWN = 80 };
+enum { LONGEST = 100 * 3600 * 1000, UNTIMED = 2000, TEXT_MAX = 4000, SHOWN = 80, LANGUAGE_MAX = 36 };
+enum { HEAD_LINES = 20 };		/* that are looked at for what a file says of itself */
 
 /* One line, from 1; *at moves behind its end. */
 struct line { const char *text; size_t n, number; };
@@ -369,6 +370,28 @@ form_of(const char *bytes, size_t n)
 	return SUBTITLES_SRT;
 }
 
+/* In the lines above the first blank one: "Language: de", or behind the word that the file begins with. */
+static const char *
+told_language(struct arena *mem, const char *at, const char *end)
+{
+	static const char word[] = "Language:";
+	const size_t n = sizeof(word) - 1;
+	struct line l = { NULL, 0, 0 };
+	const char *p, *stop;
+
+	while (next_line(&at, end, &l) && !is_blank(&l) && l.number <= HEAD_LINES) {
+		stop = l.text + l.n;
+		for (p = l.text; (size_t)(stop - p) > n; p++)
+			if ((p == l.text || strchr(" \t;", p[-1]) != NULL) && strncasecmp(p, word, n) == 0) {
+				p = skip_blanks(p + n, stop);
+				for (at = p; at < stop && strchr(" \t;", *at) == NULL && at - p < LANGUAGE_MAX; at++)
+					continue;
+				return arena_copy_n(mem, p, (size_t)(at - p));
+			}
+	}
+	return NULL;
+}
+
 static void
 read_form(struct cues *all, enum subtitles_form form, const char *text, size_t n)
 {
@@ -383,6 +406,8 @@ read_form(struct cues *all, enum subtitles_form form, const char *text, size_t n
 		read_dialogue(all, text, text + n);
 	else
 		read_lines(all, text, text + n, form == SUBTITLES_VTT);
+	if (form == SUBTITLES_VTT)
+		all->language = told_language(all->mem, text, text + n);
 	if (all->n > 0)
 		qsort(all->at, all->n, sizeof(*all->at), by_time);
 }

@@ -44,6 +44,7 @@ struct cues {
 	size_t n, room, found;
 	enum subtitles_form form;
 	const char *encoding;			/* NULL: UTF-8 */
+	const char *language;			/* as the file says: it may be none at all; NULL: it does not */
 	const char *text;			/* all of the file, in UTF-8 */
 	size_t size;
 	const char *refused;			/* why nothing of it is read, in a sentence; NULL: it is */

@@ -234,6 +234,7 @@ begin_file(struct ttml *t, const struct attributes *a)
 	    *ticks = attribute(a, "tickRate"), *base = attribute(a, "timeBase");
 	double over;
 
+	t->all->language = attribute(a, "lang");
 	t->rate = rate != NULL ? number_at(&rate) : 0;
 	t->ticks = ticks != NULL ? number_at(&ticks) : 0;
 	t->smpte = base != NULL && strcmp(base, "smpte") == 0;

@@ -120,6 +120,47 @@ a_file_without_a_language_is_of_the_one_that_it_is_written_in(void **state)
 	assert_string_equal(text(w, r, "data.languageCode"), "ru");
 }
 
+/* What it says counts where it is a language; whoever uploads it knows better. */
+static void
+a_file_that_says_its_language_is_of_that_one(void **state)
+{
+	static const char said[] = "Guten Tag und willkommen zu diesem Vortrag.";
+	static const char vtt[] = "\n\n00:01.000 --> 00:03.000\n";
+	static const struct { const char *head, *tag, *by; } files[] = {
+		{ "WEBVTT\nKind: captions\nLanguage: de-CH", "de-CH", "import" },
+		{ "WEBVTT Kind: captions; Language: nl; X: y", "nl", "import" },
+		{ "WEBVTT\nlanguage:\tGER", "de", "import" },
+		{ "WEBVTT\nLanguage: und", "de", "machine" },
+		{ "WEBVTT\nLanguage:", "de", "machine" },
+		{ "WEBVTT\nLanguage: <b>nl</b>", "de", "machine" },
+		{ "WEBVTT\nLanguage: nl-nl-nl-nl-nl-nl-nl-nl-nl-nl-nl-nl-nl", "de", "machine" },
+		{ "WEBVTT\nMyLanguage: nl", "de", "machine" },
+		{ "WEBVTT\n\nNOTE\nLanguage: nl", "de", "machine" },
+	};
+	struct world *w = *state;
+	struct uuid media = playing(w);
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		r = call(w, "POST", path_of(w, media, ""), arena_printf(w->mem, "%s%s%s\n", files[i].head, vtt, said));
+		if (r->status != 201 || strcmp(text(w, r, "data.languageCode"), files[i].tag) != 0 || strcmp(text(w, r,
+		    "data.languageOrigin.by"), files[i].by) != 0)
+			fail_msg("%s: %s", files[i].head, buf_string(&r->out));
+	}
+	for (i = 0; i < 2; i++) {
+		r = call(w, "POST", path_of(w, media, ""), arena_printf(w->mem, "<tt "
+		    "xmlns=\"http://www.w3.org/ns/ttml\" xml:lang=\"%s\"><body><div xml:lang=\"fr\">"
+		    "<p begin=\"1s\" end=\"3s\">%s</p></div></body></tt>", i == 0 ? "nl" : "", said));
+		assert_int_equal(r->status, 201);
+		assert_string_equal(text(w, r, "data.languageCode"), i == 0 ? "nl" : "de");
+	}
+	r = call(w, "POST", path_of(w, media, "?languageCode=sv"), arena_printf(w->mem, "WEBVTT\nLanguage: nl%s%s\n",
+	    vtt, said));
+	assert_string_equal(text(w, r, "data.languageCode"), "sv");
+	assert_string_equal(text(w, r, "data.languageOrigin.by"), "human");
+}
+
 static void
 another_file_replaces_the_transcript_in_its_place(void **state)
 {
@@ -337,6 +378,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_file_becomes_the_transcript_of_its_language),
 		WORLD_TEST(a_file_without_a_language_is_of_the_one_that_it_is_written_in),
+		WORLD_TEST(a_file_that_says_its_language_is_of_that_one),
 		WORLD_TEST(another_file_replaces_the_transcript_in_its_place),
 		WORLD_TEST(what_was_said_before_an_upload_stays_in_the_history),
 		WORLD_TEST(words_that_a_person_has_taken_out_are_in_the_history_behind_an_upload),

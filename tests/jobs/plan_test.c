@@ -348,6 +348,35 @@ nothing_is_written_where_nothing_can_be_made_anew(void **state)
 	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_ADDED);
 }
 
+/* What could not be heard is in no language but the one that somebody has named. */
+static void
+a_transcript_that_failed_is_of_the_language_that_was_named(void **state)
+{
+	static const struct { const char *named, *of_asset, *tag; } cases[] = {
+		{ NULL, NULL, "und" }, { "auto", NULL, "und" }, { "auto", "de", "und" }, { NULL, "de", "de" }, { "fr", "de", "fr" },
+	};
+	struct world *w = *state;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct uuid media = world_media(w, "video", "Cat"), root = uuid_new();
+		struct job_place place = { .tenant_id = w->tenant_id, .media_id = media, .ingest_id = root,
+		    .id = root };
+
+		job_add(w->db, publish, place, .media_id = media, .generation = "g1");
+		place.id = (struct uuid){ { 0 } };
+		job_add(w->db, transcribe, place, .media_id = media, .generation = "g1",
+		    .language_code = cases[i].named);
+		db_run(w->db, "UPDATE jobs SET state = IF(kind = 'publish', 'succeeded', 'failed'), error = IF(kind = "
+		    "'publish', NULL, ?) WHERE media_id = ?", ARGS(STR(job_error(w->mem, REASON_DECODE_FAILED, NULL)), ID(media)));
+		db_run(w->db, "UPDATE media SET ingest_job_id = ?, language_code = ? WHERE id = ?", ARGS(ID(root),
+		    STR(cases[i].of_asset), ID(media)));
+		asset_summarise(w->db, media, SUM_INGEST);
+		assert_string_equal(db_text(w->db, "SELECT language_code FROM transcripts WHERE media_id = ? AND "
+		    "status = 'failed'", ARGS(ID(media))), cases[i].tag);
+	}
+}
+
 static void
 a_job_that_was_replaced_does_not_start_again(void **state)
 {
@@ -530,6 +559,7 @@ main(void)
 		WORLD_TEST(transcripts_are_made_anew_by_language),
 		WORLD_TEST(an_asset_is_heard_once_in_a_language_and_in_so_many_at_most),
 		WORLD_TEST(nothing_is_written_where_nothing_can_be_made_anew),
+		WORLD_TEST(a_transcript_that_failed_is_of_the_language_that_was_named),
 		WORLD_TEST(a_job_that_was_replaced_does_not_start_again),
 		WORLD_TEST(every_analysis_of_a_film_runs_again_alone),
 		WORLD_TEST(the_text_of_a_document_is_read_again),
