@@ -46,6 +46,7 @@ enum event_use { EVENT_STREAM, EVENT_NAMED, EVENT_DEFAULT };
 	E("comment.updated",	VIEW_CHANNEL,	EVENT_NAMED,	"A comment has changed: the same") \
 	E("comment.deleted",	VIEW_CHANNEL,	EVENT_NAMED,	"A comment is gone with all that answers it: the same") \
 	E("livestream.updated",	VIEW_CHANNEL,	EVENT_NAMED,	"A livestream or one of its targets is in another state: `mediaId`, `livestreamId`, `status`") \
+	E("flowRun.finished",	VIEW_METADATA,	EVENT_NAMED,	"A run for webhooks has ended: `mediaId`, `flowId`, `runId`, `status`; to webhooks `output`") \
 	E("ingest.progress",	VIEW_CHANNEL,	EVENT_STREAM,	"An ingest goes on: `status`, `progress` in percent") \
 	E("upload.failed",	CREATE_CONTENT,	EVENT_NAMED,	"The file of an upload was refused: `uploadId`, `code`")
 /* All of them, separated by blanks; so are those that a webhook may be subscribed to. */

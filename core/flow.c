@@ -2,6 +2,7 @@
 /* What flows are made of, and prompts with the values of their variables. */
 #include <string.h>
 
+#include "core/event.h"
 #include "core/flow.h"
 
 static const struct field step_fields[] = {
@@ -19,8 +20,8 @@ const struct record flow_step_record = RECORD("FlowStep", struct flow_step, step
 
 static const struct field target_fields[] = {
 	FIELD(struct flow_target, kind, .on = CREATE, .required = true, .one_of = FLOW_TARGETS,
-	    .doc = "description, tags (one on each line of the answer), comment: of the asset; none: the run alone has "
-	    "it"),
+	    .doc = "description, tags (one on each line of the answer), comment: of the asset; none, file: the run "
+	    "alone has it, as a file where download asks for one; webhook: flowRun.finished tells those that see the asset"),
 	FIELD(struct flow_target, overwrite, .on = CREATE | OMIT_NULL,
 	    .doc = "May it take the place of what is there? Otherwise an asset that has a description is left alone, "
 	    "and tags are added"),
@@ -44,7 +45,25 @@ const struct record flow_done_record = RECORD("FlowRunStep", struct flow_done, d
 bool
 flow_changes(const struct flow_target *t)
 {
-	return strcmp(t->kind, "none") != 0;
+	return word_in("description tags comment", t->kind, strlen(t->kind));
+}
+
+bool
+flow_tells(const struct flow_target *t)
+{
+	return strcmp(t->kind, "webhook") == 0;
+}
+
+/* What was answered is read when it is sent, by the run: events are kept longer. */
+void
+flow_tell(struct db *db, struct uuid tenant_id, const struct flow_told *t)
+{
+	struct arena *mem = db_arena(db);
+
+	event_add(db, &(struct event_new){ .tenant_id = tenant_id, .media_id = t->media_id, .object_id = t->run_id,
+	    .type = "flowRun.finished", .data = arena_printf(mem, "{\"mediaId\":\"%s\",\"flowId\":\"%s\","
+	    "\"runId\":\"%s\",\"status\":\"%s\"}", uuid_text(mem, t->media_id), uuid_text(mem, t->flow_id), uuid_text(mem,
+	    t->run_id), t->status) });
 }
 
 static const char *

@@ -6,11 +6,12 @@
 #ifndef CORE_FLOW_H
 #define CORE_FLOW_H
 
+#include "core/db.h"
 #include "core/record.h"
 
 enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800 };
 #define FLOW_INPUTS(between) "transcript" between "chapters" between "keywords" between "description"
-#define FLOW_TARGETS "none description tags comment"
+#define FLOW_TARGETS "none description tags comment webhook file"
 
 struct flow_step { const char *name, *prompt; struct strings inputs; struct number max_tokens; };
 struct flow_target { const char *kind; bool overwrite; };
@@ -18,6 +19,12 @@ struct flow_variable { const char *name, *value; };
 /* A step that was done. */
 struct flow_done { const char *name, *output; int64_t tokens, duration_ms; };
 extern const struct record flow_step_record, flow_target_record, flow_variable_record, flow_done_record;
+
+/* Is it told to webhooks? */
+bool flow_tells(const struct flow_target *);
+/* Has webhooks told that a run has ended, status: succeeded or failed.  In the transaction that ends it. */
+struct flow_told { struct uuid media_id, flow_id, run_id; const char *status; };
+void flow_tell(struct db *, struct uuid tenant_id, const struct flow_told *);
 
 /* Does it change the asset? */
 bool flow_changes(const struct flow_target *);

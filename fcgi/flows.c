@@ -111,6 +111,12 @@ const struct object flow_run_object = {
 	.from = "FROM flow_runs t WHERE t.flow_id = ? AND t.id = ?",
 };
 
+struct looking { bool download; };
+static const struct field looking_fields[] = {
+	FIELD(struct looking, download, .on = QUERY, .doc = "The last answer alone, as a file of text"),
+};
+static const struct record looking_record = RECORD("FlowRunDownload", struct looking, looking_fields);
+
 static int
 flows_list(struct req *r)
 {
@@ -277,11 +283,28 @@ runs_list(struct req *r)
 	return reply_list(r, &run_record, rows, n);
 }
 
+/* What there is to be downloaded is text, whatever the model has made of it. */
+static int
+run_file(struct req *r, const struct run *run)
+{
+	if (run->output == NULL)
+		return refuse(r, ERR_NOT_FOUND, "The run has no answer that you see.");
+	r->etag = reply_tag(r, &run_record, run);
+	if (reply_not_modified(r))
+		return 304;
+	r->disposition = arena_printf(r->mem, "attachment; filename=\"run-%s.txt\"", uuid_text(r->mem, run->id));
+	return reply_raw(r, 200, "text/plain; charset=utf-8", run->output, strlen(run->output));
+}
+
 static int
 run_get(struct req *r)
 {
+	const struct looking *in = r->in;
+
 	if (withhold(r, r->object, 1))
 		r->etag = reply_tag(r, &run_record, r->object);
+	if (in->download)
+		return run_file(r, r->object);
 	return reply(r, 200, &run_record, r->object);
 }
 
@@ -385,6 +408,8 @@ run_create(struct req *r)
 	n->version = 1;
 	start(r, n);
 	db_insert(r->db, "flow_runs", &row_record, n);
+	if (strcmp(n->status, "failed") == 0 && flow_tells(n->target.row))
+		flow_tell(r->db, n->tenant_id, &(const struct flow_told){ n->media_id, n->flow_id, n->id, n->status });
 	audit(r, "flow.started", f->id, arena_printf(r->mem, "{\"runId\":\"%s\",\"mediaId\":\"%s\"}", uuid_text(r->mem,
 	    n->id), uuid_text(r->mem, n->media_id)));
 	return reply_created(r, &run_record, n, n->id);
@@ -425,8 +450,9 @@ const struct route flows_routes[] = {
 		.codes = "too_many_runs",
 	},
 	{
-		GET, "/v2/flows/{flowId}/runs/{runId}", SCOPE_VIEW_METADATA, run_get, NULL, &run_record,
-		"Get a run with what it has found and cost", .flags = CONDITIONAL, .fails = "404",
+		GET, "/v2/flows/{flowId}/runs/{runId}", SCOPE_VIEW_METADATA, run_get, &looking_record, &run_record,
+		"Get a run with what it has found and cost", .flags = CONDITIONAL, .fails = "404 422",
+		.produces = "application/json text/plain",
 	},
 	{ 0 }
 };

@@ -76,6 +76,13 @@ put_stream(struct document *d, const char *type)
 	buf_char(&d->b, '}');
 }
 
+/* Beside the envelope: the same as a file. */
+static bool
+gives_file(const struct route *route)
+{
+	return (route->flags & NO_ENVELOPE) == 0 && word_in(route->produces, "text/plain", 10);
+}
+
 static void
 put_envelope(struct document *d, const struct record *record, bool list, bool recorded)
 {
@@ -91,6 +98,8 @@ put_envelope(struct document *d, const struct record *record, bool list, bool re
 	buf_char(&d->b, '}');
 	if (word_in(d->route->produces, stream, strlen(stream)))
 		put_stream(d, stream);
+	if (gives_file(d->route))
+		buf_text(&d->b, ",\"text/plain\":{\"schema\":{\"type\":\"string\"}}");
 	buf_char(&d->b, '}');
 }
 

@@ -15,10 +15,10 @@ static struct record snapshot;
 /* The member `data`, as seen_event() and a ping tell it. */
 struct told {
 	struct json media;
-	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id, comment_id, livestream_id;
+	struct uuid media_id, upload_id, webhook_id, chapter_id, section_id, comment_id, livestream_id, flow_id, run_id;
 	struct strings modified;
 	bool permanent;
-	const char *kind, *code, *status;
+	const char *kind, *code, *status, *output;
 };
 #define MEDIA FIELD(struct told, media, .required = true, .of = &snapshot, \
 	.doc = "The asset as who made the webhook may read it when this is sent")
@@ -49,6 +49,12 @@ static const struct field livestream_fields[] = {
 	MEDIA_ID, FIELD(struct told, livestream_id, .required = true, .doc = "The livestream"),
 	FIELD(struct told, status, .required = true, .one_of = LIVESTREAM_STATES, .doc = "Its state then"),
 };
+static const struct field run_fields[] = {
+	MEDIA_ID, FIELD(struct told, flow_id, .required = true, .doc = "The flow"),
+	FIELD(struct told, run_id, .required = true, .doc = "The run"),
+	FIELD(struct told, status, .required = true, .one_of = "succeeded failed", .doc = "What has become of it"),
+	FIELD(struct told, output, .on = OMIT_NULL, .doc = "The last answer; left out where there is none, or the run is deleted"),
+};
 static const struct field refused_fields[] = {
 	FIELD(struct told, upload_id, .required = true, .doc = "The upload"),
 	FIELD(struct told, code, .required = true, .doc = "Why, as its error.code"),
@@ -63,6 +69,7 @@ static const struct record chapter_told = RECORD("ChapterEventData", struct told
 static const struct record section_told = RECORD("SectionEventData", struct told, section_fields);
 static const struct record comment_told = RECORD("CommentEventData", struct told, comment_fields);
 static const struct record livestream_told = RECORD("LivestreamEventData", struct told, livestream_fields);
+static const struct record run_told = RECORD("FlowRunEventData", struct told, run_fields);
 static const struct record refused_told = RECORD("UploadFailedEventData", struct told, refused_fields);
 static const struct record ping_told = RECORD("PingEventData", struct told, ping_fields);
 
@@ -72,7 +79,8 @@ static const struct { const char *type; const struct record *data; } payloads[] 
 	{ "chapter.created", &chapter_told }, { "chapter.updated", &chapter_told }, { "chapter.deleted", &chapter_told },
 	{ "section.created", &section_told }, { "section.updated", &section_told }, { "section.deleted", &section_told },
 	{ "comment.created", &comment_told }, { "comment.updated", &comment_told }, { "comment.deleted", &comment_told },
-	{ "livestream.updated", &livestream_told }, { "metadata.updated", &metadata_told }, { "upload.failed", &refused_told }, { "ping", &ping_told },
+	{ "livestream.updated", &livestream_told }, { "flowRun.finished", &run_told },
+	{ "metadata.updated", &metadata_told }, { "upload.failed", &refused_told }, { "ping", &ping_told },
 };
 
 /* Of types that are not named above: they are about an asset. */

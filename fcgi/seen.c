@@ -129,6 +129,22 @@ with_asset(struct req *r, const struct event *e)
 	return buf_string(&b);
 }
 
+/* What the run has answered stands in its row, as long as there is one. */
+static const char *
+with_output(struct req *r, const struct event *e)
+{
+	const char *output = db_text(r->db, "SELECT output FROM flow_runs WHERE id = ? AND tenant_id = ? AND "
+	    "media_id = ?", ARGS(ID(e->object_id), ID(e->tenant_id), ID(e->media_id)));
+	struct buf b = BUF(r->mem);
+
+	if (output == NULL)
+		return e->data.text;
+	buf_text(&b, "{\"output\":");
+	buf_json(&b, output);
+	buf_printf(&b, ",%s", e->data.text + 1);
+	return buf_string(&b);
+}
+
 static bool
 may(struct req *r, const struct event *e, unsigned scope)
 {
@@ -151,5 +167,7 @@ seen_event(struct req *r, const struct event *e)
 		return e->data.text;
 	if (strncmp(e->type, "media.", 6) == 0)
 		return with_asset(r, e);
-	return load(r, e->media_id) != NULL && db_failure(r->db) == DB_FINE ? e->data.text : NULL;
+	if (load(r, e->media_id) == NULL || db_failure(r->db) != DB_FINE)
+		return NULL;
+	return strcmp(e->type, "flowRun.finished") == 0 ? with_output(r, e) : e->data.text;
 }

@@ -3,8 +3,8 @@
  * Runs a flow over an asset.  What it reads and writes is judged anew, as if whoever has started it did that now; the
  * model is sent the words of the asset as data, and what it answers is text: it can do nothing.  The last answer is
  * written by the operation that a person would use, in the transaction that ends the run, and only where nobody has
- * changed meanwhile what it would replace.  Safe to run twice: a run that has ended stays as it is, and what another
- * attempt has cost is added.
+ * changed meanwhile what it would replace.  Safe to run twice: a run that has ended stays as it is, and another attempt
+ * goes on at the step that has failed, unless people have changed the asset since; what it costs is added.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -25,12 +25,13 @@ enum { INPUT_MAX = 40000, OUTPUT_MAX = 20000, TAG_MAX = 100, TAGS_MAX = 20, OLD_
 #define ONE_ON_A_LINE "The result is a list of tags, each of one to three words, one on each line. "
 
 struct run {
-	struct uuid media_id, principal_id;
+	struct uuid flow_id, media_id, principal_id;
 	const char *scopes, *description, *tags;
-	struct list asked, variables;
+	struct list asked, variables, steps;
 	struct nested target;
 };
 static const struct field run_fields[] = {
+	FIELD(struct run, flow_id, .doc = "The flow"),
 	FIELD(struct run, media_id, .doc = "The asset"),
 	FIELD(struct run, principal_id, .doc = "Who has started it"),
 	FIELD(struct run, scopes, .doc = "Of the token"),
@@ -38,6 +39,8 @@ static const struct field run_fields[] = {
 	FIELD(struct run, tags, .sql = "m.tags", .doc = "Of the asset, JSON"),
 	FIELD(struct run, asked, .of = &flow_step_record, .doc = "Steps"),
 	FIELD(struct run, variables, .of = &flow_variable_record, .doc = "Their values"),
+	FIELD(struct run, steps, .of = &flow_done_record, .sql = "IF(m.updated_at > t.created_at, NULL, t.steps)",
+	    .doc = "Those that attempts before have done"),
 	FIELD(struct run, target, .of = &flow_target_record, .doc = "Where the answer goes"),
 };
 static const struct record run_record = RECORD("FlowJob", struct run, run_fields);
@@ -63,6 +66,7 @@ struct running {
 	int64_t new_cost;			/* since it was told last */
 	bool is_old;				/* roles have changed: the caller's channels are to be read again */
 	bool changes;				/* it is to be written */
+	bool tells;				/* webhooks are told of it */
 	const char *body;			/* what is asked of the operation */
 	const char *error;			/* why it is not written */
 };
@@ -359,13 +363,17 @@ end(struct job *j, void *at)
 	    ARGS(ID(w->id)), 0) == 0)
 		return false;
 	w->is_old = false;
+	w->tells = flow_tells(w->run->target.row);
+	if (w->tells)
+		flow_tell(j->db, j->tenant_id, &(const struct flow_told){ w->run->media_id, w->run->flow_id, w->id,
+		    w->error != NULL ? "failed" : "succeeded" });
 	if (w->changes && w->error == NULL && !write_target(w)) {
 		w->is_old = true;
 		return false;
 	}
 	db_run(j->db, "UPDATE flow_runs SET status = ?, output = ?, is_written = ?, error = ?, version = version + 1, "
 	    "updated_at = " SQL_NOW " WHERE id = ?", ARGS(STR(w->error != NULL ? "failed" : "succeeded"), STR(output),
-	    INT(w->changes && w->error == NULL), STR(w->error), ID(w->id)));
+	    INT((w->changes || w->tells) && w->error == NULL), STR(w->error), ID(w->id)));
 	return false;
 }
 
@@ -398,7 +406,10 @@ go_through(struct job *j, struct running *w)
 	size_t i;
 
 	w->done = arena_array(w->mem, w->run->asked.n + 1, sizeof(*w->done));
-	for (i = 0; i < w->run->asked.n; i++) {
+	w->n = w->run->steps.n < w->run->asked.n ? w->run->steps.n : w->run->asked.n;
+	if (w->n > 0)
+		memcpy(w->done, w->run->steps.rows, w->n * sizeof(*w->done));
+	for (i = w->n; i < w->run->asked.n; i++) {
 		if (!do_step(j, w, &s[i], i + 1 == w->run->asked.n, &outcome))
 			return outcome;
 		if (w->n <= i)

@@ -148,6 +148,46 @@ a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset(void **st
 	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", runs, NULL)->out), "A cat."));
 }
 
+/* Whatever is in it is text to whoever opens it; there is none of what is not seen. */
+static void
+an_answer_is_downloaded_as_text(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat"), principal;
+	const char *viewer = world_member(w, ALL, "Viewer", &principal), *path = made(w, "file"), *one, *file;
+	struct req *r = run(w, viewer, path, id);
+
+	one = arena_printf(w->mem, "%s/runs/%s", path, text(w, r, "data.id"));
+	file = arena_printf(w->mem, "%s?download=true", one);
+	assert_int_equal(call_as(w, viewer, "GET", file, NULL)->status, 404);
+	db_run(w->db, "UPDATE flow_runs SET status = 'succeeded', error = NULL, output = '<b>A cat.</b>' WHERE "
+	    "media_id = ?", ARGS(ID(id)));
+	r = call_as(w, viewer, "GET", file, NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(r->answer_type, "text/plain; charset=utf-8");
+	assert_string_equal(buf_string(&r->out), "<b>A cat.</b>");
+	assert_non_null(strstr(r->disposition, "attachment; filename=\"run-"));
+	assert_non_null(text(w, call_as(w, viewer, "GET", arena_printf(w->mem, "%s?download=false", one), NULL),
+	    "data.output"));
+	assert_int_equal(call_as(w, viewer, "GET", arena_printf(w->mem, "%s?download=x", one), NULL)->status, 422);
+	world_role(w, w->channel_id, principal, NULL);
+	assert_int_equal(call_as(w, viewer, "GET", file, NULL)->status, 404);
+}
+
+/* Of a run that cannot be done, too. */
+static void
+webhooks_are_told_of_runs_that_are_for_them(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+
+	run(w, w->token, made(w, "none"), id);
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'flowRun.finished'", ARGS(ID(id))), 0);
+	run(w, w->token, made(w, "webhook"), id);
+	assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'flowRun.finished' AND JSON_VALUE(data, "
+	    "'$.status') = 'failed'", ARGS(ID(id))), 1);
+}
+
 static void
 so_many_run_at_a_time(void **state)
 {
@@ -179,6 +219,8 @@ main(void)
 		WORLD_TEST(without_a_language_model_a_run_says_so),
 		WORLD_TEST(a_run_is_for_whom_its_target_allows),
 		WORLD_TEST(a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset),
+		WORLD_TEST(an_answer_is_downloaded_as_text),
+		WORLD_TEST(webhooks_are_told_of_runs_that_are_for_them),
 		WORLD_TEST(so_many_run_at_a_time),
 	};
 

@@ -54,7 +54,7 @@ export default async function tour(api: typeof operations, place: Place): Promis
 	await settings(api);
 	const { data: watcher } = await good(api.createWebhook({ body: { url: place.receiver, events: ['media.created', 'media.updated', 'media.deleted',
 		'media.restored', 'media.ready', 'media.failed', 'metadata.updated', 'upload.failed', 'chapter.created', 'chapter.updated', 'chapter.deleted',
-		'section.created', 'section.updated', 'section.deleted', 'comment.created', 'comment.updated', 'comment.deleted', 'livestream.updated'] } }));
+		'section.created', 'section.updated', 'section.deleted', 'comment.created', 'comment.updated', 'comment.deleted', 'livestream.updated', 'flowRun.finished'] } }));
 	const channelId = await channels(api);
 	await designs(api, place.picture);
 	const failed = await refusals(api, place);
@@ -230,7 +230,7 @@ async function media(api: typeof operations, place: Place, mediaId: string, chan
 		target: { kind: 'description' as const }, variables: [{ name: 'language', value: 'English' }] };
 	const { data: { id: flowId } } = await good(api.createFlow({ body: flow }));
 	await good(api.getFlow({ path: { flowId } }));
-	await good(api.setFlow({ path: { flowId }, body: { ...flow, description: 'For the portal' } }));
+	await good(api.setFlow({ path: { flowId }, body: { ...flow, target: { kind: 'webhook' as const }, description: 'For the portal' } }));
 	await good(api.listFlows());
 	const { data: { id: runId } } = await good(api.createFlowRun({ path: { flowId }, body: { mediaId, variables: [{ name: 'language', value: 'French' }] } }));
 	await good(api.getFlowRun({ path: { flowId, runId } }));
@@ -563,6 +563,7 @@ async function messages(api: typeof operations, place: Place, webhookId: string,
 		(m) => m.type === 'comment.updated' && m.data.commentId === parts.commentId,
 		(m) => m.type === 'comment.deleted' && m.data.commentId === parts.commentId,
 		(m) => m.type === 'livestream.updated' && m.data.livestreamId === parts.livestreamId && m.data.status === 'finished',
+		(m) => m.type === 'flowRun.finished' && m.data.mediaId === mediaId && m.data.status === 'failed',
 		(m) => m.type === 'upload.failed' && m.data.code !== '',
 		(m) => m.type === 'ping' && m.data.webhookId === webhookId,
 	];

@@ -2,6 +2,8 @@
 /* Runs of flows: what a model is sent and costs, and what of its answers is written where, by whose right. */
 #include <string.h>
 
+#include "core/event.h"
+#include "fcgi/seen.h"
 #include "tests/jobs/sounds.h"
 
 #define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
@@ -225,6 +227,62 @@ who_may_not_any_more_has_nothing_sent(void **state)
 	assert_string_equal(peer_log(w, "GET"), "[]");
 }
 
+/* What an attempt has been answered is not asked again, unless the asset is another one by now. */
+static void
+another_attempt_goes_on_where_one_has_failed(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, MEDICINE);
+	const char *at;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		at = started(w, w->token, TWO, "\"kind\":\"none\"", id);
+		db_run(w->db, "UPDATE flow_runs SET steps = '[{\"name\":\"a\",\"output\":\"Before.\",\"tokens\":5,"
+		    "\"duration_ms\":1}]', cost = 5 WHERE media_id = ? AND status = 'queued'", ARGS(ID(id)));
+		if (i == 1)
+			db_run(w->db, "UPDATE media SET updated_at = " SQL_NOW " + 1000 WHERE id = ?", ARGS(ID(id)));
+		assert_int_equal(go(w, at, "/broken/v1"), RETRY);
+		assert_int_equal(go(w, at, "/v1"), DONE);
+		assert_string_equal(text(w, call(w, "GET", at, NULL), "data.output"), i == 0 ? "In short: Before." :
+		    "In short: In short: " MEDICINE);
+		assert_string_equal(text(w, call(w, "GET", at, NULL), "data.steps.0.output"), i == 0 ? "Before." :
+		    "In short: " MEDICINE);
+	}
+}
+
+/* As the message of a webhook that somebody has made. */
+static const char *
+message(struct world *w, struct uuid media_id, struct uuid principal_id)
+{
+	const struct event *e = db_row(w->db, &event_record, EVENT_FROM "WHERE t.media_id = ? AND t.type = "
+	    "'flowRun.finished'", ARGS(ID(media_id)));
+	struct req *r = seen_anew(w->mem, w->db, w->conf, w->tenant_id, principal_id, "ViewChannel ViewMetadata");
+
+	assert_non_null(e);
+	assert_non_null(r);
+	return seen_event(r, e);
+}
+
+static void
+webhooks_are_told_what_a_run_has_answered(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, MEDICINE), viewer, stranger;
+	const char *at = started(w, w->token, ONE, "\"kind\":\"webhook\"", id);
+
+	world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer);
+	world_member(w, "ViewChannel ViewMetadata", NULL, &stranger);
+	assert_int_equal(go(w, at, "/v1"), DONE);
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.isWritten"), "true");
+	assert_non_null(strstr(message(w, id, viewer), "\"status\":\"succeeded\""));
+	assert_non_null(strstr(message(w, id, viewer), "\"output\":\"In short: " MEDICINE "\""));
+	assert_null(message(w, id, stranger));
+	/* Lists and streams tell that it has ended, and not what it says. */
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM events WHERE INSTR(data, 'In short') > 0", NO_ARGS, -1),
+	    0);
+}
+
 static void
 a_model_that_fails_is_told(void **state)
 {
@@ -254,6 +312,8 @@ main(void)
 		WORLD_TEST(nothing_is_overwritten_that_the_flow_may_not),
 		WORLD_TEST(what_has_changed_meanwhile_is_left_alone),
 		WORLD_TEST(who_may_not_any_more_has_nothing_sent),
+		WORLD_TEST(another_attempt_goes_on_where_one_has_failed),
+		WORLD_TEST(webhooks_are_told_what_a_run_has_answered),
 		WORLD_TEST(a_model_that_fails_is_told),
 	};
 
