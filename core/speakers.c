@@ -19,6 +19,7 @@ static const struct field speaker_fields[] = {
 	FIELD(struct speaker, label, .sql = "s.label", .doc = "Its own name"),
 	FIELD(struct speaker, source, .sql = "s.source", .doc = "Who has said so"),
 	FIELD(struct speaker, merged_into, .sql = "s.merged_into", .doc = "What it is a part of"),
+	FIELD(struct speaker, part_of, .sql = "s.part_of", .doc = "What it was merged with"),
 	FIELD(struct speaker, forgotten_at, .sql = "s.forgotten_at", .doc = "Not shown since then"),
 	FIELD(struct speaker, shown_id, .on = COMPUTED, .doc = "As whom it is shown"),
 	FIELD(struct speaker, name, .on = COMPUTED, .doc = "Shown to people"),

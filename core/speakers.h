@@ -23,6 +23,7 @@ struct speaker {
 	struct list turns;		/* struct turn, in order, without overlap */
 	const char *label, *source;	/* its own name, and who has said so; NULL: nobody has */
 	struct uuid merged_into;	/* another one of the asset, which is part of none; none: it is itself */
+	struct uuid part_of;		/* the one that it was merged with, which may be a part, too; none: not known */
 	struct moment forgotten_at;	/* 0: it is not */
 
 	struct uuid shown_id;		/* as whom people see it; none: as nobody */

@@ -315,6 +315,7 @@ speaker_merge(struct req *r)
 	if (whole == NULL || !uuid_is_none(whole->merged_into) || !uuid_is_none(part->merged_into))
 		return refuse(r, ERR_SPEAKER_MERGED, NULL);
 	put_into(r, part->speaker_id, whole->speaker_id);
+	db_run(r->db, "UPDATE speakers SET part_of = merged_into WHERE id = ?", ARGS(ID(part->speaker_id)));
 	for (size_t i = 0; i < all.n; i++)
 		if (uuid_equal(s[i].merged_into, part->speaker_id))
 			put_into(r, s[i].speaker_id, whole->speaker_id);
@@ -323,16 +324,33 @@ speaker_merge(struct req *r)
 	return speaker_reply(r, object_again(r));
 }
 
-/* It has again what it had.  Those that were parts of it before are parts of the whole, until they are split, too. */
+/* Those that were parts of it before come along, and so do theirs. */
+static void
+bring_parts(struct req *r, const struct list *all, struct uuid id, struct uuid from, struct uuid to)
+{
+	struct speaker *s = all->rows;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (uuid_equal(s[i].part_of, id) && uuid_equal(s[i].merged_into, from)) {
+			put_into(r, s[i].speaker_id, to);
+			s[i].merged_into = to;
+			bring_parts(r, all, s[i].speaker_id, from, to);
+		}
+}
+
+/* It has again what it had. */
 static int
 speaker_split(struct req *r)
 {
 	const struct heard *h = r->object;
 	const struct uuid whole_id = h->merged_into;
+	const struct list all = locked(r, h->media_id);
 
 	if (uuid_is_none(whole_id))
 		return refuse(r, ERR_SPEAKER_WHOLE, NULL);
 	put_into(r, h->id, (struct uuid){ { 0 } });
+	db_run(r->db, "UPDATE speakers SET part_of = NULL WHERE id = ?", ARGS(ID(h->id)));
+	bring_parts(r, &all, h->id, whole_id, h->id);
 	/* A job that takes the two for one does not do so again. */
 	db_run(r->db, "INSERT IGNORE INTO speaker_rejections (speaker_id, voice_id) SELECT ?, voice_id FROM speakers "
 	    "WHERE id = ? AND source = 'machine' AND voice_id IS NOT NULL", ARGS(ID(h->id), ID(whole_id)));

@@ -200,6 +200,10 @@ who_is_merged_and_split_again_has_all_that_it_had(void **state)
 	assert_int_equal(name(w, k.speakers[1], "Carl")->status, 409);
 	assert_int_equal(speaker(w, "PUT", k.speakers[1], "/split", NULL)->status, 200);
 	assert_int_equal(speaker(w, "PUT", k.speakers[1], "/split", NULL)->status, 409);
+	/* With what was a part of it before. */
+	r = speaker(w, "GET", third, "", NULL);
+	assert_string_equal(text(w, r, "data.mergedInto"), uuid_text(w->mem, k.speakers[1]));
+	assert_string_equal(text(w, speaker(w, "GET", k.speakers[0], "", NULL), "data.totalDuration"), "3.000");
 	assert_int_equal(speaker(w, "PUT", third, "/split", NULL)->status, 200);
 	r = call(w, "GET", transcript_path(w, &k), NULL);
 	if (before != NULL)
