@@ -140,20 +140,48 @@ may_write(struct req *r, const struct broadcast *b)
 	return (access_by(r, &b->channel_ids) & r->who->scopes & SCOPE_BIT(SCOPE_CREATE_CONTENT)) != 0;
 }
 
+/* ":443" of the first of "host:port,…". */
+static const char *
+first_port(struct req *r, const char *listen)
+{
+	const char *colon = strrchr(arena_printf(r->mem, "%.*s", (int)strcspn(listen, ","), listen), ':');
+
+	return colon != NULL ? colon : "";
+}
+
+/* Of what pages and clients call us by; how long it is. */
+static int
+public_host(const struct req *r, const char **host)
+{
+	*host = strstr(r->conf->public_url, "://") + 3;
+	return (int)((*host)[0] == '[' ? strcspn(*host, "]") + 1 : strcspn(*host, ":"));
+}
+
+/* srt://{host} with the port that is listened at, unless the settings name another place.  NULL: no SRT is taken. */
+static const char *
+srt_url(struct req *r)
+{
+	const char *host;
+	const int n = public_host(r, &host);
+
+	if (r->conf->live_srt_url != NULL || r->conf->live_srt_listen == NULL)
+		return r->conf->live_srt_url;
+	return arena_printf(r->mem, "srt://%.*s%s", n, host, first_port(r, r->conf->live_srt_listen));
+}
+
 /* rtmp://{host}/live, or by TLS where that is taken, unless the settings name another place. */
 static const char *
 rtmp_url(struct req *r, bool is_primary)
 {
 	const char *url = is_primary || r->conf->live_second_url == NULL ? r->conf->live_url : r->conf->live_second_url;
-	const char *host = strstr(r->conf->public_url, "://") + 3, *tls = r->conf->live_rtmps_listen, *colon;
-	const int n = (int)(host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":"));
+	const char *host, *tls = r->conf->live_rtmps_listen;
+	const int n = public_host(r, &host);
 
 	if (url != NULL)
 		return url;
 	if (tls == NULL)
 		return arena_printf(r->mem, "rtmp://%.*s/live", n, host);
-	colon = strrchr(arena_printf(r->mem, "%.*s", (int)strcspn(tls, ","), tls), ':');
-	return arena_printf(r->mem, "rtmps://%.*s%s/live", n, host, colon != NULL ? colon : "");
+	return arena_printf(r->mem, "rtmps://%.*s%s/live", n, host, first_port(r, tls));
 }
 
 static const char *
@@ -161,8 +189,8 @@ input_url(struct req *r, const char *source, const char *key, bool is_primary)
 {
 	if (strcmp(source, "srt") != 0)
 		return rtmp_url(r, is_primary);
-	return arena_printf(r->mem, "%s?streamid=%s&passphrase=%s&pbkeylen=32", r->conf->live_srt_url != NULL ?
-	    r->conf->live_srt_url : "", key, livestream_phrase(r->conf, r->mem, key));
+	return arena_printf(r->mem, "%s?streamid=%s&passphrase=%s&pbkeylen=32", srt_url(r) != NULL ? srt_url(r) : "",
+	    key, livestream_phrase(r->conf, r->mem, key));
 }
 
 /* A key that cannot be read, since the key file is another one, is left out: rotating mends it. */
@@ -363,8 +391,8 @@ livestream_create(struct req *r)
 
 	if (b->source == NULL)
 		b->source = "rtmp";
-	if (strcmp(b->source, "srt") == 0 && r->conf->live_srt_url == NULL)
-		fault(r, "/source", "not_allowed", "this server takes no SRT; its operator sets live.srt_url");
+	if (strcmp(b->source, "srt") == 0 && srt_url(r) == NULL)
+		fault(r, "/source", "not_allowed", "this server takes no SRT; its operator sets live.srt_listen");
 	check_start(r, b->starts_at);
 	asset_check_languages(r, "transcriptLanguageCodes", &b->transcript_language_codes);
 	if (!channels_meant(r, &b->channel_ids, &channels))

@@ -173,6 +173,29 @@ the_address_for_encoders_names_tls_where_it_is_taken(void **state)
 	w->conf = was;
 }
 
+/* The one that it is listened at, where the settings name none; neither: it is refused. */
+static void
+the_address_of_srt_is_ours_with_the_port_that_is_listened_at(void **state)
+{
+	static const char body[] = "{\"name\":\"Council\",\"source\":\"srt\"}";
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	const char *url = text(w, created(w, "{\"name\":\"Plain\"}"), "data.inputs.0.url"), *ours;
+
+	assert_int_equal(strncmp(url, "rtmp://", 7), 0);
+	ours = arena_printf(w->mem, "srt://%.*s:9000?streamid=", (int)(strlen(url) - strlen("rtmp:///live")), url + 7);
+	w->conf = &conf;
+	assert_int_equal(call(w, "POST", "/v2/livestreams", body)->status, 422);
+	conf.live_srt_listen = "[::]:9000";
+	url = text(w, created(w, body), "data.inputs.0.url");
+	assert_int_equal(strncmp(url, ours, strlen(ours)), 0);
+	conf.live_srt_url = "srt://live.example.org:9001";
+	url = text(w, created(w, body), "data.inputs.0.url");
+	assert_int_equal(strncmp(url, "srt://live.example.org:9001?streamid=", 37), 0);
+	w->conf = was;
+}
+
 static void
 an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere(void **state)
 {
@@ -946,6 +969,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_new_one_has_an_asset_from_the_start),
 		WORLD_TEST(the_address_for_encoders_names_tls_where_it_is_taken),
+		WORLD_TEST(the_address_of_srt_is_ours_with_the_port_that_is_listened_at),
 		WORLD_TEST(an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere),
 		WORLD_TEST(keys_are_kept_as_sums_and_shown_to_who_may_write),
 		WORLD_TEST(a_key_that_was_changed_is_known_as_an_old_one),
