@@ -9,6 +9,8 @@
 
 #include "core/closing.h"
 #include "core/role.h"
+#include "core/speakers.h"
+#include "core/voices.h"
 #include "tests/walk.h"
 
 /* A request of another process, which has a connection of its own. */
@@ -718,6 +720,36 @@ of_questions_at_once_no_more_are_taken_than_may_wait(void **state)
 	w->conf = was;
 }
 
+static struct uuid
+voice(struct world *w, const char *name)
+{
+	const struct uuid id = uuid_new();
+
+	db_run(w->db, "INSERT INTO voices (id, tenant_id, name, created_at) VALUES (?, ?, ?, 1)", ARGS(ID(id),
+	    ID(w->tenant_id), STR(name)));
+	return id;
+}
+
+static void
+voices_that_nobody_is_called_by_go_without_waiting_for_others(void **state)
+{
+	struct world *w = *state;
+	const struct uuid media = world_media(w, "video", "Talk"), ann = voice(w, "Ann"), speaker = speakers_new(w->db,
+	    w->tenant_id, media);
+	struct db *in_the_way;
+
+	voice(w, "Bob");
+	db_run(w->db, "UPDATE speakers SET label = 'Ann', source = 'human', voice_id = ? WHERE id = ?", ARGS(ID(ann),
+	    ID(speaker)));
+	in_the_way = beside(w);
+	db_number(in_the_way, "SELECT 1 FROM voices WHERE id = ? FOR UPDATE", ARGS(ID(ann)), 0);
+	voices_tidy(w->db, w->tenant_id);
+	assert_int_equal(db_failure(w->db), DB_FINE);
+	assert_int_equal(number(w, "FROM voices WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	assert_int_equal(number(w, "FROM voices WHERE id = ?", ARGS(ID(ann))), 1);
+	db_close(in_the_way);
+}
+
 /* However many share it at once: one background channel, and one link of each. */
 static void
 of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel(void **state)
@@ -826,6 +858,7 @@ main(void)
 		WORLD_TEST(an_asset_that_is_losing_its_other_channel_keeps_the_one_that_is_to_close),
 		WORLD_TEST(an_asset_enters_a_channel_before_it_closes_or_not_at_all),
 		WORLD_TEST(of_two_requests_with_one_idempotency_key_at_once_one_is_done),
+		WORLD_TEST(voices_that_nobody_is_called_by_go_without_waiting_for_others),
 		WORLD_TEST(of_questions_at_once_no_more_are_taken_than_may_wait),
 		WORLD_TEST(while_the_first_with_an_idempotency_key_runs_the_second_is_told_so),
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
