@@ -103,6 +103,7 @@ export async function openPlayer(place, video, media, { at, renew = async () => 
 	video.onerror = () => !player.hls && video.error && recover(player, new Failure(video.error.code === 4 ? -1 : 0));
 	tellTime(player);
 	parts.edge.onclick = () => toEdge(player);
+	keepUp(player);
 	rememberVolume(video);
 	if (!video.loop && !media.live && at === undefined)
 		rememberPosition(player, left);
@@ -148,6 +149,20 @@ function behindLive({ video, hls }) {
 	const end = hls?.liveSyncPosition ?? (video.seekable.length ? video.seekable.end(video.seekable.length - 1) : video.currentTime);
 
 	return Math.max(0, end - video.currentTime);
+}
+
+/* Who has fallen behind without going back or stopping, since a line or a machine was too slow, comes to the live picture
+ * again: hls.js catches up by itself only while it is near. */
+function keepUp(player) {
+	const { video } = player;
+	let stays = false;
+
+	video.addEventListener('seeking', () => stays = behindLive(player) >= EDGE_S);
+	video.addEventListener('pause', () => stays = true);
+	video.addEventListener('timeupdate', () => {
+		if (player.media.live && player.hls?.liveSyncPosition && !stays && !video.seeking && behindLive(player) >= EDGE_S)
+			video.currentTime = player.hls.liveSyncPosition;
+	});
 }
 
 function toEdge(player) {

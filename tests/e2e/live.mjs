@@ -95,6 +95,21 @@ await test('  by asking for parts that are to come', async () => {
 	if (!asked.some(url => /\/low-video\.m3u8\?.*_HLS_part=/.test(url)) || !asked.some(url => /\/\d+\.\d+\.\d+\.video\.m4s/.test(url)))
 		throw new Error(asked.filter(url => url.includes('/live/')).slice(-5).join('\n'));
 });
+/* hls.js would stay there: it catches up while it is near. */
+await test('who was cut off comes to the live picture again', async () => {
+	await page.context().setOffline(true);
+	await until('it falls behind', async () => await behind() > 12000);
+	await page.context().setOffline(false);
+	await until('a picture of five seconds ago', async () => await behind() < 5000);
+});
+
+await test('  and who went back stays there', async () => {
+	await page.evaluate(() => document.querySelector('video').currentTime -= 7);
+	await until('an old picture', async () => await behind() > 7000);
+	await new Promise(done => setTimeout(done, 5000));
+	if (await behind() < 7000)
+		throw new Error('it was taken to the live picture');
+});
 clearInterval(clock);
 sender.kill('SIGKILL');
 await browser.close();
