@@ -242,6 +242,7 @@ a_question_is_asked_by_a_job_and_found_by_its_vector_from_then_on(void **state)
 	struct uuid id = asset(w, "The physician prescribed a remedy against the infection."), foreign = asset(other,
 	    "The physician prescribed a remedy against the infection.");
 	const char *q = "doctors who cure illness", *engine = "data.0.passages.0.engine";
+	struct conf changed = *c;
 
 	embed(w, c, id);
 	embed(other, c, foreign);
@@ -249,15 +250,23 @@ a_question_is_asked_by_a_job_and_found_by_its_vector_from_then_on(void **state)
 	assert_int_equal(number(w, "FROM jobs WHERE kind = 'question' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
 	by_words(w, c, " doctors  who cure illness ", engine);
 	assert_int_equal(number(w, "FROM jobs WHERE kind = 'question' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+	assert_string_equal(by_words(other, c, q, engine), meaning_glosses_name(w->mem));
 	/* a server that does not say it leaves it to the next who asks */
 	answer(w, with_peer(w, "/nan/v1"));
+	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	by_words(w, c, q, engine);
+	/* nor does another model say what this one would */
+	changed.engine[ENGINE_embed].model = "other-model";
+	answer(w, &changed);
 	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	by_words(w, c, q, engine);
 	answer(w, c);
 	assert_string_equal(by_words(w, c, q, engine), "test-model by HTTP");
 	assert_string_equal(by_words(w, c, q, "data.0.id"), uuid_text(w->mem, id));
 	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ? AND text IS NULL", ARGS(ID(w->tenant_id))), 1);
-	/* another tenant has none of it */
+	/* another tenant has none of it, though it asks the same */
+	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ? AND meaning IS NULL",
+	    ARGS(ID(other->tenant_id))), 1);
 	assert_string_equal(by_words(other, c, q, engine), meaning_glosses_name(w->mem));
 	assert_string_equal(by_words(w, w->conf, q, engine), meaning_glosses_name(w->mem));
 }
