@@ -257,6 +257,20 @@ the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago(void **state)
 	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_points", NO_ARGS), "new");
 }
 
+static void
+the_sweep_forgets_what_was_looked_for_30_days_ago(void **state)
+{
+	struct runners *t = *state;
+
+	db_run(t->db, "INSERT INTO questions (tenant_id, engine, digest, text, asked_at) SELECT ?, 'x', seq, 'What?', "
+	    SQL_NOW " - seq * 86400000 FROM (SELECT 29 AS seq UNION SELECT 31) s", ARGS(ID(t->world->tenant_id)));
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(digest) FROM questions", NO_ARGS), "29");
+	db_run(t->db, "DELETE FROM questions", NO_ARGS);
+}
+
 /* Soft-deleted that many days ago, with its files. */
 static struct uuid
 deleted_asset(struct runners *t, struct world *of, double days)
@@ -339,6 +353,7 @@ main(void)
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
 		TEST(the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_many),
 		TEST(the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago),
+		TEST(the_sweep_forgets_what_was_looked_for_30_days_ago),
 		TEST(the_sweep_deletes_for_good_what_was_deleted_longer_ago_than_the_tenant_keeps_it),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 	};
