@@ -35,7 +35,7 @@ enum {
 
 struct upload_row {
 	struct uuid id, tenant_id, principal_id;
-	const char *type, *ticket_hash, *status, *refusal, *sha256, *upload_concat;
+	const char *type, *ticket_hash, *status, *refusal, *sha256, *upload_concat, *upload_metadata;
 	struct number file_size;
 	bool is_partial;
 	int64_t attempt, received_bytes;
@@ -54,6 +54,7 @@ static const struct field upload_row_fields[] = {
 	FIELD(struct upload_row, file_size, .doc = "Declared bytes"),
 	FIELD(struct upload_row, is_partial, .doc = "Becomes part of another one"),
 	FIELD(struct upload_row, upload_concat, .doc = "Of which others it was made"),
+	FIELD(struct upload_row, upload_metadata, .doc = "What its client said of it"),
 	FIELD(struct upload_row, attempt, .doc = "Number of the latest PUT"),
 	FIELD(struct upload_row, received_bytes, .doc = "Bytes that have come"),
 	FIELD(struct upload_row, expires_at, .doc = "End of its life"),
@@ -688,6 +689,7 @@ check_rest(struct transfer *t, const struct upload_row *row)
 	p->size = t->limit = row->file_size.n;
 	p->is_partial = row->is_partial;
 	p->upload_concat = row->upload_concat != NULL ? arena_copy(p->mem, row->upload_concat) : NULL;
+	p->upload_metadata = row->upload_metadata != NULL ? arena_copy(p->mem, row->upload_metadata) : NULL;
 	p->expires_at = row->expires_at;
 	t->expected = -1;
 	t->declared = true;

@@ -46,6 +46,7 @@ struct put {
 	int64_t attempt;		/* its number */
 	bool is_partial;		/* it becomes part of another upload */
 	const char *upload_concat;	/* of which others it was made; NULL: of none */
+	const char *upload_metadata;	/* what its client said of it when it was made; NULL: nothing */
 	struct moment expires_at;	/* then what a body went on with is dropped */
 	const char *sha256, *mime_type;	/* of a whole file; NULL: there is more to come */
 	const char *etag;		/* of what put_place() places; NULL: none */

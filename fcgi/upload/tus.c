@@ -14,6 +14,8 @@
 #define CHECKSUMS "sha1,md5,sha256,crc32"
 #define BYTES_TYPE "application/offset+octet-stream"
 
+enum { METADATA_MAX = 8000 };		/* bytes; HEAD says it again, and Apache takes no longer lines */
+
 /* A body on its way, and the checksum that came with it. */
 struct body {
 	struct tus *t;
@@ -89,6 +91,8 @@ tus_head(struct tus *t)
 		buf_text(&t->headers, "Upload-Concat: partial\r\n");
 	else if (t->put.upload_concat != NULL)
 		buf_printf(&t->headers, "Upload-Concat: %s\r\n", t->put.upload_concat);
+	if (t->put.upload_metadata != NULL)
+		buf_printf(&t->headers, "Upload-Metadata: %s\r\n", t->put.upload_metadata);
 	return ERR_NONE;
 }
 
@@ -238,6 +242,17 @@ metadata(const struct tus *t, const char *key, const char **value)
 	return true;
 }
 
+/* Keys without blanks and base64, as a line that HEAD can say again. */
+static bool
+is_metadata(const char *text)
+{
+	size_t n;
+
+	for (n = 0; text[n] >= ' ' && text[n] < 0x7f; n++)
+		continue;
+	return text[n] == '\0' && n <= METADATA_MAX;
+}
+
 /* "de,en" as an array. */
 static void
 put_list(struct buf *b, const char *text)
@@ -311,18 +326,33 @@ take_address(struct tus *t)
 }
 
 static enum error
+keep_metadata(struct put *p, const char *said)
+{
+	struct db *db = links_ask(p->in->links);
+	bool fine;
+
+	if (db == NULL)
+		return ERR_UNAVAILABLE;
+	fine = db_run(db, "UPDATE uploads SET upload_metadata = ? WHERE id = ?", ARGS(STR(said), ID(p->id))) > 0;
+	links_give(p->in->links, db);
+	return fine ? ERR_NONE : ERR_UNAVAILABLE;
+}
+
+static enum error
 announce(struct tus *t, int64_t size, bool is_partial, int64_t counted)
 {
-	const char *json = body_of(t, size, is_partial);
+	const char *said = header(t, "upload-metadata"), *json = body_of(t, size, is_partial);
 
-	if (json == NULL) {
+	if (json == NULL || (said != NULL && !is_metadata(said))) {
 		t->put.detail = "Upload-Metadata is to be pairs of a key and text in base64, with commas between them.";
 		return ERR_BAD_REQUEST;
 	}
 	t->made = t->announce(t->user, json, counted);
 	if (t->made->status != 201)
 		return ERR_NONE;
-	return take_address(t) ? ERR_NONE : ERR_INTERNAL;
+	if (!take_address(t))
+		return ERR_INTERNAL;
+	return said != NULL && *said != '\0' ? keep_metadata(&t->put, said) : ERR_NONE;
 }
 
 static enum error

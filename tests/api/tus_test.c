@@ -240,6 +240,8 @@ one_is_made_by_who_may_and_says_where_it_goes(void **state)
 	assert_string_equal(told(w, t, "Tus-Resumable"), "1.0.0");
 	assert_string_equal(told(w, t, "Upload-Offset"), "0");
 	assert_string_equal(told(w, t, "Upload-Length"), "1000");
+	assert_string_equal(told(w, t, "Upload-Metadata"),
+	    "filetype dmlkZW8vbXA0,filename w6QubXA0, transcriptLanguageCodes ZGUsZW4=,empty");
 	assert_non_null(strstr(told(w, t, "Upload-Expires"), " GMT"));
 	t = create(w, &(struct ask){ .lines = { length }, .token = "nobody" }, ERR_NONE);
 	assert_int_equal(t->made->status, 401);
@@ -257,6 +259,8 @@ one_is_made_by_who_may_and_says_where_it_goes(void **state)
 	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename %%%" } } }, ERR_BAD_REQUEST);
 	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename /w==" } } }, ERR_BAD_REQUEST);
 	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQBi" } } }, ERR_BAD_REQUEST);
+	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQ==,\303\244" } } },
+	    ERR_BAD_REQUEST);
 	create(w, &(struct ask){ .lines = { length, { "Upload-Concat", "other" } } }, ERR_BAD_REQUEST);
 	assert_int_equal(call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"tus\"}")->status, 422);
 	r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"tus\",\"fileSize\":9}");
