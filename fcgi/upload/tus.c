@@ -246,11 +246,11 @@ metadata(const struct tus *t, const char *key, const char **value)
 static bool
 is_metadata(const char *text)
 {
-	size_t n;
-
-	for (n = 0; text[n] >= ' ' && text[n] < 0x7f; n++)
-		continue;
-	return text[n] == '\0' && n <= METADATA_MAX;
+	if (strlen(text) > METADATA_MAX)
+		return false;
+	while (*text >= ' ' && *text < 0x7f)
+		text++;
+	return *text == '\0';
 }
 
 /* "de,en" as an array. */
