@@ -92,3 +92,42 @@ engine_unanswered(struct arena *mem, const struct web_answer *a, const char *ser
 	*fault = (struct fault){ .reason = passes ? REASON_ENGINE_UNAVAILABLE : REASON_ENGINE_REFUSED, .detail = why };
 	return fault_is_final(fault) ? GIVE_UP : RETRY;
 }
+
+struct asked { struct allowance_use use; enum allowance may; };
+
+static bool
+ask_allowance(struct job *j, void *at)
+{
+	struct asked *a = at;
+
+	a->may = allowance_ask(j->db, j->conf, j->tenant_id, &a->use);
+	return false;
+}
+
+bool
+engine_may_cost(struct job *j, struct allowance_use *use, struct fault *fault)
+{
+	struct asked a = { .use = *use };
+
+	job_batches(j, ask_allowance, &a, sizeof(a));
+	*use = a.use;
+	if (a.may == ALLOWED)
+		return true;
+	*fault = (struct fault){ .reason = REASON_ENGINE_UNAVAILABLE, .detail = allowance_sentence(a.may) };
+	return false;
+}
+
+static bool
+note_allowance(struct job *j, void *at)
+{
+	allowance_note(j->db, j->tenant_id, at);
+	return false;
+}
+
+void
+engine_cost(struct job *j, const struct allowance_use *use)
+{
+	struct allowance_use noted = *use;
+
+	job_batches(j, note_allowance, &noted, sizeof(noted));
+}

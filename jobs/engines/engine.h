@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/allowance.h"
 #include "core/arena.h"
 #include "core/conf.h"
 #include "core/engines.h"
@@ -103,6 +104,12 @@ const char *engine_endpoint(struct arena *, const char *url, const char *leaf);
  * result: what it should have answered. */
 enum outcome engine_unanswered(struct arena *, const struct web_answer *, const char *server, const char *result,
     struct fault *);
+
+/* May a server be asked for what it may cost its tenant?  False: why not stands in the fault.  In a transaction of its
+ * own, see allowance_ask(). */
+bool engine_may_cost(struct job *, struct allowance_use *, struct fault *);
+/* What it has cost then, see allowance_note(). */
+void engine_cost(struct job *, const struct allowance_use *);
 
 /* Is it an answer, or the lack of one, that may be different the next time? */
 bool engine_may_pass(const struct web_answer *);

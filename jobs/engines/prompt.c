@@ -3,28 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/allowance.h"
 #include "jobs/engines/prompt.h"
-
-struct asked { struct allowance_use use; enum allowance may; };
-
-static bool
-may(struct job *j, void *at)
-{
-	struct asked *a = at;
-
-	a->may = allowance_ask(j->db, j->conf, j->tenant_id, &a->use);
-	return false;
-}
-
-static bool
-note(struct job *j, void *at)
-{
-	const struct asked *a = at;
-
-	allowance_note(j->db, j->tenant_id, &a->use);
-	return false;
-}
 
 int64_t
 prompt_size(const struct prompt *p)
@@ -36,24 +15,21 @@ bool
 prompt_ask(struct job *j, struct prompt *p)
 {
 	const struct engine *e = engine_chosen(j->conf, ENGINE_complete);
-	struct asked a = { .use = { .family = ENGINE_complete, .reserved = prompt_size(p) + p->most } };
+	struct allowance_use use = { .family = ENGINE_complete, .reserved = prompt_size(p) + p->most };
 	enum outcome outcome;
 
 	p->fault = (struct fault){ .reason = REASON_NONE };
 	p->job = j;
 	if (e == NULL)
 		return false;
-	job_batches(j, may, &a, sizeof(a));
-	if (a.may != ALLOWED) {
-		p->fault = (struct fault){ .reason = REASON_ENGINE_UNAVAILABLE, .detail = allowance_sentence(a.may) };
+	if (!engine_may_cost(j, &use, &p->fault))
 		return false;
-	}
 	outcome = e->run.complete(p);
-	a.use.tokens = p->tokens;
-	a.use.requests = p->requests;
+	use.tokens = p->tokens;
+	use.requests = p->requests;
 	/* One that refuses, or answers nonsense, is there: it costs no time. */
-	a.use.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
-	job_batches(j, note, &a, sizeof(a));
+	use.failed = outcome != DONE && p->fault.reason == REASON_ENGINE_UNAVAILABLE;
+	engine_cost(j, &use);
 	return outcome == DONE;
 }
 
