@@ -143,8 +143,8 @@ of(const char *key)
 }
 
 /* Whoever waits for the rows would wait for the bucket, too. */
-static const struct store_kind *
-of_unheld(const char *key)
+static void
+unheld(const char *key)
 {
 	if (db_holds_rows()) {
 		log_text(LOG_LEVEL_ERROR, "store", "%s is asked for while a transaction holds rows", key);
@@ -152,6 +152,12 @@ of_unheld(const char *key)
 		abort();
 #endif
 	}
+}
+
+static const struct store_kind *
+of_unheld(const char *key)
+{
+	unheld(key);
 	return of(key);
 }
 
@@ -252,6 +258,7 @@ store_delete(struct arena *mem, const char *key)
 struct store_entry *
 store_list(struct arena *mem, const char *prefix, const char *after, size_t max, size_t *n)
 {
+	unheld(prefix);
 	return kind_of(prefix, strlen(prefix) - 1)->list(mem, prefix, after, max, n);
 }
 

@@ -23,9 +23,10 @@
  * There are two kinds, of which the settings name one: a directory (`store = local`), and a bucket of an object store
  * (`store = s3`), where each word asks another machine and takes its time.  What arrives lies in data_dir with either.
  * While an installation moves they name both, and all words are of both (core/store_side.h).
- * While a transaction holds rows nothing is put into the store, deleted, read or asked for: others would wait for
- * them as long as the bucket does.  What was made is named by a row afterwards, and what no row names any more goes by
- * a job.  Builds for tests abort where that is not so; what has its place in a transaction is store_put_end() alone.
+ * While a transaction holds rows nothing is put into the store, deleted, read, listed or asked for: others would
+ * wait for them as long as the bucket does.  What was made is named by a row afterwards, and what no row names any more
+ * goes by a job.  Builds for tests abort where that is not so; what has its place in a transaction is store_put_end()
+ * alone.
  *
  * A store that is away is never "not there": errno is ENOENT for the latter alone, and what core/objects.h says for the
  * former, of which none blames a file.

@@ -429,7 +429,7 @@ what_may_have_been_done_is_not_done_again(void **state)
 	db_close(db);
 }
 
-enum word { TO_WRITE, TO_GET, TO_SIZE, TO_FETCH, WORDS };
+enum word { TO_WRITE, TO_GET, TO_SIZE, TO_FETCH, TO_LIST, WORDS };
 
 static bool
 aborts_at(struct world *w, enum word word, const char *key)
@@ -444,7 +444,8 @@ aborts_at(struct world *w, enum word word, const char *key)
 		case TO_WRITE: store_write(w->mem, "x", 1, key); break;
 		case TO_GET: store_get(w->mem, key, 1, &n); break;
 		case TO_SIZE: store_size(w->mem, key); break;
-		default: store_fetch(w->mem, key, NULL);
+		case TO_FETCH: store_fetch(w->mem, key, NULL); break;
+		default: store_list(w->mem, "play/", NULL, 1, &n);
 		}
 		_exit(0);
 	}
