@@ -17,20 +17,20 @@ takes_number(const char **p, int64_t *out)
 	return digits > 0 && digits <= 12;
 }
 
+static const char *const words[ASK_LISTS] = { "video", "audio", "720p", "360p" };
+
 static bool
 takes_word(const char **p, struct ask *a)
 {
-	static const char *const words[ASK_LISTS] = { "video", "audio", "720p", "360p" };
-	unsigned i;
+	enum ask_list list;
 	size_t n;
 
-	for (i = 0; i < ASK_LISTS; i++) {
-		n = strlen(words[i]);
-		if (strncmp(*p, words[i], n) != 0)
+	for (list = 0; list < ASK_LISTS; list++) {
+		n = strlen(words[list]);
+		if (strncmp(*p, words[list], n) != 0)
 			continue;
-		snprintf(a->word, sizeof(a->word), "%s", words[i]);
-		a->audio = strcmp(words[i], "audio") == 0;
-		a->list = i;
+		a->list = list;
+		a->word = words[list];
 		*p += n;
 		return true;
 	}
@@ -43,9 +43,8 @@ read_name(struct ask *a, const char *name)
 	const char *p = name, *low = strncmp(name, "low-", 4) == 0 ? name + 4 : NULL;
 	int64_t session;
 
-	a->audio = false;
-	a->list = 0;
-	snprintf(a->word, sizeof(a->word), "video");
+	a->list = ASK_VIDEO;
+	a->word = words[ASK_VIDEO];
 	a->number = a->place = -1;
 	if (strcmp(name, LIVESTREAM_LOW_PLAYLIST) == 0)
 		a->what = ASK_MASTER;

@@ -10,15 +10,16 @@
 #include "core/text.h"
 
 enum ask_what { ASK_MASTER, ASK_LIST, ASK_PART };
-enum { ASK_LISTS = 4 };
+/* Whose media playlist, or part; how each is called: see ask.c. */
+enum ask_list { ASK_VIDEO, ASK_AUDIO, ASK_720P, ASK_360P, ASK_LISTS };
 
 struct ask {
 	struct uuid media_id;
 	char folder[PLAY_SECRET], name[64];
 	enum ask_what what;
-	char word[8];			/* of the list, see fcgi/live/list.h */
-	unsigned list;			/* which one that is, below ASK_LISTS */
-	bool audio, skips;
+	enum ask_list list;
+	const char *word;		/* of the list, see fcgi/live/list.h; static */
+	bool skips;
 	int64_t number, place;		/* -1: none */
 	uint64_t viewer;		/* see fcgi/live/viewers.h; 0: not known */
 };

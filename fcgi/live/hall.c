@@ -347,12 +347,12 @@ give_list(struct hall *h, struct guest *g, const struct broadcast *b)
 	const struct ask *a = &g->ask;
 	const struct live_list *l = packager_list_named(b->packager, a->word);
 	const int64_t changes = packager_changes(b->packager);
-	struct telling **at = &h->lists[a->list << 2 | (unsigned)a->skips << 1 | g->head_only];
+	struct telling **at = &h->lists[(unsigned)a->list << 2 | (unsigned)a->skips << 1 | g->head_only];
 	struct buf text = BUF(h->mem);
 
 	if (give_shown(h, g, *at, changes))
 		return;
-	list_write_low(l, packager_list(b->packager, !a->audio), a->skips, &text);
+	list_write_low(l, packager_list(b->packager, a->list != ASK_AUDIO), a->skips, &text);
 	give_bytes(h, g, at, store_type(LIVESTREAM_PLAYLIST), text.text, text.len)->changes = changes;
 }
 
