@@ -6,20 +6,12 @@
  */
 import { spawn } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
+import { BITS, picture } from '../e2e/clock.mjs';
 
 const env = process.env, MINUTE = 60000, SECONDS = +process.argv[2];
-const BITS = 32, WIDTH = 640, HEIGHT = 360, LINES = 16, RATE = 30, LOOK_MS = 200, SETTLE_MS = 15000;
+const WIDTH = 640, HEIGHT = 360, RATE = 30, LOOK_MS = 200, SETTLE_MS = 15000;
 const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
 const wait = ms => new Promise(done => setTimeout(done, ms));
-
-function picture(ms) {
-	const bytes = Buffer.alloc(WIDTH * HEIGHT, 128);
-	for (let x = 0; x < WIDTH; x++)
-		bytes[x] = Math.floor(ms / 2 ** Math.floor(x * BITS / WIDTH)) % 2 ? 235 : 16;
-	for (let y = 1; y < LINES; y++)
-		bytes.copy(bytes, y * WIDTH, 0, WIDTH);
-	return bytes;
-}
 
 /* As OBS encodes: with pictures that refer to later ones. */
 const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${RATE}`, '-i', 'pipe:0',
@@ -30,7 +22,7 @@ let made = 0;
 sender.stdin.on('error', () => {});
 const clock = setInterval(() => {
 	for (; made * 1000 / RATE <= Date.now() - began; made++)
-		sender.stdin.write(picture(Date.now()));
+		sender.stdin.write(picture(Date.now(), WIDTH, HEIGHT));
 }, 10);
 
 const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',

@@ -5,8 +5,9 @@
  */
 import { spawn } from 'node:child_process';
 import { pathToFileURL } from 'node:url';
+import { BITS, picture } from './clock.mjs';
 
-const env = process.env, MINUTE = 60000, BITS = 32, WIDTH = 320, HEIGHT = 180, LINES = 16, FRAME_MS = 40;
+const env = process.env, MINUTE = 60000, WIDTH = 320, HEIGHT = 180, FRAME_MS = 40;
 const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
 let count = +env.FIRST_TEST - 1;
 
@@ -29,15 +30,6 @@ async function until(what, check) {
 	}
 }
 
-function picture(ms) {
-	const bytes = Buffer.alloc(WIDTH * HEIGHT, 128);
-	for (let x = 0; x < WIDTH; x++)
-		bytes[x] = Math.floor(ms / 2 ** Math.floor(x * BITS / WIDTH)) % 2 ? 235 : 16;
-	for (let y = 1; y < LINES; y++)
-		bytes.copy(bytes, y * WIDTH, 0, WIDTH);
-	return bytes;
-}
-
 const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${1000 / FRAME_MS}`, '-i', 'pipe:0',
 	'-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p', '-g', '50', '-b:v', '800k', '-f', 'flv', env.TO],
 	{ stdio: ['pipe', 'ignore', 'inherit'] });
@@ -46,7 +38,7 @@ let made = 0;
 sender.stdin.on('error', () => {});
 const clock = setInterval(() => {
 	for (; made * FRAME_MS <= Date.now() - began; made++)
-		sender.stdin.write(picture(Date.now()));
+		sender.stdin.write(picture(Date.now(), WIDTH, HEIGHT));
 }, FRAME_MS / 2);
 
 const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
