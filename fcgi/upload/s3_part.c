@@ -40,13 +40,19 @@ by_errno(const char *what)
 	return S3_INTERNAL;
 }
 
+static bool
+make_folder(struct arena *mem, struct uuid upload_id)
+{
+	return mkdir(store_incoming(mem, upload_id), 0700) == 0 || errno == EEXIST;
+}
+
 bool
 s3_file_new(struct s3_file *f, struct uuid upload_id, const char *name)
 {
 	f->name = name;
 	f->path = path_of(f->mem, upload_id, name);
 	f->fd = -1;
-	if (mkdir(store_incoming(f->mem, upload_id), 0700) != 0 && errno != EEXIST)
+	if (!make_folder(f->mem, upload_id))
 		return false;
 	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	return f->fd >= 0;
@@ -93,7 +99,7 @@ s3_file_share(struct s3_file *f, struct uuid upload_id, const char *name, int64_
 {
 	if (size < SHARED_MIN || number > f->in->conf->upload_max_size / size)
 		return false;
-	if (mkdir(store_incoming(f->mem, upload_id), 0700) != 0 && errno != EEXIST)
+	if (!make_folder(f->mem, upload_id))
 		return false;
 	f->name = name;
 	return take_place(f, upload_id, number, size, O_CREAT);
