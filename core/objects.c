@@ -926,9 +926,12 @@ objects_tidy(const struct objects *o, struct moment before)
 static const char *
 parameters(struct arena *mem, const char *file_name)
 {
-	return arena_printf(mem, "response-cache-control=private%%2C%%20no-cache%s%s%s", file_name == NULL ? "" :
-	    "&response-content-disposition=attachment%3B%20filename%3D%22", file_name != NULL ? file_name : "",
-	    file_name != NULL ? "%22" : "");
+	static const char cache[] = "response-cache-control=private%2C%20no-cache";
+
+	if (file_name == NULL)
+		return cache;
+	return arena_printf(mem, "%s&response-content-disposition=attachment%%3B%%20filename%%3D%%22%s%%22%%3B%%20"
+	    "filename%%2A%%3DUTF-8%%27%%27%s", cache, file_name, file_name);
 }
 
 const char *

@@ -710,7 +710,8 @@ an_address_is_for_one_method_and_may_give_a_name(void **state)
 	assert_true(web_call(mem, &call, &a));
 	assert_int_equal(a.length, 7);
 	assert_non_null(strstr(call.url,
-	    "&response-content-disposition=attachment%3B%20filename%3D%22by-name.zip%22&"));
+	    "&response-content-disposition=attachment%3B%20filename%3D%22by-name.zip%22%3B%20filename%2A%3DUTF-8%27%27"
+	    "by-name.zip&"));
 	call.url = objects_address(mem, &store, "seen/by.zip", "GET", NULL, now, until);
 	assert_null(strstr(call.url, "disposition"));
 	assert_non_null(strstr(call.url, "&response-cache-control=private%2C%20no-cache&"));
