@@ -215,6 +215,19 @@ check_trailer(struct s3_body *b, const char *signature)
 	return b->trailer_is_signed ? 1 : wrong(b, S3_SIGNATURE);
 }
 
+/* minio-go has an empty line in front of the signature, too. */
+static int
+end_trailer(struct s3_body *b)
+{
+	const bool is_bare = b->is_signed && b->has_trailer && !b->trailer_is_signed;
+
+	if (is_bare && b->trailer_has_ended)
+		return wrong(b, S3_SIGNATURE);
+	b->trailer_has_ended = true;
+	b->state = is_bare ? S3_TRAILER : S3_END;
+	return 1;
+}
+
 /* "x-amz-checksum-crc32c:wdBDMA==", "x-amz-trailer-signature:63bdd63c…", and an empty line at the end. */
 static int
 read_trailer(struct s3_body *b)
@@ -222,10 +235,8 @@ read_trailer(struct s3_body *b)
 	char *colon = strchr(b->line, ':'), *p;
 	const char *value;
 
-	if (b->line[0] == '\0') {
-		b->state = S3_END;
-		return b->is_signed && b->has_trailer && !b->trailer_is_signed ? wrong(b, S3_SIGNATURE) : 1;
-	}
+	if (b->line[0] == '\0')
+		return end_trailer(b);
 	if (colon == NULL || !b->has_trailer || b->trailer_is_signed || b->trailer.len > TRAILER_MAX)
 		return wrong(b, S3_BAD_CHUNK);
 	for (p = b->line; p < colon; p++)
@@ -234,6 +245,8 @@ read_trailer(struct s3_body *b)
 	value = colon + 1 + strspn(colon + 1, " ");
 	if (strcmp(b->line, "x-amz-trailer-signature") == 0)
 		return check_trailer(b, value);
+	if (b->trailer_has_ended)
+		return wrong(b, S3_BAD_CHUNK);
 	buf_printf(&b->trailer, "%s:%s\n", b->line, value);
 	if (strncmp(b->line, SUM, strlen(SUM)) == 0 && s3_sum_find(b->line + strlen(SUM)) == b->kind)
 		b->sum_said = arena_copy(b->mem, value);
@@ -303,7 +316,9 @@ read_chunked(struct s3_body *b, const struct seat *seat, const void **bytes)
 		if (take_framing(b) < 0)
 			return -1;
 	}
-	return n == 0 && b->state != S3_END ? wrong(b, S3_INCOMPLETE) : n;
+	if (n != 0 || b->state == S3_END)
+		return n;
+	return wrong(b, b->trailer_has_ended ? S3_SIGNATURE : S3_INCOMPLETE);
 }
 
 static int

@@ -34,7 +34,7 @@ struct s3_body {
 	const struct s3_request *request;
 	int (*read)(void *user, const struct seat *, const void **bytes);
 	void *user;
-	bool chunked, is_signed, has_trailer, trailer_is_signed;
+	bool chunked, is_signed, has_trailer, trailer_is_signed, trailer_has_ended;
 	const char *sha256_said, *md5_said, *sum_said;
 	EVP_MD_CTX *md5_now, *sha256_now, *chunk_sha256;
 	struct s3_sum sum_now;

@@ -24,6 +24,7 @@
 #define MIB (1 << 20)
 #define EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 #define REGION "us-east-1"
+#define XMLNS " xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\""
 
 static struct intake here;
 
@@ -442,52 +443,92 @@ signatures_are_those_of_the_reference(void **state)
 	}
 }
 
-/* "Example: Object Upload to S3 in Chunks", ibidem: 66560 bytes in two chunks and the last. */
+/* 66560 bytes in two chunks and the last, with what comes behind it; a bit of wire[spoilt] is turned. */
+static enum s3_error
+read_example(struct world *w, const char *content, const char *const signatures[4], const char *behind, size_t spoilt)
+{
+	struct sending s = { .at = { { "x-amz-decoded-content-length", "66560" }, { "x-amz-trailer",
+	    "x-amz-checksum-crc32c" } }, .n = *behind != '\0' ? 2 : 1 };
+	struct s3_request r = { "PUT", "/", header_of, &s, NULL };
+	struct s3_sign sign = { .date = "20130524T000000Z", .scope = "20130524/us-east-1/s3/aws4_request",
+	    .signature = signatures[0], .content = content };
+	struct seat seat = { .attempt = 0 };
+	struct buf wire = BUF(w->mem);
+	char *a = arena_alloc(w->mem, 65536);
+	enum s3_error error;
+	struct s3_body b;
+	const void *bytes;
+	int n;
+
+	memset(a, 'a', 65536);
+	buf_printf(&wire, "10000;chunk-signature=%s\r\n", signatures[1]);
+	buf_add(&wire, a, 65536);
+	buf_printf(&wire, "\r\n400;chunk-signature=%s\r\n", signatures[2]);
+	buf_add(&wire, a, 1024);
+	buf_printf(&wire, "\r\n0;chunk-signature=%s\r\n%s\r\n", signatures[3], behind);
+	if (spoilt > 0)
+		wire.text[spoilt < wire.len ? spoilt : wire.len - 10] ^= 1;
+	s.body = wire.text;
+	s.left = wire.len;
+	signing_key(w, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", sign.key);
+	assert_int_equal(s3_body_begin(&b, w->mem, &sign, &r, (int64_t)wire.len, read_some, &s), S3_FINE);
+	while ((n = s3_body_read(&b, &seat, &bytes)) > 0)
+		continue;
+	assert_true(n == 0 || b.error != S3_FINE);
+	error = n == 0 ? s3_body_check(&b) : b.error;
+	assert_true(error != S3_FINE || b.received == 66560);
+	s3_body_end(&b);
+	return error;
+}
+
+/* "Example: Object Upload to S3 in Chunks", ibidem. */
 static void
 chunks_are_signed_as_in_the_reference(void **state)
 {
-	static const char *const signatures[] = { "ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648",
+	static const char *const signatures[] = { "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9",
+	    "ad80c730a21e5b8d04586a2213dd63b9a0e99e0e2307b0ade35a65485a288648",
 	    "0055627c9e194cb4542bae2aa5492e3c1575bbb81b612b7d234b86a503ef5497",
 	    "b6c6ea8a5354eaf15b3cb7646744f4275b71ea724fed81ceb9323e279d449df9" };
-	struct world *w = *state;
-	struct seat seat = { .attempt = 0 };
+	static const size_t spoilt[] = { 100, 65536 + 300, SIZE_MAX };
+	const char *content = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 
-	for (int spoilt = 0; spoilt < 4; spoilt++) {
-		struct sending s = { .at = { { "x-amz-decoded-content-length", "66560" } }, .n = 1 };
-		struct s3_request r = { "PUT", "/", header_of, &s, NULL };
-		struct s3_sign sign = { .date = "20130524T000000Z", .scope = "20130524/us-east-1/s3/aws4_request",
-		    .signature = "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9",
-		    .content = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" };
-		struct buf wire = BUF(w->mem);
-		char *a = arena_alloc(w->mem, 65536);
-		struct s3_body b;
-		const void *bytes;
-		int n;
+	assert_int_equal(read_example(*state, content, signatures, "", 0), S3_FINE);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(read_example(*state, content, signatures, "", spoilt[i]), S3_SIGNATURE);
+}
 
-		memset(a, 'a', 65536);
-		buf_printf(&wire, "10000;chunk-signature=%s\r\n", signatures[0]);
-		buf_add(&wire, a, 65536);
-		buf_printf(&wire, "\r\n400;chunk-signature=%s\r\n", signatures[1]);
-		buf_add(&wire, a, 1024);
-		buf_printf(&wire, "\r\n0;chunk-signature=%s\r\n\r\n", signatures[2]);
-		if (spoilt > 0)
-			wire.text[spoilt == 1 ? 100 : spoilt == 2 ? 65536 + 300 : wire.len - 10] ^= 1;
-		s.body = wire.text;
-		s.left = wire.len;
-		signing_key(w, "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524", sign.key);
-		assert_int_equal(s3_body_begin(&b, w->mem, &sign, &r, (int64_t)wire.len, read_some, &s), S3_FINE);
-		while ((n = s3_body_read(&b, &seat, &bytes)) > 0)
-			continue;
-		if (spoilt == 0) {
-			assert_int_equal(n, 0);
-			assert_int_equal(b.received, 66560);
-			assert_int_equal(s3_body_check(&b), S3_FINE);
-		} else {
-			assert_int_equal(n, -1);
-			assert_int_equal(b.error, S3_SIGNATURE);
-		}
-		s3_body_end(&b);
+/* "Signature calculations: Including trailing headers", ibidem; and as minio-go writes the same. */
+static void
+trailers_are_signed_as_in_the_reference(void **state)
+{
+	static const char *const signatures[] = { "106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e",
+	    "b474d8862b1487a5145d686f57f013e54db672cee1c953b3010fb58501ef5aa2",
+	    "1c1344b170168f8e65b41376b44b20fe354e373826ccbbe2c1d40a8cae51e5c7",
+	    "2ca2aba2005185cf7159c6277faf83795951dd77a3a99e6e65d5c9f85863f992" };
+#define SIGNED "x-amz-trailer-signature:d81f82fc3505edab99d459891051a732e8730629a2e4a59689829ca17fe2e435\r\n"
+	static const struct { const char *behind; enum s3_error error; } cases[] = {
+		{ "x-amz-checksum-crc32c:sOO8/Q==\r\n" SIGNED, S3_FINE },
+		{ "x-amz-checksum-crc32c:sOO8/Q==\n\r\n" SIGNED, S3_FINE },
+		{ "x-amz-checksum-crc32c:sOO8/Q==\r\n", S3_SIGNATURE },
+		{ "x-amz-checksum-crc32c:sOO8/Q==\n\r\n\r\n" SIGNED, S3_SIGNATURE },
+		{ "x-amz-checksum-crc32c:sOO9/Q==\r\n" SIGNED, S3_SIGNATURE },
+		{ "x-amz-checksum-crc32:sOO8/Q==\r\n" SIGNED, S3_SIGNATURE },
+		{ SIGNED, S3_SIGNATURE },
+		{ "x-amz-checksum-crc32c:sOO8/Q==\r\n" SIGNED "x-amz-checksum-crc32c:sOO8/Q==\r\n", S3_BAD_CHUNK },
+		{ "\r\nx-amz-checksum-crc32c:sOO8/Q==\r\n" SIGNED, S3_BAD_CHUNK },
+		{ "x-amz-checksum-crc32c:sOO8/Q==\r\n" SIGNED SIGNED, S3_BAD_CHUNK },
+	};
+#undef SIGNED
+	const char *content = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER";
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const enum s3_error error = read_example(*state, content, signatures, cases[i].behind, 0);
+
+		if (error != cases[i].error)
+			fail_msg("%s: %d instead of %d", cases[i].behind, error, cases[i].error);
 	}
+	assert_int_equal(read_example(*state, content, signatures, cases[0].behind, 65536 + 300), S3_SIGNATURE);
+	assert_int_equal(read_example(*state, content, signatures, cases[0].behind, SIZE_MAX), S3_SIGNATURE);
 }
 
 static void
@@ -737,6 +778,69 @@ a_turned_bit_is_noticed_by_each_checksum(void **state)
 	assert_int_equal(parts_of(&c), 7);
 }
 
+/* A chunk, the last one and the CRC32 behind them, signed from the signature of the request on. */
+static const char *
+signed_chunks(const struct client *c, const char *date, const char *seed, const char *bytes, const char *sum,
+    const char *signature)
+{
+	struct world *w = c->w;
+	const char *chunk = sign_text(w, c->secret, date, arena_printf(w->mem, "AWS4-HMAC-SHA256-PAYLOAD\n%s\n%s\n%s\n"
+	    EMPTY_SHA256 "\n%s", date, scope_of(w, date), seed, hex_sha256(w, bytes, strlen(bytes))));
+	const char *last = sign_text(w, c->secret, date, arena_printf(w->mem, "AWS4-HMAC-SHA256-PAYLOAD\n%s\n%s\n%s\n"
+	    EMPTY_SHA256 "\n" EMPTY_SHA256, date, scope_of(w, date), chunk));
+	const char *trailer = arena_printf(w->mem, "x-amz-checksum-crc32:%s\n", sum);
+
+	if (signature == NULL)
+		signature = sign_text(w, c->secret, date, arena_printf(w->mem,
+		    "AWS4-HMAC-SHA256-TRAILER\n%s\n%s\n%s\n%s", date, scope_of(w, date), last,
+		    hex_sha256(w, trailer, strlen(trailer))));
+	return arena_printf(w->mem, "%zx;chunk-signature=%s\r\n%s\r\n0;chunk-signature=%s\r\n%.*s\r\n"
+	    "x-amz-trailer-signature:%s\r\n\r\n", strlen(bytes), chunk, bytes, last, (int)strlen(trailer) - 1, trailer,
+	    signature);
+}
+
+/* Both at a part and at a whole file: what is wrong of it counts nothing and leaves nothing. */
+static void
+a_checksum_that_is_signed_is_held_against_its_signature_and_the_bytes(void **state)
+{
+	static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+	static const struct { const char *sum, *signature, *code; } cases[] = {
+		{ "o4h5ZA==", zeros, "SignatureDoesNotMatch" }, { "o4h6ZA==", NULL, "BadDigest" },
+		{ "o4h5ZA==", NULL, NULL },
+	};
+	struct world *w = *state;
+
+	for (int whole = 0; whole < 2; whole++) {
+		struct client c = client_of(w, "");
+		struct ask put = { "PUT", .query = whole ? NULL : part_query(&c, 1, begin(&c)), .content =
+		    "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER", .more = { { "x-amz-decoded-content-length", "21" },
+		    { "x-amz-trailer", "x-amz-checksum-crc32" } } };
+		const char *path = arena_printf(w->mem, "/storage/uploads/%s", c.id);
+
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			const char *date = date_of(w, 0), *auth = authorization(&c, &put, path, date, put.content);
+			struct s3_call *r;
+
+			put.wire = signed_chunks(&c, date, strstr(auth, "Signature=") + strlen("Signature="),
+			    "All that was said.\n\n\n", cases[i].sum, cases[i].signature);
+			put.n_wire = strlen(put.wire);
+			r = send_signed(&c, &put, date, auth, put.content);
+			if (cases[i].code == NULL) {
+				fine(r);
+				continue;
+			}
+			refused(&c, r, cases[i].signature != NULL ? 403 : 400, cases[i].code);
+			assert_int_equal(files_of(&c), 0);
+			assert_int_equal(number(w, "FROM uploads t WHERE t.id = ? AND t.received_bytes = 0", ARGS(ID(
+			    uuid_of(&c)))), 1);
+		}
+		if (whole)
+			holds(&c, "All that was said.\n\n\n", 21);
+		else
+			assert_int_equal(parts_of(&c), 1);
+	}
+}
+
 /* Who sends one takes the bytes for checked when they were accepted. */
 static void
 a_checksum_that_is_not_looked_at_is_refused(void **state)
@@ -868,6 +972,100 @@ an_address_that_is_signed_holds_for_what_it_says(void **state)
 			refused(&c, &r, 403, i == 0 ? "AccessDenied" : "SignatureDoesNotMatch");
 	}
 	holds(&c, bytes, 5000);
+}
+
+/* As boto3 signs addresses unless it is told better. */
+static void
+the_signature_before_this_one_is_refused_by_its_name(void **state)
+{
+	static const char signature[] = "Signature=c2ln%2FbmF0dXJl%3D&Expires=4000000000";
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const struct { const char *query, *authorization; } cases[] = {
+		{ arena_printf(w->mem, "AWSAccessKeyId=%s&%s", c.key, signature), NULL },
+		{ arena_printf(w->mem, "%s&x-amz-security-token=%s&AWSAccessKeyId=%s", signature, c.token, c.key), NULL },
+		{ NULL, arena_printf(w->mem, "AWS %s:c2ln/bmF0dXJl=", c.key) },
+	};
+
+	for (int i = 0; i < 3; i++) {
+		struct s3_call *r = send_signed(&c, &(struct ask){ "PUT", .query = cases[i].query, .body = "bytes",
+		    .n = 5 }, date_of(w, 0), cases[i].authorization, EMPTY_SHA256);
+
+		refused(&c, r, 400, "InvalidRequest");
+		assert_non_null(strstr(element(w, r, "Message"), "Signature Version 4 (AWS4-HMAC-SHA256"));
+	}
+	assert_string_equal(status_of(&c), "waiting");
+	assert_int_equal(files_of(&c), 0);
+}
+
+/* What clients ask before they send anything, by a bucket of its own or of the endpoint. */
+static void
+the_one_bucket_is_told_as_clients_ask_for_it(void **state)
+{
+	static const struct { const char *path, *name; } at[] = { { "/storage/uploads", "uploads" },
+	    { "/storage/uploads/", "uploads" }, { "/storage/", "storage" }, { "/storage", "storage" } };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	struct s3_call *r = ask(&c, &(struct ask){ "GET", .path = "/storage/" });
+
+	fine(r);
+	assert_non_null(strstr(body_of(r), "<ListAllMyBucketsResult" XMLNS ">"));
+	assert_string_equal(element(w, r, "Name"), "uploads");
+	assert_null(strstr(strstr(body_of(r), "</Bucket>") + 1, "<Bucket>"));
+	assert_string_equal(element(w, r, "ID"), uuid_text(w->mem, w->client_id));
+	assert_true(moment_parse(element(w, r, "CreationDate"), &(struct moment){ 0 }));
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		/* Empty: us-east-1, which is what the credentials say. */
+		r = ask(&c, &(struct ask){ "GET", .path = at[i].path, .query = "location=" });
+		fine(r);
+		assert_non_null(strstr(body_of(r), "<LocationConstraint" XMLNS "></LocationConstraint>"));
+		fine(ask(&c, &(struct ask){ "HEAD", .path = at[i].path }));
+		fine(ask(&c, &(struct ask){ "PUT", .path = at[i].path }));
+		r = ask(&c, &(struct ask){ "GET", .path = at[i].path, .query = "list-type=2&prefix=" });
+		fine(r);
+		assert_string_equal(element(w, r, "Name"), at[i].name);
+		assert_string_equal(element(w, r, "KeyCount"), "0");
+		refused(&c, ask(&c, &(struct ask){ "DELETE", .path = at[i].path }), 403, "AccessDenied");
+		refused(&c, ask(&c, &(struct ask){ "POST", .path = at[i].path }), 501, "NotImplemented");
+	}
+	assert_string_equal(text(w, call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", c.id), NULL), "data.status"),
+	    "waiting");
+	refused(&c, ask(&c, &(struct ask){ "GET", .path = "/storage/others", .query = "location=" }), 404,
+	    "NoSuchBucket");
+}
+
+/* What s3cmd asks besides, and what else there is: each is refused by a code, none is taken for a list of objects, an
+ * upload or a deletion. */
+static void
+what_this_store_does_not_do_is_refused_by_its_code(void **state)
+{
+	static const char *const names[] = { "acl", "tagging", "policy", "policyStatus", "lifecycle", "cors",
+	    "versioning", "versions", "website", "logging", "notification", "encryption", "requestPayment", "object-lock", "retention",
+	    "legal-hold", "torrent", "restore", "select", "attributes", "replication", "accelerate", "analytics",
+	    "inventory", "metrics", "ownershipControls", "publicAccessBlock", "intelligent-tiering" };
+	static const char *const methods[] = { "GET", "PUT", "POST", "DELETE" };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+
+	part(&c, upload, 1, "bytes", 5);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (int m = 0; m < 4; m++) {
+			struct ask a = { methods[m], .query = arena_printf(w->mem, "%s=", names[i]), .body = "bytes",
+			    .n = 5 };
+
+			refused(&c, ask(&c, &a), 501, "NotImplemented");
+			a.path = "/storage/uploads";
+			refused(&c, ask(&c, &a), 501, "NotImplemented");
+		}
+	refused(&c, ask(&c, &(struct ask){ "POST", .body = "bytes", .n = 5 }), 501, "NotImplemented");
+	refused(&c, ask(&c, &(struct ask){ .method = "PATCH" }), 405, "MethodNotAllowed");
+	refused(&c, ask(&c, &(struct ask){ "PUT", .body = "", .more = { { "x-amz-copy-source", "/uploads/a" } } }), 501,
+	    "NotImplemented");
+	refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = "", .more =
+	    { { "x-amz-copy-source", "/uploads/a" } } }), 501, "NotImplemented");
+	assert_int_equal(parts_of(&c), 1);
+	assert_string_equal(status_of(&c), "uploading");
 }
 
 /* What a client may send must not take the process down with all its transfers: lists and heads have bounds. */
@@ -1402,6 +1600,7 @@ main(void)
 		WORLD_TEST(checksums_are_those_of_their_standards),
 		WORLD_TEST(signatures_are_those_of_the_reference),
 		WORLD_TEST(chunks_are_signed_as_in_the_reference),
+		WORLD_TEST(trailers_are_signed_as_in_the_reference),
 		WORLD_TEST(parts_come_in_any_order_and_again_and_become_the_file),
 		WORLD_TEST(the_hash_of_parts_is_worked_out_ahead_and_never_wrong),
 		WORLD_TEST(parts_of_one_size_come_to_lie_where_the_file_needs_them),
@@ -1410,10 +1609,14 @@ main(void)
 		WORLD_TEST(parts_that_were_replaced_leave_nothing),
 		WORLD_TEST(one_put_brings_the_whole_file),
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
+		WORLD_TEST(a_checksum_that_is_signed_is_held_against_its_signature_and_the_bytes),
 		WORLD_TEST(a_checksum_that_is_not_looked_at_is_refused),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
 		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
+		WORLD_TEST(the_signature_before_this_one_is_refused_by_its_name),
+		WORLD_TEST(the_one_bucket_is_told_as_clients_ask_for_it),
+		WORLD_TEST(what_this_store_does_not_do_is_refused_by_its_code),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
 		WORLD_TEST(a_list_of_parts_takes_the_memory_of_its_bytes),
 		WORLD_TEST(a_list_of_parts_waits_for_its_turn),
