@@ -23,7 +23,8 @@
 
 enum {
 	SEGMENT_MS = 1950,	/* frames of 30 a second end at 1.967 or 2.000 s */
-	TARGET_MIN = 2, TARGET_MAX = 6,	/* s */
+	TARGET_MIN = 2,		/* s */
+	TARGET_MAX = 11,	/* x264, and so OBS, has a key frame every 250 frames by itself: 10.4 s of 24 each */
 	TARGET_SLACK_MS = 400,	/* what rounds to the target is no longer than it */
 	PART_MS = 500,		/* on a grid that begins with the segment, to the nearest frame */
 	ROUGH = 2,		/* segments in a row whose frames last too long for parts; then there are none */
@@ -44,6 +45,7 @@ struct track {
 	uint32_t fragments;
 	int64_t began, until, part_began;	/* of the segment; units */
 	bool alone;			/* the part begins with a key frame */
+	bool keyed;			/* the segment begins with a key frame */
 	bool rough;			/* the segment has no more parts: a frame has lasted for too long */
 	int roughs;			/* segments in a row that were */
 	int64_t peak;			/* bit/s of the segment that had the most */
@@ -253,10 +255,11 @@ retire(const struct packager *p, const struct track *t, int64_t number)
 	unlink(path);
 }
 
+/* For the first segment: those behind it that last as long are not to be cut before their end. */
 static void
 aim(struct live_list *l, int64_t ms)
 {
-	l->target = (ms + 500) / 1000;
+	l->target = (ms - TARGET_SLACK_MS + 999) / 1000;
 	if (l->target < TARGET_MIN)
 		l->target = TARGET_MIN;
 	if (l->target > TARGET_MAX)
@@ -351,8 +354,10 @@ write_fragment(struct track *t, int64_t at, const struct cmaf_frame *f, size_t n
 	v[1] = (struct iovec){ (void *)(uintptr_t)bytes, size };
 	if (!write_whole(t->fd, v, 2))
 		return false;
-	if (t->end == t->from)
+	if (t->end == t->from) {
 		t->began = at;
+		t->keyed = f->key;
+	}
 	if (t->end == t->part_from) {
 		t->part_began = at;
 		t->alone = f->key;
@@ -617,7 +622,8 @@ close_segments(struct packager *p)
 	return pass_by(p, BEHIND);
 }
 
-/* Is it time, before a frame that is decoded then? */
+/* Is it time, before a frame that is decoded then?  A segment that had to begin without a key frame ends at the next
+ * one. */
 static bool
 is_due(const struct track *t, int64_t at, bool key)
 {
@@ -625,7 +631,7 @@ is_due(const struct track *t, int64_t at, bool key)
 
 	if (t->end == t->from)
 		return false;
-	if (key && ms >= SEGMENT_MS)
+	if (key && (ms >= SEGMENT_MS || !t->keyed))
 		return true;
 	return ms >= (t->list.target > 0 ? t->list.target : TARGET_MAX) * 1000 + TARGET_SLACK_MS;
 }

@@ -14,7 +14,7 @@
  * time is a gap.
  *
  * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment
- * is longer than the playlist has promised.
+ * is longer than the playlist has promised, and the one behind it at the next key frame, however soon that is.
  */
 #ifndef FCGI_LIVE_PACKAGER_H
 #define FCGI_LIVE_PACKAGER_H

@@ -442,6 +442,39 @@ no_segment_is_longer_than_its_playlist_says(void **state)
 	assert_string_equal(told(s, DECODE("v")), "350");
 }
 
+/* x264's own way, and so that of OBS as it comes. */
+static void
+a_key_frame_every_250_frames_is_a_segment(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	send_flv(s, make(s->place, "a.flv", "$FF -f lavfi -i testsrc2=s=64x64:r=24:d=32 -c:v libx264 "
+	    "-preset ultrafast -sc_threshold 0 -pix_fmt yuv420p $O"), 0);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/video.m3u8");
+	assert_int_equal(count(list, "#EXTINF:10.41"), 3);
+	assert_int_equal(count(list, "#EXTINF"), 4);
+	assert_non_null(strstr(list, "#EXT-X-TARGETDURATION:11\n"));
+}
+
+/* Key frames at 2 s, and then every 5 s. */
+static void
+behind_a_cut_without_a_key_frame_the_next_one_begins_a_segment(void **state)
+{
+	struct studio *s = *state;
+	const char *list;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "14") "-c:v libx264 -preset ultrafast "
+	    "-sc_threshold 0 -pix_fmt yuv420p -g 400 -force_key_frames '0,2,7,12' $O"), 0);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/video.m3u8");
+	/* 2.4, 2.4 and the rest. */
+	assert_int_equal(count(list, "#EXTINF:0.2"), 2);
+	assert_string_equal(told(s, "for n in 1 2 5 8; do cat out/1.video.mp4 out/$n.video.m4s >whole.mp4; "
+	    "ffprobe -v error -show_entries packet=flags -of csv=p=0 whole.mp4 | head -n 1 | cut -c 1; done | tr -d '\\n'"), "KKKK");
+}
+
 static void
 sound_goes_on_in_segments_when_pictures_have_stopped(void **state)
 {
@@ -630,6 +663,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(one_gap_in_the_pictures_does_not_end_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_key_frame_every_250_frames_is_a_segment, setup, teardown),
+		cmocka_unit_test_setup_teardown(behind_a_cut_without_a_key_frame_the_next_one_begins_a_segment, setup,
+		    teardown),
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_goes_on_in_segments_when_pictures_have_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
