@@ -161,6 +161,12 @@ static const struct walk walks[] = {
 		    "j WHERE j.tenant_id = x.tenant_id AND j.kind = 'retag' AND j.state IN " OPEN ")"),
 		    "it is deleted, and no job takes it from its assets" },
 	} },
+	{ "voices", STEP("voices", "id", "1000"), {
+		{ &bare, FIND("x.id FROM voices x JOIN tenants n ON n.id = x.tenant_id WHERE " IN_STEP("id") "(x.name "
+		    "IS NULL OR x.epoch < n.voices_epoch) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.tenant_id = "
+		    "x.tenant_id AND j.kind = 'forget' AND j.state IN " OPEN ")"),
+		    "it is known no more, and no job takes it from those who are it" },
+	} },
 	{ "uploads", STEP("uploads", "id", "1000"), {
 		{ &naming, FIND("x.id, x.principal_id AS other FROM uploads x LEFT JOIN principals p ON p.id = "
 		    "x.principal_id AND p.tenant_id = x.tenant_id WHERE " IN_STEP("id") "p.id IS NULL"),

@@ -56,6 +56,7 @@
 	K(chat,			NETWORK, 2, 120, "chat",		0,  true,  false, "Have a language model answer a question about what assets say") \
 	K(flow,			NETWORK, 2, 300, "flow",		0,  true,  false, "Run a flow over an asset, by a language model") \
 	K(retag,		QUICK,   9, 120, "retag",		0,  true,  false, "Show the new name of a tag on its assets, or take it from them") \
+	K(forget,		QUICK,   9, 120, "forget",		0,  true,  false, "Take voices that are known no more from those who are them") \
 	K(closing,		QUICK,   9, 120, "closing",		0,  true,  false, "Empty a channel that is being deleted, and delete it") \
 	K(mail,			NETWORK, 9, 60,  "mail",		0,  true,  false, "Send an invitation to the address of its user") \
 	K(deliver,		NETWORK, 3, 60,  "deliver",		0,  true,  false, "Send events to webhooks, as long as there are any") \
@@ -115,6 +116,7 @@ struct no_args { const char *note; };
 #define summary_args asset_args
 #define publish_args asset_args
 #define deliver_args no_args
+#define forget_args no_args
 #define keys_args no_args
 #define scrub_args no_args
 #define sweep_args no_args
@@ -192,6 +194,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define summary_args_record asset_args_record
 #define publish_args_record asset_args_record
 #define deliver_args_record no_args_record
+#define forget_args_record no_args_record
 #define keys_args_record no_args_record
 #define scrub_args_record no_args_record
 #define sweep_args_record no_args_record

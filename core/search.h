@@ -53,6 +53,7 @@
 	    "SELECT s.label AS text, j.start, j.end, NULL AS page FROM media_speakers m JOIN speakers s ON s.id = m.speaker_id " \
 	    "LEFT JOIN speakers w ON w.id = s.merged_into JOIN JSON_TABLE(m.turns, '$' COLUMNS (start DOUBLE PATH " \
 	    "'$[0].start', end DOUBLE PATH '$[0].end')) j WHERE m.media_id = ? AND s.label IS NOT NULL AND s.forgotten_at = 0 " \
+	    "AND NOT EXISTS (SELECT 1 FROM voices v WHERE v.id = s.voice_id AND v.takes_names = 1) " \
 	    "AND (w.id IS NULL OR (w.label IS NULL AND w.forgotten_at = 0))") \
 	L(OBJECT, 11, "objects", true, 1, "objects", SEARCH_NAMED_SQL("objects", "name")) \
 	L(ACTION, 12, "actions", true, 1, "actions", SEARCH_NAMED_SQL("actions", "name")) \

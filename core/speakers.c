@@ -11,13 +11,16 @@ static const struct field turn_fields[] = {
 };
 const struct record turn_record = RECORD("Turn", struct turn, turn_fields);
 
+/* A name by a voice that is forgotten with its names is none, though it stands there still (core/voices.h). */
+#define SHOWN_SQL(column) "IF(v.id IS NULL, " column ", NULL)"
+
 static const struct field speaker_fields[] = {
 	FIELD(struct speaker, speaker_id, .doc = "Voice"),
 	FIELD(struct speaker, number, .doc = "In the asset"),
 	FIELD(struct speaker, duration, .doc = "Of all turns"),
 	FIELD(struct speaker, turns, .of = &turn_record, .doc = "When"),
-	FIELD(struct speaker, label, .sql = "s.label", .doc = "Its own name"),
-	FIELD(struct speaker, source, .sql = "s.source", .doc = "Who has said so"),
+	FIELD(struct speaker, label, .sql = SHOWN_SQL("s.label"), .doc = "Its own name"),
+	FIELD(struct speaker, source, .sql = SHOWN_SQL("s.source"), .doc = "Who has said so"),
 	FIELD(struct speaker, merged_into, .sql = "s.merged_into", .doc = "What it is a part of"),
 	FIELD(struct speaker, part_of, .sql = "s.part_of", .doc = "What it was merged with"),
 	FIELD(struct speaker, forgotten_at, .sql = "s.forgotten_at", .doc = "Not shown since then"),
@@ -81,7 +84,8 @@ speakers_of(struct db *db, const struct conf *conf, struct uuid media_id, const 
 	size_t shown = 0, i;
 
 	out.rows = s = db_rows(db, &speaker_record, "FROM media_speakers t JOIN media m ON m.id = t.media_id JOIN "
-	    "speakers s ON s.id = t.speaker_id AND s.tenant_id = m.tenant_id WHERE t.media_id = ? ORDER BY t.number",
+	    "speakers s ON s.id = t.speaker_id AND s.tenant_id = m.tenant_id LEFT JOIN voices v ON v.id = s.voice_id AND "
+	    "v.takes_names = 1 WHERE t.media_id = ? ORDER BY t.number",
 	    ARGS(ID(media_id)), &out.n);
 	for (i = 0; i < out.n; i++)
 		shown += uuid_is_none(s[i].merged_into) && s[i].forgotten_at.ms == 0;

@@ -7,11 +7,18 @@
  *
  * Who writes names by a voice, forgets one or ends the keeping of them holds the row of the tenant (voices_hold()): a
  * job that began before does not bring back what was forgotten meanwhile.
+ *
+ * Thousands of assets may know a voice.  One that goes is known no more at once, and those who are it are left to the
+ * job `forget`, asset by asset; who changes speakers of an asset before the job has come to it does its part there
+ * first (voices_leave()).
  */
 #ifndef CORE_VOICES_H
 #define CORE_VOICES_H
 
 #include "core/db.h"
+
+/* Of a voice v: is it known? */
+#define VOICES_KNOWN_SQL "v.name IS NOT NULL AND v.epoch = (SELECT n.voices_epoch FROM tenants n WHERE n.id = v.tenant_id)"
 
 /* Prints of a voice that are kept and compared: those of the most speech. */
 enum { VOICES_PRINTS = 8 };
@@ -26,11 +33,20 @@ bool voices_hold(struct db *, struct uuid tenant_id);
 void voices_named(struct db *, struct uuid tenant_id, struct uuid speaker_id, const char *label);
 /* It is neither the voice that it is said to be, nor the one proposed; jobs do not say so again. */
 void voices_reject(struct db *, struct uuid speaker_id);
-/* The voice, its prints, and that it was proposed; `names`: also the labels of all who are it. */
+/* The voice goes, its prints, and that it was proposed; `names`: also the labels of all who are it. */
 void voices_forget(struct db *, struct uuid tenant_id, struct uuid voice_id, bool names);
-/* All of a tenant.  Names stay. */
+/* All of a tenant go.  Names stay. */
 void voices_clear(struct db *, struct uuid tenant_id);
-/* Those that nobody is called by. */
+/* Those go that nobody is called by. */
 void voices_tidy(struct db *, struct uuid tenant_id);
+
+/* Nobody in the asset is a voice that is gone, or may be, nor has prints of one.  In the transaction that holds the row
+ * of the asset.  True: somebody has lost a name by that, which is to be told. */
+bool voices_leave(struct db *, struct uuid tenant_id, struct uuid media_id);
+/* Up to VOICES_BATCH assets, by id, to which voices_leave() would do something. */
+enum { VOICES_BATCH = 50 };
+struct ids voices_left(struct db *, struct uuid tenant_id);
+/* Some of the voices that are gone, once they are nobody in any asset.  False: those were the last ones. */
+bool voices_delete(struct db *, struct uuid tenant_id);
 
 #endif

@@ -46,7 +46,8 @@ static const struct field settings_fields[] = {
 	    "the page?"),
 	FIELD(struct settings, speaker_recognition, .on = PATCH, .preset = "false",
 	    .doc = "Are voices told apart in what comes from now on, and are those known again that people have "
-	    "labelled? How they sound is kept for that, which is biometric data; it is deleted when this is turned off"),
+	    "labelled? How they sound is kept for that, which is biometric data; it counts for nothing as soon as this is "
+	    "turned off, and is deleted by a job then"),
 	FIELD(struct settings, soft_delete_retention_days, .on = PATCH, .min = 0, .max = 3650, .preset = "30",
 	    .doc = "Days that soft-deleted assets are kept, 0 for ever; then they are deleted for good"),
 	FIELD(struct settings, download_expiry_days, .on = PATCH, .min = 1, .max = 365, .preset = "7",

@@ -73,7 +73,9 @@ static const struct record merge_record = RECORD("SpeakerMerge", struct merge, m
 
 struct forgetting { bool names; };
 static const struct field forgetting_fields[] = {
-	FIELD(struct forgetting, names, .on = QUERY, .doc = "Take the name away also in all other assets in which the voice is known"),
+	FIELD(struct forgetting, names, .on = QUERY,
+	    .doc = "Take the name away also in all other assets in which the voice is known: it is shown no more at "
+	    "once, and search and files of subtitles follow"),
 };
 static const struct record forgetting_record = RECORD("SpeakerForgetting", struct forgetting, forgetting_fields);
 
@@ -87,15 +89,16 @@ add_proposal(struct req *r, struct heard *h)
 	    SCOPE_BIT(SCOPE_CREATE_CONTENT)) == 0)
 		return;
 	p->confidence = h->likeness;
-	p->label = db_text(r->db, "SELECT name FROM voices WHERE id = ? AND tenant_id = ?", ARGS(ID(h->proposed_id),
-	    ID(r->who->tenant_id)));
+	p->label = db_text(r->db, "SELECT v.name FROM voices v WHERE v.id = ? AND v.tenant_id = ? AND "
+	    VOICES_KNOWN_SQL, ARGS(ID(h->proposed_id), ID(r->who->tenant_id)));
 	if (p->label != NULL)
 		h->proposal.row = p;
 }
 
 /* In other assets that the caller sees. */
-#define OF_VOICE "FROM speakers s JOIN media_speakers h ON h.speaker_id = s.id JOIN media t ON t.id = h.media_id AND " \
-	"t.deleted_at = 0 WHERE s.voice_id = ? AND s.tenant_id = ? AND s.forgotten_at = 0 AND h.media_id <> ?"
+#define OF_VOICE "FROM speakers s JOIN voices v ON v.id = s.voice_id AND " VOICES_KNOWN_SQL " JOIN media_speakers h " \
+	"ON h.speaker_id = s.id JOIN media t ON t.id = h.media_id AND t.deleted_at = 0 WHERE s.voice_id = ? AND s.tenant_id " \
+	"= ? AND s.forgotten_at = 0 AND h.media_id <> ?"
 
 static int64_t
 elsewhere(struct req *r, const struct heard *h, const char *const sql[2])
@@ -129,7 +132,11 @@ complete(struct req *r, struct heard *h, const struct list *all)
 
 	if (s == NULL)
 		s = own;
-	h->label = own != NULL ? speakers_label(all, own) : h->label;
+	if (own == NULL || own->source == NULL) {
+		h->source = NULL;
+		h->confidence = 0;
+	}
+	h->label = own != NULL ? speakers_label(all, own) : NULL;
 	h->is_labelled = h->label != NULL;
 	h->name = h->is_labelled ? h->label : arena_printf(r->mem, "Speaker %lld", (long long)h->number);
 	h->total_duration = (struct position){ s != NULL ? s->duration.ms : 0, true };
@@ -218,6 +225,17 @@ tell(struct req *r, struct uuid media_id)
 	    uuid_text(r->mem, media_id)));
 }
 
+/* What is to be changed, without voices that a job has not taken from its asset yet. */
+static struct heard *
+without_gone(struct req *r)
+{
+	const struct heard *h = r->object;
+
+	if (voices_leave(r->db, r->who->tenant_id, h->media_id))
+		tell(r, h->media_id);
+	return object_again(r);
+}
+
 /* Nobody else changes speakers of the asset, whose row is locked; but older ones may have, since this began. */
 static struct list
 locked(struct req *r, struct uuid media_id)
@@ -245,9 +263,11 @@ static int
 speaker_patch(struct req *r)
 {
 	const struct heard *in = r->in;
-	struct heard *h = r->object;
+	struct heard *h = without_gone(r);
 	const char *label = in->label != NULL ? label_clean(r->mem, in->label) : NULL;
 
+	if (h == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	if (label != NULL && utf8_blank(label))
 		label = NULL;
 	if ((r->given & record_bit(&heard_record, "label")) == 0)
@@ -273,9 +293,11 @@ speaker_patch(struct req *r)
 static int
 speaker_reject(struct req *r)
 {
-	const struct heard *h = r->object;
-	const bool named = is_same(h->source, "machine");
+	const struct heard *h = without_gone(r);
+	const bool named = h != NULL && is_same(h->source, "machine");
 
+	if (h == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	if (!named && uuid_is_none(h->proposed_id))
 		return refuse(r, ERR_SPEAKER_KNOWN, NULL);
 	voices_reject(r->db, h->id);
@@ -360,12 +382,6 @@ speaker_split(struct req *r)
 	return speaker_reply(r, object_again(r));
 }
 
-struct other { struct uuid media_id; };
-static const struct field other_fields[] = {
-	FIELD(struct other, media_id, .doc = "An asset in which the voice is known"),
-};
-static const struct record other_record = RECORD("VoiceAsset", struct other, other_fields);
-
 struct known { struct uuid voice_id; };
 static const struct field known_fields[] = { FIELD(struct known, voice_id, .doc = "Of a speaker or a part of it") };
 static const struct record known_record = RECORD("KnownVoice", struct known, known_fields);
@@ -385,30 +401,17 @@ may_forget(struct req *r, struct uuid voice_id)
 	return false;
 }
 
-/* In its other assets nobody is it any more, and with `names` nobody is called by it. */
-static void
-forget_voice(struct req *r, struct uuid voice_id, struct uuid media_id, bool names)
-{
-	const struct other *others;
-	size_t n;
-
-	others = db_rows(r->db, &other_record, "FROM speakers t WHERE t.voice_id = ? AND t.tenant_id = ? AND "
-	    "t.media_id <> ? AND t.label IS NOT NULL GROUP BY t.media_id", ARGS(ID(voice_id), ID(r->who->tenant_id),
-	    ID(media_id)), &n);
-	voices_forget(r->db, r->who->tenant_id, voice_id, names);
-	for (size_t i = 0; names && i < n; i++)
-		tell(r, others[i].media_id);
-}
-
 /* Its parts are the same person.  A job that names speakers waits, or finds nothing any more. */
 static int
 speaker_delete(struct req *r)
 {
 	const struct forgetting *in = r->in;
-	const struct heard *h = r->object;
+	const struct heard *h = without_gone(r);
 	const struct known *voices;
 	size_t n, i;
 
+	if (h == NULL)
+		return refuse(r, ERR_NOT_FOUND, NULL);
 	if (!uuid_is_none(h->merged_into))
 		return refuse(r, ERR_SPEAKER_MERGED, NULL);
 	db_number(r->db, "SELECT 1 FROM tenants WHERE id = ? FOR UPDATE", ARGS(ID(r->who->tenant_id)), 0);
@@ -418,7 +421,8 @@ speaker_delete(struct req *r)
 		if (!may_forget(r, voices[i].voice_id))
 			return r->status;
 	for (i = 0; i < n; i++)
-		forget_voice(r, voices[i].voice_id, h->media_id, in->names);
+		voices_forget(r->db, r->who->tenant_id, voices[i].voice_id, in->names);
+	voices_leave(r->db, r->who->tenant_id, h->media_id);
 	db_run(r->db, "DELETE p FROM voiceprints p JOIN speakers s ON s.id = p.speaker_id WHERE (s.id = ? OR "
 	    "s.merged_into = ?) AND s.tenant_id = ?", ARGS(ID(h->id), ID(h->id), ID(r->who->tenant_id)));
 	db_run(r->db, "UPDATE speakers SET label = NULL, source = NULL, confidence = 0, forgotten_at = ?, version = "

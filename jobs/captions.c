@@ -36,6 +36,15 @@ captions_write(struct job *j, const struct transcript *t, const struct list *par
 	return store_write(j->mem, vtt, strlen(vtt), store_key_play(j->mem, j->media_id, c->file));
 }
 
+void
+captions_again(void *job, const struct transcript *t)
+{
+	struct job *j = job;
+	struct job_place place = { .tenant_id = j->tenant_id, .media_id = t->media_id };
+
+	job_add(j->db, captions, place, .media_id = t->media_id, .transcript_id = t->id);
+}
+
 enum outcome
 captions_run(struct job *j)
 {

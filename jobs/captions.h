@@ -10,5 +10,7 @@
 /* Writes the WebVTT of the transcript below a key of this run, and fills in what the list of the asset says of it.
  * False with errno. */
 bool captions_write(struct job *, const struct transcript *, const struct list *paragraphs, struct caption *);
+/* Has a job write them anew, of a transcript that is shown; the first one is a struct job. */
+void captions_again(void *job, const struct transcript *);
 
 #endif

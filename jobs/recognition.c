@@ -40,9 +40,10 @@ print_of(struct arena *mem, const char *hex)
 static void
 keep(struct job *j, const char *engine, const struct recognised *r)
 {
-	db_run(j->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print) SELECT s.id, "
-	    "s.tenant_id, ?, ?, ? FROM speakers s WHERE s.id = ? AND s.keeps_print = 1 AND s.forgotten_at = 0 ON "
-	    "DUPLICATE KEY UPDATE engine = VALUES(engine), speech = VALUES(speech), print = VALUES(print)",
+	db_run(j->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print, epoch) SELECT s.id, "
+	    "s.tenant_id, ?, ?, ?, n.voices_epoch FROM speakers s JOIN tenants n ON n.id = s.tenant_id WHERE s.id = ? AND "
+	    "s.keeps_print = 1 AND s.forgotten_at = 0 ON DUPLICATE KEY UPDATE engine = VALUES(engine), speech = "
+	    "VALUES(speech), print = VALUES(print), epoch = VALUES(epoch)",
 	    ARGS(STR(engine), INT(r->speech), BYTES(r->print, sizeof(*r->print)), ID(r->speaker_id)));
 }
 
@@ -58,8 +59,9 @@ static struct known *
 known_voices(struct job *j, const char *engine, size_t *n)
 {
 	return db_rows(j->db, &known_record, "FROM voiceprints t JOIN speakers s ON s.id = t.speaker_id AND s.source = "
-	    "'human' AND s.forgotten_at = 0 JOIN voices v ON v.id = s.voice_id AND v.tenant_id = t.tenant_id WHERE "
-	    "t.tenant_id = ? AND t.engine = ? AND t.speech >= ? AND s.media_id <> ? ORDER BY t.speech DESC LIMIT ?",
+	    "'human' AND s.forgotten_at = 0 JOIN voices v ON v.id = s.voice_id AND v.tenant_id = t.tenant_id AND "
+	    VOICES_KNOWN_SQL " WHERE t.tenant_id = ? AND t.epoch = v.epoch AND t.engine = ? AND t.speech >= ? AND "
+	    "s.media_id <> ? ORDER BY t.speech DESC LIMIT ?",
 	    ARGS(ID(j->tenant_id), STR(engine), INT(VOICES_LEARN), ID(j->media_id), INT(KNOWN_MAX)), n);
 }
 

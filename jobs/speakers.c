@@ -11,6 +11,7 @@
 #include "core/voices.h"
 #include "media/quality.h"
 #include "media/speaking.h"
+#include "jobs/captions.h"
 #include "jobs/engines/conversation.h"
 #include "jobs/recognition.h"
 #include "jobs/samples.h"
@@ -138,21 +139,12 @@ put_voices(struct job *j, const struct conversation *c, const struct list *befor
 }
 
 static void
-write_anew(void *job, const struct transcript *t)
-{
-	struct job *j = job;
-	struct job_place place = { .tenant_id = j->tenant_id, .media_id = j->media_id };
-
-	job_add(j->db, captions, place, .media_id = j->media_id, .transcript_id = t->id);
-}
-
-static void
 changed(void *job, const struct transcript *t)
 {
 	struct job *j = job;
 
 	if (quality_shows(t))
-		write_anew(j, t);
+		captions_again(j, t);
 	metadata_changed(j->db, j->media_id, "transcripts");
 }
 
@@ -191,7 +183,7 @@ speakers_run(struct job *j)
 	who = arena_array(j->mem, c.n, sizeof(*who));
 	n = put_voices(j, &c, &before, who);
 	if (recognition_run(j, engine->version(j->mem, j->conf), who, n))
-		speaking_renamed(j->db, j->media_id, write_anew, j);
+		speaking_renamed(j->db, j->media_id, captions_again, j);
 	speaking_follow(j->db, j->media_id, changed, j);
 	metadata_changed(j->db, j->media_id, "speakers");
 	return DONE;

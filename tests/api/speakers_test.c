@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/speakers.h"
+#include "core/voices.h"
 #include "media/transcript.h"
 #include "tests/world.h"
 
@@ -325,6 +326,25 @@ recognise(struct world *w, struct uuid speaker_id, const char *label, bool sure)
 	    "s.proposed_id = v.id, s.likeness = 0.5"), ARGS(STR(label), ID(speaker_id)));
 }
 
+/* As the job does that a voice leaves behind. */
+static void
+follow(struct world *w)
+{
+	struct ids media;
+
+	while ((media = voices_left(w->db, w->tenant_id)).n > 0)
+		for (size_t i = 0; i < media.n; i++)
+			voices_leave(w->db, w->tenant_id, media.at[i]);
+	while (voices_delete(w->db, w->tenant_id))
+		continue;
+}
+
+static int64_t
+to_forget(struct world *w)
+{
+	return number(w, "FROM jobs t WHERE t.tenant_id = ? AND t.kind = 'forget'", ARGS(ID(w->tenant_id)));
+}
+
 static void
 what_is_proposed_is_for_who_may_say_so_and_rejected_for_good(void **state)
 {
@@ -378,11 +398,11 @@ a_name_by_a_machine_says_so_and_is_not_given_again_once_rejected(void **state)
 }
 
 static void
-a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name(void **state)
+a_forgotten_voice_is_nobody_at_once_and_leaves_nothing_once_its_job_has_run(void **state)
 {
 	struct world *w = *state;
 	struct talk k = add_talk(w), later = add_talk(w);
-	int64_t captions;
+	struct req *r;
 
 	opt_in(w);
 	name(w, k.speakers[0], "Ann");
@@ -390,16 +410,55 @@ a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name(void **state)
 	recognise(w, later.speakers[0], "Ann", true);
 	add_print(w, later.speakers[0]);
 	recognise(w, later.speakers[1], "Ann", false);
-	captions = jobs(w, &later, "captions");
+	assert_string_equal(text(w, speaker(w, "GET", later.speakers[0], "", NULL), "data.mediaCount"), "2");
+	assert_int_equal(to_forget(w), 0);
 	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
+	assert_int_equal(to_forget(w), 1);
+	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
+	r = speaker(w, "GET", later.speakers[0], "", NULL);
+	assert_null(text(w, r, "data.label"));
+	assert_null(text(w, r, "data.source"));
+	assert_null(text(w, r, "data.confidence"));
+	assert_null(text(w, speaker(w, "GET", later.speakers[1], "", NULL), "data.proposal.label"));
+	follow(w);
 	assert_int_equal(of_tenant(w, "voices"), 0);
 	assert_int_equal(of_tenant(w, "voiceprints"), 0);
-	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ? AND (t.label IS NOT NULL OR t.proposed_id IS "
-	    "NOT NULL)", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.tenant_id = ? AND (t.label IS NOT NULL OR t.source IS NOT "
+	    "NULL OR t.confidence <> 0 OR t.likeness <> 0)", ARGS(ID(w->tenant_id))), 0);
 	assert_int_equal(number(w, "FROM speakers t WHERE t.id = ? AND t.keeps_print = 0", ARGS(ID(later.speakers[0]))),
 	    1);
 	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
-	assert_int_equal(jobs(w, &later, "captions"), captions + 1);
+}
+
+/* Before the job has come to its asset. */
+static void
+whoever_is_named_while_a_voice_goes_does_not_take_it_along(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w), last = add_talk(w);
+	int64_t captions;
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	recognise(w, later.speakers[0], "Ann", true);
+	add_print(w, later.speakers[0]);
+	name(w, last.speakers[0], "Ann");
+	recognise(w, last.speakers[1], "Ann", false);
+	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
+	captions = jobs(w, &later, "captions");
+	/* Nobody of the asset has the name any more. */
+	assert_int_equal(name(w, later.speakers[1], "Ann")->status, 200);
+	assert_int_equal(number(w, "FROM speakers t WHERE t.id = ? AND t.label IS NULL AND t.voice_id IS NULL",
+	    ARGS(ID(later.speakers[0]))), 1);
+	assert_int_equal(of_tenant(w, "voiceprints"), 0);
+	assert_int_equal(jobs(w, &later, "captions"), captions + 2);
+	/* It is nobody's proposal. */
+	assert_int_equal(speaker(w, "PUT", last.speakers[1], "/reject", NULL)->status, 409);
+	follow(w);
+	assert_string_equal(said_by(w, &later, 1), "Ann");
+	assert_int_equal(of_tenant(w, "voices"), 1);
+	assert_int_equal(number(w, "FROM speakers t JOIN voices v ON v.id = t.voice_id AND v.name = 'Ann' "
+	    "WHERE t.id = ?", ARGS(ID(later.speakers[1]))), 1);
 }
 
 static void
@@ -420,6 +479,7 @@ who_is_forgotten_takes_the_voices_of_its_parts_along(void **state)
 	assert_int_equal(merge(w, k.speakers[0], k.speakers[1])->status, 200);
 	assert_int_equal(speaker(w, "DELETE", k.speakers[1], "", NULL)->status, 409);
 	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "?names=true", NULL)->status, 200);
+	follow(w);
 	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints"), 0);
 	assert_string_equal(said_by(w, &later, 0), "Speaker 1");
 }
@@ -428,12 +488,16 @@ static void
 without_names_a_forgotten_voice_keeps_those_that_others_read(void **state)
 {
 	struct world *w = *state;
-	struct talk k = add_talk(w), later = add_talk(w);
+	struct talk k = add_talk(w), later = add_talk(w), last = add_talk(w);
 
 	opt_in(w);
 	name(w, k.speakers[0], "Ann");
 	recognise(w, later.speakers[0], "Ann", true);
+	recognise(w, last.speakers[0], "Ann", true);
 	assert_int_equal(speaker(w, "DELETE", k.speakers[0], "", NULL)->status, 200);
+	assert_string_equal(said_by(w, &later, 0), "Ann");
+	assert_string_equal(text(w, speaker(w, "GET", later.speakers[0], "", NULL), "data.mediaCount"), "1");
+	follow(w);
 	assert_int_equal(of_tenant(w, "voices"), 0);
 	assert_string_equal(said_by(w, &later, 0), "Ann");
 }
@@ -474,12 +538,42 @@ opting_out_deletes_all_prints_of_the_tenant_and_no_others(void **state)
 	add_print(other, theirs.speakers[0]);
 	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":false}")->status,
 	    200);
+	assert_int_equal(to_forget(w), 1);
+	follow(w);
 	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints"), 0);
 	assert_int_equal(of_tenant(other, "voices"), 1);
 	assert_int_equal(of_tenant(other, "voiceprints"), 1);
 	assert_string_equal(said_by(w, &k, 0), "Ann");
 	name(w, k.speakers[1], "Bob");
 	assert_int_equal(of_tenant(w, "voices"), 0);
+}
+
+static void
+what_was_known_before_opting_out_is_not_known_when_the_tenant_wants_voices_again(void **state)
+{
+	struct world *w = *state;
+	struct talk k = add_talk(w), later = add_talk(w);
+
+	opt_in(w);
+	name(w, k.speakers[0], "Ann");
+	add_print(w, k.speakers[0]);
+	recognise(w, later.speakers[0], "Ann", false);
+	add_print(w, later.speakers[1]);
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":false}")->status,
+	    200);
+	opt_in(w);
+	assert_null(text(w, speaker(w, "GET", later.speakers[0], "", NULL), "data.proposal.label"));
+	/* Another voice of the same name. */
+	name(w, later.speakers[1], "Ann");
+	assert_string_equal(text(w, speaker(w, "GET", later.speakers[1], "", NULL), "data.mediaCount"), "1");
+	assert_int_equal(number(w, "FROM voiceprints t WHERE t.speaker_id = ?", ARGS(ID(later.speakers[1]))), 0);
+	follow(w);
+	assert_int_equal(of_tenant(w, "voices"), 1);
+	assert_int_equal(of_tenant(w, "voiceprints"), 0);
+	assert_string_equal(said_by(w, &k, 0), "Ann");
+	assert_string_equal(text(w, speaker(w, "GET", later.speakers[1], "", NULL), "data.label"), "Ann");
+	assert_int_equal(number(w, "FROM speakers t JOIN voices v ON v.id = t.voice_id WHERE t.id = ?",
+	    ARGS(ID(later.speakers[1]))), 1);
 }
 
 static void
@@ -497,11 +591,13 @@ a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints(void **state)
 	}
 	assert_int_equal(of_tenant(w, "voiceprints"), 8);
 	for (int i = 0; i < 10; i++) {
+		follow(w);
 		assert_int_equal(of_tenant(w, "voices"), 1);
 		r = call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s?permanent=true", uuid_text(w->mem,
 		    k[i].media_id)), NULL);
 		assert_int_equal(r->status, 200);
 	}
+	follow(w);
 	assert_int_equal(of_tenant(w, "voices") + of_tenant(w, "voiceprints") + of_tenant(w, "speakers"), 0);
 }
 
@@ -531,11 +627,13 @@ main(void)
 		WORLD_TEST(who_may_only_look_names_nobody_and_others_see_nothing),
 		WORLD_TEST(what_is_proposed_is_for_who_may_say_so_and_rejected_for_good),
 		WORLD_TEST(a_name_by_a_machine_says_so_and_is_not_given_again_once_rejected),
-		WORLD_TEST(a_forgotten_voice_leaves_no_print_proposal_or_as_asked_name),
+		WORLD_TEST(a_forgotten_voice_is_nobody_at_once_and_leaves_nothing_once_its_job_has_run),
+		WORLD_TEST(whoever_is_named_while_a_voice_goes_does_not_take_it_along),
 		WORLD_TEST(who_is_forgotten_takes_the_voices_of_its_parts_along),
 		WORLD_TEST(without_names_a_forgotten_voice_keeps_those_that_others_read),
 		WORLD_TEST(a_voice_is_forgotten_by_who_may_name_it_everywhere),
 		WORLD_TEST(opting_out_deletes_all_prints_of_the_tenant_and_no_others),
+		WORLD_TEST(what_was_known_before_opting_out_is_not_known_when_the_tenant_wants_voices_again),
 		WORLD_TEST(a_voice_stays_as_long_as_an_asset_of_it_and_keeps_few_prints),
 		WORLD_TEST(a_deleted_asset_takes_its_speakers_with_it),
 	};

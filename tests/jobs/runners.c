@@ -326,6 +326,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[14], parts_run },
 	{ &test_kinds[15], lasting_run, .lasting = true },
 	{ &test_kinds[16], held_run },
+	{ NULL, forget_run },
 	{ NULL, embed_run },
 	{ NULL, index_run },
 	{ NULL, purge_run },
@@ -360,6 +361,7 @@ runners_setup(void **state)
 	    "brief,tool,early,chatty,parts,lasting,held,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
+	kinds[KINDS - 7].kind = job_kind("forget");
 	kinds[KINDS - 6].kind = job_kind("embed");
 	kinds[KINDS - 5].kind = job_kind("index");
 	kinds[KINDS - 4].kind = job_kind("purge");

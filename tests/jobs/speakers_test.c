@@ -316,11 +316,39 @@ a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not(void **sta
 	assert_null(text(w, r, "data.proposal.label"));
 	/* Nor is a voice of another tenant known. */
 	assert_null(alone(other, OTHER("rms")).label);
-	/* Whoever is rejected, or forgotten, is not known again. */
+	/* Whoever is rejected, or forgotten, is not known again, also where people have named it elsewhere, too. */
 	assert_int_equal(call(w, "PUT", path_of(w, &again, "/reject"), NULL)->status, 200);
+	patch(w, path_of(w, &again, ""), "{\"label\":\"Ann\"}");
 	assert_int_equal(call(w, "DELETE", path_of(w, &ann, "?names=true"), NULL)->status, 200);
 	again = alone(w, OTHER("rms"));
 	assert_null(text(w, call(w, "GET", path_of(w, &again, ""), NULL), "data.label"));
+}
+
+static void
+set_recognition(struct world *w, const char *wanted)
+{
+	const char *body = arena_printf(w->mem, "{\"speakerRecognition\":%s}", wanted);
+
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings", body)->status, 200);
+}
+
+static void
+voices_from_before_a_tenant_opted_out_are_not_known_when_it_wants_them_again(void **state)
+{
+	struct world *w = *state;
+	struct speaker ann, again;
+
+	set_recognition(w, "true");
+	ann = alone(w, MONOLOGUE("rms"));
+	patch(w, path_of(w, &ann, ""), "{\"label\":\"Ann\"}");
+	set_recognition(w, "false");
+	set_recognition(w, "true");
+	again = alone(w, OTHER("rms"));
+	assert_null(again.label);
+	assert_null(text(w, call(w, "GET", path_of(w, &again, ""), NULL), "data.proposal.label"));
+	/* What is heard from now on is. */
+	patch(w, path_of(w, &again, ""), "{\"label\":\"Bob\"}");
+	assert_string_equal(alone(w, MONOLOGUE("rms")).label, "Bob");
 }
 
 /* Its job began before: what it finds out of the voice is not kept. */
@@ -419,6 +447,7 @@ main(void)
 		WORLD_TEST(a_voice_is_like_itself_with_other_words_and_unlike_others),
 		WORLD_TEST(a_voice_that_was_named_is_known_in_later_assets_and_strangers_are_not),
 		WORLD_TEST(a_job_does_not_bring_back_what_was_forgotten_meanwhile),
+		WORLD_TEST(voices_from_before_a_tenant_opted_out_are_not_known_when_it_wants_them_again),
 		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),
 		WORLD_TEST(turns_are_taken_from_and_added_to),
 	};
