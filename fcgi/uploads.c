@@ -100,6 +100,12 @@ const struct object upload_object = {
 	.from = "FROM uploads t WHERE t.id = ?",
 };
 
+static int
+refuse_by_quota(struct req *r)
+{
+	return refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+}
+
 static bool
 has_room(struct req *r, int64_t size)
 {
@@ -109,7 +115,7 @@ has_room(struct req *r, int64_t size)
 		return false;
 	}
 	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size - r->counted_bytes) {
-		refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
+		refuse_by_quota(r);
 		return false;
 	}
 	return true;
@@ -260,6 +266,9 @@ upload_create(struct req *r)
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
 	db_insert(r->db, "uploads", &upload_record, u);
 	u->input.row = way->input(r, u);
+	/* Others may have asked at the same moment, and had the same room. */
+	if (u->file_size.set && !quota_holds(r->db, u->tenant_id, r->counted_bytes))
+		return refuse_by_quota(r);
 	return reply_created(r, &upload_record, u, u->id);
 }
 

@@ -152,9 +152,30 @@ received(struct fetching *k, const struct put *p)
 	}
 }
 
+/* In a transaction of its own, in which the quota is asked once more: others may have begun at the same moment. */
+static enum outcome
+reserve(struct fetching *k, const struct upload *u, const char *validator)
+{
+	struct db *db = k->j->db;
+
+	db_begin(db);
+	if (k->o->status == NULL)
+		db_insert(db, "uploads", &upload_record, u);
+	else
+		db_run(db, "UPDATE uploads SET file_size = ?, updated_at = " SQL_NOW
+		    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(u->file_size.set ? INT(u->file_size.n) : STR(NULL),
+		    ID(k->id)));
+	db_run(db, "UPDATE import_files SET validator = ? WHERE id = ?", ARGS(STR(validator), ID(k->id)));
+	if (u->file_size.set && !quota_holds(db, u->tenant_id, 0)) {
+		db_rollback(db);
+		return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
+	}
+	return db_commit(db) ? DONE : RETRY;
+}
+
 /* The row of an upload that begins, or begins anew with another length.  validator: of what comes; NULL: nothing can go
- * on with it. */
-static void
+ * on with it.  DONE: it is there. */
+static enum outcome
 announce(struct fetching *k, const char *file_name, const char *validator)
 {
 	const struct moment now = moment_now();
@@ -163,22 +184,20 @@ announce(struct fetching *k, const char *file_name, const char *validator)
 	    .principal_name = o->principal_name, .type = "import", .file_size = { k->size, k->size > 0 },
 	    .status = "waiting", .version = 1, .expires_at = { now.ms + k->j->conf->upload_lifetime * 1000 },
 	    .created_at = now, .updated_at = now };
+	enum outcome outcome;
 
 	u.file_name = o->filename != NULL ? o->filename : file_name;
 	if (o->language != NULL)
 		u.transcript_language_codes = (struct strings){ &k->o->language, 1 };
-	if (o->status == NULL)
-		db_insert(k->j->db, "uploads", &upload_record, &u);
-	else
-		db_run(k->j->db, "UPDATE uploads SET file_size = ?, updated_at = " SQL_NOW
-		    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(k->size > 0 ? INT(k->size) : STR(NULL), ID(k->id)));
+	if (validator != NULL && (strlen(validator) > VALIDATOR_MAX || !utf8_valid(validator, strlen(validator))))
+		validator = NULL;
+	outcome = reserve(k, &u, validator);
+	if (outcome != DONE)
+		return outcome;
 	k->o->status = "waiting";
 	k->o->validator = validator;
-	if (k->o->validator != NULL && (strlen(k->o->validator) > VALIDATOR_MAX ||
-	    !utf8_valid(k->o->validator, strlen(k->o->validator))))
-		k->o->validator = NULL;
 	k->o->file_size = k->size;
-	db_run(k->j->db, "UPDATE import_files SET validator = ? WHERE id = ?", ARGS(STR(k->o->validator), ID(k->id)));
+	return DONE;
 }
 
 /* Is there room for a file of that length?  DONE: yes. */
@@ -269,13 +288,14 @@ take_page(struct fetching *k)
 		return job_fault(k->j, &fault);
 	k->size = film.size;
 	outcome = check_room(k);
+	if (outcome == DONE)
+		outcome = announce(k, import_name_of(k->j->mem, film.name), NULL);
 	if (outcome == DONE) {
-		announce(k, import_name_of(k->j->mem, film.name), NULL);
 		p.length = film.size;
 		p.user = NEW(k->j->mem, struct reel);
 		((struct reel *)p.user)->fd = film.fd;
 		put_run(&p);
-		outcome = db_failure(k->j->db) == DB_FINE ? received(k, &p) : RETRY;
+		outcome = received(k, &p);
 	}
 	close(film.fd);
 	return outcome;
@@ -304,10 +324,10 @@ take(struct fetching *k, const struct web_answer *a, int64_t offset)
 	outcome = check_room(k);
 	if (outcome != DONE)
 		return outcome;
-	announce(k, import_name(k->j->mem, a->disposition, k->o->url),
+	outcome = announce(k, import_name(k->j->mem, a->disposition, k->o->url),
 	    a->etag != NULL && strncmp(a->etag, "W/", 2) != 0 ? a->etag : a->modified);
-	if (db_failure(k->j->db) != DB_FINE)
-		return RETRY;
+	if (outcome != DONE)
+		return outcome;
 	p.length = k->size > 0 ? k->size : -1;
 	put_run(&p);
 	return received(k, &p);

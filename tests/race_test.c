@@ -841,6 +841,63 @@ of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more(void **
 	db_close(db);
 }
 
+/* Each would fit by itself. */
+static void
+uploads_that_are_announced_at_once_never_reserve_more_than_the_quota(void **state)
+{
+	struct world *w = *state;
+	int round, i, taken;
+
+	world_quota(w, 1000);
+	for (round = 0; round < 8; round++) {
+		struct runner r[6];
+
+		db_run(w->db, "DELETE FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+		for (i = 0; i < 6; i++)
+			r[i] = begin(w, NEW(w->mem, struct req), w->token, "POST", "/v2/uploads",
+			    "{\"fileName\":\"a.mp4\",\"type\":\"put\",\"fileSize\":400}");
+		for (i = taken = 0; i < 6; i++) {
+			const int status = ended(&r[i]);
+
+			taken += status == 201;
+			assert_true(status == 201 || status == 507);
+		}
+		assert_int_equal(taken, 2);
+		assert_int_equal(number(w, "FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 2);
+	}
+}
+
+/* What all who make or delete assets wait for is taken last. */
+static void
+an_upload_that_is_being_announced_keeps_nobody_of_its_tenant_waiting(void **state)
+{
+	struct world *w = *state;
+	struct db *in_the_way = db_open(w->conf, DB_ADMIN), *other = beside(w);
+	enum db_failure failure;
+	struct runner r;
+
+	world_quota(w, 1000);
+	db_use(in_the_way, w->mem);
+	/* Nobody adds a row of this tenant while it reads them so. */
+	db_run(in_the_way, "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ", NO_ARGS);
+	db_begin(in_the_way);
+	db_number(in_the_way, "SELECT COUNT(*) FROM uploads FORCE INDEX (by_tenant) WHERE tenant_id = ? FOR UPDATE",
+	    ARGS(ID(w->tenant_id)), 0);
+	r = begin(w, NEW(w->mem, struct req), w->token, "POST", "/v2/uploads",
+	    "{\"fileName\":\"a.mp4\",\"type\":\"put\",\"fileSize\":400}");
+	until_it_waits(w);
+	db_number(other, "SELECT 1 FROM tenant_usage WHERE tenant_id = ? FOR UPDATE NOWAIT", ARGS(ID(w->tenant_id)), 0);
+	failure = db_failure(other);
+	assert_int_equal(r.outcome->status, 0);
+	db_rollback(other);
+	db_rollback(in_the_way);
+	assert_int_equal(ended(&r), 201);
+	if (failure != DB_FINE)
+		fail_msg("an upload that has not begun yet is in the way of all that makes or deletes assets");
+	db_close(other);
+	db_close(in_the_way);
+}
+
 int
 main(void)
 {
@@ -863,6 +920,8 @@ main(void)
 		WORLD_TEST(while_the_first_with_an_idempotency_key_runs_the_second_is_told_so),
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
 		WORLD_TEST(of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more),
+		WORLD_TEST(uploads_that_are_announced_at_once_never_reserve_more_than_the_quota),
+		WORLD_TEST(an_upload_that_is_being_announced_keeps_nobody_of_its_tenant_waiting),
 		WORLD_TEST(of_two_moves_of_an_asset_at_once_one_wins_and_the_other_hears_of_it),
 		WORLD_TEST(of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel),
 	};

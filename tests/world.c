@@ -444,6 +444,13 @@ has_fault(const struct req *r, const char *pointer, const char *code)
 	return false;
 }
 
+void
+world_quota(struct world *w, int64_t left)
+{
+	db_run(w->db, "UPDATE tenants t JOIN tenant_usage u ON u.tenant_id = t.id SET t.storage_quota = "
+	    "u.storage_used + ? WHERE t.id = ?", ARGS(INT(left), ID(w->tenant_id)));
+}
+
 int64_t
 number(struct world *w, const char *from, const struct arg *args)
 {

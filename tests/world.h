@@ -74,6 +74,9 @@ bool has_fault(const struct req *, const char *pointer, const char *code);
 /* Gives a principal the role in a channel of the tenant, instead of what it had; NULL: takes it away. */
 void world_role(struct world *, struct uuid channel_id, struct uuid principal_id, const char *role);
 
+/* Gives the tenant a quota that leaves so many bytes beside what is stored. */
+void world_quota(struct world *, int64_t left);
+
 /* Rows that `from` names. */
 int64_t number(struct world *, const char *from, const struct arg *);
 

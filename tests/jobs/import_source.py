@@ -12,6 +12,7 @@ with open(sys.argv[1], 'rb') as f:
     FILM = f.read()
 LOG = open(sys.argv[2], 'a', buffering=1)
 tries = {}
+together = threading.Barrier(2)
 
 
 def part(which):
@@ -48,6 +49,9 @@ class Source(http.server.BaseHTTPRequestHandler):
         n = tries[path] = tries.get(path, 0) + 1
         LOG.write(f"{path} {self.headers.get('Range') or '-'} {self.headers.get('If-Range') or '-'}\n")
         if path in ('/film.mp4', '/watched.mp4'):
+            self.give(FILM, '"one"')
+        elif path == '/together.mp4':      # to two who have asked
+            together.wait(60)
             self.give(FILM, '"one"')
         elif path == '/named':
             self.give(FILM, '"one"', Content_Disposition="attachment; filename=\"old.mp4\"; filename*=UTF-8''R%C3%A4t%20%E2%82%AC.mp4")

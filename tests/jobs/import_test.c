@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -445,6 +446,34 @@ there_is_no_room_beyond_the_quota(void **state)
 	assert_string_equal(failure(w, "/film.mp4"), "quota_full");
 }
 
+/* The one for which there is no room brings no byte. */
+static void
+of_two_that_come_at_once_the_quota_has_room_for_one(void **state)
+{
+	static const char file[] = "{\"url\":\"http://127.0.0.1:%d/together.mp4\",\"name\":\"Council\"}";
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	struct stat st;
+	int round;
+
+	assert_int_equal(stat(source.path, &st), 0);
+	conf.job_slots = 2;
+	w->conf = &conf;
+	for (round = 0; round < 4; round++) {
+		const char *one = arena_printf(w->mem, file, source.port);
+		struct req *r;
+
+		db_run(w->db, "DELETE FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+		world_quota(w, st.st_size * 3 / 2);
+		r = imported(w, w->token, arena_printf(w->mem, "{\"files\":[%s,%s]}", one, one));
+		assert_string_equal(text(w, r, "data.status"), "failed");
+		assert_int_equal(number(w, "FROM import_files f JOIN imports m ON m.id = f.import_id WHERE "
+		    "m.tenant_id = ? AND f.status = 'completed'", ARGS(ID(w->tenant_id))), round + 1);
+		assert_int_equal(number(w, "FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+		assert_non_null(strstr(buf_string(&r->out), "\"quota_full\""));
+	}
+}
+
 static void
 the_same_file_is_taken_once_where_the_tenant_wants_it(void **state)
 {
@@ -505,6 +534,7 @@ main(void)
 		SOURCE_TEST(only_who_may_put_assets_there_gets_them),
 		SOURCE_TEST(what_is_cancelled_does_not_come),
 		SOURCE_TEST(there_is_no_room_beyond_the_quota),
+		SOURCE_TEST(of_two_that_come_at_once_the_quota_has_room_for_one),
 		SOURCE_TEST(the_same_file_is_taken_once_where_the_tenant_wants_it),
 	};
 
