@@ -10,8 +10,11 @@
 
 #include "core/chat.h"
 #include "core/job.h"
+#include "core/meaning.h"
+#include "media/language.h"
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
+#include "fcgi/say.h"
 #include "fcgi/search_query.h"
 #include "fcgi/subscription.h"
 
@@ -23,7 +26,7 @@ enum { TOKEN_BYTES = 60 };		/* of a stream, at least, but for the last */
 #define OVERDUE "m.status = 'answering' AND m.created_at < " SQL_NOW " - 600000"
 _Static_assert(CHAT_PATIENCE_MS == 600000, "as in the statements");
 #define STATUS_SQL "IF(" OVERDUE ", 'completed', m.status)"
-#define WARNING_SQL "IF(" OVERDUE ", 'model_unavailable', m.warning)"
+#define WARNING_SQL "IF(" OVERDUE ", COALESCE(m.warning, 'model_unavailable'), m.warning)"
 
 struct chat {
 	struct uuid id;
@@ -37,10 +40,12 @@ struct chat {
 };
 #define ANSWER_FIELDS(type) \
 	FIELD(type, status,  .on = SERVER, .required = true, .one_of = "answering completed", .sql = STATUS_SQL, \
-	    .doc = "answering: a language model is asked; until it has answered, the answer quotes what was found"), \
+	    .doc = "answering: a language model is asked, if need be after a server has said what the question " \
+	    "means; until it has answered, the answer quotes what was found"), \
 	FIELD(type, answer,  .on = SERVER, .required = true, .sql = "m.answer", \
 	    .doc = "Plain text, with the numbers of what it refers to in brackets. Whatever a language model has " \
-	    "written, its references were found in the words of the assets"), \
+	    "written, its references were found in the words of the assets. Where nothing is found no model is asked: a " \
+	    "sentence of ours says so, in the language of the question, or else one of Accept-Language"), \
 	FIELD(type, engine,  .on = SERVER, .required = true, .sql = "m.engine", .doc = "Name and version of what has made the answer"), \
 	FIELD(type, warning, .on = SERVER | OMIT_NULL, .one_of = CHAT_WARNINGS, .sql = WARNING_SQL, \
 	    .doc = "nothing_found: nothing that the caller may see says anything about it. Why the answer is made " \
@@ -289,17 +294,28 @@ is_patient(struct req *r)
 	return false;
 }
 
+/* No model has a word in that: it would have to invent one. */
+static const char *
+nothing_found(struct req *r, const char *prompt)
+{
+	say_in(r, language_guess(r->mem, prompt, strlen(prompt)).tag);
+	return say(r, "Nothing was found about that in what you may see.");
+}
+
 /* The question with its first answer, of what the caller may see now; and the job that asks for a better one. */
 static void
 ask(struct req *r, const struct chat *c, struct uuid message_id, const char *prompt)
 {
 	const struct passages_scope scope = { c->media_ids, c->channel_ids, c->speakers, c->asset_types };
 	const struct list context = passages_find(r, prompt, NULL, &scope);
-	bool asks = context.n > 0 && strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0;
+	/* Where a server says what the question means, a job may find what was not found here. */
+	const bool asks = strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0 && (context.n > 0 ||
+	    meaning_served_name(r->mem, r->conf) != NULL);
 
 	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "
 	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(message_id), ID(c->id), STR(prompt),
-	    STR(asks ? "answering" : "completed"), STR(chat_quoted(r->mem, &context)), STR(CHAT_BY_PASSAGES),
+	    STR(asks ? "answering" : "completed"), STR(context.n > 0 ? chat_quoted(r->mem, &context) :
+	    nothing_found(r, prompt)), STR(CHAT_BY_PASSAGES),
 	    STR(context.n == 0 ? "nothing_found" : NULL), STR(chat_context_json(r->mem, &context)), TIME(r->now)));
 	if (asks)
 		job_add(r->db, chat, ((struct job_place){ .tenant_id = r->who->tenant_id, .priority = PRIORITY_FIRST }),

@@ -88,6 +88,15 @@ say_language(struct req *r)
 	return language(r)->tag;
 }
 
+void
+say_in(struct req *r, const char *tag)
+{
+	const struct language *l = tag != NULL ? language_of(tag, strlen(tag)) : NULL;
+
+	if (l != NULL)
+		r->language = l->tag;
+}
+
 static const struct catalogue *
 texts(struct req *r)
 {

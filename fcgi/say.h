@@ -15,6 +15,9 @@ const char *say_language(struct req *);
 /* The tag in ?lang= of the address, or NULL: links that stay on the site carry it on. */
 const char *say_chosen(const struct req *);
 
+/* From now on in the language of that tag, if it is one that we speak; NULL is none. */
+void say_in(struct req *, const char *tag);
+
 const char *say(struct req *, const char *text) __attribute__((format_arg(2)));
 /* The form for n things: say_n(r, "%d page", "%d pages", n). */
 const char *say_n(struct req *, const char *one, const char *many, int64_t n)

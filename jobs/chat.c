@@ -326,12 +326,13 @@ put(struct job *j, void *at)
 	if (a->warning == NULL) {
 		a->answer = prompt_harmless(j->mem, with_references(j->mem, a));
 		keep_cited(a);
-		db_run(j->db, "UPDATE chat_messages SET status = 'completed', answer = ?, engine = ?, context = ? "
-		    "WHERE id = ? AND status = 'answering'", ARGS(STR(a->answer), STR(a->engine), STR(chat_context_json(j->mem,
+		db_run(j->db, "UPDATE chat_messages SET status = 'completed', answer = ?, engine = ?, context = ?, "
+		    "warning = NULL WHERE id = ? AND status = 'answering'", ARGS(STR(a->answer), STR(a->engine), STR(chat_context_json(j->mem,
 		    &a->context)), ID(a->message_id)));
 	} else
-		db_run(j->db, "UPDATE chat_messages SET status = 'completed', warning = ?, answer = ?, context = ? "
-		    "WHERE id = ? AND status = 'answering'", ARGS(STR(a->warning), STR(chat_quoted(j->mem, &a->context)),
+		db_run(j->db, "UPDATE chat_messages SET status = 'completed', warning = ?, answer = COALESCE(?, "
+		    "answer), context = ? WHERE id = ? AND status = 'answering'", ARGS(STR(a->warning), STR(a->context.n > 0 ?
+		    chat_quoted(j->mem, &a->context) : NULL),
 		    STR(chat_context_json(j->mem, &a->context)), ID(a->message_id)));
 	/* Who looks again has not seen this. */
 	db_run(j->db, "UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET c.version = c.version + 1 WHERE "
@@ -340,23 +341,33 @@ put(struct job *j, void *at)
 }
 
 static void
-answer(struct job *j, struct answering a)
+ask_model(struct job *j, struct answering *a)
 {
 	struct prompt p = { .mem = j->mem, .conf = j->conf, .rules = RULES, .most = TOKENS, .json = true };
 	const char *model;
 
-	a.context = record_parse_list(j->mem, &chat_context_record, a.context_json);
-	p.text = question(j, &a);
+	p.text = question(j, a);
 	if (!prompt_ask(j, &p)) {
-		a.warning = p.fault.reason == REASON_ENGINE_REFUSED ? "answer_unusable" : "model_unavailable";
+		a->warning = p.fault.reason == REASON_ENGINE_REFUSED ? "answer_unusable" : "model_unavailable";
 		if (p.fault.detail != NULL)
 			job_log(j, "%s", p.fault.detail);
-	} else if ((a.reply = read_reply(j, p.answer)) == NULL)
-		a.warning = "answer_unusable";
-	if (a.warning == NULL) {
+	} else if ((a->reply = read_reply(j, p.answer)) == NULL)
+		a->warning = "answer_unusable";
+	if (a->warning == NULL) {
 		model = engine_chosen(j->conf, ENGINE_complete)->version(j->mem, j->conf);
-		a.engine = arena_copy_n(j->mem, model, utf8_prefix(model, ENGINE_MAX));
+		a->engine = arena_copy_n(j->mem, model, utf8_prefix(model, ENGINE_MAX));
 	}
+}
+
+/* Without passages a model could only invent: the sentence that says so stays. */
+static void
+answer(struct job *j, struct answering a)
+{
+	a.context = record_parse_list(j->mem, &chat_context_record, a.context_json);
+	if (a.context.n > 0)
+		ask_model(j, &a);
+	else
+		a.warning = "nothing_found";
 	job_batches(j, put, &a, sizeof(a));
 }
 

@@ -8,6 +8,8 @@
 #define ALL "ViewChannel ViewMetadata"
 #define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
 #define RAILWAY "The locomotive pulls its coaches from one railway station to the next."
+#define NOTHING "Nothing was found about that in what you may see."
+#define NICHTS "Dazu wurde in dem, was Sie sehen d\u00fcrfen, nichts gefunden."
 #define DOCTORS "{\"prompt\":\"Which remedy was prescribed against the infection?\"}"
 
 static struct uuid
@@ -57,10 +59,56 @@ a_question_is_answered_by_what_is_said(void **state)
 	r = ask(w, w->token, "{\"prompt\":\"qwertz uiop\"}");
 	assert_int_equal(r->status, 201);
 	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
-	assert_string_equal(text(w, r, "data.answer"), "");
+	assert_string_equal(text(w, r, "data.answer"), NOTHING);
+	assert_string_equal(text(w, r, "data.engine"), "kinothek passages 1");
 	assert_null(text(w, r, "data.context.0.mediaId"));
 	assert_int_equal(ask(w, w->token, "{\"prompt\":\"\"}")->status, 422);
 	assert_int_equal(ask(w, w->token, "{}")->status, 422);
+}
+
+/* With a language model, too: it is not asked what it could only invent. */
+static void
+that_nothing_is_found_is_said_in_the_language_of_the_question_or_of_the_asker(void **state)
+{
+	static const struct { const char *prompt, *accepted, *answer; } all[] = {
+		{ "Worum geht es in dieser Sitzung des Stadtrats?", "en", NICHTS },
+		{ "What was the meeting of the council about?", "de", NOTHING },
+		{ "De quoi parle cette r\u00e9union du conseil municipal ?", "de-AT, en;q=0.5", NICHTS },
+		{ "De quoi parle cette r\u00e9union du conseil municipal ?", "fr", NOTHING },
+		{ "xyzzy", "de", NICHTS }, { "xyzzy", NULL, NOTHING },
+	};
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	struct req *r;
+	size_t i;
+
+	conf.engine[ENGINE_complete].name = "http";
+	w->conf = &conf;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		r = NEW(w->mem, struct req);
+		r->accept_language = all[i].accepted;
+		call_req(w, r, w->token, "POST", "/v2/chats", arena_printf(w->mem, "{\"prompt\":\"%s\"}",
+		    all[i].prompt));
+		assert_int_equal(r->status, 201);
+		assert_string_equal(text(w, r, "data.status"), "completed");
+		assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+		assert_string_equal(text(w, r, "data.engine"), "kinothek passages 1");
+		assert_string_equal(text(w, r, "data.answer"), all[i].answer);
+	}
+	assert_int_equal(number(w, "FROM jobs WHERE tenant_id = ? AND kind = 'chat'", ARGS(ID(w->tenant_id))), 0);
+	/* Where a server may find something it is said until then, and if no job comes. */
+	conf.engine[ENGINE_embed].name = "http";
+	conf.engine[ENGINE_embed].model = "test";
+	r = ask(w, w->token, "{\"prompt\":\"xyzzy\"}");
+	assert_string_equal(text(w, r, "data.status"), "answering");
+	assert_string_equal(text(w, r, "data.answer"), NOTHING);
+	db_run(w->db, "UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.created_at = 1 WHERE c.tenant_id "
+	    "= ?", ARGS(ID(w->tenant_id)));
+	r = call(w, "GET", path_of(w, r, ""), NULL);
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	w->conf = was;
 }
 
 static void
@@ -265,6 +313,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_question_is_answered_by_what_is_said),
+		WORLD_TEST(that_nothing_is_found_is_said_in_the_language_of_the_question_or_of_the_asker),
 		WORLD_TEST(a_chat_has_its_limits_and_goes_on),
 		WORLD_TEST(only_what_somebody_says_counts_where_that_is_asked),
 		WORLD_TEST(nobody_is_answered_by_what_they_may_not_see),

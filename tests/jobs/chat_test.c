@@ -19,19 +19,29 @@ asset(struct world *w, const char *said)
 	return id;
 }
 
-static const char *
-asked_by(struct world *w, const char *token, const char *body)
+/* With servers as in that configuration. */
+static struct req *
+asking(struct world *w, const char *token, const char *body, const struct conf *conf)
 {
-	struct conf conf = *w->conf;
 	const struct conf *was = w->conf;
 	struct req *r;
 
-	conf.engine[ENGINE_complete].name = "http";
-	w->conf = &conf;
+	w->conf = conf;
 	r = call_as(w, token, "POST", "/v2/chats", body);
 	w->conf = was;
 	assert_int_equal(r->status, 201);
 	assert_string_equal(text(w, r, "data.status"), "answering");
+	return r;
+}
+
+static const char *
+asked_by(struct world *w, const char *token, const char *body)
+{
+	struct conf conf = *w->conf;
+	struct req *r;
+
+	conf.engine[ENGINE_complete].name = "http";
+	r = asking(w, token, body, &conf);
 	assert_non_null(strstr(text(w, r, "data.answer"), "[1]"));
 	return text(w, r, "data.id");
 }
@@ -235,6 +245,39 @@ what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it(
 	assert_null(strstr(sent(w, member, log, c), "kiltog"));
 }
 
+/* Nothing but that server knows the word; a stranger sees nothing. */
+static void
+what_only_a_server_finds_is_answered_and_what_it_does_not_find_either_is_not_asked(void **state)
+{
+	struct world *w = *state;
+	struct conf c = *with_peer(w, "/v1"), broken = c;
+	struct req *r;
+	const char *chat, *stranger = world_member(w, "ViewChannel ViewMetadata", NULL, NULL), *token;
+
+	broken.engine[ENGINE_embed].url = with_peer(w, "/nan/v1")->engine[ENGINE_embed].url;
+	served(w, "kiltog");
+	r = asking(w, w->token, MARZEG, &c);
+	chat = text(w, r, "data.id");
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	r = answered_by(w, w->token, chat, c);
+	assert_string_equal(text(w, r, "data.status"), "completed");
+	assert_null(text(w, r, "data.warning"));
+	assert_string_equal(text(w, r, "data.engine"), "test-model by HTTP");
+	assert_non_null(strstr(text(w, r, "data.answer"), "kiltog [1]"));
+	for (int i = 0; i < 2; i++) {
+		token = i == 0 ? stranger : w->token;
+		chat = text(w, asking(w, token, MARZEG, &c), "data.id");
+		peer_log(w, "DELETE");
+		r = answered_by(w, token, chat, i == 0 ? c : broken);
+		assert_null(strstr(peer_log(w, "GET"), "\"user\""));
+		assert_string_equal(text(w, r, "data.status"), "completed");
+		assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+		assert_string_equal(text(w, r, "data.engine"), "kinothek passages 1");
+		assert_string_equal(text(w, r, "data.answer"), "Nothing was found about that in what you may see.");
+		assert_null(text(w, r, "data.context.0.mediaId"));
+	}
+}
+
 int
 main(void)
 {
@@ -245,6 +288,7 @@ main(void)
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
 		WORLD_TEST(an_answer_comes_once),
 		WORLD_TEST(what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it),
+		WORLD_TEST(what_only_a_server_finds_is_answered_and_what_it_does_not_find_either_is_not_asked),
 	};
 
 	return cmocka_run_group_tests(tests, sounds_open, sounds_close);
