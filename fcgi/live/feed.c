@@ -13,7 +13,12 @@ enum {
 	UNANNOUNCED_MS = 1000,			/* until a track that nothing has announced is not waited for */
 	FRAME_MS = 33,				/* of the first frame, as long as there is no second one */
 	SHIFT_MAX_MS = 10000,
+	HELD_MAX = 4 << 20,
 };
+
+/* A frame that waits until all tracks are known: the first sound comes some frames behind the first picture, and the
+ * next key frame seconds later. */
+struct held { struct held *next; bool video; int64_t at; struct flv frame; uint8_t bytes[]; };
 
 struct feed {
 	const char *fault;
@@ -32,6 +37,9 @@ struct feed {
 	int64_t video_ms, frame_ms, samples;	/* last frame, how long the last one was, samples since zero */
 	bool sounds;
 	int64_t dropped;
+
+	struct held *held, **last;		/* in order */
+	size_t held_bytes;
 };
 
 struct feed *
@@ -45,9 +53,23 @@ feed_new(void)
 	return f;
 }
 
+static void
+let_go(struct feed *f)
+{
+	struct held *h;
+
+	while ((h = f->held) != NULL) {
+		f->held = h->next;
+		free(h);
+	}
+	f->held_bytes = 0;
+}
+
 void
 feed_free(struct feed *f)
 {
+	if (f != NULL)
+		let_go(f);
 	free(f);
 }
 
@@ -86,6 +108,7 @@ feed_begin(struct feed *f, int64_t session)
 void
 feed_pause(struct feed *f)
 {
+	let_go(f);
 	f->running = false;
 	f->wanted = true;
 	f->session = 0;
@@ -95,6 +118,7 @@ feed_pause(struct feed *f)
 static enum feed_says
 begin_anew(struct feed *f)
 {
+	let_go(f);
 	f->running = false;
 	if (f->wanted)
 		return FEED_FINE;
@@ -133,6 +157,9 @@ take_setup(struct feed *f, const struct flv *v, struct setup *s, bool *has)
 		return FEED_REFUSED;
 	if (*has && read.codec == s->codec && read.n == s->n && memcmp(read.bytes, s->bytes, read.n) == 0)
 		return FEED_FINE;
+	/* What is held needs the one before. */
+	if (*has)
+		let_go(f);
 	*s = read;
 	*has = true;
 	return f->running ? begin_anew(f) : FEED_FINE;
@@ -168,7 +195,7 @@ take_video(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	int64_t ms;
 
 	if (!f->running) {
-		if (!v->key || f->session == 0 || !complete(f))
+		if (!v->key || f->session == 0)
 			return FEED_FINE;
 		if (!start(f, p, at))
 			return FEED_DISK;
@@ -204,7 +231,7 @@ take_audio(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	int64_t samples;
 
 	if (!f->running) {
-		if (f->has_video || f->session == 0 || !complete(f))
+		if (f->has_video || f->session == 0)
 			return FEED_FINE;
 		if (!start(f, p, at))
 			return FEED_DISK;
@@ -218,6 +245,47 @@ take_audio(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	samples = f->samples;
 	f->samples += frame.duration;
 	return packager_audio(p, samples, &frame, v->data) ? FEED_FINE : FEED_DISK;
+}
+
+/* From the first frame on that a session can begin with. */
+static void
+hold(struct feed *f, bool video, int64_t at, const struct flv *v)
+{
+	struct held *h;
+
+	if (f->held == NULL && (video ? !v->key : f->has_video))
+		return;
+	if (v->n > HELD_MAX - f->held_bytes) {
+		let_go(f);
+		return;
+	}
+	h = malloc(sizeof(*h) + v->n);
+	if (h == NULL)
+		abort();
+	*h = (struct held){ .video = video, .at = at, .frame = *v };
+	memcpy(h->bytes, v->data, v->n);
+	h->frame.data = h->bytes;
+	*(f->held != NULL ? f->last : &f->held) = h;
+	f->last = &h->next;
+	f->held_bytes += v->n;
+}
+
+static enum feed_says
+take_frame(struct feed *f, struct packager *p, bool video, int64_t at, const struct flv *v)
+{
+	enum feed_says says = FEED_FINE;
+	struct held *h;
+
+	if (!f->running && f->session != 0 && !complete(f)) {
+		hold(f, video, at, v);
+		return FEED_FINE;
+	}
+	for (h = f->held; h != NULL && says == FEED_FINE; h = h->next)
+		says = h->video ? take_video(f, p, h->at, &h->frame) : take_audio(f, p, h->at, &h->frame);
+	let_go(f);
+	if (says != FEED_FINE)
+		return says;
+	return video ? take_video(f, p, at, v) : take_audio(f, p, at, v);
 }
 
 static enum feed_says
@@ -245,7 +313,7 @@ take_tag(struct feed *f, struct packager *p, bool video, uint32_t ms, const stru
 		return FEED_FINE;
 	if (tick(f, ms, &at) && begin_anew(f) == FEED_BEGINS)
 		return FEED_BEGINS;
-	return video ? take_video(f, p, at, v) : take_audio(f, p, at, v);
+	return take_frame(f, p, video, at, v);
 }
 
 enum feed_says

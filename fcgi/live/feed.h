@@ -2,8 +2,8 @@
 /*
  * What one publisher sends, in order and with times that a file can have: for the packager.  Video is timed by the
  * publisher's clock, sound by its samples, as long as that is within a tenth of a second of the clock.  A session
- * begins at the first key frame, when all announced tracks are known; what codecs, a new track or a leap of the clock
- * change begins another one.
+ * begins at the first key frame, and what comes from it on is held back until all announced tracks are known, for a
+ * second at most; what codecs, a new track or a leap of the clock change begins another one.
  */
 #ifndef FCGI_LIVE_FEED_H
 #define FCGI_LIVE_FEED_H
