@@ -74,9 +74,9 @@ unescaped(const uint8_t *bytes, size_t n, uint8_t out[SPS_MAX])
 }
 
 static const char *
-sized(struct setup *s, const struct bits *b, uint64_t width, uint64_t height)
+sized(struct setup *s, bool past, uint64_t width, uint64_t height)
 {
-	if (b->past || width < 16 || height < 16 || width > SIDE_MAX || height > SIDE_MAX)
+	if (past || width < 16 || height < 16 || width > SIDE_MAX || height > SIDE_MAX)
 		return no_size;
 	s->width = (unsigned)width;
 	s->height = (unsigned)height;
@@ -175,7 +175,7 @@ avc_sps(struct setup *s, const uint8_t *bytes, size_t n)
 	for (i = 0; i < 4; i++)
 		if (crop[i] > SIDE_MAX)
 			return no_size;
-	return sized(s, &b, (uint64_t)((int64_t)(columns + 1) * 16 - 2 * ((int64_t)crop[0] + crop[1])),
+	return sized(s, b.past, (uint64_t)((int64_t)(columns + 1) * 16 - 2 * ((int64_t)crop[0] + crop[1])),
 	    (uint64_t)((2 - (int64_t)frames_only) * ((int64_t)(rows + 1) * 16 - 2 * ((int64_t)crop[2] + crop[3]))));
 }
 
@@ -194,13 +194,23 @@ read_avc(struct setup *s)
 	return avc_sps(s, p + 8, n);
 }
 
+enum { HEVC_PROFILE = 12 };	/* bytes */
+
+/* What an SPS says, as far as its depths. */
+struct hevc {
+	uint8_t profile[HEVC_PROFILE];		/* space, tier, profile, compatibilities, constraints and level */
+	uint32_t layers;			/* besides the first */
+	bool nested, cropped;
+	uint32_t format, width, height, crop[4], depths[2];
+	bool past;
+};
+
 static void
-hevc_profile(struct bits *b, uint32_t layers)
+skip_hevc_layers(struct bits *b, uint32_t layers)
 {
 	bool profile[8] = { 0 }, level[8] = { 0 };
 	uint32_t i;
 
-	skip_bits(b, 96);
 	for (i = 0; i < layers; i++) {
 		profile[i] = bits(b, 1) != 0;
 		level[i] = bits(b, 1) != 0;
@@ -211,36 +221,70 @@ hevc_profile(struct bits *b, uint32_t layers)
 		skip_bits(b, (profile[i] ? 88u : 0u) + (level[i] ? 8u : 0u));
 }
 
-static const char *
-hevc_sps(struct setup *s, const uint8_t *bytes, size_t n)
+static struct hevc
+read_hevc_sps(const uint8_t *bytes, size_t n)
 {
 	uint8_t plain[SPS_MAX];
 	struct bits b = unescaped(bytes, n, plain);
-	uint32_t layers, format, width, height, crop[4] = { 0 }, i, wide, high;
+	struct hevc h = { 0 };
+	uint32_t i;
 
 	skip_bits(&b, 16 + 4);
-	layers = bits(&b, 3);
-	bits(&b, 1);
-	if (layers > 6)
-		return cut_off;
-	hevc_profile(&b, layers);
+	h.layers = bits(&b, 3);
+	h.nested = bits(&b, 1) != 0;
+	for (i = 0; i < HEVC_PROFILE; i++)
+		h.profile[i] = (uint8_t)bits(&b, 8);
+	skip_hevc_layers(&b, h.layers);
 	golomb(&b);
-	format = golomb(&b);
-	if (format != 1)
+	h.format = golomb(&b);
+	if (h.format == 3)
+		bits(&b, 1);
+	h.width = golomb(&b);
+	h.height = golomb(&b);
+	h.cropped = bits(&b, 1) != 0;
+	for (i = 0; h.cropped && i < 4; i++)
+		h.crop[i] = golomb(&b);
+	for (i = 0; i < 2; i++)
+		h.depths[i] = golomb(&b);
+	h.past = b.past || h.layers > 6;
+	return h;
+}
+
+static const char *
+hevc_sps(struct setup *s, const uint8_t *bytes, size_t n)
+{
+	const struct hevc h = read_hevc_sps(bytes, n);
+	uint32_t i, wide, high;
+
+	if (h.format != 1)
 		return "Only HEVC with 4:2:0 plays: set the encoder to the profile main or main10.";
-	width = golomb(&b);
-	height = golomb(&b);
-	if (bits(&b, 1) != 0)
-		for (i = 0; i < 4; i++)
-			crop[i] = golomb(&b);
 	for (i = 0; i < 4; i++)
-		if (crop[i] > SIDE_MAX)
+		if (h.crop[i] > SIDE_MAX)
 			return no_size;
-	wide = 2 * (crop[0] + crop[1]);
-	high = 2 * (crop[2] + crop[3]);
-	if (width > SIDE_MAX || height > SIDE_MAX || wide > width || high > height)
+	wide = 2 * (h.crop[0] + h.crop[1]);
+	high = 2 * (h.crop[2] + h.crop[3]);
+	if (h.width > SIDE_MAX || h.height > SIDE_MAX || wide > h.width || high > h.height)
 		return no_size;
-	return sized(s, &b, width - wide, height - high);
+	return sized(s, h.past, h.width - wide, h.height - high);
+}
+
+void
+setup_hevc_head(const uint8_t *sps, size_t n, uint8_t head[SETUP_HEVC_HEAD])
+{
+	const struct hevc h = read_hevc_sps(sps, n);
+
+	memset(head, 0, SETUP_HEVC_HEAD);
+	if (h.past || h.format > 3 || h.depths[0] > 7 || h.depths[1] > 7)
+		return;
+	head[0] = 1;
+	memcpy(head + 1, h.profile, HEVC_PROFILE);
+	/* Nothing is known of slices, of who decodes beside others, and of the rate. */
+	head[13] = 0xf0;
+	head[15] = 0xfc;
+	head[16] = (uint8_t)(0xfc | h.format);
+	head[17] = (uint8_t)(0xf8 | h.depths[0]);
+	head[18] = (uint8_t)(0xf8 | h.depths[1]);
+	head[21] = (uint8_t)((h.layers + 1) << 3 | (h.nested ? 4 : 0) | 3);
 }
 
 /* "hvc1.1.6.L93.B0": profile, its compatibilities from the lowest bit on, tier and level, constraints to the last that
@@ -347,7 +391,7 @@ av1_sequence(struct setup *s, const uint8_t *bytes, size_t n)
 	high = bits(&b, 4) + 1;
 	wide = bits(&b, wide) + 1;
 	high = bits(&b, high) + 1;
-	return sized(s, &b, wide, high);
+	return sized(s, b.past, wide, high);
 }
 
 static const char *

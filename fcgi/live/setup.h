@@ -11,7 +11,7 @@
 
 #include "fcgi/live/flv.h"
 
-enum { SETUP_MAX = 4096, SETUP_CODECS = 64 };
+enum { SETUP_MAX = 4096, SETUP_CODECS = 64, SETUP_HEVC_HEAD = 22 };
 
 struct setup {
 	enum flv_codec codec;
@@ -25,5 +25,9 @@ struct setup {
 
 /* NULL, or why not, as a sentence that its sender may read. */
 const char *setup_read(struct setup *, enum flv_codec, const uint8_t *, size_t n);
+
+/* How hvcC begins, up to the number of its arrays, for units with four bytes of length: what stands in an SPS, as it
+ * comes in a stream.  Of one that is cut off it holds zeros, which setup_read() refuses with the SPS. */
+void setup_hevc_head(const uint8_t *sps, size_t n, uint8_t head[SETUP_HEVC_HEAD]);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Packets, tables, and what becomes of the packets of a track: H.264 with start codes, AAC with headers of its own. */
+/* Packets, tables, and what becomes of the packets of a track: pictures between start codes, AAC behind headers. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/setup.h"
 #include "fcgi/live/ts.h"
 #include "media/bytes.h"
 
@@ -13,13 +14,16 @@ enum {
 	VIDEO_MAX = 8 << 20, AUDIO_MAX = 64 << 10,
 	SET_MAX = 512, SETS = 4,	/* of one parameter set; pictures' sets */
 	TICKS = 90,			/* a millisecond */
-	HEADER = 5,			/* of a tag of H.264 */
+	HEADER = 8,			/* of a tag of pictures, at most */
 	SAMPLES = 1024,			/* in a frame of AAC */
 };
-enum { AVC = 0x1b, ADTS = 0x0f };
-enum { IDR = 5, SPS = 7, PPS = 8, DELIMITER = 9 };
+enum { AVC = 0x1b, HEVC = 0x24, ADTS = 0x0f };
+
+/* What is between start codes. */
+enum unit { UNIT_OTHER, UNIT_KEY, UNIT_VPS, UNIT_SPS, UNIT_PPS, UNIT_DELIMITER };
 
 struct bytes { uint8_t *at; size_t n, room; };
+struct set { uint8_t at[SET_MAX]; size_t n; };
 
 /* A table that may come in several packets. */
 struct section { uint8_t at[SECTION_MAX]; size_t n; bool open; };
@@ -48,8 +52,9 @@ struct ts {
 	int64_t clock;		/* ticks: the last time, without wrapping */
 
 	struct bytes tag;
-	uint8_t sps[SET_MAX], pps[SETS][SET_MAX];
-	size_t sps_n, pps_n[SETS], n_pps;
+	bool hevc;
+	struct set vps, sps, pps[SETS];		/* vps: of HEVC alone */
+	size_t n_pps;
 	bool sets_changed;
 
 	struct bytes rest;	/* of sound: a frame that goes on in the next packet */
@@ -129,54 +134,123 @@ unwrapped(struct ts *t, uint64_t time)
 	return t->clock;
 }
 
-/* --- H.264 */
+/* --- pictures */
+
+static enum unit
+unit_of(const struct ts *t, const uint8_t *unit)
+{
+	static const enum unit avc[32] = { [5] = UNIT_KEY, [7] = UNIT_SPS, [8] = UNIT_PPS, [9] = UNIT_DELIMITER };
+	static const enum unit hevc[64] = { [16] = UNIT_KEY, UNIT_KEY, UNIT_KEY, UNIT_KEY, UNIT_KEY, UNIT_KEY,
+		[32] = UNIT_VPS, UNIT_SPS, UNIT_PPS, UNIT_DELIMITER };
+
+	return t->hevc ? hevc[unit[0] >> 1 & 63] : avc[unit[0] & 31];
+}
+
+/* Does it differ from the one before? */
+static bool
+replace(struct set *set, const uint8_t *unit, size_t n)
+{
+	if (n == set->n && memcmp(unit, set->at, n) == 0)
+		return false;
+	memcpy(set->at, unit, n);
+	set->n = n;
+	return true;
+}
 
 static void
-keep_set(struct ts *t, const uint8_t *unit, size_t n)
+keep_set(struct ts *t, enum unit kind, const uint8_t *unit, size_t n)
 {
-	const bool is_sps = (unit[0] & 31) == SPS;
 	size_t i;
 
 	if (n < 4 || n > SET_MAX)
 		return;
-	if (is_sps) {
-		if (n == t->sps_n && memcmp(unit, t->sps, n) == 0)
+	if (kind != UNIT_PPS) {
+		if (!replace(kind == UNIT_VPS ? &t->vps : &t->sps, unit, n))
 			return;
-		memcpy(t->sps, unit, n);
-		t->sps_n = n;
 		t->n_pps = 0;
 		t->sets_changed = true;
 		return;
 	}
 	for (i = 0; i < t->n_pps; i++)
-		if (n == t->pps_n[i] && memcmp(unit, t->pps[i], n) == 0)
+		if (n == t->pps[i].n && memcmp(unit, t->pps[i].at, n) == 0)
 			return;
 	/* A further one, or more than are kept: then another one in the place of the first. */
-	i = t->n_pps < SETS ? t->n_pps++ : 0;
-	memcpy(t->pps[i], unit, n);
-	t->pps_n[i] = n;
+	replace(&t->pps[t->n_pps < SETS ? t->n_pps++ : 0], unit, n);
 	t->sets_changed = true;
 }
 
-/* avcC, in front of the first frame that needs it. */
+/* How a tag of pictures begins; returns its length. */
+static size_t
+head_of(const struct ts *t, uint8_t head[HEADER], bool key, bool is_setup, int32_t shift)
+{
+	static const uint8_t letters[] = "hvc1";
+	size_t n = 0;
+
+	head[n++] = (uint8_t)((key ? 0x10 : 0x20) | (t->hevc ? 0x80 | (is_setup ? 0 : 1) : 7));
+	if (t->hevc)
+		memcpy(head + n, letters, 4);
+	else
+		head[n] = is_setup ? 0 : 1;
+	n += t->hevc ? 4 : 1;
+	if (t->hevc && is_setup)
+		return n;
+	head[n++] = (uint8_t)(shift >> 16);
+	head[n++] = (uint8_t)(shift >> 8);
+	head[n++] = (uint8_t)shift;
+	return n;
+}
+
+static void
+put_sets(struct ts *t, const struct set *sets, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		put(&t->tag, (uint8_t[]){ (uint8_t)(sets[i].n >> 8), (uint8_t)sets[i].n }, 2, VIDEO_MAX);
+		put(&t->tag, sets[i].at, sets[i].n, VIDEO_MAX);
+	}
+}
+
+static void
+put_avc_setup(struct ts *t)
+{
+	const uint8_t *sps = t->sps.at;
+
+	put(&t->tag, (uint8_t[]){ 1, sps[1], sps[2], sps[3], 0xff, 0xe1 }, 6, VIDEO_MAX);
+	put_sets(t, &t->sps, 1);
+	put(&t->tag, (uint8_t[]){ (uint8_t)t->n_pps }, 1, VIDEO_MAX);
+	put_sets(t, t->pps, t->n_pps);
+}
+
+/* Of an SPS that says too little what is told is refused behind the tag. */
+static void
+put_hevc_setup(struct ts *t)
+{
+	uint8_t head[SETUP_HEVC_HEAD];
+
+	setup_hevc_head(t->sps.at, t->sps.n, head);
+	put(&t->tag, head, sizeof(head), VIDEO_MAX);
+	put(&t->tag, (uint8_t[]){ 3, 0x80 | 32, 0, 1 }, 4, VIDEO_MAX);
+	put_sets(t, &t->vps, 1);
+	put(&t->tag, (uint8_t[]){ 0x80 | 33, 0, 1 }, 3, VIDEO_MAX);
+	put_sets(t, &t->sps, 1);
+	put(&t->tag, (uint8_t[]){ 0x80 | 34, 0, (uint8_t)t->n_pps }, 3, VIDEO_MAX);
+	put_sets(t, t->pps, t->n_pps);
+}
+
+/* avcC or hvcC, in front of the first frame that needs it. */
 static void
 tell_sets(struct ts *t, int64_t at)
 {
-	uint8_t head[HEADER + 6] = { 0x17, 0, 0, 0, 0, 1, t->sps[1], t->sps[2], t->sps[3], 0xff, 0xe1 }, size[2];
-	size_t i;
+	uint8_t head[HEADER];
 
 	t->sets_changed = false;
 	t->tag.n = 0;
-	put(&t->tag, head, sizeof(head), VIDEO_MAX);
-	put(&t->tag, (uint8_t[]){ (uint8_t)(t->sps_n >> 8), (uint8_t)t->sps_n }, 2, VIDEO_MAX);
-	put(&t->tag, t->sps, t->sps_n, VIDEO_MAX);
-	put(&t->tag, (uint8_t[]){ (uint8_t)t->n_pps }, 1, VIDEO_MAX);
-	for (i = 0; i < t->n_pps; i++) {
-		size[0] = (uint8_t)(t->pps_n[i] >> 8);
-		size[1] = (uint8_t)t->pps_n[i];
-		put(&t->tag, size, 2, VIDEO_MAX);
-		put(&t->tag, t->pps[i], t->pps_n[i], VIDEO_MAX);
-	}
+	put(&t->tag, head, head_of(t, head, true, true, 0), VIDEO_MAX);
+	if (t->hevc)
+		put_hevc_setup(t);
+	else
+		put_avc_setup(t);
 	tell(t, RTMP_VIDEO, at, t->tag.at, t->tag.n);
 }
 
@@ -224,29 +298,31 @@ take_picture(struct ts *t, int64_t shown, int64_t decoded, const uint8_t *p, siz
 {
 	const int32_t shift = (int32_t)(shown / TICKS - decoded / TICKS);
 	const uint8_t *unit;
-	size_t at = 0, size;
+	uint8_t head[HEADER];
+	size_t at = 0, size, head_size;
 	bool key = false;
+	enum unit kind;
 
-	while (next_unit(p, n, &at, &unit, &size))
-		if (size > 0 && ((unit[0] & 31) == SPS || (unit[0] & 31) == PPS))
-			keep_set(t, unit, size);
-	if (t->sps_n == 0 || t->n_pps == 0)
+	while (next_unit(p, n, &at, &unit, &size)) {
+		kind = size > 0 ? unit_of(t, unit) : UNIT_OTHER;
+		if (kind == UNIT_VPS || kind == UNIT_SPS || kind == UNIT_PPS)
+			keep_set(t, kind, unit, size);
+		key = key || kind == UNIT_KEY;
+	}
+	if (t->sps.n == 0 || t->n_pps == 0 || (t->hevc && t->vps.n == 0))
 		return;
 	if (t->sets_changed)
 		tell_sets(t, decoded);
+	head_size = head_of(t, head, key, false, shift);
 	t->tag.n = 0;
-	put(&t->tag, (uint8_t[]){ 0x27, 1, (uint8_t)(shift >> 16), (uint8_t)(shift >> 8), (uint8_t)shift }, HEADER,
-	    VIDEO_MAX);
+	put(&t->tag, head, head_size, VIDEO_MAX);
 	at = 0;
 	while (next_unit(p, n, &at, &unit, &size)) {
-		if (size == 0 || (unit[0] & 31) == SPS || (unit[0] & 31) == PPS || (unit[0] & 31) == DELIMITER)
-			continue;
-		key = key || (unit[0] & 31) == IDR;
-		put_unit(t, unit, size);
+		kind = size > 0 ? unit_of(t, unit) : UNIT_DELIMITER;
+		if (kind == UNIT_OTHER || kind == UNIT_KEY)
+			put_unit(t, unit, size);
 	}
-	if (key)
-		t->tag.at[0] = 0x17;
-	if (t->tag.n > HEADER)
+	if (t->tag.n > head_size)
 		tell(t, RTMP_VIDEO, decoded, t->tag.at, t->tag.n);
 }
 
@@ -395,10 +471,22 @@ set_pid(struct track *track, unsigned pid)
 	track->pes.n = 0;
 }
 
+/* Parameter sets are those of one codec. */
+static void
+set_codec(struct ts *t, bool hevc)
+{
+	if (t->hevc == hevc)
+		return;
+	t->hevc = hevc;
+	t->vps.n = t->sps.n = t->n_pps = 0;
+	set_pid(&t->video, NO_PID);
+}
+
 static void
 read_program(struct ts *t, const uint8_t *p, size_t n)
 {
 	unsigned video = NO_PID, audio = NO_PID, pid;
+	bool hevc = false;
 	size_t i;
 
 	if (n < 16 || p[0] != 2)
@@ -406,15 +494,17 @@ read_program(struct ts *t, const uint8_t *p, size_t n)
 	for (i = 12 + (size_t)(bytes_big(p + 10, 2) & 0xfff); i + 5 + 4 <= n;
 	    i += 5 + (size_t)(bytes_big(p + i + 3, 2) & 0xfff)) {
 		pid = (unsigned)bytes_big(p + i + 1, 2) & 0x1fff;
-		if (p[i] == AVC && video == NO_PID)
+		if ((p[i] == AVC || p[i] == HEVC) && video == NO_PID) {
 			video = pid;
-		else if (p[i] == ADTS && audio == NO_PID)
+			hevc = p[i] == HEVC;
+		} else if (p[i] == ADTS && audio == NO_PID)
 			audio = pid;
 	}
 	if (video == NO_PID && audio == NO_PID) {
-		t->fault = "Only H.264 and AAC are taken by this way.";
+		t->fault = "Only H.264, HEVC and AAC are taken by this way.";
 		return;
 	}
+	set_codec(t, hevc);
 	set_pid(&t->video, video);
 	set_pid(&t->audio, audio);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What encoders send where it is not RTMP: an MPEG transport stream (ISO/IEC 13818-1) of H.264 and AAC in ADTS, of one
- * program and its first track of each kind.  It is made into the tags of FLV that fcgi/live/flv.h reads, so that all
- * behind it is the same.  Packets may be missing: what they were a part of is left out.
+ * What encoders send where it is not RTMP: an MPEG transport stream (ISO/IEC 13818-1) of H.264 or HEVC, and AAC in
+ * ADTS, of one program and its first track of each kind.  It is made into the tags of FLV that fcgi/live/flv.h reads,
+ * so that all behind it is the same.  Packets may be missing: what they were a part of is left out.
  */
 #ifndef FCGI_LIVE_TS_H
 #define FCGI_LIVE_TS_H

@@ -19,6 +19,7 @@
 #include "fcgi/live/flv.h"
 #include "fcgi/live/list.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/ts.h"
 #include "media/bytes.h"
 #include "tests/media/place.h"
 
@@ -555,6 +556,44 @@ hevc_and_av1_are_taken_as_they_are(void **state)
 	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=176x144,CODECS=\"av01.0."));
 }
 
+static bool
+on_tag(void *user, int type, uint32_t ms, const uint8_t *bytes, size_t n)
+{
+	send(user, type, ms, bytes, n);
+	return true;
+}
+
+static void
+of_hevc_in_a_transport_stream_every_frame_is_taken_as_it_is(void **state)
+{
+	struct studio *s = *state;
+	const char *file = make(s->place, "h.ts", "$FF " MOVING("176x144", "4") TONE("4")
+	    "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=50:bframes=2 -pix_fmt yuv420p10le "
+	    "-c:a aac -b:a 64k $O");
+	const char *boxed = make(s->place, "h.mp4", "$FF -i h.ts -c copy -tag:v hvc1 $O");
+	const uint8_t *p, *ours, *theirs;
+	struct ts *ts = ts_new(on_tag, s);
+	size_t n;
+
+	p = bytes_of(s, file, &n);
+	assert_null(ts_take(ts, p, n));
+	ts_free(ts);
+	assert_true(packager_finish(s->packager));
+	/* The last one has nothing behind it. */
+	assert_string_equal(told(s, DECODE("v")), "99");
+	assert_string_equal(told(s, "ffmpeg -v error -nostdin -i kept/1.video.mp4 -map 0:v -frames:v 99 -f md5 -"),
+	    told(s, "ffmpeg -v error -nostdin -i h.ts -map 0:v -frames:v 99 -f md5 -"));
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=176x144,CODECS=\"hvc1.2."));
+	/* What FFmpeg sets its decoders up with, but for slices and threads, of which it says less or more. */
+	p = bytes_of(s, boxed, &n);
+	theirs = memmem(p, n, "hvcC", 4);
+	p = (const uint8_t *)text_of(s, "kept/1.video.mp4");
+	ours = memmem(p, 2000, "hvcC", 4);
+	assert_non_null(ours);
+	assert_memory_equal(ours, theirs, 4 + 13);
+	assert_memory_equal(ours + 4 + 16, theirs + 4 + 16, 6);
+}
+
 /* --- what nobody could play */
 
 static void
@@ -669,6 +708,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_goes_on_in_segments_when_pictures_have_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_hevc_in_a_transport_stream_every_frame_is_taken_as_it_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_does_not_play_everywhere_is_refused_with_a_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(setups_that_are_cut_off_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_go_back_or_are_empty_do_no_harm, setup, teardown),

@@ -277,13 +277,13 @@ what_is_no_such_stream_is_told(void **state)
 	free(noise);
 	memset(&s, 0, sizeof(s));
 	section(&s, 0, (const uint8_t[]){ 0, 0xb0, 13, 0, 1, 0xc1, 0, 0, 0, 1, 0xe1, 0x00 }, 12, false);
-	section(&s, PROGRAM, (const uint8_t[]){ 2, 0xb0, 18, 0, 1, 0xc1, 0, 0, 0xe1, 0x01, 0xf0, 0, 0x24, 0xe1, 0x01,
+	section(&s, PROGRAM, (const uint8_t[]){ 2, 0xb0, 18, 0, 1, 0xc1, 0, 0, 0xe1, 0x01, 0xf0, 0, 0x42, 0xe1, 0x01,
 	    0xf0, 0 }, 17, false);
-	assert_string_equal(fault_of(s.at, s.n), "Only H.264 and AAC are taken by this way.");
+	assert_string_equal(fault_of(s.at, s.n), "Only H.264, HEVC and AAC are taken by this way.");
 	/* A table that was damaged on its way says nothing. */
 	memset(&s, 0, sizeof(s));
 	section(&s, 0, (const uint8_t[]){ 0, 0xb0, 13, 0, 1, 0xc1, 0, 0, 0, 1, 0xe1, 0x00 }, 12, false);
-	section(&s, PROGRAM, (const uint8_t[]){ 2, 0xb0, 18, 0, 1, 0xc1, 0, 0, 0xe1, 0x01, 0xf0, 0, 0x24, 0xe1, 0x01,
+	section(&s, PROGRAM, (const uint8_t[]){ 2, 0xb0, 18, 0, 1, 0xc1, 0, 0, 0xe1, 0x01, 0xf0, 0, 0x42, 0xe1, 0x01,
 	    0xf0, 0 }, 17, true);
 	assert_null(fault_of(s.at, s.n));
 }
