@@ -186,7 +186,8 @@ static const struct setting settings[] = {
 	    "half of them from one address. More are told to try again." },
 	{ "live.ladder", AS_CHOICE, AT(live_ladder), "auto", 0, 0, "auto yes no", NULL,
 	    "Whether `kinothek-live` makes smaller pictures of livestreams, of 720 and 360 lines, by FFmpeg: auto where more than 480 "
-	    "lines and 1.5 Mbit/s come in and more than half a core is free when it begins, yes always, no never." },
+	    "lines and 1.5 Mbit/s come in and more than half a core is free when it begins, and of HEVC and AV1, which not every "
+	    "browser plays, yes always, no never." },
 	{ "live.private_hosts", AS_LIST, AT(live_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Servers on private addresses that livestreams may be sent on to." },
 

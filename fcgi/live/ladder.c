@@ -519,16 +519,18 @@ const char *
 ladder_start(const struct conf *conf, const struct setup *s, int64_t bits, struct ladder **out)
 {
 	const bool is_auto = strcmp(conf->live_ladder, "auto") == 0;
+	/* Of what not every browser plays there is H.264, however small it is and whatever else runs. */
+	const bool plays = s->codec == FLV_AVC;
 	size_t first = 0;
 
 	*out = NULL;
 	if (strcmp(conf->live_ladder, "no") == 0)
 		return "off";
-	while (first < LADDER_RUNGS && lines_of(s) <= rungs[first].lines)
+	while (first < LADDER_RUNGS && lines_of(s) < rungs[first].lines + plays)
 		first++;
-	if (first == LADDER_RUNGS || (is_auto && (lines_of(s) <= SMALL || bits <= SMALL_BITS)))
+	if (first == LADDER_RUNGS || (is_auto && plays && (lines_of(s) <= SMALL || bits <= SMALL_BITS)))
 		return "small";
-	if (is_auto && free_cores() < FREE_CORES)
+	if (is_auto && plays && free_cores() < FREE_CORES)
 		return "busy";
 	*out = make(s, first);
 	return NULL;
