@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How many lines has the picture of a livestream in a browser, once it has gone on for some seconds?  Prints them. */
+import { pathToFileURL } from 'node:url';
+
+const env = process.env, MINUTE = 60000, SECONDS = 4;
+const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
+const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
+	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+try {
+	const page = await browser.newPage();
+	await page.goto(`${env.KINOTHEK_URL}/watch/${env.MEDIA}`, { timeout: MINUTE });
+	await page.locator('.begin').waitFor({ timeout: MINUTE });
+	await page.click('.begin');
+	await page.waitForFunction(() => document.querySelector('video')?.videoHeight > 0, undefined, { timeout: MINUTE });
+	const from = await page.evaluate(() => document.querySelector('video').currentTime);
+	await page.waitForFunction(end => document.querySelector('video').currentTime > end, from + SECONDS, { timeout: MINUTE });
+	console.log(await page.evaluate(() => document.querySelector('video').videoHeight));
+} finally {
+	await browser.close();
+}
