@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which language a text is in, by CLD2. */
-#include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/utf8.h>
 
@@ -36,10 +35,10 @@ language_origin(struct arena *mem, const char *by, const char *engine, double co
 	return buf_string(&out);
 }
 
-/* The text without characters that are cut off or none, and with a blank for each that is no letter: numbers, marks and
- * pictures are of no language.  letters: bytes of what is left. */
-static const char *
-letters_of(struct arena *mem, const char *text, size_t n, size_t *letters)
+/* The text without bytes that are no character: the library may read beyond such a text.  letters: bytes of letters;
+ * numbers, signs and pictures are of no language. */
+static struct buf
+valid_of(struct arena *mem, const char *text, size_t n, size_t *letters)
 {
 	int32_t at = 0, from, end = (int32_t)(n < LOOK_MAX ? n : LOOK_MAX);
 	struct buf out = BUF(mem);
@@ -49,34 +48,32 @@ letters_of(struct arena *mem, const char *text, size_t n, size_t *letters)
 	while (at < end) {
 		from = at;
 		U8_NEXT(text, at, end, c);
-		if (c >= 0 && (u_isalpha(c) || (U_GET_GC_MASK(c) & U_GC_M_MASK) != 0 || c == '\'')) {
-			buf_add(&out, text + from, (size_t)(at - from));
+		if (c < 0)
+			continue;
+		buf_add(&out, text + from, (size_t)(at - from));
+		if (u_isalpha(c))
 			*letters += (size_t)(at - from);
-		} else if (out.len > 0 && out.text[out.len - 1] != ' ') {
-			buf_char(&out, ' ');
-		}
 	}
-	return buf_string(&out);
+	return out;
 }
 
+/* What the library calls unreliable has no such share. */
 struct language_guess
 language_guess(struct arena *mem, const char *text, size_t n)
 {
 	struct language_guess none = { NULL, 0 };
-	const char *plain, *tag;
 	unsigned language[3];
 	int percent[3], looked_at;
-	bool reliable = false;
+	bool reliable;
 	size_t letters;
+	struct buf valid = valid_of(mem, text, n, &letters);
 
-	plain = letters_of(mem, text, n, &letters);
 	if (letters < LETTERS_MIN)
 		return none;
-	cld2_summary(plain, (int)strlen(plain), true, language, percent, &looked_at, &reliable);
-	if (!reliable || percent[0] < SHARE_MIN)
+	cld2_summary(buf_string(&valid), (int)valid.len, true, language, percent, &looked_at, &reliable);
+	if (percent[0] < SHARE_MIN)
 		return none;
-	tag = language_tag(mem, cld2_code(language[0]));
-	return tag != NULL ? (struct language_guess){ tag, percent[0] / 100.0 } : none;
+	return (struct language_guess){ language_tag(mem, cld2_code(language[0])), percent[0] / 100.0 };
 }
 
 struct language_guess
@@ -86,7 +83,7 @@ language_guess_said(struct arena *mem, const struct list *paragraphs)
 	struct buf all = BUF(mem);
 	size_t i;
 
-	for (i = 0; i < paragraphs->n && all.len < LOOK_MAX; i++) {
+	for (i = 0; i < paragraphs->n; i++) {
 		buf_text(&all, p[i].text);
 		buf_char(&all, '\n');
 	}

@@ -12,6 +12,7 @@
 
 #include "media/av_run.h"
 #include "media/language.h"
+#include "media/transcript.h"
 #include "tests/media/place.h"
 
 static const struct av_file *
@@ -60,6 +61,12 @@ the_language_of_a_text_is_told_or_said_to_be_unknown(void **state)
 		{ NULL, "Guten Tag und willkommen zu diesem Vortrag. Hello everybody and welcome to this talk today." },
 		{ NULL, "Der Kernel l\u00e4uft heute. "
 		    "\u041c\u044b \u043f\u043e\u0433\u043e\u0432\u043e\u0440\u0438\u043c." },
+		{ NULL, "Hallo Welt 12345678901234567890" },
+		{ NULL, "Das Immunsystem sch\u00fctzt den K\u00f6rper vor Krankheiten. Die Sitzung des Ausschusses "
+		    "beginnt um neun Uhr. Today we will look at the kernel. Thank you very much for your attention. Today we "
+		    "will look at the kernel. Thank you very much for your attention." },
+		/* in Latin-1 */
+		{ "de", "Das Immunsystem sch\xfctzt den K\xf6rper vor Krankheiten." },
 		{ NULL, "\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe\xff\xfe" },
 	};
 	struct language_guess g;
@@ -71,6 +78,53 @@ the_language_of_a_text_is_told_or_said_to_be_unknown(void **state)
 			fail_msg("%s: %s, %.2f", all[i].text, g.tag, g.share);
 		assert_true(g.tag == NULL ? g.share == 0 : g.share >= 0.8 && g.share <= 1);
 	}
+}
+
+/* However much follows in another one; it takes no longer. */
+static void
+the_language_of_a_long_text_is_that_of_its_beginning(void **state)
+{
+	struct place *p = *state;
+	struct buf b = BUF(p->mem);
+	struct language_guess g;
+
+	while (b.len < 64 << 10)
+		buf_text(&b, "Das Immunsystem sch\u00fctzt den K\u00f6rper vor Krankheiten. ");
+	while (b.len < 640 << 10)
+		buf_text(&b, "Thank you very much for your attention. ");
+	g = language_guess(p->mem, buf_string(&b), b.len);
+	assert_non_null(g.tag);
+	assert_string_equal(g.tag, "de");
+}
+
+static void
+bytes_that_are_no_character_tell_nothing_of_a_language(void **state)
+{
+	static const char text[] = "Heute sprechen wir in der Sitzung des Ausschusses.";
+	struct place *p = *state;
+	struct buf b = BUF(p->mem);
+	struct language_guess g;
+
+	for (const char *s = text; *s != '\0'; s++)
+		buf_printf(&b, "%c\xff", *s);
+	g = language_guess(p->mem, buf_string(&b), b.len);
+	assert_non_null(g.tag);
+	assert_string_equal(g.tag, "de");
+}
+
+static void
+the_language_of_what_is_said_is_told_though_paragraphs_are_words(void **state)
+{
+	static const char *const words[] = { "Guten", "Tag", "meine", "Damen", "und", "Herren" };
+	struct place *p = *state;
+	struct paragraph all[6] = { { .text = NULL } };
+	struct language_guess g;
+
+	for (int i = 0; i < 6; i++)
+		all[i].text = words[i];
+	g = language_guess_said(p->mem, &(struct list){ all, 6 });
+	assert_non_null(g.tag);
+	assert_string_equal(g.tag, "de");
 }
 
 static void
@@ -321,6 +375,9 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_open, place_close)
 	const struct CMUnitTest tests[] = {
 		TEST(the_language_of_a_text_is_told_or_said_to_be_unknown),
+		TEST(the_language_of_a_long_text_is_that_of_its_beginning),
+		TEST(bytes_that_are_no_character_tell_nothing_of_a_language),
+		TEST(the_language_of_what_is_said_is_told_though_paragraphs_are_words),
 		TEST(a_language_is_known_by_its_name_in_english),
 		TEST(a_language_is_told_by_any_code_and_nothing_is_made_of_none),
 		TEST(each_track_of_sound_has_a_name_of_its_own_and_keeps_its_role),
