@@ -246,13 +246,12 @@ flow_delete(struct req *r)
 	return reply_deleted(r, f->id, true);
 }
 
-/* What runs have found goes with the right to see the asset that they found it in.  True: of one. */
-static bool
+/* What runs have found goes with the right to see the asset that they found it in. */
+static void
 withhold(struct req *r, struct run *rows, size_t n)
 {
 	struct ids asked = { arena_array(r->mem, n + 1, sizeof(*asked.at)), n };
 	const bool *seen;
-	bool any = false;
 	size_t i;
 
 	for (i = 0; i < n; i++)
@@ -262,9 +261,7 @@ withhold(struct req *r, struct run *rows, size_t n)
 		if (!seen[i]) {
 			rows[i].output = NULL;
 			rows[i].steps.n = 0;
-			any = true;
 		}
-	return any;
 }
 
 static int
@@ -289,7 +286,6 @@ run_file(struct req *r, const struct run *run)
 {
 	if (run->output == NULL)
 		return refuse(r, ERR_NOT_FOUND, "The run has no answer that you see.");
-	r->etag = reply_tag(r, &run_record, run);
 	if (reply_not_modified(r))
 		return 304;
 	r->disposition = arena_printf(r->mem, "attachment; filename=\"run-%s.txt\"", uuid_text(r->mem, run->id));
@@ -301,8 +297,9 @@ run_get(struct req *r)
 {
 	const struct looking *in = r->in;
 
-	if (withhold(r, r->object, 1))
-		r->etag = reply_tag(r, &run_record, r->object);
+	withhold(r, r->object, 1);
+	/* What its job tells is no change of its row. */
+	r->etag = reply_tag(r, &run_record, r->object);
 	if (in->download)
 		return run_file(r, r->object);
 	return reply(r, 200, &run_record, r->object);

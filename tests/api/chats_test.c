@@ -273,6 +273,49 @@ a_withheld_answer_is_another_one(void **state)
 	}
 }
 
+/* A question, an answer, and that nobody has answered in time. */
+static void
+a_chat_is_another_one_after_each_change_and_is_deleted_only_as_it_was_read(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.created_at = 1 WHERE c.tenant_id = ?",
+		"UPDATE chat_messages m JOIN chats c ON c.id = m.chat_id SET m.status = 'completed', m.answer = 'x', c.version = "
+		"c.version + 1 WHERE c.tenant_id = ?",
+	};
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	const char *one, *tag, *first;
+	struct req *r;
+	size_t i;
+
+	asset(w, MEDICINE);
+	conf.engine[ENGINE_complete].name = "http";
+	w->conf = &conf;
+	one = path_of(w, ask(w, w->token, DOCTORS), "");
+	w->conf = was;
+	first = tag = call(w, "GET", one, NULL)->etag;
+	for (i = 0; i < 3; i++) {
+		r = NEW(w->mem, struct req);
+		r->if_none_match = tag;
+		assert_int_equal(call_req(w, r, w->token, "GET", one, NULL)->status, 304);
+		if (i == 2)
+			call(w, "POST", arena_printf(w->mem, "%s/messages", one), DOCTORS);
+		else
+			db_run(w->db, changes[i], ARGS(ID(w->tenant_id)));
+		r = NEW(w->mem, struct req);
+		r->if_none_match = tag;
+		assert_int_equal(call_req(w, r, w->token, "GET", one, NULL)->status, 200);
+		tag = r->etag;
+	}
+	r = NEW(w->mem, struct req);
+	r->if_match = first;
+	assert_int_equal(call_req(w, r, w->token, "DELETE", one, NULL)->status, 412);
+	r = NEW(w->mem, struct req);
+	r->if_match = tag;
+	assert_int_equal(call_req(w, r, w->token, "DELETE", one, NULL)->status, 200);
+}
+
 static void
 refused(const struct req *r, const char *code)
 {
@@ -320,6 +363,7 @@ main(void)
 		WORLD_TEST(a_chat_is_read_by_nobody_else),
 		WORLD_TEST(an_answer_goes_with_the_right_to_see_its_assets),
 		WORLD_TEST(a_withheld_answer_is_another_one),
+		WORLD_TEST(a_chat_is_another_one_after_each_change_and_is_deleted_only_as_it_was_read),
 		WORLD_TEST(there_are_so_many_chats_and_open_questions),
 	};
 

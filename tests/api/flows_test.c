@@ -148,6 +148,93 @@ a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset(void **st
 	assert_null(strstr(buf_string(&call_as(w, viewer, "GET", runs, NULL)->out), "A cat."));
 }
 
+/* By the tag of an answer before. */
+static struct req *
+again(struct world *w, const char *token, const char *method, const char *path, const char *body, const char *tag)
+{
+	struct req *r = NEW(w->mem, struct req);
+
+	if (strcmp(method, "GET") == 0)
+		r->if_none_match = tag;
+	else
+		r->if_match = tag;
+	return call_req(w, r, token, method, path, body);
+}
+
+/* Also of what its job tells, which is no change of its row. */
+static void
+who_has_a_run_hears_once_of_each_change_of_it(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE jobs SET state = 'running' WHERE media_id = ?",
+		"UPDATE jobs SET progress = 40 WHERE media_id = ?",
+		"UPDATE jobs SET state = 'ready', error = '{\"detail\":\"busy\"}' WHERE media_id = ?",
+		"UPDATE jobs SET state = 'cancelled' WHERE media_id = ?",
+		"UPDATE flow_runs SET status = 'succeeded', output = 'A cat.', version = version + 1 WHERE media_id = ?",
+		"UPDATE media SET deleted_at = 1 WHERE id = ?", "UPDATE media SET deleted_at = 0 WHERE id = ?",
+	};
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *path = made(w, "none"), *one, *tag, *before = NULL;
+	struct conf conf;
+	const struct conf *was = with_model(w, &conf);
+	struct req *r = run(w, w->token, path, id);
+
+	one = arena_printf(w->mem, "%s/runs/%s", path, text(w, r, "data.id"));
+	tag = call(w, "GET", one, NULL)->etag;
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		assert_int_equal(again(w, w->token, "GET", one, NULL, tag)->status, 304);
+		before = i == 5 ? tag : before;
+		db_run(w->db, changes[i], ARGS(ID(id)));
+		r = again(w, w->token, "GET", one, NULL, tag);
+		if (r->status != 200)
+			fail_msg("%s: %d", changes[i], r->status);
+		tag = r->etag;
+	}
+	/* What is seen again is what it was. */
+	assert_string_equal(tag, before);
+	w->conf = was;
+}
+
+static void
+the_text_of_a_run_is_sent_once(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	const char *path = made(w, "file"), *file;
+	struct req *r = run(w, w->token, path, id);
+
+	file = arena_printf(w->mem, "%s/runs/%s?download=true", path, text(w, r, "data.id"));
+	db_run(w->db, "UPDATE flow_runs SET status = 'succeeded', error = NULL, output = 'A cat.' WHERE media_id = ?",
+	    ARGS(ID(id)));
+	r = call(w, "GET", file, NULL);
+	assert_int_equal(r->status, 200);
+	assert_int_equal(again(w, w->token, "GET", file, NULL, r->etag)->status, 304);
+	db_run(w->db, "UPDATE flow_runs SET output = 'A dog.' WHERE media_id = ?", ARGS(ID(id)));
+	r = again(w, w->token, "GET", file, NULL, r->etag);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(buf_string(&r->out), "A dog.");
+}
+
+static void
+a_flow_is_replaced_and_deleted_only_as_it_was_read(void **state)
+{
+	struct world *w = *state;
+	const char *path = made(w, "none"), *body = flow(w, SHORT, "file", LANGUAGE), *old = call(w, "GET", path,
+	    NULL)->etag;
+	struct req *r;
+
+	assert_int_equal(again(w, w->token, "GET", path, NULL, old)->status, 304);
+	r = again(w, w->token, "PUT", path, body, old);
+	assert_int_equal(r->status, 200);
+	assert_string_not_equal(r->etag, old);
+	assert_string_equal(call(w, "GET", path, NULL)->etag, r->etag);
+	assert_int_equal(again(w, w->token, "PUT", path, flow(w, SHORT, "tags", LANGUAGE), old)->status, 412);
+	assert_int_equal(again(w, w->token, "DELETE", path, NULL, old)->status, 412);
+	assert_string_equal(text(w, call(w, "GET", path, NULL), "data.target.kind"), "file");
+	assert_int_equal(again(w, w->token, "DELETE", path, NULL, r->etag)->status, 200);
+}
+
 /* Whatever is in it is text to whoever opens it; there is none of what is not seen. */
 static void
 an_answer_is_downloaded_as_text(void **state)
@@ -219,6 +306,9 @@ main(void)
 		WORLD_TEST(without_a_language_model_a_run_says_so),
 		WORLD_TEST(a_run_is_for_whom_its_target_allows),
 		WORLD_TEST(a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset),
+		WORLD_TEST(who_has_a_run_hears_once_of_each_change_of_it),
+		WORLD_TEST(the_text_of_a_run_is_sent_once),
+		WORLD_TEST(a_flow_is_replaced_and_deleted_only_as_it_was_read),
 		WORLD_TEST(an_answer_is_downloaded_as_text),
 		WORLD_TEST(webhooks_are_told_of_runs_that_are_for_them),
 		WORLD_TEST(so_many_run_at_a_time),
