@@ -122,6 +122,7 @@ broadcast_enter(struct broadcast *b, struct visitor *v)
 	v->stage = VISITOR_SENDS;
 	v->feed = feed_new();
 	v->entered_at = v->sent_at = v->counted_at = clock_ms();
+	v->counted = v->bytes;
 	if (b->on_air == NULL) {
 		put_on_air(b, v);
 	} else {

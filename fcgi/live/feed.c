@@ -13,12 +13,17 @@ enum {
 	UNANNOUNCED_MS = 1000,			/* until a track that nothing has announced is not waited for */
 	FRAME_MS = 33,				/* of the first frame, as long as there is no second one */
 	SHIFT_MAX_MS = 10000,
-	HELD_MAX = 4 << 20,
+	KEPT_MAX = 8 << 20,			/* bytes of frames that wait for their session, */
+	KEPT_MS = 11000, KEPT_SOUND_MS = 2000,	/* and for how long; without pictures */
 };
 
-/* A frame that waits until all tracks are known: the first sound comes some frames behind the first picture, and the
- * next key frame seconds later. */
-struct held { struct held *next; bool video; int64_t at; struct flv frame; uint8_t bytes[]; };
+struct kept {
+	struct kept *next;
+	bool video;
+	int64_t at;
+	struct flv v;
+	uint8_t bytes[];
+};
 
 struct feed {
 	const char *fault;
@@ -30,6 +35,9 @@ struct feed {
 	uint32_t raw;				/* the last time as it was sent */
 	int64_t clock, first;			/* ms: the last one without wrapping, the first one */
 
+	struct kept *kept, **kept_last;		/* from a key frame on */
+	size_t kept_bytes;
+
 	int64_t session;			/* that may begin; 0: none */
 	bool wanted, running;
 	int64_t passed;				/* ms that the clock has gone on, a leap for BACK_MS */
@@ -37,9 +45,6 @@ struct feed {
 	int64_t video_ms, frame_ms, samples;	/* last frame, how long the last one was, samples since zero */
 	bool sounds;
 	int64_t dropped;
-
-	struct held *held, **last;		/* in order */
-	size_t held_bytes;
 };
 
 struct feed *
@@ -50,26 +55,28 @@ feed_new(void)
 	if (f == NULL)
 		abort();
 	f->wanted = true;
+	f->kept_last = &f->kept;
 	return f;
 }
 
 static void
-let_go(struct feed *f)
+forget_kept(struct feed *f)
 {
-	struct held *h;
+	struct kept *k;
 
-	while ((h = f->held) != NULL) {
-		f->held = h->next;
-		free(h);
+	while ((k = f->kept) != NULL) {
+		f->kept = k->next;
+		free(k);
 	}
-	f->held_bytes = 0;
+	f->kept_last = &f->kept;
+	f->kept_bytes = 0;
 }
 
 void
 feed_free(struct feed *f)
 {
 	if (f != NULL)
-		let_go(f);
+		forget_kept(f);
 	free(f);
 }
 
@@ -108,7 +115,6 @@ feed_begin(struct feed *f, int64_t session)
 void
 feed_pause(struct feed *f)
 {
-	let_go(f);
 	f->running = false;
 	f->wanted = true;
 	f->session = 0;
@@ -118,7 +124,7 @@ feed_pause(struct feed *f)
 static enum feed_says
 begin_anew(struct feed *f)
 {
-	let_go(f);
+	forget_kept(f);
 	f->running = false;
 	if (f->wanted)
 		return FEED_FINE;
@@ -157,9 +163,8 @@ take_setup(struct feed *f, const struct flv *v, struct setup *s, bool *has)
 		return FEED_REFUSED;
 	if (*has && read.codec == s->codec && read.n == s->n && memcmp(read.bytes, s->bytes, read.n) == 0)
 		return FEED_FINE;
-	/* What is held needs the one before. */
 	if (*has)
-		let_go(f);
+		forget_kept(f);
 	*s = read;
 	*has = true;
 	return f->running ? begin_anew(f) : FEED_FINE;
@@ -177,14 +182,15 @@ complete(const struct feed *f)
 static bool
 start(struct feed *f, struct packager *p, int64_t at)
 {
+	const struct moment then = { moment_now().ms - (f->clock - at) };
+
 	f->running = true;
 	f->wanted = false;
 	f->zero = at;
 	f->video_ms = -1;
 	f->frame_ms = FRAME_MS;
 	f->sounds = false;
-	return packager_begin(p, f->session, f->has_video ? &f->video : NULL, f->has_audio ? &f->audio : NULL,
-	    moment_now());
+	return packager_begin(p, f->session, f->has_video ? &f->video : NULL, f->has_audio ? &f->audio : NULL, then);
 }
 
 static enum feed_says
@@ -194,12 +200,6 @@ take_video(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 		.key = v->key };
 	int64_t ms;
 
-	if (!f->running) {
-		if (!v->key || f->session == 0)
-			return FEED_FINE;
-		if (!start(f, p, at))
-			return FEED_DISK;
-	}
 	ms = at - f->zero;
 	if (ms <= f->video_ms || v->shift > SHIFT_MAX_MS || v->shift < -SHIFT_MAX_MS) {
 		f->dropped++;
@@ -230,12 +230,6 @@ take_audio(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	struct cmaf_frame frame = { .duration = f->audio.frame_samples, .size = (uint32_t)v->n, .key = true };
 	int64_t samples;
 
-	if (!f->running) {
-		if (f->has_video || f->session == 0)
-			return FEED_FINE;
-		if (!start(f, p, at))
-			return FEED_DISK;
-	}
 	if (at < f->zero)
 		return FEED_FINE;
 	if (!count_samples(f, at - f->zero)) {
@@ -247,45 +241,59 @@ take_audio(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	return packager_audio(p, samples, &frame, v->data) ? FEED_FINE : FEED_DISK;
 }
 
-/* From the first frame on that a session can begin with. */
-static void
-hold(struct feed *f, bool video, int64_t at, const struct flv *v)
-{
-	struct held *h;
-
-	if (f->held == NULL && (video ? !v->key : f->has_video))
-		return;
-	if (v->n > HELD_MAX - f->held_bytes) {
-		let_go(f);
-		return;
-	}
-	h = malloc(sizeof(*h) + v->n);
-	if (h == NULL)
-		abort();
-	*h = (struct held){ .video = video, .at = at, .frame = *v };
-	memcpy(h->bytes, v->data, v->n);
-	h->frame.data = h->bytes;
-	*(f->held != NULL ? f->last : &f->held) = h;
-	f->last = &h->next;
-	f->held_bytes += v->n;
-}
-
 static enum feed_says
 take_frame(struct feed *f, struct packager *p, bool video, int64_t at, const struct flv *v)
 {
-	enum feed_says says = FEED_FINE;
-	struct held *h;
-
-	if (!f->running && f->session != 0 && !complete(f)) {
-		hold(f, video, at, v);
-		return FEED_FINE;
-	}
-	for (h = f->held; h != NULL && says == FEED_FINE; h = h->next)
-		says = h->video ? take_video(f, p, h->at, &h->frame) : take_audio(f, p, h->at, &h->frame);
-	let_go(f);
-	if (says != FEED_FINE)
-		return says;
 	return video ? take_video(f, p, at, v) : take_audio(f, p, at, v);
+}
+
+static bool
+keeps_too_much(const struct feed *f, int64_t at)
+{
+	return f->kept_bytes > KEPT_MAX ||
+	    (f->kept != NULL && at - f->kept->at > (f->kept->video ? KEPT_MS : KEPT_SOUND_MS));
+}
+
+/* Pictures cannot begin without a key frame: what is too much for waiting waits for the next one. */
+static void
+keep(struct feed *f, bool video, int64_t at, const struct flv *v)
+{
+	struct kept *k;
+
+	if (video && v->key)
+		forget_kept(f);
+	else if (f->kept == NULL && (video || f->has_video))
+		return;
+	f->kept_bytes += sizeof(*k) + v->n;
+	if (keeps_too_much(f, at)) {
+		forget_kept(f);
+		return;
+	}
+	k = malloc(sizeof(*k) + v->n);
+	if (k == NULL)
+		abort();
+	*k = (struct kept){ .video = video, .at = at, .v = *v };
+	memcpy(k->bytes, v->data, v->n);
+	k->v.data = k->bytes;
+	*f->kept_last = k;
+	f->kept_last = &k->next;
+}
+
+/* If it may: with the key frame that is kept, and what has come behind it. */
+static enum feed_says
+begin(struct feed *f, struct packager *p)
+{
+	enum feed_says says = FEED_FINE;
+	const struct kept *k;
+
+	if (f->kept == NULL || f->kept->video != f->has_video || f->session == 0 || !complete(f))
+		return FEED_FINE;
+	if (!start(f, p, f->kept->at))
+		return FEED_DISK;
+	for (k = f->kept; k != NULL && says == FEED_FINE; k = k->next)
+		says = take_frame(f, p, k->video, k->at, &k->v);
+	forget_kept(f);
+	return says;
 }
 
 static enum feed_says
@@ -301,6 +309,7 @@ take_tag(struct feed *f, struct packager *p, bool video, uint32_t ms, const stru
 {
 	struct setup *s = video ? &f->video : &f->audio;
 	bool *has = video ? &f->has_video : &f->has_audio;
+	enum feed_says says = FEED_FINE;
 	int64_t at;
 
 	if (v->kind == FLV_NOTHING)
@@ -311,9 +320,14 @@ take_tag(struct feed *f, struct packager *p, bool video, uint32_t ms, const stru
 		return take_setup(f, v, s, has);
 	if (!*has || s->codec != v->codec)
 		return FEED_FINE;
-	if (tick(f, ms, &at) && begin_anew(f) == FEED_BEGINS)
-		return FEED_BEGINS;
-	return take_frame(f, p, video, at, v);
+	if (!f->running && (says = begin(f, p)) != FEED_FINE)
+		return says;
+	if (tick(f, ms, &at))
+		says = begin_anew(f);
+	if (f->running)
+		return take_frame(f, p, video, at, v);
+	keep(f, video, at, v);
+	return says == FEED_BEGINS ? says : begin(f, p);
 }
 
 enum feed_says

@@ -2,8 +2,8 @@
 /*
  * What one publisher sends, in order and with times that a file can have: for the packager.  Video is timed by the
  * publisher's clock, sound by its samples, as long as that is within a tenth of a second of the clock.  A session
- * begins at the first key frame, and what comes from it on is held back until all announced tracks are known, for a
- * second at most; what codecs, a new track or a leap of the clock change begins another one.
+ * begins at a key frame, when all announced tracks are known; what codecs, a new track or a leap of the clock
+ * change begins another one.  Until it may begin, what has come since the last key frame is kept, up to some seconds.
  */
 #ifndef FCGI_LIVE_FEED_H
 #define FCGI_LIVE_FEED_H
@@ -21,7 +21,7 @@ void feed_free(struct feed *);
 
 enum feed_says {
 	FEED_FINE,
-	FEED_BEGINS,	/* wants a session of its own; frames are left out until feed_begin() */
+	FEED_BEGINS,	/* wants a session of its own, by feed_begin() */
 	FEED_REFUSED,	/* see feed_fault() */
 	FEED_DISK,	/* the packager, with errno */
 };
@@ -29,7 +29,7 @@ enum feed_says {
 /* One message of a publisher.  Kinds are those of fcgi/live/rtmp.h. */
 enum feed_says feed_take(struct feed *, struct packager *, int kind, uint32_t ms, const uint8_t *, size_t n);
 
-/* The session that was wanted may begin, with the next frame that it can begin with. */
+/* The session that was wanted may begin: with the last key frame, as soon as something else comes. */
 void feed_begin(struct feed *, int64_t session);
 
 /* Its session has ended; another one begins by feed_begin() alone. */

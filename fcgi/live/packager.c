@@ -736,14 +736,28 @@ end_track(struct track *t)
 	t->on = false;
 }
 
+/* When what is listed has ended.  What begins anew may have been kept since before that, and clocks go back; those of a
+ * playlist do not. */
+static int64_t
+listed_until(const struct live_list *l)
+{
+	return l->n > 0 ? l->at[l->n - 1].at.ms + l->at[l->n - 1].ms : 0;
+}
+
+static int64_t
+later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 bool
 packager_begin(struct packager *p, int64_t session, const struct setup *video, const struct setup *audio,
-    struct moment now)
+    struct moment then)
 {
 	if (!packager_pause(p))
 		return false;
 	p->session = session;
-	p->zero = now;
+	p->zero.ms = later(then.ms, later(listed_until(&p->video.list), listed_until(&p->audio.list)));
 	p->master_peak = 0;
 	p->video.list.ended = p->audio.list.ended = p->video.list.whole = p->audio.list.whole = false;
 	p->video.roughs = p->audio.roughs = 0;

@@ -43,10 +43,11 @@ bool packager_look(struct packager *);
 /* Why there is none of them now, or not all: see fcgi/live/ladder.h.  NULL: there are, or it is not known yet. */
 const char *packager_lack(const struct packager *);
 
-/* Begins a session, which no file has the number of yet; the times of its frames count from 0, which is now.  One of
- * the tracks may be NULL.  This and what follows is false with errno when the disk did not take it. */
+/* Begins a session, which no file has the number of yet; the times of its frames count from 0, which is then, or
+ * where the one before it has ended.  One of the tracks may be NULL.  This and what follows is false with errno when
+ * the disk did not take it. */
 bool packager_begin(struct packager *, int64_t session, const struct setup *video, const struct setup *audio,
-    struct moment now);
+    struct moment then);
 
 /* A frame, in units of its track.  Times grow within a track. */
 bool packager_video(struct packager *, int64_t decode_time, const struct cmaf_frame *, const uint8_t *bytes);

@@ -6,13 +6,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/log.h"
 #include "core/text.h"
 #include "fcgi/live/visitor.h"
 
-enum { TURN = 256 << 10, RECORD = 16 << 10, LEAVE_MS = 1000 };
+enum { TURN = 256 << 10, RECORD = 16 << 10, HELD_MAX = 8 << 20, LEAVE_MS = 1000 };
 
 static struct visitor *
 visitor_made(struct station *station, const char *address)
@@ -72,6 +73,7 @@ visitor_free(struct visitor *v)
 	if (v->srt != NULL)
 		srt_hang_up(v->srt, v->line);
 	ts_free(v->ts);
+	free(v->held);
 	rtmp_free(v->rtmp);
 	feed_free(v->feed);
 	free(v);
@@ -156,13 +158,49 @@ visitor_attend(struct visitor *v, unsigned events)
 	return visitor_flush(v);
 }
 
+/* They may begin with the only key frame for ten seconds.  What is too much is left out as if it had been lost. */
+static void
+hold(struct visitor *v, const uint8_t *bytes, size_t n)
+{
+	if (v->held_n + n > HELD_MAX)
+		v->held_n = 0;
+	if (v->held_n + n > v->held_room) {
+		v->held_room = 2 * (v->held_n + n);
+		v->held = realloc(v->held, v->held_room);
+		if (v->held == NULL)
+			abort();
+	}
+	memcpy(v->held + v->held_n, bytes, n);
+	v->held_n += n;
+}
+
+static const char *
+take_held(struct visitor *v)
+{
+	uint8_t *held = v->held;
+	const char *fault = ts_take(v->ts, held, v->held_n);
+
+	free(held);
+	v->held = NULL;
+	v->held_n = v->held_room = 0;
+	return fault;
+}
+
 const char *
 visitor_take(struct visitor *v, const uint8_t *bytes, size_t n)
 {
-	if (v->stage != VISITOR_SENDS)
+	const char *fault = NULL;
+
+	if (v->stage == VISITOR_LEAVES)
 		return NULL;
 	v->bytes += (int64_t)n;
-	return ts_take(v->ts, bytes, n);
+	if (v->stage != VISITOR_SENDS) {
+		hold(v, bytes, n);
+		return NULL;
+	}
+	if (v->held != NULL)
+		fault = take_held(v);
+	return fault != NULL ? fault : ts_take(v->ts, bytes, n);
 }
 
 void

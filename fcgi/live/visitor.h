@@ -38,6 +38,8 @@ struct visitor {
 	struct srt *srt;
 	int line;		/* of it */
 	struct ts *ts;
+	uint8_t *held;		/* of the line, what came before it was known whose it is */
+	size_t held_n, held_room;
 	struct feed *feed;	/* NULL before it sends */
 	enum visitor_stage stage;
 	struct broadcast *stream;
@@ -59,7 +61,8 @@ void visitor_free(struct visitor *);
 /* Reads once what is there and sends what can be sent.  False: the connection is over. */
 bool visitor_attend(struct visitor *, unsigned events);
 
-/* Bytes of a line, of which none is looked at before it sends.  NULL, or what is wrong with them. */
+/* Bytes of a line, none of which is looked at before it sends: by SRT nobody can be told to wait with them, so some
+ * seconds of them are held until then.  NULL, or what is wrong with them. */
 const char *visitor_take(struct visitor *, const uint8_t *, size_t n);
 
 /* May send from now on. */

@@ -35,6 +35,7 @@ struct studio {
 	int64_t session;
 	enum feed_says says;
 	bool claims;		/* sessions are given when they are wanted */
+	bool unannounced;	/* no metadata */
 };
 
 static int
@@ -111,7 +112,7 @@ send_until(struct studio *s, const char *path, uint32_t later, uint32_t blind)
 		size = bytes_big(p + at + 1, 3);
 		ms = (uint32_t)bytes_big(p + at + 4, 3) | (uint32_t)p[at + 7] << 24;
 		assert_true(at + 11 + size <= n);
-		if (p[at] == RTMP_VIDEO && ms >= blind)
+		if ((p[at] == RTMP_VIDEO && ms >= blind) || (p[at] == RTMP_DATA && s->unannounced))
 			continue;
 		send(s, p[at], ms + later, p + at + 11, size);
 		assert_true(s->says == FEED_FINE || s->says == FEED_BEGINS);
@@ -393,6 +394,8 @@ static void
 a_clock_may_wrap_but_not_leap(void **state)
 {
 	struct studio *s = *state;
+	const struct live_list *l = packager_list(s->packager, false);
+	size_t i;
 	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "4") TONE("4") ENCODED "$O");
 
 	send_flv(s, flv, UINT32_MAX - 2000);
@@ -405,8 +408,91 @@ a_clock_may_wrap_but_not_leap(void **state)
 	assert_in_range(feed_passed(s->feed), 12000 - 300, 32000);
 	assert_true(packager_finish(s->packager));
 	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY\n"), 2);
-	/* What followed a leap waited for the number of its session, and for a key frame. */
 	assert_string_equal(told(s, PACKETS("kept/1.video.mp4")), "100");
+	assert_string_equal(told(s, PACKETS("kept/2.video.mp4")), "100");
+	assert_string_equal(told(s, PACKETS("kept/3.video.mp4")), "100");
+	/* Four seconds come in none here, so that each session begins before the one in front of it has ended. */
+	for (i = 0; i + 1 < l->n; i++)
+		assert_in_range(l->at[i + 1].at.ms, l->at[i].at.ms + l->at[i].ms - 1, INT64_MAX);
+}
+
+#define ONE_KEY_FRAME "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 1000 "
+
+static void
+what_leaps_itself_begins_a_session(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "4") ONE_KEY_FRAME "$O");
+
+	send_flv(s, flv, 0);
+	send_flv(s, flv, 60000);
+	assert_int_equal(s->session, 2);
+	assert_string_equal(told(s, PACKETS("kept/2.video.mp4")), "100");
+}
+
+static void
+what_comes_before_its_session_may_begin_is_kept(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "4") ONE_KEY_FRAME "$O");
+
+	feed_free(s->feed);
+	s->feed = feed_new();
+	send_flv(s, flv, 0);
+	feed_begin(s->feed, 1);
+	send_flv(s, flv, 4000);
+	assert_string_equal(told(s, PACKETS("kept/1.video.mp4")), "200");
+}
+
+static void
+what_comes_before_all_tracks_are_known_is_kept(void **state)
+{
+	struct studio *s = *state;
+
+	s->unannounced = true;
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "4") ONE_KEY_FRAME "$O"), 0);
+	assert_string_equal(told(s, PACKETS("kept/1.video.mp4")), "100");
+}
+
+/* Too much of it comes behind one key frame. */
+static void
+what_is_kept_has_a_limit(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF -f lavfi -i testsrc2=s=640x480:r=25:d=4,noise=alls=100:allf=t+u "
+	    "-c:v libx264 -preset ultrafast -qp 10 -pix_fmt yuv420p -g 1000 $O");
+	size_t n;
+
+	bytes_of(s, flv, &n);
+	assert_true(n > 16 << 20);
+	feed_free(s->feed);
+	s->feed = feed_new();
+	send_flv(s, flv, 0);
+	feed_begin(s->feed, 1);
+	send_flv(s, flv, 4000);
+	/* Of the first four seconds none was left. */
+	assert_string_equal(told(s, PACKETS("kept/1.video.mp4")), "100");
+}
+
+static void
+what_is_kept_is_not_old(void **state)
+{
+	struct studio *s = *state;
+
+	feed_free(s->feed);
+	s->feed = feed_new();
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") ONE_KEY_FRAME "$O"), 0);
+	feed_begin(s->feed, 1);
+	send_flv(s, make(s->place, "b.flv", "$FF " MOVING("128x96", "4") ONE_KEY_FRAME "$O"), 14000);
+	assert_string_equal(told(s, PACKETS("kept/1.video.mp4")), "100");
+	feed_free(s->feed);
+	s->feed = feed_new();
+	send_flv(s, make(s->place, "c.flv", "$FF " TONE("9") "-c:a aac $O"), 0);
+	feed_begin(s->feed, 2);
+	send_flv(s, make(s->place, "d.flv", "$FF " TONE("1") "-c:a aac $O"), 9000);
+	assert_true(packager_finish(s->packager));
+	/* 48 frames a second, rounded up. */
+	assert_in_range(atoi(told(s, PACKETS("kept/2.audio.mp4"))), 47, 3 * 48);
 }
 
 static void
@@ -701,6 +787,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(frames_that_last_too_long_for_parts_make_segments_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_gap_in_the_pictures_does_not_end_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_clock_may_wrap_but_not_leap, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_leaps_itself_begins_a_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_comes_before_its_session_may_begin_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_comes_before_all_tracks_are_known_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_kept_has_a_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_is_kept_is_not_old, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_alone_and_picture_alone_are_fine, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_key_frame_every_250_frames_is_a_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_cut_without_a_key_frame_the_next_one_begins_a_segment, setup,
