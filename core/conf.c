@@ -287,6 +287,9 @@ static const struct setting settings[] = {
 	    "Hosts with private addresses that files may be imported from; all others must have public ones." },
 	{ "import.pages", AS_BOOL, AT(import_pages), "yes", 0, 0, NULL, NULL,
 	    "Films are imported from pages of video platforms, too, if yt-dlp is installed." },
+	{ "import.silence", AS_INT, AT(import_silence), "60", 1, 300, "seconds", NULL,
+	    "How long a server that files are imported from may send nothing, or less than 1 KiB a second. Then it is asked again, "
+	    "for the rest if it can." },
 	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Hosts with private addresses that agendas may be imported from; all others must have public ones." },
 	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,

@@ -68,6 +68,7 @@ struct conf {
 	const char *engine_private_hosts;	/* allow-list for addresses that are not global */
 	const char *import_private_hosts;	/* the same for what is imported */
 	bool import_pages;			/* films of pages, by yt-dlp */
+	int64_t import_silence;			/* s */
 	const char *oparl_private_hosts;	/* the same for servers of agendas */
 	const char *provider_private_hosts;	/* the same for external token servers */
 	const char *webhook_private_hosts;	/* the same for receivers of webhooks */

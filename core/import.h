@@ -8,7 +8,10 @@
 #include "core/arena.h"
 #include "core/conf.h"
 
-enum { IMPORT_DAYS = 30 };	/* that one can be asked for */
+enum {
+	IMPORT_DAYS = 30,		/* that one can be asked for */
+	IMPORT_MIN_RATE = 1024,		/* bytes a second: less, for import.silence, is as good as nothing */
+};
 
 /* May it be fetched: http or https, without a user name, no private address?  Where a name leads is judged
  * when it is. */

@@ -16,19 +16,26 @@ enum { FILES_MAX = 100, WAITING_MAX = 1000 };	/* of an import; of a principal */
 #define FILE_STATUS_SQL(f, j) "(CASE WHEN " f ".status <> 'waiting' THEN " f ".status WHEN " j ".state = 'running' THEN 'importing' " \
 	"WHEN " j ".state IN ('ready', 'delayed', 'waiting') THEN 'waiting' WHEN " j ".state = 'cancelled' THEN 'cancelled' " \
 	"ELSE 'failed' END)"
+/* By the bytes that have come of how many there are, or as its job says, which knows more of a page.  What is whole is
+ * on its way until it is an asset. */
+#define PROGRESS_SQL "IF(t.status = 'completed', 100, LEAST(99, GREATEST(COALESCE(j.progress, 0), " \
+	"COALESCE(CAST(FLOOR(x.received_bytes * 100 / x.file_size) AS SIGNED), 0))))"
 #define COUNT_SQL(word) "SUM(" FILE_STATUS_SQL("f", "j") " = '" word "')"
 
 struct import_file {
 	struct uuid id;
 	const char *url, *name, *filename, *transcription_language_code, *status;
+	int64_t progress;
 	struct number received_bytes, file_size;
 	struct nested error;
-	struct uuid media_id;
+	struct strings error_messages;
+	struct uuid upload_id, media_id;
 };
 static const struct field import_file_fields[] = {
 	FIELD(struct import_file, id, .on = SERVER, .required = true, .doc = "Unique id; the asset it becomes has the same one"),
 	FIELD(struct import_file, url, .on = CREATE, .required = true, .min = 8, .max = 4096, .format = "uri",
-	    .doc = "Where it is: a public address of http or https that gives the file itself"),
+	    .doc = "Where it is: a public address of http or https that gives the file itself. What is behind ? may be "
+	    "a signature, and is told to who made the import alone"),
 	FIELD(struct import_file, name, .on = CREATE, .required = true, .min = 1, .max = 255, .doc = "Name of the asset"),
 	FIELD(struct import_file, filename, .on = CREATE | OMIT_NULL | MULTILINE, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only; as its server or its address calls it when it is left out"),
@@ -36,10 +43,17 @@ static const struct field import_file_fields[] = {
 	    .doc = "Language to transcribe: a BCP 47 tag, translate-en, or auto"),
 	FIELD(struct import_file, status, .on = SERVER, .required = true, .one_of = "waiting importing completed failed cancelled",
 	    .sql = FILE_STATUS_SQL("t", "j"), .doc = "waiting: for its turn, or to be tried again"),
+	FIELD(struct import_file, progress, .on = SERVER, .required = true, .max = 100, .sql = PROGRESS_SQL,
+	    .doc = "Percent that have come; 100: it is an asset. A guess that grows with the bytes where its server "
+	    "does not say how many there are"),
 	FIELD(struct import_file, received_bytes, .on = OMIT_NULL, .sql = "x.received_bytes", .doc = "Bytes that have come"),
 	FIELD(struct import_file, file_size, .on = OMIT_NULL, .sql = "x.file_size", .doc = "Bytes of it, once its server has said so"),
 	FIELD(struct import_file, error, .on = SERVER | OMIT_NULL, .of = &job_error_record,
 	    .sql = "IF(t.status = 'waiting', j.error, NULL)", .doc = "Why it has failed, or is tried again"),
+	FIELD(struct import_file, error_messages, .on = COMPUTED, .required = true,
+	    .doc = "The same in sentences for people; empty as long as nothing is wrong"),
+	FIELD(struct import_file, upload_id, .on = SERVER | OMIT_NULL, .sql = "x.id",
+	    .doc = "The upload that its bytes are, once they come; see /v2/uploads"),
 	FIELD(struct import_file, media_id, .on = SERVER | OMIT_NULL, .sql = "IF(t.status = 'completed', t.id, NULL)",
 	    .doc = "The asset it became"),
 };
@@ -88,14 +102,33 @@ const struct object import_object = {
 	.from = "FROM imports t WHERE t.id = ?",
 };
 
+/* What this caller is told of a file.  An address may be open to whoever has it: a SuperAdmin sees where it leads. */
+static void
+tell_file(struct req *r, const struct import *m, struct import_file *f)
+{
+	const struct job_error *e = f->error.row;
+	const char **message = arena_array(r->mem, 1, sizeof(*message));
+
+	if (!uuid_equal(m->principal_id, r->who->id))
+		f->url = arena_copy_n(r->mem, f->url, strcspn(f->url, "?#"));
+	if (e != NULL)
+		*message = e->detail != NULL ? e->detail : e->remedy;
+	f->error_messages = (struct strings){ message, e != NULL };
+}
+
 /* How far its files are changes without a word of its row: the tag is of what is told. */
 static int
 import_reply(struct req *r, int status, struct import *m)
 {
+	struct import_file *f;
+
 	if (m == NULL)
 		return refuse(r, ERR_NOT_FOUND, NULL);
-	m->files.rows = db_rows(r->db, &import_file_record, "FROM import_files t LEFT JOIN jobs j ON j.id = t.job_id "
-	    "LEFT JOIN uploads x ON x.id = t.id WHERE t.import_id = ? ORDER BY t.position", ARGS(ID(m->id)), &m->files.n);
+	m->files.rows = f = db_rows(r->db, &import_file_record, "FROM import_files t LEFT JOIN jobs j ON j.id = "
+	    "t.job_id LEFT JOIN uploads x ON x.id = t.id WHERE t.import_id = ? ORDER BY t.position", ARGS(ID(m->id)),
+	    &m->files.n);
+	for (size_t i = 0; i < m->files.n; i++)
+		tell_file(r, m, &f[i]);
 	r->etag = reply_tag(r, &import_record, m);
 	return status == 201 ? reply_created(r, &import_record, m, m->id) : reply(r, status, &import_record, m);
 }
@@ -121,7 +154,7 @@ check_file(struct req *r, size_t i, struct import_file *f)
 	const char *language = f->transcription_language_code;
 
 	if (!import_url_fits(r->conf, r->mem, f->url))
-		fault(r, arena_printf(r->mem, "/files/%zu/url", i), "not_allowed",
+		fault(r, arena_printf(r->mem, "/files/%zu/url", i), reason_info(REASON_SOURCE_FORBIDDEN)->code,
 		    "a public address of http or https is wanted, without user name");
 	f->transcription_language_code = language != NULL ? spoken_plain(r->mem, language) : NULL;
 	if (language != NULL && !asset_language_fits(f->transcription_language_code))

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/import.h"
 #include "core/quota.h"
 #include "core/scratch.h"
 #include "core/store.h"
@@ -26,10 +27,9 @@
 
 enum {
 	VALIDATOR_MAX = 1000,		/* characters, as the column has room for */
-	HEAD_TIMEOUT = 60,		/* s until an answer begins */
 	REDIRECTS = 10,
 	TICK_MS = 1000,			/* between signs of life */
-	SILENCE_MS = 60000, PACE_MS = 60000,	/* see fcgi/upload/put.h */
+	HALF = 64 << 20,		/* bytes of a file of which nobody says how many it has */
 	LONGEST_MS = 86400000,		/* for all of it, from its first byte on */
 	NAP = 2,			/* s before a connection that broke is made again */
 };
@@ -64,29 +64,40 @@ struct fetching {
 	struct intake in;
 	struct web_stream *stream;
 	int64_t received, size;		/* of the file; 0: not known */
+	const char *ended;		/* what became of its latest body */
 	int64_t until;			/* ms of clock_ms(): no server holds a place longer, in however many tries */
 };
+
+/* Where nobody says how long it is, it grows all the same, less and less. */
+static int
+percent_of(const struct fetching *k)
+{
+	return (int)(k->received * 100 / (k->size > 0 ? k->size : k->received + HALF));
+}
 
 /* The body, a piece at a time; what is silent for long is over. */
 static int
 on_read(void *user, const struct seat *seat, const void **bytes)
 {
 	struct fetching *k = user;
-	const int64_t until = clock_ms() + SILENCE_MS;
+	const int64_t until = clock_ms() + k->j->conf->import_silence * 1000;
 	enum web_end end;
 	size_t n;
 
 	while (seat->ended == ERR_NONE && clock_ms() < k->until) {
 		n = web_stream_read(k->stream, TICK_MS, bytes);
 		k->received += (int64_t)n;
-		job_progress(k->j, k->size > 0 ? (int)(k->received * 100 / k->size) : 50);
+		job_progress(k->j, percent_of(k));
+		/* Whoever takes them goes on until there are too few of them. */
+		k->ended = n > 0 ? "The server sends too slowly" : "The connection broke";
 		if (n > 0)
 			return (int)n;
 		if (web_stream_is_over(k->stream, &end))
 			return end == WEB_ANSWERED ? 0 : -1;
 		if (clock_ms() > until)
-			return -1;
+			break;
 	}
+	k->ended = "The server has fallen silent";
 	return -1;
 }
 
@@ -110,7 +121,8 @@ unanswered(struct fetching *k, enum web_end end)
 static enum outcome
 judge(struct fetching *k, const struct web_answer *a)
 {
-	const bool passes = a->status == 408 || a->status == 425 || a->status == 429 || a->status >= 500;
+	const bool passes = a->status == 408 || a->status == 425 || a->status == 429 ||
+	    (a->status >= 500 && a->status != 501);
 
 	if (a->status < 200 || a->status > 299)
 		return (passes ? job_retry : job_give_up)(k->j, passes ? REASON_SOURCE_UNAVAILABLE :
@@ -139,8 +151,7 @@ received(struct fetching *k, const struct put *p)
 	case ERR_INCOMPLETE_BODY:
 	case ERR_UPLOAD_OFFSET:
 	case ERR_UPLOAD_EXPIRED:
-		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "The connection broke after %" PRId64 " bytes.",
-		    k->received);
+		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "%s after %" PRId64 " bytes.", k->ended, k->received);
 	case ERR_TOO_LARGE:
 		return job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
 	case ERR_NO_SPACE:
@@ -248,13 +259,14 @@ on_page(void *user, int percent)
 	job_progress(((struct fetching *)user)->j, percent);
 }
 
-struct reel { int fd; char bytes[1 << 16]; };
+struct reel { struct fetching *k; int fd; char bytes[1 << 16]; };
 
 static int
 on_reel(void *user, const struct seat *seat, const void **bytes)
 {
 	struct reel *reel = user;
 
+	job_progress(reel->k->j, 99);
 	*bytes = reel->bytes;
 	return seat->ended == ERR_NONE ? (int)read(reel->fd, reel->bytes, sizeof(reel->bytes)) : -1;
 }
@@ -270,10 +282,11 @@ take_page(struct fetching *k)
 	    most = room < conf->upload_max_size ? room : conf->upload_max_size;
 	const struct page_call call = { .url = k->o->url, .dir = k->j->work_dir,
 	    .private_hosts = conf->import_private_hosts, .progress = on_page, .user = k,
-	    .max_size = left < most ? left : most,
+	    .max_size = left < most ? left : most, .silence = (int)conf->import_silence,
 	    .seconds = (int)((k->until - clock_ms()) / 1000) };
 	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .offset = -1,
 	    .read = on_reel };
+	struct reel *reel = NEW(k->j->mem, struct reel);
 	struct page_film film;
 	struct fault fault = { 0 };
 	enum outcome outcome;
@@ -292,8 +305,9 @@ take_page(struct fetching *k)
 		outcome = announce(k, import_name_of(k->j->mem, film.name), NULL);
 	if (outcome == DONE) {
 		p.length = film.size;
-		p.user = NEW(k->j->mem, struct reel);
-		((struct reel *)p.user)->fd = film.fd;
+		reel->k = k;
+		reel->fd = film.fd;
+		p.user = reel;
 		put_run(&p);
 		outcome = received(k, &p);
 	}
@@ -306,7 +320,7 @@ static enum outcome
 take(struct fetching *k, const struct web_answer *a, int64_t offset)
 {
 	struct put p = { .in = &k->in, .mem = k->j->mem, .id = k->id, .is_import = true, .length = -1,
-	    .window = PACE_MS, .offset = -1, .read = on_read, .user = k };
+	    .window = k->j->conf->import_silence * 1000, .offset = -1, .read = on_read, .user = k };
 	enum outcome outcome;
 
 	if (offset > 0 && a->status == 206) {
@@ -342,8 +356,8 @@ ask(struct fetching *k, int64_t *offset, struct web_answer *a)
 	for (;;) {
 		k->stream = web_stream_open(k->j->mem, &(struct web_call){ .url = k->o->url, .headers = headers,
 		    .from = *offset, .if_range = *offset > 0 ? k->o->validator : NULL,
-		    .private_hosts = k->j->conf->import_private_hosts, .timeout = HEAD_TIMEOUT, .redirects =
-		    REDIRECTS }, a);
+		    .private_hosts = k->j->conf->import_private_hosts, .timeout = (int)k->j->conf->import_silence,
+		    .redirects = REDIRECTS }, a);
 		if (k->stream == NULL)
 			return false;
 		if (*offset == 0 || (a->status != 416 && (a->status != 206 || goes_on_at(k, a, *offset))))
@@ -361,6 +375,7 @@ fetch_once(struct fetching *k)
 	bool whole;
 	int64_t offset = ask_offset(k, &whole);
 
+	k->ended = "The connection broke";
 	if (whole)
 		return DONE;
 	if (!ask(k, &offset, &a))
@@ -374,14 +389,14 @@ fetch_once(struct fetching *k)
 	return k->j->conf->import_pages ? take_page(k) : job_give_up(k->j, REASON_SOURCE_IS_PAGE, NULL);
 }
 
-/* A connection that breaks is taken up again as long as each one brings something: only what brings nothing is a
- * failure, of which there may be a few. */
+/* A connection that breaks is taken up again as long as each one is of use: only what brings nothing, or a drop now and
+ * then, is a failure, of which there may be a few. */
 static enum outcome
 fetch(struct fetching *k)
 {
 	static const struct timespec nap = { .tv_sec = NAP };
 	enum outcome outcome;
-	int64_t before;
+	int64_t before, begun;
 
 	k->until = clock_ms() + LONGEST_MS;
 	if (k->o->begun_at.ms > 0)
@@ -389,10 +404,12 @@ fetch(struct fetching *k)
 	k->in = (struct intake){ k->j->conf, links_new(k->j->conf, 1), room_new(1, 1, 1) };
 	for (;;) {
 		before = k->received;
+		begun = clock_ms();
 		outcome = fetch_once(k);
 		if (outcome == RETRY && clock_ms() > k->until)
 			outcome = job_give_up(k->j, REASON_TIME_LIMIT, "The file has not come in a day.");
-		if (outcome != RETRY || k->j->reason != REASON_SOURCE_UNAVAILABLE || k->received <= before)
+		if (outcome != RETRY || k->j->reason != REASON_SOURCE_UNAVAILABLE ||
+		    k->received - before <= (clock_ms() - begun) * IMPORT_MIN_RATE / 1000)
 			break;
 		nanosleep(&nap, NULL);
 	}

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "core/import.h"
 #include "core/jail.h"
 #include "core/record.h"
 #include "core/text.h"
@@ -19,7 +20,7 @@ enum {
 	REQUESTS = 50000,		/* pieces of two seconds of a day, and what finds them */
 	LINE_MAX = 4 << 20,		/* bytes of a message; some platforms take long bodies */
 	MESSAGES = 64 << 20,		/* memory for one message */
-	HEAD_SECONDS = 30, SILENCE_MS = 30000,
+	TICK_MS = 1000,			/* between signs of life */
 	DEAF_MS = 10000,		/* for which it may leave an answer unread */
 	IDLE_SECONDS = 600,		/* two streams of hours become one file meanwhile */
 };
@@ -29,6 +30,7 @@ struct stream {
 	struct arena *mem;
 	const char *bytes;		/* that have come and it has not read yet */
 	size_t n;
+	int64_t waited, came;		/* ms for so many bytes */
 };
 
 struct said {
@@ -78,6 +80,7 @@ struct talk {
 	int64_t requests, received, most;	/* most: bytes of all answers together */
 	bool confused, forbidden;	/* forbidden: it was led to where nobody may go */
 	int percent;			/* of the film */
+	const char *broke;		/* why the latest answer did, or NULL */
 	const char *file, *name, *why, *detail;	/* of its last word */
 };
 
@@ -127,7 +130,7 @@ static bool
 open_stream(struct talk *t, const struct said *said)
 {
 	struct web_call call = { .url = said->url, .method = said->method, .private_hosts = t->call->private_hosts,
-	    .timeout = HEAD_SECONDS, .whole_head = true };
+	    .timeout = t->call->silence, .whole_head = true };
 	struct answer a = { 0 };
 	struct web_answer web;
 	struct stream *s = NULL;
@@ -175,31 +178,66 @@ tell_progress(struct talk *t, int64_t percent)
 	t->call->progress(t->call->user, t->percent);
 }
 
+/* Waits for what comes next, with signs of life.  Why nothing does, or too little; NULL: it does, or this was all. */
+static const char *
+refill(struct talk *t, struct stream *s)
+{
+	const int64_t begun = clock_ms(), longest = (int64_t)t->call->silence * 1000;
+	enum web_end end = WEB_TIMEOUT;
+	bool over;
+
+	do {
+		tell_progress(t, t->percent);
+		s->n = web_stream_read(s->web, TICK_MS, (const void **)&s->bytes);
+		over = web_stream_is_over(s->web, &end);
+	} while (s->n == 0 && !over && clock_ms() - begun < longest);
+	t->received += (int64_t)s->n;
+	s->came += (int64_t)s->n;
+	s->waited += clock_ms() - begun;
+	if (s->n == 0 && over)
+		return end == WEB_ANSWERED ? NULL : web_sentence(end);
+	if (s->n == 0 || (s->waited >= longest && s->came < s->waited * IMPORT_MIN_RATE / 1000)) {
+		s->n = 0;
+		return web_sentence(WEB_TIMEOUT);
+	}
+	if (s->waited >= longest)
+		s->waited = s->came = 0;
+	return NULL;
+}
+
 static bool
 read_stream(struct talk *t, const struct said *said)
 {
 	struct stream *s = said->stream >= 0 && said->stream < STREAMS ? &t->streams[said->stream] : NULL;
 	struct answer a = { .stream = said->stream };
 	const char *bytes;
-	enum web_end end;
 
 	if (s == NULL || s->web == NULL || said->most <= 0)
 		return false;
-	/* A sign of life, also where nobody knows how much there is. */
-	tell_progress(t, t->percent);
-	if (s->n == 0) {
-		s->n = web_stream_read(s->web, SILENCE_MS, (const void **)&s->bytes);
-		t->received += (int64_t)s->n;
-		if (s->n == 0 && !web_stream_is_over(s->web, &end))
-			a.error = web_sentence(WEB_TIMEOUT);
-		else if (s->n == 0 && end != WEB_ANSWERED)
-			a.error = web_sentence(end);
-	}
+	if (s->n == 0)
+		a.error = t->broke = refill(t, s);
 	a.n = said->most < (int64_t)s->n ? said->most : (int64_t)s->n;
 	bytes = s->bytes;
 	s->bytes += a.n;
 	s->n -= (size_t)a.n;
 	return t->received <= t->most && reply(t, &answer_record, &a, bytes, (size_t)a.n);
+}
+
+/* They may be signed, and this is read by others, too. */
+static const char *
+without_addresses(struct arena *mem, const char *text)
+{
+	struct buf out = BUF(mem);
+	size_t n;
+
+	for (; *text != '\0'; text += n) {
+		n = *text == ' ' ? strspn(text, " ") : strcspn(text, " ");
+		if (memmem(text, n, "://", 3) != NULL)
+			buf_text(&out, "…");
+		else
+			buf_add(&out, text, n);
+	}
+	return buf_string(&out);
 }
 
 /* False: it says what nobody would who means well. */
@@ -226,7 +264,8 @@ take_line(struct talk *t, const char *line, size_t n)
 		t->name = arena_copy(t->mem, said->name);
 	} else if (strcmp(said->op, "failed") == 0 && said->why != NULL) {
 		t->why = arena_copy(t->mem, said->why);
-		t->detail = said->detail != NULL ? arena_copy(t->mem, utf8_to_line(t->message, said->detail)) : NULL;
+		t->detail = said->detail != NULL ? without_addresses(t->mem, utf8_to_line(t->message, said->detail)) :
+		    NULL;
 	} else
 		return false;
 	return true;
@@ -288,6 +327,8 @@ told(struct talk *t, const char *why, struct fault *fault)
 
 	if (t->forbidden && (strcmp(why, "unavailable") == 0 || strcmp(why, "refused") == 0))
 		return fault_set(t->mem, fault, REASON_SOURCE_FORBIDDEN, "%s", web_sentence(WEB_FORBIDDEN));
+	if (t->broke != NULL && strcmp(why, "unavailable") == 0)
+		return fault_set(t->mem, fault, REASON_SOURCE_UNAVAILABLE, "%s", t->broke);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (strcmp(why, all[i].why) != 0)
 			continue;

@@ -16,6 +16,7 @@ struct page_call {
 	const char *private_hosts;	/* as of struct web_call */
 	int64_t max_size;		/* bytes of the film */
 	int seconds;			/* for all of it */
+	int silence;			/* s that a server may send nothing, or less than 1 KiB each */
 	void (*progress)(void *user, int percent);
 	void *user;
 };

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import sys
+import traceback
 
 # Where it may lie: as one file, by pip, by the package.  Without -S these would run code from the administrator's home.
 sys.path += ['/usr/local/bin/yt-dlp', *glob.glob('/usr/local/lib/python3*/dist-packages'), '/usr/lib/python3/dist-packages']
@@ -25,6 +26,14 @@ import http.client
 import urllib.error
 import urllib.request
 import urllib.response
+
+
+def on_fault(kind, fault, trace):
+    """Where it lies, for the log; what it says may hold a signed address."""
+    print(kind.__name__, *(f'{os.path.basename(at.filename)}:{at.lineno}' for at in traceback.extract_tb(trace)), file=sys.stderr)
+
+
+sys.excepthook = on_fault
 
 
 def say(op, **more):
@@ -104,15 +113,24 @@ class Silent:
 
 
 last = 0
+shares, parts = {}, {}      # of each stream of the film, by their rates; how much of it has come
+
+
+def share_out(streams):
+    rates = [stream.get('tbr') or 0 for stream in streams]
+    rates = rates if all(rates) else [1] * len(rates)
+    shares.update((stream['format_id'], rate / sum(rates)) for stream, rate in zip(streams, rates))
 
 
 def on_progress(at):
     global last
+    whose = at['info_dict'].get('format_id')
     total = at.get('total_bytes') or at.get('total_bytes_estimate') or 0
     if at.get('fragment_count'):
-        percent = 95 * (at.get('fragment_index') or 0) // at['fragment_count']
+        parts[whose] = (at.get('fragment_index') or 0) / at['fragment_count']
     else:
-        percent = int(95 * (at.get('downloaded_bytes') or 0) // total) if total else 0
+        parts[whose] = (at.get('downloaded_bytes') or 0) / total if total else 0
+    percent = int(95 * sum(shares.get(stream, 1) * part for stream, part in parts.items()))
     if percent > last:
         last = percent
         say('progress', percent=percent)
@@ -136,6 +154,7 @@ try:
         film = entries[0]
         if film.get('is_live') or film.get('live_status') in ('is_live', 'is_upcoming'):
             end('live')
+        share_out(film.get('requested_formats') or [])
         film = service.process_ie_result(film, download=True)
         path = film['requested_downloads'][0]['filepath'] if film.get('requested_downloads') else ''
         if not os.path.isfile(path):

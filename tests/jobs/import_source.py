@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A server of files with the faults of real ones.  import_source.py FILE LOG: prints its port; a line of LOG is a request.
-Nobody may come to 127.0.0.2, where it listens, too."""
+What is held goes on when there is a file LOG.go.  Nobody may come to 127.0.0.2, where it listens, too."""
 import gzip
 import http.server
 import os
 import subprocess
 import sys
 import threading
+import time
 
 with open(sys.argv[1], 'rb') as f:
     FILM = f.read()
@@ -44,6 +45,17 @@ class Source(http.server.BaseHTTPRequestHandler):
         self.head(206 if begin else 200, Content_Length=len(bytes_) - begin, ETag=tag, **headers)
         self.wfile.write(bytes_[begin:][:cut])
 
+    def hold(self, bytes_):
+        self.wfile.flush()
+        while not os.path.exists(sys.argv[2] + '.go'):
+            time.sleep(.05)
+        self.wfile.write(bytes_)
+
+    def stall(self):
+        """Until the other side has gone."""
+        self.wfile.flush()
+        self.connection.recv(1)
+
     def do_GET(self):
         path = self.path.split('?')[0]
         n = tries[path] = tries.get(path, 0) + 1
@@ -64,6 +76,36 @@ class Source(http.server.BaseHTTPRequestHandler):
         elif path == '/deaf-longer.mp4':   # nor does it tell a tag
             self.give(FILM + (b'' if n > 1 else b'old'), 'W/"x"', cut=None if n > 1 else len(FILM) // 2, deaf=True,
                       Last_Modified='Wed, 21 Oct 2015 07:28:00 GMT')
+        elif path == '/stalls.mp4':        # in the middle; the rest can be had
+            self.give(FILM, '"one"', cut=None if n > 1 else len(FILM) // 2)
+            self.stall() if n == 1 else None
+        elif path == '/stalls-changes.mp4':
+            self.give(FILM if n > 1 else FILM[::-1], f'"{min(n, 2)}"', cut=None if n > 1 else len(FILM) // 2)
+            self.stall() if n == 1 else None
+        elif path == '/stalls-plain.mp4':  # and there are no ranges here
+            self.head(200, Content_Length=len(FILM))
+            self.wfile.write(FILM if n > 1 else FILM[:len(FILM) // 2])
+            self.stall() if n == 1 else None
+        elif path in ('/drips.mp4', '/drips-page.mp4'):
+            self.head(200, Content_Length=len(FILM), ETag='"one"')
+            try:
+                for at in range(len(FILM)):
+                    self.wfile.write(FILM[at:at + 1])
+                    time.sleep(.1)
+            except OSError:
+                pass
+        elif path == '/slow.mp4':          # but never slow enough to be given up
+            self.head(200, Content_Length=len(FILM), ETag='"one"')
+            for at in range(0, len(FILM), len(FILM) // 30):
+                self.wfile.write(FILM[at:at + len(FILM) // 30])
+                time.sleep(.2)
+        elif path == '/held.mp4':
+            self.give(FILM, '"one"', cut=len(FILM) // 2)
+            self.hold(FILM[len(FILM) // 2:])
+        elif path == '/held-unsaid.mp4':
+            self.head(200)
+            self.wfile.write(FILM + bytes(16 << 20))
+            self.hold(bytes(1))
         elif path == '/unsaid.mp4':        # how long it is
             self.head(200)
             self.wfile.write(FILM)
@@ -110,8 +152,12 @@ class Source(http.server.BaseHTTPRequestHandler):
             self.head(int(path[7:]), Location=f'http://127.0.0.2:{canary.server_port}/film.mp4', Content_Length=0)
         elif path == '/moved-later':
             self.head(503 if n == 1 else 302, Location=f'http://127.0.0.2:{canary.server_port}/film.mp4', Content_Length=0)
+        elif path == '/moved-odd':
+            self.head(302, Location='wais://media.example.org/film.mp4?signature=SECRET', Content_Length=0)
         elif path == '/round':
             self.head(302, Location='/round', Content_Length=0)
+        elif path.startswith('/status/'):  # /status/STATUS
+            self.head(int(path[8:]), Content_Length=0)
         elif path == '/busy':
             self.head(503, Content_Length=0)
         elif path == '/inside':
@@ -133,6 +179,9 @@ PAGES = {
     '/watch-two': b'<video src="watched.mp4"></video><video src="named"></video>',
     '/watch-inside': b'<video src="http://127.0.0.2:CANARY/film.mp4"></video>',
     '/watch-file': b'<video src="file:///etc/passwd"></video>',
+    '/watch-held': b'<video src="held.mp4"></video>',
+    '/watch-drips': b'<video src="drips-page.mp4"></video>',
+    '/watch-moved': b'<video src="moved-odd"></video>',
     '/watch-gone': b'<video src="gone.mp4"></video>',
 }
 LISTS = {

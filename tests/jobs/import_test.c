@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/role.h"
+#include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/import_name.h"
 #include "tests/jobs/intake.h"
@@ -16,7 +17,7 @@
 static const char film[] = "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=2 -f lavfi -i "
     "sine=440:r=48000:d=2 -c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac -f mp4 \"$f\"";
 
-static struct { const char *path, *log; int port, forbidden; pid_t pid; struct conf conf; } source;
+static struct { const char *path, *log, *go; int port, forbidden; pid_t pid, runner; struct conf conf; } source;
 
 /* Where the files are, for who may go there. */
 static void
@@ -28,6 +29,9 @@ begin(struct world *w)
 
 	source.path = make(w, film);
 	source.log = arena_printf(w->mem, "%s.log", source.path);
+	source.go = arena_printf(w->mem, "%s.go", source.log);
+	unlink(source.log);
+	unlink(source.go);
 	assert_int_equal(pipe(out), 0);
 	source.pid = fork();
 	if (source.pid == 0) {
@@ -60,6 +64,8 @@ teardown(void **state)
 {
 	kill(source.pid, SIGKILL);
 	waitpid(source.pid, NULL, 0);
+	if (source.runner != 0)		/* of a test that has failed */
+		kill(source.runner, SIGKILL);
 	return world_teardown(state);
 }
 
@@ -191,6 +197,306 @@ a_server_that_goes_on_with_another_file_is_asked_for_all_of_it(void **state)
 }
 
 static void
+needs_ytdlp(void)
+{
+	if (system("/usr/bin/python3 -c 'import yt_dlp' 2>/dev/null") != 0)
+		skip();
+}
+
+/* Who is silent is asked again soon, for the rest if the rest is to be had. */
+static void
+a_server_that_falls_silent_is_asked_for_the_rest(void **state)
+{
+	struct world *w = *state;
+
+	source.conf.import_silence = 1;
+	is_the_film(w, imported(w, w->token, order(w, "/stalls.mp4", "")));
+	assert_int_equal(asked(w, "/stalls.mp4 - -"), 1);
+	assert_int_equal(asked(w, "/stalls.mp4 bytes="), 1);
+	is_the_film(w, imported(w, w->token, order(w, "/stalls-changes.mp4", "")));
+	assert_int_equal(asked(w, "/stalls-changes.mp4 bytes="), 1);
+	assert_int_equal(asked(w, "/stalls-changes.mp4"), 2);
+	is_the_film(w, imported(w, w->token, order(w, "/stalls-plain.mp4", "")));
+	assert_int_equal(asked(w, "/stalls-plain.mp4 - -"), 2);
+}
+
+/* A byte now and then would hold a place for a day. */
+static void
+a_server_that_drips_is_given_up_and_one_that_is_slow_is_not(void **state)
+{
+	struct world *w = *state;
+	const char *message;
+	struct req *r;
+
+	source.conf.import_silence = 3;
+	is_the_film(w, imported(w, w->token, order(w, "/slow.mp4", "")));
+	assert_int_equal(asked(w, "/slow.mp4"), 1);
+	source.conf.import_silence = 1;
+	r = imported(w, w->token, order(w, "/drips.mp4", ""));
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_unavailable");
+	message = text(w, r, "data.files.0.errorMessages.0");
+	assert_non_null(strstr(message, "too slowly after "));
+	assert_string_equal(text(w, r, "data.files.0.error.detail"), message);
+	/* Once for each run of the job: drain() has two. */
+	assert_int_equal(asked(w, "/drips.mp4"), 2);
+}
+
+static void
+a_film_that_drips_from_a_page_is_given_up(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	needs_ytdlp();
+	source.conf.import_silence = 1;
+	r = imported(w, w->token, order(w, "/watch-drips", ""));
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_unavailable");
+	assert_string_equal(text(w, r, "data.files.0.errorMessages.0"), "The server took too long.");
+}
+
+/* yt-dlp quotes addresses where it tells what was wrong. */
+static void
+what_is_told_of_a_page_names_no_address(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	needs_ytdlp();
+	r = imported(w, w->token, order(w, "/watch-moved?key=SECRET", ""));
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_refused");
+	assert_non_null(strstr(text(w, r, "data.files.0.errorMessages.0"), "yt-dlp says: "));
+	assert_non_null(strstr(text(w, r, "data.files.0.errorMessages.0"), "is not allowed"));
+	assert_null(strstr(text(w, r, "data.files.0.errorMessages.0"), "media.example.org"));
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND CONCAT_WS(' ', t.args, t.error, t.log_tail) "
+	    "LIKE '%SECRET%'", ARGS(ID(w->tenant_id))), 0);
+}
+
+static void
+start(struct world *w)
+{
+	source.runner = drain_begin(w, w->conf);
+}
+
+static void
+finish(void)
+{
+	drain_end(source.runner);
+	source.runner = 0;
+}
+
+static void
+let_go(void)
+{
+	FILE *f = fopen(source.go, "we");
+
+	assert_non_null(f);
+	fclose(f);
+}
+
+/* Waits until so much of it has come. */
+static struct req *
+coming(struct world *w, const char *at, int percent)
+{
+	const int64_t until = clock_ms() + 120000;
+	struct req *r;
+
+	do {
+		usleep(50000);
+		r = call(w, "GET", at, NULL);
+		if (clock_ms() > until)
+			fail_msg("%s", buf_string(&r->out));
+	} while (atoi(text(w, r, "data.files.0.progress")) < percent);
+	return r;
+}
+
+static void
+how_far_a_file_is_can_be_seen_while_it_comes(void **state)
+{
+	struct world *w = *state;
+	const char *at = made(w, w->token, order(w, "/held.mp4", "")), *id;
+	struct req *r;
+
+	start(w);
+	r = coming(w, at, 40);
+	assert_in_range(atoi(text(w, r, "data.files.0.progress")), 40, 50);
+	assert_string_equal(text(w, r, "data.files.0.status"), "importing");
+	assert_null(text(w, r, "data.files.0.mediaId"));
+	assert_null(text(w, r, "data.files.0.errorMessages.0"));
+	id = text(w, r, "data.files.0.uploadId");
+	assert_non_null(id);
+	let_go();
+	finish();
+	r = call(w, "GET", at, NULL);
+	is_the_film(w, r);
+	assert_string_equal(text(w, r, "data.files.0.progress"), "100");
+	assert_string_equal(text(w, r, "data.files.0.uploadId"), id);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/uploads/%s", id), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.type"), "import");
+	/* The asset stays when its upload goes, and is whole all the same. */
+	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/uploads/%s", id), NULL)->status, 200);
+	r = call(w, "GET", at, NULL);
+	assert_null(text(w, r, "data.files.0.uploadId"));
+	assert_string_equal(text(w, r, "data.files.0.progress"), "100");
+}
+
+static void
+where_no_length_is_told_it_grows_all_the_same(void **state)
+{
+	struct world *w = *state;
+	const char *at = made(w, w->token, order(w, "/held-unsaid.mp4", ""));
+	struct req *r;
+
+	start(w);
+	r = coming(w, at, 20);
+	/* 16 MiB beside the 64 that nobody knows of. */
+	assert_string_equal(text(w, r, "data.files.0.progress"), "20");
+	assert_null(text(w, r, "data.files.0.fileSize"));
+	let_go();
+	finish();
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "completed");
+	assert_string_equal(text(w, r, "data.files.0.progress"), "100");
+}
+
+static void
+how_far_a_film_of_a_page_is_can_be_seen_while_it_comes(void **state)
+{
+	struct world *w = *state;
+	const char *at;
+	struct req *r;
+
+	needs_ytdlp();
+	/* It is told although nothing more comes. */
+	source.conf.import_silence = 300;
+	at = made(w, w->token, order(w, "/watch-held", ""));
+	start(w);
+	r = coming(w, at, 10);
+	assert_in_range(atoi(text(w, r, "data.files.0.progress")), 10, 50);
+	/* Its upload begins when the film is whole. */
+	assert_null(text(w, r, "data.files.0.uploadId"));
+	let_go();
+	finish();
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.status"), "completed");
+	assert_string_equal(text(w, r, "data.files.0.progress"), "100");
+	assert_string_equal(text(w, r, "data.files.0.uploadId"), text(w, r, "data.files.0.mediaId"));
+}
+
+/* Files below a directory. */
+static int
+files_in(struct world *w, const char *dir)
+{
+	FILE *f = popen(arena_printf(w->mem, "find '%s' -type f | wc -l", dir), "re");
+	int n = -1;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &n), 1);
+	pclose(f);
+	return n;
+}
+
+static void
+cancelled_while_it_comes(struct world *w, const char *path)
+{
+	const char *at = made(w, w->token, order(w, path, ""));
+	struct uuid id;
+	struct req *r;
+	int64_t begun;
+
+	start(w);
+	r = coming(w, at, 10);
+	begun = clock_ms();
+	assert_true(uuid_parse(text(w, r, "data.files.0.id"), &id));
+	assert_true(files_in(w, w->conf->data_dir) > 0);
+	r = call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.files.0.status"), "cancelled");
+	finish();
+	/* Its server would have held it for ever. */
+	assert_in_range(clock_ms() - begun, 0, 30000);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.status"), "cancelled");
+	assert_null(text(w, r, "data.files.0.mediaId"));
+	assert_null(text(w, r, "data.files.0.errorMessages.0"));
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND t.state <> 'succeeded' AND NOT (t.kind = "
+	    "'import' AND t.state = 'cancelled')", ARGS(ID(w->tenant_id))), 0);
+	assert_int_equal(access(arena_printf(w->mem, "%s/%s", w->conf->data_dir, store_key_upload(w->mem, id)), F_OK),
+	    -1);
+	assert_null(world_file(w->mem, store_key_original(w->mem, id)));
+	assert_int_equal(files_in(w, scratch_here(w->mem)), 0);
+}
+
+static void
+a_fetch_that_is_cancelled_stops_soon_and_leaves_nothing(void **state)
+{
+	cancelled_while_it_comes(*state, "/held.mp4");
+}
+
+static void
+a_search_of_a_page_that_is_cancelled_stops_soon_and_leaves_nothing(void **state)
+{
+	needs_ytdlp();
+	cancelled_while_it_comes(*state, "/watch-held");
+}
+
+static void
+of_several_files_each_has_its_own_end(void **state)
+{
+	struct world *w = *state;
+	struct req *r = imported(w, w->token, arena_printf(w->mem, "{\"files\":["
+	    "{\"url\":\"http://127.0.0.1:%d/film.mp4\",\"name\":\"One\"},"
+	    "{\"url\":\"http://127.0.0.1:%d/none?key=SECRET\",\"name\":\"Two\"},"
+	    "{\"url\":\"http://127.0.0.1:%d/named\",\"name\":\"Three\"}]}", source.port, source.port, source.port));
+	static const char *const statuses[] = { "completed", "failed", "completed" };
+
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	for (int i = 0; i < 3; i++) {
+		const char *at = arena_printf(w->mem, "data.files.%d", i);
+
+		assert_string_equal(text(w, r, arena_printf(w->mem, "%s.status", at)), statuses[i]);
+		assert_int_equal(text(w, r, arena_printf(w->mem, "%s.mediaId", at)) == NULL, i == 1);
+		assert_int_equal(text(w, r, arena_printf(w->mem, "%s.uploadId", at)) == NULL, i == 1);
+		assert_int_equal(text(w, r, arena_printf(w->mem, "%s.errorMessages.0", at)) == NULL, i != 1);
+		assert_string_equal(text(w, r, arena_printf(w->mem, "%s.progress", at)), i == 1 ? "0" : "100");
+	}
+	assert_string_equal(text(w, r, "data.files.1.errorMessages.0"), "The server answers with status 404.");
+	assert_null(text(w, r, "data.files.1.errorMessages.1"));
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 2);
+}
+
+/* What is behind it may open the file to whoever has it. */
+static void
+the_query_of_an_address_is_told_to_its_owner_alone(void **state)
+{
+	struct world *w = *state;
+	struct uuid id;
+	const char *token = world_member(w, "CreateContent ViewChannel", "Contributor", &id), *plain, *at;
+	struct req *r;
+
+	plain = arena_printf(w->mem, "http://127.0.0.1:%d/none", source.port);
+	at = made(w, token, order(w, "/none?X-Amz-Signature=SECRET#SECRET", ""));
+	drain(w, w->conf);
+	r = call_as(w, token, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.url"), arena_printf(w->mem, "%s?X-Amz-Signature=SECRET#SECRET",
+	    plain));
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.files.0.url"), plain);
+	assert_null(strstr(buf_string(&r->out), "SECRET"));
+	r = call(w, "GET", "/v2/uploads/imports", NULL);
+	assert_non_null(text(w, r, "data.0.id"));
+	assert_null(strstr(buf_string(&r->out), "SECRET"));
+	r = call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(strstr(buf_string(&r->out), "SECRET"));
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND CONCAT_WS(' ', t.args, t.error, t.log_tail) "
+	    "LIKE '%SECRET%'", ARGS(ID(w->tenant_id))), 0);
+}
+
+static void
 a_length_that_is_not_told_is_no_matter(void **state)
 {
 	struct world *w = *state;
@@ -205,6 +511,7 @@ why_it_has_failed_is_told(void **state)
 
 	assert_string_equal(failure(w, "/page"), "source_is_page");
 	assert_string_equal(failure(w, "/none"), "source_refused");
+	assert_string_equal(failure(w, "/status/501"), "source_refused");
 	assert_string_equal(failure(w, "/inside"), "source_forbidden");
 	assert_string_equal(failure(w, "/text.mp4"), "format_not_allowed");
 	assert_string_equal(failure(w, "/empty.mp4"), "empty_file");
@@ -229,13 +536,6 @@ is_a_film(struct world *w, const char *path, const char *name)
 	assert_string_equal(text(w, r, "data.fileName"), name);
 	assert_int_equal(call(w, "DELETE", arena_printf(w->mem, "/v2/media/%s", id), NULL)->status, 200);
 	drain(w, w->conf);
-}
-
-static void
-needs_ytdlp(void)
-{
-	if (system("/usr/bin/python3 -c 'import yt_dlp' 2>/dev/null") != 0)
-		skip();
 }
 
 static void
@@ -292,8 +592,8 @@ addresses_inside_are_refused_at_once(void **state)
 		struct req *r = call(w, "POST", "/v2/uploads/imports", arena_printf(w->mem,
 		    "{\"files\":[{\"url\":\"%s\",\"name\":\"x\"}]}", urls[i]));
 
-		if (r->status != 422)
-			fail_msg("%s: %d", urls[i], r->status);
+		if (r->status != 422 || !has_fault(r, "/files/0/url", "source_forbidden"))
+			fail_msg("%s: %s", urls[i], buf_string(&r->out));
 	}
 	assert_int_equal(number(w, "FROM imports t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	source.conf.import_private_hosts = NULL;
@@ -340,8 +640,9 @@ nobody_is_led_inside(void **state)
 				fail_msg("%s: %s", url, buf_string(&r->out));
 			assert_null(strstr(text(w, r, "data.files.0.error.detail"), "127."));
 			call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
-		} else if (r->status != 422) {
-			fail_msg("%s: %d", url, r->status);
+		} else if (r->status != 422 || !has_fault(r, "/files/0/url", strchr(url, '\n') != NULL ?
+		    "control_characters" : "source_forbidden")) {
+			fail_msg("%s: %s", url, buf_string(&r->out));
 		}
 	}
 	source.conf.import_private_hosts = "127.0.0.1";
@@ -522,6 +823,17 @@ main(void)
 		SOURCE_TEST(what_has_come_is_not_fetched_again),
 		SOURCE_TEST(a_file_that_has_changed_is_fetched_anew),
 		SOURCE_TEST(a_server_that_goes_on_with_another_file_is_asked_for_all_of_it),
+		SOURCE_TEST(a_server_that_falls_silent_is_asked_for_the_rest),
+		SOURCE_TEST(a_server_that_drips_is_given_up_and_one_that_is_slow_is_not),
+		SOURCE_TEST(a_film_that_drips_from_a_page_is_given_up),
+		SOURCE_TEST(what_is_told_of_a_page_names_no_address),
+		SOURCE_TEST(how_far_a_file_is_can_be_seen_while_it_comes),
+		SOURCE_TEST(where_no_length_is_told_it_grows_all_the_same),
+		SOURCE_TEST(how_far_a_film_of_a_page_is_can_be_seen_while_it_comes),
+		SOURCE_TEST(a_fetch_that_is_cancelled_stops_soon_and_leaves_nothing),
+		SOURCE_TEST(a_search_of_a_page_that_is_cancelled_stops_soon_and_leaves_nothing),
+		SOURCE_TEST(of_several_files_each_has_its_own_end),
+		SOURCE_TEST(the_query_of_an_address_is_told_to_its_owner_alone),
 		SOURCE_TEST(a_length_that_is_not_told_is_no_matter),
 		SOURCE_TEST(why_it_has_failed_is_told),
 		SOURCE_TEST(a_film_on_a_page_becomes_an_asset),

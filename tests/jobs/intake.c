@@ -52,8 +52,8 @@ take_in(struct world *w, const char *file)
 	return id;
 }
 
-static void
-drain_once(struct world *w, const struct conf *given)
+pid_t
+drain_begin(struct world *w, const struct conf *given)
 {
 	struct conf conf = *given;
 	struct run_kind kinds[N_KINDS];
@@ -77,6 +77,14 @@ drain_once(struct world *w, const struct conf *given)
 		db_abandon(w->db);
 		_exit(run_jobs(&conf, kinds, N_KINDS, &options));
 	}
+	return pid;
+}
+
+void
+drain_end(pid_t pid)
+{
+	int status;
+
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -95,12 +103,12 @@ drain(struct world *w, const struct conf *conf)
 	const char *why;
 	int tries;
 
-	drain_once(w, conf);
+	drain_end(drain_begin(w, conf));
 	for (tries = 0; tries < 1 && (why = failed_for_a_moment(w)) != NULL; tries++) {
 		print_message("tried again: %s\n", why);
 		db_run(w->db, "UPDATE jobs SET run_at = 0 WHERE tenant_id = ? AND state = 'delayed' AND "
 		    "JSON_VALUE(error, '$.code') <> 'no_space'", ARGS(ID(w->tenant_id)));
-		drain_once(w, conf);
+		drain_end(drain_begin(w, conf));
 	}
 }
 

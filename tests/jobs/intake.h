@@ -19,6 +19,10 @@ struct uuid take_in(struct world *, const char *file);
  * and named.  It takes conf->job_kinds; none: all but `transcribe` and `sweep`. */
 void drain(struct world *, const struct conf *);
 
+/* The same in two steps, for what happens while it works; without a second try. */
+pid_t drain_begin(struct world *, const struct conf *);
+void drain_end(pid_t);
+
 /* A column of the asset as text. */
 const char *media_column(struct world *, struct uuid media_id, const char *name);
 
