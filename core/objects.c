@@ -41,6 +41,7 @@ struct ask {
 	const struct web_file *file;
 	size_t body_size;
 	const char *sum;		/* of the body; NULL: it is made */
+	const char *range;		/* "bytes=100-199"; NULL: all of it */
 	size_t max;			/* bytes of the answer; 0: ANSWER_MAX */
 	bool hurried;			/* a client waits */
 	/* Of the signature. */
@@ -84,7 +85,7 @@ header_of(void *user, const char *name)
 static const char *const *
 headers_of(struct arena *mem, const struct objects *o, struct ask *a, const char *uri)
 {
-	const char **headers = arena_array(mem, 6, sizeof(*headers)), **next = headers;
+	const char **headers = arena_array(mem, 7, sizeof(*headers)), **next = headers;
 	const struct sigv4_who who = { o->key, o->secret, o->region, a->host };
 	struct sigv4 s = { .method = a->method, .uri = uri, .header = header_of, .user = a, .content = a->sum };
 	const struct moment now = moment_now();
@@ -98,6 +99,8 @@ headers_of(struct arena *mem, const struct objects *o, struct ask *a, const char
 	*next++ = arena_printf(mem, "x-amz-content-sha256: %s", a->sum);
 	if (a->md5 != NULL)
 		*next++ = arena_printf(mem, "Content-MD5: %s", a->md5);
+	if (a->range != NULL)
+		*next++ = arena_printf(mem, "Range: %s", a->range);
 	/* Else the library would name a type of forms. */
 	*next = a->type != NULL ? arena_printf(mem, "Content-Type: %s", a->type) : "Content-Type:";
 	return headers;
@@ -526,6 +529,28 @@ char *
 objects_get_now(struct arena *mem, const struct objects *o, const char *key, size_t max, size_t *n)
 {
 	return ask_bytes(mem, o, key, true, max, n);
+}
+
+/* A store that knows no ranges answers with all of it. */
+char *
+objects_get_range(struct arena *mem, const struct objects *o, const char *key, int64_t from, size_t n)
+{
+	struct arena *work = arena_new(TRIES * 4 * n + WORK);
+	struct ask q = { .method = "GET", .key = full(work, o, key), .max = n > ANSWER_MAX ? n : ANSWER_MAX, .range =
+	    arena_printf(work, "bytes=%" PRId64 "-%" PRId64, from, from + (int64_t)n - 1) };
+	struct web_answer a;
+	char *bytes = NULL;
+	int saved;
+
+	if (ask(work, o, &q, &a)) {
+		errno = EREMOTEIO;
+		if (a.status == 206 && a.size == n)
+			bytes = arena_copy_n(mem, a.body, n);
+	}
+	saved = errno;
+	arena_free(work);
+	errno = saved;
+	return bytes;
 }
 
 /* What is being fetched. */

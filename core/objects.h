@@ -57,6 +57,9 @@ bool objects_head(const struct objects *, const char *key, struct object_head *)
 /* All bytes of it, and a NUL that does not count. */
 char *objects_get(struct arena *, const struct objects *, const char *key, size_t max, size_t *n);
 
+/* So many of them from there on, n > 0, and a NUL behind them.  EREMOTEIO, too: it ends before. */
+char *objects_get_range(struct arena *, const struct objects *, const char *key, int64_t from, size_t n);
+
 /* Into a new file at the path, if so many bytes stay free there: else ENOSPC before any comes.  What breaks off goes on
  * where it ended, as long as it is the same object.  On failure nothing is left there. */
 bool objects_fetch(const struct objects *, const char *key, const char *path, int64_t spare);

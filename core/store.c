@@ -198,6 +198,12 @@ store_get(struct arena *mem, const char *key, size_t max, size_t *n)
 	return of_unheld(key)->get(mem, key, max, n);
 }
 
+char *
+store_get_range(struct arena *mem, const char *key, int64_t from, size_t n)
+{
+	return of_unheld(key)->get_range(mem, key, from, n);
+}
+
 const char *
 store_fetch(struct arena *mem, const char *key, const char *scratch)
 {

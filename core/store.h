@@ -80,6 +80,9 @@ bool store_write(struct arena *, const void *bytes, size_t n, const char *key);
 /* The bytes of an object, which end in a NUL that does not count.  NULL with errno; EFBIG: there are more than max. */
 char *store_get(struct arena *, const char *key, size_t max, size_t *n);
 
+/* So many of them from there on, in the same way.  NULL with errno, also when it ends before. */
+char *store_get_range(struct arena *, const char *key, int64_t from, size_t n);
+
 /* A path of this machine under which programs can read the object: its own, or that of a copy made below the scratch
  * directory, which has the folders of the key.  Never written to.  NULL with errno; scratch NULL: ENOTSUP where a copy
  * would be needed. */

@@ -71,6 +71,17 @@ get(struct arena *mem, const char *key, size_t max, size_t *n)
 	return bytes;
 }
 
+static char *
+get_range(struct arena *mem, const char *key, int64_t from, size_t n)
+{
+	char *bytes = NULL;
+
+	for (int i = 0; i < ASKED; i++)
+		if ((bytes = asked(i)->get_range(mem, key, from, n)) != NULL || !goes_on())
+			break;
+	return bytes;
+}
+
 static const char *
 fetch(struct arena *mem, const char *key, const char *scratch)
 {
@@ -175,5 +186,5 @@ address(struct arena *mem, const char *key, const char *method, const char *file
 	return store_objects.address(mem, key, method, file_name, now, until);
 }
 
-const struct store_kind store_both = { put, put_begin, put_end, put_drop, write_object, get, fetch, size,
-	remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };
+const struct store_kind store_both = { put, put_begin, put_end, put_drop, write_object, get, get_range,
+	fetch, size, remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };

@@ -21,6 +21,7 @@ struct store_kind {
 	void (*put_drop)(const struct store_putting *);
 	bool (*write)(struct arena *, const void *bytes, size_t n, const char *key);
 	char *(*get)(struct arena *, const char *key, size_t max, size_t *n);
+	char *(*get_range)(struct arena *, const char *key, int64_t from, size_t n);
 	const char *(*fetch)(struct arena *, const char *key, const char *scratch);
 	int64_t (*size)(struct arena *, const char *key);
 	bool (*remove)(struct arena *, const char *key);

@@ -244,6 +244,30 @@ get(struct arena *mem, const char *key, size_t max, size_t *n)
 	return bytes;
 }
 
+static char *
+get_range(struct arena *mem, const char *key, int64_t from, size_t n)
+{
+	struct stat st;
+	const char *path = find(mem, key, &st);
+	int fd = path == NULL ? -1 : open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char *bytes;
+	size_t at = 0;
+	ssize_t done;
+
+	if (fd < 0)
+		return NULL;
+	bytes = arena_raw(mem, n + 1);
+	bytes[n] = '\0';
+	errno = 0;
+	while (at < n && ((done = pread(fd, bytes + at, n - at, from + (int64_t)at)) > 0 ||
+	    (done < 0 && errno == EINTR)))
+		at += done > 0 ? (size_t)done : 0;
+	close(fd);
+	if (at < n && errno == 0)
+		errno = EIO;		/* it has become shorter */
+	return at < n ? NULL : bytes;
+}
+
 static const char *
 fetch(struct arena *mem, const char *key, const char *scratch)
 {
@@ -439,6 +463,5 @@ tidy(struct moment before)
 	return 0;
 }
 
-const struct store_kind store_local = { put, put_begin, put_end, put_drop, write_object, get, fetch, size,
-	remove_object, list, serve, served, free_bytes,
-	tidy };
+const struct store_kind store_local = { put, put_begin, put_end, put_drop, write_object, get, get_range,
+	fetch, size, remove_object, list, serve, served, free_bytes, tidy };

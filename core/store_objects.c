@@ -105,6 +105,12 @@ get(struct arena *mem, const char *key, size_t max, size_t *n)
 	return objects_get(mem, &bucket, key, max, n);
 }
 
+static char *
+get_range(struct arena *mem, const char *key, int64_t from, size_t n)
+{
+	return objects_get_range(mem, &bucket, key, from, n);
+}
+
 /* Below its key, so that files of one folder lie in one, and once for a job, since what a key holds never changes. */
 static const char *
 fetch(struct arena *mem, const char *key, const char *scratch)
@@ -214,5 +220,5 @@ address(struct arena *mem, const char *key, const char *method, const char *file
 	return objects_address(mem, &bucket, key, method, file_name, now, until);
 }
 
-const struct store_kind store_objects = { put, put_begin, put_end, put_drop, write_bytes, get, fetch, size,
-	remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };
+const struct store_kind store_objects = { put, put_begin, put_end, put_drop, write_bytes, get, get_range,
+	fetch, size, remove_object, list, serve, served, free_bytes, tidy, has_now, get_now, address };

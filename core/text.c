@@ -172,6 +172,16 @@ date_of(int64_t days, int *year, int *month, int *day)
 	*year = (int)(years + era * 400) + (*month <= 2);
 }
 
+char *
+moment_http(struct moment m, char out[MOMENT_HTTP])
+{
+	const time_t at = (time_t)(m.ms / 1000);
+	struct tm tm;
+
+	strftime(out, MOMENT_HTTP, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&at, &tm));
+	return out;
+}
+
 /* By hand, and without the lock on the time zone: a list of 50 writes a hundred of them. */
 char *
 moment_format(struct moment m, char out[MOMENT_TEXT])

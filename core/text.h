@@ -20,6 +20,7 @@ struct position { int64_t ms; bool set; };
 
 #define UUID_TEXT 37		/* 36 characters and the NUL */
 #define MOMENT_TEXT 25		/* "2026-11-20T10:26:53.123Z" and the NUL */
+#define MOMENT_HTTP 30		/* "Fri, 20 Nov 2026 10:26:53 GMT" and the NUL */
 
 /* A version 7 UUID: time-ordered, the rest random from the kernel; later ids of one process sort after earlier ones. */
 struct uuid uuid_new(void);
@@ -41,6 +42,8 @@ int64_t clock_ms(void);
 int64_t clock_s(void);
 /* RFC 3339 in UTC with milliseconds and Z.  Returns out. */
 char *moment_format(struct moment, char out[MOMENT_TEXT]);
+/* As headers of HTTP have it.  Returns out. */
+char *moment_http(struct moment, char out[MOMENT_HTTP]);
 /* RFC 3339 with Z or an offset, seconds or fractions of a second. */
 bool moment_parse(const char *text, struct moment *out);
 /* Can a recording be of that time?  Clocks that were never set say 1904 or 1970, and wrong ones a time to come. */

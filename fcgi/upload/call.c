@@ -29,6 +29,7 @@ struct call {
 	const char *method, *path;	/* of the door; NULL: none has that address */
 	struct put put;
 	struct s3_call *s3;		/* NULL: it is not for the object store */
+	bool begun;			/* its answer goes out already */
 	struct delivery *given;		/* NULL: no media are asked for, or they are refused */
 	struct req *made;		/* its answer is ours; NULL: it is our own */
 	struct buf lines;		/* of the head, besides */
@@ -229,13 +230,15 @@ public_host(const struct call *c)
 	"X-Amz-Decoded-Content-Length, X-Amz-Sdk-Checksum-Algorithm, X-Amz-Security-Token, X-Amz-Trailer, X-Amz-User-Agent, " \
 	"Amz-Sdk-Invocation-Id, Amz-Sdk-Request"
 
+static bool give_object(void *user, const void *bytes, size_t n);
+
 static void
 object_store(struct call *c, const char *uri)
 {
 	c->s3 = NEW(c->mem, struct s3_call);
-	*c->s3 = (struct s3_call){ .in = c->in, .mem = c->mem, .read = read_body, .user = c, .length = -1,
-	    .request_id = c->request_id, .request = { .method = c->method, .uri = uri, .header = header, .user = c,
-	    .other_host = public_host(c) } };
+	*c->s3 = (struct s3_call){ .in = c->in, .mem = c->mem, .read = read_body, .give = give_object, .user = c,
+	    .length = -1, .request_id = c->request_id, .request = { .method = c->method, .uri = uri, .header = header,
+	    .user = c, .other_host = public_host(c) } };
 	c->path = "/storage";
 	if (strcmp(c->method, "OPTIONS") == 0)
 		return;
@@ -407,14 +410,11 @@ put_failure(struct call *c, enum error error)
 	    c->request_id, param(c, "HTTP_ACCEPT"));
 }
 
-/* Lengths of HEAD are told by what answers it. */
-static void
-answer_object(struct call *c)
+static struct buf
+head_of_object(struct call *c)
 {
 	struct buf head = BUF(c->mem);
 	const struct s3_call *s3 = c->s3;
-	const bool is_head = strcmp(c->method, "HEAD") == 0;
-	struct iovec parts[2];
 
 	c->status = strcmp(c->method, "OPTIONS") == 0 ? 204 : s3->status;
 	buf_printf(&head, "Status: %d\r\nX-Amz-Request-Id: %s\r\nX-Request-Id: %s\r\nCache-Control: no-store\r\n"
@@ -426,12 +426,46 @@ answer_object(struct call *c)
 		buf_text(&head, "Retry-After: 5\r\n");
 	if (s3->headers.len > 0)
 		buf_text(&head, buf_string(&s3->headers));
-	if (c->status != 204 && !is_head)
+	return head;
+}
+
+/* Behind its head, whose length whoever gives has told. */
+static bool
+give_object(void *user, const void *bytes, size_t n)
+{
+	struct call *c = user;
+	struct buf head;
+
+	if (!c->begun) {
+		c->begun = true;
+		head = head_of_object(c);
+		buf_text(&head, "\r\n");
+		if (!wire_send(&c->wire, head.text, head.len))
+			return false;
+	}
+	return wire_send(&c->wire, bytes, n);
+}
+
+/* Lengths of HEAD are told by what answers it. */
+static void
+answer_object(struct call *c)
+{
+	struct buf head = head_of_object(c);
+	const struct s3_call *s3 = c->s3;
+	const bool is_head = strcmp(c->method, "HEAD") == 0, is_bare = is_head || c->status == 204 || c->status == 304;
+	struct iovec parts[2];
+
+	if (c->begun) {
+		if (!s3->cut)
+			wire_end(&c->wire);
+		return;
+	}
+	if (!is_bare)
 		buf_printf(&head, "Content-Length: %zu\r\n", s3->body.len);
 	buf_text(&head, "\r\n");
 	parts[0] = (struct iovec){ head.text, head.len };
 	parts[1] = (struct iovec){ s3->body.text, s3->body.len };
-	wire_answer(&c->wire, c->mem, parts, is_head || c->status == 204 ? 1 : 2);
+	wire_answer(&c->wire, c->mem, parts, is_bare ? 1 : 2);
 }
 
 static void

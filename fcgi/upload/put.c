@@ -840,20 +840,29 @@ put_join(struct put *p, const struct s3_part *const *parts, size_t n)
 	return p->error;
 }
 
+bool
+put_drop(struct db *db, struct arena *mem, struct uuid id, struct uuid tenant_id, bool arrived)
+{
+	const char *keys[] = { store_key_upload(mem, id), store_key_original(mem, id) };
+	bool done;
+
+	db_begin(db);
+	done = db_run(db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND status IN (IF(?, 'uploaded', 'waiting'), IF(?, 'uploaded', 'uploading'))",
+	    ARGS(ID(id), INT(arrived), INT(arrived))) > 0;
+	if (done)
+		job_add(db, purge, (struct job_place){ .tenant_id = tenant_id }, .keys = { keys, 2 });
+	return db_commit(db) && done;
+}
+
 static void
 cancel(struct transfer *t, const struct upload_row *row)
 {
-	struct put *p = t->p;
-	const char *keys[] = { store_key_upload(p->mem, p->id), store_key_original(p->mem, p->id) };
-
-	db_begin(t->db);
-	if (db_run(t->db, "UPDATE uploads SET status = 'cancelled', version = version + 1, updated_at = " SQL_NOW
-	    " WHERE id = ? AND status IN ('waiting', 'uploading')", ARGS(ID(p->id))) > 0)
-		job_add(t->db, purge, (struct job_place){ .tenant_id = row->tenant_id }, .keys = { keys, 2 });
-	if (!db_commit(t->db)) {
-		stop_by_db(t);
-		db_rollback(t->db);
-	}
+	put_drop(t->db, t->p->mem, t->p->id, row->tenant_id, false);
+	if (db_failure(t->db) == DB_FINE)
+		return;
+	stop_by_db(t);
+	db_rollback(t->db);
 }
 
 enum error

@@ -75,6 +75,10 @@ enum error put_go_on(struct put *p);
 /* All of a file that is to go on, of these parts, one behind the other (fcgi/upload/s3_part.h). */
 enum error put_join(struct put *p, const struct s3_part *const *, size_t n);
 
+/* Gives up what has arrived, or what has not, in a transaction of its own.  False: it is in another state, or the
+ * database has failed, and db_rollback() follows. */
+bool put_drop(struct db *, struct arena *, struct uuid id, struct uuid tenant_id, bool arrived);
+
 /* Gives an upload up, as PUT /v2/uploads/{uploadId}/cancel does, for who has its ticket. */
 enum error put_cancel(struct put *p);
 

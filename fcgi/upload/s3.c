@@ -185,8 +185,7 @@ head_object(struct s3 *s)
 {
 	if (s->row->etag == NULL || !s3_has_arrived(s->row))
 		return S3_NO_SUCH_KEY;
-	s3_put_etag(&s->c->headers, s->row->etag);
-	buf_printf(&s->c->headers, "Content-Length: %" PRId64 "\r\nAccept-Ranges: none\r\n", s->row->received_bytes);
+	s3_put_object_head(s, s->row->received_bytes);
 	return S3_FINE;
 }
 
@@ -204,7 +203,7 @@ is_elsewhere(const struct s3 *s)
 	    "versioning",
 	    "versions", "website", "logging", "notification", "encryption", "requestPayment", "object-lock", "retention",
 	    "legal-hold", "torrent", "restore", "select", "attributes", "replication", "accelerate", "analytics",
-	    "inventory", "metrics", "ownershipControls", "publicAccessBlock", "intelligent-tiering", "delete" };
+	    "inventory", "metrics", "ownershipControls", "publicAccessBlock", "intelligent-tiering" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (asks(s, names[i]))
@@ -221,6 +220,8 @@ on_bucket(struct s3 *s)
 		return S3_NOT_IMPLEMENTED;
 	if (strcmp(method, "HEAD") == 0 || strcmp(method, "PUT") == 0)
 		return S3_FINE;			/* it is there */
+	if (strcmp(method, "POST") == 0 && asks(s, "delete"))
+		return s3_delete_objects(s, key_of(s));
 	if (strcmp(method, "GET") != 0)
 		return strcmp(method, "DELETE") == 0 ? S3_ACCESS_DENIED : S3_NOT_IMPLEMENTED;
 	if (asks(s, "location"))
@@ -250,9 +251,9 @@ on_object(struct s3 *s)
 	if (strcmp(method, "PUT") == 0)
 		return asks(s, "uploadId") || asks(s, "partNumber") ? s3_upload_part(s) : s3_put_object(s);
 	if (strcmp(method, "GET") == 0)
-		return asks(s, "uploadId") ? s3_list_parts(s) : S3_NOT_IMPLEMENTED;
+		return asks(s, "uploadId") ? s3_list_parts(s) : s3_get_object(s);
 	if (strcmp(method, "DELETE") == 0)
-		return asks(s, "uploadId") ? s3_abort(s) : S3_NOT_IMPLEMENTED;
+		return asks(s, "uploadId") ? s3_abort(s) : s3_delete_object(s);
 	return S3_BAD_METHOD;
 }
 

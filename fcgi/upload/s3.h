@@ -13,7 +13,7 @@
  * Parts lie in the directory of the upload, those of one size in one file (fcgi/upload/s3_part.h), and are rows
  * (upload_parts): one of them counts when its row is committed, which is after its bytes are on the disk.
  * Completing adds what lies elsewhere, on file systems that can without copying, and goes on as any upload that
- * has arrived.  CreateMultipartUpload takes the
+ * has arrived.  Until it is an asset the file can be read and given up.  CreateMultipartUpload takes the
  * next number of an attempt, as each PUT does (fcgi/upload/put.h), so what was begun before it has lost.
  *
  * Knows nothing of FastCGI.
@@ -31,6 +31,9 @@ struct s3_call {
 	struct s3_request request;
 	int64_t length;			/* of the body; -1: not known before its end */
 	int (*read)(void *user, const struct seat *, const void **bytes);	/* as of struct put */
+	/* Bytes of an object, which go out behind status and headers as they are then.  False: nobody wants them any
+	 * more. */
+	bool (*give)(void *user, const void *bytes, size_t n);
 	void *user;
 	const char *request_id;
 
@@ -39,6 +42,7 @@ struct s3_call {
 	const char *detail;		/* NULL: the sentence of the error */
 	int status;
 	struct buf headers, body;	/* headers: lines, with Content-Type when there is a body */
+	bool cut;			/* not all was given that the headers tell */
 	struct uuid upload_id;		/* none: not known */
 	int64_t received;		/* bytes */
 	enum reason reason;		/* why the content was refused, when it was */

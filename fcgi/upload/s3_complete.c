@@ -41,53 +41,64 @@ is_plain(const char *text)
 
 /* An element that the reader is at.  Those that we do not know are checksums. */
 static bool
-take_element(struct arena *mem, xmlTextReader *reader, struct wish *wish)
+take_element(struct arena *mem, const struct s3_element *e, void *user)
 {
-	const char *name = (const char *)xmlTextReaderConstLocalName(reader);
-	const int depth = xmlTextReaderDepth(reader);
+	struct wish *wish = user;
 	struct wanted *w = &wish->at[wish->n > 0 ? wish->n - 1 : 0];
-	xmlChar *text = NULL;
-	bool fine = true;
 
-	if (depth == 0)
-		return strcmp(name, "CompleteMultipartUpload") == 0;
-	if (depth == 1) {
+	if (e->depth == 0)
+		return strcmp(e->name, "CompleteMultipartUpload") == 0;
+	if (e->depth == 1) {
 		wish->at[wish->n == S3_PARTS_MAX ? 0 : wish->n] = (struct wanted){ 0 };
-		return strcmp(name, "Part") == 0 && wish->n++ < S3_PARTS_MAX;
+		return strcmp(e->name, "Part") == 0 && wish->n++ < S3_PARTS_MAX;
 	}
-	if (depth > 2 || (strcmp(name, "PartNumber") != 0 && strcmp(name, "ETag") != 0))
-		return true;
-	text = xmlTextReaderReadString(reader);
-	if (strcmp(name, "PartNumber") == 0)
-		fine = int_parse(bare(mem, text != NULL ? (const char *)text : ""), &w->number);
-	else
-		w->etag = bare(mem, text != NULL ? (const char *)text : "");
+	if (e->depth == 2 && strcmp(e->name, "PartNumber") == 0)
+		return int_parse(bare(mem, s3_element_text(mem, e)), &w->number);
+	if (e->depth == 2 && strcmp(e->name, "ETag") == 0)
+		w->etag = bare(mem, s3_element_text(mem, e));
+	return true;
+}
+
+const char *
+s3_element_text(struct arena *mem, const struct s3_element *e)
+{
+	xmlChar *text = xmlTextReaderReadString(e->reader);
+	const char *copy = arena_copy(mem, text != NULL ? (const char *)text : "");
+
 	xmlFree(text);
-	return fine;
+	return copy;
+}
+
+static bool
+take_node(struct arena *mem, xmlTextReader *reader, bool (*take)(struct arena *, const struct s3_element *, void *),
+    void *user)
+{
+	const struct s3_element e = { xmlTextReaderDepth(reader), (const char *)xmlTextReaderConstLocalName(reader),
+	    reader };
+
+	return take(mem, &e, user);
 }
 
 /* One by one: a tree of so many bytes would take fifty times their memory.  In UTF-8, as is_plain() has read it,
  * whatever it says of itself. */
 static bool
-read_parts(struct arena *mem, const struct buf *text, struct wish *wish)
+read_elements(struct arena *mem, const struct buf *text, bool (*take)(struct arena *, const struct s3_element *,
+    void *), void *user)
 {
 	xmlTextReader *reader = xmlReaderForMemory(text->text, (int)text->len, NULL, "UTF-8", XML_PARSE_NONET |
 	    XML_PARSE_NOERROR | XML_PARSE_NOWARNING);
 	int elements = 0, n = reader != NULL ? 1 : -1;
 	bool fine = true;
 
-	*wish = (struct wish){ arena_array(mem, S3_PARTS_MAX, sizeof(*wish->at)), 0 };
 	while (fine && n == 1 && (n = xmlTextReaderRead(reader)) == 1)
 		if (xmlTextReaderNodeType(reader) == XML_READER_TYPE_ELEMENT)
-			fine = ++elements <= ELEMENTS_MAX && take_element(mem, reader, wish);
+			fine = ++elements <= ELEMENTS_MAX && take_node(mem, reader, take, user);
 	xmlFreeTextReader(reader);
-	for (size_t i = 0; fine && i < wish->n; i++)
-		fine = wish->at[i].number != 0 && wish->at[i].etag != NULL;
-	return fine && n == 0 && wish->n > 0;
+	return fine && n == 0;
 }
 
-static enum s3_error
-read_wish(struct s3 *s, struct wish *wish)
+enum s3_error
+s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struct s3_element *, void *), void *user)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct arena *mem = s->c->mem;
@@ -97,7 +108,8 @@ read_wish(struct s3 *s, struct wish *wish)
 	enum s3_error error = s3_begin_body(s, &b);
 	int n = 0;
 
-	b.kind = S3_SUM_NONE;		/* a checksum that comes here is one of the file */
+	if (!checked)
+		b.kind = S3_SUM_NONE;
 	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0) {
 		if (text.len + (size_t)n > XML_MAX)
 			error = S3_BAD_XML;
@@ -110,7 +122,21 @@ read_wish(struct s3 *s, struct wish *wish)
 	if (error != S3_FINE)
 		return error;
 	pthread_once(&once, xmlInitParser);
-	return is_plain(buf_string(&text)) && read_parts(mem, &text, wish) ? S3_FINE : S3_BAD_XML;
+	return is_plain(buf_string(&text)) && read_elements(mem, &text, take, user) ? S3_FINE : S3_BAD_XML;
+}
+
+/* A checksum that comes with it is one of the file. */
+static enum s3_error
+read_wish(struct s3 *s, struct wish *wish)
+{
+	enum s3_error error;
+
+	*wish = (struct wish){ arena_array(s->c->mem, S3_PARTS_MAX, sizeof(*wish->at)), 0 };
+	error = s3_read_xml(s, false, take_element, wish);
+	for (size_t i = 0; error == S3_FINE && i < wish->n; i++)
+		if (wish->at[i].number == 0 || wish->at[i].etag == NULL)
+			error = S3_BAD_XML;
+	return error == S3_FINE && wish->n == 0 ? S3_BAD_XML : error;
 }
 
 /* The parts that are wished for, as they are there. */

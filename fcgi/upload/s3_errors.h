@@ -18,6 +18,10 @@
 	E(NO_SUCH_KEY,		404, "NoSuchKey",		"The file has not arrived.") \
 	E(NO_SUCH_UPLOAD,	404, "NoSuchUpload",		"There is no such multipart upload: it was aborted, finished or begun anew.") \
 	E(BAD_METHOD,		405, "MethodNotAllowed",	"This is not done here.") \
+	E(NOT_MODIFIED,		304, "NotModified",		"It is the file that you have.") \
+	E(PRECONDITION,		412, "PreconditionFailed",	"It is another file.") \
+	E(BAD_RANGE,		416, "InvalidRange",		"The file has no such bytes.") \
+	E(IS_ASSET,		403, "AccessDenied",		"The file belongs to an asset by now, and is to be had there.") \
 	E(CONFLICT,		409, "OperationAborted",	"Another transfer of this upload has taken over.") \
 	E(SETTLING,		409, "OperationAborted",	"An earlier transfer of this upload is about to end. Try again in a moment.") \
 	E(NO_LENGTH,		411, "MissingContentLength",	"Say the length of the body.") \
@@ -31,7 +35,7 @@
 	E(INCOMPLETE,		400, "IncompleteBody",		"The body ended early.") \
 	E(TOO_SMALL,		400, "EntityTooSmall",		"Parts but the last have 5 MiB at least.") \
 	E(TOO_LARGE,		400, "EntityTooLarge",		"The file is larger than it was declared, or than files may be here.") \
-	E(BAD_XML,		400, "MalformedXML",		"The body is not a CompleteMultipartUpload.") \
+	E(BAD_XML,		400, "MalformedXML",		"The body is not the XML that this operation takes.") \
 	E(BAD_PART,		400, "InvalidPart",		"A part that is named has not arrived, or is another one.") \
 	E(PART_ORDER,		400, "InvalidPartOrder",	"Parts are named in ascending order.") \
 	E(WRONG_SIZE,		400, "InvalidRequest",		"The parts are not as long together as fileSize says.") \

@@ -59,6 +59,14 @@ enum s3_error s3_begin_body(struct s3 *, struct s3_body *);
 /* How many a list is to have, up to 1000: as of real servers 0 is an empty list that does not go on. */
 enum s3_error s3_read_max(struct s3 *, const char *name, int64_t *max);
 
+/* A body of XML, element by element; take() is false: it is not as it should be.  Whoever has no seat is not waited
+ * for.  checked: a checksum that comes with it is one of this body. */
+struct s3_element { int depth; const char *name; void *reader; };
+enum s3_error s3_read_xml(struct s3 *, bool checked, bool (*take)(struct arena *, const struct s3_element *,
+    void *user), void *user);
+/* Of the element that take() has; "": it has none. */
+const char *s3_element_text(struct arena *, const struct s3_element *);
+
 /* The body of an answer. */
 struct buf *s3_xml(struct s3_call *, const char *root);
 enum s3_error s3_end_xml(struct s3_call *, const char *root);
@@ -70,6 +78,9 @@ const char *s3_moment(struct arena *, struct moment);
 /* All of the file is in this one: it becomes what has arrived.  s3_complete.c. */
 enum s3_error s3_arrive(struct s3 *, const struct s3_file *, int64_t attempt, const char *etag);
 
+/* Headers of an object of which n bytes follow. */
+void s3_put_object_head(struct s3 *, int64_t n);
+
 /* Operations on the object. */
 enum s3_error s3_create(struct s3 *);
 enum s3_error s3_upload_part(struct s3 *);
@@ -77,5 +88,9 @@ enum s3_error s3_list_parts(struct s3 *);
 enum s3_error s3_complete(struct s3 *);
 enum s3_error s3_abort(struct s3 *);
 enum s3_error s3_put_object(struct s3 *);
+enum s3_error s3_get_object(struct s3 *);
+enum s3_error s3_delete_object(struct s3 *);
+/* ours: the key as its client calls it. */
+enum s3_error s3_delete_objects(struct s3 *, const char *ours);
 
 #endif

@@ -67,12 +67,9 @@ put_offset(struct tus *t)
 static void
 put_expiry(struct tus *t)
 {
-	const time_t at = (time_t)(t->put.expires_at.ms / 1000);
-	struct tm tm;
-	char text[40];
+	char text[MOMENT_HTTP];
 
-	strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&at, &tm));
-	buf_printf(&t->headers, "Upload-Expires: %s\r\n", text);
+	buf_printf(&t->headers, "Upload-Expires: %s\r\n", moment_http(t->put.expires_at, text));
 }
 
 enum error

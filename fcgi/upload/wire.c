@@ -107,16 +107,15 @@ drain(int fd)
 			return;
 }
 
-void
-wire_answer(struct wire *w, struct arena *mem, const struct iovec *parts, size_t n)
+static bool
+send_all(int fd, struct iovec *v, size_t n)
 {
-	struct iovec *v = fcgi_answer(mem, &w->in, parts, n, &n);
 	struct msghdr m = { .msg_iov = v };
 	ssize_t sent = 0;
 
 	while (n > 0 && sent >= 0) {
 		m.msg_iovlen = n < VECTORS ? n : VECTORS;
-		sent = sendmsg(w->fd, &m, MSG_NOSIGNAL);
+		sent = sendmsg(fd, &m, MSG_NOSIGNAL);
 		for (; n > 0 && sent >= (ssize_t)m.msg_iov->iov_len; m.msg_iov++, n--)
 			sent -= (ssize_t)m.msg_iov->iov_len;
 		if (n > 0 && sent > 0) {
@@ -124,7 +123,42 @@ wire_answer(struct wire *w, struct arena *mem, const struct iovec *parts, size_t
 			m.msg_iov->iov_len -= (size_t)sent;
 		}
 	}
-	if (n == 0 && w->in.state != FCGI_WHOLE && w->in.state != FCGI_BROKEN)
+	return n == 0;
+}
+
+bool
+wire_send(struct wire *w, const void *bytes, size_t n)
+{
+	unsigned char head[FCGI_HEADER];
+	const char *at = bytes;
+	bool fine = true;
+
+	while (fine && n > 0) {
+		const size_t size = n < FCGI_PIECE_MAX ? n : FCGI_PIECE_MAX;
+
+		fcgi_piece(head, w->in.id, size);
+		fine = send_all(w->fd, (struct iovec[]){ { head, sizeof(head) }, { (void *)(uintptr_t)at, size } }, 2);
+		at += size;
+		n -= size;
+	}
+	return fine;
+}
+
+void
+wire_end(struct wire *w)
+{
+	unsigned char tail[3 * FCGI_HEADER];
+
+	fcgi_last(tail, w->in.id);
+	send_all(w->fd, &(struct iovec){ tail, sizeof(tail) }, 1);
+}
+
+void
+wire_answer(struct wire *w, struct arena *mem, const struct iovec *parts, size_t n)
+{
+	struct iovec *v = fcgi_answer(mem, &w->in, parts, n, &n);
+
+	if (send_all(w->fd, v, n) && w->in.state != FCGI_WHOLE && w->in.state != FCGI_BROKEN)
 		drain(w->fd);
 }
 

@@ -22,6 +22,10 @@ int wire_read(struct wire *, const struct seat *, const void **bytes);
 /* The answer.  What the web server still sends is read for a moment: one that finds its connection gone while it sends
  * may never look at the answer. */
 void wire_answer(struct wire *, struct arena *, const struct iovec *parts, size_t n);
+/* The same in pieces; false: the connection is broken, or its reader has taken nothing for a minute.  One that is not
+ * ended by wire_end() was cut off, as the web server will tell. */
+bool wire_send(struct wire *, const void *bytes, size_t n);
+void wire_end(struct wire *);
 void wire_close(struct wire *);
 
 #endif

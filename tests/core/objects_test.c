@@ -161,11 +161,17 @@ give(const struct visit *v, const struct object *o)
 {
 	const char *range = header((void *)(uintptr_t)v, "range"), *same = header((void *)(uintptr_t)v, "if-range");
 	const char *etag = arena_printf(v->mem, "\"%.32s\"", digest_text(v->mem, o->bytes, o->n));
-	size_t from = range != NULL && same != NULL && strcmp(same, etag) == 0 ? strtoul(range + 6, NULL, 10) : 0;
+	size_t from = range != NULL && same != NULL && strcmp(same, etag) == 0 ? strtoul(range + 6, NULL, 10) : 0, last;
 	const char *more = arena_printf(v->mem, "ETag: %s\r\nContent-Type: %s\r\n", etag, o->type);
 
 	if (strcmp(v->method, "HEAD") == 0) {
 		dprintf(v->fd, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n%s\r\n", o->n, more);
+		return;
+	}
+	if (range != NULL && same == NULL && strstr(o->key, "/no-ranges") == NULL) {
+		assert_int_equal(sscanf(range, "bytes=%zu-%zu", &from, &last), 2);
+		last = last < o->n ? last + 1 : o->n;
+		answer(v, from < last ? "206 X" : "416 X", more, o->bytes + from, from < last ? last - from : 0);
 		return;
 	}
 	/* Breaks off in the middle, each time further on; one changes meanwhile. */
@@ -770,6 +776,27 @@ what_breaks_off_goes_on_where_it_ended(void **state)
 }
 
 static void
+a_piece_of_an_object_is_read_or_nothing_is(void **state)
+{
+	assert_true(objects_write(&store, "a/ten", "0123456789", 10, "text/plain"));
+	assert_string_equal(objects_get_range(mem, &store, "a/ten", 0, 10), "0123456789");
+	assert_string_equal(objects_get_range(mem, &store, "a/ten", 3, 4), "3456");
+	assert_null(objects_get_range(mem, &store, "a/ten", 9, 2));
+	assert_int_equal(errno, EREMOTEIO);
+	assert_null(objects_get_range(mem, &store, "a/ten", 20, 1));
+	assert_int_equal(errno, EREMOTEIO);
+	assert_null(objects_get_range(mem, &store, "a/eleven", 0, 1));
+	assert_int_equal(errno, ENOENT);
+	if (real)
+		skip();
+	assert_true(objects_write(&store, "a/no-ranges", "0123456789", 10, "text/plain"));
+	assert_null(objects_get_range(mem, &store, "a/no-ranges", 3, 4));
+	assert_int_equal(errno, EREMOTEIO);
+	assert_true(objects_write(&store, "a/no-ranges-long", "34567", 5, "text/plain"));
+	assert_null(objects_get_range(mem, &store, "a/no-ranges-long", 3, 5));
+}
+
+static void
 refused(const char *key, int error)
 {
 	struct object_head head;
@@ -883,6 +910,7 @@ main(void)
 		cmocka_unit_test(what_may_pass_is_tried_again),
 		cmocka_unit_test(a_lost_answer_to_the_end_of_a_draft_is_found_out),
 		cmocka_unit_test(what_breaks_off_goes_on_where_it_ended),
+		cmocka_unit_test(a_piece_of_an_object_is_read_or_nothing_is),
 		cmocka_unit_test(a_store_that_says_no_has_lost_nothing),
 		cmocka_unit_test(a_store_that_is_away_is_told_from_one_that_has_nothing),
 	};

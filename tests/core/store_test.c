@@ -138,6 +138,21 @@ a_small_object_is_read_and_a_large_one_refused(void **state)
 	assert_null(store_fetch(mem, "play/s/none", home));
 }
 
+static void
+a_piece_of_an_object_is_read_whole_or_not_at_all(void **state)
+{
+	assert_true(store_write(mem, "0123456789", 10, "play/s/ten"));
+	assert_string_equal(store_get_range(mem, "play/s/ten", 0, 10), "0123456789");
+	assert_string_equal(store_get_range(mem, "play/s/ten", 3, 4), "3456");
+	assert_string_equal(store_get_range(mem, "play/s/ten", 9, 1), "9");
+	assert_null(store_get_range(mem, "play/s/ten", 9, 2));
+	assert_true(errno != 0 && errno != ENOENT);
+	assert_null(store_get_range(mem, "play/s/ten", 20, 1));
+	assert_true(errno != 0 && errno != ENOENT);
+	assert_null(store_get_range(mem, "play/s/none", 0, 1));
+	assert_int_equal(errno, ENOENT);
+}
+
 /* Scratch on another disk: /dev/shm is one. */
 static void
 a_file_of_another_file_system_is_copied(void **state)
@@ -400,6 +415,7 @@ main(void)
 		cmocka_unit_test(a_link_is_never_put),
 		cmocka_unit_test(bytes_are_written_whole_and_leave_no_draft),
 		cmocka_unit_test(a_small_object_is_read_and_a_large_one_refused),
+		cmocka_unit_test(a_piece_of_an_object_is_read_whole_or_not_at_all),
 		cmocka_unit_test(a_file_of_another_file_system_is_copied),
 		cmocka_unit_test(a_copy_that_fails_leaves_the_file_and_no_draft),
 		cmocka_unit_test(all_below_a_key_is_deleted_and_deleting_nothing_is_fine),
