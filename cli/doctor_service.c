@@ -132,6 +132,7 @@ static const struct { const char *name; int64_t patience; } classes[JOB_CLASSES]
 	[JOB_QUICK] = { "short steps", 15 },
 	[JOB_NETWORK] = { "steps that other servers do", 60 },
 	[JOB_TRANSFER] = { "imports", 24 * 60 },
+	[JOB_LIVE] = { "captions of livestreams", 10 },
 };
 
 static void

@@ -188,6 +188,9 @@ static const struct setting settings[] = {
 	    "Whether `kinothek-live` makes smaller pictures of livestreams, of 720 and 360 lines, by FFmpeg: auto where more than 480 "
 	    "lines and 1.5 Mbit/s come in and more than half a core is free when it begins, and of HEVC and AV1, which not every "
 	    "browser plays, yes always, no never." },
+	{ "live.captions", AS_BOOL, AT(live_captions), "no", 0, 0, NULL, NULL,
+	    "Whether livestreams may have captions while they last, by the engine that engine.transcribe names: one of this machine takes "
+	    "a fifth of a core and more for each, one of a server a request for each stretch of speech of eight seconds at most." },
 	{ "live.private_hosts", AS_LIST, AT(live_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
 	    "Servers on private addresses that livestreams may be sent on to." },
 
@@ -207,8 +210,8 @@ static const struct setting settings[] = {
 	    "Longest document that is read." },
 
 	{ "job.slots", AS_INT, AT(job_slots), "2", 0, 256, NULL, NULL,
-	    "Encodes that this machine runs at the same time; beside them half as many analyses, as many short steps (at least "
-	    "two), eight steps that other servers do, and four imports. 0: one per processor core." },
+	    "Encodes that this machine runs at the same time; beside them half as many analyses, as many short steps and "
+	    "captions of livestreams (at least two of each), eight steps that other servers do, and four imports. 0: one per processor core." },
 	{ "job.lease", AS_INT, AT(job_lease), "60", 5, 3600, "seconds", NULL,
 	    "A job whose runner was not heard of for so long is given to another one." },
 	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,

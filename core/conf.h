@@ -48,6 +48,7 @@ struct conf {
 	int64_t free_space;			/* bytes kept free on data_dir */
 	int64_t live_waiters;
 	const char *live_ladder;		/* "auto", "yes" or "no" */
+	bool live_captions;
 	const char *live_private_hosts;		/* allow-list for where livestreams are sent on to */
 	const char *live_rtmp_listen;		/* NULL: sockets of systemd alone */
 	const char *live_rtmps_listen;		/* NULL: no TLS */

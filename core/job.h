@@ -45,6 +45,7 @@
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
 	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
 	K(livestream,		TRANSFER, 5, 300, "livestream",		0,  true,  true,  "Make an asset of what was recorded of a livestream") \
+	K(live_captions,	LIVE,    3, 120, "liveCaptions",	0,  true,  true,  "Write down what is said in a livestream while it lasts") \
 	K(download,		ENCODE,  3, 300, "download",		0,  true,  false, "Pack files into one to take away") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
 	K(master,		QUICK,   5, 60,  "master",		0,  true,  false, "Name the captions of an asset in its playlist") \
@@ -115,6 +116,7 @@ struct no_args { const char *note; };
 #define entities_args asset_args
 #define summary_args asset_args
 #define publish_args asset_args
+#define live_captions_args livestream_args
 #define deliver_args no_args
 #define forget_args no_args
 #define keys_args no_args
@@ -126,7 +128,7 @@ struct no_args { const char *note; };
 const char *job_run_name(struct arena *, struct uuid id, int64_t fence);
 bool job_run_parse(const char *name, struct uuid *id, int64_t *fence);
 
-enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_TRANSFER, JOB_CLASSES };
+enum job_class { JOB_ENCODE, JOB_ANALYSE, JOB_QUICK, JOB_NETWORK, JOB_TRANSFER, JOB_LIVE, JOB_CLASSES };
 
 /* Of one tenant, the lower number runs first: each point is half a minute, so that nothing waits for ever. */
 enum priority { PRIORITY_FIRST = 10, PRIORITY_NORMAL = 50, PRIORITY_BULK = 80 };
@@ -193,6 +195,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define entities_args_record asset_args_record
 #define summary_args_record asset_args_record
 #define publish_args_record asset_args_record
+#define live_captions_args_record livestream_args_record
 #define deliver_args_record no_args_record
 #define forget_args_record no_args_record
 #define keys_args_record no_args_record

@@ -16,6 +16,11 @@
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
 #define TOLD_EVERY_MS "10000"
 #define POINT_MS "60000"
+/* Captions whose job has ended begin again so long after it began, unless somebody has cancelled it. */
+#define CAPTIONS_AGAIN_MS "10000"
+#define CAPTIONS_DUE_SQL "t.captions_language_code IS NOT NULL AND t.has_signal = 1 AND t.status IN " OPEN_SQL " AND " \
+	"t.captions_at < " SQL_NOW " - " CAPTIONS_AGAIN_MS " AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.media_id = " \
+	"t.media_id AND j.kind = 'live_captions' AND j.state IN ('waiting', 'ready', 'running', 'delayed', 'cancelled'))"
 
 static const struct field livestream_fields[] = {
 	FIELD(struct livestream, id, .doc = "Unique id"),
@@ -24,6 +29,7 @@ static const struct field livestream_fields[] = {
 	FIELD(struct livestream, status, .doc = "State"),
 	FIELD(struct livestream, source, .doc = "How the encoder sends"),
 	FIELD(struct livestream, holder, .doc = "Node that takes it in"),
+	FIELD(struct livestream, captions_language_code, .doc = "Captions are made in it"),
 	FIELD(struct livestream, with_dvr, .doc = "Viewers can go back"),
 	FIELD(struct livestream, has_signal, .doc = "Something comes in"),
 	FIELD(struct livestream, session, .doc = "Claims so far"),
@@ -165,14 +171,32 @@ livestream_beat(struct db *db, const char *node)
 	db_run(db, "UPDATE livestreams SET beat_at = " SQL_NOW " WHERE holder = ?", ARGS(STR(node)));
 }
 
+/* Of two who do so, one finds that there is a job. */
+static bool
+begin_captions(struct db *db, const struct livestream *l)
+{
+	if (l == NULL || db_run(db, "UPDATE livestreams t SET t.captions_at = " SQL_NOW ", t.captions = 'waiting' "
+	    "WHERE t.id = ? AND " CAPTIONS_DUE_SQL, ARGS(ID(l->id))) != 1)
+		return false;
+	job_add(db, live_captions, ((struct job_place){ .tenant_id = l->tenant_id, .media_id = l->media_id, .priority =
+	    PRIORITY_FIRST }), .livestream_id = l->id);
+	return true;
+}
+
 bool
 livestream_signal(struct db *db, struct uuid id, const char *node, bool on)
 {
-	if (on)
-		return tell(db, id, db_run(db, "UPDATE livestreams t SET t.has_signal = 1, t.interrupted_at = 0, "
+	bool changed;
+
+	if (on) {
+		changed = tell(db, id, db_run(db, "UPDATE livestreams t SET t.has_signal = 1, t.interrupted_at = 0, "
 		    "t.live_at = IF(t.live_at = 0, " SQL_NOW ", t.live_at), t.status = IF(t.published_at > 0, 'live', "
 		    "t.status), t.beat_at = " SQL_NOW ", " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? AND t.has_signal = "
 		    "0 AND t.status IN ('waitingForSignal', 'interrupted')", ARGS(ID(id), STR(node))));
+		if (changed)
+			begin_captions(db, livestream_get(db, id));
+		return changed;
+	}
 	return tell(db, id, db_run(db, "UPDATE livestreams t SET t.has_signal = 0, t.interrupted_at = " SQL_NOW ", "
 	    "t.status = IF(t.status = 'live', 'interrupted', t.status), " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? "
 	    "AND t.has_signal = 1 AND t.status IN ('waitingForSignal', 'live')", ARGS(ID(id), STR(node))));
@@ -204,6 +228,15 @@ livestream_lacks(struct db *db, struct uuid id, const char *node, const char *re
 		abort();
 	tell(db, id, db_run(db, "UPDATE livestreams SET ladder = ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ? AND holder = ? AND NOT ladder <=> ?", ARGS(STR(reason), ID(id), STR(node), STR(reason))));
+}
+
+void
+livestream_captions(struct db *db, struct uuid id, const char *how)
+{
+	if (!word_in(LIVESTREAM_CAPTIONS, how, strlen(how)))
+		abort();
+	tell(db, id, db_run(db, "UPDATE livestreams SET captions = ?, version = version + 1, updated_at = " SQL_NOW
+	    " WHERE id = ? AND NOT captions <=> ?", ARGS(STR(how), ID(id), STR(how))));
 }
 
 /* OBS tries again every two seconds: those who look on are not told each time. */
@@ -419,8 +452,19 @@ stop_overdue(struct db *db)
 	return l != NULL && livestream_stop(db, l->id, "idle");
 }
 
+/* The job has failed, or its machine: what was said meanwhile stays without. */
+static bool
+caption_again(struct db *db)
+{
+	const struct livestream *l = db_row(db, &livestream_record, FROM_SQL "WHERE COALESCE(t.captions, '') NOT IN "
+	    "('failed', 'off') AND " CAPTIONS_DUE_SQL " LIMIT 1", NO_ARGS);
+
+	return begin_captions(db, l);
+}
+
 bool
 livestream_tend(struct db *db)
 {
-	return begin_on_time(db) || stop_overdue(db) || bury_holder(db) || end_for_holder(db) || fail_with_job(db);
+	return begin_on_time(db) || caption_again(db) || stop_overdue(db) || bury_holder(db) || end_for_holder(db) ||
+	    fail_with_job(db);
 }

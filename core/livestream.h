@@ -13,6 +13,9 @@
  *	end	(the node that holds it, or the runner for one that died)	adds the job that makes the asset
  *	done	(that job)			finishing → finished, or failed when nothing was recorded
  *
+ * One that is to have captions while it lasts gets a job that makes them with the first signal, and another one when
+ * that has ended before it.
+ *
  * Every change is one UPDATE that names the state it comes from, so that of two who change it one finds it changed, and
  * writes the event livestream.updated in the same transaction.  Functions that write want a transaction of the caller;
  * they return false when the state was another one, which is no failure.
@@ -47,6 +50,10 @@ enum {
  * the same as the first elsewhere. */
 #define LIVESTREAM_PLAYLIST "master.m3u8"
 #define LIVESTREAM_LOW_PLAYLIST "low.m3u8"
+/* Beside them: the list of captions, and the file with its name and language for the playlist of all, where there are
+ * such. */
+#define LIVESTREAM_CAPTIONS_LIST "captions.m3u8"
+#define LIVESTREAM_CAPTIONS_TAG ".captions"
 #define LIVESTREAM_KEY_PURPOSE "stream key"
 
 #define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"
@@ -57,6 +64,9 @@ enum {
 /* Why not all smaller pictures of it are made: nobody wants them; the source is small; the machine has no time, when it
  * began or by now; FFmpeg does not work. */
 #define LIVESTREAM_LACKS "off small busy overloaded failed"
+/* How it goes with its captions: no job has begun; they are made; a stretch was left out, since the engine is slower
+ * than the speech; its server does not answer, or may cost no more today; it cannot do it; the settings have none. */
+#define LIVESTREAM_CAPTIONS "waiting running behind unavailable failed off"
 /* Why it ended without a client: it lasted as long as it may, nothing came for a day, nothing was recorded, or the
  * recording cannot be read. */
 #define LIVESTREAM_FAILURES "duration idle empty damaged"
@@ -65,6 +75,7 @@ enum {
 struct livestream {
 	struct uuid id, tenant_id, media_id;
 	const char *status, *source, *holder;	/* holder: NULL, nobody takes it in */
+	const char *captions_language_code;	/* NULL: it has none */
 	bool with_dvr, has_signal;
 	int64_t session;
 	int64_t bitrate_max;			/* bit/s */
@@ -114,6 +125,8 @@ bool livestream_end(struct db *, struct uuid id, const char *node);
 void livestream_connected(struct db *, struct uuid id, const char *node, bool is_primary, bool on);
 /* One of LIVESTREAM_LACKS, of what the node holds; NULL: none of them. */
 void livestream_lacks(struct db *, struct uuid id, const char *node, const char *reason);
+/* By the job: one of LIVESTREAM_CAPTIONS. */
+void livestream_captions(struct db *, struct uuid id, const char *how);
 /* An encoder was refused.  At most every ten seconds this is told by an event. */
 void livestream_refused(struct db *, struct uuid id, const char *address, const char *reason);
 
@@ -142,8 +155,8 @@ void livestream_watched(struct db *, struct uuid media_id, const char *node, int
 
 /*
  * The runner's regular work, a stream each time it is called in a transaction of its own: begins what was to begin,
- * stops what has lasted too long or waited for a day, makes interrupted what a dead node held, and ends for it what is
- * finishing.  True: there may be more.
+ * and captions whose job has ended, stops what has lasted too long or waited for a day, makes interrupted what a dead
+ * node held, and ends for it what is finishing.  True: there may be more.
  */
 bool livestream_tend(struct db *);
 

@@ -47,7 +47,7 @@ static const struct record refusal_record = RECORD("LivestreamRefusal", struct r
 
 struct broadcast {
 	struct uuid id, media_id;
-	const char *name, *description, *status, *failure, *source, *ladder;
+	const char *name, *description, *status, *failure, *source, *ladder, *captions_language_code, *captions;
 	struct ids channel_ids;
 	bool with_dvr, has_signal;
 	struct strings transcript_language_codes;
@@ -74,6 +74,9 @@ static const struct field broadcast_fields[] = {
 	    "Set before it is started"),
 	FIELD(struct broadcast, transcript_language_codes, .on = CREATE, .sql = "a.transcript_language_codes", .max = 10,
 	    .doc = "Languages to transcribe when it is over: BCP 47 tags, translate-en, or auto"),
+	FIELD(struct broadcast, captions_language_code, .on = CREATE | PATCH | OMIT_NULL, .min = 2, .max = 35,
+	    .doc = "Language of captions that are made while it lasts: a BCP 47 tag, translate-en, or auto; null: "
+	    "there are none. Set before it is started, where the server makes them"),
 	FIELD(struct broadcast, starts_at,    .on = CREATE | PATCH | SORT | OMIT_NULL, .key = "by_tenant_start",
 	    .doc = "When it is to begin: pages count down to it, and then it is started and published by itself"),
 	FIELD(struct broadcast, status,       .on = SERVER | FILTER, .required = true, .one_of = LIVESTREAM_STATES,
@@ -88,6 +91,10 @@ static const struct field broadcast_fields[] = {
 	    .one_of = LIVESTREAM_LACKS, .doc = "Why not all smaller pictures of it are made now: off = by the "
 	    "settings; small = it needs none; busy, overloaded = the machine had no time when it began, or has none by "
 	    "now; failed = FFmpeg does not work"),
+	FIELD(struct broadcast, captions,     .on = SERVER | OMIT_NULL, .one_of = LIVESTREAM_CAPTIONS,
+	    .doc = "How it goes with its captions: waiting = nobody makes them yet; running = they are made; behind = "
+	    "a stretch was left out, since the engine is slower than the speech; unavailable = its server does not answer, "
+	    "or may cost no more now; failed = the engine cannot do it; off = by the settings"),
 	FIELD(struct broadcast, inputs,       .on = COMPUTED | DETAIL | OMIT_NULL, .of = &input_record,
 	    .doc = "Where encoders send; for those alone who may change it, and not in lists"),
 	FIELD(struct broadcast, playouts,     .on = COMPUTED, .required = true, .of = &playout_record, .doc = "Where it can be watched"),
@@ -359,6 +366,24 @@ check_start(struct req *r, struct moment at)
 		fault(r, "/startsAt", "too_large", "it must not begin in more than a year");
 }
 
+/* Nobody is to find out while it lasts that there are none. */
+static void
+check_captions(struct req *r, struct broadcast *b)
+{
+	static const char member[] = "/captionsLanguageCode";
+
+	if (b->captions_language_code == NULL)
+		return;
+	b->captions_language_code = spoken_plain(r->mem, b->captions_language_code);
+	if (!asset_language_fits(b->captions_language_code))
+		fault(r, member, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
+	else if (!r->conf->live_captions || strcmp(r->conf->engine[ENGINE_transcribe].name, "none") == 0)
+		fault(r, member, "not_allowed", "this server makes no captions of livestreams; its operator sets "
+		    "live.captions and engine.transcribe");
+	else if (!spoken_known(r->conf, b->captions_language_code))
+		fault(r, member, "not_allowed", "the engine of this server does not know this language");
+}
+
 static void
 make_asset(struct req *r, const struct broadcast *b, const struct ids *channels)
 {
@@ -394,6 +419,7 @@ livestream_create(struct req *r)
 	if (strcmp(b->source, "srt") == 0 && srt_url(r) == NULL)
 		fault(r, "/source", "not_allowed", "this server takes no SRT; its operator sets live.srt_listen");
 	check_start(r, b->starts_at);
+	check_captions(r, b);
 	asset_check_languages(r, "transcriptLanguageCodes", &b->transcript_language_codes);
 	if (!channels_meant(r, &b->channel_ids, &channels))
 		return r->status;
@@ -407,10 +433,10 @@ livestream_create(struct req *r)
 	make_asset(r, b, &channels);
 	if (r->refused)
 		return r->status;
-	db_run(r->db, "INSERT INTO livestreams (id, tenant_id, media_id, principal_id, source, with_dvr, starts_at, "
-	    "created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(b->id), ID(r->who->tenant_id),
-	    ID(b->media_id), ID(r->who->id), STR(b->source), INT(b->with_dvr), TIME(b->starts_at), TIME(r->now),
-	    TIME(r->now)));
+	db_run(r->db, "INSERT INTO livestreams (id, tenant_id, media_id, principal_id, source, with_dvr, "
+	    "captions_language_code, starts_at, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(b->id), ID(r->who->tenant_id),
+	    ID(b->media_id), ID(r->who->id), STR(b->source), INT(b->with_dvr),
+	    STR(b->captions_language_code), TIME(b->starts_at), TIME(r->now), TIME(r->now)));
 	set_key(r, b->id, true);
 	set_key(r, b->id, false);
 	event(r, b->media_id, "media.created", arena_printf(r->mem, "{\"mediaId\":\"%s\"}", uuid_text(r->mem,
@@ -428,8 +454,14 @@ tell(struct req *r, const struct broadcast *b)
 }
 
 static void
-check_change(struct req *r, const struct broadcast *b, const struct broadcast *would, uint64_t changed)
+check_change(struct req *r, const struct broadcast *b, struct broadcast *would, uint64_t changed)
 {
+	if (changed & record_bit(&broadcast_record, "captions_language_code")) {
+		if (strcmp(b->status, "created") != 0)
+			fault(r, "/captionsLanguageCode", "not_allowed", "it is started already");
+		else
+			check_captions(r, would);
+	}
 	if (changed & record_bit(&broadcast_record, "starts_at")) {
 		if (b->published_at.ms != 0 || b->finished_at.ms != 0)
 			fault(r, "/startsAt", "not_allowed", "it is published already, or over");

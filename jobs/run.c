@@ -457,6 +457,7 @@ set_slots(struct runner *r)
 	r->slots[JOB_QUICK] = n > 2 ? n : 2;
 	r->slots[JOB_NETWORK] = NETWORK_SLOTS;
 	r->slots[JOB_TRANSFER] = TRANSFER_SLOTS;
+	r->slots[JOB_LIVE] = r->slots[JOB_QUICK];
 	for (i = 0; i < JOB_CLASSES; i++)
 		r->places += r->slots[i] + 1;
 }

@@ -93,9 +93,8 @@ repeats(const struct word *w, size_t n, size_t at, size_t size)
 				return times;
 }
 
-/* Engines that hear nothing tell the same thing over and over: such runs go.  What was said before and after stays. */
-static void
-drop_repetition(struct segment *s)
+void
+engine_drop_repetition(struct segment *s)
 {
 	struct word *w = s->words.rows;
 	size_t kept = 0, at = 0, size, times = 1;
@@ -132,7 +131,7 @@ note_segment(void *user, const struct segment *heard)
 	struct notes *n = user;
 	struct segment s = engine_copy(n->job->mem, heard), *more;
 
-	drop_repetition(&s);
+	engine_drop_repetition(&s);
 	if (s.words.n == 0 || said_before(n, s.text))
 		return;
 	if (n->n == n->room) {

@@ -320,18 +320,30 @@ add_lines(struct buf *b, enum transcript_form form, const struct caption *c, con
 }
 
 static void
-add_cue(struct buf *b, enum transcript_form form, const struct caption *c)
+add_times(struct buf *b, enum transcript_form form, int64_t start, int64_t end)
 {
-	add_time(b, form, c->start);
+	add_time(b, form, start);
 	buf_text(b, " --> ");
-	add_time(b, form, c->end);
+	add_time(b, form, end);
 	buf_char(b, '\n');
+}
+
+static void
+add_speech(struct buf *b, enum transcript_form form, const struct caption *c)
+{
 	if (c->speaker != NULL) {
 		buf_text(b, form == TRANSCRIPT_VTT ? "<v " : "");
 		add_text(b, form, c->speaker, strlen(c->speaker));
 		buf_text(b, form == TRANSCRIPT_VTT ? ">" : ": ");
 	}
 	add_lines(b, form, c, "\n");
+}
+
+static void
+add_cue(struct buf *b, enum transcript_form form, const struct caption *c)
+{
+	add_times(b, form, c->start, c->end);
+	add_speech(b, form, c);
 	buf_text(b, "\n\n");
 }
 
@@ -445,6 +457,30 @@ int64_t
 transcript_cues(struct arena *mem, const struct list *paragraphs)
 {
 	return (int64_t)make_captions(mem, paragraphs).n;
+}
+
+struct transcript_cue *
+transcript_cue_list(struct arena *mem, const struct list *paragraphs, size_t *n)
+{
+	const struct captions c = make_captions(mem, paragraphs);
+	struct transcript_cue *out = arena_array(mem, c.n, sizeof(*out));
+	size_t i;
+
+	for (i = 0; i < c.n; i++) {
+		struct buf text = BUF(mem);
+
+		add_speech(&text, TRANSCRIPT_VTT, &c.at[i]);
+		out[i] = (struct transcript_cue){ c.at[i].start, c.at[i].end, buf_string(&text) };
+	}
+	*n = c.n;
+	return out;
+}
+
+void
+transcript_write_cue(struct buf *b, const struct transcript_cue *c)
+{
+	add_times(b, TRANSCRIPT_VTT, c->start, c->end);
+	buf_printf(b, "%s\n\n", c->text);
 }
 
 void

@@ -100,6 +100,12 @@ enum transcript_form { TRANSCRIPT_TXT, TRANSCRIPT_SRT, TRANSCRIPT_VTT, TRANSCRIP
 void transcript_write(struct buf *, enum transcript_form, const struct list *paragraphs, const char *language,
     bool speakers);
 
+/* What stands in the WebVTT of that, cue by cue: its text with markup, and with line ends between its lines. */
+struct transcript_cue { int64_t start, end; const char *text; };
+struct transcript_cue *transcript_cue_list(struct arena *, const struct list *paragraphs, size_t *n);
+/* Appends it as it stands in a file, with the blank line behind it. */
+void transcript_write_cue(struct buf *, const struct transcript_cue *);
+
 /* The language of the text: "en" for "translate-en". */
 const char *transcript_language(const char *code);
 /* Its name in itself, for the player's menu: "English", "Deutsch". */

@@ -242,8 +242,46 @@ function load(player, media, start) {
 			recover(player, new Failure(e.type === Hls.ErrorTypes.MEDIA_ERROR ? -1 : e.response?.code ?? 0));
 		}
 	});
+	if (player.media.live)
+		bringCaptions(player, hls);
 	hls.loadSource(player.media.playlistUrl);
 	hls.attachMedia(media);
+}
+
+/* Captions of a broadcast come with it: tracks without a file, which go with the instance.  Only what shows is loaded. */
+function bringCaptions(player, hls) {
+	const { Hls, video, cc } = player, own = [];
+	const choose = () => hls.subtitleTrack = own.findIndex(({ track }) => track.mode === 'showing');
+
+	hls.on(Hls.Events.NON_NATIVE_TEXT_TRACKS_FOUND, (event, { tracks }) => {
+		for (const { label, subtitleTrack } of tracks) {
+			own.push(make('track', { kind: 'captions', label, srclang: subtitleTrack?.lang ?? '' }));
+			video.append(own.at(-1));
+		}
+		cc.hidden = !own.length;
+	});
+	hls.on(Hls.Events.CUES_PARSED, (event, { cues }) => {
+		const track = own[hls.subtitleTrack]?.track;
+		for (const cue of cues)
+			if (track?.cues && !track.cues.getCueById(cue.id))
+				track.addCue(cue);
+	});
+	/* Their list comes a moment after that of the first pictures, and hls.js does not ask twice for what is not there. */
+	hls.on(Hls.Events.ERROR, async (event, e) => {
+		if (e.fatal || ![Hls.ErrorDetails.SUBTITLE_LOAD_ERROR, Hls.ErrorDetails.SUBTITLE_TRACK_LOAD_TIMEOUT].includes(e.details))
+			return;
+		await wait(LIVE_MS);
+		if (hls !== player.hls)
+			return;
+		hls.subtitleTrack = -1;
+		choose();
+	});
+	video.textTracks.addEventListener('change', choose);
+	hls.once(Hls.Events.DESTROYING, () => {
+		video.textTracks.removeEventListener('change', choose);
+		own.forEach(element => element.remove());
+		cc.hidden = !captionTracks(video).length;
+	});
 }
 
 /* What was chosen in the menu holds for the next instance, too. */
@@ -354,7 +392,7 @@ function extras(player) {
 	video.ariaLabel = media.name;
 	if (media.posterUrl && fileOf(media.posterUrl) !== fileOf(video.getAttribute('poster')))
 		video.poster = media.posterUrl;
-	for (const track of video.querySelectorAll('track')) {
+	for (const track of video.querySelectorAll('track[src]')) {
 		const now = wanted.get(track.dataset.file);
 		if (!now)
 			track.remove();
@@ -364,7 +402,7 @@ function extras(player) {
 	}
 	for (const [file, track] of wanted)
 		video.append(make('track', { ...track, data: { file } }));
-	cc.hidden = !media.captions.length;
+	cc.hidden = !captionTracks(video).length;
 	markChapters(player);
 	if (media.type === 'audio' && media.waveformUrl && !stage.classList.contains('with-wave'))
 		waveform(player).catch(() => {});

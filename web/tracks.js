@@ -7,9 +7,10 @@ export function play(video) {
 	video.play().catch(() => {});
 }
 
-/* Those of the page: a browser that plays HLS by itself finds the same ones in the playlist. */
-export function captionTracks(video) {
-	return [...video.querySelectorAll('track')].map(t => t.track).filter(t => ['captions', 'subtitles'].includes(t.kind));
+/* Those of the page: a browser that plays HLS by itself finds the same ones in the playlist.  Those of a broadcast are
+   no files. */
+export function captionTracks(video, which = 'track') {
+	return [...video.querySelectorAll(which)].map(t => t.track).filter(t => ['captions', 'subtitles'].includes(t.kind));
 }
 
 /* Hidden, not disabled: the transcript reads the cues of hidden tracks. */

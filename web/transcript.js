@@ -204,9 +204,10 @@ export function openTranscript(panel, player) {
 	const { video } = player;
 	const select = panel.querySelector('select');
 	const transcript = new Transcript(panel, player);
+	const written = () => captionTracks(video, 'track[src]');
 	let shown = null;
 	const fill = () => {
-		const tracks = captionTracks(video);
+		const tracks = written();
 
 		select.replaceChildren(...tracks.map((t, i) => make('option', { value: String(i), textContent: t.label, selected: t === shown })));
 		select.hidden = tracks.length < 2;
@@ -219,7 +220,7 @@ export function openTranscript(panel, player) {
 			panel.hidden = true;
 	};
 
-	select.onchange = () => transcript.open(shown = captionTracks(video)[+select.value]);
+	select.onchange = () => transcript.open(shown = written()[+select.value]);
 	video.textTracks.addEventListener('addtrack', fill);
 	video.textTracks.addEventListener('removetrack', fill);
 	fill();

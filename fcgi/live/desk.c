@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/job.h"
 #include "core/log.h"
 #include "core/machine.h"
 #include "fcgi/live/desk.h"
@@ -225,6 +226,8 @@ settle(struct desk *d, struct desk_note *n)
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
 	if (!fine)
 		db_rollback(d->db);
+	if (job_added())
+		job_wake(d->conf->run_dir);
 	arena_reset(d->mem);
 	return fine;
 }

@@ -298,6 +298,15 @@ give_file(struct hall *h, struct guest *g, const char *name)
 	return bytes != NULL;
 }
 
+/* Of captions nobody waits for what comes next. */
+static bool
+is_captions(const char *address, const char *end)
+{
+	const size_t n = sizeof(LIVESTREAM_CAPTIONS_LIST) - 1;
+
+	return (size_t)(end - address) > n && memcmp(address, LIVESTREAM_CAPTIONS_LIST, n) == 0 && address[n] == '"';
+}
+
 /* The same playlist with the addresses of lists that this process answers, and the number of a new viewer in each. */
 static void
 lead(struct buf *out, const char *text)
@@ -309,7 +318,7 @@ lead(struct buf *out, const char *text)
 	for (; *text != '\0'; text = end + (*end != '\0')) {
 		end = strchrnul(text, '\n');
 		name = text[0] != '#' ? text : memmem(text, (size_t)(end - text), "URI=\"", 5);
-		if (name == NULL || name == end) {
+		if (name == NULL || name == end || (name != text && is_captions(name + 5, end))) {
 			buf_printf(out, "%.*s\n", (int)(end - text), text);
 			continue;
 		}

@@ -106,7 +106,7 @@ write_entry(const struct live_list *l, const struct entry *e, bool first, struct
 
 	if (e->breaks)
 		buf_text(b, "#EXT-X-DISCONTINUITY\n");
-	if (!e->gap && (first || (e != &l->growing && (e[-1].gap || e->session != e[-1].session))))
+	if (!e->gap && !l->is_text && (first || (e != &l->growing && (e[-1].gap || e->session != e[-1].session))))
 		buf_printf(b, "#EXT-X-MAP:URI=\"%" PRId64 ".%s.mp4\"\n", e->session, l->word);
 	if (first || e->breaks || e->number % TIMED == 0)
 		buf_printf(b, "#EXT-X-PROGRAM-DATE-TIME:%s\n", moment_format(e->at, at));
@@ -117,8 +117,8 @@ write_segment(const struct live_list *l, const struct entry *e, struct buf *b)
 {
 	if (e->gap)
 		buf_text(b, "#EXT-X-GAP\n");
-	buf_printf(b, "#EXTINF:%" PRId64 ".%03d,\n%" PRId64 ".%s.m4s\n", e->ms / 1000, (int)(e->ms % 1000), e->number,
-	    l->word);
+	buf_printf(b, "#EXTINF:%" PRId64 ".%03d,\n%" PRId64 ".%s.%s\n", e->ms / 1000, (int)(e->ms % 1000), e->number,
+	    l->word, l->is_text ? "vtt" : "m4s");
 }
 
 static void

@@ -34,6 +34,7 @@ struct parts { int64_t number, session; size_t n; struct part at[LIST_PARTS]; };
 
 struct live_list {
 	const char *word;		/* "video" or "audio" */
+	bool is_text;			/* its files are "{number}.{word}.vtt", and nothing goes before them */
 	bool keeps_all;			/* else a window of the last ones */
 	bool ended;
 	int64_t target;			/* s; 0: not known yet */

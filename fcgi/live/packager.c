@@ -66,6 +66,7 @@ struct packager {
 	bool asked;			/* has there been an answer in this session whether there is one? */
 	const char *lack;
 	size_t climbed;			/* rungs of the master playlist that is there, as bits */
+	char captions[256];		/* what it says of captions; "": there are none */
 	int64_t master_peak;		/* that the master playlist was written for; 0: not at all in this session */
 
 	struct cmaf_frame batch[BATCH];
@@ -188,6 +189,12 @@ climbed(const struct packager *p)
 	return bits;
 }
 
+static const char *
+captions_of(const struct packager *p)
+{
+	return p->captions[0] != '\0' ? ",SUBTITLES=\"captions\"" : "";
+}
+
 static void
 write_rungs(const struct packager *p, struct buf *b)
 {
@@ -199,9 +206,10 @@ write_rungs(const struct packager *p, struct buf *b)
 		t = &p->rungs[i];
 		if ((p->climbed & (size_t)1 << i) == 0)
 			continue;
-		buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",RESOLUTION=%ux%u,CODECS=\"%s%s%s\"%s\n%s.m3u8\n",
-		    (t->peak + sound) * 5 / 4, t->setup.width, t->setup.height, t->setup.codecs, p->audio.on ? "," : "",
-		    p->audio.on ? p->audio.setup.codecs : "", p->audio.on ? ",AUDIO=\"audio\"" : "", t->list.word);
+		buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64 ",RESOLUTION=%ux%u,CODECS=\"%s%s%s\"%s%s\n"
+		    "%s.m3u8\n", (t->peak + sound) * 5 / 4, t->setup.width, t->setup.height, t->setup.codecs, p->audio.on ? "," : "",
+		    p->audio.on ? p->audio.setup.codecs : "", p->audio.on ? ",AUDIO=\"audio\"" : "", captions_of(p),
+		    t->list.word);
 	}
 }
 
@@ -216,12 +224,36 @@ write_all(const struct packager *p, struct buf *b)
 	if (both)
 		buf_printf(b, "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"audio\",NAME=\"audio\",DEFAULT=YES,AUTOSELECT=YES,"
 		    "CHANNELS=\"%u\",URI=\"audio.m3u8\"\n", a->channels);
+	if (p->captions[0] != '\0')
+		buf_printf(b, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"captions\",%s,DEFAULT=NO,AUTOSELECT=YES,"
+		    "FORCED=NO,URI=\"" LIVESTREAM_CAPTIONS_LIST "\"\n", p->captions);
 	buf_printf(b, "#EXT-X-STREAM-INF:BANDWIDTH=%" PRId64, p->master_peak);
 	if (p->video.on)
 		buf_printf(b, ",RESOLUTION=%ux%u", v->width, v->height);
-	buf_printf(b, ",CODECS=\"%s%s%s\"%s\n%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
-	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", p->video.on ? "video" : "audio");
+	buf_printf(b, ",CODECS=\"%s%s%s\"%s%s\n%s.m3u8\n", p->video.on ? v->codecs : "", both ? "," : "",
+	    p->audio.on ? a->codecs : "", both ? ",AUDIO=\"audio\"" : "", captions_of(p),
+	    p->video.on ? "video" : "audio");
 	write_rungs(p, b);
+}
+
+/* Has somebody begun to make captions since the last time? */
+static bool
+captions_came(struct packager *p)
+{
+	char path[PATH_MAX];
+	ssize_t n = 0;
+	int fd;
+
+	if (p->captions[0] != '\0')
+		return false;
+	snprintf(path, sizeof(path), "%s/" LIVESTREAM_CAPTIONS_TAG, p->play);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, p->captions, sizeof(p->captions) - 1);
+		close(fd);
+	}
+	p->captions[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 /* A quarter above the largest segment so far.  Players that have read it once do not ask again. */
@@ -232,7 +264,7 @@ write_master(struct packager *p)
 	struct buf b = BUF(p->mem);
 	bool fine;
 
-	if (p->master_peak >= peak && p->climbed == climbed(p))
+	if (!captions_came(p) && p->master_peak >= peak && p->climbed == climbed(p))
 		return true;
 	if (p->master_peak < peak)
 		p->master_peak = peak + peak / 4;

@@ -8,6 +8,7 @@
  *	{play}/{number}.video.m4s, .audio.m4s
  *	{play}/{number}.{session}.{place}.video.m4s	parts of half a second of the last segments
  *	{play}/720p.m3u8, {number}.720p.m4s, …	the same of smaller pictures, see fcgi/live/ladder.h
+ *	{play}/.captions			by who makes captions.m3u8: what the playlist of all says of it
  *	{kept}/{session}.video.mp4, .audio.mp4	the recording
  *
  * Segments of smaller pictures have the numbers and the times of those that they are made of; one that was not there in

@@ -43,6 +43,7 @@ struct hearing {
 	const char *told;
 	double told_confidence;
 
+	bool hurried;			/* what comes late is of no use: a server is asked once */
 	int patience;			/* s that looking for speech may be silent; 0: 60 */
 	const char *note;		/* out: for the log; NULL: nothing out of the ordinary */
 	struct fault fault;		/* out: for failures */
@@ -85,6 +86,13 @@ const struct engine *engine_chosen(const struct conf *, enum engine_family);
 /* Looks for speech, by Silero VAD where it is installed and by loudness elsewhere and where that fails, and hands to
  * the engine what it found: spans and note are set here.  Where nobody speaks, the engine is not asked at all. */
 enum outcome engine_hear(const struct engine *, struct hearing *);
+
+/* The same of a stretch of less than 25 s that is as loud as speech: all of it is heard, unless Silero VAD finds nobody
+ * in it. */
+enum outcome engine_hear_stretch(const struct engine *, struct hearing *);
+
+/* Engines that hear nothing tell the same thing over and over: such runs go.  What was said before and after stays. */
+void engine_drop_repetition(struct segment *);
 
 /* A copy of a segment and its words. */
 struct segment engine_copy(struct arena *, const struct segment *);

@@ -53,6 +53,23 @@ engine_hear(const struct engine *engine, struct hearing *h)
 }
 
 enum outcome
+engine_hear_stretch(const struct engine *engine, struct hearing *h)
+{
+	const struct span whole = { 0, h->length };
+	struct span *spans;
+	size_t n;
+	enum outcome outcome;
+
+	if (find_voices(h, &spans, &n) && n == 0)
+		return DONE;
+	h->spans = &whole;
+	h->n_spans = 1;
+	outcome = engine->run.transcribe(h);
+	h->spans = NULL;
+	return outcome;
+}
+
+enum outcome
 engine_tell_apart(const struct engine *engine, struct conversation *c)
 {
 	struct hearing h = { .mem = c->mem, .conf = c->conf, .pcm = c->pcm, .length = c->length,

@@ -14,6 +14,7 @@ enum {
 	PREROLL = 20, HANGOVER = 40,
 	LOUD_MIN = 10,				/* fewer loud frames than this are a click */
 	CUT_FROM = 1500, CUT_TO = 2500,
+	UNSURE = 100,				/* what is loud here may yet turn out to be speech */
 };
 
 /* Of stretches that others have found, in ms. */
@@ -100,14 +101,14 @@ threshold_at(const struct levels *l, size_t at)
 	return (int16_t)(t < THRESHOLD_MIN ? THRESHOLD_MIN : t);
 }
 
-/* The middle of the quietest 50 ms within the part of a long stretch where it may be cut. */
+/* The middle of the quietest 50 ms of a part. */
 static size_t
-quietest(const struct levels *l, size_t from)
+quietest(const struct levels *l, size_t from, size_t to)
 {
-	size_t i, k, best = from + CUT_TO;
+	size_t i, k, best = to;
 	int sum, least = INT32_MAX;
 
-	for (i = from + CUT_FROM; i + 5 <= from + CUT_TO; i++) {
+	for (i = from; i + 5 <= to; i++) {
 		for (sum = 0, k = 0; k < 5; k++)
 			sum += l->at[i + k];
 		if (sum < least) {
@@ -127,7 +128,7 @@ cut_up(const struct levels *l, size_t from, size_t to, struct span *out)
 	if (to <= from)
 		return 0;
 	while (to - from > CUT_TO) {
-		cut = quietest(l, from);
+		cut = quietest(l, from + CUT_FROM, from + CUT_TO);
 		out[n++] = (struct span){ (int64_t)from * FRAME_MS, (int64_t)cut * FRAME_MS };
 		from = cut;
 	}
@@ -148,40 +149,82 @@ close_span(struct finder *f, const struct levels *l)
 		f->n += cut_up(l, f->start, to < l->n ? to : l->n, f->spans + f->n);
 }
 
+/* From that frame on: all, or up to the first that has ended. */
+static void
+find(struct finder *f, const struct levels *l, size_t from, bool all)
+{
+	int16_t threshold = INT16_MAX;
+	size_t i;
+
+	for (i = from; i < l->n && (all || f->n == 0); i++) {
+		if (i % STEP == 0 || i == from)
+			threshold = threshold_at(l, i - i % STEP + STEP / 2);
+		if (f->open && i > f->last + HANGOVER + PREROLL)
+			close_span(f, l);
+		if (l->at[i] < threshold)
+			continue;
+		if (!f->open) {
+			f->open = true;
+			f->start = i > from + PREROLL ? i - PREROLL : from;
+			f->loud = 0;
+		}
+		f->loud++;
+		f->last = i;
+	}
+}
+
+/* A stretch takes at least its hangover, or is cut off by at least CUT_FROM. */
+static void
+make_room(struct finder *f, struct arena *mem, const struct levels *l)
+{
+	f->spans = arena_array(mem, l->n / HANGOVER + 2, sizeof(struct span));
+}
+
 struct span *
 vad_find(struct arena *mem, int pcm, size_t *n, int64_t *length)
 {
 	struct levels l = { 0 };
 	struct finder f = { 0 };
-	int16_t threshold = INT16_MAX;
-	size_t i;
 
 	*n = 0;
 	*length = -1;
 	if (!read_levels(mem, pcm, &l))
 		return NULL;
 	*length = (int64_t)l.n * FRAME_MS;
-	/* A stretch takes at least its hangover, or is cut off by at least CUT_FROM. */
-	f.spans = arena_array(mem, l.n / HANGOVER + 2, sizeof(struct span));
-	for (i = 0; i < l.n; i++) {
-		if (i % STEP == 0)
-			threshold = threshold_at(&l, i + STEP / 2);
-		if (f.open && i > f.last + HANGOVER + PREROLL)
-			close_span(&f, &l);
-		if (l.at[i] < threshold)
-			continue;
-		if (!f.open) {
-			f.open = true;
-			f.start = i > PREROLL ? i - PREROLL : 0;
-			f.loud = 0;
-		}
-		f.loud++;
-		f.last = i;
-	}
+	make_room(&f, mem, &l);
+	find(&f, &l, 0, true);
 	if (f.open)
 		close_span(&f, &l);
 	*n = f.n;
 	return f.spans;
+}
+
+bool
+vad_next(struct arena *mem, const int16_t *window, size_t samples, int64_t from, int64_t most, bool over,
+    struct span *out)
+{
+	struct levels l = { arena_array(mem, samples / FRAME + 1, sizeof(int16_t)), samples / FRAME };
+	struct finder f = { 0 };
+	size_t i, longest = (size_t)(most / FRAME_MS), begins, ends;
+	int last = 0;
+
+	for (i = 0; i < l.n; i++)
+		l.at[i] = level_of(window + i * FRAME, &last);
+	make_room(&f, mem, &l);
+	find(&f, &l, (size_t)(from / FRAME_MS), false);
+	if (f.n == 0 && f.open && over)
+		close_span(&f, &l);
+	if (f.n == 0 && !(f.open && l.n - f.start >= longest)) {
+		begins = f.open ? f.start : l.n > UNSURE ? l.n - UNSURE : 0;
+		*out = (struct span){ (int64_t)begins * FRAME_MS, (int64_t)begins * FRAME_MS };
+		return false;
+	}
+	begins = f.n > 0 ? (size_t)(f.spans[0].start / FRAME_MS) : f.start;
+	ends = f.n > 0 ? (size_t)(f.spans[0].end / FRAME_MS) : l.n;
+	if (ends - begins > longest)
+		ends = quietest(&l, begins + longest / 2, begins + longest);
+	*out = (struct span){ (int64_t)begins * FRAME_MS, (int64_t)ends * FRAME_MS };
+	return true;
 }
 
 /* Widens and joins.  Returns how many are left. */

@@ -6,6 +6,7 @@
 #ifndef JOBS_ENGINES_VAD_H
 #define JOBS_ENGINES_VAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,15 @@ struct span { int64_t start, end; };			/* ms in the recording */
  * the file cannot be read.
  */
 struct span *vad_find(struct arena *, int pcm, size_t *n, int64_t *length);
+
+/*
+ * Of sound that goes on, of which there is a window: the first stretch of speech behind `from` that a pause has ended,
+ * or that has lasted for `most` ms, which is then cut where its second half is quietest.  False: there is none yet, and
+ * before out->start there will be none.  over: nothing follows, so that the window ends it, too.  Times in ms of the
+ * window; half a minute before `from` lets it know how loud the room is.
+ */
+bool vad_next(struct arena *, const int16_t *window, size_t samples, int64_t from, int64_t most, bool over,
+    struct span *out);
 
 /* The model of Silero VAD, beside the library. */
 #define VAD_MODEL "silero_vad_v6.onnx"

@@ -963,6 +963,94 @@ how_it_goes_is_told_once(void **state)
 	assert_string_equal(of_target(w, id, target, "status"), "waiting");
 }
 
+static int64_t
+captioners(struct world *w, struct uuid id)
+{
+	return number(w, "FROM jobs WHERE kind = 'live_captions' AND JSON_VALUE(args, '$.livestreamId') = ?",
+	    ARGS(STR(uuid_text(w->mem, id))));
+}
+
+/* By default there are none; nor in a language that the engine does not know. */
+static void
+captions_are_wanted_where_they_can_be_made(void **state)
+{
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	struct req *r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"captionsLanguageCode\":\"en\"}");
+	struct uuid id;
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/captionsLanguageCode", "not_allowed"));
+	conf.live_captions = true;
+	w->conf = &conf;
+	r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"captionsLanguageCode\":\"de\"}");
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/captionsLanguageCode", "not_allowed"));
+	r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\",\"captionsLanguageCode\":\"no such thing\"}");
+	assert_true(has_fault(r, "/captionsLanguageCode", "format"));
+	r = created(w, "{\"name\":\"Council\",\"captionsLanguageCode\":\"en-v2\"}");
+	assert_string_equal(text(w, r, "data.captionsLanguageCode"), "en");
+	id = id_of(w, r, "data.id");
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"captionsLanguageCode\":\"de\"}")->status, 422);
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"captionsLanguageCode\":null}")->status, 200);
+	assert_null(member(w, id, "captionsLanguageCode"));
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"captionsLanguageCode\":\"en-GB\"}")->status, 200);
+	assert_string_equal(member(w, id, "captionsLanguageCode"), "en-GB");
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_int_equal(call(w, "PATCH", path(w, id, ""), "{\"captionsLanguageCode\":null}")->status, 422);
+	w->conf = was;
+}
+
+static void
+captions_begin_with_the_signal_and_again_when_their_job_has_ended(void **state)
+{
+	static const char later[] = "UPDATE livestreams SET captions_at = captions_at - 11000 WHERE id = ?";
+	struct world *w = *state;
+	struct uuid id = made(w), without = made(w);
+
+	db_run(w->db, "UPDATE livestreams SET captions_language_code = 'en' WHERE id = ?", ARGS(ID(id)));
+	assert_int_equal(put(w, id, "/start"), 200);
+	assert_int_equal(put(w, without, "/start"), 200);
+	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
+	assert_int_equal(livestream_claim(w->db, without, NODE), 1);
+	assert_int_equal(captioners(w, id), 0);
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	assert_true(livestream_signal(w->db, without, NODE, true));
+	assert_int_equal(captioners(w, id), 1);
+	assert_int_equal(captioners(w, without), 0);
+	assert_string_equal(member(w, id, "captions"), "waiting");
+	livestream_captions(w->db, id, "running");
+	assert_string_equal(member(w, id, "captions"), "running");
+	/* One that is there is enough, whatever comes and goes. */
+	db_run(w->db, later, ARGS(ID(id)));
+	assert_true(livestream_signal(w->db, id, NODE, false));
+	assert_true(livestream_signal(w->db, id, NODE, true));
+	tend(w);
+	assert_int_equal(captioners(w, id), 1);
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE kind = 'live_captions'", NO_ARGS);
+	tend(w);
+	assert_int_equal(captioners(w, id), 2);
+	assert_string_equal(member(w, id, "captions"), "waiting");
+	/* Not at once, */
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE kind = 'live_captions'", NO_ARGS);
+	tend(w);
+	/* not when the engine cannot do it, */
+	db_run(w->db, later, ARGS(ID(id)));
+	livestream_captions(w->db, id, "failed");
+	tend(w);
+	/* and not when somebody has cancelled it. */
+	livestream_captions(w->db, id, "running");
+	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE kind = 'live_captions'", NO_ARGS);
+	tend(w);
+	assert_int_equal(captioners(w, id), 2);
+	/* What is silent has nothing to be written down. */
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE kind = 'live_captions'", NO_ARGS);
+	assert_true(livestream_signal(w->db, id, NODE, false));
+	tend(w);
+	assert_int_equal(captioners(w, id), 2);
+}
+
 int
 main(void)
 {
@@ -998,6 +1086,8 @@ main(void)
 		WORLD_TEST(a_target_that_is_taken_away_stands_in_the_audit),
 		WORLD_TEST(a_target_whose_address_cannot_be_read_says_so),
 		WORLD_TEST(how_it_goes_is_told_once),
+		WORLD_TEST(captions_are_wanted_where_they_can_be_made),
+		WORLD_TEST(captions_begin_with_the_signal_and_again_when_their_job_has_ended),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);

@@ -206,6 +206,20 @@ whoever_reads_the_playlist_of_all_gets_a_number(void **state)
 	assert_int_not_equal(strncmp(number, strstr(second, "?s="), 19), 0);
 }
 
+/* Nobody waits for what comes next of them. */
+static void
+captions_are_the_file(void **state)
+{
+	struct scene *s = *state;
+	const char *text;
+
+	put(s, "master.m3u8", "#EXTM3U\n#EXT-X-MEDIA:TYPE=SUBTITLES,NAME=\"x\",URI=\"captions.m3u8\"\n"
+	    "#EXT-X-STREAM-INF:BANDWIDTH=1\nvideo.m3u8\n");
+	text = answer(s, "GET", "low.m3u8");
+	says(text, "\n#EXT-X-MEDIA:TYPE=SUBTITLES,NAME=\"x\",URI=\"captions.m3u8\"\n#EXT-X-STREAM-INF");
+	says(text, "\nlow-video.m3u8?s=");
+}
+
 static void
 what_is_taken_in_elsewhere_is_what_lies_there(void **state)
 {
@@ -321,6 +335,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(whoever_reads_the_playlist_of_all_gets_a_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(captions_are_the_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_taken_in_elsewhere_is_what_lies_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_list_is_that_of_its_own_pictures, setup, teardown),
 		cmocka_unit_test_setup_teardown(nobody_waits_where_a_web_server_holds_nobody, setup, teardown),

@@ -189,6 +189,23 @@ what_comes_is_played_to_the_last_frame(void **state)
 	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "CODECS=\"avc1."));
 }
 
+/* Whoever makes them begins when there is something already. */
+static void
+captions_are_named_as_soon_as_somebody_makes_them(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("128x96", "5") TONE("5") ENCODED "$O"), *master;
+
+	send_flv(s, flv, 0);
+	assert_null(strstr(text_of(s, "out/master.m3u8"), "SUBTITLES"));
+	make(s->place, "out/.captions", "printf 'NAME=\"Deutsch\",LANGUAGE=\"de\"' >$O");
+	assert_true(packager_finish(s->packager));
+	master = text_of(s, "out/master.m3u8");
+	assert_non_null(strstr(master, "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"captions\",NAME=\"Deutsch\","
+	    "LANGUAGE=\"de\",DEFAULT=NO,AUTOSELECT=YES,FORCED=NO,URI=\"captions.m3u8\"\n"));
+	assert_non_null(strstr(master, ",AUDIO=\"audio\",SUBTITLES=\"captions\"\nvideo.m3u8\n"));
+}
+
 static void
 the_recording_holds_every_frame_as_it_came(void **state)
 {
@@ -776,6 +793,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_comes_is_played_to_the_last_frame, setup, teardown),
+		cmocka_unit_test_setup_teardown(captions_are_named_as_soon_as_somebody_makes_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_recording_holds_every_frame_as_it_came, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_keeps_its_distance_to_the_picture, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_size_is_another_session_behind_a_break, setup, teardown),
