@@ -31,6 +31,7 @@
 	C("runners",		check_runners,		true) \
 	C("sandbox",		check_sandbox,		false) \
 	C("queue",		check_queue,		true) \
+	C("deletions",		check_deletions,	true) \
 	C("assets",		check_assets,		true) \
 	C("originals",		check_originals,	true) \
 	C("backup",		check_backup,		true) \

@@ -185,6 +185,47 @@ check_queue(struct cli *c)
 	return FOUND(OK, buf_string(&text), NULL);
 }
 
+struct undeleted {
+	struct uuid id;
+	const char *state;
+	struct nested error;
+	struct strings keys;
+	struct moment created_at;
+};
+static const struct field undeleted_fields[] = {
+	FIELD(struct undeleted, id, .doc = "The purge"),
+	FIELD(struct undeleted, state, .doc = "Whether it is tried again"),
+	FIELD(struct undeleted, error, .of = &job_error_record, .doc = "What the store has said"),
+	FIELD(struct undeleted, keys, .sql = "JSON_EXTRACT(t.args, '$.keys')", .doc = "Some of them are there still"),
+	FIELD(struct undeleted, created_at, .doc = "Since when nobody needs them"),
+};
+static const struct record undeleted_record = RECORD("FailedPurge", struct undeleted, undeleted_fields);
+
+#define UNDELETED "FROM jobs t WHERE t.kind = 'purge' AND (t.state = 'failed' OR (t.state = 'delayed' AND t.error IS NOT " \
+	"NULL))"
+
+/* Files that nobody needs any more, and that the store does not let go.  Those that are tried no more come first. */
+struct finding
+check_deletions(struct cli *c)
+{
+	const int64_t n = db_number(c->db, "SELECT COUNT(*) " UNDELETED, NO_ARGS, 0);
+	const struct undeleted *u = n == 0 ? NULL : db_row(c->db, &undeleted_record, UNDELETED
+	    " ORDER BY t.state = 'failed' DESC, t.created_at LIMIT 1", NO_ARGS);
+	const struct job_error *e = u != NULL ? u->error.row : NULL;
+	const char *text;
+
+	if (u == NULL)
+		return FOUND(OK, "nothing is left of what was deleted", NULL);
+	text = arena_printf(c->mem, "%lld could not be done; files of %s should be gone since %s: %s", (long long)n,
+	    u->keys.n > 0 ? u->keys.at[0] : "nothing", cli_time(c->mem, u->created_at),
+	    e != NULL && e->detail != NULL ? e->detail : "no reason was told");
+	if (strcmp(u->state, "failed") == 0)
+		return FOUND(FAIL, text, arena_printf(c->mem, "Look at the store, which has to let kinothek-jobs "
+		    "delete; then `kinothek job retry %s`.", uuid_text(c->mem, u->id)));
+	return FOUND(WARN, text, "It is tried again by itself. Look at the store, which has to let kinothek-jobs "
+	    "delete.");
+}
+
 struct harm { const char *name, *damage; struct moment verified_at; };
 static const struct field harm_fields[] = {
 	FIELD(struct harm, name, .doc = "Shown to people"),

@@ -29,6 +29,7 @@ enum {
 	PAGE = 1000,			/* keys of one list, and of one deletion */
 	PART_SIZE = 16 << 20, PARTS_MAX = 10000,
 	EXPIRES_MIN = 60,
+	KEY_TEXT = 1025,		/* bytes of the longest key that S3 knows, and the NUL */
 };
 
 /* One request. */
@@ -859,21 +860,39 @@ delete_listed(const struct objects *o, const struct listing *l)
 	return fine;
 }
 
+/* The next page of what is there still.  What was the first of the page before was to be deleted with it. */
+static bool
+list_left(struct listing *l, const char *prefix, char *first, size_t max)
+{
+	bool more;
+
+	l->n = 0;
+	l->all = arena_array(l->mem, l->max, sizeof(*l->all));
+	if (!list_page(l, prefix, NULL, true, &more))
+		return false;
+	if (l->n > 0 && strcmp(l->all[0].key, first) == 0) {
+		log_text(LOG_LEVEL_WARN, "store", "%s is there after the store has said that it deleted it", first);
+		errno = EREMOTEIO;
+		return false;
+	}
+	snprintf(first, max, "%s", l->n > 0 ? l->all[0].key : "");
+	return true;
+}
+
 bool
 objects_delete_all(const struct objects *o, const char *prefix)
 {
 	struct arena *work = arena_new(WORK);
 	struct listing l = { .mem = work, .o = o, .max = PAGE };
-	bool fine = true, more = true;
-	int saved = 0;
+	char first[KEY_TEXT] = "";
+	bool fine;
+	int saved;
 
-	while (fine && more) {
-		l.n = 0;
-		l.all = arena_array(work, l.max, sizeof(*l.all));
-		fine = list_page(&l, prefix, NULL, true, &more) && (l.n == 0 || delete_listed(o, &l));
-		saved = errno;
+	do {
 		arena_reset(work);
-	}
+		fine = list_left(&l, prefix, first, sizeof(first)) && (l.n == 0 || delete_listed(o, &l));
+		saved = errno;
+	} while (fine && l.n > 0);
 	arena_free(work);
 	errno = saved;
 	return fine;

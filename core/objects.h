@@ -66,7 +66,7 @@ bool objects_fetch(const struct objects *, const char *key, const char *path, in
 
 /* True when there is no such object any more. */
 bool objects_delete(const struct objects *, const char *key);
-/* The same of all whose keys begin with the prefix. */
+/* The same of all whose keys begin with the prefix, by a list of them in the end: what a store says is not believed. */
 bool objects_delete_all(const struct objects *, const char *prefix);
 
 /*

@@ -224,6 +224,43 @@ look_at_original(struct search *s, const struct store_entry *e)
 		drop(s, e->key);
 }
 
+/* A file of an asset, or a folder: a generation, a run of one. */
+static bool
+names_below(struct search *s, const char *file)
+{
+	return names_file(s, file) || db_number(s->o->db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ? AND "
+	    "generation = ?) + (SELECT COUNT(*) FROM renditions WHERE media_id = ? AND (file = ? OR LEFT(file, "
+	    "CHAR_LENGTH(?) + 1) = CONCAT(?, '/')))", ARGS(ID(s->media_id), STR(file), ID(s->media_id), STR(file), STR(file),
+	    STR(file)), 1) > 0;
+}
+
+bool
+orphan_is_named(struct db *db, struct arena *mem, const char *key)
+{
+	const struct orphan_search o = { .db = db };
+	struct search s = { .o = &o, .mem = mem };
+	const char *name = strchr(key, '/') + 1;
+	const size_t n = strcspn(name, "/.");
+	const char *rest = name[n] != '\0' ? name + n + 1 : NULL;
+
+	if (!uuid_parse(arena_copy_n(mem, name, n), &s.media_id))
+		return false;
+	switch (key[0]) {
+	case 'o':
+		return rest == NULL ? is_original(&s, s.media_id) :
+		    names_file(&s, arena_printf(mem, "custom/%s", rest));
+	case 'u':
+		return db_number(db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND status NOT IN ('completed', "
+		    "'cancelled', 'errored', 'timedOut')", ARGS(ID(s.media_id)), 1) > 0;
+	case 'p':
+		return rest != NULL ? names_below(&s, rest) : db_number(db, "SELECT (SELECT COUNT(*) FROM media "
+		    "WHERE id = ?) + (SELECT COUNT(*) FROM downloads WHERE id = ?)", ARGS(ID(s.media_id),
+		    ID(s.media_id)), 1) > 0;
+	default:
+		return false;
+	}
+}
+
 /* The program that took the bytes may die when all is done but this.  A row that may still see a PUT is left to the
  * sweep of uploads. */
 static void

@@ -168,14 +168,14 @@ a_purge_finds_files_where_they_are(void **state)
 {
 	struct runners *t = *state;
 	struct uuid id = asset(t);
-	const char *key = arena_printf(t->mem, "play/%s/g1", uuid_text(t->mem, id));
+	const char *key = arena_printf(t->mem, "play/%s/g2", uuid_text(t->mem, id));
 
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "play/%s/g2/a.mp4", uuid_text(t->mem, id))));
 	assert_int_equal(status(t, "DELETE", id, ""), 200);
 	job_add(t->db, purge, PLACE(.tenant_id = t->world->tenant_id), .keys = { &key, 1 });
 	runner_drain(t);
-	assert_false(lies(t, "deleted", id, "g1/a.mp4"));
-	assert_true(lies(t, "deleted", id, "g2/a.mp4"));
+	assert_false(lies(t, "deleted", id, "g2/a.mp4"));
+	assert_true(lies(t, "deleted", id, "g1/a.mp4"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runners_setup, runners_teardown)

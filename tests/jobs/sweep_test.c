@@ -14,6 +14,7 @@
 #include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
+#include "tests/objects_peer.h"
 
 static const struct job_place anywhere;
 
@@ -82,6 +83,167 @@ purging_a_deleted_asset_first_ends_the_steps_that_might_write_again(void **state
 	assert_string_equal(column(t, queued, "state"), "cancelled");
 	assert_int_equal(store_size(t->mem, "play/gone/file"), -1);
 	assert_true(atoi(column(t, purge, "attempt")) > 1);
+}
+
+static struct uuid
+add_purge(struct runners *t, const char *const *keys, size_t n)
+{
+	struct purge_args args = { { (const char **)(uintptr_t)keys, n } };
+	struct uuid id;
+
+	db_begin(t->db);
+	id = job_insert(t->db, "purge", &purge_args_record, &args, anywhere);
+	db_commit(t->db);
+	return id;
+}
+
+static void
+again(struct runners *t, struct uuid purge)
+{
+	db_run(t->db, "UPDATE jobs SET run_at = 0 WHERE id = ?", ARGS(ID(purge)));
+	runner_drain(t);
+}
+
+/* The runner waits for what is due soon. */
+static void
+drain_once(struct runners *t)
+{
+	t->options.back_off_ms = 3600000;
+	runner_drain(t);
+}
+
+static struct objects_tally *
+open_bucket(struct runners *t)
+{
+	t->conf.store = "s3";
+	t->conf.store_endpoint = objects_peer_start(t->mem);
+	t->conf.store_bucket = OBJECTS_PEER_BUCKET;
+	t->conf.store_region = "us-east-1";
+	t->conf.store_key = OBJECTS_PEER_KEY;
+	t->conf.store_secret = OBJECTS_PEER_SECRET;
+	t->conf.store_prefix = "home/";
+	assert_true(store_open(&t->conf));
+	return objects_peer_tally();
+}
+
+static void
+a_purge_is_over_when_the_bucket_has_nothing_left_and_not_when_it_says_so(void **state)
+{
+	struct runners *t = *state;
+	const char *asset = store_key_play(t->mem, uuid_new(), NULL);
+	const char *original = store_key_original(t->mem, uuid_new()), *keys[] = { asset, original };
+	struct objects_tally *tally;
+	struct uuid purge;
+	size_t n;
+
+	tally = open_bucket(t);
+	assert_true(store_write(t->mem, "x", 1, original));
+	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "%s/a/goes", asset)));
+	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "%s/b/stays", asset)));
+	purge = add_purge(t, keys, 2);
+	tally->deletes = PEER_REFUSES;
+	drain_once(t);
+	assert_string_equal(column(t, purge, "state"), "delayed");
+	assert_non_null(strstr(column(t, purge, "error"), "storage_unavailable"));
+	assert_int_equal(store_size(t->mem, arena_printf(t->mem, "%s/a/goes", asset)), -1);
+	assert_int_equal(store_size(t->mem, original), 1);
+	tally->deletes = PEER_LIES;
+	again(t, purge);
+	assert_string_equal(column(t, purge, "state"), "delayed");
+	assert_int_equal(store_size(t->mem, arena_printf(t->mem, "%s/b/stays", asset)), 1);
+	tally->deletes = PEER_DELETES;
+	again(t, purge);
+	assert_string_equal(column(t, purge, "state"), "succeeded");
+	assert_non_null(store_list(t->mem, "play/", NULL, 9, &n));
+	assert_int_equal(n, 0);
+	assert_int_equal(store_size(t->mem, original), -1);
+	objects_peer_end();
+}
+
+/* Of one object there is no list. */
+static void
+an_object_that_is_said_to_be_deleted_and_is_not_keeps_its_purge(void **state)
+{
+	struct runners *t = *state;
+	const char *key = arena_printf(t->mem, "play/%s/stays", uuid_text(t->mem, uuid_new()));
+	struct objects_tally *tally = open_bucket(t);
+	struct uuid purge;
+
+	assert_true(store_write(t->mem, "x", 1, key));
+	purge = add_purge(t, &key, 1);
+	tally->deletes = PEER_LIES;
+	drain_once(t);
+	assert_string_equal(column(t, purge, "state"), "delayed");
+	assert_non_null(strstr(column(t, purge, "error"), "has them still"));
+	tally->deletes = PEER_DELETES;
+	again(t, purge);
+	assert_string_equal(column(t, purge, "state"), "succeeded");
+	objects_peer_end();
+}
+
+/* Nobody removes a folder that another file system is mounted on. */
+static void
+a_purge_that_the_disk_refuses_goes_on_where_it_was(void **state)
+{
+	struct runners *t = *state;
+	const char *keys[] = { "play/first", "play/second", "originals/third" }, *mounted;
+	struct uuid purge;
+
+	if (getenv("KINOTHEK_TEST_S3") != NULL || system("unshare -m mount -t tmpfs none /mnt 2>/dev/null") != 0)
+		skip();
+	assert_true(store_write(t->mem, "x", 1, "play/first/file"));
+	assert_true(store_write(t->mem, "x", 1, "play/second/deep/file"));
+	assert_true(store_write(t->mem, "x", 1, "originals/third"));
+	mounted = arena_printf(t->mem, "%s/play/second/deep", t->conf.data_dir);
+	assert_int_equal(system(arena_printf(t->mem, "mount -t tmpfs none '%s'", mounted)), 0);
+	purge = add_purge(t, keys, 3);
+	drain_once(t);
+	assert_int_equal(system(arena_printf(t->mem, "umount '%s'", mounted)), 0);
+	assert_string_equal(column(t, purge, "state"), "delayed");
+	assert_int_equal(store_size(t->mem, "play/first/file"), -1);
+	assert_int_equal(store_size(t->mem, "originals/third"), 1);
+	again(t, purge);
+	assert_string_equal(column(t, purge, "state"), "succeeded");
+	assert_int_equal(store_size(t->mem, "play/second/deep/file"), -1);
+	assert_int_equal(store_size(t->mem, "originals/third"), -1);
+}
+
+/* As after a backup was brought back: the row is there again, and the purge as well. */
+static void
+a_purge_leaves_what_a_row_names(void **state)
+{
+	struct runners *t = *state;
+	const struct uuid asset = world_media(t->world, "video", "Cat"), twin = world_media(t->world, "video", "Twin");
+	const char *picture = "custom/01900000-0000-7000-8000-00000000beef.png";
+	const char *keys[] = { store_key_original(t->mem, asset), store_key_play(t->mem, asset, NULL),
+	    store_key_play(t->mem, asset, picture), store_key_thumbnail(t->mem, asset, picture),
+	    store_key_play(t->mem, asset, "g1"), store_key_play(t->mem, asset, "old") };
+	const char *file = arena_printf(t->mem, "%s/g1/film.mp4", keys[1]);
+	const char *old = arena_printf(t->mem, "%s/film.mp4", keys[5]);
+	const char *kept[] = { keys[0], keys[2], keys[3], file, store_key_original(t->mem, twin) };
+	struct uuid purge;
+	size_t i;
+
+	db_run(t->db, "UPDATE media SET generation = 'g1', custom_thumbnail_file = ?, sha256 = UNHEX(SHA2('x', 256)) "
+	    "WHERE id = ?", ARGS(STR(picture), ID(asset)));
+	db_run(t->db, "UPDATE media SET sha256 = UNHEX(SHA2('x', 256)) WHERE id = ?", ARGS(ID(twin)));
+	for (i = 0; i < 5; i++)
+		assert_true(store_write(t->mem, "x", 1, kept[i]));
+	assert_true(store_write(t->mem, "x", 1, old));
+	purge = add_purge(t, keys, 6);
+	runner_drain(t);
+	assert_string_equal(column(t, purge, "state"), "succeeded");
+	for (i = 0; i < 5; i++)
+		assert_int_equal(store_size(t->mem, kept[i]), 1);
+	assert_int_equal(store_size(t->mem, old), -1);
+	db_run(t->db, "DELETE FROM media WHERE id = ?", ARGS(ID(asset)));
+	purge = add_purge(t, keys, 6);
+	runner_drain(t);
+	assert_string_equal(column(t, purge, "state"), "succeeded");
+	for (i = 0; i < 4; i++)
+		assert_int_equal(store_size(t->mem, kept[i]), -1);
+	/* The same bytes, of another asset. */
+	assert_int_equal(store_size(t->mem, kept[4]), 1);
 }
 
 static struct uuid
@@ -348,6 +510,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(of_all_runners_one_adds_the_sweep_of_the_minute),
 		TEST(purging_deletes_the_files_and_nothing_else),
+		TEST(a_purge_is_over_when_the_bucket_has_nothing_left_and_not_when_it_says_so),
+		TEST(an_object_that_is_said_to_be_deleted_and_is_not_keeps_its_purge),
+		TEST(a_purge_that_the_disk_refuses_goes_on_where_it_was),
+		TEST(a_purge_leaves_what_a_row_names),
 		TEST(purging_a_deleted_asset_first_ends_the_steps_that_might_write_again),
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
