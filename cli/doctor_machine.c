@@ -188,6 +188,17 @@ unread(struct cli *c, const char *installed_ones)
 	return NULL;
 }
 
+/* The package of chi_sim is called chi-sim. */
+static const char *
+packaged(struct cli *c, const char *language)
+{
+	char *name = arena_copy_n(c->mem, language, strlen(language)), *at;
+
+	for (at = name; (at = strchr(at, '_')) != NULL; at++)
+		*at = '-';
+	return name;
+}
+
 struct finding
 check_ocr(struct cli *c)
 {
@@ -204,7 +215,7 @@ check_ocr(struct cli *c)
 	missing = unread(c, r.out);
 	if (missing != NULL)
 		return FOUND(WARN, arena_printf(c->mem, "tesseract has no model for %s", missing), arena_printf(c->mem,
-		    "Install the package tesseract-ocr-%s, or change engine.ocr.languages.", missing));
+		    "Install the package tesseract-ocr-%s, or change engine.ocr.languages.", packaged(c, missing)));
 	return FOUND(OK, arena_printf(c->mem, "text is read in %s", c->conf->engine[ENGINE_ocr].languages), NULL);
 }
 
