@@ -186,8 +186,8 @@ static const struct setting settings[] = {
 	    "half of them from one address. More are told to try again." },
 	{ "live.ladder", AS_CHOICE, AT(live_ladder), "auto", 0, 0, "auto yes no", NULL,
 	    "Whether `kinothek-live` makes smaller pictures of livestreams, of 720 and 360 lines, by FFmpeg: auto where more than 480 "
-	    "lines and 1.5 Mbit/s come in and more than half a core is free when it begins, and of HEVC and AV1, which not every "
-	    "browser plays, yes always, no never." },
+	    "lines and 1.5 Mbit/s come in, once more than half a core is free, and of HEVC and AV1, which not every browser plays, "
+	    "yes always, no never." },
 	{ "live.captions", AS_BOOL, AT(live_captions), "no", 0, 0, NULL, NULL,
 	    "Whether livestreams may have captions while they last, by the engine that engine.transcribe names: one of this machine takes "
 	    "a fifth of a core and more for each, one of a server a request for each stretch of speech of eight seconds at most." },

@@ -33,8 +33,10 @@ enum {
 	HEAD = 1024,
 	LATE_MS = 100,	/* by which a rung may begin behind its segment */
 	BEHIND = 3,	/* segments that a rung may be, before they are gaps */
+	BUSY_MS = 20000,	/* until a machine that was busy is asked again */
 	FRAME = CMAF_VIDEO_SCALE / 30, SCALE_MS = CMAF_VIDEO_SCALE / 1000,
 };
+#define ASKED INT64_MAX
 
 struct track {
 	struct setup setup;
@@ -50,7 +52,8 @@ struct track {
 	int roughs;			/* segments in a row that were */
 	int64_t peak;			/* bit/s of the segment that had the most */
 	bool breaks;			/* the next segment does */
-	int64_t number, lasts;		/* of a rung: of the segment that grows, 0: none; of the last frame, units */
+	int64_t lasts;			/* of pictures: the last frame; units */
+	int64_t number;			/* of a rung: of the segment that grows, 0: none */
 	bool lame;			/* and its segment lacks its beginning */
 };
 
@@ -63,7 +66,7 @@ struct packager {
 	const struct conf *conf;	/* NULL: there are no rungs */
 	struct track rungs[LADDER_RUNGS];
 	struct ladder *ladder;
-	bool asked;			/* has there been an answer in this session whether there is one? */
+	int64_t ask_at;			/* whether there is one, by clock_ms(); ASKED: no more in this session */
 	const char *lack;
 	size_t climbed;			/* rungs of the master playlist that is there, as bits */
 	char captions[256];		/* what it says of captions; "": there are none */
@@ -531,7 +534,7 @@ begin_rung(struct packager *p, struct track *t, const struct ladder_frame *f)
 	t->on = true;
 	t->fragments = 0;
 	t->peak = t->number = 0;
-	t->lasts = FRAME;
+	t->lasts = p->video.lasts;
 	t->list.ended = false;
 	cmaf_init(&b, &t->setup);
 	snprintf(name, sizeof(name), "%" PRId64 ".%s.mp4", p->session, t->list.word);
@@ -617,14 +620,16 @@ pass_by(struct packager *p, int64_t behind)
 	return fine;
 }
 
-/* When the first segment has told how much comes. */
+/* When it is known how many bits come.  What keeps a machine busy may end before the livestream does. */
 static void
-climb(struct packager *p)
+climb(struct packager *p, int64_t bits)
 {
-	if (p->conf == NULL || p->asked || !p->video.on || p->video.peak == 0)
+	const int64_t now = clock_ms();
+
+	if (p->conf == NULL || now < p->ask_at || !p->video.on || bits == 0)
 		return;
-	p->asked = true;
-	p->lack = ladder_start(p->conf, &p->video.setup, p->video.peak, &p->ladder);
+	p->lack = ladder_start(p->conf, &p->video.setup, bits, &p->ladder);
+	p->ask_at = p->lack != NULL && strcmp(p->lack, "busy") == 0 ? now + BUSY_MS : ASKED;
 }
 
 void
@@ -650,7 +655,7 @@ close_segments(struct packager *p)
 	if (!((!p->video.on || close_segment(p, &p->video)) &&
 	    (!p->audio.on || (write_batch(p) && close_segment(p, &p->audio))) && write_master(p)))
 		return false;
-	climb(p);
+	climb(p, p->video.peak);
 	return pass_by(p, BEHIND);
 }
 
@@ -691,6 +696,7 @@ packager_video(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 			return false;
 	}
 	t->until = at + f->duration;
+	t->lasts = f->duration;
 	if (!write_fragment(t, at, f, 1, bytes, f->size))
 		return false;
 	if (p->ladder != NULL)
@@ -786,6 +792,10 @@ bool
 packager_begin(struct packager *p, int64_t session, const struct setup *video, const struct setup *audio,
     struct moment then)
 {
+	const struct setup *before = &p->video.setup;
+	const bool same = video != NULL && video->width == before->width && video->height == before->height;
+	const int64_t bits = same ? p->video.peak : 0;
+
 	if (!packager_pause(p))
 		return false;
 	p->session = session;
@@ -794,7 +804,11 @@ packager_begin(struct packager *p, int64_t session, const struct setup *video, c
 	p->video.list.ended = p->audio.list.ended = p->video.list.whole = p->audio.list.whole = false;
 	p->video.roughs = p->audio.roughs = 0;
 	p->video.rough = p->audio.rough = false;
-	return begin_track(p, &p->video, video) && begin_track(p, &p->audio, audio);
+	if (!begin_track(p, &p->video, video) || !begin_track(p, &p->audio, audio))
+		return false;
+	/* An encoder that comes again sends what it did: no rung is to lack the first segment. */
+	climb(p, bits);
+	return true;
 }
 
 bool
@@ -812,7 +826,7 @@ packager_pause(struct packager *p)
 
 	ladder_end(p->ladder);
 	p->ladder = NULL;
-	p->asked = false;
+	p->ask_at = 0;
 	p->lack = NULL;
 	p->climbed = 0;
 	fine = pass_by(p, 0) && fine;
