@@ -19,6 +19,7 @@ import './vendor/media-chrome/media-time-range.js';
 import './vendor/media-chrome/media-volume-range.js';
 
 const TRIES = 5;		/* after a lost connection */
+const GAPS = 3, LEAP_S = 0.05;	/* so many in a row make a quality doubtful; into what follows a gap */
 const EDGE_S = 4, LIVE_MS = 3000;	/* so far behind is live; between two questions for a broadcast that is interrupted */
 /* Catches up by going a bit faster, and does not fall back for ever after each break. */
 const LIVE = { lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.25, liveSyncOnStallIncrease: 0 };
@@ -151,13 +152,36 @@ function behindLive({ video, hls }) {
 	return Math.max(0, end - video.currentTime);
 }
 
+/* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever. */
+function beyondGap({ video, hls }) {
+	const { buffered, currentTime: at } = video;
+	const inGap = hls?.latestLevelDetails?.fragments.some(f => f.gap && f.start <= at && at < f.end);
+
+	for (let i = 0; inGap && i < buffered.length; i++) {
+		if (buffered.start(i) <= at && at < buffered.end(i))
+			return null;
+		if (buffered.start(i) > at)
+			return buffered.start(i) + LEAP_S;
+	}
+	return null;
+}
+
 /* Who has fallen behind without going back or stopping, since a line or a machine was too slow, comes to the live picture
  * again: hls.js catches up by itself only while it is near. */
 function keepUp(player) {
 	const { video } = player;
-	let stays = false;
+	let stays = false, leaps = false;
 
-	video.addEventListener('seeking', () => stays = behindLive(player) >= EDGE_S);
+	video.addEventListener('seeking', () => {
+		stays = leaps ? stays : behindLive(player) >= EDGE_S;
+		leaps = false;
+	});
+	video.addEventListener('progress', () => {
+		const to = beyondGap(player);
+		leaps ||= to !== null;
+		if (to !== null)
+			video.currentTime = to;
+	});
 	video.addEventListener('pause', () => stays = true);
 	video.addEventListener('timeupdate', () => {
 		if (player.media.live && player.hls?.liveSyncPosition && !stays && !video.seeking && behindLive(player) >= EDGE_S)
@@ -216,14 +240,24 @@ function load(player, media, start) {
 	const { Hls } = player;
 	const hls = new Hls({ ...player.media.live ? LIVE : {}, enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
 		renderTextTracksNatively: false, xhrSetup: (xhr, url) => xhr.open('GET', withKey(url, player.media.playlistUrl), true) });
-	let tries = 0;
+	let tries = 0, gaps = 0;
 
 	player.hls = hls;
 	hls.once(Hls.Events.MEDIA_ATTACHED, () => goOn(player));
 	hls.on(Hls.Events.MANIFEST_PARSED, () => choose(player));
 	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, () => choose(player));
-	hls.on(Hls.Events.FRAG_LOADED, () => tries = 0);
+	hls.on(Hls.Events.FRAG_LOADED, (event, { frag }) => {
+		tries = 0;
+		gaps = frag.type === 'main' ? 0 : gaps;
+	});
 	hls.on(Hls.Events.ERROR, async (event, e) => {
+		/* It may not be made any more, and then stands in the playlist of all no more. */
+		if (e.details === Hls.ErrorDetails.FRAG_GAP && ++gaps === GAPS) {
+			await wait(0);
+			if (hls === player.hls)
+				changePlaylist(player);
+			return;
+		}
 		if (!e.fatal || hls !== player.hls)
 			return;
 		if (e.type === Hls.ErrorTypes.NETWORK_ERROR && player.media.live) {
