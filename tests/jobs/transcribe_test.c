@@ -426,6 +426,7 @@ the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text(void **stat
 		{ "/german/v1", "de", "test-model by HTTP", "0.75", 1 },
 		{ "/noauto/v1", "de", "test-model by HTTP", "0.75", 2 },
 		{ "/textonly/v1", "en", "CLD2", "*", 3 },
+		{ "/surest/v1", "de", "test-model by HTTP", NULL, 1 },
 	};
 	struct transcribe_args in = { 0 };
 	const struct transcript *t;
@@ -474,6 +475,34 @@ the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text(void **stat
 	t = transcript_of(w, j.media_id);
 	assert_string_equal(t->language_code, "en");
 	assert_string_equal(origin_of(w, t, "$.by"), "human");
+}
+
+/* Nor what it is translated into. */
+static void
+what_cannot_be_told_of_a_language_says_nothing_of_the_asset(void **state)
+{
+	static const struct { const char *graph, *path, *wanted, *language; } all[] = {
+		{ VOICE("good morning", "rms"), "/textonly/v1", "auto", "und" },
+		{ VOICE(SECOND, "rms"), "/noise/v1", "auto", "und" },
+		{ VOICE(SECOND, "slt"), "/v1", "translate-en", "translate-en" },
+	};
+	struct world *w = *state;
+	const struct transcript *t;
+	struct job j;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		struct transcribe_args in = { .language_code = all[i].wanted };
+
+		j = job_for(w, all[i].graph);
+		in.media_id = j.media_id;
+		j.conf = with_peer(w, all[i].path);
+		j.in = &in;
+		assert_true(asked(w, &j) > 0);
+		t = transcript_of(w, j.media_id);
+		assert_string_equal(t->language_code, all[i].language);
+		assert_int_equal(t->no_speech, i == 1);
+		assert_null(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))));
+	}
 }
 
 static void
@@ -769,6 +798,7 @@ main(void)
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text),
+		WORLD_TEST(what_cannot_be_told_of_a_language_says_nothing_of_the_asset),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
