@@ -183,15 +183,15 @@ keep_set(struct ts *t, enum unit kind, const uint8_t *unit, size_t n)
 static size_t
 head_of(const struct ts *t, uint8_t head[HEADER], bool key, bool is_setup, int32_t shift)
 {
-	static const uint8_t letters[] = "hvc1";
+	static const uint8_t letters[4] = { 'h', 'v', 'c', '1' };
 	size_t n = 0;
 
 	head[n++] = (uint8_t)((key ? 0x10 : 0x20) | (t->hevc ? 0x80 | (is_setup ? 0 : 1) : 7));
 	if (t->hevc)
-		memcpy(head + n, letters, 4);
+		memcpy(head + n, letters, sizeof(letters));
 	else
 		head[n] = is_setup ? 0 : 1;
-	n += t->hevc ? 4 : 1;
+	n += t->hevc ? sizeof(letters) : 1;
 	if (t->hevc && is_setup)
 		return n;
 	head[n++] = (uint8_t)(shift >> 16);
