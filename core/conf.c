@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The settings: one table, read from a file and the environment, and the reference printed from it. */
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,51 +9,12 @@
 #include "core/arena.h"
 #include "core/conf.h"
 #include "core/mail.h"
+#include "core/setting.h"
 #include "core/text.h"
 
 #ifndef KINOTHEK_CONF_FILE
 #define KINOTHEK_CONF_FILE "/etc/kinothek/kinothek.conf"
 #endif
-
-enum setting_type {
-	AS_TEXT,	/* max is the length */
-	AS_PATH,	/* absolute */
-	AS_INT,
-	AS_SIZE,	/* bytes, with K, M, G or T */
-	AS_BOOL,	/* yes or no */
-	AS_CHOICE,	/* one of .choices */
-	AS_ORIGIN,	/* scheme://host[:port] */
-	AS_URL,		/* the same with a path */
-	AS_SMTP,	/* smtp:// or smtps://, host[:port] */
-	AS_LIST,	/* items that .item takes; kept with commas and without blanks */
-	AS_SECRET,	/* the name of a file whose first line is the value */
-	AS_PLAY_KEY,	/* the same; absent is left to the caller, the name is kept too */
-};
-
-struct setting {
-	const char *key;
-	enum setting_type type;
-	size_t offset;
-	const char *otherwise;		/* NULL: nothing, and the member stays NULL */
-	int64_t min, max;
-	const char *choices;		/* of AS_CHOICE, blank-separated; else what the reference says about values */
-	bool (*item)(const char *);	/* of AS_LIST */
-	const char *doc;
-};
-
-struct reading {
-	struct conf *conf;
-	const char *name;		/* of the file */
-	int line;			/* 0: not in a file */
-	const char *variable;		/* of the environment, when that is where the value comes from */
-	const char *fault;
-};
-
-static bool item_any(const char *);
-static bool item_server(const char *);
-static bool item_rung(const char *);
-static bool item_origin(const char *);
-static bool item_network(const char *);
 
 #define AT(member) offsetof(struct conf, member)
 #define CHOICE(family, name) " " #name
@@ -101,7 +61,7 @@ static const struct setting settings[] = {
 	{ "log.format", AS_CHOICE, AT(log_format), "text", 0, 0, "text json", NULL,
 	    "Lines of the log as key=value, or each as an object of JSON." },
 
-	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_server,
+	{ "db.hosts", AS_LIST, AT(db_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_server,
 	    "Database servers, at most 16, tried in this order; one that has just failed comes last. Nothing: the "
 	    "socket." },
 	{ "db.socket", AS_PATH, AT(db_socket), "/run/mysqld/mysqld.sock", 0, 107, NULL, NULL,
@@ -123,10 +83,10 @@ static const struct setting settings[] = {
 	{ "http.require_https", AS_BOOL, AT(require_https), "yes", 0, 0, NULL, NULL,
 	    "Refuse requests over plain HTTP unless they come from this machine." },
 	{ "http.trusted_proxies", AS_LIST, AT(trusted_proxies), NULL, 0, 1000,
-	    "addresses or networks such as 10.0.0.0/8, comma-separated", item_network,
+	    "addresses or networks such as 10.0.0.0/8, comma-separated", setting_network,
 	    "Proxies whose X-Forwarded-Proto and X-Forwarded-For are believed." },
 	{ "cors.origins", AS_LIST, AT(cors_origins), NULL, 0, 4000, "origins such as https://example.org, or *, comma-separated",
-	    item_origin,
+	    setting_origin,
 	    "Origins whose web pages may call the interface, beside those that a tenant names for itself; * for all." },
 
 	{ "limit.client", AS_INT, AT(limit_client), "60000", 0, 10000000, "requests a minute, 0 for no limit", NULL,
@@ -170,9 +130,9 @@ static const struct setting settings[] = {
 	{ "live.srt_url", AS_TEXT, AT(live_srt_url), NULL, 0, 300, NULL, NULL,
 	    "Where encoders send livestreams to by SRT, such as srt://live.example.org:9000. Nothing: srt://, the host of "
 	    "public_url and the port of live.srt_listen; without that no SRT is taken." },
-	{ "live.rtmp_listen", AS_LIST, AT(live_rtmp_listen), NULL, 0, 1000, "host:port, comma-separated", item_server,
+	{ "live.rtmp_listen", AS_LIST, AT(live_rtmp_listen), NULL, 0, 1000, "host:port, comma-separated", setting_server,
 	    "Addresses at which `kinothek-live` takes encoders by RTMP, where no socket of systemd is handed to it, such as 0.0.0.0:1935." },
-	{ "live.rtmps_listen", AS_LIST, AT(live_rtmps_listen), NULL, 0, 1000, "host:port, comma-separated", item_server,
+	{ "live.rtmps_listen", AS_LIST, AT(live_rtmps_listen), NULL, 0, 1000, "host:port, comma-separated", setting_server,
 	    "The same by TLS, such as 0.0.0.0:1936. A socket of systemd that has one of these ports speaks TLS. Nothing: none does." },
 	{ "live.certificate", AS_PATH, AT(live_certificate), NULL, 0, 512, NULL, NULL,
 	    "Certificate of live.rtmps_listen in PEM, with those between it and its authority behind it. `kinothek-live` reads it and "
@@ -191,11 +151,11 @@ static const struct setting settings[] = {
 	{ "live.captions", AS_BOOL, AT(live_captions), "no", 0, 0, NULL, NULL,
 	    "Whether livestreams may have captions while they last, by the engine that engine.transcribe names: one of this machine takes "
 	    "a fifth of a core and more for each, one of a server a request for each stretch of speech of eight seconds at most." },
-	{ "live.private_hosts", AS_LIST, AT(live_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "live.private_hosts", AS_LIST, AT(live_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Servers on private addresses that livestreams may be sent on to." },
 
 	{ "video.rungs", AS_LIST, AT(video_rungs), "1080,720,360", 0, 100, "even heights from 144 to 4320, comma-separated",
-	    item_rung, "Heights of the renditions of a video; none is larger than the original." },
+	    setting_rung, "Heights of the renditions of a video; none is larger than the original." },
 	{ "video.preset", AS_CHOICE, AT(video_preset), "veryfast", 0, 0,
 	    "ultrafast superfast veryfast faster fast medium slow slower veryslow", NULL,
 	    "Preset of x264: slower ones make smaller files and take longer." },
@@ -214,7 +174,7 @@ static const struct setting settings[] = {
 	    "captions of livestreams (at least two of each), eight steps that other servers do, and four imports. 0: one per processor core." },
 	{ "job.lease", AS_INT, AT(job_lease), "60", 5, 3600, "seconds", NULL,
 	    "A job whose runner was not heard of for so long is given to another one." },
-	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", item_any,
+	{ "job.kinds", AS_LIST, AT(job_kinds), NULL, 0, 1000, "kinds of `kinothek job list`, comma-separated", setting_any,
 	    "Kinds of jobs this machine takes. Nothing: all." },
 	{ "scrub.days", AS_INT, AT(scrub_days), "30", 0, 3650, "days, 0 for never", NULL,
 	    "Originals that were not read for so long are read again and compared with what came, so that a disk that forgets "
@@ -236,7 +196,7 @@ static const struct setting settings[] = {
 	    &SHERPA_TYPES(TYPE_CHOICE)[1], NULL,
 	    "What kind of model it is, for sherpa. `kinothek doctor` names the files that it consists of, and tries it." },
 	{ "engine.transcribe.languages", AS_LIST, AT(engine[ENGINE_transcribe].languages), NULL, 0, 1000,
-	    "languages as in BCP 47, comma-separated", item_any,
+	    "languages as in BCP 47, comma-separated", setting_any,
 	    "Languages that the model for sherpa knows; others are refused instead of heard as nonsense. Nothing: any." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
@@ -247,7 +207,7 @@ static const struct setting settings[] = {
 	    &OCR_ENGINES(CHOICE)[1], NULL,
 	    "What reads the text on pictures, slides and screens." },
 	{ "engine.ocr.languages", AS_LIST, AT(engine[ENGINE_ocr].languages), "eng,deu", 0, 200,
-	    "languages as models of tesseract are called, comma-separated", item_any,
+	    "languages as models of tesseract are called, comma-separated", setting_any,
 	    "Languages that it looks for, beside that of the asset. Each needs its package, tesseract-ocr-deu for deu." },
 	{ "engine.complete", AS_CHOICE, AT(engine[ENGINE_complete].name), "none", 0, 0,
 	    "none" COMPLETE_ENGINES(CHOICE), NULL,
@@ -284,21 +244,21 @@ static const struct setting settings[] = {
 	{ "engine.library", AS_PATH, AT(engine_library), NULL, 0, 512, NULL, NULL,
 	    "Directory of the library sherpa-onnx and of its model silero_vad_v6.onnx, which find where somebody speaks. Nothing: "
 	    "where the installation has put them." },
-	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "engine.private_hosts", AS_LIST, AT(engine_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Hosts with private addresses that engines may be reached at; all others must have public ones." },
-	{ "import.private_hosts", AS_LIST, AT(import_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "import.private_hosts", AS_LIST, AT(import_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Hosts with private addresses that files may be imported from; all others must have public ones." },
 	{ "import.pages", AS_BOOL, AT(import_pages), "yes", 0, 0, NULL, NULL,
 	    "Films are imported from pages of video platforms, too, if yt-dlp is installed." },
 	{ "import.silence", AS_INT, AT(import_silence), "60", 1, 300, "seconds", NULL,
 	    "How long a server that files are imported from may send nothing, or less than 1 KiB a second. Then it is asked again, "
 	    "for the rest if it can." },
-	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "oparl.private_hosts", AS_LIST, AT(oparl_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Hosts with private addresses that agendas may be imported from; all others must have public ones." },
-	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "provider.private_hosts", AS_LIST, AT(provider_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Hosts with private addresses that external token servers may be reached at, also by http; all others must have public ones, "
 	    "and https." },
-	{ "webhook.private_hosts", AS_LIST, AT(webhook_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", item_any,
+	{ "webhook.private_hosts", AS_LIST, AT(webhook_private_hosts), NULL, 0, 1000, "host or host:port, comma-separated", setting_any,
 	    "Hosts with private addresses that webhooks may be sent to, also by http; all others must have public ones, and https." },
 	{ "webhook.timeout", AS_INT, AT(webhook_timeout), "15", 1, 60, "seconds", NULL,
 	    "How long a receiver may take, from the question for its address to the end of its answer." },
@@ -315,339 +275,6 @@ static const struct setting settings[] = {
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-
-/* Settings live as long as the program. */
-static struct arena *
-conf_mem(void)
-{
-	static struct arena *mem;
-
-	if (mem == NULL)
-		mem = arena_new(16 << 20);
-	return mem;
-}
-
-static bool
-fail(struct reading *in, const struct setting *s, const char *what)
-{
-	const char *where;
-
-	if (in->variable != NULL)
-		where = arena_printf(conf_mem(), "environment variable %s", in->variable);
-	else if (in->line > 0)
-		where = arena_printf(conf_mem(), "%s:%d", in->name, in->line);
-	else
-		where = in->name;
-	in->fault = s == NULL ? arena_printf(conf_mem(), "%s: %s", where, what) :
-	    arena_printf(conf_mem(), "%s: %s %s", where, s->key, what);
-	return false;
-}
-
-static bool
-item_any(const char *item)
-{
-	for (; *item != '\0'; item++)
-		if (isalnum((unsigned char)*item) == 0 && strchr("._-:[]", *item) == NULL)
-			return false;
-	return true;
-}
-
-/* host, host:port, an address, [v6] or [v6]:port, as core/db_link.c takes it apart. */
-static bool
-item_server(const char *item)
-{
-	const char *colon = strchr(item, ':'), *end = strchr(item, ']');
-	int64_t port;
-
-	if (!item_any(item) || (item[0] == '[') != (end != NULL))
-		return false;
-	if (end != NULL && end[1] != '\0' && end[1] != ':')
-		return false;
-	if (end != NULL)
-		colon = end[1] == ':' ? end + 1 : NULL;
-	else if (colon != NULL && strchr(colon + 1, ':') != NULL)
-		colon = NULL;
-	return colon == NULL || (colon > item && int_parse(colon + 1, &port) && port >= 1 && port <= 65535);
-}
-
-static bool
-item_rung(const char *item)
-{
-	int64_t n;
-
-	return int_parse(item, &n) && n >= 144 && n <= 4320 && n % 2 == 0;
-}
-
-/* Length of scheme://host[:port] at the start of the text, or 0. */
-static size_t
-origin_length(const char *text)
-{
-	const char *p = text, *host, *port;
-	int64_t n = 0;
-
-	if (strncmp(p, "https://", 8) == 0)
-		p += 8;
-	else if (strncmp(p, "http://", 7) == 0)
-		p += 7;
-	else
-		return 0;
-	host = p;
-	if (*p == '[')
-		p += strspn(p, "[0123456789abcdefABCDEF:.]");
-	else
-		while (isalnum((unsigned char)*p) != 0 || *p == '.' || *p == '-')
-			p++;
-	if (p == host)
-		return 0;
-	if (*p != ':')
-		return (size_t)(p - text);
-	for (port = ++p; isdigit((unsigned char)*p) != 0 && p - port < 6; p++)
-		n = n * 10 + (*p - '0');
-	return p > port && n >= 1 && n <= 65535 ? (size_t)(p - text) : 0;
-}
-
-static bool
-item_origin(const char *item)
-{
-	size_t n = origin_length(item);
-
-	return strcmp(item, "*") == 0 || (n > 0 && item[n] == '\0');
-}
-
-static bool
-item_network(const char *item)
-{
-	char address[INET6_ADDRSTRLEN];
-	unsigned char bytes[16];
-	size_t n = strcspn(item, "/");
-	int64_t bits = 0;
-	bool v6 = strchr(item, ':') != NULL;
-
-	if (n >= sizeof(address))
-		return false;
-	memcpy(address, item, n);
-	address[n] = '\0';
-	if (inet_pton(v6 ? AF_INET6 : AF_INET, address, bytes) != 1)
-		return false;
-	return item[n] == '\0' || (int_parse(item + n + 1, &bits) && bits >= 0 && bits <= (v6 ? 128 : 32));
-}
-
-static bool
-set_size(struct reading *in, const struct setting *s, const char *value)
-{
-	char *digits = arena_copy(conf_mem(), value);
-	size_t n = strspn(digits, "0123456789");
-	const char *unit;
-	int64_t bytes, factor = 1;
-
-	if (digits[n] != '\0') {
-		unit = strchr("KMGT", digits[n]);
-		if (unit == NULL || digits[n + 1] != '\0')
-			return fail(in, s, "must be a number of bytes, with K, M, G or T behind it for larger units");
-		factor = INT64_C(1) << (10 * (unit - "KMGT" + 1));
-		digits[n] = '\0';
-	}
-	if (!int_parse(digits, &bytes) || bytes < 0)
-		return fail(in, s, "must be a number of bytes, with K, M, G or T behind it for larger units");
-	if (bytes > s->max / factor || bytes * factor < s->min)
-		return fail(in, s, arena_printf(conf_mem(), "must be from %lld to %lld bytes", (long long)s->min,
-		    (long long)s->max));
-	*(int64_t *)((char *)in->conf + s->offset) = bytes * factor;
-	return true;
-}
-
-static bool
-set_int(struct reading *in, const struct setting *s, const char *value)
-{
-	int64_t n;
-
-	if (!int_parse(value, &n) || n < s->min || n > s->max)
-		return fail(in, s, arena_printf(conf_mem(), "must be a whole number from %lld to %lld",
-		    (long long)s->min, (long long)s->max));
-	*(int64_t *)((char *)in->conf + s->offset) = n;
-	return true;
-}
-
-static bool
-set_bool(struct reading *in, const struct setting *s, const char *value)
-{
-	bool yes = strcmp(value, "yes") == 0;
-
-	if (!yes && strcmp(value, "no") != 0)
-		return fail(in, s, "must be yes or no");
-	*(bool *)((char *)in->conf + s->offset) = yes;
-	return true;
-}
-
-static bool
-is_choice(const char *choices, const char *value)
-{
-	size_t n;
-
-	for (; *choices != '\0'; choices += n, choices += strspn(choices, " ")) {
-		n = strcspn(choices, " ");
-		if (strlen(value) == n && strncmp(choices, value, n) == 0)
-			return true;
-	}
-	return false;
-}
-
-static bool
-keep(struct reading *in, const struct setting *s, const char *value)
-{
-	*(const char **)((char *)in->conf + s->offset) = value[0] == '\0' ? NULL : arena_copy(conf_mem(), value);
-	return true;
-}
-
-static bool
-set_list(struct reading *in, const struct setting *s, const char *value)
-{
-	char *rest = arena_copy(conf_mem(), value), *item;
-	const char *all = "";
-	int n = 0;
-
-	while ((item = strsep(&rest, ", \t")) != NULL) {
-		if (item[0] == '\0')
-			continue;
-		if (!s->item(item))
-			return fail(in, s, arena_printf(conf_mem(), "cannot hold \"%s\": it takes %s", item,
-			    s->choices));
-		if (s->item == item_rung && ++n > CONF_HEIGHTS)
-			return fail(in, s, arena_printf(conf_mem(), "cannot hold more than %d heights", CONF_HEIGHTS));
-		all = arena_printf(conf_mem(), "%s%s%s", all, all[0] == '\0' ? "" : ",", item);
-	}
-	return keep(in, s, all);
-}
-
-static bool
-set_origin(struct reading *in, const struct setting *s, const char *value)
-{
-	size_t n = origin_length(value);
-
-	if (n == 0)
-		return fail(in, s, "must be http:// or https://, a host and perhaps a port");
-	if (s->type == AS_ORIGIN && strcmp(value + n, "/") == 0)
-		return fail(in, s, "must not end in a slash");
-	if (s->type == AS_ORIGIN && value[n] != '\0')
-		return fail(in, s, "must end behind the host or the port: no path, no question mark");
-	if (value[n] != '\0' && (value[n] != '/' || strpbrk(value + n, "?# \t\"<>\\") != NULL))
-		return fail(in, s, "must be an address without ? and #");
-	return keep(in, s, value);
-}
-
-static bool
-set_smtp(struct reading *in, const struct setting *s, const char *value)
-{
-	size_t n = strncmp(value, "smtps://", 8) == 0 ? 8 : strncmp(value, "smtp://", 7) == 0 ? 7 : 0;
-
-	if (n == 0 || value[n] == '\0' || !item_server(value + n))
-		return fail(in, s, "must be smtp:// or smtps://, a host and perhaps a port");
-	return keep(in, s, value);
-}
-
-/* The first line of a file.  NULL: not readable, errno says why. */
-static char *
-first_line(const char *file)
-{
-	char line[4097];
-	size_t n;
-	FILE *f;
-
-	f = fopen(file, "re");
-	if (f == NULL)
-		return NULL;
-	errno = 0;
-	n = fread(line, 1, sizeof(line) - 1, f);
-	if (ferror(f) != 0) {
-		n = (size_t)errno;
-		fclose(f);
-		errno = (int)n;
-		return NULL;
-	}
-	fclose(f);
-	line[n] = '\0';
-	line[strcspn(line, "\r\n")] = '\0';
-	return arena_copy(conf_mem(), line);
-}
-
-static bool
-is_play_key(const char *text)
-{
-	return strlen(text) == 64 && strspn(text, "0123456789abcdefABCDEF") == 64;
-}
-
-static void
-note_file(struct conf *conf, const char *file)
-{
-	size_t n = 0;
-
-	while (conf->files[n] != NULL)
-		n++;
-	if (n + 1 < CONF_FILES)
-		conf->files[n] = arena_copy(conf_mem(), file);
-}
-
-static bool
-set_secret(struct reading *in, const struct setting *s, const char *file)
-{
-	const char *secret;
-
-	if (file[0] != '/')
-		return fail(in, s, "must be an absolute path");
-	if (s->type == AS_PLAY_KEY)
-		in->conf->play_key_file = arena_copy(conf_mem(), file);
-	note_file(in->conf, file);
-	secret = first_line(file);
-	if (secret == NULL && errno == ENOENT && s->type == AS_PLAY_KEY)
-		return true;
-	if (secret == NULL)
-		return fail(in, s, arena_printf(conf_mem(), "names %s, which cannot be read: %s", file,
-		    strerror(errno)));
-	if (secret[0] == '\0')
-		return fail(in, s, arena_printf(conf_mem(), "names %s, whose first line is empty", file));
-	if (s->type == AS_PLAY_KEY && !is_play_key(secret))
-		return fail(in, s, arena_printf(conf_mem(), "names %s, which does not hold 64 hex digits", file));
-	*(const char **)((char *)in->conf + s->offset) = secret;
-	return true;
-}
-
-static bool
-set(struct reading *in, const struct setting *s, const char *value)
-{
-	if (s->type == AS_LIST ? strlen(value) > (size_t)s->max : s->max > 0 && (s->type == AS_TEXT ||
-	    s->type == AS_PATH || s->type == AS_ORIGIN || s->type == AS_URL || s->type == AS_SMTP) &&
-	    strlen(value) > (size_t)s->max)
-		return fail(in, s, arena_printf(conf_mem(), "is longer than %lld bytes", (long long)s->max));
-	/* Nothing behind the = takes back a default, where nothing is possible. */
-	if (value[0] == '\0' && s->otherwise != NULL)
-		return fail(in, s, "needs a value");
-	switch (s->type) {
-	case AS_INT:
-		return set_int(in, s, value);
-	case AS_SIZE:
-		return set_size(in, s, value);
-	case AS_BOOL:
-		return set_bool(in, s, value);
-	case AS_LIST:
-		return set_list(in, s, value);
-	case AS_CHOICE:
-		return is_choice(s->choices, value) ? keep(in, s, value) :
-		    fail(in, s, arena_printf(conf_mem(), "must be one of: %s", s->choices));
-	case AS_PATH:
-		return value[0] == '/' ? keep(in, s, value) : fail(in, s, "must be an absolute path");
-	case AS_ORIGIN:
-	case AS_URL:
-		return value[0] == '\0' ? keep(in, s, value) : set_origin(in, s, value);
-	case AS_SMTP:
-		return value[0] == '\0' ? keep(in, s, value) : set_smtp(in, s, value);
-	case AS_SECRET:
-	case AS_PLAY_KEY:
-		return value[0] == '\0' ? keep(in, s, value) : set_secret(in, s, value);
-	case AS_TEXT:
-		break;
-	}
-	return keep(in, s, value);
-}
 
 /* Insertions, deletions and exchanges that make a into b. */
 static size_t
@@ -693,9 +320,9 @@ fail_unknown(struct reading *in, const char *key)
 		}
 	}
 	if (nearest != NULL)
-		return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"; did you mean \"%s\"?", key,
-		    nearest));
-	return fail(in, NULL, arena_printf(conf_mem(), "there is no setting \"%s\"", key));
+		return setting_fail(in, NULL, "there is no setting \"%s\"; did you mean \"%s\"?", key,
+		    nearest);
+	return setting_fail(in, NULL, "there is no setting \"%s\"", key);
 }
 
 static const struct setting *
@@ -732,7 +359,7 @@ read_line(struct reading *in, char *line, int *seen)
 		return true;
 	value = strchr(line, '=');
 	if (value == NULL)
-		return fail(in, NULL, "expected: key = value");
+		return setting_fail(in, NULL, "expected: key = value");
 	*value++ = '\0';
 	key = trim(line);
 	for (p = value; (p = strchr(p, '#')) != NULL; p++)
@@ -744,15 +371,15 @@ read_line(struct reading *in, char *line, int *seen)
 	if (s == NULL)
 		return fail_unknown(in, key);
 	if (seen[s - settings] != 0)
-		return fail(in, s, arena_printf(conf_mem(), "is set in line %d already", seen[s - settings]));
+		return setting_fail(in, s, "is set in line %d already", seen[s - settings]);
 	seen[s - settings] = in->line;
-	return set(in, s, trim(value));
+	return setting_set(in, s, trim(value));
 }
 
 static const char *
 variable_of(const char *key)
 {
-	char *name = arena_printf(conf_mem(), "KINOTHEK_%s", key), *p;
+	char *name = arena_printf(setting_mem(), "KINOTHEK_%s", key), *p;
 
 	for (p = name; *p != '\0'; p++)
 		*p = *p == '.' ? '_' : (char)toupper((unsigned char)*p);
@@ -771,7 +398,7 @@ read_environment(struct reading *in)
 		if (value == NULL)
 			continue;
 		in->variable = name;
-		if (!set(in, &settings[i], value))
+		if (!setting_set(in, &settings[i], value))
 			return false;
 	}
 	in->variable = NULL;
@@ -795,19 +422,19 @@ check_store(struct reading *in)
 	const char *prefix = c->store_prefix;
 
 	if (c->store_also != NULL && strcmp(c->store, c->store_also) == 0)
-		return fail(in, NULL, "store.also must name the other store than store does");
+		return setting_fail(in, NULL, "store.also must name the other store than store does");
 	if (strcmp(c->store, "s3") != 0 && c->store_also == NULL)
 		return true;
 	if (c->store_endpoint == NULL || c->store_bucket == NULL || c->store_key == NULL || c->store_secret == NULL)
-		return fail(in, NULL, c->store_also != NULL ? "store.also needs store.endpoint, store.bucket, "
+		return setting_fail(in, NULL, c->store_also != NULL ? "store.also needs store.endpoint, store.bucket, "
 		    "store.key and store.secret_file" : "store = s3 needs store.endpoint, store.bucket, store.key and store.secret_file");
 	if (strlen(c->store_bucket) < 3 || !is_made_of(c->store_bucket, ""))
-		return fail(in, NULL, "store.bucket must be 3 to 63 of a-z, 0-9, - and .");
+		return setting_fail(in, NULL, "store.bucket must be 3 to 63 of a-z, 0-9, - and .");
 	if (strpbrk(c->store_region, "/ \t%") != NULL || strpbrk(c->store_key, "/ \t,") != NULL)
-		return fail(in, NULL, "store.region and store.key must not hold slashes or blanks");
+		return setting_fail(in, NULL, "store.region and store.key must not hold slashes or blanks");
 	if (prefix != NULL && (!is_made_of(prefix, "_/") || prefix[0] == '/' || prefix[strlen(prefix) - 1] != '/' ||
-	    strstr(prefix, "//") != NULL || strstr(arena_printf(conf_mem(), "/%s", prefix), "/.") != NULL))
-		return fail(in, NULL,
+	    strstr(prefix, "//") != NULL || strstr(arena_printf(setting_mem(), "/%s", prefix), "/.") != NULL))
+		return setting_fail(in, NULL,
 		    "store.prefix must be of a-z, 0-9, -, _ and ., end in a slash, and not begin with one");
 	return true;
 }
@@ -818,14 +445,15 @@ check_engines(struct reading *in)
 	const struct engine_settings *e = in->conf->engine;
 
 	if (strcmp(e[ENGINE_transcribe].name, "http") == 0 && e[ENGINE_transcribe].url == NULL)
-		return fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
+		return setting_fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
 	if (strcmp(e[ENGINE_transcribe].name, "sherpa") == 0 &&
 	    (e[ENGINE_transcribe].model == NULL || e[ENGINE_transcribe].model[0] != '/'))
-		return fail(in, NULL, "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
+		return setting_fail(in, NULL,
+		    "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
 	if (strcmp(e[ENGINE_complete].name, "http") == 0 && e[ENGINE_complete].url == NULL)
-		return fail(in, NULL, "engine.complete = http needs engine.complete.url");
+		return setting_fail(in, NULL, "engine.complete = http needs engine.complete.url");
 	if (strcmp(e[ENGINE_embed].name, "http") == 0 && (e[ENGINE_embed].url == NULL || e[ENGINE_embed].model == NULL))
-		return fail(in, NULL, "engine.embed = http needs engine.embed.url and engine.embed.model");
+		return setting_fail(in, NULL, "engine.embed = http needs engine.embed.url and engine.embed.model");
 	return true;
 }
 
@@ -838,7 +466,7 @@ read_all(struct reading *in, char *text)
 	size_t i;
 
 	if (!utf8_valid(text, strlen(text)))
-		return fail(in, NULL, "is not UTF-8");
+		return setting_fail(in, NULL, "is not UTF-8");
 	while ((line = strsep(&text, "\n")) != NULL) {
 		in->line++;
 		if (!read_line(in, line, seen))
@@ -848,7 +476,7 @@ read_all(struct reading *in, char *text)
 	/* Defaults come last, so that a default file is not looked for where another one was named. */
 	for (i = 0; i < SETTINGS; i++) {
 		variable = getenv(variable_of(settings[i].key));
-		if (seen[i] == 0 && settings[i].otherwise != NULL && variable == NULL && !set(in, &settings[i],
+		if (seen[i] == 0 && settings[i].otherwise != NULL && variable == NULL && !setting_set(in, &settings[i],
 		    settings[i].otherwise))
 			return false;
 	}
@@ -860,9 +488,9 @@ read_all(struct reading *in, char *text)
 		return false;
 	if (in->conf->live_rtmps_listen != NULL && (in->conf->live_certificate == NULL ||
 	    in->conf->live_certificate_key == NULL))
-		return fail(in, NULL, "live.rtmps_listen needs live.certificate and live.certificate_key");
+		return setting_fail(in, NULL, "live.rtmps_listen needs live.certificate and live.certificate_key");
 	if (in->conf->smtp_url != NULL && (in->conf->smtp_from == NULL || !mail_is_address(in->conf->smtp_from)))
-		return fail(in, NULL, "smtp.url needs smtp.from, the address of a mailbox");
+		return setting_fail(in, NULL, "smtp.url needs smtp.from, the address of a mailbox");
 	return true;
 }
 
@@ -871,9 +499,9 @@ conf_parse(const char *text, const char *name, const char **fault)
 {
 	struct reading in = { .name = name };
 
-	in.conf = NEW(conf_mem(), struct conf);
-	note_file(in.conf, name);
-	if (read_all(&in, arena_copy(conf_mem(), text)))
+	in.conf = NEW(setting_mem(), struct conf);
+	setting_note_file(in.conf, name);
+	if (read_all(&in, arena_copy(setting_mem(), text)))
 		return in.conf;
 	*fault = in.fault;
 	return NULL;
@@ -895,7 +523,7 @@ stop(const char *format, ...)
 static const char *
 read_file(const char *file, bool must_exist)
 {
-	char *text = arena_alloc(conf_mem(), (1 << 20) + 1);
+	char *text = arena_alloc(setting_mem(), (1 << 20) + 1);
 	FILE *f;
 	size_t n;
 
