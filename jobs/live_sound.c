@@ -14,6 +14,8 @@
 
 #include "jobs/live_sound.h"
 #include "media/av.h"
+#include "media/bytes.h"
+#include "media/fragments.h"
 
 enum {
 	SAMPLES_PER_MS = PCM_RATE / 1000,
@@ -27,16 +29,6 @@ enum {
 
 struct box { off_t at, size; char type[5]; };
 
-static int64_t
-number_at(const unsigned char *p, int bytes)
-{
-	uint64_t n = 0;
-
-	while (bytes-- > 0)
-		n = n << 8 | *p++;
-	return (int64_t)n;
-}
-
 /* The box that is there as a whole. */
 static bool
 read_box(int fd, off_t at, off_t end, struct box *b)
@@ -45,55 +37,29 @@ read_box(int fd, off_t at, off_t end, struct box *b)
 
 	if (at + 8 > end || pread(fd, head, sizeof(head), at) != (ssize_t)sizeof(head))
 		return false;
-	*b = (struct box){ .at = at, .size = (off_t)number_at(head, 4) };
+	*b = (struct box){ .at = at, .size = (off_t)bytes_big(head, 4) };
 	memcpy(b->type, head + 4, 4);
 	return b->size >= 8 && at + b->size <= end;
-}
-
-/* The contents of a box of that type, which lies in whatever others.  NULL: there is none. */
-static const unsigned char *
-find(const unsigned char *p, size_t n, const char *type, size_t least)
-{
-	static const char *const within[] = { "moov", "trak", "mdia", "moof", "traf" };
-	const unsigned char *found = NULL;
-	size_t size, i;
-
-	for (; n >= 8 && found == NULL; p += size, n -= size) {
-		size = (size_t)number_at(p, 4);
-		if (size < 8 || size > n)
-			return NULL;
-		if (memcmp(p + 4, type, 4) == 0)
-			return size - 8 >= least ? p + 8 : NULL;
-		for (i = 0; i < sizeof(within) / sizeof(within[0]); i++)
-			if (memcmp(p + 4, within[i], 4) == 0)
-				found = find(p + 8, size - 8, type, least);
-	}
-	return found;
 }
 
 static int64_t
 time_of(int fd, const struct box *moof)
 {
 	unsigned char bytes[HEAD];
-	const size_t n = (size_t)(moof->size < HEAD ? moof->size : HEAD);
-	const unsigned char *p;
 
-	if (pread(fd, bytes, n, moof->at) != (ssize_t)n || moof->size > HEAD)
+	if (moof->size > HEAD || pread(fd, bytes, (size_t)moof->size, moof->at) != (ssize_t)moof->size)
 		return -1;
-	p = find(bytes, n, "tfdt", 12);
-	return p == NULL ? -1 : number_at(p + 4, 8);
+	return fragment_time(bytes, (size_t)moof->size);
 }
 
 static int64_t
 scale_of(int fd, off_t size)
 {
 	unsigned char bytes[INIT_MAX];
-	const unsigned char *p;
 
 	if (size > INIT_MAX || pread(fd, bytes, (size_t)size, 0) != (ssize_t)size)
 		return 0;
-	p = find(bytes, (size_t)size, "mdhd", 24);
-	return p == NULL ? 0 : number_at(p + (p[0] == 0 ? 12 : 20), 4);
+	return fragment_scale(bytes, (size_t)size);
 }
 
 /* The number of what is read of a file. */

@@ -112,14 +112,21 @@ codecs_of(struct arena *mem, struct bytes stsd, const char **setup)
 	return NULL;
 }
 
+/* 0: it does not say. */
+static uint32_t
+scale_of(struct bytes moov)
+{
+	struct bytes box;
+
+	return box_find(moov, "trak/mdia/mdhd", &box) ? u32(box, box.n > 0 && box.at[0] == 1 ? 20 : 12) : 0;
+}
+
 static bool
 track_read(struct arena *mem, struct bytes moov, struct track *t)
 {
 	struct bytes box;
 
-	if (!box_find(moov, "trak/mdia/mdhd", &box))
-		return false;
-	t->timescale = u32(box, box.n > 0 && box.at[0] == 1 ? 20 : 12);
+	t->timescale = scale_of(moov);
 	if (box_find(moov, "mvex/trex", &box))
 		t->default_duration = u32(box, 12);
 	if (box_find(moov, "trak/edts/elst", &box) && u32(box, 4) == 1)
@@ -269,6 +276,27 @@ fragments_read(struct arena *mem, const char *path)
 		f->duration += f->at[i].duration;
 	f->duration -= f->skip < f->duration ? f->skip : 0;
 	return f;
+}
+
+int64_t
+fragment_time(const unsigned char *bytes, size_t n)
+{
+	struct bytes box;
+	uint64_t time;
+
+	if (!box_find((struct bytes){ bytes, n }, "moof/traf/tfdt", &box) || box.n < 8 ||
+	    (box.at[0] == 1 && box.n < 12))
+		return -1;
+	time = box.at[0] == 1 ? u64(box, 4) : u32(box, 4);
+	return time <= INT64_MAX / 1000 ? (int64_t)time : -1;
+}
+
+int64_t
+fragment_scale(const unsigned char *bytes, size_t n)
+{
+	struct bytes moov;
+
+	return box_find((struct bytes){ bytes, n }, "moov", &moov) ? scale_of(moov) : 0;
 }
 
 bool

@@ -30,6 +30,12 @@ struct fragments {
 /* NULL when the file is not such an MP4. */
 const struct fragments *fragments_read(struct arena *, const char *path);
 
+/* When a fragment, which these bytes begin with, is decoded, in units of its time scale; 1000 times that fits, too.
+ * -1: it does not say. */
+int64_t fragment_time(const unsigned char *bytes, size_t n);
+/* That scale, units in a second, by the bytes before the first fragment.  0: they do not say. */
+int64_t fragment_scale(const unsigned char *bytes, size_t n);
+
 /* Lets a fragment, whose bytes these are, be decoded at another time, in units of its time scale.  False: it does not
  * say when that is, or has no room for it. */
 bool fragment_move(unsigned char *bytes, size_t n, int64_t decode_time);

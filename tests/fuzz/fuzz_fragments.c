@@ -62,6 +62,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	found = fragments_read(mem, path);
 	if (found != NULL)
 		checked(found, n);
+	if (fragment_time(data, n) < -1 || fragment_scale(data, n) < 0)
+		abort();
 	arena_reset(mem);
 	return 0;
 }
