@@ -239,6 +239,28 @@ follow(struct live_rendition *r, struct live_list *l, bool more)
 	return fine;
 }
 
+/* Lists of hours are long, and who follows them looks several times a second: is there anything new?  Each is another
+ * file whenever it changes. */
+static bool
+has_news(struct live_rendition *r, bool more)
+{
+	static const char *const lists[] = { "video.m3u8", "audio.m3u8" };
+	bool news = r->more != more;
+	struct stat st;
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (stat(path_of(r, lists[i]), &st) != 0)
+			st = (struct stat){ 0 };
+		news = news || st.st_ino != r->read[i].file || st.st_mtim.tv_sec != r->read[i].changed.tv_sec ||
+		    st.st_mtim.tv_nsec != r->read[i].changed.tv_nsec;
+		r->read[i].file = st.st_ino;
+		r->read[i].changed = st.st_mtim;
+	}
+	r->more = more;
+	return news;
+}
+
 /* At once: players read the playlist of all but once. */
 static bool
 name_it(struct live_rendition *r)
@@ -257,10 +279,12 @@ live_rendition_follow(struct live_rendition *r, bool more)
 	bool fine = access(r->dir, W_OK) == 0 && name_it(r);
 	int saved;
 
-	if (fine && read_list(r, &l)) {
+	if (fine && has_news(r, more) && read_list(r, &l)) {
 		fine = follow(r, &l, more);
 		saved = errno;
 		list_free(&l);
+		/* What the disk did not take is tried again. */
+		r->more = fine ? more : !more;
 		errno = saved;
 	}
 	arena_reset(r->mem);

@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "core/arena.h"
 #include "fcgi/live/list.h"
@@ -26,6 +28,8 @@ struct live_rendition {
 	const char *dir;		/* of what is played */
 	const char *tag;		/* of the playlist of all: NAME="…",LANGUAGE="…" */
 	bool keeps_all, named, ended;
+	struct { ino_t file; struct timespec changed; } read[2];	/* lists, as they were followed last */
+	bool more;			/* and with what */
 	int64_t written;		/* number of the last segment that has a file */
 	int64_t dropped;		/* and of the last one that has none any more */
 	struct arena *mem;
