@@ -201,8 +201,8 @@ static const struct field undeleted_fields[] = {
 };
 static const struct record undeleted_record = RECORD("FailedPurge", struct undeleted, undeleted_fields);
 
-#define UNDELETED "FROM jobs t WHERE t.kind = 'purge' AND (t.state = 'failed' OR (t.state = 'delayed' AND t.error IS NOT " \
-	"NULL))"
+#define UNDELETED "FROM jobs t WHERE t.kind = 'purge' AND (t.state = 'failed' OR (t.state = 'delayed' AND " \
+	"t.error IS NOT NULL))"
 
 /* Files that nobody needs any more, and that the store does not let go.  Those that are tried no more come first. */
 struct finding

@@ -200,7 +200,7 @@ enum { HEVC_PROFILE = 12 };	/* bytes */
 struct hevc {
 	uint8_t profile[HEVC_PROFILE];		/* space, tier, profile, compatibilities, constraints and level */
 	uint32_t layers;			/* besides the first */
-	bool nested, cropped;
+	bool nested;
 	uint32_t format, width, height, crop[4], depths[2];
 	bool past;
 };
@@ -241,9 +241,9 @@ read_hevc_sps(const uint8_t *bytes, size_t n)
 		bits(&b, 1);
 	h.width = golomb(&b);
 	h.height = golomb(&b);
-	h.cropped = bits(&b, 1) != 0;
-	for (i = 0; h.cropped && i < 4; i++)
-		h.crop[i] = golomb(&b);
+	if (bits(&b, 1) != 0)
+		for (i = 0; i < 4; i++)
+			h.crop[i] = golomb(&b);
 	for (i = 0; i < 2; i++)
 		h.depths[i] = golomb(&b);
 	h.past = b.past || h.layers > 6;

@@ -187,11 +187,12 @@ head_of(const struct ts *t, uint8_t head[HEADER], bool key, bool is_setup, int32
 	size_t n = 0;
 
 	head[n++] = (uint8_t)((key ? 0x10 : 0x20) | (t->hevc ? 0x80 | (is_setup ? 0 : 1) : 7));
-	if (t->hevc)
+	if (t->hevc) {
 		memcpy(head + n, letters, sizeof(letters));
-	else
-		head[n] = is_setup ? 0 : 1;
-	n += t->hevc ? sizeof(letters) : 1;
+		n += sizeof(letters);
+	} else {
+		head[n++] = is_setup ? 0 : 1;
+	}
 	if (t->hevc && is_setup)
 		return n;
 	head[n++] = (uint8_t)(shift >> 16);

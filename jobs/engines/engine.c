@@ -42,7 +42,7 @@ pause_for(const struct web_call *call, int seconds)
 }
 
 int
-engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, struct web_call *call,
+engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, int tries, struct web_call *call,
     struct web_answer *a)
 {
 	int try, seconds;
@@ -51,7 +51,7 @@ engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, s
 	call->timeout = (int)conf->engine[e->family].timeout;
 	call->max_size = e->limits.answer;
 	for (try = 1; !web_call(mem, call, a); try++) {
-		if (try >= e->limits.tries || !engine_may_pass(a))
+		if (try >= tries || !engine_may_pass(a))
 			return try;
 		seconds = a->retry_after > 0 ? a->retry_after : 1 << (try - 1);
 		pause_for(call, seconds < e->limits.wait ? seconds : e->limits.wait);

@@ -100,10 +100,11 @@ struct segment engine_copy(struct arena *, const struct segment *);
 /* Notes reason and sentence in the hearing and returns RETRY or GIVE_UP, by the reason. */
 enum outcome engine_fail(struct hearing *, enum reason, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Asks a server until it answers something that another try would not change, as often as the engine may, with pauses
- * that grow or that it asks for.  Timeout, size of the answer and hosts are filled in; call->alive goes on
- * meanwhile.  Returns how often. */
-int engine_ask(struct arena *, const struct conf *, const struct engine *, struct web_call *, struct web_answer *);
+/* Asks a server until it answers something that another try would not change, `tries` times at most, with pauses that
+ * grow or that it asks for.  Timeout, size of the answer and hosts are filled in; call->alive goes on meanwhile.
+ * Returns how often. */
+int engine_ask(struct arena *, const struct conf *, const struct engine *, int tries, struct web_call *,
+    struct web_answer *);
 
 /* The address as configured; a bare host, or one that ends in /v1, gets the usual path: the leaf behind /v1/. */
 const char *engine_endpoint(struct arena *, const char *url, const char *leaf);

@@ -190,7 +190,7 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		{ .name = "response_format", .text = s->plain ? "json" : "verbose_json" },
 	}, *p = parts + 4;
 	struct web_call call = { .url = s->url, .headers = s->headers, .parts = parts, .alive = alive, .user = s };
-	struct engine self = engine_transcribe_http;
+	const struct engine *self = &engine_transcribe_http;
 
 	if (!translate && !(s->unsaid && is_open(s)))
 		*p++ = (struct web_part){ .name = "language", .text = plain_language(s->scratch, language_of(s)) };
@@ -204,9 +204,7 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
 	}
-	if (s->hearing->hurried)
-		self.limits.tries = 1;
-	engine_ask(s->scratch, s->hearing->conf, &self, &call, a);
+	engine_ask(s->scratch, s->hearing->conf, self, s->hearing->hurried ? 1 : self->limits.tries, &call, a);
 }
 
 /* What is said in one chunk; NULL: there is no such answer. */

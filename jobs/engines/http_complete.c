@@ -143,12 +143,13 @@ static void
 ask(struct prompt *p, const char *body, struct web_answer *a)
 {
 	const struct engine_settings *set = &p->conf->engine[ENGINE_complete];
+	const struct engine *self = &engine_complete_http;
 	const char *headers[3] = { "Content-Type: application/json", set->key != NULL ?
 	    arena_printf(p->mem, "Authorization: Bearer %s", set->key) : NULL };
 	struct web_call call = { .url = engine_endpoint(p->mem, set->url, "chat/completions"), .headers = headers,
 	    .body = body, .body_size = strlen(body), .alive = alive, .user = p->job };
 
-	p->requests += engine_ask(p->mem, p->conf, &engine_complete_http, &call, a);
+	p->requests += engine_ask(p->mem, p->conf, self, self->limits.tries, &call, a);
 }
 
 static enum outcome

@@ -154,6 +154,7 @@ static enum outcome
 http_run(struct excerpt *x)
 {
 	const struct engine_settings *set = &x->conf->engine[ENGINE_embed];
+	const struct engine *self = &engine_embed_http;
 	const int64_t size = excerpt_size(x);
 	const char *body = question(x), *headers[3] = { "Content-Type: application/json", set->key != NULL ?
 	    arena_printf(x->mem, "Authorization: Bearer %s", set->key) : NULL };
@@ -163,7 +164,7 @@ http_run(struct excerpt *x)
 
 	x->meanings = NULL;
 	x->tokens = size;
-	x->requests = engine_ask(x->mem, x->conf, &engine_embed_http, &call, &a);
+	x->requests = engine_ask(x->mem, x->conf, self, self->limits.tries, &call, &a);
 	if (a.end == WEB_ANSWERED && a.status == 200)
 		x->meanings = read_answer(x, a.body);
 	/* Nobody knows what became of those before the last. */
