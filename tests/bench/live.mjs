@@ -5,13 +5,11 @@
  * were looked at.
  */
 import { spawn } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
 import { BITS, picture } from '../e2e/clock.mjs';
+import { MINUTE, env, launch, wait } from '../e2e/tap.mjs';
 
-const env = process.env, MINUTE = 60000, SECONDS = +process.argv[2];
+const SECONDS = +process.argv[2];
 const WIDTH = 640, HEIGHT = 360, RATE = 30, LOOK_MS = 200, SETTLE_MS = 15000;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-const wait = ms => new Promise(done => setTimeout(done, ms));
 
 /* As OBS encodes: with pictures that refer to later ones. */
 const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${RATE}`, '-i', 'pipe:0',
@@ -25,8 +23,7 @@ const clock = setInterval(() => {
 		sender.stdin.write(picture(Date.now(), WIDTH, HEIGHT));
 }, 10);
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 try {
 	const page = await browser.newPage();
 	await page.goto(`${env.KINOTHEK_URL}/watch/${env.MEDIA}`, { timeout: MINUTE });

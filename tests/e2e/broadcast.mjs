@@ -3,27 +3,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { MINUTE, env, launch, test, that, until } from './tap.mjs';
 
-const env = process.env, base = env.KINOTHEK_URL;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-const MINUTE = 60000, complaints = [];
-let count = +env.FIRST_TEST - 1;
-
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
-
-function that(fits, what) {
-	if (!fits)
-		throw new Error(what);
-}
+const base = env.KINOTHEK_URL, complaints = [];
 
 const sql = text => execFileSync('mariadb', ['--no-defaults', '-uroot', '-S', `${env.STACK}/run/db.sock`, '-N', '-B', 'kinothek', '-e', text],
 	{ encoding: 'utf8' }).trim();
@@ -35,14 +17,6 @@ const node = change => sql(`UPDATE livestreams SET holder = 'node', beat_at = 9e
 async function put(action) {
 	const answer = await fetch(`${base}/v2/livestreams/${env.STREAM}/${action}`, { method: 'PUT', headers: { Authorization: `Bearer ${env.TOKEN}` } });
 	that(answer.ok, `${action}: ${answer.status}`);
-}
-
-async function until(what, check) {
-	const end = Date.now() + 3 * MINUTE;
-	while (!await check()) {
-		that(Date.now() < end, `${what} within minutes`);
-		await new Promise(done => setTimeout(done, 100));
-	}
 }
 
 /* Sends for as long as it is let, and records beside. */
@@ -62,8 +36,7 @@ function send() {
 		'-map', '1:a', '-c:a', 'aac', ...fragments, `${recorded}/1.audio.mp4`], { stdio: ['pipe', 'ignore', 'inherit'] });
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 3 * MINUTE, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1100, height: 800 } });
 page.setDefaultTimeout(3 * MINUTE);
 page.on('pageerror', e => complaints.push(e.message));

@@ -4,32 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { env, launch as launchPlain, test, that } from './tap.mjs';
 
-const env = process.env;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
 const base = env.KINOTHEK_URL;
 const outside = [], complaints = [];
-let count = +env.FIRST_TEST - 1;
 
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
-
-function that(condition, text) {
-	if (!condition)
-		throw new Error(text);
-}
-
-const launch = (...more) => chromium.launch({ executablePath: env.CHROMIUM, timeout: 180000, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-	'--disable-features=LocalNetworkAccessChecks', ...more] });	/* the page elsewhere is no public one */
+/* The page elsewhere is no public one. */
+const launch = (...more) => launchPlain('--disable-features=LocalNetworkAccessChecks', ...more);
 const browser = await launch('--autoplay-policy=no-user-gesture-required');
 
 /* A new page in a browser of its own kind; everything it asks for or complains of is written down. */

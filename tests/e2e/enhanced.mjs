@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* How many lines has the picture of a livestream in a browser, once it has gone on for some seconds?  Prints them. */
-import { pathToFileURL } from 'node:url';
+import { MINUTE, env, launch } from './tap.mjs';
 
-const env = process.env, MINUTE = 60000, SECONDS = 4;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const SECONDS = 4;
+const browser = await launch();
 try {
 	const page = await browser.newPage();
 	await page.goto(`${env.KINOTHEK_URL}/watch/${env.MEDIA}`, { timeout: MINUTE });

@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What tests/e2e/follow has prepared, in three tabs; prints TAP. */
 import { readFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
+import { MINUTE, env, launch, test, until } from './tap.mjs';
 
-const env = process.env, base = env.KINOTHEK_URL;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-const MINUTE = 60000, watch = `${base}/watch/${env.MEDIA}`, shelf = `${base}/c/${env.CHANNEL}`;
+const base = env.KINOTHEK_URL, watch = `${base}/watch/${env.MEDIA}`, shelf = `${base}/c/${env.CHANNEL}`;
 const complaints = [];
-let count = +env.FIRST_TEST - 1, renamed = 0;
-
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${env.SERVER}: ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${env.SERVER}: ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
+let renamed = 0;
 
 /* Connections that kinothek-events holds; a line of the listening socket itself has another state. */
 const streams = () => readFileSync('/proc/net/unix', 'utf8').split('\n')
 	.filter(l => l.includes(`${env.STACK}/run/events.sock`) && l.split(/\s+/)[5] === '03').length;
 
-async function until(what, check) {
-	const end = Date.now() + 3 * MINUTE;
-	while (!await check()) {
-		if (Date.now() > end)
-			throw new Error(`${what} within minutes`);
-		await new Promise(done => setTimeout(done, 100));
-	}
-}
 const oneStream = () => until('one stream', () => streams() === 1);
 
 async function rename() {
@@ -58,8 +38,7 @@ async function tabs(context, ...addresses) {
 	return all;
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, timeout: 3 * MINUTE, args: ['--no-sandbox', '--disable-gpu', '--disable-quic',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 
 if (env.SERVER !== 'fcgid') {
 	const context = await browser.newContext();

@@ -1,44 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A livestream of 1080, 720 and 360 lines in a browser, of which tests/e2e/ladder has the livestream.  Prints TAP. */
 import { spawn } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
+import { MINUTE, env, launch, test, until, wait } from './tap.mjs';
 
-const env = process.env, MINUTE = 60000;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-let count = +env.FIRST_TEST - 1;
-
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
-
-const pause = ms => new Promise(done => setTimeout(done, ms));
-
-async function until(what, check) {
-	const end = Date.now() + 2 * MINUTE;
-	while (!await check()) {
-		if (Date.now() > end)
-			throw new Error(`${what} within minutes: ${JSON.stringify(await state())}`);
-		await pause(250);
-	}
-}
+const soon = (what, check) => until(what, check).catch(async error => {
+	throw new Error(`${error.message}: ${JSON.stringify(await state())}`);
+});
 
 /* The encoder goes, and comes again with what may be another picture. */
 let encoder = { kill: () => process.kill(+env.ENCODER) };
 async function comesAgain(source) {
 	encoder.kill();
-	await pause(1000);
+	await wait(1000);
 	encoder = spawn('ffmpeg', ['-v', 'error', '-nostdin', '-re', '-stream_loop', '-1', '-i', `${env.STACK}/${source}.mp4`, '-c', 'copy', '-f', 'flv', env.TO],
 		{ stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 const page = await browser.newPage(), complaints = [];
 page.setDefaultTimeout(2 * MINUTE);
 page.on('pageerror', e => complaints.push(e.message));
@@ -49,10 +27,10 @@ const state = () => page.evaluate(() => {
 	const video = document.querySelector('video');
 	return { lines: video?.videoHeight, time: video?.currentTime, until: video?.buffered.length ? video.buffered.end(video.buffered.length - 1) : 0 };
 });
-const shows = lines => until(`${lines} lines`, async () => (await state()).lines === lines);
+const shows = lines => soon(`${lines} lines`, async () => (await state()).lines === lines);
 async function goesOn(seconds) {
 	const { time } = await state();
-	await until('more of it', async () => (await state()).time > time + seconds);
+	await soon('more of it', async () => (await state()).time > time + seconds);
 }
 async function choose(label) {
 	await page.click('.gear');
@@ -87,7 +65,7 @@ await test('  by parts of it that are near to the edge', async () => {
 await test('when the encoder has come again it goes on', async () => {
 	await comesAgain('full');
 	asked = [];
-	await until('the new beginning', () => asked.some(url => /\/2\.720p\.mp4/.test(url)));
+	await soon('the new beginning', () => asked.some(url => /\/2\.720p\.mp4/.test(url)));
 	await shows(720);
 	await goesOn(4);
 });
@@ -95,7 +73,7 @@ await test('when the encoder has come again it goes on', async () => {
 await test('  and so it does when there are no 720 lines made of it any more', async () => {
 	await comesAgain('large');
 	asked = [];
-	await until('the new beginning', () => asked.some(url => /\/3\.(video|360p)\.mp4/.test(url)));
+	await soon('the new beginning', () => asked.some(url => /\/3\.(video|360p)\.mp4/.test(url)));
 	await goesOn(8);
 	await choose('360p');
 	await shows(360);

@@ -4,31 +4,10 @@
  * black and white when it was made.  Prints TAP.
  */
 import { spawn } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
 import { BITS, picture } from './clock.mjs';
+import { MINUTE, env, launch, test, until, wait } from './tap.mjs';
 
-const env = process.env, MINUTE = 60000, WIDTH = 320, HEIGHT = 180, FRAME_MS = 40;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-let count = +env.FIRST_TEST - 1;
-
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
-
-async function until(what, check) {
-	const end = Date.now() + 3 * MINUTE;
-	while (!await check()) {
-		if (Date.now() > end)
-			throw new Error(`${what} within minutes`);
-		await new Promise(done => setTimeout(done, 250));
-	}
-}
+const WIDTH = 320, HEIGHT = 180, FRAME_MS = 40;
 
 const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${1000 / FRAME_MS}`, '-i', 'pipe:0',
 	'-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency', '-pix_fmt', 'yuv420p', '-g', '50', '-b:v', '800k', '-f', 'flv', env.TO],
@@ -41,8 +20,7 @@ const clock = setInterval(() => {
 		sender.stdin.write(picture(Date.now(), WIDTH, HEIGHT));
 }, FRAME_MS / 2);
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 const page = await browser.newPage(), asked = [];
 page.on('request', r => asked.push(r.url()));
 
@@ -75,7 +53,7 @@ await test('  a few seconds behind', async () => {
 	const all = [];
 	for (let i = 0; i < 40; i++) {
 		all.push(await behind());
-		await new Promise(done => setTimeout(done, 500));
+		await wait(500);
 	}
 	all.sort((a, b) => a - b);
 	console.log(`# behind: p50 ${all[20]} ms, p95 ${all[38]} ms, at most ${all[39]} ms`);
@@ -98,7 +76,7 @@ await test('who was cut off comes to the live picture again', async () => {
 await test('  and who went back stays there', async () => {
 	await page.evaluate(() => document.querySelector('video').currentTime -= 7);
 	await until('an old picture', async () => await behind() > 7000);
-	await new Promise(done => setTimeout(done, 5000));
+	await wait(5000);
 	if (await behind() < 7000)
 		throw new Error('it was taken to the live picture');
 });

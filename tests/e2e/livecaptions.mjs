@@ -4,34 +4,10 @@
  * picture says in black and white when it was made; a sentence is said in each tenth second.  Prints TAP.
  */
 import { spawn } from 'node:child_process';
-import { pathToFileURL } from 'node:url';
 import { BITS, picture } from './clock.mjs';
+import { MINUTE, env, launch, test, until, wait } from './tap.mjs';
 
-const env = process.env, MINUTE = 60000, WIDTH = 320, HEIGHT = 180, FRAME_MS = 40, SAID_S = 1, EACH_S = 10;
-const { chromium } = await import(pathToFileURL(`${env.NODE_MODULES}/playwright-core/index.mjs`));
-let count = +env.FIRST_TEST - 1;
-
-async function test(sentence, run) {
-	count++;
-	try {
-		await run();
-		console.log(`ok ${count} - ${sentence}`);
-	} catch (error) {
-		console.log(`not ok ${count} - ${sentence}\n# ${String(error.message ?? error).split('\n').slice(0, 6).join('\n# ')}`);
-	}
-}
-
-async function until(what, check) {
-	const end = Date.now() + 3 * MINUTE;
-	for (;;) {
-		const found = await check();
-		if (found)
-			return found;
-		if (Date.now() > end)
-			throw new Error(`${what} within minutes`);
-		await new Promise(done => setTimeout(done, 100));
-	}
-}
+const WIDTH = 320, HEIGHT = 180, FRAME_MS = 40, SAID_S = 1, EACH_S = 10;
 
 const sender = spawn('ffmpeg', ['-v', 'error', '-f', 'rawvideo', '-pix_fmt', 'gray', '-s', `${WIDTH}x${HEIGHT}`, '-r', `${1000 / FRAME_MS}`, '-i', 'pipe:0',
 	'-stream_loop', '-1', '-i', env.SAID, '-map', '0:v', '-map', '1:a', '-c:v', 'libx264', '-preset', 'ultrafast', '-tune', 'zerolatency',
@@ -44,8 +20,7 @@ const clock = setInterval(() => {
 		sender.stdin.write(picture(began + made * FRAME_MS, WIDTH, HEIGHT));
 }, FRAME_MS / 2);
 
-const browser = await chromium.launch({ executablePath: env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--mute-audio',
-	'--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] });
+const browser = await launch();
 const page = await browser.newPage();
 
 /* What shows now, and what the picture says of the time: its place in the player, and in what was sent (s). */
