@@ -53,6 +53,7 @@ enum engine_family {
 struct engine_settings {
 	const char *name;		/* of the engine */
 	const char *url, *key, *model;	/* NULL: not set */
+	const char *models;		/* others that may be named, comma-separated; NULL: none */
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
 	int64_t timeout;		/* s per request */

@@ -13,6 +13,8 @@ static const struct field step_fields[] = {
 	FIELD(struct flow_step, inputs, .on = CREATE, .required = true, .min = 1, .max = FLOW_INPUTS_MAX,
 	    .known = FLOW_INPUTS("|") "|name of a step before",
 	    .doc = "What it is sent: as data, whose words are never followed"),
+	FIELD(struct flow_step, model, .on = CREATE | OMIT_NULL, .min = 1, .max = 200,
+	    .doc = "Who is to answer: one of flowModels of the tenant's settings; left out: the one that the operator has chosen"),
 	FIELD(struct flow_step, max_tokens, .on = CREATE | OMIT_NULL, .min = 16, .max = FLOW_TOKENS_MAX, .preset = "800",
 	    .doc = "How long its answer may be"),
 };
@@ -37,10 +39,42 @@ const struct record flow_variable_record = RECORD("FlowVariable", struct flow_va
 static const struct field done_fields[] = {
 	FIELD(struct flow_done, name, .required = true, .doc = "The step"),
 	FIELD(struct flow_done, output, .on = OMIT_NULL, .doc = "What was answered, as plain text"),
+	FIELD(struct flow_done, model, .on = OMIT_NULL, .doc = "Who has answered, as the server calls it"),
 	FIELD(struct flow_done, tokens, .required = true, .doc = "That it cost, of all tries"),
 	FIELD(struct flow_done, duration_ms, .required = true, .doc = "How long it took"),
 };
 const struct record flow_done_record = RECORD("FlowRunStep", struct flow_done, done_fields);
+
+struct strings
+flow_models(struct arena *mem, const struct conf *conf)
+{
+	const struct engine_settings *set = &conf->engine[ENGINE_complete];
+	const char *at = set->models != NULL ? set->models : "";
+	struct strings all = { arena_array(mem, strlen(at) + 2, sizeof(*all.at)), 0 };
+	size_t n;
+
+	if (strcmp(set->name, "none") == 0)
+		return all;
+	if (set->model != NULL)
+		all.at[all.n++] = set->model;
+	for (; *at != '\0'; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		if (set->model == NULL || strlen(set->model) != n || strncmp(at, set->model, n) != 0)
+			all.at[all.n++] = arena_copy_n(mem, at, n);
+	}
+	return all;
+}
+
+bool
+flow_model_known(const struct conf *conf, const char *model)
+{
+	const struct engine_settings *set = &conf->engine[ENGINE_complete];
+
+	if (model == NULL)
+		return true;
+	return strcmp(set->name, "none") != 0 && ((set->model != NULL && strcmp(set->model, model) == 0) ||
+	    word_in(set->models, model, strlen(model)));
+}
 
 bool
 flow_changes(const struct flow_target *t)

@@ -6,6 +6,7 @@
 #ifndef CORE_FLOW_H
 #define CORE_FLOW_H
 
+#include "core/conf.h"
 #include "core/db.h"
 #include "core/record.h"
 
@@ -13,12 +14,17 @@ enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TO
 #define FLOW_INPUTS(between) "transcript" between "chapters" between "keywords" between "description"
 #define FLOW_TARGETS "none description tags comment webhook file"
 
-struct flow_step { const char *name, *prompt; struct strings inputs; struct number max_tokens; };
+struct flow_step { const char *name, *prompt, *model; struct strings inputs; struct number max_tokens; };
 struct flow_target { const char *kind; bool overwrite; };
 struct flow_variable { const char *name, *value; };
 /* A step that was done. */
-struct flow_done { const char *name, *output; int64_t tokens, duration_ms; };
+struct flow_done { const char *name, *output, *model; int64_t tokens, duration_ms; };
 extern const struct record flow_step_record, flow_target_record, flow_variable_record, flow_done_record;
+
+/* The models that steps may name: that of the settings first.  None, where there is no language model. */
+struct strings flow_models(struct arena *, const struct conf *);
+/* May a step name it?  NULL, which leaves it to the settings, may always be. */
+bool flow_model_known(const struct conf *, const char *model);
 
 /* Is it told to webhooks? */
 bool flow_tells(const struct flow_target *);

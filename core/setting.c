@@ -50,6 +50,15 @@ setting_any(const char *item)
 	return true;
 }
 
+bool
+setting_model(const char *item)
+{
+	for (; *item != '\0'; item++)
+		if (isalnum((unsigned char)*item) == 0 && strchr("._-:/@+", *item) == NULL)
+			return false;
+	return true;
+}
+
 /* host, host:port, an address, [v6] or [v6]:port, as core/db_link.c takes it apart. */
 bool
 setting_server(const char *item)

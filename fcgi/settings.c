@@ -2,6 +2,7 @@
 /* /v2/tenants/current: the settings of the caller's tenant, and its glossary */
 #include <string.h>
 
+#include "core/flow.h"
 #include "core/glossary.h"
 #include "core/origin.h"
 #include "core/voices.h"
@@ -23,7 +24,7 @@ struct settings {
 	int64_t token_lifetime, soft_delete_retention_days, download_expiry_days, webhooks_per_principal, storage_used;
 	int64_t livestream_duration, livestream_bitrate, livestreams_open;
 	bool duplicate_check, portal_enabled, comments_on_pages, speaker_recognition;
-	struct strings transcription_languages, cors_origins;
+	struct strings transcription_languages, cors_origins, flow_models;
 	struct number storage_quota;
 	struct nested main_designs;
 	struct moment created_at, updated_at;
@@ -66,6 +67,8 @@ static const struct field settings_fields[] = {
 	FIELD(struct settings, cors_origins, .on = PATCH, .required = true, .max = ORIGINS_MAX, .item_max = 200,
 	    .doc = "Origins whose web pages may call the interface with tokens of the tenant, such as "
 	    "https://example.org; beside those of the server's own setting cors.origins"),
+	FIELD(struct settings, flow_models, .on = COMPUTED, .required = true,
+	    .doc = "Models that steps of flows may name, the one that holds without a name first; the operator sets them"),
 	FIELD(struct settings, storage_quota, .on = SERVER, .doc = "Bytes that originals may take, null without limit; the operator sets it"),
 	FIELD(struct settings, storage_used,  .on = SERVER, .required = true, .doc = "Bytes that originals take",
 	    .sql = "COALESCE((SELECT u.storage_used FROM tenant_usage u WHERE u.tenant_id = t.id), 0)"),
@@ -125,6 +128,7 @@ settings_reply(struct req *r, struct settings *s)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	no_nulls(r, &s->transcription_languages);
 	no_nulls(r, &s->cors_origins);
+	s->flow_models = flow_models(r->mem, r->conf);
 	s->main_designs.row = main_designs(r);
 	record_render(&b, &settings_record, s, false);
 	r->etag = arena_printf(r->mem, "\"%lld-%s", (long long)s->version, entity_tag(r->mem, b.text, b.len) + 1);

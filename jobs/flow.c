@@ -213,7 +213,7 @@ do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_las
 {
 	const struct flow_target *t = w->run->target.row;
 	const char *missing = "", *task = flow_prompt(w->mem, s->prompt, &w->run->variables, &missing);
-	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .most = s->max_tokens.set ?
+	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model, .most = s->max_tokens.set ?
 	    (int)s->max_tokens.n : FLOW_TOKENS };
 	const int64_t began = clock_ms();
 	bool fine;
@@ -224,7 +224,7 @@ do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_las
 	w->new_cost = p.tokens;
 	if (fine && !utf8_blank(p.answer))
 		w->done[w->n++] = (struct flow_done){ s->name, prompt_harmless(w->mem, arena_copy_n(w->mem, p.answer,
-		    utf8_prefix(p.answer, OUTPUT_MAX))), p.tokens, clock_ms() - began };
+		    utf8_prefix(p.answer, OUTPUT_MAX))), p.answered_by, p.tokens, clock_ms() - began };
 	job_batches(j, told, w, sizeof(*w));
 	w->new_cost = 0;
 	if (fine)
@@ -422,11 +422,25 @@ go_through(struct job *j, struct running *w)
 	return finish(j, w);
 }
 
+/* What the operator has taken from the settings since the flow was written, or started; NULL: nothing. */
+static const char *
+model_gone(const struct running *w)
+{
+	const struct flow_step *s = w->run->asked.rows;
+	size_t i;
+
+	for (i = 0; i < w->run->asked.n; i++)
+		if (!flow_model_known(w->r->conf, s[i].model))
+			return s[i].model;
+	return NULL;
+}
+
 static enum outcome
 begin(struct job *j, struct running *w)
 {
 	const struct run *run = w->run;
 	const struct flow_target *t = run->target.row;
+	const char *gone;
 
 	w->r = seen_anew(w->mem, j->db, j->conf, j->tenant_id, run->principal_id, run->scopes);
 	if (db_failure(j->db) != DB_FINE)
@@ -436,6 +450,8 @@ begin(struct job *j, struct running *w)
 	if (strcmp(t->kind, "description") == 0 && !t->overwrite && run->description != NULL &&
 	    !utf8_blank(run->description))
 		return fail(j, w, "The asset has a description already, which the flow may not overwrite.");
+	if ((gone = model_gone(w)) != NULL)
+		return fail(j, w, arena_printf(w->mem, "The model %s may not be used by flows any more.", gone));
 	return go_through(j, w);
 }
 

@@ -24,8 +24,10 @@ static const struct field usage_fields[] = {
 };
 static const struct record usage_record = RECORD("usage", struct usage, usage_fields);
 
-struct reply { struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
+enum { MODEL_MAX = 200 };
+struct reply { const char *model; struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
 static const struct field reply_fields[] = {
+	FIELD(struct reply, model, .doc = "Who answers"),
 	FIELD(struct reply, choices, .doc = "Answers"),
 	FIELD(struct reply, message, .doc = "The answer, of Ollama"),
 	FIELD(struct reply, usage, .doc = "What it has cost"),
@@ -35,11 +37,17 @@ static const struct field reply_fields[] = {
 static const struct record reply_record = RECORD("reply", struct reply, reply_fields);
 
 static const char *
-http_version(struct arena *mem, const struct conf *conf)
+model_of(const struct conf *conf)
 {
 	const char *model = conf->engine[ENGINE_complete].model;
 
-	return arena_printf(mem, "%s by HTTP", model != NULL ? model : "default");
+	return model != NULL ? model : "default";
+}
+
+static const char *
+http_version(struct arena *mem, const struct conf *conf)
+{
+	return arena_printf(mem, "%s by HTTP", model_of(conf));
 }
 
 static void
@@ -53,11 +61,10 @@ add_message(struct buf *b, const char *role, const char *text)
 static const char *
 question(const struct prompt *p)
 {
-	const char *model = p->conf->engine[ENGINE_complete].model;
 	struct buf b = BUF(p->mem);
 
 	buf_text(&b, "{\"model\":");
-	buf_json(&b, model != NULL ? model : "default");
+	buf_json(&b, p->model != NULL ? p->model : model_of(p->conf));
 	buf_text(&b, ",\"messages\":[");
 	add_message(&b, "system", p->rules);
 	buf_char(&b, ',');
@@ -125,6 +132,8 @@ read_answer(struct prompt *p, const char *body)
 	choice = first(p->mem, &choice_record, r->choices);
 	m = first(p->mem, &message_record, choice != NULL ? choice->message : r->message);
 	u = first(p->mem, &usage_record, r->usage);
+	if (r->model != NULL && !utf8_blank(r->model))
+		p->answered_by = utf8_to_line(p->mem, arena_copy_n(p->mem, r->model, utf8_prefix(r->model, MODEL_MAX)));
 	if (u != NULL && u->total_tokens.set && u->total_tokens.n > 0)
 		p->tokens = u->total_tokens.n;
 	else if (r->eval_count.set && r->eval_count.n > 0)
@@ -160,6 +169,7 @@ http_run(struct prompt *p)
 	struct prompt without;
 
 	p->answer = NULL;
+	p->answered_by = p->model != NULL ? p->model : model_of(p->conf);
 	p->tokens = size;
 	p->requests = 0;
 	ask(p, question(p), &a);

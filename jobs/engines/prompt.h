@@ -15,12 +15,14 @@ struct prompt {
 	const struct conf *conf;
 	const char *rules;		/* what the model is to do */
 	const char *text;		/* what it is to do it with */
+	const char *model;		/* who is to answer; NULL: that of the settings */
 	int most;			/* tokens of the answer */
 	bool json;			/* the answer is to be a JSON object: asked for, and promised by nobody */
 
 	struct job *job;		/* prompt_ask() fills it in: it lives while the model thinks */
 
 	const char *answer;		/* out; never empty after DONE */
+	const char *answered_by;	/* out: the model, as the server calls it, or as it was asked for */
 	int64_t tokens;			/* out: that the server has counted, or may have: of each try */
 	int requests;			/* out: tries */
 	struct fault fault;		/* out: for failures */

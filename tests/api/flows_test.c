@@ -93,6 +93,37 @@ with_model(struct world *w, struct conf *conf)
 	return was;
 }
 
+/* What may be named is told by the settings of the tenant, and by who refuses another. */
+static void
+a_step_names_a_model_that_the_operator_lets_it_name(void **state)
+{
+#define NAMED(model) "{\"name\":\"a\",\"prompt\":\"x\",\"inputs\":[\"transcript\"],\"model\":\"" model "\"}"
+	struct world *w = *state;
+	struct conf conf;
+	const struct conf *was;
+	struct req *r;
+
+	wrong(w, flow(w, NAMED("small"), "none", ""), "there are no models that may be named here");
+	assert_null(text(w, call(w, "GET", "/v2/tenants/current/settings", NULL), "data.flowModels.0"));
+	was = with_model(w, &conf);
+	conf.engine[ENGINE_complete].model = "usual";
+	wrong(w, flow(w, NAMED("small"), "none", ""), "may be named: usual\"");
+	assert_int_equal(call(w, "POST", "/v2/flows", flow(w, NAMED("usual"), "none", ""))->status, 201);
+	conf.engine[ENGINE_complete].models = "large,usual,small";
+	r = call(w, "POST", "/v2/flows", flow(w, NAMED("small"), "none", ""));
+	assert_int_equal(r->status, 201);
+	assert_string_equal(text(w, r, "data.steps.0.model"), "small");
+	r = call(w, "PUT", arena_printf(w->mem, "/v2/flows/%s", text(w, r, "data.id")), flow(w, NAMED("smal"), "none", ""));
+	assert_int_equal(r->status, 422);
+	assert_non_null(strstr(buf_string(&r->out), "/steps/0/model"));
+	assert_non_null(strstr(buf_string(&r->out), "may be named: usual, large, small\""));
+	r = call(w, "GET", "/v2/tenants/current/settings", NULL);
+	assert_string_equal(text(w, r, "data.flowModels.0"), "usual");
+	assert_string_equal(text(w, r, "data.flowModels.2"), "small");
+	assert_null(text(w, r, "data.flowModels.3"));
+	w->conf = was;
+}
+
 static void
 a_run_is_for_whom_its_target_allows(void **state)
 {
@@ -304,6 +335,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_flow_is_made_of_steps_that_fit),
 		WORLD_TEST(without_a_language_model_a_run_says_so),
+		WORLD_TEST(a_step_names_a_model_that_the_operator_lets_it_name),
 		WORLD_TEST(a_run_is_for_whom_its_target_allows),
 		WORLD_TEST(a_run_is_read_by_who_has_started_it_as_long_as_that_one_sees_the_asset),
 		WORLD_TEST(who_has_a_run_hears_once_of_each_change_of_it),
