@@ -22,8 +22,9 @@ const struct record flow_step_record = RECORD("FlowStep", struct flow_step, step
 
 static const struct field target_fields[] = {
 	FIELD(struct flow_target, kind, .on = CREATE, .required = true, .one_of = FLOW_TARGETS,
-	    .doc = "description, tags (one on each line of the answer), comment: of the asset; none, file: the run "
-	    "alone has it, as a file where download asks for one; webhook: flowRun.finished tells those that see the asset"),
+	    .doc = "description, tags (one on each line of the answer), comment: of the asset; chapter: a new one of the "
+	    "asset, of times and titles, beside those that there are; none, file: the run alone has it, as a file where "
+	    "download asks for one; webhook: flowRun.finished tells those that see the asset"),
 	FIELD(struct flow_target, overwrite, .on = CREATE | OMIT_NULL,
 	    .doc = "May it take the place of what is there? Otherwise an asset that has a description is left alone, "
 	    "and tags are added"),
@@ -79,7 +80,7 @@ flow_model_known(const struct conf *conf, const char *model)
 bool
 flow_changes(const struct flow_target *t)
 {
-	return word_in("description tags comment", t->kind, strlen(t->kind));
+	return word_in("description tags comment chapter", t->kind, strlen(t->kind));
 }
 
 bool

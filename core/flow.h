@@ -12,7 +12,7 @@
 
 enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800 };
 #define FLOW_INPUTS(between) "transcript" between "chapters" between "keywords" between "description"
-#define FLOW_TARGETS "none description tags comment webhook file"
+#define FLOW_TARGETS "none description tags comment chapter webhook file"
 
 struct flow_step { const char *name, *prompt, *model; struct strings inputs; struct number max_tokens; };
 struct flow_target { const char *kind; bool overwrite; };

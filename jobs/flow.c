@@ -14,8 +14,12 @@
 #include "core/flow.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
+#include "fcgi/chapter.h"
+#include "fcgi/section.h"
 #include "fcgi/seen.h"
+#include "media/contents.h"
 #include "jobs/engines/prompt.h"
+#include "jobs/stretches.h"
 #include "jobs/words.h"
 
 enum { INPUT_MAX = 40000, OUTPUT_MAX = 20000, TAG_MAX = 100, TAGS_MAX = 20, OLD_MAX = 10, RUN_MEMORY = 256 << 20 };
@@ -24,9 +28,13 @@ enum { INPUT_MAX = 40000, OUTPUT_MAX = 20000, TAG_MAX = 100, TAGS_MAX = 20, OLD_
 	"Invent nothing. Answer with the result alone, in plain text without links. "
 #define ONE_ON_A_LINE "The result is a list of tags, each of one to three words, one on each line. "
 
+#define CONTENTS "The result is a table of contents: for each part one line, which begins with the time where the part begins, as it " \
+	"stands in the data (HH:MM:SS), a blank, and a title of at most ten words. The times ascend. "
+
 struct run {
 	struct uuid flow_id, media_id, principal_id;
-	const char *scopes, *description, *tags;
+	const char *name, *scopes, *description, *tags;
+	struct position duration;
 	struct list asked, variables, steps;
 	struct nested target;
 };
@@ -34,8 +42,10 @@ static const struct field run_fields[] = {
 	FIELD(struct run, flow_id, .doc = "The flow"),
 	FIELD(struct run, media_id, .doc = "The asset"),
 	FIELD(struct run, principal_id, .doc = "Who has started it"),
+	FIELD(struct run, name, .sql = "f.name", .doc = "Of the flow"),
 	FIELD(struct run, scopes, .doc = "Of the token"),
 	FIELD(struct run, description, .sql = "m.description", .doc = "Of the asset"),
+	FIELD(struct run, duration, .sql = "m.duration", .doc = "Of the asset"),
 	FIELD(struct run, tags, .sql = "m.tags", .doc = "Of the asset, JSON"),
 	FIELD(struct run, asked, .of = &flow_step_record, .doc = "Steps"),
 	FIELD(struct run, variables, .of = &flow_variable_record, .doc = "Their values"),
@@ -45,8 +55,11 @@ static const struct field run_fields[] = {
 };
 static const struct record run_record = RECORD("FlowJob", struct run, run_fields);
 
-struct line { const char *text; };
-static const struct field line_fields[] = { FIELD(struct line, text, .sql = "e.title", .doc = "Of an entry") };
+struct line { const char *text; struct position start; };
+static const struct field line_fields[] = {
+	FIELD(struct line, text, .sql = "e.title", .doc = "Of an entry"),
+	FIELD(struct line, start, .sql = "s.position", .doc = "Where it leads to"),
+};
 static const struct record line_record = RECORD("FlowLine", struct line, line_fields);
 
 struct keyword { const char *name; };
@@ -60,6 +73,8 @@ struct running {
 	const struct run *run;
 	const struct words *words;
 	const struct strings *chapters, *keywords;
+	const struct stretch *stretches;	/* of a table of contents */
+	size_t n_stretches;
 	struct req *r;
 	struct flow_done *done;
 	size_t n;				/* of them */
@@ -71,9 +86,19 @@ struct running {
 	const char *error;			/* why it is not written */
 };
 
-static const struct route *
-writing(const struct flow_target *t)
+static bool
+is_chapter(const struct run *run)
 {
+	return strcmp(((const struct flow_target *)run->target.row)->kind, "chapter") == 0;
+}
+
+static const struct route *
+writing(const struct run *run)
+{
+	const struct flow_target *t = run->target.row;
+
+	if (is_chapter(run))
+		return api_route_of(POST, "/v2/media/{mediaId}/chapters");
 	return strcmp(t->kind, "comment") == 0 ? api_route_of(POST, "/v2/media/{mediaId}/comments") :
 	    api_route_of(METHOD_PATCH, "/v2/media/{mediaId}");
 }
@@ -89,16 +114,27 @@ may(struct running *w)
 	    "/v2/media/{mediaId}")));
 }
 
+/* A model that is to say where parts begin has to be told where everything is. */
+static const char *
+with_time(struct arena *mem, const struct run *run, bool has, int64_t ms, const char *text)
+{
+	const int64_t s = ms / 1000;
+
+	return is_chapter(run) && has ? arena_printf(mem, "%02d:%02d:%02d %s", (int)(s / 3600), (int)(s / 60 % 60),
+	    (int)(s % 60), text) : text;
+}
+
 static struct strings
-chapters(struct job *j, struct uuid media_id)
+chapters(struct job *j, const struct run *run)
 {
 	size_t n, i;
 	const struct line *rows = db_rows(j->db, &line_record, "FROM entries e JOIN chapters c ON c.id = e.chapter_id "
-	    "WHERE c.media_id = ? ORDER BY c.id, e.parent_id IS NOT NULL, e.sort_number LIMIT 500", ARGS(ID(media_id)), &n);
+	    "LEFT JOIN sections s ON s.entry_id = e.id WHERE c.media_id = ? ORDER BY c.id, e.parent_id IS NOT NULL, "
+	    "e.sort_number LIMIT 500", ARGS(ID(run->media_id)), &n);
 	struct strings s = { arena_array(j->mem, n + 1, sizeof(*s.at)), n };
 
 	for (i = 0; i < n; i++)
-		s.at[i] = rows[i].text;
+		s.at[i] = with_time(j->mem, run, rows[i].start.set, rows[i].start.ms, rows[i].text);
 	return s;
 }
 
@@ -119,17 +155,21 @@ keywords(struct job *j, struct uuid media_id)
 
 /* Of a long text every second, third … sentence. */
 static void
-put_words(struct buf *b, const struct prose *p, size_t most)
+put_words(struct buf *b, const struct running *w, size_t most)
 {
+	const struct prose *p = w->words->prose;
+	const char **lines = arena_array(w->mem, p->n_sentences + 1, sizeof(*lines));
 	size_t i, all = 0, step, from = b->len;
 
-	for (i = 0; i < p->n_sentences; i++)
-		all += strlen(p->sentences[i].text) + 1;
+	for (i = 0; i < p->n_sentences; i++) {
+		const struct place *at = &p->sentences[i].place;
+
+		lines[i] = with_time(w->mem, w->run, at->page == 0 && at->start >= 0, at->start, p->sentences[i].text);
+		all += strlen(lines[i]) + 1;
+	}
 	step = all / most + 1;
-	for (i = 0; i < p->n_sentences; i += step) {
-		if (b->len - from + strlen(p->sentences[i].text) > most)
-			break;
-		prompt_say(b, p->sentences[i].text);
+	for (i = 0; i < p->n_sentences && b->len - from + strlen(lines[i]) <= most; i += step) {
+		prompt_say(b, lines[i]);
 		buf_char(b, '\n');
 	}
 }
@@ -158,7 +198,7 @@ put_input(struct buf *b, const struct running *w, const char *name, size_t most)
 	size_t i;
 
 	if (strcmp(name, "transcript") == 0)
-		put_words(b, w->words->prose, most);
+		put_words(b, w, most);
 	else if (strcmp(name, "chapters") == 0)
 		put_list(b, w->chapters, most);
 	else if (strcmp(name, "keywords") == 0)
@@ -207,19 +247,27 @@ told(struct job *j, void *at)
 	return false;
 }
 
+/* What the last answer is to look like. */
+static const char *
+form_of(const struct run *run)
+{
+	const struct flow_target *t = run->target.row;
+
+	return is_chapter(run) ? CONTENTS : strcmp(t->kind, "tags") == 0 ? ONE_ON_A_LINE : "";
+}
+
 /* False: the outcome is that of the job. */
 static bool
 do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_last, enum outcome *outcome)
 {
-	const struct flow_target *t = w->run->target.row;
 	const char *missing = "", *task = flow_prompt(w->mem, s->prompt, &w->run->variables, &missing);
 	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model, .most = s->max_tokens.set ?
 	    (int)s->max_tokens.n : FLOW_TOKENS };
 	const int64_t began = clock_ms();
 	bool fine;
 
-	p.rules = arena_printf(w->mem, RULES "%sTASK: %s", is_last && strcmp(t->kind, "tags") == 0 ? ONE_ON_A_LINE : "",
-	    task != NULL ? task : s->prompt);
+	p.rules = arena_printf(w->mem, RULES "%sTASK: %s", is_last ? form_of(w->run) : "", task != NULL ? task :
+	    s->prompt);
 	fine = prompt_ask(j, &p);
 	w->new_cost = p.tokens;
 	if (fine && !utf8_blank(p.answer))
@@ -290,6 +338,7 @@ static const char *
 body(const struct running *w, const char *answer)
 {
 	const struct flow_target *t = w->run->target.row;
+	const char *member = is_chapter(w->run) ? "name" : strcmp(t->kind, "comment") == 0 ? "text" : "description";
 	const struct strings none = { NULL, 0 }, had = t->overwrite || w->run->tags == NULL ? none :
 	    strings_parse(w->mem, w->run->tags);
 	struct strings tags;
@@ -297,8 +346,8 @@ body(const struct running *w, const char *answer)
 	size_t i;
 
 	if (strcmp(t->kind, "tags") != 0) {
-		buf_printf(&b, "{\"%s\":", strcmp(t->kind, "comment") == 0 ? "text" : "description");
-		buf_json(&b, answer);
+		buf_printf(&b, "{\"%s\":", member);
+		buf_json(&b, is_chapter(w->run) ? w->run->name : answer);
 		buf_char(&b, '}');
 		return buf_string(&b);
 	}
@@ -314,6 +363,25 @@ body(const struct running *w, const char *answer)
 	return buf_string(&b);
 }
 
+/* What is wrong with it as a table of contents; NULL: nothing.  JSON may have written anything in other words. */
+static const char *
+read_contents(struct running *w, const char *answer)
+{
+	struct stretch *all;
+	const char *wrong = contents_read(w->mem, answer, w->run->duration.ms, &w->stretches, &w->n_stretches);
+	size_t i;
+
+	if (wrong != NULL)
+		return wrong;
+	all = arena_array(w->mem, w->n_stretches, sizeof(*all));
+	for (i = 0; i < w->n_stretches; i++) {
+		all[i] = w->stretches[i];
+		all[i].title = prompt_harmless(w->mem, all[i].title);
+	}
+	w->stretches = all;
+	return NULL;
+}
+
 static bool
 same(const char *a, const char *b)
 {
@@ -327,16 +395,34 @@ is_unchanged(const struct running *w)
 	const struct flow_target *t = w->run->target.row;
 	const struct media *m = w->r->object;
 
+	/* a recording that is shorter now may end before a part begins */
+	if (is_chapter(w->run))
+		return db_number(w->r->db, "SELECT duration FROM media WHERE id = ?", ARGS(ID(w->run->media_id)), -1) ==
+		    w->run->duration.ms;
 	if (strcmp(t->kind, "description") == 0)
 		return same(m->description, w->run->description);
 	return strcmp(t->kind, "tags") != 0 || same(m->tags.text, w->run->tags);
+}
+
+/* By the operation that makes one; false: it is refused. */
+static bool
+write_chapter(struct running *w)
+{
+	const struct chapter *c;
+
+	if (!section_has_room(w->r, w->run->media_id, (int64_t)w->n_stretches) || !seen_do(w->r, w->body))
+		return false;
+	c = w->r->in;
+	stretches_put(w->r->db, &(const struct stretches){ w->r->who->tenant_id, w->run->media_id, c->id, w->stretches,
+	    w->n_stretches });
+	return true;
 }
 
 /* In the transaction of the end.  False: roles have changed just now. */
 static bool
 write_target(struct running *w)
 {
-	switch (seen_load(w->r, w->run->media_id, writing(w->run->target.row))) {
+	switch (seen_load(w->r, w->run->media_id, writing(w->run))) {
 	case ACCESS_OLD:
 		return false;
 	case ACCESS_REFUSED:
@@ -345,7 +431,7 @@ write_target(struct running *w)
 	case ACCESS_FINE:
 		if (!is_unchanged(w))
 			w->error = "It was changed meanwhile, and is left as it is.";
-		else if (!seen_do(w->r, w->body))
+		else if (is_chapter(w->run) ? !write_chapter(w) : !seen_do(w->r, w->body))
 			w->error = "The answer does not fit there.";
 		break;
 	}
@@ -403,6 +489,7 @@ go_through(struct job *j, struct running *w)
 	const struct flow_step *s = w->run->asked.rows;
 	const struct flow_target *t = w->run->target.row;
 	enum outcome outcome;
+	const char *wrong;
 	size_t i;
 
 	w->done = arena_array(w->mem, w->run->asked.n + 1, sizeof(*w->done));
@@ -417,6 +504,8 @@ go_through(struct job *j, struct running *w)
 		job_progress(j, (int)(100 * (i + 1) / (w->run->asked.n + 1)));
 	}
 	w->changes = flow_changes(t);
+	if (is_chapter(w->run) && (wrong = read_contents(w, w->done[w->n - 1].output)) != NULL)
+		return fail(j, w, wrong);
 	if (w->changes && (w->body = body(w, w->done[w->n - 1].output)) == NULL)
 		return fail(j, w, "Nothing of the answer is a tag that the asset has not.");
 	return finish(j, w);
@@ -450,6 +539,8 @@ begin(struct job *j, struct running *w)
 	if (strcmp(t->kind, "description") == 0 && !t->overwrite && run->description != NULL &&
 	    !utf8_blank(run->description))
 		return fail(j, w, "The asset has a description already, which the flow may not overwrite.");
+	if (is_chapter(run) && run->duration.ms <= 0)
+		return fail(j, w, "The asset has no length, and so no places that a chapter could lead to.");
 	if ((gone = model_gone(w)) != NULL)
 		return fail(j, w, arena_printf(w->mem, "The model %s may not be used by flows any more.", gone));
 	return go_through(j, w);
@@ -464,13 +555,13 @@ flow_run(struct job *j)
 	struct words words;
 	struct strings titles, names;
 
-	w.run = db_row(j->db, &run_record, "FROM flow_runs t JOIN media m ON m.id = t.media_id AND m.deleted_at = 0 "
-	    "WHERE t.id = ? AND t.tenant_id = ? AND t.status = 'queued'", ARGS(ID(in->run_id), ID(j->tenant_id)));
+	w.run = db_row(j->db, &run_record, "FROM flow_runs t JOIN flows f ON f.id = t.flow_id JOIN media m ON m.id = "
+	    "t.media_id AND m.deleted_at = 0 WHERE t.id = ? AND t.tenant_id = ? AND t.status = 'queued'", ARGS(ID(in->run_id), ID(j->tenant_id)));
 	if (w.run == NULL)
 		return db_number(j->db, "SELECT COUNT(*) FROM flow_runs WHERE id = ? AND status = 'queued'",
 		    ARGS(ID(in->run_id)), 0) > 0 ? job_give_up(j, REASON_ASSET_GONE, NULL) : DONE;
 	words = words_read(j, w.run->media_id);
-	titles = chapters(j, w.run->media_id);
+	titles = chapters(j, w.run);
 	names = keywords(j, w.run->media_id);
 	w.words = &words;
 	w.chapters = &titles;

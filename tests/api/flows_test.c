@@ -141,6 +141,7 @@ a_run_is_for_whom_its_target_allows(void **state)
 	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM jobs WHERE kind = 'flow' AND media_id = ? AND id = "
 	    "UNHEX(REPLACE(?, '-', ''))", ARGS(ID(id), STR(text(w, r, "data.jobId"))), 0), 1);
 	assert_int_equal(run(w, viewer, changes, id)->status, 403);
+	assert_int_equal(run(w, viewer, made(w, "chapter"), id)->status, 403);
 	assert_int_equal(run(w, less, changes, id)->status, 403);
 	assert_int_equal(run(w, w->token, changes, id)->status, 201);
 	assert_int_equal(run(w, w->token, none, world_media(other, "video", "Theirs"))->status, 422);

@@ -184,6 +184,108 @@ a_step_is_answered_by_the_model_that_it_names(void **state)
 	assert_string_equal(peer_log(w, "GET"), "[]");
 }
 
+/* A run over the description, which the server repeats as its answer. */
+static struct req *
+contents(struct world *w, struct uuid id, const char *answer)
+{
+	const char *at;
+
+	db_run(w->db, "UPDATE media SET description = ? WHERE id = ?", ARGS(STR(answer), ID(id)));
+	at = started(w, w->token, "{\"name\":\"a\",\"prompt\":\"Say it.\",\"inputs\":[\"description\"]}",
+	    "\"kind\":\"chapter\"", id);
+	assert_int_equal(go(w, at, "/repeats/v1"), DONE);
+	return call(w, "GET", at, NULL);
+}
+
+static int64_t
+rows_of(struct world *w, struct uuid id, const char *sql)
+{
+	return db_number(w->db, sql, ARGS(ID(id)), -1);
+}
+
+#define CHAPTERS "SELECT COUNT(*) FROM chapters WHERE media_id = ?"
+#define SECTIONS "SELECT COUNT(*) FROM sections WHERE media_id = ?"
+
+static void
+a_chapter_is_made_of_times_and_titles_beside_those_that_there_are(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, MEDICINE);
+	const char *chapters = arena_printf(w->mem, "/v2/media/%s/chapters", uuid_text(w->mem, id)), *at, *log;
+	struct req *r;
+
+	db_run(w->db, "UPDATE media SET duration = 90000 WHERE id = ?", ARGS(ID(id)));
+	assert_int_equal(call(w, "POST", chapters, "{\"name\":\"Of people\"}")->status, 201);
+	r = contents(w, id, "00:00:00 The <b>physician</b>|00:00:20 [A remedy](https://evil.example/)");
+	assert_string_equal(text(w, r, "data.status"), "succeeded");
+	assert_string_equal(text(w, r, "data.isWritten"), "true");
+	r = call(w, "GET", chapters, NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	r = call(w, "GET", arena_printf(w->mem, "%s?filter=name=x", chapters), NULL);
+	assert_string_equal(text(w, r, "data.0.type"), "usergenerated");
+	r = call(w, "GET", arena_printf(w->mem, "%s/%s", chapters, text(w, r, "data.0.id")), NULL);
+	assert_string_equal(text(w, r, "data.entries.0.title"), "The  b physician /b");
+	assert_string_equal(text(w, r, "data.entries.1.title"), "[A remedy] (https:/ /evil.example/)");
+	assert_string_equal(text(w, r, "data.entries.1.section.start"), "20.000");
+	assert_string_equal(text(w, r, "data.entries.1.section.end"), "90.000");
+	assert_null(text(w, r, "data.entries.2"));
+	assert_int_equal(rows_of(w, id, "SELECT COUNT(*) FROM events WHERE media_id = ? AND type = 'chapter.created'"), 2);
+	/* What JSON writes in other words is taken apart, too. */
+	r = contents(w, id, "[{\"start\":0,\"title\":\"a \\u003cb\\u003e \\u202ec\"}]");
+	assert_string_equal(text(w, r, "data.isWritten"), "true");
+	assert_int_equal(rows_of(w, id, "SELECT COUNT(*) FROM entries e JOIN chapters c ON c.id = e.chapter_id WHERE "
+	    "c.media_id = ? AND e.title = 'a ‹b› c'"), 1);
+	/* A model is told where what it hears is said. */
+	at = started(w, w->token, ONE, "\"kind\":\"chapter\"", id);
+	peer_log(w, "DELETE");
+	go(w, at, "/repeats/v1");
+	log = peer_log(w, "GET");
+	assert_non_null(strstr(log, "00:00:20 The physician"));
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.isWritten"), "true");
+}
+
+/* Whatever is wrong with it, nothing is written. */
+static void
+an_answer_that_is_no_table_of_contents_makes_no_chapter(void **state)
+{
+	static const struct { const char *answer, *why; } cases[] = {
+		{ "In short: nothing", "Part 1 of the answer has no time" },
+		{ "00:00:00 One|00:02:00 Two", "Part 2 of the answer does not begin within the recording" },
+		{ "00:00:20 One|00:00:10 Two", "Part 2 of the answer begins before the one above it" },
+		{ "00:00:20", "Part 1 of the answer has no title" },
+	};
+	struct world *w = *state;
+	struct uuid id = asset(w, MEDICINE);
+	struct req *r;
+	size_t i;
+
+	db_run(w->db, "UPDATE media SET duration = 90000 WHERE id = ?", ARGS(ID(id)));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		r = contents(w, id, cases[i].answer);
+		assert_string_equal(text(w, r, "data.status"), "failed");
+		assert_string_equal(text(w, r, "data.isWritten"), "false");
+		if (strstr(text(w, r, "data.error"), cases[i].why) == NULL)
+			fail_msg("%s: %s", cases[i].answer, text(w, r, "data.error"));
+	}
+	/* Nor does one that fits no recording, or not this one any more, or not beside what there is. */
+	db_run(w->db, "UPDATE media SET duration = NULL WHERE id = ?", ARGS(ID(id)));
+	peer_log(w, "DELETE");
+	assert_non_null(strstr(text(w, contents(w, id, "00:00:00 One"), "data.error"), "has no length"));
+	assert_string_equal(peer_log(w, "GET"), "[]");
+	db_run(w->db, "UPDATE media SET duration = 90000 WHERE id = ?", ARGS(ID(id)));
+	assert_null(db_script(w->db, arena_printf(w->mem, "CREATE TRIGGER meanwhile BEFORE UPDATE ON engine_usage FOR "
+	    "EACH ROW UPDATE media SET duration = 5000 WHERE id = UNHEX(REPLACE('%s', '-', ''))", uuid_text(w->mem, id))));
+	r = contents(w, id, "00:00:00 One|00:00:20 Two");
+	assert_null(db_script(w->db, "DROP TRIGGER meanwhile"));
+	assert_non_null(strstr(text(w, r, "data.error"), "changed meanwhile"));
+	assert_int_equal(rows_of(w, id, CHAPTERS) + rows_of(w, id, SECTIONS), 0);
+	db_run(w->db, "INSERT INTO sections (id, media_id, type, time, created_at, updated_at) SELECT "
+	    "UNHEX(REPLACE(UUID(), '-', '')), ?, 'marker', 0, 1, 1 FROM seq_1_to_9999", ARGS(ID(id)));
+	r = contents(w, id, "00:00:00 One|00:00:02 Two");
+	assert_non_null(strstr(text(w, r, "data.error"), "does not fit"));
+	assert_int_equal(rows_of(w, id, CHAPTERS), 0);
+}
+
 static void
 nothing_is_overwritten_that_the_flow_may_not(void **state)
 {
@@ -338,6 +440,8 @@ main(void)
 		WORLD_TEST(what_is_said_is_data_and_nothing_hostile_comes_through),
 		WORLD_TEST(tags_are_a_list_of_short_ones),
 		WORLD_TEST(a_step_is_answered_by_the_model_that_it_names),
+		WORLD_TEST(a_chapter_is_made_of_times_and_titles_beside_those_that_there_are),
+		WORLD_TEST(an_answer_that_is_no_table_of_contents_makes_no_chapter),
 		WORLD_TEST(nothing_is_overwritten_that_the_flow_may_not),
 		WORLD_TEST(what_has_changed_meanwhile_is_left_alone),
 		WORLD_TEST(who_may_not_any_more_has_nothing_sent),

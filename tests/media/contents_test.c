@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of contents of language models: each way of writing one is read, and what is none is refused as a whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/buf.h"
+#include "media/contents.h"
+
+enum { MEM = 64 << 20, HOURS = 2 * 3600 * 1000 };
+
+/* "0-60000 One; 60000-7200000 Two", or what is wrong. */
+static const char *
+read_as(struct arena *mem, const char *text)
+{
+	const struct stretch *s;
+	const char *wrong;
+	struct buf b = BUF(mem);
+	size_t n, i;
+
+	wrong = contents_read(mem, text, HOURS, &s, &n);
+	for (i = 0; i < n && wrong == NULL; i++)
+		buf_printf(&b, "%s%lld-%lld %s", i > 0 ? "; " : "", (long long)s[i].start, (long long)s[i].end, s[i].title);
+	return wrong != NULL ? wrong : buf_string(&b);
+}
+
+static void
+each_way_of_writing_one_is_read(void **state)
+{
+	static const char two[] = "0-60000 One; 60000-7200000 Two";
+	static const struct { const char *text, *is; } cases[] = {
+		{ "00:00:00 One\n00:01:00 Two", two },
+		{ "0:00 One\r\n\r\n1:00 Two\n", two },
+		{ "- [00:00:00] One\n* **00:01:00** - Two", two },
+		{ "1. 00:00:00 – One\n2. 00:01:00 — **Two**", two },
+		{ "• (0:00): One\n• (1:00): Two", two },
+		{ "00:00 - 01:00 One\n01:00 - 02:00 Two", two },
+		{ "```json\n[{\"start\":\"00:00:00\",\"title\":\"One\"},{\"start\":\"0:01:00\",\"title\":\"Two\"}]\n```", two },
+		{ "{\"chapters\":[{\"time\":0,\"title\":\"One\"},{\"start\":60.0,\"title\":\"Two\"}]}", two },
+		{ "{\"start\":\"60\",\"title\":\"Alone\"}", "60000-7200000 Alone" },
+		{ "00:00:01.250 One\n61:00,5 Two", "1250-3660500 One; 3660500-7200000 Two" },
+		{ "1:01:01 2001: A Space Odyssey", "3661000-7200000 2001: A Space Odyssey" },
+		{ "0:01 (Interval)", "1000-7200000 (Interval)" },
+		{ "[{\"start\":1,\"title\":\"a\\u202eb\"}]", "1000-7200000 ab" },
+	};
+	struct arena *mem = arena_new(MEM);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(read_as(mem, cases[i].text), cases[i].is) != 0)
+			fail_msg("%s: %s", cases[i].text, read_as(mem, cases[i].text));
+	arena_free(mem);
+}
+
+static void
+what_is_none_is_refused_as_a_whole(void **state)
+{
+	static const struct { const char *text, *wrong; } cases[] = {
+		{ "", "no times with titles" }, { "```\n```", "no times with titles" }, { "[]", "no times with titles" },
+		{ "[1, \"00:00:01 One\"]", "does not begin within" }, { "\"00:00:01 One\"", "no times with titles" },
+		{ "Here it is:\n00:00 One", "Part 1 of the answer has no time" },
+		{ "00:00 One\nTwo", "Part 2 of the answer has no time" },
+		{ "00:61 One", "Part 1 of the answer has no time" }, { "00:99:00 One", "Part 1 of the answer has no time" },
+		{ "1:2 One", "Part 1 of the answer has no time" }, { "12345:00 One", "Part 1 of the answer has no time" },
+		{ "02:00:00 One", "does not begin within" }, { "{\"start\":7200,\"title\":\"One\"}", "does not begin within" },
+		{ "{\"start\":-1,\"title\":\"One\"}", "does not begin within" },
+		{ "{\"start\":1e300,\"title\":\"One\"}", "does not begin within" },
+		{ "{\"start\":\"nan\",\"title\":\"One\"}", "does not begin within" },
+		{ "{\"start\":\"00:00:01 x\",\"title\":\"One\"}", "does not begin within" },
+		{ "{\"start\":[1],\"title\":\"One\"}", "does not begin within" }, { "{\"title\":\"One\"}", "does not begin within" },
+		{ "00:10 One\n00:10 Two", "Part 2 of the answer begins before" },
+		{ "00:10 One\n00:09 Two", "Part 2 of the answer begins before" },
+		{ "00:00", "has no title" }, { "00:00 - ", "has no title" }, { "{\"start\":1,\"title\":\" \"}", "has no title" },
+		{ "{\"start\":1,\"title\":7}", "has no title" },
+	};
+	struct arena *mem = arena_new(MEM);
+	struct buf many = BUF(mem);
+	char title[CONTENTS_TITLE_MAX + 2];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strstr(read_as(mem, cases[i].text), cases[i].wrong) == NULL)
+			fail_msg("%s: %s", cases[i].text, read_as(mem, cases[i].text));
+	memset(title, 'x', sizeof(title));
+	title[CONTENTS_TITLE_MAX + 1] = '\0';
+	assert_non_null(strstr(read_as(mem, arena_printf(mem, "00:00 %s", title)), "too long"));
+	assert_non_null(strstr(read_as(mem, arena_printf(mem, "00:00 %s", title + 1)), "0-7200000 xxx"));
+	for (i = 0; i <= CHAPTERS_STRETCHES; i++) {
+		assert_int_equal(strncmp(read_as(mem, i == 0 ? "0:00 x" : buf_string(&many)), "0-", 2), 0);
+		buf_printf(&many, "%zu:%02zu x\n", i / 60, i % 60);
+	}
+	assert_non_null(strstr(read_as(mem, buf_string(&many)), "more than 100 parts"));
+	arena_free(mem);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_way_of_writing_one_is_read),
+		cmocka_unit_test(what_is_none_is_refused_as_a_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
