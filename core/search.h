@@ -22,6 +22,12 @@
 	"'$." member "', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end', page INT PATH " \
 	"'$.instances[0].page')) j WHERE m.media_id = ? AND m.kind = '" kind "'"
 
+/* Is a speaker s called by its own name?  Not if its voice is forgotten with its names (core/voices.h), or if it is a part
+ * of one that is called otherwise, or forgotten. */
+#define SEARCH_CALLED_SQL \
+	"s.forgotten_at = 0 AND NOT EXISTS (SELECT 1 FROM voices v WHERE v.id = s.voice_id AND v.takes_names = 1) AND NOT " \
+	"EXISTS (SELECT 1 FROM speakers o WHERE o.id = s.merged_into AND (o.label IS NOT NULL OR o.forgotten_at <> 0))"
+
 /* Of those that no engine of this installation makes the table has no rows: nothing is found in them. */
 #define SEARCH_LAYERS(L) \
 	L(NAME, 1, "name", false, 8, "name", \
@@ -51,16 +57,21 @@
 	L(ENTITY, 9, "entities", true, 4, "entities", SEARCH_NAMED_SQL("entities", "name")) \
 	L(SPEAKER, 10, "speakers", true, 4, "speakers", \
 	    "SELECT s.label AS text, j.start, j.end, NULL AS page FROM media_speakers m JOIN speakers s ON s.id = m.speaker_id " \
-	    "LEFT JOIN speakers w ON w.id = s.merged_into JOIN JSON_TABLE(m.turns, '$' COLUMNS (start DOUBLE PATH " \
-	    "'$[0].start', end DOUBLE PATH '$[0].end')) j WHERE m.media_id = ? AND s.label IS NOT NULL AND s.forgotten_at = 0 " \
-	    "AND NOT EXISTS (SELECT 1 FROM voices v WHERE v.id = s.voice_id AND v.takes_names = 1) " \
-	    "AND (w.id IS NULL OR (w.label IS NULL AND w.forgotten_at = 0))") \
+	    "JOIN JSON_TABLE(m.turns, '$' COLUMNS (start DOUBLE PATH '$[0].start', end DOUBLE PATH '$[0].end')) j WHERE " \
+	    "m.media_id = ? AND s.label IS NOT NULL AND " SEARCH_CALLED_SQL) \
 	L(OBJECT, 11, "objects", true, 1, "objects", SEARCH_NAMED_SQL("objects", "name")) \
 	L(ACTION, 12, "actions", true, 1, "actions", SEARCH_NAMED_SQL("actions", "name")) \
 	L(EXIF, 13, "exif_metadata", true, 1, "file", \
 	    "SELECT CONCAT_WS(' ', JSON_VALUE(m.data, '$.title'), JSON_VALUE(m.data, '$.cameraMake'), JSON_VALUE(m.data, " \
 	    "'$.cameraModel'), JSON_VALUE(m.data, '$.takenAt')) AS text, NULL AS start, NULL AS end, NULL AS page FROM " \
 	    "metadata m WHERE m.media_id = ? AND m.kind = 'file'")
+
+/* Of a row of search_words or search_passages: does it hold?  A name does as long as somebody in the asset is called so,
+ * whatever the job has not come to yet.  Until then a word that another name in the asset has, too, is not found by it. */
+#define SEARCH_HOLDS_SQL(row) \
+	"(" row ".layer <> 10 OR EXISTS (SELECT 1 FROM search_passages p STRAIGHT_JOIN media_speakers m ON m.media_id = " \
+	"p.media_id STRAIGHT_JOIN speakers s ON s.id = m.speaker_id AND s.label = p.text WHERE p.media_id = " row ".media_id " \
+	"AND p.layer = 10 AND p.passage = " row ".passage AND " SEARCH_CALLED_SQL "))"
 
 enum search_layer {
 #define SEARCH_ENUM(id, number, name, derived, weight, word, sql) SEARCH_##id = number,

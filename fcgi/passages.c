@@ -220,7 +220,7 @@ rank(struct finding_passages *f, const struct nearest_said *s, size_t n)
 	}
 }
 
-/* What others say, or nobody is known to, goes. */
+/* What others say, or nobody is known to, goes.  A name by a voice that is forgotten with its names is none. */
 static void
 keep_speakers(struct finding_passages *f)
 {
@@ -232,10 +232,11 @@ keep_speakers(struct finding_passages *f)
 		hits[i].id = f->all[i].media_id;
 	s = db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
 	    "media_speakers h ON h.media_id = UNHEX(x.id) JOIN speakers s ON s.id = h.speaker_id LEFT JOIN speakers w ON "
-	    "w.id = s.merged_into JOIN JSON_TABLE(h.turns, '$[*]' COLUMNS (start DOUBLE PATH '$.start', end DOUBLE PATH "
-	    "'$.end')) j WHERE s.forgotten_at = 0 AND (w.id IS NULL OR w.forgotten_at = 0) AND JSON_CONTAINS(?, "
-	    "JSON_QUOTE(COALESCE(w.label, s.label)))", ARGS(STR(search_ids_json(f->r->mem, hits, f->n)),
-	    STR(search_words_json(f->r->mem, &f->scope->speakers))), &n);
+	    "w.id = s.merged_into LEFT JOIN voices v ON v.id = s.voice_id AND v.takes_names = 1 LEFT JOIN voices u ON "
+	    "u.id = w.voice_id AND u.takes_names = 1 JOIN JSON_TABLE(h.turns, '$[*]' COLUMNS (start DOUBLE PATH "
+	    "'$.start', end DOUBLE PATH '$.end')) j WHERE s.forgotten_at = 0 AND (w.id IS NULL OR w.forgotten_at = 0) AND "
+	    "JSON_CONTAINS(?, JSON_QUOTE(COALESCE(IF(u.id IS NULL, w.label, NULL), IF(v.id IS NULL, s.label, NULL))))",
+	    ARGS(STR(search_ids_json(f->r->mem, hits, f->n)), STR(search_words_json(f->r->mem, &f->scope->speakers))), &n);
 	for (i = 0; i < f->n; i++)
 		for (k = 0; k < n; k++)
 			if (uuid_equal(f->all[i].media_id, s[k].media_id) && f->all[i].start.set &&

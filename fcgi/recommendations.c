@@ -326,7 +326,7 @@ by_rare_words(struct finding *f, const struct seed *s)
 	static const char *const from[] = ACCESS_ROWS("FROM (SELECT w.media_id, w.word AS detail, MIN(p.start) AS at "
 	    "FROM " SEARCH_WORDS
 	    " STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND ((1 << "
-	    "w.layer) & ?) <> 0 LEFT JOIN search_passages p ON p.media_id = w.media_id AND p.layer = w.layer AND "
+	    "w.layer) & ?) <> 0 AND " SEARCH_HOLDS_SQL("w") " LEFT JOIN search_passages p ON p.media_id = w.media_id AND p.layer = w.layer AND "
 	    "p.passage = w.passage WHERE (SELECT 1 FROM search_words o WHERE o.tenant_id = ? AND o.word = "
 	    "CAST(j.word AS BINARY) LIMIT 1 OFFSET 50) IS NULL GROUP BY w.word, w.media_id) x STRAIGHT_JOIN media t "
 	    "ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY x.detail, t.id DESC LIMIT 5000");

@@ -224,7 +224,7 @@ show(struct req *r, const struct search_query *q, unsigned bits, struct result *
 	p = db_rows(r->db, &passage_record, "FROM (SELECT DISTINCT w.media_id, w.layer, w.passage FROM " SEARCH_IDS
 	    " STRAIGHT_JOIN " SEARCH_WORDS " STRAIGHT_JOIN search_words w ON "
 	    "w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND w.media_id = UNHEX(i.id) AND ((1 << w.layer) & ?) <> 0 "
-	    "LIMIT 500) h STRAIGHT_JOIN search_passages t ON t.media_id = h.media_id AND t.layer = h.layer AND t.passage = "
+	    "AND " SEARCH_HOLDS_SQL("w") " LIMIT 500) h STRAIGHT_JOIN search_passages t ON t.media_id = h.media_id AND t.layer = h.layer AND t.passage = "
 	    "h.passage ORDER BY t.media_id, t.layer, t.passage", ARGS(STR(ids), STR(forms_json(r, q)),
 	    ID(r->who->tenant_id), INT(bits)), &rows);
 	for (k = 0; k < rows; k++)

@@ -58,7 +58,7 @@ static const struct record said_record = RECORD("Said", struct said, said_fields
 
 /* Words that count as one, and how much each of them: one bind. */
 #define FORMS_SQL "JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER SET utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j"
-#define LAYERS " AND ((1 << w.layer) & ?) <> 0"
+#define LAYERS " AND ((1 << w.layer) & ?) <> 0 AND " SEARCH_HOLDS_SQL("w")
 /* Binds: ONE tenant, word, range, layers; MANY forms, tenant, range, layers; ANY tenant, range.  A range is two ids, of
  * which the second is outside. */
 #define WORDS_ONE "FROM search_words w STRAIGHT_JOIN media t ON t.id = w.media_id WHERE w.tenant_id = ? AND w.word = ? AND " \
@@ -370,7 +370,7 @@ listen(struct match *m, const struct search_phrase *p, const struct ear *ear, si
 
 	db_use(m->r->db, ear->texts);
 	s = db_rows(m->r->db, &said_record, "FROM " SEARCH_IDS " STRAIGHT_JOIN search_passages t ON t.media_id = "
-	    "UNHEX(i.id) WHERE ((1 << t.layer) & ?) <> 0", ARGS(STR(ids), INT(m->layers)), &n);
+	    "UNHEX(i.id) WHERE ((1 << t.layer) & ?) <> 0 AND " SEARCH_HOLDS_SQL("t"), ARGS(STR(ids), INT(m->layers)), &n);
 	for (i = 0; i < n; i++)
 		for (k = from; k < from + many; k++)
 			if (!has[k] && uuid_equal(m->hits[k].id, s[i].media_id))

@@ -74,8 +74,8 @@ static const struct record merge_record = RECORD("SpeakerMerge", struct merge, m
 struct forgetting { bool names; };
 static const struct field forgetting_fields[] = {
 	FIELD(struct forgetting, names, .on = QUERY,
-	    .doc = "Take the name away also in all other assets in which the voice is known: it is shown no more at "
-	    "once, and search and files of subtitles follow"),
+	    .doc = "Take the name away also in all other assets in which the voice is known: it is shown and "
+	    "found no more at once, and files of subtitles follow"),
 };
 static const struct record forgetting_record = RECORD("SpeakerForgetting", struct forgetting, forgetting_fields);
 

@@ -2,6 +2,7 @@
 /* /v2/recommendations: what has to do with what, why, and that nobody is told of what they may not see. */
 #include <string.h>
 
+#include "core/speakers.h"
 #include "tests/world.h"
 
 #define ALL "ViewChannel ViewMetadata"
@@ -108,6 +109,30 @@ every_reason_is_told(void **state)
 	assert_string_equal(of(w, r, beside, "reason.detail"), "Council");
 }
 
+/* Before the jobs have come that take it from the asset and from the index. */
+static void
+a_name_that_is_forgotten_is_no_reason(void **state)
+{
+	struct world *w = *state;
+	struct uuid seed = asset(w, "First", NULL), heard = asset(w, "Second", NULL);
+	struct turn turn = { { 1000, true }, { 4000, true } };
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, heard), .number = 1,
+	    .turns = { &turn, 1 } };
+	int i;
+
+	for (i = 0; i < 6; i++)
+		asset(w, arena_printf(w->mem, "Filler%d", i), NULL);
+	say(w, seed, "Look at Adalbert");
+	speakers_put(w->db, heard, &s);
+	db_run(w->db, "UPDATE speakers SET label = 'Adalbert' WHERE id = ?", ARGS(ID(s.speaker_id)));
+	world_index(w, heard);
+	assert_string_equal(of(w, like(w, w->token, seed), heard, "reason.detail"), "adalbert");
+	db_run(w->db, "INSERT INTO voices (id, tenant_id, takes_names, created_at) VALUES (?, ?, 1, 1)",
+	    ARGS(ID(s.speaker_id), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE speakers SET voice_id = id WHERE id = ?", ARGS(ID(s.speaker_id)));
+	assert_string_equal(of(w, like(w, w->token, seed), heard, "reason.code"), "same_channel");
+}
+
 static void
 sections_and_channels_are_begun_with_too(void **state)
 {
@@ -210,6 +235,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(every_reason_is_told),
+		WORLD_TEST(a_name_that_is_forgotten_is_no_reason),
 		WORLD_TEST(sections_and_channels_are_begun_with_too),
 		WORLD_TEST(nobody_is_told_of_what_they_may_not_see),
 		WORLD_TEST(people_go_on_with_what_they_have_begun),

@@ -150,15 +150,16 @@ odd_texts_are_no_errors(void **state)
 }
 
 /* Who speaks from the first second to the fourth. */
-static void
-add_speaker(struct world *w, struct uuid media_id, const char *label)
+static struct uuid
+add_speaker(struct world *w, struct uuid media_id, int number, const char *label)
 {
 	struct turn turn = { { 1000, true }, { 4000, true } };
-	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = 1,
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
 	    .turns = { &turn, 1 } };
 
 	speakers_put(w->db, media_id, &s);
 	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
+	return s.speaker_id;
 }
 
 static void
@@ -192,7 +193,7 @@ every_layer_says_where_and_when(void **state)
 	metadata_put(w->db, id, "entities", "x",
 	    "{\"items\":[{\"name\":\"Siemens\",\"category\":\"organisation\",\"instances\":[{\"page\":2}]}]}");
 	metadata_put(w->db, id, "file", "x", "{\"cameraMake\":\"NIKON\",\"cameraModel\":\"D90\",\"width\":640}");
-	add_speaker(w, id, "Ada");
+	add_speaker(w, id, 1, "Ada");
 	metadata_put(w->db, id, "objects", "x",
 	    "{\"items\":[{\"name\":\"bicycle\",\"instances\":[{\"start\":6,\"end\":7}]}]}");
 	metadata_put(w->db, id, "actions", "x",
@@ -223,6 +224,45 @@ every_layer_says_where_and_when(void **state)
 	assert_string_equal(total_as(w, world_member(w, "ViewChannel", "Viewer", NULL), "dogs"), "0");
 	assert_string_equal(total_as(w, world_member(w, "ViewChannel", "Viewer", NULL), "minutes"), "1");
 	assert_string_equal(total_as(w, world_member(w, "ViewChannel ViewMetadata", "Viewer", NULL), "dogs"), "1");
+}
+
+/* Neither of the jobs that take it from assets and from the index has come yet. */
+static void
+a_name_that_is_forgotten_is_found_no_more_at_once(void **state)
+{
+	static const char by_name[] = "&fields=speakers";
+	struct world *w = *state;
+	struct uuid one = world_media(w, "video", "One"), two = world_media(w, "video", "About Ada"), ada;
+	struct req *r;
+
+	r = call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}");
+	assert_int_equal(r->status, 200);
+	ada = add_speaker(w, one, 1, NULL);
+	r = call(w, "PATCH", arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, ada)), "{\"label\":\"Ada Berg\"}");
+	assert_int_equal(r->status, 200);
+	db_run(w->db, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id SET s.voice_id = v.id, s.source = "
+	    "'machine' WHERE s.id = ?", ARGS(ID(add_speaker(w, two, 1, "Ada Berg"))));
+	add_speaker(w, two, 2, "Bob Cole");
+	world_index(w, one);
+	world_index(w, two);
+	assert_string_equal(text(w, ask_as(w, w->token, "ada", by_name), "pagination.total"), "2");
+	assert_string_equal(text(w, ask_as(w, w->token, "bob -ada", by_name), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "about -\"ada berg\"", ""), "pagination.total"), "0");
+	r = call(w, "DELETE", arena_printf(w->mem, "/v2/speakers/%s?names=true", uuid_text(w->mem, ada)), NULL);
+	assert_int_equal(r->status, 200);
+	assert_int_equal(number(w, "FROM speakers WHERE media_id = ? AND label = 'Ada Berg'", ARGS(ID(two))), 1);
+	assert_string_equal(text(w, ask_as(w, w->token, "ada", by_name), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "ad", by_name), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "\"ada berg\"", by_name), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "about -\"ada berg\"", ""), "pagination.total"), "1");
+	/* Others that are heard there are found still. */
+	assert_string_equal(text(w, ask_as(w, w->token, "bob", by_name), "pagination.total"), "1");
+	assert_string_equal(text(w, ask_as(w, w->token, "bob -ada", by_name), "pagination.total"), "1");
+	assert_string_equal(text(w, ask_as(w, w->token, "\"bob cole\"", by_name), "pagination.total"), "1");
+	r = ask_as(w, w->token, "ada", "");
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	assert_string_equal(text(w, r, "data.0.highlights.0.field"), "name");
+	assert_null(text(w, r, "data.0.highlights.1.field"));
 }
 
 static void
@@ -416,6 +456,7 @@ main(void)
 		WORLD_TEST(a_misspelled_word_is_found_where_nothing_is_as_it_is_written),
 		WORLD_TEST(odd_texts_are_no_errors),
 		WORLD_TEST(every_layer_says_where_and_when),
+		WORLD_TEST(a_name_that_is_forgotten_is_found_no_more_at_once),
 		WORLD_TEST(nobody_finds_or_counts_what_they_may_not_see),
 		WORLD_TEST(members_of_many_channels_find_what_is_in_them),
 		WORLD_TEST(limits_hold_and_what_is_wrong_with_them_is_said),
