@@ -197,6 +197,7 @@ call_of(struct arena *mem, const struct objects *o, struct ask *q)
 		q->sum = digest_text(mem, q->body, q->body_size);
 	return (struct web_call){ .url = arena_printf(mem, "%s%s", o->endpoint, uri), .method = q->method,
 		.headers = headers_of(mem, o, q, uri), .body = q->body, .file = q->file, .body_size = q->body_size,
+		.alive = o->alive, .stride = OBJECTS_STRIDE, .user = o->user,
 		.private_hosts = q->host, .silence = q->hurried ? 0 : SILENCE, .timeout = HURRY, .kept = true,
 		.max_size = q->max > 0 ? q->max : ANSWER_MAX };
 }
@@ -208,6 +209,13 @@ wait_after(int tries)
 	const struct timespec nap = { ms[tries] / 1000, (long)(ms[tries] % 1000) * 1000000 };
 
 	nanosleep(&nap, NULL);
+}
+
+static void
+tell_life(const struct objects *o)
+{
+	if (o->alive != NULL)
+		o->alive(o->user);
 }
 
 /* True when the store has done it; else errno.  What is not there is nothing to tell. */
@@ -225,8 +233,10 @@ ask(struct arena *mem, const struct objects *o, struct ask *q, struct web_answer
 			break;
 		wait_after(tries);
 	}
-	if (done)
+	if (done) {
+		tell_life(o);
 		return true;
+	}
 	errno = a->file_error != 0 ? a->file_error : errno_of(mem, a);
 	if (errno != ENOENT && errno != EFBIG) {
 		tell(mem, q, a);

@@ -30,7 +30,11 @@ struct objects {
 	const char *public_endpoint;		/* the same for everybody else; NULL: endpoint */
 	const char *bucket, *region, *key, *secret;
 	const char *prefix;			/* before all keys, "" or with a slash at its end */
+	/* Each time OBJECTS_STRIDE bytes have gone or come, and after each answer; NULL: nobody wants to know. */
+	void (*alive)(void *user);
+	void *user;
 };
+enum { OBJECTS_STRIDE = 1 << 20 };
 
 struct object_head { int64_t size; struct moment put_at; };
 

@@ -13,6 +13,7 @@ const char store_lasting[] = "originals/";
 const char store_playing[] = "play/";
 
 static const struct store_kind *kind;
+static struct { void (*call)(void *user); void *user; } life;
 
 static const struct store_kind *
 kind_named(const struct conf *conf, const char *name)
@@ -34,6 +35,20 @@ store_open(const struct conf *conf)
 		kind = &store_both;
 	}
 	return true;
+}
+
+void
+store_on_life(void (*call)(void *user), void *user)
+{
+	life.call = call;
+	life.user = user;
+}
+
+void
+store_alive(void)
+{
+	if (life.call != NULL)
+		life.call(life.user);
 }
 
 const char *

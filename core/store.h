@@ -51,6 +51,14 @@ extern const char store_lasting[];
 /* Makes them.  False with errno when they cannot be made. */
 bool store_open(const struct conf *);
 
+/*
+ * Called each time STORE_STRIDE bytes have gone into the store or come out of it, by any of the words below, and each
+ * time that a bucket has answered: for who is taken for dead when nothing is heard of it.  A store that is silent, or
+ * drips, gives none.  One for a process, which has a single thread.  NULL: nobody wants to know.
+ */
+enum { STORE_STRIDE = 1 << 20 };
+void store_on_life(void (*call)(void *user), void *user);
+
 const char *store_key_upload(struct arena *, struct uuid upload_id);
 const char *store_key_original(struct arena *, struct uuid media_id);
 /* file as the row holds it, "custom/{name}". */

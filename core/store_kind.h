@@ -11,6 +11,9 @@
 /* Bytes of a key, and the NUL. */
 enum { KEY_MAX = 512 };
 
+/* To be called for store_on_life(). */
+void store_alive(void);
+
 /* Could it be one of ours?  What others have put into a bucket beside it is in no list of store.h. */
 bool store_is_key(const char *key);
 

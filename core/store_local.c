@@ -18,7 +18,7 @@
 #include "core/disk.h"
 #include "core/store_kind.h"
 
-enum { LIST_MAX = 1000, TRIES = 5 };
+enum { LIST_MAX = 1000, TRIES = 5, SYNC_APART = 64 << 20 };
 
 const char *const store_tops[] = { "uploads", "originals", "play", "deleted", "live", NULL };
 
@@ -105,17 +105,25 @@ struct source {
 	int fd;		/* -1: the former */
 };
 
+/* What the system has taken but not written would have to be waited for in silence at the end. */
 static bool
 fill(int to, const struct source *s)
 {
-	off_t at = 0;
+	off_t at = 0, synced = 0;
 	ssize_t done;
 
 	do {
-		done = s->fd >= 0 ? sendfile(to, s->fd, &at, 1 << 30) : s->n > (size_t)at ?
+		done = s->fd >= 0 ? sendfile(to, s->fd, &at, STORE_STRIDE) : s->n > (size_t)at ?
 		    write(to, s->bytes + at, s->n - (size_t)at) : 0;
 		if (done > 0 && s->fd < 0)
 			at += done;
+		if (at - synced >= SYNC_APART) {
+			if (fdatasync(to) != 0)
+				return false;
+			synced = at;
+		}
+		if (done > 0)
+			store_alive();
 	} while (done > 0 || (done < 0 && errno == EINTR));
 	return done == 0;
 }

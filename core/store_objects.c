@@ -21,12 +21,18 @@ enum { LIST_MAX = 1000 };	/* what one answer may tell */
 static struct objects bucket;
 static int64_t kept_free;
 
+static void
+on_life(void *user)
+{
+	store_alive();
+}
+
 void
 store_objects_open(const struct conf *conf)
 {
 	bucket = (struct objects){ conf->store_endpoint, conf->store_public_endpoint, conf->store_bucket,
 		conf->store_region, conf->store_key, conf->store_secret,
-		conf->store_prefix != NULL ? conf->store_prefix : "" };
+		conf->store_prefix != NULL ? conf->store_prefix : "", .alive = on_life };
 	kept_free = conf->free_space;
 }
 

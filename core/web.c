@@ -78,10 +78,13 @@ on_rewind(void *user, curl_off_t to, int whence)
 static int
 on_progress(void *user, curl_off_t down_all, curl_off_t down, curl_off_t up_all, curl_off_t up)
 {
-	const struct web_call *call = user;
+	struct web_transfer *t = user;
+	const struct web_call *call = t->call;
 
-	if (call->alive != NULL)
-		call->alive(call->user);
+	if (call->alive == NULL || (call->stride > 0 && down + up - t->told < (curl_off_t)call->stride))
+		return 0;
+	t->told = down + up;
+	call->alive(call->user);
 	return 0;
 }
 
@@ -176,7 +179,7 @@ set_limits(CURL *c, struct web_transfer *t)
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, t);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(c, CURLOPT_XFERINFODATA, call);
+	curl_easy_setopt(c, CURLOPT_XFERINFODATA, t);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, WEB_AGENT);
 	if (call->any_certificate) {
 		curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, 0L);

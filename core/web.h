@@ -46,6 +46,7 @@ struct web_call {
 	size_t max_size;			/* bytes of the answer; 0: 1 MiB */
 	int redirects;				/* how many are followed; only for calls without body */
 	void (*alive)(void *user);		/* called about once a second meanwhile */
+	size_t stride;				/* of bytes that come or go, each time; 0: by time */
 	void *user;
 	bool any_certificate;			/* also one that is not valid: the caller looks at it */
 	bool secure;				/* http to private_hosts alone; with any other it is WEB_BAD_URL */

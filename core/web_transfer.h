@@ -15,6 +15,7 @@ struct web_transfer {
 	size_t max;
 	bool too_large;
 	size_t sent;				/* of call->file */
+	curl_off_t told;			/* bytes of which call->alive knows */
 	int file_error;
 	struct curl_slist *resolve, *headers;
 	curl_mime *mime;

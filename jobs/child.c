@@ -20,7 +20,7 @@
 #include "core/store.h"
 #include "jobs/runner.h"
 
-enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000, BATCH_MEMORY = 64 << 20 };
+enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000, BATCH_MEMORY = 64 << 20, LIFE_MS = 100 };
 
 /* Outside of a runner (a test that calls a kind by hand) pipe is 0 and there are no checkpoints. */
 static struct {
@@ -337,7 +337,7 @@ job_progress(struct job *j, int percent)
 	int64_t now = clock_ms();
 
 	percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-	if (last != 0 && now - last < 100)
+	if (last != 0 && now - last < LIFE_MS)
 		return;
 	last = now;
 	self.percent = percent;
@@ -535,6 +535,19 @@ make_room(struct arena *mem, const struct start *s)
 	return scratch_make(mem, s->run) ? REASON_NONE : fault_reason(errno, REASON_INTERNAL);
 }
 
+/* Bytes that go to the store or come from it may take an hour. */
+static void
+on_store(void *user)
+{
+	static int64_t last;
+	const int64_t now = clock_ms();
+
+	if (now - last < LIFE_MS)
+		return;
+	last = now;
+	say(SAY_ALIVE, 0, REASON_NONE, NULL, false);
+}
+
 _Noreturn void
 child_run(const struct start *s)
 {
@@ -548,6 +561,7 @@ child_run(const struct start *s)
 	surroundings(s);
 	fault_memory_was_short();
 	arena_exhausted = say_memory_limit;
+	store_on_life(on_store, NULL);
 	crash_point("started");
 	j = job_make(s);
 	if (j->in == NULL) {

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 #include "core/sigv4.h"
 #include "tests/objects_peer.h"
 
-enum { REQUEST_MAX = 40 << 20, OBJECTS = 3000 };
+enum { REQUEST_MAX = 40 << 20, OBJECTS = 3000, SLOW_PIECE = 1 << 18, SLOW_MS = 100 };
 
 #define BUCKET OBJECTS_PEER_BUCKET
 
@@ -54,15 +55,26 @@ header(void *user, const char *name)
 	return NULL;
 }
 
+static bool
+is_slow(const char *head)
+{
+	const char *slow = strstr(head, "/slow");
+
+	return slow != NULL && slow < head + strcspn(head, "\r");
+}
+
 static void
 answer(const struct visit *v, const char *status, const char *more, const void *bytes, size_t n)
 {
 	dprintf(v->fd, "HTTP/1.1 %s\r\nContent-Length: %zu\r\nConnection: close\r\n%s\r\n", status, n, more);
 	while (n > 0) {
-		ssize_t done = write(v->fd, bytes, n);
+		const bool slow = is_slow(v->uri);
+		ssize_t done = write(v->fd, bytes, slow && n > SLOW_PIECE ? SLOW_PIECE : n);
 
 		if (done <= 0)
 			return;
+		if (slow)
+			usleep(SLOW_MS * 1000);
 		bytes = (const char *)bytes + done;
 		n -= (size_t)done;
 	}
@@ -363,6 +375,22 @@ serve(struct visit *v)
 		give(v, o);
 }
 
+/* The next bytes of a request, as quickly as its key says. */
+static ssize_t
+receive(int fd, const char *head, char *to, size_t n)
+{
+	struct pollfd gone = { .fd = fd, .events = POLLRDHUP };
+
+	if (head != NULL && strstr(head, "/silent") != NULL && strncmp(head, "PUT", 3) == 0) {
+		poll(&gone, 1, -1);
+		return 0;
+	}
+	if (head == NULL || !is_slow(head))
+		return read(fd, to, n);
+	usleep(SLOW_MS * 1000);
+	return read(fd, to, n < SLOW_PIECE ? n : SLOW_PIECE);
+}
+
 /* One request, whole.  False: there was none. */
 static bool
 take(struct visit *v, char *room)
@@ -372,7 +400,8 @@ take(struct visit *v, char *room)
 	const char *length;
 	ssize_t got;
 
-	while ((end == NULL || n < wanted) && n < REQUEST_MAX && (got = read(v->fd, room + n, REQUEST_MAX - n)) > 0) {
+	while ((end == NULL || n < wanted) && n < REQUEST_MAX &&
+	    (got = receive(v->fd, end != NULL ? room : NULL, room + n, REQUEST_MAX - n)) > 0) {
 		n += (size_t)got;
 		room[n] = '\0';
 		if (end == NULL && (end = strstr(room, "\r\n\r\n")) != NULL) {
@@ -414,12 +443,14 @@ objects_peer_start(struct arena *mem)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int window = SLOW_PIECE;
 	socklen_t size = sizeof(at);
 
 	objects_peer_end();
 	tally = mmap(NULL, sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(tally != MAP_FAILED);
-	assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&at, size) == 0 && listen(fd, 16) == 0 &&
+	assert_true(fd >= 0 && bind(fd, (struct sockaddr *)&at, size) == 0 &&
+	    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &window, sizeof(window)) == 0 && listen(fd, 16) == 0 &&
 	    getsockname(fd, (struct sockaddr *)&at, &size) == 0);
 	peer = fork();
 	if (peer == 0) {

@@ -153,6 +153,12 @@ a_piece_of_an_object_is_read_whole_or_not_at_all(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+static void
+count_life(void *user)
+{
+	++*(int *)user;
+}
+
 /* Scratch on another disk: /dev/shm is one. */
 static void
 a_file_of_another_file_system_is_copied(void **state)
@@ -161,7 +167,7 @@ a_file_of_another_file_system_is_copied(void **state)
 	const size_t size = (9 << 20) + 7;
 	char *bytes = arena_alloc(mem, size), *back;
 	struct stat there, here;
-	int fd = mkstemp(far);
+	int fd = mkstemp(far), lives = 0;
 	size_t n;
 
 	random_bytes(bytes, size);
@@ -171,7 +177,10 @@ a_file_of_another_file_system_is_copied(void **state)
 	assert_int_equal(stat(home, &here), 0);
 	if (there.st_dev == here.st_dev)
 		skip();
+	store_on_life(count_life, &lives);
 	assert_true(store_put(mem, far, "play/x/g/big.mp4"));
+	store_on_life(NULL, NULL);
+	assert_int_equal(lives, size / STORE_STRIDE + 1);
 	back = store_get(mem, "play/x/g/big.mp4", size, &n);
 	assert_non_null(back);
 	assert_true(n == size && memcmp(bytes, back, size) == 0);

@@ -9,6 +9,7 @@
 #include "core/asset.h"
 #include "core/scratch.h"
 #include "tests/jobs/runners.h"
+#include "tests/objects_peer.h"
 
 static const struct job_place anywhere;
 
@@ -125,6 +126,37 @@ a_hang_is_ended_with_all_its_programs_and_retried(void **state)
 	assert_int_equal(times(t, "hang h "), 2);
 	assert_non_null(strstr(column(t, id, "log_tail"), "talking is no progress"));
 	wait_for_end(stray);
+}
+
+/* 4 s to the bucket and 4 s back, of which 2 s may pass in silence. */
+static void
+bytes_that_are_long_on_their_way_to_the_store_and_back_are_signs_of_life(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id;
+
+	runners_bucket(t);
+	id = add(t, "keep", "slow", anywhere);
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "succeeded");
+	assert_int_equal(times(t, "keep slow "), 1);
+	objects_peer_end();
+}
+
+static void
+a_store_that_takes_no_more_bytes_is_no_sign_of_life(void **state)
+{
+	struct runners *t = *state;
+	const struct objects_tally *tally = runners_bucket(t);
+	struct uuid id = add(t, "keep", "silent", anywhere);
+
+	runner_drain(t);
+	assert_string_equal(column(t, id, "state"), "failed");
+	assert_string_equal(code(t, id), "no_progress");
+	assert_int_equal(times(t, "keep silent "), 2);
+	/* Who is given up by the store's own patience has asked again. */
+	assert_in_range(tally->requests, 0, 2);
+	objects_peer_end();
 }
 
 static void
@@ -921,6 +953,8 @@ main(void)
 		TEST(what_a_paused_worker_wrote_before_is_not_committed_past_its_lease),
 		TEST(a_crash_is_retried_and_then_failed_with_its_reason),
 		TEST(a_hang_is_ended_with_all_its_programs_and_retried),
+		TEST(bytes_that_are_long_on_their_way_to_the_store_and_back_are_signs_of_life),
+		TEST(a_store_that_takes_no_more_bytes_is_no_sign_of_life),
 		TEST(a_long_line_of_a_log_is_cut_between_characters),
 		TEST(what_alone_cannot_reach_the_database_at_its_end_is_not_called_idle),
 		TEST(a_slow_job_that_reports_progress_is_left_alone),

@@ -19,6 +19,7 @@
 #include "core/scratch.h"
 #include "core/store.h"
 #include "tests/jobs/runners.h"
+#include "tests/objects_peer.h"
 
 enum { TRIES = 12000 }; /* of 10 ms, and what else a machine that does other things may need */
 
@@ -283,6 +284,27 @@ tool_run(struct job *j)
 	return job_resume(j) ? DONE : RETRY;
 }
 
+/* Puts 10 MiB into the store under a key that its note names, and has it back. */
+static enum outcome
+keep_run(struct job *j)
+{
+	const char *file = arena_printf(j->mem, "%s/large", j->work_dir), *back;
+	const char *key = store_key_play(j->mem, j->id, note_of(j));
+	struct stat st;
+	int fd;
+
+	job_pause(j);
+	begin(j, "keep");
+	fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, 10 << 20) != 0)
+		abort();
+	close(fd);
+	if (!store_put(j->mem, file, key) || (back = store_fetch(j->mem, key, j->work_dir)) == NULL ||
+	    stat(back, &st) != 0 || st.st_size != 10 << 20)
+		return job_retry(j, REASON_STORAGE, NULL);
+	return job_resume(j) ? DONE : RETRY;
+}
+
 #define KIND(name, attempts, idle, decodes) KIND_IN(JOB_ENCODE, name, attempts, idle, decodes)
 #define KIND_IN(class, name, attempts, idle, decodes) \
 	{ \
@@ -306,6 +328,7 @@ static const struct job_kind test_kinds[] = {
 	KIND("parts", 3, 30, false),
 	KIND_IN(JOB_NETWORK, "lasting", 3, 600, false),
 	KIND("held", 3, 4, false),
+	KIND("keep", 2, 2, false),
 };
 
 static struct run_kind kinds[] = {
@@ -326,6 +349,7 @@ static struct run_kind kinds[] = {
 	{ &test_kinds[14], parts_run },
 	{ &test_kinds[15], lasting_run, .lasting = true },
 	{ &test_kinds[16], held_run },
+	{ &test_kinds[17], keep_run },
 	{ NULL, forget_run },
 	{ NULL, embed_run },
 	{ NULL, index_run },
@@ -358,7 +382,7 @@ runners_setup(void **state)
 	t->conf.job_lease = 60;
 	/* no sweeps between */
 	t->conf.job_kinds = "quick,crash,hang,retry,refuse,slow,memory,gate,decode,clock,"
-	    "brief,tool,early,chatty,parts,lasting,held,purge,serve";
+	    "brief,tool,early,chatty,parts,lasting,held,keep,purge,serve";
 	t->options = (struct run_options){ .grace = 20, .poll_ms = 500, .back_off_ms = 50 };
 	job_kinds_add(test_kinds, sizeof(test_kinds) / sizeof(test_kinds[0]));
 	kinds[KINDS - 7].kind = job_kind("forget");
@@ -401,6 +425,20 @@ runners_teardown(void **state)
 		return 1;
 	*state = t->world;
 	return world_teardown(state);
+}
+
+struct objects_tally *
+runners_bucket(struct runners *t)
+{
+	t->conf.store = "s3";
+	t->conf.store_endpoint = objects_peer_start(t->mem);
+	t->conf.store_bucket = OBJECTS_PEER_BUCKET;
+	t->conf.store_region = "us-east-1";
+	t->conf.store_key = OBJECTS_PEER_KEY;
+	t->conf.store_secret = OBJECTS_PEER_SECRET;
+	t->conf.store_prefix = "home/";
+	assert_true(store_open(&t->conf));
+	return objects_peer_tally();
 }
 
 int

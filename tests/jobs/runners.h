@@ -24,6 +24,9 @@ struct runners {
 int runners_setup(void **state);
 int runners_teardown(void **state);
 
+/* Their store is a bucket of the peer from here on. */
+struct objects_tally *runners_bucket(struct runners *);
+
 /* Starts a runner with the settings as they are now.  Returns its number. */
 int runner_start(struct runners *);
 /* Waits for its end; the exit status, or minus the signal. */

@@ -112,20 +112,6 @@ drain_once(struct runners *t)
 	runner_drain(t);
 }
 
-static struct objects_tally *
-open_bucket(struct runners *t)
-{
-	t->conf.store = "s3";
-	t->conf.store_endpoint = objects_peer_start(t->mem);
-	t->conf.store_bucket = OBJECTS_PEER_BUCKET;
-	t->conf.store_region = "us-east-1";
-	t->conf.store_key = OBJECTS_PEER_KEY;
-	t->conf.store_secret = OBJECTS_PEER_SECRET;
-	t->conf.store_prefix = "home/";
-	assert_true(store_open(&t->conf));
-	return objects_peer_tally();
-}
-
 static void
 a_purge_is_over_when_the_bucket_has_nothing_left_and_not_when_it_says_so(void **state)
 {
@@ -136,7 +122,7 @@ a_purge_is_over_when_the_bucket_has_nothing_left_and_not_when_it_says_so(void **
 	struct uuid purge;
 	size_t n;
 
-	tally = open_bucket(t);
+	tally = runners_bucket(t);
 	assert_true(store_write(t->mem, "x", 1, original));
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "%s/a/goes", asset)));
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "%s/b/stays", asset)));
@@ -166,7 +152,7 @@ an_object_that_is_said_to_be_deleted_and_is_not_keeps_its_purge(void **state)
 {
 	struct runners *t = *state;
 	const char *key = arena_printf(t->mem, "play/%s/stays", uuid_text(t->mem, uuid_new()));
-	struct objects_tally *tally = open_bucket(t);
+	struct objects_tally *tally = runners_bucket(t);
 	struct uuid purge;
 
 	assert_true(store_write(t->mem, "x", 1, key));
