@@ -45,6 +45,7 @@
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
 	K(clip,			QUICK,   3, 120, "clip",		0,  false, true,  "Cut a section into a file of its own") \
 	K(livestream,		TRANSFER, 5, 300, "livestream",		0,  true,  true,  "Make an asset of what was recorded of a livestream") \
+	K(recode,		ENCODE,  5, 300, "livestream",		0,  true,  true,  "Make that asset where some of it has to be encoded anew") \
 	K(live_captions,	LIVE,    3, 120, "liveCaptions",	0,  true,  true,  "Write down what is said in a livestream while it lasts") \
 	K(download,		ENCODE,  3, 300, "download",		0,  true,  false, "Pack files into one to take away") \
 	K(captions,		QUICK,   5, 60,  "captions",		0,  true,  false, "Write the captions of a transcript that a person wants shown") \
@@ -116,6 +117,7 @@ struct no_args { const char *note; };
 #define entities_args asset_args
 #define summary_args asset_args
 #define publish_args asset_args
+#define recode_args livestream_args
 #define live_captions_args livestream_args
 #define deliver_args no_args
 #define forget_args no_args
@@ -195,6 +197,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define entities_args_record asset_args_record
 #define summary_args_record asset_args_record
 #define publish_args_record asset_args_record
+#define recode_args_record livestream_args_record
 #define live_captions_args_record livestream_args_record
 #define deliver_args_record no_args_record
 #define forget_args_record no_args_record

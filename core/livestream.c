@@ -335,6 +335,29 @@ livestream_done(struct db *db, struct uuid id, const char *failure)
 	return true;
 }
 
+void
+livestream_left_out(struct db *db, struct uuid id, const char *what)
+{
+	db_run(db, "UPDATE livestreams t SET t.left_out = LEFT(?, 500), " CHANGED_SQL "WHERE t.id = ? AND NOT "
+	    "t.left_out <=> LEFT(?, 500)", ARGS(STR(what), ID(id), STR(what)));
+}
+
+bool
+livestream_recode(struct db *db, struct uuid id, struct uuid job_id)
+{
+	const struct livestream *l = livestream_get(db, id);
+	struct job_place place = { .id = uuid_new(), .priority = PRIORITY_FIRST };
+
+	if (l == NULL || db_run(db, "UPDATE livestreams t SET t.job_id = ? WHERE t.id = ? AND t.status IN "
+	    "('finishing', 'failed') AND (t.job_id = ? OR NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = t.job_id AND j.state IN "
+	    "('waiting', 'ready', 'running', 'delayed')))", ARGS(ID(place.id), ID(id), ID(job_id))) != 1)
+		return false;
+	place.tenant_id = l->tenant_id;
+	place.media_id = l->media_id;
+	job_add(db, recode, place, .livestream_id = id);
+	return true;
+}
+
 bool
 livestream_runs(struct db *db, struct uuid media_id)
 {

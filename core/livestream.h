@@ -30,7 +30,8 @@
  * live/{mediaId}/, in store_key_live(): "{session}.video.mp4" and "{session}.audio.mp4", of which either may be
  * missing, each a fragmented MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a
  * session of its own; a node claims once more when codec, size or sound of what comes change.  What is on the disk when
- * the node dies is what is recorded.
+ * the node dies is what is recorded.  It is deleted when the asset has all of it (media/recording.h); of what it has
+ * not, all stays there, and left_out says why.
  */
 #ifndef CORE_LIVESTREAM_H
 #define CORE_LIVESTREAM_H
@@ -138,6 +139,11 @@ bool livestream_stop(struct db *, struct uuid id, const char *failure);
 
 /* By the job: the asset has its original, or (failure) never gets one. */
 bool livestream_done(struct db *, struct uuid id, const char *failure);
+/* By that job, before it is done: what of the recording the asset does not have, in a sentence, and is kept therefore.
+ * NULL: it has all. */
+void livestream_left_out(struct db *, struct uuid id, const char *what);
+/* By the job livestream, whose id that is: the job recode does its work.  False: another job does. */
+bool livestream_recode(struct db *, struct uuid id, struct uuid job_id);
 
 /* Is there a livestream that is started and still to become this asset? */
 bool livestream_runs(struct db *, struct uuid media_id);

@@ -23,6 +23,8 @@
 	R(SHORTENED,		"shortened",		FINAL, \
 		"Of an animation the first minute is shown. Convert it to MP4 and create a new upload to have all of it.") \
 	R(LEFT_OUT,		"left_out",		FINAL,   "All else is there. Put what is missing into a file of its own.") \
+	R(NOT_WHOLE,		"not_whole",		FINAL, \
+		"All else is there. What is missing was not deleted: the operator finds it in the store, below live/.") \
 	R(NO_STREAMS,		"no_streams",		FINAL,   "The file holds neither picture nor sound.") \
 	R(TOO_MANY_PIXELS,	"too_many_pixels",	FINAL,   "The picture is larger than the limit. Scale it down and create a new upload.") \
 	R(TOO_LONG,		"too_long",		FINAL,   "The recording is longer than the limit.") \

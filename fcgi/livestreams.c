@@ -47,7 +47,8 @@ static const struct record refusal_record = RECORD("LivestreamRefusal", struct r
 
 struct broadcast {
 	struct uuid id, media_id;
-	const char *name, *description, *status, *failure, *source, *ladder, *captions_language_code, *captions;
+	const char *name, *description, *status, *failure, *left_out, *source, *ladder;
+	const char *captions_language_code, *captions;
 	struct ids channel_ids;
 	bool with_dvr, has_signal;
 	struct strings transcript_language_codes;
@@ -86,6 +87,8 @@ static const struct field broadcast_fields[] = {
 	FIELD(struct broadcast, failure,      .on = SERVER | OMIT_NULL, .one_of = LIVESTREAM_FAILURES,
 	    .doc = "Why it ended: duration = it lasted as long as it may; idle = nothing came for a day; empty = "
 	    "nothing was recorded; damaged = the recording cannot be read"),
+	FIELD(struct broadcast, left_out,     .on = SERVER | OMIT_NULL, .max = 500,
+	    .doc = "What of the recording the asset does not have, and why; it is kept"),
 	FIELD(struct broadcast, has_signal,   .on = SERVER, .doc = "Does anything come in, be it published or not?"),
 	FIELD(struct broadcast, ladder,       .on = SERVER | OMIT_NULL, .sql = "IF(t.has_signal, t.ladder, NULL)",
 	    .one_of = LIVESTREAM_LACKS, .doc = "Why not all smaller pictures of it are made now: off = by the "

@@ -180,13 +180,16 @@ write_finding(struct job *j, const struct finding *f, const struct asset *a)
 	metadata_put(j->db, a->id, "file", f->av != NULL ? "ffprobe" : "kinothek", facts(j, f, a));
 }
 
-/* Of what the file has, what the asset will not have. */
+/* Of what was recorded or the file has, what the asset will not have. */
 static void
 tell_left_out(struct job *j, const struct av_file *f)
 {
+	const char *kept = db_text(j->db, "SELECT left_out FROM livestreams WHERE media_id = ?", ARGS(ID(j->media_id)));
 	const char *sentences[AV_LEFT_OUT];
 	size_t n = f != NULL ? av_left_out(j->mem, f, sentences) : 0, i;
 
+	if (kept != NULL)
+		job_warn(j, &(struct warning){ .reason = REASON_NOT_WHOLE, .detail = kept });
 	for (i = 0; i < n; i++)
 		job_warn(j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = sentences[i] });
 	for (int k = 0; f != NULL && k < f->dead.n; k++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A livestream that is over becomes the original of its asset, whose ingest then begins as that of an upload.  Safe to
- * run twice: what is recorded stays until the asset has it, two runs make the same bytes of it, and who finds that the
- * asset has an original leaves it alone.
+ * A livestream that is over becomes the original of its asset, whose ingest then begins as that of an upload.  Where
+ * some of it has to be encoded anew for that, which takes as long as other encodes do, the job recode does it all in
+ * one of their places.  Safe to run twice: what is recorded stays until the asset has all of it, two runs make the same
+ * bytes of it, and who finds that the asset has an original leaves it alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -110,7 +111,8 @@ fetch(struct job *j, const struct recorded *all, int64_t *size, struct fault *fa
 	return r;
 }
 
-struct original { struct uuid media_id; const char *sha256; int64_t size; bool is_all; };
+/* left_out: what of the recording is not in it, in a sentence; NULL: nothing. */
+struct original { struct uuid media_id; const char *sha256, *left_out; int64_t size; };
 
 /* The asset has it, unless another run was quicker. */
 static bool
@@ -130,9 +132,10 @@ hand_over(struct job *j, void *at)
 	    SQL_NOW ", status = 'processing', revision = revision + 1, updated_at = " SQL_NOW " WHERE id = ?",
 	    ARGS(INT(o->size), STR(o->sha256), ID(o->media_id)));
 	ingest_start(j->db, j->tenant_id, o->media_id);
+	livestream_left_out(j->db, in->livestream_id, o->left_out);
 	livestream_done(j->db, in->livestream_id, NULL);
 	keys[0] = store_key_live(j->mem, o->media_id, NULL);
-	if (o->is_all)
+	if (o->left_out == NULL)
 		job_add(j->db, purge, place, .keys = { keys, 1 });
 	asset_files_gone(j->db, j->conf, j->tenant_id, o->media_id, (struct strings){ &live, 1 });
 	usage_add(j->db, j->tenant_id, 0, o->size);
@@ -150,17 +153,65 @@ nothing(struct job *j, const struct livestream_args *in, const char *failure)
 	return DONE;
 }
 
-enum outcome
-livestream_run(struct job *j)
+/* Encodes are many; places of those who copy are few. */
+static enum outcome
+pass_on(struct job *j, const struct livestream_args *in)
+{
+	if (!job_resume(j))
+		return RETRY;
+	if (livestream_recode(j->db, in->livestream_id, j->id))
+		job_log(j, "stretches have several codecs: the job recode goes on");
+	return DONE;
+}
+
+static bool
+fails(void *job, const struct fault *fault)
+{
+	return job_may_mend(job, fault);
+}
+
+/* What is not in the file that was made.  NULL: nothing. */
+static const char *
+left_out_of(struct job *j, const struct recording_work *w, size_t beyond)
+{
+	const struct reason_info *why = reason_info(w->why.reason);
+
+	if (beyond > 0)
+		return arena_printf(j->mem, "%zu files are of more than %d sessions.", beyond, RECORDING_MAX);
+	if (w->left_out + w->cut == 0)
+		return NULL;
+	return arena_printf(j->mem, "Of %zu stretches of the recording %zu could not be put together as a whole: %s",
+	    w->n, w->left_out + w->cut, w->why.detail != NULL ? w->why.detail : why->remedy);
+}
+
+/* The lease is looked at just before: another run may have made other bytes on another machine. */
+static enum outcome
+keep(struct job *j, const char *out, struct original *o)
+{
+	const char *key = store_key_original(j->mem, o->media_id);
+
+	o->sha256 = digest_file(j->mem, out, NULL);
+	if (o->sha256 == NULL)
+		return step_not_stored(j, "The recording");
+	if (!job_resume(j))
+		return RETRY;
+	job_pause(j);
+	if (!store_put(j->mem, out, key) || (o->size = store_size(j->mem, key)) < 0)
+		return step_not_stored(j, "The recording");
+	job_batches(j, hand_over, o, sizeof(*o));
+	return DONE;
+}
+
+static enum outcome
+make(struct job *j, bool encodes)
 {
 	const struct livestream_args *in = j->in;
 	const struct broadcast *b = db_row(j->db, &broadcast_record, BROADCAST_FROM, ARGS(ID(in->livestream_id)));
-	const char *out = arena_printf(j->mem, "%s/original.mp4", j->work_dir);
-	struct original o;
+	struct recording_work w = { .dir = j->work_dir, .preset = j->conf->video_preset, .may_encode = encodes,
+	    .fails = fails, .progress = step_progress, .user = j };
+	struct original o = { 0 };
 	const struct recorded *all;
-	struct recording *r;
 	struct fault fault = { 0 };
-	size_t left_out = 0;
 	int64_t size;
 
 	if (b == NULL || b->file_size > 0 || (strcmp(b->status, "finishing") != 0 && strcmp(b->status, "failed") != 0))
@@ -171,26 +222,34 @@ livestream_run(struct job *j)
 		return step_not_stored(j, "The list of what was recorded");
 	if (all->n == 0)
 		return nothing(j, in, "empty");
-	r = fetch(j, all, &size, &fault);
-	if (r == NULL)
+	w.n = all->n;
+	w.of = fetch(j, all, &size, &fault);
+	if (w.of == NULL)
 		return job_fault(j, &fault);
 	errno = 0;
-	if (scratch_free() < 2 * size + ROOM || store_free() < size + ROOM)
+	/* What is encoded may be larger than it was. */
+	if (scratch_free() < (encodes ? 4 : 2) * size + ROOM || store_free() < (encodes ? 2 : 1) * size + ROOM)
 		return job_retry(j, fault_reason(errno, REASON_NO_SPACE), "There is no room to put the recording "
 		    "together.");
-	if (!recording_join(j->mem, r, all->n, j->work_dir, "original.mp4", &left_out, &fault))
+	if (!recording_join(j->mem, &w, "original.mp4", &fault))
 		return fault.reason == REASON_NO_STREAMS ? nothing(j, in, "damaged") : job_fault(j, &fault);
-	if (left_out > 0)
-		job_log(j, "%zu of %zu stretches could not be read, or have other codecs", left_out, all->n);
-	if (all->beyond > 0)
-		job_log(j, "%zu files are of more than %d sessions, and were left where they are", all->beyond,
-		    RECORDING_MAX);
-	o = (struct original){ b->media_id, digest_file(j->mem, out, NULL), 0, all->beyond == 0 };
-	if (o.sha256 == NULL || !store_put(j->mem, out, store_key_original(j->mem, b->media_id)))
-		return step_not_stored(j, "The recording");
-	o.size = store_size(j->mem, store_key_original(j->mem, b->media_id));
-	if (o.size < 0)
-		return step_not_stored(j, "The recording");
-	job_batches(j, hand_over, &o, sizeof(o));
-	return DONE;
+	if (w.must_encode)
+		return pass_on(j, in);
+	o.media_id = b->media_id;
+	o.left_out = left_out_of(j, &w, all->beyond);
+	if (o.left_out != NULL)
+		job_log(j, "%s", o.left_out);
+	return keep(j, arena_printf(j->mem, "%s/original.mp4", j->work_dir), &o);
+}
+
+enum outcome
+livestream_run(struct job *j)
+{
+	return make(j, false);
+}
+
+enum outcome
+recode_run(struct job *j)
+{
+	return make(j, true);
 }

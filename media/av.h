@@ -43,7 +43,8 @@ enum { AV_COMMENTARY = 1, AV_DESCRIBES = 2, AV_CLEAR = 4, AV_DUB = 8, AV_ORIGINA
 
 struct av_audio {
 	int index;
-	const char *codec, *language, *title;		/* language as BCP 47 where it is known, else NULL */
+	const char *codec, *profile;			/* as ffprobe names them; profile NULL: not said */
+	const char *language, *title;			/* language as BCP 47 where it is known, else NULL */
 	int channels, sample_rate, roles;
 	bool is_default;
 	bool used;					/* it becomes a rendition: AV_SOUNDS of them at most */

@@ -29,12 +29,14 @@ void av_input(struct av_tool *, const char *path, const char *container);
 void av_captions_input(struct av_tool *, const char *path);
 
 /* Encoding as all renditions are: the picture but for where its key frames are, for a rate as av_max_rate() gives it
- * (bits/s); bits/s of sound that is such a rendition; and the most that a file may take, in bytes. */
+ * (bits/s); bits/s of sound that is such a rendition; the most that a file may take, in bytes; and how long it may
+ * take for so many seconds of video. */
 #define AV_FRAGMENTED "+frag_keyframe+default_base_moof+delay_moov+skip_trailer"
 void av_x264(struct av_tool *, const char *preset, int64_t max_rate);
 int64_t av_max_rate(int width, int height, struct av_ratio rate);
 const char *av_sound_bits(struct arena *, const struct av_audio *);
 int64_t av_file_limit(void);
+void av_time_limits(struct jail *, int64_t seconds);
 
 /* For whoever has its own .on_progress: passes the line on to av_on_life(). */
 void av_life(const char *line);

@@ -324,8 +324,8 @@ av_file_limit(void)
 	return room < FILE_MAX ? room : FILE_MAX;
 }
 
-static void
-time_limits(struct jail *jail, int64_t seconds)
+void
+av_time_limits(struct jail *jail, int64_t seconds)
 {
 	const int64_t cpu = 7200 + seconds * 100, wall = 7200 + seconds * 50;
 
@@ -365,7 +365,7 @@ encode(struct order *o, struct fault *fault)
 	t->jail.on_progress = on_progress;
 	t->jail.user = o;
 	t->jail.file_size = av_file_limit();
-	time_limits(&t->jail, f->duration_ms / 1000);
+	av_time_limits(&t->jail, f->duration_ms / 1000);
 	return av_run(t, fault);
 }
 

@@ -51,7 +51,7 @@ static const struct record tags_record = RECORD("Tags", struct tags, tags_fields
 
 struct stream {
 	int64_t index, width, height, channels;
-	const char *codec_name, *codec_type, *codec_tag_string, *pix_fmt, *sample_aspect_ratio, *field_order;
+	const char *codec_name, *profile, *codec_type, *codec_tag_string, *pix_fmt, *sample_aspect_ratio, *field_order;
 	const char *color_transfer, *color_primaries, *color_space, *color_range, *r_frame_rate, *avg_frame_rate,
 	    *start_time, *duration;
 	const char *sample_rate, *nb_frames;
@@ -64,6 +64,7 @@ static const struct field stream_fields[] = {
 	FIELD(struct stream, height, .doc = "Pixels"),
 	FIELD(struct stream, channels, .doc = "Of sound"),
 	FIELD(struct stream, codec_name, .json = "codec_name", .doc = "Codec"),
+	FIELD(struct stream, profile, .doc = "Of the codec"),
 	FIELD(struct stream, codec_type, .json = "codec_type", .doc = "video, audio, subtitle, data, attachment"),
 	FIELD(struct stream, codec_tag_string, .json = "codec_tag_string", .doc = "Code in the container"),
 	FIELD(struct stream, pix_fmt, .json = "pix_fmt", .doc = "Pixel format"),
@@ -130,7 +131,7 @@ static const struct record probe_record = RECORD("Probe", struct probe, probe_fi
 static const char entries[] =
     "format=format_name,duration,start_time,bit_rate:format_tags=creation_time,com.apple.quicktime.creationdate,date,title:"
     "chapter=start_time,end_time:chapter_tags=title:stream=index,width,height,channels,"
-    "codec_name,codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,"
+    "codec_name,profile,codec_type,codec_tag_string,pix_fmt,sample_aspect_ratio,field_order,color_transfer,color_primaries,"
     "color_space,color_range,r_frame_rate,avg_frame_rate,start_time,duration,sample_rate,"
     "nb_frames:stream_tags=language,title,DURATION:stream_disposition=default,attached_pic,timed_thumbnails,comment,"
     "visual_impaired,hearing_impaired,dub,original,forced:stream_side_data=side_data_type,rotation,displaymatrix,dv_profile";
@@ -297,7 +298,7 @@ audio_of(struct arena *mem, const struct stream *s)
 	const struct disposition *d = s->disposition.row;
 	const struct tags *tags = s->tags.row;
 
-	return (struct av_audio){ .index = count_of(s->index), .codec = s->codec_name,
+	return (struct av_audio){ .index = count_of(s->index), .codec = s->codec_name, .profile = s->profile,
 	    .language = language_of(mem, tags), .title = title_of(mem, tags), .channels = count_of(s->channels),
 	    .roles = roles_of(d), .used = av_decodes(s->codec_name) && s->channels > 0,
 	    .sample_rate = s->sample_rate != NULL ? atoi(s->sample_rate) : 0, .is_default = d != NULL && d->is_default,

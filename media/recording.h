@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What was recorded of a livestream, made one file without encoding it anew. */
+/*
+ * What was recorded of a livestream, made one file: the stretches one behind the other, however long the encoder was
+ * away between them.  Nothing is encoded anew as long as all have the same tracks of the same codecs; another size of
+ * the picture goes on in the same track, as decoders bear it.  Where an encoder came again with something else:
+ *
+ *	pictures	of several codecs become H.264, each at its own size and rate; those that are H.264 are copied.
+ *			A stretch without any is black.
+ *	sound		of another form (codec, channels, rate) becomes AAC of the form that lasts longest; a stretch
+ *			without any is silent.
+ */
 #ifndef MEDIA_RECORDING_H
 #define MEDIA_RECORDING_H
 
@@ -12,13 +21,25 @@ struct recording { const char *picture, *sound; int64_t size; };	/* bytes of bot
 /* How many of them can be put together. */
 enum { RECORDING_MAX = 2000 };
 
-/*
- * Writes {dir}/{name}: an MP4 whose index is at its beginning, all stretches one behind the other.  A stretch that
- * cannot be read is left out, as is what follows the last whole fragment of one; *left_out counts the former.  Another
- * size of the picture goes on in the same track, as decoders bear it; what has another codec or other sound is left
- * out, too.  False with the fault; REASON_NO_STREAMS: none can be read.
- */
-bool recording_join(struct arena *, const struct recording *, size_t n, const char *dir, const char *name,
-    size_t *left_out, struct fault *);
+struct recording_work {
+	const struct recording *of;
+	size_t n;
+	const char *dir;		/* where pieces are made, and the result */
+	const char *preset;		/* of x264; NULL: veryfast */
+	bool may_encode;
+	/* What failed for one stretch: is all of it to fail, since another attempt may bring the whole?  Otherwise that
+	 * stretch is left out.  NULL: by the class of the reason. */
+	bool (*fails)(void *user, const struct fault *);
+	void (*progress)(void *user, int percent);	/* of what is encoded; may be NULL */
+	void *user;
+	/* Filled in. */
+	bool must_encode;		/* nothing was written, since it may not */
+	size_t left_out, cut;		/* stretches of which the file has nothing, or not all */
+	struct fault why;		/* of the first of them */
+};
+
+/* Writes {dir}/{name}: an MP4 whose index is at its beginning.  What follows the last whole fragment of a stretch is no
+ * part of it.  False with the fault; REASON_NO_STREAMS: none can be read. */
+bool recording_join(struct arena *, struct recording_work *, const char *name, struct fault *);
 
 #endif

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What was recorded of livestreams, and the assets that become of it. */
+#include <sys/wait.h>
+
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/digest.h"
 #include "core/livestream.h"
@@ -13,6 +17,12 @@
 #define FRAGMENTS " -f mp4 -movflags +frag_every_frame+empty_moov+default_base_moof+cmaf+frag_discont "
 
 struct broadcast { struct uuid id, media_id; const char *dir; };
+
+struct job_id { struct uuid job_id; };
+static const struct field job_id_fields[] = {
+	FIELD(struct job_id, job_id, .doc = "The job that makes its asset"),
+};
+static const struct record job_id_record = RECORD("LivestreamJob", struct job_id, job_id_fields);
 
 /* One that has had so many sessions and is stopped; its node has ended, too. */
 static struct broadcast
@@ -44,6 +54,24 @@ shell(struct world *w, const struct broadcast *b, const char *command)
 		fail_msg("%s", command);
 }
 
+/* The same of any pictures and sound, by their sources and encoders; NULL: none. */
+static void
+record_as(struct world *w, const struct broadcast *b, int session, const char *picture, const char *sound)
+{
+	if (picture != NULL)
+		shell(w, b, arena_printf(w->mem, "ffmpeg -v error -nostdin -y -f lavfi -i %s" FRAGMENTS "%d.video.mp4",
+		    picture, session));
+	if (sound != NULL)
+		shell(w, b, arena_printf(w->mem, "ffmpeg -v error -nostdin -y -f lavfi -i %s" FRAGMENTS "%d.audio.mp4",
+		    sound, session));
+}
+
+#define AVC " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 25"
+#define HEVC_SET(more) " -c:v libx265 -preset ultrafast -pix_fmt yuv420p -tag:v hvc1 -x265-params log-level=none:keyint=25" more
+#define HEVC HEVC_SET(":bframes=2")
+#define AV1 " -c:v libaom-av1 -cpu-used 8 -usage realtime -pix_fmt yuv420p -g 25"
+#define TONE(rate, seconds) "sine=440:r=" rate ":d=" seconds " -c:a aac"
+
 /* The files of a session, of that size and length in seconds; `sound` begins after the picture by so much. */
 static void
 record(struct world *w, const struct broadcast *b, int session, const char *size, int seconds, double sound)
@@ -59,7 +87,7 @@ go(struct world *w)
 {
 	struct conf conf = *w->conf;
 
-	conf.job_kinds = "livestream";
+	conf.job_kinds = "livestream,recode";
 	drain(w, &conf);
 }
 
@@ -86,8 +114,57 @@ probe(struct world *w, const struct broadcast *b, const char *what)
 	return arena_copy(w->mem, line);
 }
 
+/* What is seen at that second: how bright it is, 0 to 255. */
+static int
+light(struct world *w, const struct broadcast *b, double at)
+{
+	const char *path = world_file(w->mem, store_key_original(w->mem, b->media_id));
+	FILE *f = popen(arena_printf(w->mem, "ffmpeg -v error -nostdin -ss %.2f -i '%s' -frames:v 1 -vf "
+	    "scale=1:1:flags=area,format=gray -f rawvideo -", at, path), "r");
+	int c;
+
+	assert_non_null(f);
+	c = fgetc(f);
+	pclose(f);
+	return c;
+}
+
+/* What is heard from that second on, for a quarter of one. */
+static bool
+sounds(struct world *w, const struct broadcast *b, double at)
+{
+	const char *path = world_file(w->mem, store_key_original(w->mem, b->media_id));
+
+	return system(arena_printf(w->mem, "ffmpeg -v error -nostdin -ss %.2f -i '%s' -t 0.25 -map 0:a -f s16le - | "
+	    "od -An -v -t d2 -w2 | awk '$1 > 500 { n++ } END { exit !(n > 500) }'", at, path)) == 0;
+}
+
+/* From the first to the last picture, without a word of the decoder. */
+static bool
+decodes(struct world *w, const struct broadcast *b)
+{
+	return system(arena_printf(w->mem, "! ffmpeg -v error -nostdin -xerror -i '%s' -enc_time_base -1 "
+	    "-f null - 2>&1 | grep . >&2",
+	    world_file(w->mem, store_key_original(w->mem, b->media_id)))) == 0;
+}
+
 #define FRAMES "-select_streams v -count_frames -show_entries stream=nb_read_frames"
 #define START(kind) "-select_streams " kind " -show_entries stream=start_time"
+
+static int64_t
+recodes(struct world *w, const struct broadcast *b)
+{
+	return number(w, "FROM jobs WHERE kind = 'recode' AND state = 'succeeded' AND media_id = ?",
+	    ARGS(ID(b->media_id)));
+}
+
+/* Are the files of its stretches to be deleted? */
+static bool
+is_purged(struct world *w, const struct broadcast *b)
+{
+	return number(w, "FROM jobs WHERE kind = 'purge' AND media_id = ? AND args LIKE '%\"live/%'",
+	    ARGS(ID(b->media_id))) == 1;
+}
 
 static int64_t
 ingests(struct world *w, const struct broadcast *b)
@@ -143,6 +220,169 @@ stretches_follow_each_other_in_whatever_size(void **state)
 	assert_string_equal(probe(w, &b, "-read_intervals 5.5%+#1 -select_streams v -show_entries frame=width"), "320");
 	assert_true(atof(probe(w, &b, "-show_entries format=duration")) > 6.9);
 	assert_true(atof(probe(w, &b, "-show_entries format=duration")) < 7.3);
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'recode' AND media_id = ?", ARGS(ID(b.media_id))), 0);
+	/* The nonsense may be worth something to somebody. */
+	assert_false(is_purged(w, &b));
+	assert_string_equal(db_text(w->db, "SELECT left_out FROM livestreams WHERE id = ?", ARGS(ID(b.id))),
+	    "Of 4 stretches of the recording 1 could not be put together as a whole: The index of the file is missing: it "
+	    "is cut off.");
+}
+
+static void
+what_comes_in_another_codec_is_encoded_in_its_place(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 4);
+
+	record_as(w, &b, 1, "color=black:s=320x180:r=25:d=3" AVC, TONE("48000", "3"));
+	record_as(w, &b, 2, "color=white:s=640x360:r=25:d=3" HEVC, "sine=440:r=48000:d=2 -c:a aac -output_ts_offset 1");
+	record_as(w, &b, 3, "color=black:s=320x180:r=25:d=2" AVC, TONE("48000", "2"));
+	record_as(w, &b, 4, "color=white:s=320x180:r=25:d=2" AV1, TONE("48000", "2"));
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_int_equal(recodes(w, &b), 1);
+	assert_string_equal(probe(w, &b, FRAMES), "250");
+	assert_string_equal(probe(w, &b, "-select_streams v -show_entries stream=codec_name"), "h264");
+	assert_true(atof(probe(w, &b, "-show_entries format=duration")) > 9.9);
+	assert_true(atof(probe(w, &b, "-show_entries format=duration")) < 10.3);
+	assert_true(decodes(w, &b));
+	assert_true(light(w, &b, 2.9) < 30 && light(w, &b, 3.2) > 220);
+	assert_true(light(w, &b, 5.9) > 220 && light(w, &b, 6.2) < 30);
+	assert_true(light(w, &b, 7.9) < 30 && light(w, &b, 8.2) > 220);
+	/* What is encoded keeps its size, and its sound the place where it was. */
+	assert_string_equal(probe(w, &b, "-read_intervals 4.5%+#1 -select_streams v -show_entries frame=width"), "640");
+	assert_true(sounds(w, &b, 2.6) && !sounds(w, &b, 3.4) && sounds(w, &b, 4.2));
+	assert_true(is_purged(w, &b));
+	assert_null(db_text(w->db, "SELECT left_out FROM livestreams WHERE id = ?", ARGS(ID(b.id))));
+	drain(w, w->conf);
+	assert_string_equal(media_column(w, b.media_id, "status"), "ready");
+	assert_true(atoi(media_column(w, b.media_id, "duration")) > 9900);
+}
+
+static void
+stretches_of_hevc_follow_each_other_as_they_are(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 2);
+
+	record_as(w, &b, 1, "testsrc2=s=320x180:r=25:d=2" HEVC, NULL);
+	record_as(w, &b, 2, "testsrc2=s=160x90:r=25:d=2" HEVC_SET(":bframes=0:no-sao=1"), NULL);
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_int_equal(number(w, "FROM jobs WHERE kind = 'recode' AND media_id = ?", ARGS(ID(b.media_id))), 0);
+	assert_string_equal(probe(w, &b, "-select_streams v -show_entries stream=codec_name"), "hevc");
+	assert_string_equal(probe(w, &b, FRAMES), "100");
+	assert_true(decodes(w, &b));
+	assert_string_equal(probe(w, &b, "-read_intervals 3.5%+#1 -select_streams v -show_entries frame=width"), "160");
+	assert_true(is_purged(w, &b));
+}
+
+static void
+a_stretch_without_picture_or_sound_is_black_or_silent(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 4);
+
+	record_as(w, &b, 1, NULL, TONE("44100", "2"));
+	record_as(w, &b, 2, "color=white:s=320x180:r=25:d=3" AVC, TONE("48000", "3 -ac 2"));
+	record_as(w, &b, 3, "color=white:s=320x180:r=25:d=2" AVC, NULL);
+	record_as(w, &b, 4, "color=white:s=320x180:r=25:d=2" AVC, TONE("22050", "2"));
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_int_equal(recodes(w, &b), 1);
+	assert_in_range(atoi(probe(w, &b, FRAMES)), 225, 227);
+	assert_string_equal(probe(w, &b, "-select_streams a -show_entries stream=sample_rate"), "48000");
+	assert_string_equal(probe(w, &b, "-select_streams a -show_entries stream=channels"), "2");
+	assert_true(decodes(w, &b));
+	assert_true(light(w, &b, 1) < 30 && light(w, &b, 2.2) > 220);
+	assert_true(sounds(w, &b, 1) && sounds(w, &b, 4.5) && !sounds(w, &b, 5.5) && sounds(w, &b, 8));
+	assert_true(atof(probe(w, &b, "-show_entries format=duration")) > 8.9);
+	assert_true(is_purged(w, &b));
+}
+
+/* From that picture on they are noise. */
+static void
+spoil(struct world *w, const struct broadcast *b, int session, int from)
+{
+	shell(w, b, arena_printf(w->mem, "perl -0777 -pi -e 's/(mdat)(.{40,}?)(?=....moof|....mfra|$)/"
+	    "$n++ < %d ? $& : $1 . (\"\\xff\" x length($2))/gse' %d.video.mp4", from, session));
+}
+
+static void
+what_cannot_be_encoded_is_kept_and_told(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 3);
+	struct req *r;
+
+	record(w, &b, 1, "320x180", 2, 0);
+	record_as(w, &b, 2, "testsrc2=s=320x180:r=25:d=2" HEVC, TONE("48000", "2"));
+	record_as(w, &b, 3, "testsrc2=s=320x180:r=25:d=4" HEVC, TONE("48000", "4"));
+	spoil(w, &b, 2, 0);
+	spoil(w, &b, 3, 50);
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_in_range(atoi(probe(w, &b, FRAMES)), 95, 110);
+	assert_false(is_purged(w, &b));
+	assert_true(store_size(w->mem, store_key_live(w->mem, b.media_id, "2.video.mp4")) > 0);
+	drain(w, w->conf);
+	assert_string_equal(media_column(w, b.media_id, "status"), "ready");
+	assert_true(store_size(w->mem, store_key_live(w->mem, b.media_id, "2.video.mp4")) > 0);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/livestreams/%s", uuid_text(w->mem, b.id)), NULL);
+	assert_non_null(strstr(text(w, r, "data.leftOut"), "Of 3 stretches of the recording 2 "));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, b.media_id)), NULL);
+	assert_non_null(strstr(buf_string(&r->out), "\"code\":\"not_whole\",\"detail\":\"Of 3 stretches"));
+}
+
+#define RECODING "FROM jobs WHERE kind = 'recode' AND state = 'running' AND media_id = ?"
+
+/* A runner that encodes a long stretch so well that it is not done with it soon, and has begun. */
+static pid_t
+encoding(struct world *w, const struct broadcast *b)
+{
+	struct conf conf = *w->conf;
+	pid_t pid;
+
+	conf.job_kinds = "livestream,recode";
+	conf.video_preset = "placebo";
+	pid = drain_begin(w, &conf);
+	for (int i = 0; i < 3000 && number(w, RECODING " AND progress > 0", ARGS(ID(b->media_id))) == 0; i++)
+		usleep(100000);
+	assert_int_equal(number(w, RECODING, ARGS(ID(b->media_id))), 1);
+	return pid;
+}
+
+static void
+an_encode_that_is_killed_or_cancelled_loses_nothing(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 2);
+	const struct job_id *id;
+	pid_t runner;
+
+	record(w, &b, 1, "320x180", 1, 0);
+	record_as(w, &b, 2, "testsrc2=s=1920x1080:r=25:d=20" HEVC, TONE("48000", "20"));
+	runner = encoding(w, &b);
+	kill(runner, SIGKILL);
+	waitpid(runner, NULL, 0);
+	/* The next one takes it up, is asked to stop, and the stream has failed with its files. */
+	db_run(w->db, "UPDATE jobs SET lease_until = 0 WHERE kind = 'recode'", NO_ARGS);
+	runner = encoding(w, &b);
+	id = db_row(w->db, &job_id_record, "FROM livestreams t WHERE t.id = ?", ARGS(ID(b.id)));
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/jobs/%s/cancel", uuid_text(w->mem, id->job_id)),
+	    NULL)->status, 200);
+	drain_end(runner);
+	assert_int_equal(number(w, "FROM jobs WHERE id = ? AND state = 'cancelled'", ARGS(ID(id->job_id))), 1);
+	go(w);
+	assert_string_equal(status(w, &b), "failed");
+	assert_true(store_size(w->mem, store_key_live(w->mem, b.media_id, "2.video.mp4")) > 0);
+	/* Tried again, it has all. */
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/jobs/%s/retry", uuid_text(w->mem, id->job_id)),
+	    NULL)->status, 200);
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_string_equal(probe(w, &b, FRAMES), "525");
+	assert_true(is_purged(w, &b));
 }
 
 static void
@@ -166,8 +406,12 @@ what_a_dead_node_left_is_kept_up_to_its_last_frame(void **state)
 
 	record(w, &b, 1, "320x180", 4, 0);
 	shell(w, &b, "rm 1.audio.mp4 && size=$(stat -c %s 1.video.mp4) && truncate -s $((size / 2 + 7)) 1.video.mp4");
+	/* Of another one it left no frame at all. */
+	shell(w, &b, "head -c $(($(grep -abo moof 1.video.mp4 | head -n 1 | cut -d: -f1) - 4)) 1.video.mp4 "
+	    ">2.video.mp4");
 	go(w);
 	assert_string_equal(status(w, &b), "finished");
+	assert_true(is_purged(w, &b));
 	assert_true(atoi(probe(w, &b, FRAMES)) > 30);
 	assert_true(atoi(probe(w, &b, FRAMES)) < 70);
 }
@@ -240,6 +484,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_recording_becomes_the_original_and_is_ingested),
 		WORLD_TEST(stretches_follow_each_other_in_whatever_size),
+		WORLD_TEST(what_comes_in_another_codec_is_encoded_in_its_place),
+		WORLD_TEST(stretches_of_hevc_follow_each_other_as_they_are),
+		WORLD_TEST(a_stretch_without_picture_or_sound_is_black_or_silent),
+		WORLD_TEST(what_cannot_be_encoded_is_kept_and_told),
+		WORLD_TEST(an_encode_that_is_killed_or_cancelled_loses_nothing),
 		WORLD_TEST(picture_and_sound_stay_as_far_apart_as_they_were),
 		WORLD_TEST(what_a_dead_node_left_is_kept_up_to_its_last_frame),
 		WORLD_TEST(of_what_cannot_be_read_the_stream_and_its_asset_fail),
