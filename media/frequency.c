@@ -18,7 +18,7 @@
 #include "media/frequency.h"
 
 #define MAGIC "Trie Language Model"
-enum { TABLE = 65536 * 4, UNIGRAM = 12, ORDER_MAX = 5, WORDS_LEAST = 1000, WORDS_MOST = 10000000 };
+enum { TABLE = 65536 * 4, UNIGRAM = 12, ORDER_MAX = 5, WORDS_LEAST = 1000, WORDS_MOST = 10000000, LONGEST = 1024 };
 
 struct frequency {
 	const unsigned char *bytes;
@@ -42,7 +42,7 @@ number_at(const unsigned char *p)
 	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* The last n texts of the file, if they are as long as the number before them says, and in order. */
+/* The last n texts of the file, if they are as long as the number before them says, none is endless, and in order. */
 static bool
 find_words(struct arena *mem, struct frequency *f)
 {
@@ -53,7 +53,8 @@ find_words(struct arena *mem, struct frequency *f)
 	if (*at != '\0')
 		return false;
 	while (i > 0) {
-		const char *before = memrchr(f->bytes, '\0', (size_t)(at - (const char *)f->bytes));
+		const size_t left = (size_t)(at - (const char *)f->bytes);
+		const char *before = memrchr(at - (left < LONGEST ? left : LONGEST), '\0', left < LONGEST ? left : LONGEST);
 
 		if (before == NULL)
 			return false;

@@ -23,6 +23,7 @@ ok() {
 		{
 			echo "command: $*"
 			head -c 2000 "$lib_dir/out"
+			tail -c +2001 "$lib_dir/out" | tail -c 4000
 			[ -z "${LAST_CALL:-}" ] || echo "last call: $LAST_CALL -> $STATUS"
 		} | sed 's/^/# /'
 		tap_failed=$((tap_failed + 1))
