@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -103,6 +104,7 @@ sounds_open(void **state)
 	peer.dir = ears_dir = dir;
 	peer.pid = fork();
 	if (peer.pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(out[1], 1);
 		execlp("node", "node", arena_printf(mem, "%s/tests/e2e/openai-peer", source != NULL ? source : "."),
 		    jail_helper(mem, "kinothek-speech"), "/usr/share/pocketsphinx/model/en-us", (char *)NULL);
