@@ -46,6 +46,7 @@ enum {
 	LIVESTREAM_POINT_DAYS = 30,	/* that what was counted is kept, by the minute */
 	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
 	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
+	LIVESTREAM_SESSIONS = 2000,	/* that can be put together; files of further ones are left where they are */
 };
 /* The second one is no file: it leads to parts that can be waited for, where the web server can hold who does, and is
  * the same as the first elsewhere. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/job.h"
+#include "core/livestream.h"
 #include "core/orphan.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -234,6 +235,15 @@ names_below(struct search *s, const char *file)
 	    STR(file)), 1) > 0;
 }
 
+/* Of more sessions than can be put together some have stayed behind, which no original has. */
+static bool
+is_recording(struct search *s, struct uuid media_id)
+{
+	return db_number(s->o->db, "SELECT COUNT(*) FROM livestreams t JOIN media m ON m.id = t.media_id WHERE "
+	    "t.media_id = ? AND (m.file_size = 0 OR t.session > ?)", ARGS(ID(media_id), INT(LIVESTREAM_SESSIONS)),
+	    1) > 0;
+}
+
 bool
 orphan_is_named(struct db *db, struct arena *mem, const char *key)
 {
@@ -256,9 +266,33 @@ orphan_is_named(struct db *db, struct arena *mem, const char *key)
 		return rest != NULL ? names_below(&s, rest) : db_number(db, "SELECT (SELECT COUNT(*) FROM media "
 		    "WHERE id = ?) + (SELECT COUNT(*) FROM downloads WHERE id = ?)", ARGS(ID(s.media_id),
 		    ID(s.media_id)), 1) > 0;
+	case 'l':
+		return is_recording(&s, s.media_id);
 	default:
 		return false;
 	}
+}
+
+/* What was recorded stays or goes together; a stream that is sent just now has young files. */
+static void
+look_at_recording(struct search *s, const char *key)
+{
+	const char *after = NULL;
+	struct store_entry *e;
+	bool old = true;
+	size_t i, n;
+
+	if (!uuid_parse(last_part(s->mem, key), &s->media_id))
+		return;
+	do {
+		e = store_list(s->mem, key, after, PAGE, &n);
+		for (i = 0; i < n; i++) {
+			after = e[i].key;
+			old = old && (e[i].size < 0 || e[i].put_at.ms <= s->o->old);
+		}
+	} while (n == PAGE);
+	if (e != NULL && old && !is_recording(s, s->media_id) && !is_purged_later(s))
+		drop(s, arena_copy_n(s->mem, key, strlen(key) - 1));
 }
 
 /* The program that took the bytes may die when all is done but this.  A row that may still see a PUT is left to the
@@ -273,7 +307,7 @@ look_at_incoming(struct search *s, const char *key)
 		drop(s, arena_copy_n(s->mem, key, strlen(key) - 1));
 }
 
-const char *const orphan_trees[] = { "play", "originals", "uploads", NULL };
+const char *const orphan_trees[] = { "play", "originals", "uploads", "live", NULL };
 
 bool
 orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, const char **after, size_t max)
@@ -289,6 +323,8 @@ orphan_look(const struct orphan_search *o, struct arena *mem, const char *tree, 
 	for (i = 0; i < n; i++) {
 		if (e[i].size < 0 && strcmp(tree, "uploads") == 0)
 			look_at_incoming(&s, e[i].key);
+		else if (e[i].size < 0 && strcmp(tree, "live") == 0)
+			look_at_recording(&s, e[i].key);
 		else if (e[i].size < 0)
 			look_at_asset(&s, e[i].key);
 		else

@@ -30,8 +30,8 @@ bool orphan_look(const struct orphan_search *, struct arena *, const char *tree,
  * failed, or else the store cannot be read (errno). */
 bool orphan_look_all(const struct orphan_search *, struct arena *);
 
-/* Does a row name the object, or one below that key?  What is recorded of livestreams has none of its own.  In doubt,
- * without a database, one does. */
+/* Does a row name the object, or one below that key?  What is recorded of a livestream is named by that as long as its
+ * asset has no original of it.  In doubt, without a database, one does. */
 bool orphan_is_named(struct db *, struct arena *, const char *key);
 
 /* May the run ("{jobId}.{fence}") still commit?  In doubt, without a database, it may. */

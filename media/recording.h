@@ -12,6 +12,7 @@
 #ifndef MEDIA_RECORDING_H
 #define MEDIA_RECORDING_H
 
+#include "core/livestream.h"
 #include "media/av.h"
 
 /* A stretch without a break: fragmented MP4 with the picture, the sound, or either alone (the other one is NULL).
@@ -19,7 +20,7 @@
 struct recording { const char *picture, *sound; int64_t size; };	/* bytes of both */
 
 /* How many of them can be put together. */
-enum { RECORDING_MAX = 2000 };
+enum { RECORDING_MAX = LIVESTREAM_SESSIONS };
 
 struct recording_work {
 	const struct recording *of;

@@ -6,6 +6,8 @@
 #include <time.h>
 
 #include "core/asset.h"
+#include "core/livestream.h"
+#include "core/orphan.h"
 #include "core/store.h"
 #include "jobs/orphans.h"
 #include "tests/jobs/runners.h"
@@ -130,6 +132,52 @@ what_was_made_anew_stays_as_long_as_addresses_of_it_are_good(void **state)
 	begin(t);
 	clear(t, 100);
 	assert_true(!is_there(t, old) && is_there(t, new));
+}
+
+static const char *
+recorded(struct runners *t, struct uuid media_id, const char *file, int days)
+{
+	return stored(t, store_key_live(t->mem, media_id, file), days);
+}
+
+/* An asset that a livestream is to become. */
+static struct uuid
+broadcast(struct runners *t, int64_t size, int64_t session)
+{
+	struct uuid id = world_media(t->world, "video", "Council");
+
+	db_run(t->db, "UPDATE media SET file_size = ? WHERE id = ?", ARGS(INT(size), ID(id)));
+	db_run(t->db, "INSERT INTO livestreams (id, tenant_id, media_id, principal_id, source, session, created_at, "
+	    "updated_at) VALUES (?, ?, ?, ?, 'rtmp', ?, 1, 1)", ARGS(ID(uuid_new()), ID(t->world->tenant_id), ID(id), ID(id),
+	    INT(session)));
+	assert_int_equal(db_failure(t->db), DB_FINE);
+	return id;
+}
+
+/* That of many sessions is more than one file can be made of. */
+static void
+what_is_recorded_stays_until_its_asset_has_an_original_of_it(void **state)
+{
+	struct runners *t = *state;
+	struct uuid open = broadcast(t, 0, 1), done = broadcast(t, 9, 1), purged = broadcast(t, 9, 1);
+	struct uuid many = broadcast(t, 9, LIVESTREAM_SESSIONS + 1), nobody = uuid_new(), young = uuid_new();
+	const struct { const char *key; bool stays; } cases[] = {
+		{ recorded(t, open, "1.video.mp4", 2), true }, { recorded(t, open, "1.audio.mp4", 2), true },
+		{ recorded(t, done, "1.video.mp4", 2), false }, { recorded(t, purged, "1.video.mp4", 2), true },
+		{ recorded(t, many, "2001.video.mp4", 2), true }, { recorded(t, nobody, "1.audio.mp4", 2), false },
+		{ recorded(t, young, "1.video.mp4", 2), true }, { recorded(t, young, "2.video.mp4", 0), true },
+	};
+
+	job_in(t, purged, "purge", "delayed");
+	begin(t);
+	clear(t, 100);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (is_there(t, cases[i].key) != cases[i].stays)
+			fail_msg("%s: stays %d", cases[i].key, cases[i].stays);
+	assert_true(orphan_is_named(t->db, t->mem, store_key_live(t->mem, open, NULL)));
+	assert_true(orphan_is_named(t->db, t->mem, store_key_live(t->mem, many, NULL)));
+	assert_false(orphan_is_named(t->db, t->mem, store_key_live(t->mem, done, NULL)));
+	assert_false(orphan_is_named(t->db, t->mem, store_key_live(t->mem, nobody, NULL)));
 }
 
 static void
@@ -299,6 +347,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
+		TEST(what_is_recorded_stays_until_its_asset_has_an_original_of_it),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
 		TEST(captions_of_before_stay_as_long_as_addresses_of_them_are_good),
 		TEST(a_thumbnail_is_kept_with_the_original_and_goes_with_it),
