@@ -4,6 +4,7 @@
 
 #include "core/livestream.h"
 #include "core/livestream_target.h"
+#include "core/reasons.h"
 #include "core/seal.h"
 #include "fcgi/req.h"
 
@@ -90,8 +91,9 @@ static bool
 seal_address(struct req *r, struct target *t)
 {
 	if (!livestream_address_fits(r->conf, r->mem, t->url)) {
-		fault(r, "/url", "format", "an address such as rtmps://live.example.org/app/KEY or "
-		    "srt://live.example.org:9000?streamid=KEY on a public server is wanted, in ASCII and without a user name");
+		fault(r, "/url", reason_info(REASON_ADDRESS_FORBIDDEN)->code, "an address such as "
+		    "rtmps://live.example.org/app/KEY or srt://live.example.org:9000?streamid=KEY on a public server is "
+		    "wanted, in ASCII and without a user name");
 		refuse(r, ERR_INVALID, NULL);
 		return false;
 	}

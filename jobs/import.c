@@ -108,7 +108,7 @@ unanswered(struct fetching *k, enum web_end end)
 	switch (end) {
 	case WEB_BAD_URL:
 	case WEB_FORBIDDEN:
-		return job_give_up(k->j, REASON_SOURCE_FORBIDDEN, "%s", web_sentence(end));
+		return job_give_up(k->j, REASON_ADDRESS_FORBIDDEN, "%s", web_sentence(end));
 	case WEB_TLS:
 	case WEB_TOO_MANY_REDIRECTS:
 		return job_give_up(k->j, REASON_SOURCE_REFUSED, "%s", web_sentence(end));

@@ -326,7 +326,7 @@ told(struct talk *t, const char *why, struct fault *fault)
 	};
 
 	if (t->forbidden && (strcmp(why, "unavailable") == 0 || strcmp(why, "refused") == 0))
-		return fault_set(t->mem, fault, REASON_SOURCE_FORBIDDEN, "%s", web_sentence(WEB_FORBIDDEN));
+		return fault_set(t->mem, fault, REASON_ADDRESS_FORBIDDEN, "%s", web_sentence(WEB_FORBIDDEN));
 	if (t->broke != NULL && strcmp(why, "unavailable") == 0)
 		return fault_set(t->mem, fault, REASON_SOURCE_UNAVAILABLE, "%s", t->broke);
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {

@@ -512,7 +512,7 @@ why_it_has_failed_is_told(void **state)
 	assert_string_equal(failure(w, "/page"), "source_is_page");
 	assert_string_equal(failure(w, "/none"), "source_refused");
 	assert_string_equal(failure(w, "/status/501"), "source_refused");
-	assert_string_equal(failure(w, "/inside"), "source_forbidden");
+	assert_string_equal(failure(w, "/inside"), "address_forbidden");
 	assert_string_equal(failure(w, "/text.mp4"), "format_not_allowed");
 	assert_string_equal(failure(w, "/empty.mp4"), "empty_file");
 	assert_int_equal(asked(w, "/none"), 1);
@@ -556,7 +556,7 @@ a_page_leads_to_no_other_place(void **state)
 	int before;
 
 	needs_ytdlp();
-	assert_string_equal(failure(w, "/watch-inside"), "source_forbidden");
+	assert_string_equal(failure(w, "/watch-inside"), "address_forbidden");
 	assert_int_equal(asked(w, "canary"), 0);
 	assert_string_equal(failure(w, "/watch-file"), "source_refused");
 	assert_string_equal(failure(w, "/watch-two"), "source_is_page");
@@ -592,7 +592,7 @@ addresses_inside_are_refused_at_once(void **state)
 		struct req *r = call(w, "POST", "/v2/uploads/imports", arena_printf(w->mem,
 		    "{\"files\":[{\"url\":\"%s\",\"name\":\"x\"}]}", urls[i]));
 
-		if (r->status != 422 || !has_fault(r, "/files/0/url", "source_forbidden"))
+		if (r->status != 422 || !has_fault(r, "/files/0/url", "address_forbidden"))
 			fail_msg("%s: %s", urls[i], buf_string(&r->out));
 	}
 	assert_int_equal(number(w, "FROM imports t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
@@ -636,19 +636,19 @@ nobody_is_led_inside(void **state)
 			code = text(w, r, "data.files.0.error.code");
 			/* A part behind "#" is none of the address: that one is a name that nobody has. */
 			if (code == NULL || strcmp(code, strchr(url, '#') != NULL ? "source_unavailable" :
-			    "source_forbidden") != 0)
+			    "address_forbidden") != 0)
 				fail_msg("%s: %s", url, buf_string(&r->out));
 			assert_null(strstr(text(w, r, "data.files.0.error.detail"), "127."));
 			call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
 		} else if (r->status != 422 || !has_fault(r, "/files/0/url", strchr(url, '\n') != NULL ?
-		    "control_characters" : "source_forbidden")) {
+		    "control_characters" : "address_forbidden")) {
 			fail_msg("%s: %s", url, buf_string(&r->out));
 		}
 	}
 	source.conf.import_private_hosts = "127.0.0.1";
 	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++)
-		assert_string_equal(failure(w, arena_printf(w->mem, "/moved/%d", statuses[i])), "source_forbidden");
-	assert_string_equal(failure(w, "/moved-later"), "source_forbidden");
+		assert_string_equal(failure(w, arena_printf(w->mem, "/moved/%d", statuses[i])), "address_forbidden");
+	assert_string_equal(failure(w, "/moved-later"), "address_forbidden");
 	assert_string_equal(failure(w, "/refresh"), "source_is_page");
 	assert_string_equal(failure(w, "/list.mp4"), "format_not_allowed");
 	assert_int_equal(asked(w, "/moved/"), 5);
