@@ -21,4 +21,16 @@ int64_t quota_left(struct db *, struct uuid tenant_id, struct uuid but_upload_id
  */
 bool quota_holds(struct db *, struct uuid tenant_id, int64_t more);
 
+/*
+ * For an upload of which nobody has said how long it is, before its bytes come: `wanted` bytes more for this attempt,
+ * or fewer when the quota does not leave that, but at least so many.  Of any number at once all get together what is
+ * left at most.  How many; 0: the quota does not leave `least`; INT64_MAX: there is none; -1: the attempt is over, or
+ * the database has failed, and db_rollback() follows.  In transactions of its own, so in steps: QUOTA_STEP.
+ */
+enum { QUOTA_STEP = 64 << 20 };
+struct quota_upload { struct uuid id, tenant_id; int64_t attempt; };
+int64_t quota_reserve(struct db *, const struct quota_upload *, int64_t least, int64_t wanted);
+/* What of it is not needed after all. */
+void quota_release(struct db *, const struct quota_upload *, int64_t bytes);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Requests that meet on two connections: what is committed was allowed when it was, and one of two wins. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/closing.h"
+#include "core/quota.h"
 #include "core/role.h"
 #include "core/speakers.h"
 #include "core/voices.h"
@@ -867,6 +869,64 @@ uploads_that_are_announced_at_once_never_reserve_more_than_the_quota(void **stat
 	}
 }
 
+struct taker { struct world *w; struct quota_upload u; pthread_barrier_t *all; int64_t got; enum db_failure failure; };
+
+static void *
+take_quota(void *user)
+{
+	struct taker *t = user;
+	struct arena *mem = arena_new(1 << 20);
+	struct db *db = db_open(t->w->conf, DB_JOBS);
+
+	db_use(db, mem);
+	db_number(db, "SELECT 1", NO_ARGS, 0);
+	pthread_barrier_wait(t->all);
+	t->got = quota_reserve(db, &t->u, 100, 400);
+	t->failure = db_failure(db);
+	db_close(db);
+	arena_free(mem);
+	return NULL;
+}
+
+/* Of a thousand bytes each wants 400, and takes a hundred as well. */
+static void
+bodies_of_unknown_length_that_begin_at_once_never_reserve_more_than_the_quota(void **state)
+{
+	enum { TAKERS = 8, QUOTA = 1000 };
+	struct world *w = *state;
+
+	world_quota(w, QUOTA);
+	for (int round = 0; round < 8; round++) {
+		struct taker t[TAKERS];
+		pthread_t thread[TAKERS];
+		pthread_barrier_t all;
+		int64_t sum = 0;
+
+		db_run(w->db, "DELETE FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id)));
+		pthread_barrier_init(&all, NULL, TAKERS);
+		for (int i = 0; i < TAKERS; i++) {
+			struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a.mp4\",\"type\":\"put\"}");
+
+			t[i] = (struct taker){ .w = w, .u = { .tenant_id = w->tenant_id, .attempt = 1 }, .all = &all };
+			assert_true(uuid_parse(text(w, r, "data.id"), &t[i].u.id));
+		}
+		db_run(w->db, "UPDATE uploads SET status = 'uploading', attempt = 1 WHERE tenant_id = ?",
+		    ARGS(ID(w->tenant_id)));
+		for (int i = 0; i < TAKERS; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, take_quota, &t[i]), 0);
+		for (int i = 0; i < TAKERS; i++) {
+			pthread_join(thread[i], NULL);
+			assert_int_equal(t[i].failure, DB_FINE);
+			assert_true(t[i].got == 0 || (t[i].got >= 100 && t[i].got <= 400));
+			sum += t[i].got;
+		}
+		pthread_barrier_destroy(&all);
+		assert_in_range(sum, QUOTA - 99, QUOTA);
+		assert_int_equal(db_number(w->db, "SELECT SUM(reserved_bytes) FROM uploads WHERE tenant_id = ?",
+		    ARGS(ID(w->tenant_id)), 0), sum);
+	}
+}
+
 /* What all who make or delete assets wait for is taken last. */
 static void
 an_upload_that_is_being_announced_keeps_nobody_of_its_tenant_waiting(void **state)
@@ -921,6 +981,7 @@ main(void)
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
 		WORLD_TEST(of_the_same_file_of_two_at_once_one_is_taken_and_the_other_hears_no_more),
 		WORLD_TEST(uploads_that_are_announced_at_once_never_reserve_more_than_the_quota),
+		WORLD_TEST(bodies_of_unknown_length_that_begin_at_once_never_reserve_more_than_the_quota),
 		WORLD_TEST(an_upload_that_is_being_announced_keeps_nobody_of_its_tenant_waiting),
 		WORLD_TEST(of_two_moves_of_an_asset_at_once_one_wins_and_the_other_hears_of_it),
 		WORLD_TEST(of_shares_of_an_asset_at_once_each_caller_has_one_link_and_all_one_channel),

@@ -72,7 +72,7 @@ struct transfer {
 	bool goes_on;		/* with what earlier attempts have brought */
 	bool declared;		/* when the upload was announced: what is open counts them */
 	int64_t limit;
-	int64_t left;		/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
+	int64_t granted;	/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
 	unsigned char sha256[32];
 	struct sniff sniff;
 	struct store_putting putting;
@@ -199,23 +199,22 @@ stop_by_quota(struct put *p)
 	return stop(p, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
 }
 
-/* A length that only the request says is no reservation: on the row it would bind the next attempt too. */
+/* Before an earlier attempt is ended for it. */
 static enum error
 check_room(struct transfer *t, const struct upload_row *row)
 {
 	struct put *p = t->p;
-	int64_t size = t->expected > 0 ? t->expected : 1;
+	int64_t size = t->expected > 0 ? t->expected : 1, left;
 
 	if (store_incoming_free() < size && store_incoming_free() + partial_held(p->mem, p->id) < size)
 		return stop(p, ERR_NO_SPACE, NULL);
-	t->left = quota_left(t->db, row->tenant_id, p->id, INT64_MAX);
+	left = quota_left(t->db, row->tenant_id, p->id, INT64_MAX);
 	if (db_failure(t->db) != DB_FINE)
 		return stop_by_db(t);
-	if (t->left < size)
+	if (left < size)
 		return stop_by_quota(p);
 	t->declared = row->file_size.set;
-	if (t->declared)
-		t->left = INT64_MAX;
+	t->granted = t->declared ? INT64_MAX : 0;
 	return ERR_NONE;
 }
 
@@ -251,7 +250,7 @@ claim(struct transfer *t, const struct upload_row *row, int64_t received)
 		return stop(p, ERR_TOO_BUSY, NULL);
 	t->seated = true;
 	n = db_run(t->db, "UPDATE uploads SET status = 'uploading', attempt = attempt + 1, received_bytes = ?, "
-	    "sha256 = NULL, expires_at = ?, version = version + 1, updated_at = " SQL_NOW
+	    "reserved_bytes = 0, sha256 = NULL, expires_at = ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ? AND attempt = ? AND sha256 <=> UNHEX(?) AND status IN ('waiting', 'uploading')",
 	    ARGS(INT(received), TIME(p->expires_at), ID(row->id), INT(row->attempt), STR(row->sha256)));
 	if (n < 0)
@@ -288,8 +287,6 @@ tell(struct transfer *t)
 	    "version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(p->received), STR(p->sha256), INT(p->in->conf->upload_lifetime * 1000), ID(p->id),
 	    INT(t->attempt)));
-	if (t->left != INT64_MAX)
-		t->left = quota_left(t->db, t->seat.tenant_id, p->id, t->left);
 	if (n == 0)
 		status = db_text(t->db, "SELECT status FROM uploads t WHERE t.id = ?", ARGS(ID(p->id)));
 	/* A failure says nothing of the upload. */
@@ -302,18 +299,16 @@ tell(struct transfer *t)
  * number is lost.
  */
 static enum error
-tick(struct transfer *t, bool must)
+tick(struct transfer *t)
 {
 	struct put *p = t->p;
 
 	t->next_tick = clock_ms() + TICK_MS + TICK_SHARE * room_taken(p->in->room);
-	t->db = must ? links_take(p->in->links) : links_try(p->in->links);
+	t->db = links_try(p->in->links);
 	if (t->db != NULL) {
 		tell(t);
 		give_link(t);
 	}
-	if (p->error == ERR_NONE && p->received > t->left)
-		return stop_by_quota(p);
 	if (p->error == ERR_NONE && !t->file.reserved && store_incoming_free() == 0)
 		return stop(p, ERR_NO_SPACE, NULL);
 	return p->error;
@@ -336,6 +331,45 @@ check_pace(struct transfer *t)
 	return ERR_NONE;
 }
 
+/* One try, for bytes up to there.  False: the database is away. */
+static bool
+reserve_once(struct transfer *t, int64_t until)
+{
+	struct put *p = t->p;
+	const struct quota_upload u = { p->id, t->seat.tenant_id, t->attempt };
+	const int64_t least = until - t->granted;
+	int64_t got = -1;
+	bool failed = true;
+
+	if (!ask_link(t))
+		return false;
+	got = quota_reserve(t->db, &u, least, t->expected < 0 && least < QUOTA_STEP ? QUOTA_STEP : least);
+	failed = db_failure(t->db) != DB_FINE;
+	if (failed)
+		db_rollback(t->db);
+	give_link(t);
+	if (got > 0)
+		t->granted = got == INT64_MAX ? got : t->granted + got;
+	else if (!failed)
+		(void)(got == 0 ? stop_by_quota(p) : stop_by_status(p, "uploading"));
+	return !failed;
+}
+
+/* No byte comes that the quota does not hold, however many send at once.  A database that is away is waited for. */
+static enum error
+reserve(struct transfer *t, int64_t until)
+{
+	static const struct timespec nap = { .tv_sec = 1 };
+	const int64_t end = clock_ms() + PATIENCE * 1000;
+
+	while (until > t->granted && t->p->error == ERR_NONE && !reserve_once(t, until)) {
+		if (clock_ms() > end)
+			return stop(t->p, ERR_UNAVAILABLE, NULL);
+		nanosleep(&nap, NULL);
+	}
+	return t->p->error;
+}
+
 static enum error
 take(struct transfer *t, const void *bytes, int n)
 {
@@ -344,8 +378,8 @@ take(struct transfer *t, const void *bytes, int n)
 
 	if (n > t->limit - p->received)
 		return stop(p, ERR_TOO_LARGE, "The body is longer than fileSize, or than files may be here.");
-	if (n > t->left - p->received)
-		return stop_by_quota(p);
+	if (p->received + n > t->granted && reserve(t, p->received + n) != ERR_NONE)
+		return p->error;
 	room_turn(p->in->room, &t->seat, TURN_WRITE);
 	fine = partial_write(&t->file, bytes, (size_t)n);
 	room_turn_over(p->in->room, &t->seat, TURN_WRITE, n);
@@ -353,7 +387,7 @@ take(struct transfer *t, const void *bytes, int n)
 		return stop_by_errno(p, "cannot write the file of an upload");
 	p->received += n;
 	atomic_store(&t->seat.received, p->received);
-	return clock_ms() >= t->next_tick ? tick(t, false) : ERR_NONE;
+	return clock_ms() >= t->next_tick ? tick(t) : ERR_NONE;
 }
 
 static int
@@ -391,8 +425,7 @@ receive(struct transfer *t)
 			return p->error;
 	if (n < 0 || (t->expected >= 0 && p->received != t->expected))
 		return stop_early(t);
-	/* Of transfers that end together, each one says first what it took and then looks at what the others did. */
-	return t->left != INT64_MAX ? tick(t, true) : ERR_NONE;
+	return ERR_NONE;
 }
 
 static void
@@ -486,8 +519,8 @@ place(struct transfer *t)
 		return stop_by_errno(p, "cannot put a file into the store");
 	}
 	t->placed = true;
-	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, sha256 = ?, etag = ?, mime_type = "
-	    "?, media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	db_run(t->db, "UPDATE uploads SET status = 'uploaded', received_bytes = ?, reserved_bytes = 0, sha256 = ?, "
+	    "etag = ?, mime_type = ?, media_type = ?, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ?", ARGS(INT(p->received), BYTES(t->sha256, sizeof(t->sha256)), STR(p->etag), STR(t->sniff.mime_type),
 	    STR(t->sniff.type), INT(p->in->conf->upload_lifetime * 1000), ID(p->id)));
 	db_run(t->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(p->id)));
@@ -611,7 +644,7 @@ give_back(struct transfer *t)
 	if (!ask_link(t))
 		return;
 	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = IF(?, received_bytes, ?), "
-	    "sha256 = NULL, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
+	    "reserved_bytes = 0, sha256 = NULL, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(untouched), INT(kept ? t->file.offset : 0), ID(p->id), INT(t->attempt)));
 	give_link(t);
 }
@@ -659,13 +692,13 @@ start(struct transfer *t)
 enum error
 put_run(struct put *p)
 {
-	struct transfer t = { .p = p, .left = INT64_MAX };
+	struct transfer t = { .p = p, .granted = INT64_MAX };
 
 	stop(p, ERR_NONE, NULL);
 	p->sha256 = NULL;
 	if (start(&t) == ERR_NONE) {
-		if (open_file(&t) == ERR_NONE && receive(&t) == ERR_NONE && inspect(&t) == ERR_NONE &&
-		    finish(&t) == ERR_NONE && settle(&t) == ERR_NONE) {
+		if (open_file(&t) == ERR_NONE && reserve(&t, t.expected) == ERR_NONE && receive(&t) == ERR_NONE &&
+		    inspect(&t) == ERR_NONE && finish(&t) == ERR_NONE && settle(&t) == ERR_NONE) {
 			p->mime_type = t.sniff.mime_type;
 			partial_drop(&t.file);
 		} else {
@@ -795,7 +828,7 @@ arrive(struct transfer *t)
 enum error
 put_go_on(struct put *p)
 {
-	struct transfer t = { .p = p, .left = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
+	struct transfer t = { .p = p, .granted = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
 
 	stop(p, ERR_NONE, NULL);
 	p->sha256 = NULL;
@@ -827,7 +860,7 @@ join(struct transfer *t, const struct s3_part *const *parts, size_t n)
 enum error
 put_join(struct put *p, const struct s3_part *const *parts, size_t n)
 {
-	struct transfer t = { .p = p, .left = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
+	struct transfer t = { .p = p, .granted = INT64_MAX, .goes_on = true, .file = { .fd = -1 } };
 
 	stop(p, ERR_NONE, NULL);
 	p->read = NULL;
@@ -884,7 +917,7 @@ put_cancel(struct put *p)
 enum error
 put_place(struct put *p, const struct seat *seat, int64_t attempt, const char *path, const unsigned char sha256[32])
 {
-	struct transfer t = { .p = p, .attempt = attempt, .left = INT64_MAX, .seat = { .upload_id = p->id,
+	struct transfer t = { .p = p, .attempt = attempt, .granted = INT64_MAX, .seat = { .upload_id = p->id,
 	    .tenant_id = seat->tenant_id, .principal_id = seat->principal_id },
 	    .file = { .fd = open(path, O_RDONLY | O_CLOEXEC), .path = path } };
 

@@ -12,7 +12,8 @@
 #include "fcgi/upload/s3_ahead.h"
 #include "fcgi/upload/s3_visit.h"
 
-/* How many bytes the file may have: as many as were declared, and as there is room for. */
+/* How many bytes the file may have.  What the quota leaves is looked at before anything is changed, and reserved by
+ * s3_file_reserve(). */
 static enum s3_error
 limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
 {
@@ -28,7 +29,7 @@ limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
 		return s3_by_db(s);
 	if (store_incoming_free() < (wanted > 0 ? wanted : 1) || left - others < (wanted > 0 ? wanted : 1))
 		return S3_NO_SPACE;
-	*most = *most - others < left - others ? *most - others : left - others;
+	*most -= others;
 	return S3_FINE;
 }
 
@@ -46,7 +47,7 @@ begin(struct s3 *s, bool parts)
 		return S3_SETTLING;
 	db_begin(s->db);
 	n = db_run(s->db, "UPDATE uploads SET status = 'uploading', attempt = ?, multipart_attempt = ?, etag = NULL, "
-	    "sha256 = NULL, received_bytes = 0, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
+	    "sha256 = NULL, received_bytes = 0, reserved_bytes = 0, expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW
 	    " WHERE id = ? AND attempt = ? AND sha256 <=> UNHEX(?) AND status IN ('waiting', 'uploading')",
 	    ARGS(INT(attempt), parts ? INT(attempt) : STR(NULL), INT(s->c->in->conf->upload_lifetime * 1000),
 	    ID(row->id), INT(row->attempt), STR(row->sha256)));
@@ -103,7 +104,8 @@ weigh(struct s3 *s, const struct s3_row *row)
 
 /* The row of a part that is on the disk.  *replaced: the one that it had before. */
 static enum s3_error
-note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const struct s3_part **replaced, bool *unknown)
+note_part(struct s3 *s, const struct s3_file *f, const struct s3_part *part, const struct s3_part **replaced,
+    bool *unknown)
 {
 	unsigned char md5[16];
 	struct s3_row *row;
@@ -113,7 +115,7 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const struc
 		sscanf(part->md5 + 2 * i, "%2hhx", &md5[i]);
 	db_begin(s->db);
 	row = s3_load(s, true);
-	if (!s3_takes(row, attempt)) {
+	if (!s3_takes(row, f->attempt)) {
 		error = s3_by_db(s);
 		db_rollback(s->db);
 		return error != S3_FINE ? error : S3_NO_SUCH_UPLOAD;
@@ -127,9 +129,12 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const struc
 		db_rollback(s->db);
 		return error;
 	}
+	/* From now on the part itself counts, and the one that it replaces no more. */
 	db_run(s->db, "UPDATE uploads SET received_bytes = (SELECT SUM(p.size) FROM upload_parts p WHERE p.upload_id "
-	    "= ?), expires_at = " SQL_NOW " + ?, version = version + 1, updated_at = " SQL_NOW " WHERE id = ?",
-	    ARGS(ID(row->id), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id)));
+	    "= ?), reserved_bytes = GREATEST(reserved_bytes - ?, 0), expires_at = " SQL_NOW " + ?, version = version + "
+	    "1, updated_at = " SQL_NOW " WHERE id = ?",
+	    ARGS(ID(row->id), INT(f->granted == INT64_MAX ? 0 : f->granted - f->counted - part->size + (*replaced !=
+	    NULL ? (*replaced)->size : 0)), INT(s->c->in->conf->upload_lifetime * 1000), ID(row->id)));
 	if (db_commit(s->db))
 		return S3_FINE;
 	error = s3_by_db(s);
@@ -138,9 +143,9 @@ note_part(struct s3 *s, int64_t attempt, const struct s3_part *part, const struc
 	return error;
 }
 
-/* The bytes of the other parts. */
+/* The bytes of the other parts, and of the one in its place. */
 static enum s3_error
-look_at_parts(struct s3 *s, int64_t attempt, int64_t number, int64_t wanted, int64_t *most)
+look_at_parts(struct s3 *s, int64_t attempt, int64_t number, int64_t wanted, struct s3_file *f)
 {
 	int64_t others;
 
@@ -149,7 +154,10 @@ look_at_parts(struct s3 *s, int64_t attempt, int64_t number, int64_t wanted, int
 		return s3_by_db(s) != S3_FINE ? s3_by_db(s) : S3_NO_SUCH_UPLOAD;
 	others = db_number(s->db, "SELECT COALESCE(SUM(size), 0) FROM upload_parts WHERE upload_id = ? AND number <> ?",
 	    ARGS(ID(s->row->id), INT(number)), 0);
-	return limit(s, wanted, others, most);
+	f->counted = db_number(s->db, "SELECT size FROM upload_parts WHERE upload_id = ? AND number = ?",
+	    ARGS(ID(s->row->id), INT(number)), 0);
+	f->granted = s->row->file_size.set ? INT64_MAX : f->counted;
+	return limit(s, wanted, others, &f->limit);
 }
 
 static void
@@ -235,7 +243,7 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
-	error = look_at_parts(s, attempt, number, b->length, &f.limit);
+	error = look_at_parts(s, attempt, number, b->length, &f);
 	s3_give_link(s);
 	if (error == S3_FINE)
 		error = s3_enter(s, true);
@@ -244,24 +252,30 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	s->seat.attempt = 0;
 	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
-	error = open_part(s, &f, number, b->length);
-	if (error != S3_FINE)
+	error = s3_file_reserve(&f, b->length, 0);
+	if (error == S3_FINE)
+		error = open_part(s, &f, number, b->length);
+	if (error != S3_FINE) {
+		s3_file_release(&f);
 		return error;
+	}
 	error = s3_file_take(&f, b);
 	c->received = b->received;
 	if (error == S3_FINE) {
 		part = (struct s3_part){ .number = number, .size = b->received, .file = f.name, .slot = f.slot, .md5 =
 		    b->md5, .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
 		if (s3_take_link(s)) {
-			error = note_part(s, attempt, &part, &replaced, &unknown);
+			error = note_part(s, &f, &part, &replaced, &unknown);
 			s3_give_link(s);
 		} else {
 			error = S3_UNAVAILABLE;
 		}
 	}
 	/* Whether its row is there nobody knows: it goes with the upload. */
-	if (error != S3_FINE && !unknown)
+	if (error != S3_FINE && !unknown) {
 		give_up(s, &f);
+		s3_file_release(&f);
+	}
 	s3_file_close(&f);
 	if (error == S3_FINE)
 		answer_part(c, &part);
@@ -353,7 +367,7 @@ end_attempt(struct s3 *s)
 
 	db_begin(s->db);
 	n = db_run(s->db, "UPDATE uploads SET status = 'waiting', attempt = attempt + 1, multipart_attempt = NULL, "
-	    "sha256 = NULL, received_bytes = 0, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
+	    "sha256 = NULL, received_bytes = 0, reserved_bytes = 0, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = "
 	    "'uploading'", ARGS(ID(s->c->upload_id), INT(s->row->attempt)));
 	db_run(s->db, "DELETE FROM upload_parts WHERE upload_id = ?", ARGS(ID(s->c->upload_id)));
 	if (n > 0 && db_commit(s->db))
@@ -408,7 +422,10 @@ receive_whole(struct s3 *s, struct s3_body *b)
 		return error;
 	partial_forget(c->mem, c->upload_id, s->row->attempt);
 	f.attempt = s->row->attempt;
-	if (!s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".0.%s", s->row->attempt, c->request_id)))
+	f.granted = s->row->file_size.set ? INT64_MAX : 0;
+	error = s3_file_reserve(&f, b->length, 0);
+	if (error == S3_FINE && !s3_file_new(&f, c->upload_id, arena_printf(c->mem, "%" PRId64 ".0.%s",
+	    s->row->attempt, c->request_id)))
 		error = errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
 	if (error == S3_FINE)
 		error = s3_file_take(&f, b);

@@ -13,6 +13,7 @@
 
 #include "core/disk.h"
 #include "core/log.h"
+#include "core/quota.h"
 #include "core/store.h"
 #include "fcgi/upload/s3_ahead.h"
 #include "fcgi/upload/s3_part.h"
@@ -142,13 +143,56 @@ s3_file_gather(struct s3_file *f, struct uuid upload_id, const char *name, const
 	return false;
 }
 
+enum s3_error
+s3_file_reserve(struct s3_file *f, int64_t until, int64_t step)
+{
+	const struct quota_upload u = { f->seat->upload_id, f->seat->tenant_id, f->attempt };
+	const int64_t least = until - f->granted;
+	struct db *db;
+	int64_t got;
+	bool failed;
+
+	if (until <= f->granted)
+		return S3_FINE;
+	db = links_ask(f->in->links);
+	if (db == NULL)
+		return S3_UNAVAILABLE;
+	got = quota_reserve(db, &u, least, least < step ? step : least);
+	failed = db_failure(db) != DB_FINE;
+	if (failed)
+		db_rollback(db);
+	links_give(f->in->links, db);
+	if (got <= 0)
+		return failed ? S3_UNAVAILABLE : got == 0 ? S3_NO_SPACE : f->is_whole ? S3_CONFLICT : S3_NO_SUCH_UPLOAD;
+	f->granted = got == INT64_MAX ? got : f->granted + got;
+	return S3_FINE;
+}
+
+void
+s3_file_release(struct s3_file *f)
+{
+	const struct quota_upload u = { f->seat->upload_id, f->seat->tenant_id, f->attempt };
+	struct db *db = f->granted > f->counted && f->granted < INT64_MAX ? links_ask(f->in->links) : NULL;
+
+	if (db == NULL)
+		return;
+	quota_release(db, &u, f->granted - f->counted);
+	links_give(f->in->links, db);
+	f->granted = f->counted;
+}
+
 static enum s3_error
 take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 {
 	bool fine;
 
+	enum s3_error error;
+
 	if (received > f->limit)
 		return S3_TOO_LARGE;
+	error = s3_file_reserve(f, received, QUOTA_STEP);
+	if (error != S3_FINE)
+		return error;
 	if (received / LOOK != (received - (int64_t)n) / LOOK && store_incoming_free() == 0)
 		return S3_NO_SPACE;
 	room_turn(f->in->room, f->seat, TURN_WRITE);

@@ -35,6 +35,8 @@ struct s3_file {
 	struct seat *seat;
 	int64_t attempt;		/* of the upload; when that ends, so does s3_file_take() */
 	int64_t limit;			/* bytes that it may have */
+	int64_t granted;		/* of the quota; INT64_MAX: it has no limit, or counts a declared size */
+	int64_t counted;		/* of them, by the part that this one replaces */
 	const char *name, *path;
 	int fd;
 	int64_t slot;			/* as of struct s3_part, */
@@ -56,6 +58,10 @@ bool s3_file_vacate(struct s3_file *);
  * has but to add the others.  False: a new one has to be made.
  */
 bool s3_file_gather(struct s3_file *, struct uuid upload_id, const char *name, const struct s3_part *const *, size_t n);
+/* The quota holds all bytes up to there for it, and if it must be asked so many more.  What of it is not needed after
+ * all is given back. */
+enum s3_error s3_file_reserve(struct s3_file *, int64_t until, int64_t step);
+void s3_file_release(struct s3_file *);
 /* Takes all of the body, holds it against its checksums and brings it to the disk. */
 enum s3_error s3_file_take(struct s3_file *, struct s3_body *);
 /*

@@ -175,12 +175,13 @@ a_list_of_parts_waits_for_its_turn(void **state)
 	refused(&c, complete(&c, upload, "<Part"), 400, "MalformedXML");
 }
 
-/* Each of them finds all the room that there is when it begins. */
+/* By the size of the file, when they have come; by the quota, before they come. */
 static void
 parts_at_the_same_moment_have_the_room_of_one(void **state)
 {
 	struct world *w = *state;
 	char *bytes = film(w, 9000);
+	const struct s3_call *second;
 
 	for (int i = 0; i < 2; i++) {
 		struct client c = client_of(w, i == 0 ? ",\"fileSize\":9000" : "");
@@ -193,13 +194,21 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 
 		if (i == 1)
 			db_run(w->db, quota, ARGS(ID(w->tenant_id)));
-		refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes, .n = 8000,
-		    .meanwhile = send_other, .user = &first }), i == 0 ? 400 : 507, i == 0 ? "EntityTooLarge" :
-		    "InsufficientStorage");
-		assert_int_equal(first.error, S3_FINE);
+		second = ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes, .n = 8000,
+		    .meanwhile = send_other, .user = &first });
+		if (i == 0)
+			refused(&c, second, 400, "EntityTooLarge");
+		else
+			fine(second);
+		assert_int_equal(first.error, i == 0 ? S3_FINE : S3_NO_SPACE);
 		assert_int_equal(parts_of(&c), 1);
-		/* Once more is no more. */
-		part(&c, upload, 1, bytes, 9000);
+		/* Once more is no more, and the other one can never come beside it. */
+		part(&c, upload, 1 + i, bytes, 9000);
+		if (i == 1)
+			refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 1, upload), .body = bytes,
+			    .n = 8000 }), 507, "InsufficientStorage");
+		assert_int_equal(db_number(w->db, "SELECT reserved_bytes FROM uploads WHERE id = ?", ARGS(ID(uuid_of(
+		    &c))), -1), i == 0 ? 0 : 9000);
 		db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
 	}
 }

@@ -887,10 +887,86 @@ transfers_at_once_do_not_pass_the_quota_together(void **state)
 	struct body b = { .bytes = CLIP, .size = CLIP_SIZE, .between = rival_sends, .user = &rival };
 
 	quota(w, 2 * CLIP_SIZE);
-	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_NO_SPACE);
-	assert_int_equal(rival.error, ERR_NONE);
-	assert_string_equal(status_of(w, upload), "waiting");
-	assert_int_equal(store_size(w->mem, original(w, upload)), -1);
+	assert_int_equal(send_body(w, upload, &b, CLIP_SIZE)->error, ERR_NONE);
+	assert_int_equal(rival.error, ERR_NO_SPACE);
+	assert_string_equal(status_of(w, rival.upload), "waiting");
+	assert_int_equal(store_size(w->mem, original(w, rival.upload)), -1);
+	assert_int_equal(number(w, "FROM uploads t WHERE t.reserved_bytes <> 0 AND t.tenant_id = ?",
+	    ARGS(ID(w->tenant_id))), 0);
+}
+
+/* Transfers that begin one within the other, each before the next piece of the one around it. */
+enum { CROWD = 8, CROWD_SIZE = 700, CROWD_QUOTA = 2000 };
+struct crowd { struct world *w; const char *upload[CROWD]; enum error error[CROWD]; int n; int64_t most; };
+
+static void
+weigh(struct crowd *c)
+{
+	int64_t bytes = 0, placed;
+	struct stat st;
+
+	for (int i = 0; i < c->n; i++) {
+		const struct uuid id = uuid_of(c->w, c->upload[i]);
+
+		placed = store_size(c->w->mem, store_key_original(c->w->mem, id));
+		bytes += placed > 0 ? placed : stat(arena_printf(c->w->mem, "%s/1", store_incoming(c->w->mem, id)),
+		    &st) == 0 ? st.st_size : 0;
+	}
+	c->most = bytes > c->most ? bytes : c->most;
+}
+
+struct member { struct body b; struct crowd *c; };
+static int crowd_read(void *user, const struct seat *seat, const void **bytes);
+
+static void
+another_sends(void *user)
+{
+	static const char film[CROWD_SIZE] = MP4;
+	struct crowd *c = user;
+	struct member m = { { .bytes = film, .size = CROWD_SIZE, .between = c->n + 1 < CROWD ? another_sends : NULL,
+	    .user = c }, c };
+	const int i = c->n++;
+	struct put p = { .in = process(c->w, i % 2 == 0 ? &here : &there), .mem = c->w->mem, .length = -1, .user = &m,
+	    .id = uuid_of(c->w, c->upload[i]), .ticket = c->upload[i] + UUID_TEXT, .read = crowd_read };
+
+	c->error[i] = put_run(&p);
+	weigh(c);
+}
+
+static int
+crowd_read(void *user, const struct seat *seat, const void **bytes)
+{
+	struct member *m = user;
+
+	weigh(m->c);
+	return body_read(&m->b, seat, bytes);
+}
+
+static void
+of_any_number_of_bodies_of_unknown_length_no_byte_passes_the_quota(void **state)
+{
+	struct world *w = *state;
+	struct crowd c = { .w = w };
+	int i, whole = 0;
+
+	for (i = 0; i < CROWD; i++)
+		c.upload[i] = new_upload(w);
+	quota(w, CROWD_QUOTA);
+	another_sends(&c);
+	for (i = 0; i < CROWD; i++) {
+		whole += c.error[i] == ERR_NONE;
+		assert_true(c.error[i] == ERR_NONE || c.error[i] == ERR_NO_SPACE);
+	}
+	assert_in_range(whole, 1, CROWD_QUOTA / CROWD_SIZE);
+	assert_in_range(c.most, 1, CROWD_QUOTA);
+	/* What was kept for those that did not come is there again. */
+	for (i = 0; i < CROWD && c.error[i] == ERR_NONE; i++)
+		;
+	db_run(w->db, "UPDATE uploads SET status = 'cancelled' WHERE tenant_id = ? AND status = 'uploaded'",
+	    ARGS(ID(w->tenant_id)));
+	quota(w, CLIP_SIZE);
+	assert_int_equal(send_body(w, c.upload[i], &(struct body){ .bytes = CLIP, .size = CLIP_SIZE }, -1)->error,
+	    ERR_NONE);
 }
 
 struct look { struct world *w; const char *upload; int64_t blocks; };
@@ -1046,6 +1122,7 @@ main(void)
 		WORLD_TEST(a_body_above_what_the_quota_leaves_is_refused_before_its_first_byte),
 		WORLD_TEST(a_body_of_unknown_length_ends_where_the_quota_does),
 		WORLD_TEST(transfers_at_once_do_not_pass_the_quota_together),
+		WORLD_TEST(of_any_number_of_bodies_of_unknown_length_no_byte_passes_the_quota),
 		WORLD_TEST(disk_is_kept_for_declared_bytes_alone),
 		WORLD_TEST(a_body_that_only_trickles_is_given_up),
 		WORLD_TEST(a_transfer_that_is_cancelled_meanwhile_stores_nothing),
