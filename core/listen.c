@@ -163,6 +163,16 @@ group_of(const struct listen *l)
 	return g ? g->gr_gid : (gid_t)-1;
 }
 
+/* The units of systemd forbid chown(): nobody needs it who names no group, or where a directory with the set-group-ID
+ * bit has given it already. */
+static bool
+give_to(const char *name, gid_t group)
+{
+	struct stat st;
+
+	return group == (gid_t)-1 || (!stat(name, &st) && st.st_gid == group) || !chown(name, (uid_t)-1, group);
+}
+
 /* Made under another name and moved into place, so that the path always leads to a socket that listens. */
 int
 listen_make(const struct listen *l)
@@ -180,7 +190,7 @@ listen_make(const struct listen *l)
 	fill_address(&made, name);
 	unlink(name);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&made, sizeof made) || chown(name, (uid_t)-1, group) ||
+	if (fd < 0 || bind(fd, (struct sockaddr *)&made, sizeof made) || !give_to(name, group) ||
 	    chmod(name, l->mode ? l->mode : 0660) || listen(fd, BACKLOG) || rename(name, l->path)) {
 		int e = errno;
 

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,8 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +75,29 @@ hand_over(int sock)
 	setenv("LISTEN_FDS", "1", 1);
 }
 
+/* As in a unit of systemd. */
+static void
+forbid_chown(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_chown
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_chown, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_lchown, 3, 0),
+#endif
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchown, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fchownat, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+	struct sock_fprog program = { sizeof filter / sizeof filter[0], filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(126);
+}
+
+static bool forbidden;
+
 static pid_t
 start_with(int in, bool systemd, char *const *options)
 {
@@ -85,6 +112,8 @@ start_with(int in, bool systemd, char *const *options)
 		int log = open("/dev/null", O_WRONLY);
 
 		dup2(log, 2);
+		if (forbidden)
+			forbid_chown();
 		if (systemd)
 			hand_over(in);
 		else if (in > 0)
@@ -99,6 +128,17 @@ static pid_t
 start(int in, char *const *options)
 {
 	return start_with(in, false, options);
+}
+
+static pid_t
+start_forbidden(char *const *options)
+{
+	pid_t pid;
+
+	forbidden = true;
+	pid = start(0, options);
+	forbidden = false;
+	return pid;
 }
 #define OPTIONS(...) ((char *const[]){ __VA_ARGS__, NULL })
 #define O(text) ((char *)(uintptr_t)(text))
@@ -213,6 +253,32 @@ the_socket_is_of_the_group_that_was_named(void **state)
 	assert_int_equal(ended(master), 0);
 	assert_int_equal(ended(start(0, OPTIONS(O("--socket"), path, O("--group"), O("no-such-group")))), 71);
 	assert_int_equal(access(path, F_OK), -1);
+}
+
+static void
+who_may_give_nothing_away_makes_a_socket_all_the_same(void **state)
+{
+	const struct group *g = some_group();
+	struct stat st;
+	pid_t master;
+
+	master = start_forbidden(OPTIONS(O("--socket"), path, O("--workers"), O("1")));
+	assert_true(answer(ask("0")) > 0);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+	if (g->gr_gid != getegid())
+		assert_int_equal(ended(start_forbidden(OPTIONS(O("--socket"), path, O("--group"), g->gr_name))), 71);
+	/* The directory gives it. */
+	assert_int_equal(chown(dir, (uid_t)-1, g->gr_gid), 0);
+	assert_int_equal(chmod(dir, 02700), 0);
+	master = start_forbidden(OPTIONS(O("--socket"), path, O("--workers"), O("1"), O("--group"), g->gr_name));
+	assert_true(answer(ask("0")) > 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_gid, g->gr_gid);
+	kill(master, SIGTERM);
+	assert_int_equal(ended(master), 0);
+	assert_int_equal(chown(dir, (uid_t)-1, getegid()), 0);
+	assert_int_equal(chmod(dir, 0700), 0);
 }
 
 static void
@@ -418,6 +484,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_worker_that_dies_is_replaced),
 		cmocka_unit_test(the_socket_is_of_the_group_that_was_named),
+		cmocka_unit_test(who_may_give_nothing_away_makes_a_socket_all_the_same),
 		cmocka_unit_test(sigterm_lets_the_request_in_hand_finish),
 		cmocka_unit_test(sighup_starts_anew_and_loses_no_request),
 		cmocka_unit_test(a_request_waits_in_an_inherited_socket_while_the_servers_change),
