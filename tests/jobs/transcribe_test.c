@@ -477,7 +477,26 @@ the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text(void **stat
 	assert_string_equal(origin_of(w, t, "$.by"), "human");
 }
 
-/* Nor what it is translated into. */
+/* Of a recording in parts, which are sent one after the other. */
+static void
+the_language_of_the_first_part_holds_for_all(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE(SECOND, "rms") "[a];anullsrc=r=16000:cl=mono:d=12[b];" VOICE(SECOND, "slt")
+	    "[c];[a][b][c]concat=n=3:v=0:a=1");
+	struct transcribe_args in = { .media_id = j.media_id, .language_code = "auto" };
+	const char *log;
+
+	j.in = &in;
+	j.conf = with_peer(w, "/turning/v1");
+	assert_int_equal(asked(w, &j), 2);
+	log = peer_log(w, "GET");
+	assert_int_equal(occurrences(log, "\"language\":\"auto\""), 1);
+	assert_int_equal(occurrences(log, "\"language\":\"de\""), 1);
+	assert_string_equal(transcript_of(w, j.media_id)->language_code, "de");
+}
+
+/* Nor what it is translated into, nor that somebody has named one in vain. */
 static void
 what_cannot_be_told_of_a_language_says_nothing_of_the_asset(void **state)
 {
@@ -485,6 +504,7 @@ what_cannot_be_told_of_a_language_says_nothing_of_the_asset(void **state)
 		{ VOICE("good morning", "rms"), "/textonly/v1", "auto", "und" },
 		{ VOICE(SECOND, "rms"), "/noise/v1", "auto", "und" },
 		{ VOICE(SECOND, "slt"), "/v1", "translate-en", "translate-en" },
+		{ "anullsrc=r=16000:cl=mono:d=5", "/v1", "de", "de" },
 	};
 	struct world *w = *state;
 	const struct transcript *t;
@@ -497,10 +517,10 @@ what_cannot_be_told_of_a_language_says_nothing_of_the_asset(void **state)
 		in.media_id = j.media_id;
 		j.conf = with_peer(w, all[i].path);
 		j.in = &in;
-		assert_true(asked(w, &j) > 0);
+		assert_int_equal(asked(w, &j) > 0, i != 3);
 		t = transcript_of(w, j.media_id);
 		assert_string_equal(t->language_code, all[i].language);
-		assert_int_equal(t->no_speech, i == 1);
+		assert_int_equal(t->no_speech, i == 1 || i == 3);
 		assert_null(db_text(w->db, "SELECT language_code FROM media WHERE id = ?", ARGS(ID(j.media_id))));
 	}
 }
@@ -798,6 +818,7 @@ main(void)
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
 		WORLD_TEST(the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text),
+		WORLD_TEST(the_language_of_the_first_part_holds_for_all),
 		WORLD_TEST(what_cannot_be_told_of_a_language_says_nothing_of_the_asset),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
