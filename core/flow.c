@@ -46,37 +46,6 @@ static const struct field done_fields[] = {
 };
 const struct record flow_done_record = RECORD("FlowRunStep", struct flow_done, done_fields);
 
-struct strings
-flow_models(struct arena *mem, const struct conf *conf)
-{
-	const struct engine_settings *set = &conf->engine[ENGINE_complete];
-	const char *at = set->models != NULL ? set->models : "";
-	struct strings all = { arena_array(mem, strlen(at) + 2, sizeof(*all.at)), 0 };
-	size_t n;
-
-	if (strcmp(set->name, "none") == 0)
-		return all;
-	if (set->model != NULL)
-		all.at[all.n++] = set->model;
-	for (; *at != '\0'; at += n + (at[n] == ',')) {
-		n = strcspn(at, ",");
-		if (set->model == NULL || strlen(set->model) != n || strncmp(at, set->model, n) != 0)
-			all.at[all.n++] = arena_copy_n(mem, at, n);
-	}
-	return all;
-}
-
-bool
-flow_model_known(const struct conf *conf, const char *model)
-{
-	const struct engine_settings *set = &conf->engine[ENGINE_complete];
-
-	if (model == NULL)
-		return true;
-	return strcmp(set->name, "none") != 0 && ((set->model != NULL && strcmp(set->model, model) == 0) ||
-	    word_in(set->models, model, strlen(model)));
-}
-
 bool
 flow_changes(const struct flow_target *t)
 {

@@ -6,7 +6,6 @@
 #ifndef CORE_FLOW_H
 #define CORE_FLOW_H
 
-#include "core/conf.h"
 #include "core/db.h"
 #include "core/record.h"
 
@@ -20,11 +19,6 @@ struct flow_variable { const char *name, *value; };
 /* A step that was done. */
 struct flow_done { const char *name, *output, *model; int64_t tokens, duration_ms; };
 extern const struct record flow_step_record, flow_target_record, flow_variable_record, flow_done_record;
-
-/* The models that steps may name: that of the settings first.  None, where there is no language model. */
-struct strings flow_models(struct arena *, const struct conf *);
-/* May a step name it?  NULL, which leaves it to the settings, may always be. */
-bool flow_model_known(const struct conf *, const char *model);
 
 /* Is it told to webhooks? */
 bool flow_tells(const struct flow_target *);

@@ -54,6 +54,7 @@
 	K(serve,		QUICK,   9, 60,  "serve",		0,  true,  false, "Move the files of an asset to where they are served, or away") \
 	K(index,		QUICK,   5, 120, "index",		0,  true,  false, "Make findable what an asset is called and what is said in it") \
 	K(embed,		NETWORK, 5, 120, "embed",		0,  true,  false, "Find out what the texts of an asset mean") \
+	K(reembed,		QUICK,   5, 120, "reembed",		0,  true,  false, "Have the model that a tenant has chosen look at its assets") \
 	K(question,		NETWORK, 1, 90,  "question",		0,  true,  false, "Have a server say what is meant by something that is looked for") \
 	K(chat,			NETWORK, 2, 120, "chat",		0,  true,  false, "Have a language model answer a question about what assets say") \
 	K(flow,			NETWORK, 2, 300, "flow",		0,  true,  false, "Run a flow over an asset, by a language model") \
@@ -121,6 +122,7 @@ struct no_args { const char *note; };
 #define live_captions_args livestream_args
 #define deliver_args no_args
 #define forget_args no_args
+#define reembed_args no_args
 #define keys_args no_args
 #define scrub_args no_args
 #define sweep_args no_args
@@ -201,6 +203,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define live_captions_args_record livestream_args_record
 #define deliver_args_record no_args_record
 #define forget_args_record no_args_record
+#define reembed_args_record no_args_record
 #define keys_args_record no_args_record
 #define scrub_args_record no_args_record
 #define sweep_args_record no_args_record

@@ -128,19 +128,16 @@ meaning_mean(struct arena *mem, const struct meaning *all, size_t n)
 }
 
 const char *
-meaning_served_name(struct arena *mem, const struct conf *conf)
+meaning_served_name(struct arena *mem, const char *model)
 {
-	const struct engine_settings *set = &conf->engine[ENGINE_embed];
 	struct buf b = BUF(mem);
 	const char *c;
 
-	if (set->name == NULL || strcmp(set->name, "none") == 0 || set->model == NULL)
-		return NULL;
-	for (c = set->model; *c != '\0' && c - set->model < NAME_MAX_BYTES; c++)
+	for (c = model; *c != '\0' && c - model < NAME_MAX_BYTES; c++)
 		buf_char(&b, *c > ' ' && *c < 0x7f ? *c : '_');
 	/* two that look the same then are told apart */
-	if (strcmp(buf_string(&b), set->model) != 0)
-		buf_printf(&b, " %016llx", (unsigned long long)fnv1a(FNV_EMPTY, set->model, strlen(set->model)));
+	if (strcmp(buf_string(&b), model) != 0)
+		buf_printf(&b, " %016llx", (unsigned long long)fnv1a(FNV_EMPTY, model, strlen(model)));
 	buf_text(&b, " by HTTP");
 	return buf_string(&b);
 }

@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "core/arena.h"
-#include "core/conf.h"
 
 enum { MEANING_PLANES = 4, MEANING_MAX = 4096 };	/* of 64 bits; parts */
 
@@ -34,8 +33,8 @@ double meaning_cosine(const struct meaning *, const struct meaning *);
 /* What several have in common. */
 struct meaning meaning_mean(struct arena *, const struct meaning *, size_t n);
 
-/* What vectors of the server of engine.embed are marked with: the model.  NULL: there is no such engine. */
-const char *meaning_served_name(struct arena *, const struct conf *);
+/* What vectors of that model of the server of engine.embed are marked with. */
+const char *meaning_served_name(struct arena *, const char *model);
 
 /*
  * The engine that is built in: English words by core/glosses.h, and all words as they are written, so that names and

@@ -10,7 +10,7 @@
 
 #include "core/chat.h"
 #include "core/job.h"
-#include "core/meaning.h"
+#include "core/models.h"
 #include "media/language.h"
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
@@ -310,7 +310,7 @@ ask(struct req *r, const struct chat *c, struct uuid message_id, const char *pro
 	const struct list context = passages_find(r, prompt, NULL, &scope);
 	/* Where a server says what the question means, a job may find what was not found here. */
 	const bool asks = strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0 && (context.n > 0 ||
-	    meaning_served_name(r->mem, r->conf) != NULL);
+	    models_embed(r->db, r->conf, r->who->tenant_id).name != NULL);
 
 	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "
 	    "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", ARGS(ID(message_id), ID(c->id), STR(prompt),

@@ -7,6 +7,7 @@
 
 #include "core/flow.h"
 #include "core/job.h"
+#include "core/models.h"
 #include "fcgi/access.h"
 
 enum { FLOWS_MAX = 200, VARIABLES_MAX = 20 };		/* of a tenant; of a flow */
@@ -152,22 +153,6 @@ is_step(const struct flow_step *steps, size_t before, const char *name)
 	return false;
 }
 
-/* Those that may be named, for who has named another. */
-static const char *
-models(struct req *r)
-{
-	const struct strings all = flow_models(r->mem, r->conf);
-	struct buf b = BUF(r->mem);
-	size_t i;
-
-	if (all.n == 0)
-		return "there are no models that may be named here";
-	buf_text(&b, "this is none of the models that may be named:");
-	for (i = 0; i < all.n; i++)
-		buf_printf(&b, "%s %s", i > 0 ? "," : "", all.at[i]);
-	return buf_string(&b);
-}
-
 static void
 check_step(struct req *r, const struct flow *f, size_t at)
 {
@@ -184,8 +169,9 @@ check_step(struct req *r, const struct flow *f, size_t at)
 	if (flow_prompt(r->mem, s->prompt, &f->variables, &missing) == NULL)
 		fault(r, arena_printf(r->mem, "/steps/%zu/prompt", at), "not_found", "{{%.64s}} is no variable",
 		    missing);
-	if (!flow_model_known(r->conf, s->model))
-		fault(r, arena_printf(r->mem, "/steps/%zu/model", at), "not_allowed", "%s", models(r));
+	if (!models_known(&r->conf->engine[ENGINE_complete], s->model))
+		fault(r, arena_printf(r->mem, "/steps/%zu/model", at), "not_allowed", "%s", models_refuse(r->mem,
+		    &r->conf->engine[ENGINE_complete]));
 }
 
 static bool

@@ -291,7 +291,8 @@ contexts(struct finding_passages *f)
 }
 
 struct list
-passages_find(struct req *r, const char *question, const struct meaning *served, const struct passages_scope *scope)
+passages_find(struct req *r, const char *question, const struct nearest_vector *served,
+    const struct passages_scope *scope)
 {
 	const struct search_limits everywhere = { 0 };
 	struct finding_passages f = { .r = r, .scope = scope, .layers = search_layers_of(r, &everywhere) };
@@ -311,7 +312,7 @@ passages_find(struct req *r, const char *question, const struct meaning *served,
 	s = by_words(&f, &n);
 	rank(&f, s, n);
 	if (served != NULL)
-		v.served = (struct nearest_vector){ meaning_served_name(r->mem, r->conf), true, *served };
+		v.served = *served;
 	s = nearest_by(r, &v, &near, &n, &exact);
 	rank(&f, s, n);
 	if (scope->speakers.n > 0)

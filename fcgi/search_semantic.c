@@ -7,6 +7,7 @@
 #include "core/asset.h"
 #include "core/excerpts.h"
 #include "core/job.h"
+#include "core/models.h"
 #include "core/question.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -219,7 +220,7 @@ ask(struct req *r)
 {
 	const struct semantic_query *in = r->in;
 	const struct timespec nap = { .tv_nsec = 40 * 1000 * 1000 };
-	const char *engine = meaning_served_name(r->mem, r->conf);
+	const char *engine = models_embed(r->db, r->conf, r->who->tenant_id).name;
 	const int64_t until = clock_ms() + WAIT_MS;
 	bool wait;
 
@@ -241,7 +242,7 @@ semantic(struct req *r)
 {
 	const struct semantic_query *in = r->in;
 	struct looking l = { .r = r, .built_in = { .engine = meaning_glosses_name(r->mem) },
-	    .served = { .engine = meaning_served_name(r->mem, r->conf), .served = true } };
+	    .served = { .engine = models_embed(r->db, r->conf, r->who->tenant_id).name, .served = true } };
 	struct semantic_result *all;
 	struct nearest_said *s;
 	size_t n, from, here;

@@ -2,8 +2,9 @@
 /* /v2/tenants/current: the settings of the caller's tenant, and its glossary */
 #include <string.h>
 
-#include "core/flow.h"
 #include "core/glossary.h"
+#include "core/job.h"
+#include "core/models.h"
 #include "core/origin.h"
 #include "core/voices.h"
 #include "fcgi/asset_view.h"
@@ -20,11 +21,11 @@ static const struct record main_designs_record = RECORD("MainDesigns", struct ma
 
 struct settings {
 	struct uuid id, default_channel_id;
-	const char *name, *shortcode;
+	const char *name, *shortcode, *embed_model;
 	int64_t token_lifetime, soft_delete_retention_days, download_expiry_days, webhooks_per_principal, storage_used;
 	int64_t livestream_duration, livestream_bitrate, livestreams_open;
 	bool duplicate_check, portal_enabled, comments_on_pages, speaker_recognition;
-	struct strings transcription_languages, cors_origins, flow_models;
+	struct strings transcription_languages, cors_origins, flow_models, embed_models;
 	struct number storage_quota;
 	struct nested main_designs;
 	struct moment created_at, updated_at;
@@ -69,6 +70,12 @@ static const struct field settings_fields[] = {
 	    "https://example.org; beside those of the server's own setting cors.origins"),
 	FIELD(struct settings, flow_models, .on = COMPUTED, .required = true,
 	    .doc = "Models that steps of flows may name, the one that holds without a name first; the operator sets them"),
+	FIELD(struct settings, embed_model, .on = PATCH | ASCII, .min = 1, .max = 200,
+	    .doc = "Which of embedModels says what texts mean; none: they are sent to no server, and the built-in engine "
+	    "does alone; null, or one that is not among them any more: the one that the operator has chosen. After a change jobs have "
+	    "all assets looked at by it; vectors of two models are never compared, so until then the built-in engine finds them"),
+	FIELD(struct settings, embed_models, .on = COMPUTED, .required = true,
+	    .doc = "Models that embedModel may name; the operator sets them"),
 	FIELD(struct settings, storage_quota, .on = SERVER, .doc = "Bytes that originals may take, null without limit; the operator sets it"),
 	FIELD(struct settings, storage_used,  .on = SERVER, .required = true, .doc = "Bytes that originals take",
 	    .sql = "COALESCE((SELECT u.storage_used FROM tenant_usage u WHERE u.tenant_id = t.id), 0)"),
@@ -128,7 +135,8 @@ settings_reply(struct req *r, struct settings *s)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	no_nulls(r, &s->transcription_languages);
 	no_nulls(r, &s->cors_origins);
-	s->flow_models = flow_models(r->mem, r->conf);
+	s->flow_models = models_of(r->mem, &r->conf->engine[ENGINE_complete]);
+	s->embed_models = models_of(r->mem, &r->conf->engine[ENGINE_embed]);
 	s->main_designs.row = main_designs(r);
 	record_render(&b, &settings_record, s, false);
 	r->etag = arena_printf(r->mem, "\"%lld-%s", (long long)s->version, entity_tag(r->mem, b.text, b.len) + 1);
@@ -169,6 +177,15 @@ check(struct req *r, const struct settings *s)
 			    "an origin is wanted, in lower case and without a path, for example https://example.org");
 }
 
+static void
+check_embed(struct req *r, const char *model)
+{
+	const struct engine_settings *set = &r->conf->engine[ENGINE_embed];
+
+	if (model != NULL && strcmp(model, MODELS_NONE) != 0 && !models_known(set, model))
+		fault(r, "/embedModel", "not_allowed", "%s", models_refuse(r->mem, set));
+}
+
 static const char *
 changed_members(struct req *r, uint64_t changed)
 {
@@ -193,6 +210,7 @@ settings_patch(struct req *r)
 	if (!precondition(r, now->version))
 		return r->status;
 	check(r, r->in);
+	check_embed(r, ((const struct settings *)r->in)->embed_model);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (r->refused)
@@ -208,6 +226,8 @@ settings_patch(struct req *r)
 		origin_written(r->db, now->id);
 	if (changed & record_bit(&settings_record, "speaker_recognition") && !would->speaker_recognition)
 		voices_clear(r->db, now->id);
+	if (changed & record_bit(&settings_record, "embed_model"))
+		job_add(r->db, reembed, (struct job_place){ .tenant_id = now->id }, .note = NULL);
 	audit(r, "tenant.settings", now->id, changed_members(r, changed));
 	return settings_reply(r, load(r, false));
 }

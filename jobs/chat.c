@@ -14,6 +14,7 @@
 
 #include "core/chat.h"
 #include "core/fold.h"
+#include "core/models.h"
 #include "core/text.h"
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
@@ -102,7 +103,7 @@ struct finding {
 	struct req *r;
 	struct passages_scope scope;
 	const char *prompt;
-	const struct meaning *meaning;
+	struct nearest_vector served;
 	const char *found;			/* JSON; NULL: nothing */
 };
 
@@ -116,7 +117,7 @@ find(struct job *j, void *at)
 	if (db_number(j->db, "SELECT access_version FROM tenants WHERE id = ?", ARGS(ID(j->tenant_id)), -2) !=
 	    f->r->audience->version)
 		return false;
-	context = passages_find(f->r, f->prompt, f->meaning, &f->scope);
+	context = passages_find(f->r, f->prompt, &f->served, &f->scope);
 	if (context.n > 0)
 		f->found = chat_context_json(f->mem, &context);
 	return false;
@@ -124,9 +125,10 @@ find(struct job *j, void *at)
 
 /* Asks what the question means, and who has asked it. */
 static void
-find_anew(struct job *j, struct answering *a)
+find_anew(struct job *j, struct answering *a, const struct models_embed *by)
 {
-	struct excerpt x = { .mem = arena_new(FINDING_MEMORY), .conf = j->conf, .texts = &a->prompt, .n = 1 };
+	struct excerpt x = { .mem = arena_new(FINDING_MEMORY), .conf = j->conf, .model = by->model,
+	    .texts = &a->prompt, .n = 1 };
 	struct finding f = { .mem = a->mem, .prompt = a->prompt };
 	const struct asker *s = NULL;
 
@@ -138,7 +140,7 @@ find_anew(struct job *j, struct answering *a)
 		    "AND t.tenant_id = ?", ARGS(ID(a->message_id), ID(j->tenant_id)));
 	if (s != NULL) {
 		f.scope = (struct passages_scope){ s->media_ids, s->channel_ids, s->speakers, s->asset_types };
-		f.meaning = x.meanings;
+		f.served = (struct nearest_vector){ by->name, true, x.meanings[0] };
 		f.r = seen_anew(x.mem, j->db, j->conf, j->tenant_id, s->principal_id, ASKERS_SCOPES);
 	}
 	if (f.r != NULL && db_failure(j->db) == DB_FINE)
@@ -375,11 +377,12 @@ enum outcome
 chat_run(struct job *j)
 {
 	const struct chat_args *in = j->in;
+	const struct models_embed by = models_embed(j->db, j->conf, j->tenant_id);
 	struct answering a = { .mem = arena_new(QUESTION_MEMORY), .message_id = in->message_id };
 
 	job_batches(j, read_question, &a, sizeof(a));
-	if (a.prompt != NULL && meaning_served_name(j->mem, j->conf) != NULL)
-		find_anew(j, &a);
+	if (a.prompt != NULL && by.name != NULL)
+		find_anew(j, &a, &by);
 	if (a.prompt != NULL)
 		answer(j, a);
 	arena_free(a.mem);

@@ -4,8 +4,8 @@
  * not tell is found by the former.  Safe to run twice: it makes them of the texts as they are now, layer by layer, and
  * what is made already is passed over.  No transaction is open while the engine works.
  */
-#include "core/meaning.h"
 #include "core/excerpts.h"
+#include "core/models.h"
 #include "jobs/engines/excerpt.h"
 #include "jobs/run.h"
 
@@ -22,7 +22,7 @@ struct way {
 	size_t from, n;
 	const struct meaning *meanings;
 	/* of a server, whose name is NULL where there is none */
-	const char *served;
+	const char *served, *model;
 	const struct excerpt_unserved *unserved;
 };
 
@@ -124,7 +124,7 @@ static bool
 ask(struct job *j, struct way *w, struct fault *fault)
 {
 	const char *texts[EXCERPT_BATCH];
-	struct excerpt x = { .mem = w->mem, .conf = j->conf, .texts = texts, .n = w->n };
+	struct excerpt x = { .mem = w->mem, .conf = j->conf, .model = w->model, .texts = texts, .n = w->n };
 	size_t i;
 
 	for (i = 0; i < w->n; i++)
@@ -161,8 +161,9 @@ enum outcome
 embed_run(struct job *j)
 {
 	const struct embed_args *in = j->in;
+	const struct models_embed by = models_embed(j->db, j->conf, j->tenant_id);
 	struct way w = { .media_id = in->media_id, .engine = meaning_glosses_name(j->mem),
-	    .mem = arena_new(LAYER_MEMORY), .served = meaning_served_name(j->mem, j->conf) };
+	    .mem = arena_new(LAYER_MEMORY), .served = by.name, .model = by.model };
 	enum outcome outcome = DONE;
 
 	job_batches(j, begin, &w, sizeof(w));

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "core/flow.h"
+#include "core/models.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
 #include "fcgi/chapter.h"
@@ -519,7 +520,7 @@ model_gone(const struct running *w)
 	size_t i;
 
 	for (i = 0; i < w->run->asked.n; i++)
-		if (!flow_model_known(w->r->conf, s[i].model))
+		if (!models_known(&w->r->conf->engine[ENGINE_complete], s[i].model))
 			return s[i].model;
 	return NULL;
 }

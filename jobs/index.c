@@ -4,8 +4,8 @@
  * find.  The note that it is to be done goes first, by a transaction of its own: what changes from then on adds another
  * job, which takes over from this one.  What the texts mean is the affair of a job behind it.
  */
-#include "core/meaning.h"
 #include "core/excerpts.h"
+#include "core/models.h"
 #include "core/search_index.h"
 #include "jobs/run.h"
 
@@ -28,6 +28,6 @@ index_run(struct job *j)
 	if (!job_resume(j))
 		return RETRY;
 	excerpts_follow(j->db, in->media_id, (struct excerpt_engines){ meaning_glosses_name(j->mem),
-	    meaning_served_name(j->mem, j->conf) });
+	    models_embed(j->db, j->conf, j->tenant_id).name });
 	return DONE;
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "core/models.h"
 #include "core/question.h"
 #include "jobs/engines/excerpt.h"
 #include "jobs/run.h"
@@ -52,24 +53,23 @@ put(struct job *j, void *at)
 	return false;
 }
 
-/* The settings may be others than when it was asked. */
+/* The settings, or the choice of the tenant, may be others than when it was asked. */
 static bool
-is_chosen(struct job *j, const char *engine)
+is_chosen(const struct models_embed *by, const char *engine)
 {
-	const char *name = meaning_served_name(j->mem, j->conf);
-
-	return name != NULL && strcmp(name, engine) == 0;
+	return by->name != NULL && strcmp(by->name, engine) == 0;
 }
 
 enum outcome
 question_run(struct job *j)
 {
 	struct answering a = { .mem = arena_new(MEMORY), .in = j->in };
-	struct excerpt x = { .mem = a.mem, .conf = j->conf, .texts = &a.text, .n = 1 };
+	const struct models_embed by = models_embed(j->db, j->conf, j->tenant_id);
+	struct excerpt x = { .mem = a.mem, .conf = j->conf, .model = by.model, .texts = &a.text, .n = 1 };
 
 	job_batches(j, read_text, &a, sizeof(a));
 	if (a.text != NULL) {
-		if (is_chosen(j, a.in->engine) && excerpt_ask(j, &x))
+		if (is_chosen(&by, a.in->engine) && excerpt_ask(j, &x))
 			a.meaning = x.meanings;
 		else if (x.fault.detail != NULL)
 			job_log(j, "%s", x.fault.detail);

@@ -16,6 +16,7 @@ enum { EXCERPT_BATCH = EXCERPTS_SERVED };
 struct excerpt {
 	struct arena *mem;
 	const struct conf *conf;
+	const char *model;		/* of the server; NULL: that of the settings */
 	const char *const *texts;
 	size_t n;			/* 1 to EXCERPT_BATCH */
 

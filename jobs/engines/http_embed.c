@@ -32,18 +32,18 @@ static const struct record reply_record = RECORD("reply", struct reply, reply_fi
 static const char *
 http_version(struct arena *mem, const struct conf *conf)
 {
-	return meaning_served_name(mem, conf);
+	return meaning_served_name(mem, conf->engine[ENGINE_embed].model);
 }
 
 static const char *
 question(const struct excerpt *x)
 {
-	const char *model = x->conf->engine[ENGINE_embed].model;
+	const char *model = x->model != NULL ? x->model : x->conf->engine[ENGINE_embed].model;
 	struct buf b = BUF(x->mem);
 	size_t i;
 
 	buf_text(&b, "{\"model\":");
-	buf_json(&b, model != NULL ? model : "default");
+	buf_json(&b, model);
 	buf_text(&b, ",\"encoding_format\":\"float\",\"input\":");
 	for (i = 0; i < x->n; i++) {
 		buf_char(&b, i == 0 ? '[' : ',');

@@ -45,6 +45,45 @@ everybody_reads_and_super_admins_write(void **state)
 	    "\"corsOrigins\"]}");
 }
 
+/* Of those that the operator offers; then jobs have all assets looked at by it. */
+static void
+a_tenant_chooses_by_which_model_its_texts_are_understood(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	static const char large[] = "{\"embedModel\":\"large\"}";
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	struct req *r;
+
+#define REEMBEDS(world) number(w, "FROM jobs WHERE kind = 'reembed' AND tenant_id = ?", ARGS(ID((world)->tenant_id)))
+	r = call(w, "PATCH", settings, large);
+	assert_int_equal(r->status, 422);
+	assert_non_null(strstr(buf_string(&r->out), "no models that may be named"));
+	conf.engine[ENGINE_embed].name = "http";
+	conf.engine[ENGINE_embed].model = "usual";
+	conf.engine[ENGINE_embed].models = "large";
+	w->conf = &conf;
+	r = call(w, "PATCH", settings, "{\"embedModel\":\"huge\"}");
+	assert_int_equal(r->status, 422);
+	assert_non_null(strstr(buf_string(&r->out), "/embedModel"));
+	assert_non_null(strstr(buf_string(&r->out), "may be named: usual, large\""));
+	assert_int_equal(REEMBEDS(w), 0);
+	r = call(w, "PATCH", settings, large);
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, r, "data.embedModel"), "large");
+	assert_string_equal(text(w, r, "data.embedModels"), "[ \"usual\", \"large\" ]");
+	assert_int_equal(REEMBEDS(w), 1);
+	assert_int_equal(call(w, "PATCH", settings, large)->status, 200);
+	assert_int_equal(call(w, "PATCH", settings, "{\"name\":\"Other\"}")->status, 200);
+	assert_int_equal(REEMBEDS(w), 1);
+	assert_int_equal(call(w, "PATCH", settings, "{\"embedModel\":\"none\"}")->status, 200);
+	assert_int_equal(call(w, "PATCH", settings, "{\"embedModel\":null}")->status, 200);
+	assert_null(text(w, call(w, "GET", settings, NULL), "data.embedModel"));
+	assert_int_equal(REEMBEDS(w), 3);
+	assert_int_equal(REEMBEDS(other), 0);
+	w->conf = was;
+}
+
 static void
 limits_and_what_is_read_only_are_named(void **state)
 {
@@ -176,6 +215,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(everybody_reads_and_super_admins_write),
+		WORLD_TEST(a_tenant_chooses_by_which_model_its_texts_are_understood),
 		WORLD_TEST(limits_and_what_is_read_only_are_named),
 		WORLD_TEST(the_default_channel_is_one_of_the_tenant_for_all),
 		WORLD_TEST(settings_change_once_from_a_version_and_their_tag_follows_what_they_show),

@@ -245,6 +245,31 @@ what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it(
 	assert_null(strstr(sent(w, member, log, c), "kiltog"));
 }
 
+/* What one model says that the question means is not looked for among vectors of another, though the tenant has chosen
+ * that one meanwhile. */
+static void
+a_choice_of_the_tenant_meanwhile_mixes_no_models(void **state)
+{
+	struct world *w = *state;
+	struct conf c = *with_peer(w, "/v1");
+	const char *chat;
+	struct req *r;
+
+	c.engine[ENGINE_embed].models = "other-model";
+	served(w, "kiltog");
+	chat = text(w, asking(w, w->token, MARZEG, &c), "data.id");
+	db_run(w->db, "UPDATE tenants SET embed_model = 'other-model' WHERE id = ?", ARGS(ID(w->tenant_id)));
+	assert_null(db_script(w->db, arena_printf(w->mem, "CREATE TRIGGER meanwhile BEFORE UPDATE ON engine_usage FOR EACH "
+	    "ROW UPDATE tenants SET embed_model = NULL WHERE id = UNHEX(REPLACE('%s', '-', ''))", uuid_text(w->mem,
+	    w->tenant_id))));
+	peer_log(w, "DELETE");
+	r = answered_by(w, w->token, chat, c);
+	assert_null(db_script(w->db, "DROP TRIGGER meanwhile"));
+	assert_non_null(strstr(peer_log(w, "GET"), "\"model\":\"other-model\""));
+	assert_null(db_text(w->db, "SELECT embed_model FROM tenants WHERE id = ?", ARGS(ID(w->tenant_id))));
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+}
+
 /* Nothing but that server knows the word; a stranger sees nothing. */
 static void
 what_only_a_server_finds_is_answered_and_what_it_does_not_find_either_is_not_asked(void **state)
@@ -288,6 +313,7 @@ main(void)
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
 		WORLD_TEST(an_answer_comes_once),
 		WORLD_TEST(what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it),
+		WORLD_TEST(a_choice_of_the_tenant_meanwhile_mixes_no_models),
 		WORLD_TEST(what_only_a_server_finds_is_answered_and_what_it_does_not_find_either_is_not_asked),
 	};
 

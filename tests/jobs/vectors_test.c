@@ -227,7 +227,8 @@ answer(struct world *w, const struct conf *conf)
 	struct question_args *in = NEW(w->mem, struct question_args);
 	struct job j = job_of(w, conf, uuid_new());
 
-	in->engine = "test-model by HTTP";
+	in->engine = db_text(w->db, "SELECT engine FROM questions WHERE tenant_id = ? AND meaning IS NULL",
+	    ARGS(ID(w->tenant_id)));
 	in->digest = db_text(w->db, "SELECT digest FROM questions WHERE tenant_id = ? AND meaning IS NULL",
 	    ARGS(ID(w->tenant_id)));
 	j.in = in;
@@ -306,6 +307,95 @@ a_text_that_changes_loses_its_vector_and_another_model_makes_all_anew(void **sta
 	assert_int_equal(number(w, "FROM excerpt_runs WHERE media_id = ? AND wanted_at IS NOT NULL", ARGS(ID(id))), 1);
 }
 
+static int64_t
+wanted(struct world *w, struct uuid id)
+{
+	return number(w, "FROM excerpt_runs WHERE media_id = ? AND wanted_at IS NOT NULL", ARGS(ID(id)));
+}
+
+static void
+choose(struct world *w, const char *model)
+{
+	db_run(w->db, "UPDATE tenants SET embed_model = ? WHERE id = ?", ARGS(STR(model), ID(w->tenant_id)));
+}
+
+/* By the job that follows a choice: assets of the tenant alone, and of them those that have no vectors of it. */
+static void
+reembed(struct world *w, const struct conf *conf)
+{
+	struct job j = job_of(w, conf, uuid_new());
+
+	db_run(w->db, "UPDATE excerpt_runs SET wanted_at = NULL", NO_ARGS);
+	assert_int_equal(reembed_run(&j), DONE);
+}
+
+/* Another than that of the settings, or none; what it has is looked for, and asked. */
+static void
+a_tenant_has_the_model_of_its_choice(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct conf c = *with_peer(w, "/v1");
+	struct uuid seed = asset(w, "The physician prescribed a remedy against the infection."),
+	    near = asset(w, "Drugs help the sick, a doctor says."), foreign = asset(other, "A train.");
+
+	c.engine[ENGINE_embed].models = "other-model";
+	embed(w, &c, seed);
+	choose(w, "other-model");
+	reembed(w, &c);
+	assert_int_equal(wanted(w, seed) + wanted(w, near), 2);
+	assert_int_equal(wanted(w, foreign), 0);
+	peer_log(w, "DELETE");
+	embed(w, &c, seed);
+	embed(w, &c, near);
+	embed(other, &c, foreign);
+	assert_int_equal(served(w, seed, "other-model by HTTP"), 2);
+	assert_int_equal(served(w, foreign, "test-model by HTTP"), 2);
+	assert_int_equal(occurrences(peer_log(w, "GET"), "\"model\":\"other-model\""), 2);
+	assert_string_equal(like(w, &c, seed, "data.0.id"), uuid_text(w->mem, near));
+	assert_string_equal(like(w, &c, seed, "data.0.passages.0.engine"), "other-model by HTTP");
+	by_words(w, &c, "doctors who cure illness", "data.0.id");
+	peer_log(w, "DELETE");
+	answer(w, &c);
+	assert_int_equal(occurrences(peer_log(w, "GET"), "\"model\":\"other-model\""), 1);
+	assert_string_equal(by_words(w, &c, "doctors who cure illness", "data.0.passages.0.engine"),
+	    "other-model by HTTP");
+	reembed(w, &c);
+	assert_int_equal(wanted(w, seed) + wanted(w, near), 0);
+	/* What the operator offers no more counts for nothing, and who wants no server has none. */
+	choose(w, "gone-model");
+	embed(w, &c, near);
+	assert_int_equal(served(w, near, "test-model by HTTP"), 2);
+	choose(w, "none");
+	peer_log(w, "DELETE");
+	embed(w, &c, asset(w, "Dough and yeast."));
+	by_words(w, &c, "what bakers do", "data.0.id");
+	assert_string_equal(like(w, &c, near, "data.0.passages.0.engine"), meaning_glosses_name(w->mem));
+	assert_string_equal(peer_log(w, "GET"), "[]");
+	assert_int_equal(number(w, "FROM questions WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
+}
+
+/* Two models that take turns: that of the first half passes for nobody's. */
+static void
+an_asset_that_one_model_has_begun_is_not_done_by_another(void **state)
+{
+	struct world *w = *state;
+	const struct conf *c = with_peer(w, "/v1");
+	struct uuid id = asset(w, "The physician prescribed a remedy.");
+	const struct excerpt_engines engines = { meaning_glosses_name(w->mem), "test-model by HTTP" };
+	const struct excerpt_unserved *e;
+	struct excerpt x = { .mem = w->mem, .conf = c, .texts = texts, .n = 1 };
+	size_t n;
+
+	embed(w, c, id);
+	assert_int_equal(engine_embed_http.run.embed(&x), DONE);
+	e = excerpts_unserved(w->db, w->mem, id, "other by HTTP", &n);
+	assert_true(excerpts_serve(w->db, id, excerpts_begin(w->db, id), "other by HTTP", e, x.meanings, 1));
+	assert_int_equal(served(w, id, "test-model by HTTP"), 1);
+	db_run(w->db, "UPDATE excerpt_runs SET wanted_at = NULL", NO_ARGS);
+	excerpts_follow(w->db, id, engines);
+	assert_int_equal(wanted(w, id), 1);
+}
+
 int
 main(void)
 {
@@ -317,6 +407,8 @@ main(void)
 		WORLD_TEST(each_asset_is_found_by_what_has_vectors_of_it_and_models_never_mix),
 		WORLD_TEST(a_question_is_asked_by_a_job_and_found_by_its_vector_from_then_on),
 		WORLD_TEST(few_wait_for_a_question),
+		WORLD_TEST(a_tenant_has_the_model_of_its_choice),
+		WORLD_TEST(an_asset_that_one_model_has_begun_is_not_done_by_another),
 		WORLD_TEST(a_text_that_changes_loses_its_vector_and_another_model_makes_all_anew),
 	};
 
