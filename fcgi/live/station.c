@@ -188,6 +188,31 @@ on_unpublish(void *user)
 
 static const struct rtmp_calls calls = { on_publish, on_media, on_unpublish };
 
+/* --- who finds a place */
+
+static bool
+is_stranger(const struct visitor *v)
+{
+	return !v->gone && !v->granted;
+}
+
+/* Is there a place for one more from there?  Who has an IPv6 address has 2^64 of them. */
+static bool
+has_place(const struct station *s, const char *address)
+{
+	char network[PEER_NETWORK];
+	int all = 0, same = 0;
+	const struct visitor *v;
+
+	peer_network(address, network);
+	for (v = s->visitors; v != NULL; v = v->next)
+		if (is_stranger(v)) {
+			all++;
+			same += strcmp(v->network, network) == 0;
+		}
+	return all < STATION_STRANGERS && same < STATION_OF_ADDRESS;
+}
+
 /* --- what comes by SRT */
 
 static struct visitor *
@@ -208,6 +233,10 @@ ask_for(struct station *s, const struct srt_note *note)
 	struct desk_note n = { .word = DESK_WHOSE };
 	struct visitor *v;
 
+	if (note->word == SRT_CAME && !has_place(s, note->address)) {
+		srt_hang_up(s->srt, note->line);
+		return;
+	}
 	if (note->word == SRT_CAME) {
 		v = visitor_new_line(s, s->srt, note->line, note->address, on_media);
 		v->next = s->visitors;
@@ -385,33 +414,12 @@ listen_to_desk(struct station *s)
 
 /* --- doors and clocks */
 
-static bool
-is_stranger(const struct visitor *v)
-{
-	return !v->gone && !v->granted;
-}
-
-/* Is there a place for one more from there?  Who has an IPv6 address has 2^64 of them. */
-static bool
-has_place(const struct station *s, const char *network)
-{
-	int all = 0, same = 0;
-	const struct visitor *v;
-
-	for (v = s->visitors; v != NULL; v = v->next)
-		if (is_stranger(v)) {
-			all++;
-			same += strcmp(v->network, network) == 0;
-		}
-	return all < STATION_STRANGERS && same < STATION_OF_ADDRESS;
-}
-
 static void
 open_door(struct station *s, const struct door *door)
 {
 	struct sockaddr_storage from;
 	socklen_t n = sizeof(from);
-	char address[DESK_ADDRESS], network[PEER_NETWORK];
+	char address[DESK_ADDRESS];
 	int fd = accept4(door->fd, (struct sockaddr *)&from, &n, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct tls_line *tls = NULL;
 	struct visitor *v;
@@ -420,14 +428,12 @@ open_door(struct station *s, const struct door *door)
 		return;
 	if (getnameinfo((struct sockaddr *)&from, n, address, sizeof(address), NULL, 0, NI_NUMERICHOST) != 0)
 		snprintf(address, sizeof(address), "unknown");
-	peer_network(address, network);
-	if (!has_place(s, network) || (door->by_tls && (tls = tls_line(s->tls, fd)) == NULL)) {
+	if (!has_place(s, address) || (door->by_tls && (tls = tls_line(s->tls, fd)) == NULL)) {
 		close(fd);
 		return;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 	v = visitor_new(s, fd, tls, s->epoll, address, &calls);
-	snprintf(v->network, sizeof(v->network), "%s", network);
 	v->next = s->visitors;
 	s->visitors = v;
 }

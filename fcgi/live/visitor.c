@@ -28,6 +28,7 @@ visitor_made(struct station *station, const char *address)
 	v->fd = -1;
 	v->came_at = clock_ms();
 	snprintf(v->address, sizeof(v->address), "%s", address);
+	peer_network(address, v->network);
 	return v;
 }
 
