@@ -341,8 +341,11 @@ a_tenant_has_the_model_of_its_choice(void **state)
 	c.engine[ENGINE_embed].models = "other-model";
 	embed(w, &c, seed);
 	choose(w, "other-model");
+	/* also what may be recovered */
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(seed)));
 	reembed(w, &c);
 	assert_int_equal(wanted(w, seed) + wanted(w, near), 2);
+	db_run(w->db, "UPDATE media SET deleted_at = 0 WHERE id = ?", ARGS(ID(seed)));
 	assert_int_equal(wanted(w, foreign), 0);
 	peer_log(w, "DELETE");
 	embed(w, &c, seed);
