@@ -978,19 +978,17 @@ objects_tidy(const struct objects *o, struct moment before)
 
 /* What answers to it has a name, and is asked for again by who has kept it: then the address has to hold still. */
 static const char *
-parameters(struct arena *mem, const char *file_name)
+parameters(struct arena *mem, const char *disposition)
 {
 	static const char cache[] = "response-cache-control=private%2C%20no-cache";
 
-	if (file_name == NULL)
-		return cache;
-	return arena_printf(mem, "%s&response-content-disposition=attachment%%3B%%20filename%%3D%%22%s%%22%%3B%%20"
-	    "filename%%2A%%3DUTF-8%%27%%27%s", cache, file_name, file_name);
+	return disposition == NULL ? cache : arena_printf(mem, "%s&response-content-disposition=%s", cache,
+	    percent_encode(mem, disposition));
 }
 
 const char *
-objects_address(struct arena *mem, const struct objects *o, const char *key, const char *method, const char *file_name,
-    struct moment now, struct moment until)
+objects_address(struct arena *mem, const struct objects *o, const char *key, const char *method,
+    const char *disposition, struct moment now, struct moment until)
 {
 	const char *endpoint = o->public_endpoint != NULL ? o->public_endpoint : o->endpoint;
 	const struct sigv4_who who = { o->key, o->secret, o->region, host_of(mem, endpoint) };
@@ -1003,5 +1001,5 @@ objects_address(struct arena *mem, const struct objects *o, const char *key, con
 	if (seconds < now.ms / 1000 - from + EXPIRES_MIN)
 		seconds = now.ms / 1000 - from + EXPIRES_MIN;
 	return arena_printf(mem, "%s%s?%s", endpoint, path, sigv4_presigned(mem, &who, method, path,
-	    parameters(mem, file_name), (struct moment){ from * 1000 }, seconds));
+	    parameters(mem, disposition), (struct moment){ from * 1000 }, seconds));
 }

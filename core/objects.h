@@ -89,10 +89,10 @@ char *objects_get_now(struct arena *, const struct objects *, const char *key, s
 /*
  * An address that gives the object to anybody who GETs it (HEADs it, if that is the method) until then: a week from now
  * at most, a minute at least.  Those who ask within the same OBJECTS_ROUND seconds for the same get the same address,
- * which caches know.  file_name: it is saved under this one, of a-z, 0-9, -, _ and .; NULL: shown.
+ * which caches know.  disposition: Content-Disposition of it, core/filename.h; NULL: none.
  */
 enum { OBJECTS_ROUND = 600 };
 const char *objects_address(struct arena *, const struct objects *, const char *key, const char *method,
-    const char *file_name, struct moment now, struct moment until);
+    const char *disposition, struct moment now, struct moment until);
 
 #endif

@@ -156,18 +156,24 @@ look_at_generation(struct search *s, const char *generation)
 	} while (n == PAGE);
 }
 
-/* Of a download, whose id stands where that of an asset does: each run has a folder. */
+/* Of a download, whose id stands where that of an asset does: each run has a folder, and the package in it one that has
+ * its name. */
 static void
-look_at_packages(struct search *s)
+look_at_packages(struct search *s, const char *folder, int depth)
 {
-	const char *prefix = store_key_play(s->mem, s->media_id, "zip/");
+	const char *prefix = store_key_play(s->mem, s->media_id, arena_printf(s->mem, "%s/", folder)), *below;
 	struct store_entry *e;
 	size_t i, n;
 
 	e = store_list(s->mem, prefix, NULL, PAGE, &n);
-	for (i = 0; i < n; i++)
-		if (e[i].size < 0)
-			look_into(s, arena_printf(s->mem, "zip/%s", last_part(s->mem, e[i].key)), false, NULL);
+	for (i = 0; i < n; i++) {
+		if (e[i].size >= 0)
+			continue;
+		below = arena_printf(s->mem, "%s/%s", folder, last_part(s->mem, e[i].key));
+		look_into(s, below, false, NULL);
+		if (depth > 1)
+			look_at_packages(s, below, depth - 1);
+	}
 }
 
 static void
@@ -189,7 +195,7 @@ look_at_asset(struct search *s, const char *key)
 		    strcmp(name, "sections") == 0 || strcmp(name, "clips") == 0)
 			look_into(s, name, false, NULL);
 		else if (strcmp(name, "zip") == 0)
-			look_at_packages(s);
+			look_at_packages(s, "zip", 2);
 		else if (uuid_parse(name, &id))
 			look_at_generation(s, name);
 	}

@@ -254,11 +254,11 @@ store_get_now(struct arena *mem, const char *key, size_t max, size_t *n)
 }
 
 const char *
-store_address(struct arena *mem, const char *key, const char *method, const char *file_name, struct moment now,
+store_address(struct arena *mem, const char *key, const char *method, const char *disposition, struct moment now,
     struct moment until)
 {
 	errno = ENOENT;
-	return of(key)->address != NULL ? of(key)->address(mem, key, method, file_name, now, until) : NULL;
+	return of(key)->address != NULL ? of(key)->address(mem, key, method, disposition, now, until) : NULL;
 }
 
 const char *

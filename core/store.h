@@ -114,7 +114,7 @@ const char *store_type(const char *key);
  */
 bool store_has_now(struct arena *, const char *key, bool *there);
 char *store_get_now(struct arena *, const char *key, size_t max, size_t *n);
-const char *store_address(struct arena *, const char *key, const char *method, const char *file_name,
+const char *store_address(struct arena *, const char *key, const char *method, const char *disposition,
     struct moment now, struct moment until);
 
 /* The origin of such addresses, which a page has to let in; NULL: there is none. */

@@ -36,7 +36,7 @@ struct store_kind {
 	/* NULL where web servers find all of it themselves. */
 	bool (*has_now)(struct arena *, const char *key, bool *there);
 	char *(*get_now)(struct arena *, const char *key, size_t max, size_t *n);
-	const char *(*address)(struct arena *, const char *key, const char *method, const char *file_name,
+	const char *(*address)(struct arena *, const char *key, const char *method, const char *disposition,
 	    struct moment now, struct moment until);
 };
 

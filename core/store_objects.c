@@ -220,10 +220,10 @@ get_now(struct arena *mem, const char *key, size_t max, size_t *n)
 }
 
 static const char *
-address(struct arena *mem, const char *key, const char *method, const char *file_name, struct moment now,
+address(struct arena *mem, const char *key, const char *method, const char *disposition, struct moment now,
     struct moment until)
 {
-	return objects_address(mem, &bucket, key, method, file_name, now, until);
+	return objects_address(mem, &bucket, key, method, disposition, now, until);
 }
 
 const struct store_kind store_objects = { put, put_begin, put_end, put_drop, write_bytes, get, get_range,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/filename.h"
 #include "core/scratch.h"
 #include "core/store.h"
 #include "fcgi/seen.h"
@@ -210,22 +211,6 @@ collect(struct packing *k, const struct order *o, struct fault *fault)
 	return true;
 }
 
-/* What addresses may hold, of the title: "annual-report-2026". */
-static const char *
-slug(struct arena *mem, const char *title)
-{
-	struct buf b = BUF(mem);
-
-	for (; *title != '\0' && b.len < 60; title++)
-		if (isalnum((unsigned char)*title))
-			buf_char(&b, (char)tolower((unsigned char)*title));
-		else if (b.len > 0 && b.text[b.len - 1] != '-')
-			buf_char(&b, '-');
-	while (b.len > 0 && b.text[b.len - 1] == '-')
-		b.text[--b.len] = '\0';
-	return b.len > 0 ? b.text : "download";
-}
-
 static void
 on_progress(void *user, int percent)
 {
@@ -277,7 +262,8 @@ download_run(struct job *j)
 		return job_retry(j, REASON_NO_SPACE, "There is no room for the package.");
 	if (!package_write(j->mem, &k.p, path, on_progress, j, &fault))
 		return job_fault(j, &fault);
-	file = arena_printf(j->mem, "zip/%s/%s.zip", job_run_name(j->mem, j->id, j->fence), slug(j->mem, o->title));
+	file = filename_package(j->mem, arena_printf(j->mem, "zip/%s", job_run_name(j->mem, j->id, j->fence)),
+	    o->title);
 	if (stat(path, &st) != 0 || !store_put(j->mem, path, store_key_play(j->mem, in->download_id, file)))
 		return step_not_stored(j, "The package");
 	return finish(j, file, st.st_size, NULL);

@@ -2,56 +2,20 @@
 /* What files may be called, and all of them in one archive. */
 #include <sys/stat.h>
 
-#include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 #include "core/archive.h"
-#include "core/buf.h"
-#include "core/text.h"
+#include "core/filename.h"
 #include "jobs/package.h"
 
-enum { NAME_CHARACTERS = 100, NAME_BYTES = 230 };	/* 25 are left for number and ending */
-
-/* Windows takes these for devices, whatever ending they have. */
 static bool
-is_device(const char *name, size_t n)
+is_taken(struct arena *mem, const struct package *p, const char *name)
 {
-	static const char *const devices[] = { "con", "prn", "aux", "nul" };
+	const char *key = filename_key(mem, name);
 
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++)
-		if (n == 3 && strncasecmp(name, devices[i], n) == 0)
-			return true;
-	return n == 4 && (strncasecmp(name, "com", 3) == 0 || strncasecmp(name, "lpt", 3) == 0) &&
-	    isdigit((unsigned char)name[3]);
-}
-
-static const char *
-safe(struct arena *mem, const char *text)
-{
-	struct buf b = BUF(mem);
-	size_t characters = 0;
-
-	text = utf8_to_line(mem, text);
-	text += strspn(text, ". ");
-	for (; *text != '\0'; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80 && (++characters > NAME_CHARACTERS || b.len > NAME_BYTES - 4))
-			break;
-		buf_char(&b, strchr("/\\:*?\"<>|", *text) != NULL ? '_' : *text);
-	}
-	while (b.len > 0 && (b.text[b.len - 1] == '.' || b.text[b.len - 1] == ' '))
-		b.text[--b.len] = '\0';
-	if (b.len == 0)
-		return "file";
-	return is_device(b.text, strcspn(b.text, ".")) ? arena_printf(mem, "_%s", b.text) : b.text;
-}
-
-static bool
-is_taken(const struct package *p, const char *name)
-{
 	for (size_t i = 0; i < p->n; i++)
-		if (strcasecmp(p->at[i].name, name) == 0)
+		if (strcmp(p->at[i].key, key) == 0)
 			return true;
 	return false;
 }
@@ -59,13 +23,13 @@ is_taken(const struct package *p, const char *name)
 const char *
 package_name(struct arena *mem, const struct package *p, const char *text, const char *ending)
 {
-	const char *stem = safe(mem, text), *dot = ending != NULL ? "." : "", *name;
+	const char *stem = filename_safe(mem, text), *dot = ending != NULL ? "." : "", *name;
 	int n = 1;
 
 	if (ending == NULL)
 		ending = "";
 	name = arena_printf(mem, "%s%s%s", stem, dot, ending);
-	while (is_taken(p, name))
+	while (is_taken(mem, p, name))
 		name = arena_printf(mem, "%s (%d)%s%s", stem, ++n, dot, ending);
 	return name;
 }
@@ -80,6 +44,7 @@ package_add(struct arena *mem, struct package *p, struct package_entry e)
 			memcpy(at, p->at, p->n * sizeof(*at));
 		p->at = at;
 	}
+	e.key = filename_key(mem, e.name);
 	p->at[p->n++] = e;
 }
 

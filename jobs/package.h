@@ -11,6 +11,7 @@ struct package_entry {
 	const char *name;		/* package_name() */
 	const char *path;
 	bool is_text;
+	const char *key;		/* filename_key() of the name: by package_add() */
 };
 
 struct package {
@@ -18,11 +19,8 @@ struct package {
 	size_t n, room;
 };
 
-/*
- * What a file may be called on any system: free text and an ending ("mp4", NULL: none) without separators, controls,
- * names of devices, and dots or blanks at either end; at most 100 characters and the ending, of 255 bytes in all; and
- * no other of the package, upper and lower case being the same.
- */
+/* filename_safe() and an ending ("mp4", NULL: none), of 255 bytes in all, and no other of the package by its
+ * filename_key(). */
 const char *package_name(struct arena *, const struct package *, const char *text, const char *ending);
 void package_add(struct arena *, struct package *, struct package_entry);
 

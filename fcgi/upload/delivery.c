@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/filename.h"
 #include "core/objects.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -86,14 +87,13 @@ redirect(struct delivery *d, const struct wanted *w, struct moment now)
 	const int64_t s = now.ms / 1000, window = s / OBJECTS_ROUND * OBJECTS_ROUND;
 	const int64_t most = window + d->in->conf->play_lifetime, until = w->expiry < most ? w->expiry : most;
 	const int64_t turn = window + OBJECTS_ROUND, fresh = (turn < until ? turn : until) - s;
-	const bool is_archive = strcmp(store_type(w->key), "application/zip") == 0;
 	bool there = true;
 
 	if (is_beginning(d->range) && !store_has_now(d->mem, w->key, &there))
 		return ERR_UNAVAILABLE;
 	if (there)
-		d->location = store_address(d->mem, w->key, d->method, is_archive ? strrchr(w->key, '/') + 1 : NULL,
-		    now, (struct moment){ until * 1000 });
+		d->location = store_address(d->mem, w->key, d->method, filename_of_package(d->mem, w->key), now,
+		    (struct moment){ until * 1000 });
 	d->cache_control = arena_printf(d->mem, "private, max-age=%" PRId64, fresh);
 	return d->location != NULL ? ERR_NONE : ERR_NOT_FOUND;
 }

@@ -352,7 +352,8 @@ an_address_is_for_one_method_and_may_give_a_name(void **state)
 	struct web_answer a;
 
 	assert_true(objects_write(&store, "seen/by.zip", "anybody", 7, "application/zip"));
-	call.url = objects_address(mem, &store, "seen/by.zip", "HEAD", "by-name.zip", now, until);
+	call.url = objects_address(mem, &store, "seen/by.zip", "HEAD", "attachment; filename=\"by-name.zip\"; "
+	    "filename*=UTF-8''by-name.zip", now, until);
 	assert_true(web_call(mem, &call, &a));
 	assert_int_equal(a.length, 7);
 	assert_non_null(strstr(call.url,

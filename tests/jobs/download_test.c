@@ -8,6 +8,7 @@
 #include <zip.h>
 
 #include "core/archive.h"
+#include "core/filename.h"
 #include "core/store.h"
 #include "jobs/orphans.h"
 #include "jobs/package.h"
@@ -83,6 +84,19 @@ members(struct world *w, const char *path)
 	return told;
 }
 
+/* As unzip shows them. */
+static const char *
+unzipped(struct world *w, const char *path)
+{
+	FILE *f = popen(arena_printf(w->mem, "LC_ALL=C.UTF-8 unzip -Z1 '%s' | tr '\\n' '|'", path), "r");
+	char *told = arena_alloc(w->mem, 8192);
+
+	assert_non_null(f);
+	told[fread(told, 1, 8191, f)] = '\0';
+	assert_int_equal(pclose(f), 0);
+	return told;
+}
+
 static const char *
 bodies(struct world *w, const char *title, const char *rest)
 {
@@ -97,6 +111,12 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 		{ "a\\b:c*d?e\"f<g>h|i", "txt", "a_b_c_d_e_f_g_h_i.txt" }, { "con", "mp4", "_con.mp4" }, { "LPT1", NULL, "_LPT1" },
 		{ " ... ", "mp4", "file.mp4" }, { "a\nb\rc", NULL, "a b c" }, { "Überblick 😀", "pdf", "Überblick 😀.pdf" },
 		{ "\xe2\x80\xae" "4pm.exe", NULL, "4pm.exe" }, { "end. .", NULL, "end" }, { "", NULL, "file" },
+		{ "Nul .x", "mp4", "_Nul .x.mp4" }, { "COM¹", "mp4", "_COM¹.mp4" }, { "conin$", NULL, "_conin$" },
+		{ "COM12", NULL, "COM12" }, { "\xe2\x80\x8b\xe2\x80\x8b", "mp4", "file (2).mp4" },
+		/* The same in another case, and with its dots as a letter of their own. */
+		{ "ÜBERBLICK 😀", "PDF", "ÜBERBLICK 😀 (2).PDF" },
+		{ "U\xcc\x88" "berblick 😀", "pdf", "U\xcc\x88" "berblick 😀 (3).pdf" },
+		{ "Uberblick 😀", "pdf", "Uberblick 😀.pdf" },
 	};
 	struct world *w = *state;
 	struct package p = { NULL, 0, 0 };
@@ -120,6 +140,53 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 		assert_non_null(strstr(name, i == 0 ? "会.jsonl" : "会 ("));
 		package_add(w->mem, &p, (struct package_entry){ name, "x", true });
 	}
+}
+
+/* The address of a package has its name, and what is told to who saves it is the same from a disk and from a bucket. */
+static void
+a_package_is_called_by_its_title_in_any_script(void **state)
+{
+	static const struct { const char *title, *key, *told; } cases[] = {
+		{ "Bürgerversammlung 2026", "/_42_c3_bcrgerversammlung_202026/buergerversammlung-2026.zip",
+		    "%42%c3%bcrgerversammlung%202026" },
+		{ "../a\"; b=c", "/__2e/a-b-c.zip", NULL },
+		{ "会議", "/_e4_bc_9a_e8_ad_b0/download.zip", "%e4%bc%9a%e8%ad%b0" },
+		{ "con", "/_5fcon/con.zip", "%5fcon" }, { " . ", "/file/download.zip", "file" },
+		{ "\xe2\x80\xae" "gpj", "/gpj/gpj.zip", "gpj" },
+	};
+	struct world *w = *state;
+	char *title = arena_alloc(w->mem, 600);
+	const char *key, *told;
+	long n;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		key = filename_package(w->mem, "play/x/zip/y.1", cases[i].title);
+		if (cases[i].told == NULL) {
+			assert_null(strpbrk(key + strlen("play/x/zip/y.1/"), " \";\\="));
+			continue;
+		}
+		assert_string_equal(key + strlen("play/x/zip/y.1"), cases[i].key);
+		told = arena_printf(w->mem, "attachment; filename=\"%s\"; filename*=UTF-8''%s.zip",
+		    strrchr(key, '/') + 1, cases[i].told);
+		assert_string_equal(filename_of_package(w->mem, key), told);
+	}
+	/* Cut between two characters, so that what is left is a text, and its row has room for it. */
+	for (int i = 0; i < 4; i++) {
+		memset(title, 'a', (size_t)i);
+		for (size_t k = 0; k < 100; k++)
+			memcpy(title + i + 3 * k, "会", 3);
+		title[i + 300] = '\0';
+		key = filename_package(w->mem, arena_printf(w->mem, "zip/%s.%lld", uuid_text(w->mem, w->tenant_id),
+		    (long long)INT64_MAX), title);
+		assert_true(strlen(key) <= 255);
+		told = strstr(filename_of_package(w->mem, key), "''") + 2;
+		n = percent_decode(title = arena_copy(w->mem, told), strlen(told), false);
+		assert_true(n > 40 && utf8_valid(title, (size_t)n));
+		title = arena_alloc(w->mem, 600);
+	}
+	assert_string_equal(filename_of_package(w->mem, "play/x/zip/y.1/annual-report.zip"),
+	    "attachment; filename=\"annual-report.zip\"; filename*=UTF-8''annual-report.zip");
+	assert_null(filename_of_package(w->mem, "play/x/g/y.1/360p.mp4"));
 }
 
 static const char *
@@ -169,6 +236,7 @@ archives_are_read_by_others_whatever_their_size(void **state)
 		assert_true(archive_end(&a));
 		assert_int_equal(bytes, 2 * 600001);
 		assert_string_equal(members(w, path), "groß.mp4 600001 0|empty 0 0|a.txt 600001 8|b.txt 0 8");
+		assert_string_equal(unzipped(w, path), "groß.mp4|empty|a.txt|b.txt|");
 		z = zip_open(path, ZIP_RDONLY | ZIP_CHECKCONS, NULL);
 		assert_non_null(z);
 		assert_int_equal(zip_get_num_entries(z, 0), 4);
@@ -226,7 +294,7 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	assert_string_equal(text(w, r, "data.status"), "ready");
 	assert_string_equal(text(w, r, "data.files.0.mimeType"), "application/zip");
 	url = text(w, r, "data.files.0.url");
-	assert_non_null(strstr(url, "/council-23-nov.zip"));
+	assert_non_null(strstr(url, "/_43ouncil_5f_2023_20_4eov/council-23-nov.zip"));
 	/* The address holds as long as the download. */
 	until = db_number(w->db, "SELECT MAX(CEIL(expires / 600000) * 600) FROM downloads WHERE title = "
 	    "'Council: 23 Nov.' AND file IS NOT NULL AND tenant_id = ?", ARGS(ID(w->tenant_id)), 0);
@@ -384,6 +452,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(names_are_safe_everywhere_and_none_comes_twice),
+		WORLD_TEST(a_package_is_called_by_its_title_in_any_script),
 		WORLD_TEST(archives_are_read_by_others_whatever_their_size),
 		WORLD_TEST(what_cannot_be_read_or_written_is_told),
 		WORLD_TEST(what_is_selected_is_packed_as_its_maker_may_have_it),

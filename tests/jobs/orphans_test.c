@@ -134,6 +134,32 @@ what_was_made_anew_stays_as_long_as_addresses_of_it_are_good(void **state)
 	assert_true(!is_there(t, old) && is_there(t, new));
 }
 
+/* In the folder of their run, or of their name in that. */
+static void
+packages_stay_as_long_as_a_download_names_them(void **state)
+{
+	struct runners *t = *state;
+	const char *kept[2], *gone[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct uuid id = uuid_new();
+		const char *run = uuid_text(t->mem, uuid_new()), *file = i == 0 ? arena_printf(t->mem, "zip/%s.1/a.zip",
+		    run) : arena_printf(t->mem, "zip/%s.1/_46ilms/a.zip", run);
+
+		db_run(t->db, "INSERT INTO downloads (id, tenant_id, principal_id, title, status, file, size, expires, "
+		    "created_at, updated_at) VALUES (?, ?, ?, 'Films', 'ready', ?, 1, 1, 1, 1)", ARGS(ID(id),
+		    ID(t->world->tenant_id), ID(id), STR(file)));
+		kept[i] = of_asset(t, id, file, 2);
+		gone[i] = of_asset(t, id, arena_printf(t->mem, "%.*sb.zip", (int)(strrchr(file, '/') + 1 -
+		    file), file), 2);
+	}
+	assert_int_equal(db_failure(t->db), DB_FINE);
+	begin(t);
+	clear(t, 100);
+	for (int i = 0; i < 2; i++)
+		assert_true(is_there(t, kept[i]) && !is_there(t, gone[i]));
+}
+
 static const char *
 recorded(struct runners *t, struct uuid media_id, const char *file, int days)
 {
@@ -348,6 +374,7 @@ main(void)
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
 		TEST(what_is_recorded_stays_until_its_asset_has_an_original_of_it),
+		TEST(packages_stay_as_long_as_a_download_names_them),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
 		TEST(captions_of_before_stay_as_long_as_addresses_of_them_are_good),
 		TEST(a_thumbnail_is_kept_with_the_original_and_goes_with_it),

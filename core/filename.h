@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What files are called that people save: free text in any script that no system, shell or header takes amiss. */
+#ifndef CORE_FILENAME_H
+#define CORE_FILENAME_H
+
+#include <stdbool.h>
+
+#include "core/arena.h"
+
+/* Most systems take 255 bytes: 25 are left for endings. */
+enum { FILENAME_CHARACTERS = 100, FILENAME_BYTES = 230 };
+
+/*
+ * One line without separators, controls, what turns the direction of a text, names of devices, and dots or blanks at
+ * either end; cut between two characters.  "file" where nothing of it can be seen.  For valid UTF-8.
+ */
+const char *filename_safe(struct arena *, const char *text);
+
+/* The same for two names that are one somewhere: by case, or by how letters with marks are written. */
+const char *filename_key(struct arena *, const char *name);
+
+/* Of a-z, 0-9 and '-', for addresses and what reads nothing else: "buergerversammlung-2026".  "download" where nothing
+ * of it is left. */
+const char *filename_plain(struct arena *, const char *text);
+
+/*
+ * A package lies under "{folder}/{its name}/{its plain name}.zip", in which '_' and two hex digits stand for each byte
+ * that is none of a-z, 0-9 and '-'.  So web servers, which know nothing but its address, can call it by its name:
+ * httpd-conf/ says the same as filename_of_package(), with '%' for '_'.
+ */
+const char *filename_package(struct arena *, const char *folder, const char *title);
+
+/* Content-Disposition (RFC 6266) for what lies there; NULL: it is no package, and shown. */
+const char *filename_of_package(struct arena *, const char *key);
+
+#endif
