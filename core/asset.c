@@ -703,6 +703,22 @@ is_ending(const char *file_name, const char *dot)
 	return dot[1 + n] == '\0' && n >= 1 && n <= 5;
 }
 
+struct tongues { struct strings codes; };
+static const struct field tongues_fields[] = {
+	FIELD(struct tongues, codes, .sql = "t.transcription_languages", .doc = "BCP 47 tags"),
+};
+static const struct record tongues_record = RECORD("TenantLanguages", struct tongues, tongues_fields);
+
+void
+asset_languages(struct db *db, struct uuid tenant_id, struct strings *codes)
+{
+	const struct tongues *own = codes->at != NULL ? NULL :
+	    db_row(db, &tongues_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(tenant_id)));
+
+	if (own != NULL && own->codes.n > 0)
+		*codes = own->codes;
+}
+
 const char *
 asset_name_from(struct arena *mem, const char *file_name)
 {

@@ -121,6 +121,9 @@ int64_t asset_bytes(struct db *, struct uuid media_id);
 /* The name of an asset whose uploader gave none: that of its file without the ending, cut to what a name may have. */
 const char *asset_name_from(struct arena *, const char *file_name);
 
+/* Languages to transcribe: where nobody has said any (at == NULL), those of the tenant's settings, if it has some. */
+void asset_languages(struct db *, struct uuid tenant_id, struct strings *);
+
 /* Starts an ingest: makes the root job and the generation name (the job's id), sets media.ingest_*.  Returns the
  * job. */
 struct uuid ingest_start(struct db *, struct uuid tenant_id, struct uuid media_id);

@@ -285,8 +285,8 @@ excerpts_serve(struct db *db, struct uuid media_id, int64_t run, const char *ser
 		    INT((int64_t)m[i].planes[1]), INT((int64_t)m[i].planes[2]), INT((int64_t)m[i].planes[3]), ID(media_id),
 		    INT(e[i].layer), INT(e[i].excerpt)));
 	/* not all of them are of the one any more that had made all */
-	db_run(db, "UPDATE excerpt_layers SET served_by = NULL WHERE media_id = ? AND served_by <> ?", ARGS(ID(media_id),
-	    STR(served)));
+	db_run(db, "UPDATE excerpt_layers SET served_by = NULL WHERE media_id = ? AND served_by <> ?",
+	    ARGS(ID(media_id), STR(served)));
 	return true;
 }
 

@@ -14,7 +14,8 @@ static const struct field step_fields[] = {
 	    .known = FLOW_INPUTS("|") "|name of a step before",
 	    .doc = "What it is sent: as data, whose words are never followed"),
 	FIELD(struct flow_step, model, .on = CREATE | OMIT_NULL, .min = 1, .max = 200,
-	    .doc = "Who is to answer: one of flowModels of the tenant's settings; left out: the one that the operator has chosen"),
+	    .doc = "Who is to answer: one of flowModels of the tenant's settings; left out: the one that the operator "
+	    "has chosen"),
 	FIELD(struct flow_step, max_tokens, .on = CREATE | OMIT_NULL, .min = 16, .max = FLOW_TOKENS_MAX, .preset = "800",
 	    .doc = "How long its answer may be"),
 };
@@ -22,9 +23,9 @@ const struct record flow_step_record = RECORD("FlowStep", struct flow_step, step
 
 static const struct field target_fields[] = {
 	FIELD(struct flow_target, kind, .on = CREATE, .required = true, .one_of = FLOW_TARGETS,
-	    .doc = "description, tags (one on each line of the answer), comment: of the asset; chapter: a new one of the "
-	    "asset, of times and titles, beside those that there are; none, file: the run alone has it, as a file where "
-	    "download asks for one; webhook: flowRun.finished tells those that see the asset"),
+	    .doc = "description, tags (one on each line of the answer), comment: of the asset; chapter: a new one of "
+	    "the asset, of times and titles, beside those that there are; none, file: the run alone has it, as a file "
+	    "where download asks for one; webhook: flowRun.finished tells those that see the asset"),
 	FIELD(struct flow_target, overwrite, .on = CREATE | OMIT_NULL,
 	    .doc = "May it take the place of what is there? Otherwise an asset that has a description is left alone, "
 	    "and tags are added"),

@@ -22,8 +22,8 @@
 	"'$." member "', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end', page INT PATH " \
 	"'$.instances[0].page')) j WHERE m.media_id = ? AND m.kind = '" kind "'"
 
-/* Is a speaker s called by its own name?  Not if its voice is forgotten with its names (core/voices.h), or if it is a part
- * of one that is called otherwise, or forgotten. */
+/* Is a speaker s called by its own name?  Not if its voice is forgotten with its names (core/voices.h), or if it is a
+ * part of one that is called otherwise, or forgotten. */
 #define SEARCH_CALLED_SQL \
 	"s.forgotten_at = 0 AND NOT EXISTS (SELECT 1 FROM voices v WHERE v.id = s.voice_id AND v.takes_names = 1) AND NOT " \
 	"EXISTS (SELECT 1 FROM speakers o WHERE o.id = s.merged_into AND (o.label IS NOT NULL OR o.forgotten_at <> 0))"
@@ -66,8 +66,9 @@
 	    "'$.cameraModel'), JSON_VALUE(m.data, '$.takenAt')) AS text, NULL AS start, NULL AS end, NULL AS page FROM " \
 	    "metadata m WHERE m.media_id = ? AND m.kind = 'file'")
 
-/* Of a row of search_words or search_passages: does it hold?  A name does as long as somebody in the asset is called so,
- * whatever the job has not come to yet.  Until then a word that another name in the asset has, too, is not found by it. */
+/* Of a row of search_words or search_passages: does it hold?  A name does as long as somebody in the asset is called
+ * so, whatever the job has not come to yet.  Until then a word that another name in the asset has, too, is not found by
+ * it. */
 #define SEARCH_HOLDS_SQL(row) \
 	"(" row ".layer <> 10 OR EXISTS (SELECT 1 FROM search_passages p STRAIGHT_JOIN media_speakers m ON m.media_id = " \
 	"p.media_id STRAIGHT_JOIN speakers s ON s.id = m.speaker_id AND s.label = p.text WHERE p.media_id = " row ".media_id " \

@@ -57,8 +57,8 @@ bool setting_fail(struct reading *, const struct setting *, const char *format, 
 /* A file that settings come from, for conf->files. */
 void setting_note_file(struct conf *, const char *file);
 
-/* Items of AS_LIST: a word such as a host or a language; a model, as servers call it; a host with a port or without; an even height; an origin, or
- * "*"; an address or a network. */
+/* Items of AS_LIST: a word such as a host or a language; a model, as servers call it; a host with a port or without; an
+ * even height; an origin, or "*"; an address or a network. */
 bool setting_any(const char *);
 bool setting_model(const char *);
 bool setting_server(const char *);

@@ -40,7 +40,8 @@ static const struct field import_file_fields[] = {
 	FIELD(struct import_file, filename, .on = CREATE | OMIT_NULL | MULTILINE, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only; as its server or its address calls it when it is left out"),
 	FIELD(struct import_file, transcription_language_code, .on = CREATE | OMIT_NULL, .max = 35,
-	    .doc = "Language to transcribe: a BCP 47 tag, translate-en, or auto"),
+	    .doc = "Language to transcribe: a BCP 47 tag, translate-en, or auto; left out: those of the "
+	    "tenant's settings"),
 	FIELD(struct import_file, status, .on = SERVER, .required = true, .one_of = "waiting importing completed failed cancelled",
 	    .sql = FILE_STATUS_SQL("t", "j"), .doc = "waiting: for its turn, or to be tried again"),
 	FIELD(struct import_file, progress, .on = SERVER, .required = true, .max = 100, .sql = PROGRESS_SQL,

@@ -74,7 +74,8 @@ static const struct field broadcast_fields[] = {
 	FIELD(struct broadcast, with_dvr,     .on = CREATE | PATCH, .preset = "false", .doc = "Can viewers go back to its beginning while it lasts? "
 	    "Set before it is started"),
 	FIELD(struct broadcast, transcript_language_codes, .on = CREATE, .sql = "a.transcript_language_codes", .max = 10,
-	    .doc = "Languages to transcribe when it is over: BCP 47 tags, translate-en, or auto"),
+	    .doc = "Languages to transcribe when it is over: BCP 47 tags, translate-en, or auto; left out: those "
+	    "of the tenant's settings"),
 	FIELD(struct broadcast, captions_language_code, .on = CREATE | PATCH | OMIT_NULL, .min = 2, .max = 35,
 	    .doc = "Language of captions that are made while it lasts: a BCP 47 tag, translate-en, or auto; null: "
 	    "there are none. Set before it is started, where the server makes them"),
@@ -398,15 +399,14 @@ make_asset(struct req *r, const struct broadcast *b, const struct ids *channels)
 		buf_char(&json, i > 0 ? ',' : '[');
 		buf_json(&json, codes->at[i]);
 	}
-	if (codes->n > 0)
-		buf_char(&json, ']');
+	buf_text(&json, codes->n > 0 ? "]" : "[]");
 	db_run(r->db, "INSERT INTO media (id, tenant_id, type, name, description, language_code, "
 	    "transcript_language_codes, "
 	    "original_file_name, mime_type, file_size, sha256, created_by_id, created_by_name, created_at, updated_at) SELECT "
 	    "?, ?, 'video', ?, ?, ?, ?, 'livestream.mp4', 'video/mp4', 0, REPEAT(CHAR(0), 32), p.id, p.name, ?, ? FROM "
 	    "principals p WHERE p.id = ?", ARGS(ID(b->media_id), ID(r->who->tenant_id), STR(b->name), STR(b->description),
 	    STR(codes->n > 0 && spoken_names(codes->at[0]) ? codes->at[0] : NULL),
-	    STR(codes->n > 0 ? buf_string(&json) : NULL), TIME(r->now), TIME(r->now), ID(r->who->id)));
+	    STR(codes->at != NULL ? buf_string(&json) : NULL), TIME(r->now), TIME(r->now), ID(r->who->id)));
 	if (media_set_channels(r, b->media_id, channels))
 		asset_summarise(r->db, b->media_id, SUM_TAGS);
 }
@@ -424,6 +424,7 @@ livestream_create(struct req *r)
 	check_start(r, b->starts_at);
 	check_captions(r, b);
 	asset_check_languages(r, "transcriptLanguageCodes", &b->transcript_language_codes);
+	asset_languages(r->db, r->who->tenant_id, &b->transcript_language_codes);
 	if (!channels_meant(r, &b->channel_ids, &channels))
 		return r->status;
 	if (r->faults.n > 0)

@@ -63,17 +63,19 @@ static const struct field settings_fields[] = {
 	FIELD(struct settings, livestreams_open, .on = PATCH, .min = 0, .max = 1000, .preset = "10",
 	    .doc = "How many livestreams may be started at one time"),
 	FIELD(struct settings, transcription_languages, .on = PATCH, .required = true, .max = LANGUAGES_MAX, .item_max = 35,
-	    .doc = "Languages to transcribe where an upload names none: BCP 47 tags, translate-en, or auto. Kept here; "
-	    "uploads do not look at it yet"),
+	    .doc = "Languages to transcribe where an upload, an import or a livestream names none: BCP 47 tags, "
+	    "translate-en, or auto"),
 	FIELD(struct settings, cors_origins, .on = PATCH, .required = true, .max = ORIGINS_MAX, .item_max = 200,
 	    .doc = "Origins whose web pages may call the interface with tokens of the tenant, such as "
 	    "https://example.org; beside those of the server's own setting cors.origins"),
 	FIELD(struct settings, flow_models, .on = COMPUTED, .required = true,
-	    .doc = "Models that steps of flows may name, the one that holds without a name first; the operator sets them"),
+	    .doc = "Models that steps of flows may name, the one that holds without a name first; the operator sets "
+	    "them"),
 	FIELD(struct settings, embed_model, .on = PATCH | ASCII, .min = 1, .max = 200,
-	    .doc = "Which of embedModels says what texts mean; none: they are sent to no server, and the built-in engine "
-	    "does alone; null, or one that is not among them any more: the one that the operator has chosen. After a change jobs have "
-	    "all assets looked at by it; vectors of two models are never compared, so until then the built-in engine finds them"),
+	    .doc = "Which of embedModels says what texts mean; none: they are sent to no server, and the built-in "
+	    "engine does alone; null, or one that is not among them any more: the one that the operator has chosen. "
+	    "After a change jobs have all assets looked at by it; vectors of two models are never compared, so until "
+	    "then the built-in engine finds them"),
 	FIELD(struct settings, embed_models, .on = COMPUTED, .required = true,
 	    .doc = "Models that embedModel may name; the operator sets them"),
 	FIELD(struct settings, storage_quota, .on = SERVER, .doc = "Bytes that originals may take, null without limit; the operator sets it"),

@@ -73,7 +73,9 @@ static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart|tus", .preset = "\"multipart\"",
 	    .doc = "How the bytes come: in one PUT, in parts by a client of object stores, or by a client of tus"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken. tus wants it"),
-	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10, .doc = "Languages to transcribe: BCP 47 tags, translate-en, or auto"),
+	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10,
+	    .doc = "Languages to transcribe: BCP 47 tags, translate-en, or auto; left out: those of the "
+	    "tenant's settings"),
 };
 static const struct record upload_new_record = RECORD("UploadNew", struct upload_new, upload_new_fields);
 
@@ -264,6 +266,7 @@ upload_create(struct req *r)
 	    .file_size = in->file_size,
 	    .transcript_language_codes = in->transcript_language_codes, .status = "waiting", .version = 1,
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
+	asset_languages(r->db, u->tenant_id, &u->transcript_language_codes);
 	db_insert(r->db, "uploads", &upload_record, u);
 	u->input.row = way->input(r, u);
 	/* Others may have asked at the same moment, and had the same room. */

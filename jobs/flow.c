@@ -262,8 +262,8 @@ static bool
 do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_last, enum outcome *outcome)
 {
 	const char *missing = "", *task = flow_prompt(w->mem, s->prompt, &w->run->variables, &missing);
-	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model, .most = s->max_tokens.set ?
-	    (int)s->max_tokens.n : FLOW_TOKENS };
+	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model,
+	    .most = s->max_tokens.set ? (int)s->max_tokens.n : FLOW_TOKENS };
 	const int64_t began = clock_ms();
 	bool fine;
 

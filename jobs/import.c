@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/asset.h"
 #include "core/import.h"
 #include "core/quota.h"
 #include "core/scratch.h"
@@ -200,6 +201,8 @@ announce(struct fetching *k, const char *file_name, const char *validator)
 	u.file_name = o->filename != NULL ? o->filename : file_name;
 	if (o->language != NULL)
 		u.transcript_language_codes = (struct strings){ &k->o->language, 1 };
+	else
+		asset_languages(k->j->db, u.tenant_id, &u.transcript_language_codes);
 	if (validator != NULL && (strlen(validator) > VALIDATOR_MAX || !utf8_valid(validator, strlen(validator))))
 		validator = NULL;
 	outcome = reserve(k, &u, validator);

@@ -33,7 +33,8 @@ add(struct reading *in, int64_t ms, const char *title)
 	if (in->n == CHAPTERS_STRETCHES)
 		in->wrong = arena_printf(in->mem, "The answer has more than %d parts.", CHAPTERS_STRETCHES);
 	else if (ms < 0 || ms >= in->duration)
-		in->wrong = arena_printf(in->mem, "Part %zu of the answer does not begin within the recording.", number);
+		in->wrong =
+		    arena_printf(in->mem, "Part %zu of the answer does not begin within the recording.", number);
 	else if (in->n > 0 && ms <= in->at[in->n - 1].start)
 		in->wrong = arena_printf(in->mem, "Part %zu of the answer begins before the one above it.", number);
 	else if (title == NULL || utf8_blank(title = utf8_to_line(in->mem, title)))

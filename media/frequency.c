@@ -53,8 +53,8 @@ find_words(struct arena *mem, struct frequency *f)
 	if (*at != '\0')
 		return false;
 	while (i > 0) {
-		const size_t left = (size_t)(at - (const char *)f->bytes);
-		const char *before = memrchr(at - (left < LONGEST ? left : LONGEST), '\0', left < LONGEST ? left : LONGEST);
+		const size_t left = (size_t)(at - (const char *)f->bytes), room = left < LONGEST ? left : LONGEST;
+		const char *before = memrchr(at - room, '\0', room);
 
 		if (before == NULL)
 			return false;

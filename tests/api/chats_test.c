@@ -170,16 +170,16 @@ only_what_somebody_says_counts_where_that_is_asked(void **state)
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Bob\"]}");
 	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
 	/* As soon as the name is to be forgotten, before a job has taken it from here; of a part of somebody, too. */
-	db_run(w->db, "INSERT INTO voices (id, tenant_id, takes_names, created_at) VALUES (?, ?, 1, 1)", ARGS(ID(medicine),
-	    ID(w->tenant_id)));
+	db_run(w->db, "INSERT INTO voices (id, tenant_id, takes_names, created_at) VALUES (?, ?, 1, 1)",
+	    ARGS(ID(medicine), ID(w->tenant_id)));
 	for (int i = 0; i < 2; i++) {
-		db_run(w->db, "UPDATE speakers SET voice_id = ? WHERE media_id = ? AND label = 'Ada'", ARGS(ID(medicine),
-		    ID(medicine)));
+		db_run(w->db, "UPDATE speakers SET voice_id = ? WHERE media_id = ? AND label = 'Ada'",
+		    ARGS(ID(medicine), ID(medicine)));
 		r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
 		assert_string_equal(text(w, r, "data.warning"), "nothing_found");
 		/* Then Ada is the other one, and a part of that says it. */
-		db_run(w->db, "UPDATE speakers SET label = CASE label WHEN 'Ada' THEN NULL ELSE 'Ada' END, voice_id = NULL, "
-		    "merged_into = IF(label = 'Ada', NULL, ?) WHERE media_id = ?", ARGS(ID(s.speaker_id), ID(medicine)));
+		db_run(w->db, "UPDATE speakers SET label = CASE label WHEN 'Ada' THEN NULL ELSE 'Ada' END, "
+		    "voice_id = NULL, merged_into = IF(label = 'Ada', NULL, ?) WHERE media_id = ?", ARGS(ID(s.speaker_id), ID(medicine)));
 		r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
 		assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
 	}

@@ -113,7 +113,8 @@ a_step_names_a_model_that_the_operator_lets_it_name(void **state)
 	r = call(w, "POST", "/v2/flows", flow(w, NAMED("small"), "none", ""));
 	assert_int_equal(r->status, 201);
 	assert_string_equal(text(w, r, "data.steps.0.model"), "small");
-	r = call(w, "PUT", arena_printf(w->mem, "/v2/flows/%s", text(w, r, "data.id")), flow(w, NAMED("smal"), "none", ""));
+	r = call(w, "PUT", arena_printf(w->mem, "/v2/flows/%s", text(w, r, "data.id")),
+	    flow(w, NAMED("smal"), "none", ""));
 	assert_int_equal(r->status, 422);
 	assert_non_null(strstr(buf_string(&r->out), "/steps/0/model"));
 	assert_non_null(strstr(buf_string(&r->out), "may be named: usual, large, small\""));

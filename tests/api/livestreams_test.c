@@ -126,6 +126,21 @@ media_of(struct world *w, struct uuid id)
 }
 
 static void
+its_languages_are_those_of_the_tenant_where_it_names_none(void **state)
+{
+	struct world *w = *state;
+
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings",
+	    "{\"transcriptionLanguages\":[\"de\"]}")->status, 200);
+	assert_string_equal(text(w, created(w, "{\"name\":\"Council\"}"), "data.transcriptLanguageCodes"),
+	    "[ \"de\" ]");
+	assert_string_equal(text(w, created(w, "{\"name\":\"Council\",\"transcriptLanguageCodes\":[]}"),
+	    "data.transcriptLanguageCodes"), "[ ]");
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ? AND t.language_code = 'de'",
+	    ARGS(ID(w->tenant_id))), 1);
+}
+
+static void
 a_new_one_has_an_asset_from_the_start(void **state)
 {
 	struct world *w = *state;
@@ -1056,6 +1071,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_new_one_has_an_asset_from_the_start),
+		WORLD_TEST(its_languages_are_those_of_the_tenant_where_it_names_none),
 		WORLD_TEST(the_address_for_encoders_names_tls_where_it_is_taken),
 		WORLD_TEST(the_address_of_srt_is_ours_with_the_port_that_is_listened_at),
 		WORLD_TEST(an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere),

@@ -238,7 +238,8 @@ a_name_that_is_forgotten_is_found_no_more_at_once(void **state)
 	r = call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}");
 	assert_int_equal(r->status, 200);
 	ada = add_speaker(w, one, 1, NULL);
-	r = call(w, "PATCH", arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, ada)), "{\"label\":\"Ada Berg\"}");
+	r = call(w, "PATCH", arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, ada)),
+	    "{\"label\":\"Ada Berg\"}");
 	assert_int_equal(r->status, 200);
 	db_run(w->db, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id SET s.voice_id = v.id, s.source = "
 	    "'machine' WHERE s.id = ?", ARGS(ID(add_speaker(w, two, 1, "Ada Berg"))));

@@ -173,6 +173,27 @@ assert_no_parts(struct world *w, const char *upload)
 }
 
 static void
+languages_that_nobody_names_are_those_of_the_tenant(void **state)
+{
+	static const struct { const char *body, *codes; } all[] = {
+		{ "{\"fileName\":\"a.mp4\"}", "[ \"de\", \"translate-en\" ]" },
+		{ "{\"fileName\":\"a.mp4\",\"transcriptLanguageCodes\":[\"fr\"]}", "[ \"fr\" ]" },
+		{ "{\"fileName\":\"a.mp4\",\"transcriptLanguageCodes\":[]}", "[ ]" },
+	};
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/uploads", all[0].body);
+
+	assert_int_equal(r->status, 201);
+	assert_null(text(w, r, "data.transcriptLanguageCodes.0"));
+	r = call(w, "PATCH", "/v2/tenants/current/settings", "{\"transcriptionLanguages\":[\"de\",\"translate-en\"]}");
+	assert_int_equal(r->status, 200);
+	for (size_t i = 0; i < 3; i++) {
+		r = call(w, "POST", "/v2/uploads", all[i].body);
+		assert_string_equal(text(w, r, "data.transcriptLanguageCodes"), all[i].codes);
+	}
+}
+
+static void
 an_upload_says_where_its_bytes_go(void **state)
 {
 	struct world *w = *state;
@@ -1092,6 +1113,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(an_upload_says_where_its_bytes_go),
+		WORLD_TEST(languages_that_nobody_names_are_those_of_the_tenant),
 		WORLD_TEST(every_odd_file_name_is_only_a_label),
 		WORLD_TEST(a_long_file_name_is_a_label_too),
 		WORLD_TEST(a_body_that_is_no_upload_changes_nothing),

@@ -163,8 +163,8 @@ a_value_out_of_range_stops_the_start(void **state)
 	refused("http.trusted_proxies = 10.0.0.0/33",
 	    "f.conf:1: http.trusted_proxies cannot hold \"10.0.0.0/33\": it takes "
 	    "addresses or networks such as 10.0.0.0/8, comma-separated");
-	refused("engine.complete.models = a b\"", "f.conf:1: engine.complete.models cannot hold \"b\"\": it takes names of "
-	    "letters, digits and ._-:/@+, comma-separated");
+	refused("engine.complete.models = a b\"", "f.conf:1: engine.complete.models cannot hold \"b\"\": it takes "
+	    "names of letters, digits and ._-:/@+, comma-separated");
 	assert_string_equal(taken("engine.complete.models = org/model-7B, llama3.1:8b")->engine[ENGINE_complete].models,
 	    "org/model-7B,llama3.1:8b");
 	refused("engine.transcribe = http", "f.conf: engine.transcribe = http needs engine.transcribe.url");

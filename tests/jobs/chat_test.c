@@ -259,8 +259,8 @@ a_choice_of_the_tenant_meanwhile_mixes_no_models(void **state)
 	served(w, "kiltog");
 	chat = text(w, asking(w, w->token, MARZEG, &c), "data.id");
 	db_run(w->db, "UPDATE tenants SET embed_model = 'other-model' WHERE id = ?", ARGS(ID(w->tenant_id)));
-	assert_null(db_script(w->db, arena_printf(w->mem, "CREATE TRIGGER meanwhile BEFORE UPDATE ON engine_usage FOR EACH "
-	    "ROW UPDATE tenants SET embed_model = NULL WHERE id = UNHEX(REPLACE('%s', '-', ''))", uuid_text(w->mem,
+	assert_null(db_script(w->db, arena_printf(w->mem, "CREATE TRIGGER meanwhile BEFORE UPDATE ON engine_usage FOR "
+	    "EACH ROW UPDATE tenants SET embed_model = NULL WHERE id = UNHEX(REPLACE('%s', '-', ''))", uuid_text(w->mem,
 	    w->tenant_id))));
 	peer_log(w, "DELETE");
 	r = answered_by(w, w->token, chat, c);

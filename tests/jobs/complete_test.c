@@ -32,7 +32,8 @@ every_way_of_answering_gives_a_text(void **state)
 		if (engine_chosen(p.conf, ENGINE_complete)->run.complete(&p) != DONE)
 			fail_msg("%s: %s", paths[i], p.fault.detail);
 		assert_string_equal(p.answer, "In short: Dogs bark.");
-		assert_string_equal(p.answered_by, strstr(paths[i], "thinks") != NULL ? "test-model 2026" : "test-model");
+		assert_string_equal(p.answered_by,
+		    strstr(paths[i], "thinks") != NULL ? "test-model 2026" : "test-model");
 		/* Each try counts. */
 		again = strstr(paths[i], "busy") != NULL || p.json;
 		assert_int_equal(p.requests, 1 + again);

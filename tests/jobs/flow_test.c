@@ -229,7 +229,8 @@ a_chapter_is_made_of_times_and_titles_beside_those_that_there_are(void **state)
 	assert_string_equal(text(w, r, "data.entries.1.section.start"), "20.000");
 	assert_string_equal(text(w, r, "data.entries.1.section.end"), "90.000");
 	assert_null(text(w, r, "data.entries.2"));
-	assert_int_equal(rows_of(w, id, "SELECT COUNT(*) FROM events WHERE media_id = ? AND type = 'chapter.created'"), 2);
+	assert_int_equal(rows_of(w, id,
+	    "SELECT COUNT(*) FROM events WHERE media_id = ? AND type = 'chapter.created'"), 2);
 	/* What JSON writes in other words is taken apart, too. */
 	r = contents(w, id, "[{\"start\":0,\"title\":\"a \\u003cb\\u003e \\u202ec\"}]");
 	assert_string_equal(text(w, r, "data.isWritten"), "true");

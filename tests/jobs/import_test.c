@@ -144,6 +144,20 @@ failure(struct world *w, const char *path)
 }
 
 static void
+one_without_a_language_has_those_of_the_tenant(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	assert_int_equal(call(w, "PATCH", "/v2/tenants/current/settings",
+	    "{\"transcriptionLanguages\":[\"fr\"]}")->status, 200);
+	r = imported(w, w->token, order(w, "/named?token=1", ""));
+	is_the_film(w, r);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", text(w, r, "data.files.0.mediaId")), NULL);
+	assert_string_equal(text(w, r, "data.languageCode"), "fr");
+}
+
+static void
 an_address_becomes_an_asset(void **state)
 {
 	struct world *w = *state;
@@ -820,6 +834,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_file_is_called_as_its_server_says),
 		SOURCE_TEST(an_address_becomes_an_asset),
+		SOURCE_TEST(one_without_a_language_has_those_of_the_tenant),
 		SOURCE_TEST(what_has_come_is_not_fetched_again),
 		SOURCE_TEST(a_file_that_has_changed_is_fetched_anew),
 		SOURCE_TEST(a_server_that_goes_on_with_another_file_is_asked_for_all_of_it),

@@ -65,7 +65,7 @@ drain_begin(struct world *w, const struct conf *given)
 	for (i = 0; i < N_KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run };
 	conf.job_kinds = given->job_kinds != NULL ? given->job_kinds : INGEST;
-	/* A runner that drains waits for what is due soon, and for what others run: for what earlier tests have left. */
+	/* A runner that drains waits for what is due soon, and for what others run: what earlier tests have left. */
 	db_run(w->db, "UPDATE jobs SET run_at = run_at + 86400000 WHERE state = 'delayed' AND run_at > " SQL_NOW,
 	    NO_ARGS);
 	db_run(w->db, "UPDATE jobs SET state = 'cancelled' WHERE state IN ('waiting', 'running') AND tenant_id <> ?",

@@ -25,7 +25,8 @@ read_as(struct arena *mem, const char *text)
 
 	wrong = contents_read(mem, text, HOURS, &s, &n);
 	for (i = 0; i < n && wrong == NULL; i++)
-		buf_printf(&b, "%s%lld-%lld %s", i > 0 ? "; " : "", (long long)s[i].start, (long long)s[i].end, s[i].title);
+		buf_printf(&b, "%s%lld-%lld %s", i > 0 ? "; " : "", (long long)s[i].start, (long long)s[i].end,
+		    s[i].title);
 	return wrong != NULL ? wrong : buf_string(&b);
 }
 
