@@ -27,6 +27,7 @@ enum {
 	OUT_MAX = 16 << 20,			/* bytes that wait to be taken */
 	WINDOW_MS = 30000,			/* over which what was dropped is counted */
 	TRIES = 5, BACK_OFF_MS = 1000, PROVEN_MS = 60000,
+	AGAIN_MS = 60000, AGAIN_MAX_MS = 30 * 60000,	/* until a rung that was too much is tried again */
 	IDLE_S = 10, LIFE_S = 20 * 3600,	/* of one FFmpeg; times of a transport stream have room for 26 h */
 	STEP_MS = 100,
 	SCALE_MS = CMAF_VIDEO_SCALE / 1000,
@@ -44,7 +45,9 @@ struct ladder {
 	pthread_mutex_t lock;
 	int holders;
 	struct setup setup;
-	size_t first;			/* the largest rung that is made */
+	size_t least, first;		/* the largest rung that there may be, and that is made */
+	int64_t again_at, again_ms;	/* when the one before the first is tried; 0: never */
+	bool yields;			/* not while the machine is busy */
 	const char *why;		/* those before it are not; NULL: they are no smaller than the source */
 	bool ends;
 
@@ -60,7 +63,8 @@ struct ladder {
 	/* Of one FFmpeg. */
 	unsigned run;
 	int64_t zero;			/* units: of its first frame */
-	bool over;			/* it is to end */
+	bool over;			/* it is to end, */
+	bool changes;			/* so that another one makes more rungs or less */
 	int to;				/* what it reads */
 	struct ts *ts[LADDER_RUNGS];
 	size_t made, of;		/* rungs; whose bytes are read */
@@ -171,6 +175,23 @@ ladder_take(struct ladder *l)
 /* In the place of those of a message of RTMP. */
 struct head { int64_t at; struct cmaf_frame frame; };
 
+/* What was too much for the machine may not be so any more: one rung more, from a new FFmpeg. */
+static void
+try_again(struct ladder *l, int64_t now)
+{
+	if (l->first == l->least || l->again_at == 0 || now < l->again_at)
+		return;
+	l->again_at = now + AGAIN_MS;
+	if (l->yields && free_cores() < FREE_CORES)
+		return;
+	l->first--;
+	if (l->first == l->least)
+		l->why = NULL;
+	l->again_ms = 2 * l->again_ms < AGAIN_MAX_MS ? 2 * l->again_ms : AGAIN_MAX_MS;
+	l->again_at = now + l->again_ms;
+	l->over = l->changes = true;
+}
+
 /* Too much was dropped: one rung less, from a new FFmpeg. */
 static void
 judge(struct ladder *l, int64_t now)
@@ -180,7 +201,8 @@ judge(struct ladder *l, int64_t now)
 	if (l->in.dropped * 10 > l->frames && l->first < LADDER_RUNGS) {
 		l->first++;
 		l->why = "overloaded";
-		l->over = true;
+		l->over = l->changes = true;
+		l->again_at = now + l->again_ms;
 	}
 	l->counted_at = now;
 	l->frames = l->in.dropped = 0;
@@ -210,6 +232,7 @@ ladder_put(struct ladder *l, int64_t decode_time, const struct cmaf_frame *frame
 		backlog_put(&l->in, f);
 		judge(l, clock_ms());
 	}
+	try_again(l, clock_ms());
 	pthread_mutex_unlock(&l->lock);
 	frame_drop(f);
 }
@@ -383,7 +406,8 @@ prepare(struct ladder *l)
 	pthread_mutex_lock(&l->lock);
 	l->in.dropped = l->frames = 0;
 	l->counted_at = clock_ms();
-	l->over = false;
+	/* Its number of rungs may have changed since it was asked for. */
+	l->over = l->changes = l->made != LADDER_RUNGS - l->first;
 	l->gathers = true;
 	pthread_mutex_unlock(&l->lock);
 }
@@ -401,18 +425,19 @@ clean(struct ladder *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* One FFmpeg from its beginning to its end. */
-static void
+/* One FFmpeg from its beginning to its end.  True: that was meant. */
+static bool
 run_one(struct ladder *l, struct arena *mem)
 {
 	struct jail jail = { .argv = arguments(mem, l), .memory = MEMORY, .cpu_seconds = 2 * LIFE_S,
 		.wall_seconds = LIFE_S, .idle_seconds = IDLE_S, .on_out = on_out, .user = l, .threads_only = true };
 	struct jail_result r;
 	pthread_t feeder;
+	bool meant;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
+		return false;
 	l->to = ends[1];
 	fcntl(l->to, F_SETFL, O_NONBLOCK);
 	jail.in = ends[0];
@@ -424,11 +449,13 @@ run_one(struct ladder *l, struct arena *mem)
 		log_line(LOG_LEVEL_WARN, "live", LOG_TEXT("text", "the ladder's FFmpeg has ended"),
 		    LOG_TEXT("error", r.err));
 	pthread_mutex_lock(&l->lock);
+	meant = l->changes;
 	l->over = true;
 	pthread_mutex_unlock(&l->lock);
 	close(ends[0]);
 	pthread_join(feeder, NULL);
 	clean(l);
+	return meant;
 }
 
 static void
@@ -449,16 +476,34 @@ let_go(struct ladder *l)
 	free(l);
 }
 
-/* How many rungs the next FFmpeg makes; 0: there is none. */
+/* How many rungs the next FFmpeg makes: when there is one, since all may have been too much.  0: there is none any
+ * more. */
 static size_t
 wanted(struct ladder *l)
 {
 	size_t n;
+	bool ends;
+
+	for (;;) {
+		pthread_mutex_lock(&l->lock);
+		ends = l->ends;
+		n = ends ? 0 : LADDER_RUNGS - l->first;
+		pthread_mutex_unlock(&l->lock);
+		if (n > 0 || ends)
+			return n;
+		poll(NULL, 0, STEP_MS);
+	}
+}
+
+static bool
+has_ended(struct ladder *l)
+{
+	bool ends;
 
 	pthread_mutex_lock(&l->lock);
-	n = l->ends ? 0 : LADDER_RUNGS - l->first;
+	ends = l->ends;
 	pthread_mutex_unlock(&l->lock);
-	return n;
+	return ends;
 }
 
 static void *
@@ -468,19 +513,21 @@ run(void *user)
 	struct arena *mem = arena_new(ARENA);
 	int64_t began;
 	int tries = 0, ms;
+	bool meant;
 
 	while ((l->made = wanted(l)) > 0 && tries < TRIES) {
 		began = clock_ms();
-		run_one(l, mem);
+		meant = run_one(l, mem);
 		arena_reset(mem);
-		tries = clock_ms() - began > PROVEN_MS ? 0 : tries + 1;
-		for (ms = BACK_OFF_MS << tries; ms > 0 && wanted(l) > 0; ms -= STEP_MS)
+		tries = clock_ms() - began > PROVEN_MS ? 0 : tries + !meant;
+		for (ms = BACK_OFF_MS << tries; ms > 0 && !has_ended(l); ms -= STEP_MS)
 			poll(NULL, 0, STEP_MS);
 	}
 	pthread_mutex_lock(&l->lock);
 	if (l->first < LADDER_RUNGS)
 		l->why = "failed";
 	l->first = LADDER_RUNGS;
+	l->again_at = 0;
 	pthread_mutex_unlock(&l->lock);
 	arena_free(mem);
 	let_go(l);
@@ -490,7 +537,7 @@ run(void *user)
 /* --- from outside */
 
 static struct ladder *
-make(const struct setup *s, size_t first)
+make(const struct setup *s, size_t first, bool yields)
 {
 	struct ladder *l = calloc(1, sizeof(*l));
 	sigset_t all, before;
@@ -501,7 +548,9 @@ make(const struct setup *s, size_t first)
 	pthread_mutex_init(&l->lock, NULL);
 	l->holders = 2;
 	l->setup = *s;
-	l->first = first;
+	l->least = l->first = first;
+	l->again_ms = AGAIN_MS;
+	l->yields = yields;
 	l->in.bytes_max = WAITS_BYTES;
 	l->in.ms_max = WAITS_MS;
 	l->gathers = true;
@@ -532,7 +581,7 @@ ladder_start(const struct conf *conf, const struct setup *s, int64_t bits, struc
 		return "small";
 	if (is_auto && plays && free_cores() < FREE_CORES)
 		return "busy";
-	*out = make(s, first);
+	*out = make(s, first, is_auto && plays);
 	return NULL;
 }
 

@@ -2,8 +2,9 @@
 /*
  * Smaller pictures of a livestream, for lines that the one that the encoder sends is too much for: made by a jailed
  * FFmpeg, in threads of their own.  What waits for it is bounded (fcgi/live/backlog.h), and nothing ever waits for it:
- * where it is too slow frames are dropped, and when that goes on, the larger rung, and then all.  One that dies is
- * started anew some times.
+ * where it is too slow frames are dropped, and when that goes on, the larger rung, and then all.  After a minute the
+ * machine may have time again: one rung more is tried, and the next time after twice as long.  One that dies is started
+ * anew some times.
  */
 #ifndef FCGI_LIVE_LADDER_H
 #define FCGI_LIVE_LADDER_H

@@ -601,9 +601,13 @@ packager_look(struct packager *p)
 		fine = take_rung(p, f);
 		free(f);
 	}
+	if (p->ladder != NULL)
+		p->lack = NULL;
 	for (i = 0; i < LADDER_RUNGS && p->ladder != NULL; i++)
-		if (!ladder_makes(p->ladder, i, &why) && strcmp(why, "small") != 0)
+		if (!ladder_makes(p->ladder, i, &why) && strcmp(why, "small") != 0) {
 			p->lack = why;
+			p->rungs[i].peak = 0;	/* not offered again before there is something of it */
+		}
 	return fine && (p->ladder == NULL || p->climbed == climbed(p) || write_master(p));
 }
 
