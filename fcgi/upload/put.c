@@ -636,6 +636,7 @@ give_back(struct transfer *t)
 	struct put *p = t->p;
 	bool untouched = t->goes_on && t->file.path == NULL, kept = !untouched && is_worth_keeping(t) &&
 	    partial_keep(&t->file);
+	int64_t n;
 
 	if (!kept && !untouched)
 		partial_drop(&t->file);
@@ -643,9 +644,13 @@ give_back(struct transfer *t)
 		return;
 	if (!ask_link(t))
 		return;
-	db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = IF(?, received_bytes, ?), "
+	n = db_run(t->db, "UPDATE uploads SET status = 'waiting', received_bytes = IF(?, received_bytes, ?), "
 	    "reserved_bytes = 0, sha256 = NULL, version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND attempt = ? AND status = 'uploading'",
 	    ARGS(INT(untouched), INT(kept ? t->file.offset : 0), ID(p->id), INT(t->attempt)));
+	/* Who gave the upload up, and deleted all there was, may not have seen what we were writing just then. */
+	if (n == 0 && kept && db_number(t->db, "SELECT COUNT(*) FROM uploads WHERE id = ? AND status IN ('waiting', "
+	    "'uploading')", ARGS(ID(p->id)), -1) == 0)
+		partial_drop(&t->file);
 	give_link(t);
 }
 

@@ -509,6 +509,45 @@ of_two_at_once_the_later_one_goes_on_behind_the_first(void **state)
 	is_at(&c, 1000);
 }
 
+struct lost { struct world *w; struct uuid id; int calls; };
+
+/* The line is lost at the moment when the upload is given up, whose files are deleted before ours is closed. */
+static int
+read_and_lose(void *user, const struct seat *seat, const void **bytes)
+{
+	static char piece[1000];
+	struct lost *l = user;
+
+	(void)seat;
+	if (l->calls++ > 0) {
+		assert_int_equal(db_run(l->w->db, "UPDATE uploads SET status = 'cancelled' WHERE id = ?",
+		    ARGS(ID(l->id))), 1);
+		return -1;
+	}
+	memcpy(piece, MP4, sizeof(MP4) - 1);
+	*bytes = piece;
+	return sizeof(piece);
+}
+
+static void
+nothing_stays_of_one_that_is_given_up_while_its_line_is_lost(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_for(w, 400000);
+	struct tus *t = tus_new(w, &(struct ask){ .n = 0 });
+	struct lost l = { .w = w };
+
+	assert_true(uuid_parse(c.id, &l.id));
+	t->put.id = l.id;
+	t->put.ticket = c.ticket;
+	t->put.read = read_and_lose;
+	t->put.user = &l;
+	t->put.length = 400000;
+	assert_int_not_equal(put_go_on(&t->put), ERR_NONE);
+	assert_int_equal(l.calls, 2);
+	assert_int_equal(access(store_incoming(w->mem, l.id), F_OK), -1);
+}
+
 /* As it is while a bucket takes the file, for longer than a proxy or a client waits.  Any other answer to HEAD makes
  * the client for browsers throw all away and begin another upload. */
 static void
@@ -680,6 +719,7 @@ main(void)
 		WORLD_TEST(one_that_is_given_up_or_foreign_takes_nothing),
 		WORLD_TEST(one_past_its_time_is_gone),
 		WORLD_TEST(of_two_at_once_the_later_one_goes_on_behind_the_first),
+		WORLD_TEST(nothing_stays_of_one_that_is_given_up_while_its_line_is_lost),
 		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
