@@ -703,17 +703,17 @@ is_ending(const char *file_name, const char *dot)
 	return dot[1 + n] == '\0' && n >= 1 && n <= 5;
 }
 
-struct tongues { struct strings codes; };
-static const struct field tongues_fields[] = {
-	FIELD(struct tongues, codes, .sql = "t.transcription_languages", .doc = "BCP 47 tags"),
+struct languages { struct strings codes; };
+static const struct field languages_fields[] = {
+	FIELD(struct languages, codes, .sql = "t.transcription_languages", .doc = "BCP 47 tags"),
 };
-static const struct record tongues_record = RECORD("TenantLanguages", struct tongues, tongues_fields);
+static const struct record languages_record = RECORD("TenantLanguages", struct languages, languages_fields);
 
 void
 asset_languages(struct db *db, struct uuid tenant_id, struct strings *codes)
 {
-	const struct tongues *own = codes->at != NULL ? NULL :
-	    db_row(db, &tongues_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(tenant_id)));
+	const struct languages *own = codes->at != NULL ? NULL :
+	    db_row(db, &languages_record, "FROM tenants t WHERE t.id = ?", ARGS(ID(tenant_id)));
 
 	if (own != NULL && own->codes.n > 0)
 		*codes = own->codes;

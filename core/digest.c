@@ -47,11 +47,12 @@ digest_text(struct arena *mem, const char *text, size_t n)
 static bool
 add_file(EVP_MD_CTX *context, int fd, char *piece, const struct digest_pace *pace)
 {
+	const bool from_disk = pace != NULL && pace->from_disk;
 	off_t at = 0;
 	ssize_t n;
 
 	for (;;) {
-		if (pace != NULL)
+		if (from_disk)
 			posix_fadvise(fd, at, PIECE, POSIX_FADV_DONTNEED);
 		n = read(fd, piece, PIECE);
 		if (n < 0 && errno == EINTR)
@@ -60,10 +61,10 @@ add_file(EVP_MD_CTX *context, int fd, char *piece, const struct digest_pace *pac
 			return n == 0;
 		if (EVP_DigestUpdate(context, piece, (size_t)n) != 1)
 			abort();
-		if (pace != NULL) {
+		if (from_disk)
 			posix_fadvise(fd, at, n, POSIX_FADV_DONTNEED);
+		if (pace != NULL)
 			pace->read(pace->at, (size_t)n);
-		}
 		at += n;
 	}
 }

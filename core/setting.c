@@ -41,22 +41,26 @@ setting_fail(struct reading *in, const struct setting *s, const char *format, ..
 	return false;
 }
 
-bool
-setting_any(const char *item)
+/* Of letters, digits, and these. */
+static bool
+consists_of(const char *item, const char *marks)
 {
 	for (; *item != '\0'; item++)
-		if (isalnum((unsigned char)*item) == 0 && strchr("._-:[]", *item) == NULL)
+		if (isalnum((unsigned char)*item) == 0 && strchr(marks, *item) == NULL)
 			return false;
 	return true;
 }
 
 bool
+setting_any(const char *item)
+{
+	return consists_of(item, "._-:[]");
+}
+
+bool
 setting_model(const char *item)
 {
-	for (; *item != '\0'; item++)
-		if (isalnum((unsigned char)*item) == 0 && strchr("._-:/@+", *item) == NULL)
-			return false;
-	return true;
+	return consists_of(item, "._-:/@+");
 }
 
 /* host, host:port, an address, [v6] or [v6]:port, as core/db_link.c takes it apart. */

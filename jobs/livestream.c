@@ -196,7 +196,7 @@ static enum outcome
 keep(struct job *j, const char *out, struct original *o)
 {
 	const char *key = store_key_original(j->mem, o->media_id);
-	const struct digest_pace alive = { hashed, j };
+	const struct digest_pace alive = { hashed, j, false };
 
 	o->sha256 = digest_file(j->mem, out, &alive);
 	if (o->sha256 == NULL)

@@ -50,7 +50,7 @@ enum outcome
 scrub_run(struct job *j)
 {
 	struct pace p = { .job = j, .rate = j->conf->scrub_rate };
-	const struct digest_pace pace = { rest, &p };
+	const struct digest_pace pace = { rest, &p, true };
 	const int64_t began = clock_ms();
 	struct arena *mem = arena_new(MEMORY), *own = j->mem;
 	struct ledger_place at = { 0 };

@@ -151,7 +151,7 @@ who_reads_slowly_is_told_of_every_byte(void **state)
 	struct uuid id = world_media(t->world, "video", "Long");
 	size_t n = (5 << 20) + 7, seen = 0;
 	char *bytes = arena_alloc(t->mem, n);
-	const struct digest_pace pace = { count_bytes, &seen };
+	const struct digest_pace pace = { count_bytes, &seen, true };
 	const char *key = store_key_original(t->mem, id);
 
 	memset(bytes, 'x', n);
