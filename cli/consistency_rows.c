@@ -57,7 +57,8 @@ static const struct walk walks[] = {
 		    "x.id AND m.deleted_at = 0) AS there, (SELECT COALESCE(SUM(m.file_size + "
 		    "m.custom_thumbnail_size), 0) FROM media m WHERE m.tenant_id = x.id) + (SELECT "
 		    "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s JOIN media m ON m.id = s.media_id WHERE "
-		    "m.tenant_id = x.id) AS stored FROM tenants x "
+		    "m.tenant_id = x.id) + (SELECT COALESCE(SUM(l.recording_size), 0) FROM livestreams l WHERE "
+		    "l.tenant_id = x.id) AS stored FROM tenants x "
 		    "LEFT JOIN tenant_usage u ON u.tenant_id = x.id WHERE x.id > ? AND x.id <= ?) y WHERE y.n IS NULL "
 		    "OR y.n <> y.there OR y.bytes <> y.stored"),
 		    "its assets and their bytes (tenant_usage) are not what is counted" },

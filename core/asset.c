@@ -624,7 +624,9 @@ int64_t
 asset_bytes(struct db *db, struct uuid media_id)
 {
 	return db_number(db, "SELECT file_size + custom_thumbnail_size + (SELECT "
-	    "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s WHERE s.media_id = media.id) FROM media WHERE id = ?", ARGS(ID(media_id)), 0);
+	    "COALESCE(SUM(s.custom_thumbnail_size), 0) FROM sections s WHERE s.media_id = media.id) + (SELECT "
+	    "COALESCE(SUM(l.recording_size), 0) FROM livestreams l WHERE l.media_id = media.id) FROM media WHERE id = ?",
+	    ARGS(ID(media_id)), 0);
 }
 
 struct picture { const char *file; };

@@ -11,6 +11,7 @@
 #include "core/livestream_target.h"
 #include "core/play.h"
 #include "core/seal.h"
+#include "core/store.h"
 
 #define OPEN_SQL "('starting', 'waitingForSignal', 'live', 'interrupted')"
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
@@ -340,6 +341,26 @@ livestream_left_out(struct db *db, struct uuid id, const char *what)
 {
 	db_run(db, "UPDATE livestreams t SET t.left_out = LEFT(?, 500), " CHANGED_SQL "WHERE t.id = ? AND NOT "
 	    "t.left_out <=> LEFT(?, 500)", ARGS(STR(what), ID(id), STR(what)));
+}
+
+int64_t
+livestream_recorded(struct db *db, struct uuid id, int64_t bytes)
+{
+	const int64_t before = db_number(db, "SELECT recording_size FROM livestreams WHERE id = ? FOR UPDATE",
+	    ARGS(ID(id)), bytes);
+
+	if (bytes != before)
+		db_run(db, "UPDATE livestreams SET recording_size = ? WHERE id = ?", ARGS(INT(bytes), ID(id)));
+	return bytes - before;
+}
+
+void
+livestream_purge(struct db *db, struct uuid tenant_id, struct uuid media_id)
+{
+	const struct job_place place = { .tenant_id = tenant_id, .media_id = media_id, .priority = PRIORITY_BULK };
+	const char *key = store_key_live(db_arena(db), media_id, NULL);
+
+	job_add(db, purge, place, .keys = { &key, 1 });
 }
 
 bool

@@ -31,7 +31,8 @@
  * missing, each a fragmented MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a
  * session of its own; a node claims once more when codec, size or sound of what comes change.  What is on the disk when
  * the node dies is what is recorded.  It is deleted when the asset has all of it (media/recording.h); of what it has
- * not, all stays there, and left_out says why.
+ * not, all stays there until the livestream or its asset is deleted for good, and left_out says why.  It counts in the
+ * quota of the tenant, by recording_size, from when the job that makes the asset has looked at it.
  */
 #ifndef CORE_LIVESTREAM_H
 #define CORE_LIVESTREAM_H
@@ -143,6 +144,10 @@ bool livestream_done(struct db *, struct uuid id, const char *failure);
 /* By that job, before it is done: what of the recording the asset does not have, in a sentence, and is kept therefore.
  * NULL: it has all. */
 void livestream_left_out(struct db *, struct uuid id, const char *what);
+/* So many bytes of what was recorded lie beside the original.  How many more than before, for usage_add(). */
+int64_t livestream_recorded(struct db *, struct uuid id, int64_t bytes);
+/* All that was recorded goes, as soon as no row keeps it. */
+void livestream_purge(struct db *, struct uuid tenant_id, struct uuid media_id);
 /* By the job livestream, whose id that is: the job recode does its work.  False: another job does. */
 bool livestream_recode(struct db *, struct uuid id, struct uuid job_id);
 

@@ -241,13 +241,13 @@ names_below(struct search *s, const char *file)
 	    STR(file)), 1) > 0;
 }
 
-/* Of more sessions than can be put together some have stayed behind, which no original has. */
+/* What no original has is kept: of more sessions than can be put together some have stayed behind. */
 static bool
 is_recording(struct search *s, struct uuid media_id)
 {
 	return db_number(s->o->db, "SELECT COUNT(*) FROM livestreams t JOIN media m ON m.id = t.media_id WHERE "
-	    "t.media_id = ? AND (m.file_size = 0 OR t.session > ?)", ARGS(ID(media_id), INT(LIVESTREAM_SESSIONS)),
-	    1) > 0;
+	    "t.media_id = ? AND (m.file_size = 0 OR t.left_out IS NOT NULL OR t.session > ?)", ARGS(ID(media_id),
+	    INT(LIVESTREAM_SESSIONS)), 1) > 0;
 }
 
 bool

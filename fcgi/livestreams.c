@@ -89,7 +89,8 @@ static const struct field broadcast_fields[] = {
 	    .doc = "Why it ended: duration = it lasted as long as it may; idle = nothing came for a day; empty = "
 	    "nothing was recorded; damaged = the recording cannot be read"),
 	FIELD(struct broadcast, left_out,     .on = SERVER | OMIT_NULL, .max = 500,
-	    .doc = "What of the recording the asset does not have, and why; it is kept"),
+	    .doc = "What of the recording the asset does not have, and why; all that was recorded is kept, and counts "
+	    "in the quota, until the livestream or its asset is deleted for good"),
 	FIELD(struct broadcast, has_signal,   .on = SERVER, .doc = "Does anything come in, be it published or not?"),
 	FIELD(struct broadcast, ladder,       .on = SERVER | OMIT_NULL, .sql = "IF(t.has_signal, t.ladder, NULL)",
 	    .one_of = LIVESTREAM_LACKS, .doc = "Why not all smaller pictures of it are made now: off = by the "
@@ -536,16 +537,20 @@ livestream_delete(struct req *r)
 	const struct broadcast *b = r->object;
 	const bool is_bare = db_number(r->db, "SELECT file_size = 0 FROM media WHERE id = ?", ARGS(ID(b->media_id)),
 	    0) == 1;
-	int64_t bytes;
+	int64_t kept, bytes;
 
 	if (is_in(b->status, "starting waitingForSignal live interrupted finishing"))
 		return refuse(r, ERR_LIVESTREAM_RUNNING, NULL);
+	kept = -livestream_recorded(r->db, b->id, 0);
 	db_run(r->db, "DELETE FROM livestreams WHERE id = ? AND tenant_id = ?", ARGS(ID(b->id), ID(r->who->tenant_id)));
-	if (!is_bare)
-		tell(r, b);
-	else {
+	if (is_bare) {
 		bytes = media_delete_one(r, b->media_id, &b->channel_ids, true);
-		usage_add(r->db, r->who->tenant_id, -1, -bytes);
+		usage_add(r->db, r->who->tenant_id, -1, -bytes - kept);
+	} else {
+		tell(r, b);
+		if (b->left_out != NULL)
+			livestream_purge(r->db, b->tenant_id, b->media_id);
+		usage_add(r->db, r->who->tenant_id, 0, -kept);
 	}
 	return reply_deleted(r, b->id, true);
 }

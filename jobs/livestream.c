@@ -29,8 +29,8 @@ static const struct record broadcast_record = RECORD("Broadcast", struct broadca
 
 /* What lies there, in the order of the sessions. */
 struct found { int64_t session, size[2]; const char *key[2]; };		/* picture, sound; NULL: none */
-/* beyond: files that are of further sessions. */
-struct recorded { struct found at[RECORDING_MAX]; size_t n, beyond; };
+/* beyond: files that are of further sessions; bytes: of all files. */
+struct recorded { struct found at[RECORDING_MAX]; size_t n, beyond; int64_t bytes; };
 
 /* "live/{mediaId}/{session}.video.mp4" */
 static void
@@ -44,6 +44,7 @@ note(struct recorded *all, const struct store_entry *e)
 
 	if (session <= 0 || e->size <= 0 || (!sound && strcmp(end, ".video.mp4") != 0))
 		return;
+	all->bytes += e->size;
 	for (i = 0; i < all->n && all->at[i].session != session; i++)
 		;
 	if (i == RECORDING_MAX) {
@@ -111,8 +112,23 @@ fetch(struct job *j, const struct recorded *all, int64_t *size, struct fault *fa
 	return r;
 }
 
-/* left_out: what of the recording is not in it, in a sentence; NULL: nothing. */
-struct original { struct uuid media_id; const char *sha256, *left_out; int64_t size; };
+/* From here on it counts, whatever becomes of this run.  With the original it has been counted. */
+static bool
+count(struct job *j, void *at)
+{
+	const struct livestream_args *in = j->in;
+	const int64_t *bytes = at;
+	const struct broadcast *b = db_row(j->db, &broadcast_record, BROADCAST_FROM " FOR UPDATE",
+	    ARGS(ID(in->livestream_id)));
+	const int64_t more = b == NULL || b->file_size > 0 ? 0 : livestream_recorded(j->db, in->livestream_id, *bytes);
+
+	if (more != 0)
+		usage_add(j->db, j->tenant_id, 0, more);
+	return false;
+}
+
+/* left_out: what of the recording is not in it, in a sentence; NULL: nothing.  recorded: bytes that lie beside it. */
+struct original { struct uuid media_id; const char *sha256, *left_out; int64_t size, recorded; };
 
 /* The asset has it, unless another run was quicker. */
 static bool
@@ -122,9 +138,7 @@ hand_over(struct job *j, void *at)
 	const struct original *o = at;
 	const struct broadcast *b = db_row(j->db, &broadcast_record, BROADCAST_FROM " FOR UPDATE",
 	    ARGS(ID(in->livestream_id)));
-	const struct job_place place = { .tenant_id = j->tenant_id, .media_id = o->media_id, .priority =
-	    PRIORITY_BULK };
-	const char *live = "live", **keys = arena_array(j->mem, 1, sizeof(*keys));
+	const char *live = "live";
 
 	if (b == NULL || b->file_size > 0)
 		return false;
@@ -134,11 +148,11 @@ hand_over(struct job *j, void *at)
 	ingest_start(j->db, j->tenant_id, o->media_id);
 	livestream_left_out(j->db, in->livestream_id, o->left_out);
 	livestream_done(j->db, in->livestream_id, NULL);
-	keys[0] = store_key_live(j->mem, o->media_id, NULL);
 	if (o->left_out == NULL)
-		job_add(j->db, purge, place, .keys = { keys, 1 });
+		livestream_purge(j->db, j->tenant_id, o->media_id);
 	asset_files_gone(j->db, j->conf, j->tenant_id, o->media_id, (struct strings){ &live, 1 });
-	usage_add(j->db, j->tenant_id, 0, o->size);
+	usage_add(j->db, j->tenant_id, 0, o->size + livestream_recorded(j->db, in->livestream_id, o->left_out == NULL ?
+	    0 : o->recorded));
 	return false;
 }
 
@@ -230,6 +244,8 @@ make(struct job *j, bool encodes)
 		return step_not_stored(j, "The list of what was recorded");
 	if (all->n == 0)
 		return nothing(j, in, "empty");
+	o.recorded = all->bytes;
+	job_batches(j, count, &o.recorded, sizeof(o.recorded));
 	w.n = all->n;
 	w.of = fetch(j, all, &size, &fault);
 	if (w.of == NULL)

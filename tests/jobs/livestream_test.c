@@ -172,13 +172,33 @@ ingests(struct world *w, const struct broadcast *b)
 	return number(w, "FROM jobs WHERE kind = 'ingest' AND media_id = ?", ARGS(ID(b->media_id)));
 }
 
+static int64_t
+used(struct world *w)
+{
+	return db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(ID(w->tenant_id)), 0);
+}
+
+/* Bytes of what was recorded of it and is there. */
+static int64_t
+recorded_bytes(struct world *w, const struct broadcast *b)
+{
+	const char *prefix = arena_printf(w->mem, "%s/", store_key_live(w->mem, b->media_id, NULL));
+	int64_t bytes = 0;
+	size_t n, i;
+	const struct store_entry *e = store_list(w->mem, prefix, NULL, 1000, &n);
+
+	assert_non_null(e);
+	for (i = 0; i < n; i++)
+		bytes += e[i].size;
+	return bytes;
+}
+
 static void
 a_recording_becomes_the_original_and_is_ingested(void **state)
 {
 	struct world *w = *state;
 	struct broadcast b = stopped(w, 1);
-	int64_t used = db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?",
-	    ARGS(ID(w->tenant_id)), 0);
+	int64_t before = used(w);
 	const char *path;
 
 	record(w, &b, 1, "320x180", 4, 0);
@@ -188,8 +208,7 @@ a_recording_becomes_the_original_and_is_ingested(void **state)
 	assert_non_null(path);
 	assert_string_equal(db_text(w->db, "SELECT LOWER(HEX(sha256)) FROM media WHERE id = ?", ARGS(ID(b.media_id))),
 	    digest_file(w->mem, path, NULL));
-	assert_int_equal(db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?",
-	    ARGS(ID(w->tenant_id)), 0) - used, store_size(w->mem, store_key_original(w->mem, b.media_id)));
+	assert_int_equal(used(w) - before, store_size(w->mem, store_key_original(w->mem, b.media_id)));
 	assert_string_equal(probe(w, &b, FRAMES), "100");
 	assert_string_equal(probe(w, &b, "-select_streams a -show_entries stream=codec_name"), "aac");
 	assert_int_equal(ingests(w, &b), 1);
@@ -385,6 +404,69 @@ an_encode_that_is_killed_or_cancelled_loses_nothing(void **state)
 	assert_true(is_purged(w, &b));
 }
 
+/* A stream one of whose stretches cannot be read, when it is done. */
+static struct broadcast
+kept(struct world *w)
+{
+	struct broadcast b = stopped(w, 2);
+
+	record(w, &b, 1, "320x180", 1, 0);
+	shell(w, &b, "head -c 100000 /dev/urandom >2.video.mp4");
+	go(w);
+	assert_string_equal(status(w, &b), "finished");
+	assert_false(is_purged(w, &b));
+	return b;
+}
+
+static void
+remove_at(struct world *w, const char *path, struct uuid id, const char *how)
+{
+	const struct req *r = call(w, "DELETE", arena_printf(w->mem, "%s/%s%s", path, uuid_text(w->mem, id), how),
+	    NULL);
+
+	assert_int_equal(r->status, 200);
+}
+
+static void
+what_is_kept_of_a_recording_counts_until_it_is_deleted(void **state)
+{
+	struct world *w = *state;
+	const int64_t before = used(w);
+	const struct broadcast with_stream = kept(w), with_asset = kept(w);
+	const int64_t original = store_size(w->mem, store_key_original(w->mem, with_stream.media_id));
+	const int64_t other = store_size(w->mem, store_key_original(w->mem, with_asset.media_id));
+	const int64_t beside = recorded_bytes(w, &with_stream), other_beside = recorded_bytes(w, &with_asset);
+
+	assert_true(beside > 100000 && other_beside > 100000);
+	assert_int_equal(used(w) - before, original + beside + other + other_beside);
+	remove_at(w, "/v2/livestreams", with_stream.id, "");
+	assert_int_equal(used(w) - before, original + other + other_beside);
+	remove_at(w, "/v2/media", with_asset.media_id, "?permanent=true");
+	assert_int_equal(used(w) - before, original);
+	drain(w, w->conf);
+	assert_int_equal(recorded_bytes(w, &with_stream) + recorded_bytes(w, &with_asset), 0);
+	assert_int_equal(store_size(w->mem, store_key_original(w->mem, with_stream.media_id)), original);
+}
+
+static void
+what_was_recorded_counts_also_when_nothing_becomes_of_it(void **state)
+{
+	struct world *w = *state;
+	const int64_t before = used(w);
+	const struct broadcast b = stopped(w, 1);
+
+	shell(w, &b, "head -c 100000 /dev/urandom >1.video.mp4");
+	go(w);
+	assert_string_equal(status(w, &b), "failed");
+	assert_int_equal(used(w) - before, 100000);
+	db_run(w->db, "UPDATE jobs SET state = 'ready' WHERE kind = 'livestream' AND media_id = ?",
+	    ARGS(ID(b.media_id)));
+	go(w);
+	assert_int_equal(used(w) - before, 100000);
+	remove_at(w, "/v2/livestreams", b.id, "");
+	assert_int_equal(used(w), before);
+}
+
 static void
 picture_and_sound_stay_as_far_apart_as_they_were(void **state)
 {
@@ -442,19 +524,18 @@ a_second_run_changes_nothing(void **state)
 {
 	struct world *w = *state;
 	struct broadcast b = stopped(w, 1);
-	int64_t used;
+	int64_t before;
 
 	record(w, &b, 1, "320x180", 1, 0);
 	go(w);
-	used = db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?", ARGS(ID(w->tenant_id)), 0);
+	before = used(w);
 	db_run(w->db, "UPDATE jobs SET state = 'ready' WHERE kind = 'livestream' AND media_id = ?",
 	    ARGS(ID(b.media_id)));
 	go(w);
 	assert_int_equal(number(w, "FROM jobs WHERE kind = 'livestream' AND state = 'succeeded' AND media_id = ?",
 	    ARGS(ID(b.media_id))), 1);
 	assert_int_equal(ingests(w, &b), 1);
-	assert_int_equal(db_number(w->db, "SELECT storage_used FROM tenant_usage WHERE tenant_id = ?",
-	    ARGS(ID(w->tenant_id)), 0), used);
+	assert_int_equal(used(w), before);
 	assert_string_equal(status(w, &b), "finished");
 }
 
@@ -489,6 +570,8 @@ main(void)
 		WORLD_TEST(a_stretch_without_picture_or_sound_is_black_or_silent),
 		WORLD_TEST(what_cannot_be_encoded_is_kept_and_told),
 		WORLD_TEST(an_encode_that_is_killed_or_cancelled_loses_nothing),
+		WORLD_TEST(what_is_kept_of_a_recording_counts_until_it_is_deleted),
+		WORLD_TEST(what_was_recorded_counts_also_when_nothing_becomes_of_it),
 		WORLD_TEST(picture_and_sound_stay_as_far_apart_as_they_were),
 		WORLD_TEST(what_a_dead_node_left_is_kept_up_to_its_last_frame),
 		WORLD_TEST(of_what_cannot_be_read_the_stream_and_its_asset_fail),
@@ -496,5 +579,6 @@ main(void)
 		WORLD_TEST(a_runner_ends_what_a_dead_node_has_left),
 	};
 
+	cmocka_set_test_filter(getenv("TEST_FILTER"));
 	return cmocka_run_group_tests(tests, intake_open, world_close);
 }

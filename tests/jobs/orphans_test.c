@@ -187,13 +187,16 @@ what_is_recorded_stays_until_its_asset_has_an_original_of_it(void **state)
 	struct runners *t = *state;
 	struct uuid open = broadcast(t, 0, 1), done = broadcast(t, 9, 1), purged = broadcast(t, 9, 1);
 	struct uuid many = broadcast(t, 9, LIVESTREAM_SESSIONS + 1), nobody = uuid_new(), young = uuid_new();
+	struct uuid kept = broadcast(t, 9, 1);
 	const struct { const char *key; bool stays; } cases[] = {
 		{ recorded(t, open, "1.video.mp4", 2), true }, { recorded(t, open, "1.audio.mp4", 2), true },
 		{ recorded(t, done, "1.video.mp4", 2), false }, { recorded(t, purged, "1.video.mp4", 2), true },
-		{ recorded(t, many, "2001.video.mp4", 2), true }, { recorded(t, nobody, "1.audio.mp4", 2), false },
+		{ recorded(t, many, "2001.video.mp4", 2), true }, { recorded(t, kept, "1.video.mp4", 2), true },
+		{ recorded(t, nobody, "1.audio.mp4", 2), false },
 		{ recorded(t, young, "1.video.mp4", 2), true }, { recorded(t, young, "2.video.mp4", 0), true },
 	};
 
+	db_run(t->db, "UPDATE livestreams SET left_out = 'Something.' WHERE media_id = ?", ARGS(ID(kept)));
 	job_in(t, purged, "purge", "delayed");
 	begin(t);
 	clear(t, 100);
