@@ -3,10 +3,9 @@
 #ifndef CORE_IMPORT_H
 #define CORE_IMPORT_H
 
-#include <stdbool.h>
-
 #include "core/arena.h"
 #include "core/conf.h"
+#include "core/web_refusal.h"
 
 enum {
 	IMPORT_DAYS = 30,		/* that one can be asked for */
@@ -15,6 +14,6 @@ enum {
 
 /* May it be fetched: http or https, without a user name, no private address?  Where a name leads is judged
  * when it is. */
-bool import_url_fits(const struct conf *, struct arena *, const char *url);
+struct web_refusal import_refuse_url(const struct conf *, struct arena *, const char *url);
 
 #endif

@@ -78,46 +78,51 @@ read_srt(struct arena *mem, const char *url, struct livestream_address *a)
 	return true;
 }
 
-/* Encoders ask for an address and a key, and join them by a slash: what is behind the last one is the key, with any
- * parameters that it has. */
-bool
-livestream_address_read(struct arena *mem, const char *url, struct livestream_address *a)
+static const char *
+read_rtmp(struct arena *mem, const char *url, struct livestream_address *a)
 {
-	const char *path, *end;
+	static const char example[] = "an application and a key have to follow its host, as in "
+	    "rtmps://live.example.org/app/KEY";
+	const char *path = strchr(strstr(url, "://") + 3, '/'), *end;
 
-	*a = (struct livestream_address){ .app = NULL };
-	if (strlen(url) > LIVESTREAM_TARGET_URL || !web_target_read(mem, url, "rtmp rtmps srt", &a->to) ||
-	    strchr(url, '#') != NULL)
-		return false;
-	if (strcmp(a->to.scheme, "srt") == 0)
-		return read_srt(mem, url, a);
-	path = strchr(strstr(url, "://") + 3, '/');
 	if (path == NULL)
-		return false;
+		return example;
 	for (end = path + strcspn(path, "?"); end > path && *end != '/'; end--)
 		continue;
 	if (end == path || end - path - 1 > LIVESTREAM_TARGET_APP || strspn(end, "/?") == strlen(end) || end[1] == '?')
-		return false;
+		return example;
 	a->app = arena_copy_n(mem, path + 1, (size_t)(end - path - 1));
 	a->key = end + 1;
-	return true;
+	return NULL;
 }
 
-bool
-livestream_address_fits(const struct conf *conf, struct arena *mem, const char *url)
+/* Encoders ask for an address and a key, and join them by a slash: what is behind the last one is the key, with any
+ * parameters that it has. */
+const char *
+livestream_address_read(struct arena *mem, const char *url, struct livestream_address *a)
+{
+	const char *wrong;
+
+	*a = (struct livestream_address){ .app = NULL };
+	wrong = web_target_read(mem, url, "rtmp rtmps srt", &a->to);
+	if (wrong != NULL)
+		return wrong;
+	if (strlen(url) > LIVESTREAM_TARGET_URL || strchr(url, '#') != NULL)
+		return "it is too long, or holds a #";
+	if (strcmp(a->to.scheme, "srt") != 0)
+		return read_rtmp(mem, url, a);
+	return read_srt(mem, url, a) ? NULL : "options of SRT alone may follow its port, as in "
+	    "srt://live.example.org:9000?streamid=KEY";
+}
+
+struct web_refusal
+livestream_address_refuse(const struct conf *conf, struct arena *mem, const char *url)
 {
 	struct livestream_address a;
-	struct addrinfo *all;
-	bool fits;
+	const char *wrong = livestream_address_read(mem, url, &a);
 
-	if (!livestream_address_read(mem, url, &a))
-		return false;
-	all = web_target_numeric(a.to.host);
-	if (all == NULL)
-		return true;
-	fits = web_target_judge(mem, &a.to, conf->live_private_hosts, all) == WEB_ANSWERED;
-	freeaddrinfo(all);
-	return fits;
+	return wrong != NULL ? (struct web_refusal){ .why = wrong } : web_target_refuse(mem, &a.to,
+	    conf->live_private_hosts);
 }
 
 const char *
@@ -125,7 +130,7 @@ livestream_address_shown(struct arena *mem, const char *url)
 {
 	struct livestream_address a;
 
-	if (!livestream_address_read(mem, url, &a))
+	if (livestream_address_read(mem, url, &a) != NULL)
 		return "***";
 	return arena_printf(mem, "%.*s%s", (int)(a.key - url), url, *a.key != '\0' ? "***" : "");
 }

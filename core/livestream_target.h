@@ -31,10 +31,10 @@ struct livestream_address {
 	const char *stream_id, *passphrase;	/* of SRT; NULL: none */
 	int latency, key_bytes;		/* ms; 0: as the library has it */
 };
-/* False: it is none. */
-bool livestream_address_read(struct arena *, const char *url, struct livestream_address *);
+/* NULL; or what is wrong with the way it is written. */
+const char *livestream_address_read(struct arena *, const char *url, struct livestream_address *);
 /* May it be sent to, as far as can be told without asking a name service? */
-bool livestream_address_fits(const struct conf *, struct arena *, const char *url);
+struct web_refusal livestream_address_refuse(const struct conf *, struct arena *, const char *url);
 /* The same without what is secret in it. */
 const char *livestream_address_shown(struct arena *, const char *url);
 

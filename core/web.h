@@ -130,10 +130,6 @@ bool web_mail(struct arena *, const struct web_letter *, struct web_answer *);
 
 /* Is the URL one of https, or of http to a host of the list? */
 bool web_is_secure(struct arena *, const char *url, const char *private_hosts);
-/* May it be one that a secure call goes to, as far as can be told without asking a name service? */
-bool web_may_fit(struct arena *, const char *url, const char *private_hosts);
-/* The same of one that is not: http to any host, too. */
-bool web_may_fetch(struct arena *, const char *url, const char *private_hosts);
 /* Scheme, host and port, the same for all spellings of them.  URLs that do not fit are their own. */
 const char *web_origin(struct arena *, const char *url);
 

@@ -269,67 +269,78 @@ web_target_numeric(const char *host)
 	return getaddrinfo(host, NULL, &hints, &all) == 0 ? all : NULL;
 }
 
-bool
+/* "host", "[v6]", and ":port" behind either. */
+static const char *
+read_host(struct arena *mem, const char *text, struct web_target *t)
+{
+	char *host = arena_copy_n(mem, text, strcspn(text, "/?#")), *end;
+	int64_t port = t->port;
+
+	if (strchr(host, '@') != NULL)
+		return "it may have no user name";
+	if (strchr(host, '%') != NULL || strchr("+-", host[0]) != NULL)
+		return "it names no host";
+	end = host[0] == '[' ? strchr(host++, ']') : host + strcspn(host, ":");
+	if (end == NULL || end == host)
+		return "it names no host";
+	if (*end == ']')
+		*end++ = '\0';
+	if (*end != ':' && *end != '\0')
+		return "it names no host";
+	if (*end == ':' && end[1] != '\0' && !int_parse(end + 1, &port))
+		port = 0;
+	*end = '\0';
+	t->host = host;
+	t->port = (int)port;
+	return port < 1 || port > 65535 ? "its port has to be a number from 1 to 65535" : NULL;
+}
+
+const char *
 web_target_read(struct arena *mem, const char *url, const char *schemes, struct web_target *t)
 {
 	static const struct { const char *name; int port; } known[] = {
 		{ "http", 80 }, { "https", 443 }, { "rtmp", 1935 }, { "rtmps", 443 }, { "srt", 0 },
 	};
 	const size_t n = strcspn(url, ":"), all = sizeof(known) / sizeof(known[0]);
-	char *host, *end;
-	int64_t port;
 	size_t i;
 
 	for (i = 0; i < all && (strlen(known[i].name) != n || strncasecmp(url, known[i].name, n) != 0); i++)
 		continue;
-	if (i == all || !word_in(schemes, known[i].name, n) || !web_target_is_clean(url) ||
-	    strncmp(url + n, "://", 3) != 0)
-		return false;
-	port = known[i].port;
-	host = arena_copy_n(mem, url + n + 3, strcspn(url + n + 3, "/?#"));
-	if (strpbrk(host, "@%") != NULL || strchr("+-", host[0]) != NULL)
-		return false;
-	end = host[0] == '[' ? strchr(host++, ']') : host + strcspn(host, ":");
-	if (end == NULL)
-		return false;
-	if (*end == ']')
-		*end++ = '\0';
-	if (*end == ':' && end[1] != '\0' && (!int_parse(end + 1, &port) || port < 1 || port > 65535))
-		return false;
-	if (*end != ':' && *end != '\0')
-		return false;
-	*end = '\0';
-	*t = (struct web_target){ .url = url, .host = host, .scheme = known[i].name, .port = (int)port };
-	return host[0] != '\0' && port > 0;
+	if (i == all || !word_in(schemes, known[i].name, n))
+		return arena_printf(mem, "its scheme has to be one of these: %s", schemes);
+	if (strncmp(url + n, "://", 3) != 0 || url[n + 3] == '/')
+		return "two slashes and a host have to follow its scheme";
+	if (!web_target_is_clean(url))
+		return "it may hold visible characters of ASCII alone, without backslashes";
+	*t = (struct web_target){ .url = url, .scheme = known[i].name, .port = known[i].port };
+	return read_host(mem, url + n + 3, t);
 }
 
-static bool
-may_fit(struct arena *mem, const char *url, const char *private_hosts, bool secure)
+struct web_refusal
+web_target_refuse(struct arena *mem, struct web_target *t, const char *private_hosts)
 {
-	struct addrinfo *all;
-	struct web_target t;
-	bool fits, tls;
+	struct addrinfo *all = web_target_numeric(t->host);
+	struct web_refusal no = { .why = NULL };
 
-	if (!web_target_read(mem, url, "http https", &t))
-		return false;
-	tls = strcmp(t.scheme, "https") == 0;
-	all = web_target_numeric(t.host);
 	if (all == NULL)
-		return tls || !secure || private_hosts != NULL;
-	fits = web_target_judge(mem, &t, private_hosts, all) == WEB_ANSWERED &&
-	    (tls || !secure || web_target_is_allowed(mem, private_hosts, &t));
+		return no;
+	if (web_target_judge(mem, t, private_hosts, all) != WEB_ANSWERED)
+		no = (struct web_refusal){ "it has to lead to a public server, and no port of another service", true };
 	freeaddrinfo(all);
-	return fits;
+	return no;
 }
 
-bool
-web_may_fit(struct arena *mem, const char *url, const char *private_hosts)
+struct web_refusal
+web_refuse(struct arena *mem, const char *url, const char *private_hosts, bool secure)
 {
-	return may_fit(mem, url, private_hosts, true);
-}
+	struct web_refusal no = { .why = NULL };
+	struct web_target t;
 
-bool
-web_may_fetch(struct arena *mem, const char *url, const char *private_hosts)
-{
-	return may_fit(mem, url, private_hosts, false);
+	no.why = web_target_read(mem, url, "http https", &t);
+	if (no.why == NULL)
+		no = web_target_refuse(mem, &t, private_hosts);
+	if (no.why == NULL && secure && strcmp(t.scheme, "https") != 0 && (t.n > 0 ? !web_target_is_allowed(mem,
+	    private_hosts, &t) : private_hosts == NULL))
+		no.why = "it has to begin with https://";
+	return no;
 }

@@ -7,6 +7,7 @@
 #include <netdb.h>
 
 #include "core/web.h"
+#include "core/web_refusal.h"
 
 enum { WEB_MAX_ADDRESSES = 16 };
 
@@ -24,11 +25,14 @@ struct web_target {
 
 /* Takes the URL apart.  False: it is none of these schemes (blank-separated), or there is more in it than should be. */
 bool web_target_parse(struct arena *, const char *url, const char *schemes, struct web_target *);
-/* The same without that library, for whoever connects by other means: of http, https, rtmp, rtmps and srt. */
-bool web_target_read(struct arena *, const char *url, const char *schemes, struct web_target *);
+/* The same without that library, for whoever connects by other means: of http, https, rtmp, rtmps and srt.  NULL; or
+ * what is wrong with the way it is written, for whoever has written it. */
+const char *web_target_read(struct arena *, const char *url, const char *schemes, struct web_target *);
 /* Notes and judges what a name service has said.  One that is not global spoils all: names with two faces are a
  * trick. */
 enum web_end web_target_judge(struct arena *, struct web_target *, const char *private_hosts, const struct addrinfo *);
+/* Is it refused for what its host says by itself?  A name is judged when it is asked for. */
+struct web_refusal web_target_refuse(struct arena *, struct web_target *, const char *private_hosts);
 /* The same, and asks it: blocks. */
 enum web_end web_target_resolve(struct arena *, struct web_target *, const char *private_hosts);
 /* Has the administrator allowed all of its addresses? */

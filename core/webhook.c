@@ -24,10 +24,10 @@ base64(struct arena *mem, const unsigned char *bytes, int n)
 	return text;
 }
 
-bool
-webhook_url_fits(const struct conf *conf, struct arena *mem, const char *url)
+struct web_refusal
+webhook_refuse_url(const struct conf *conf, struct arena *mem, const char *url)
 {
-	return web_may_fit(mem, url, conf->webhook_private_hosts);
+	return web_refuse(mem, url, conf->webhook_private_hosts, true);
 }
 
 const char *

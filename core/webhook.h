@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/conf.h"
 #include "core/db.h"
+#include "core/web_refusal.h"
 
 enum {
 	WEBHOOK_ATTEMPTS = 10,
@@ -34,7 +35,7 @@ enum {
 
 /* May it be sent to: https, or http where the administrator has named private hosts; without a user name, in ASCII, no
  * private address?  Where a name leads is judged each time that something is sent. */
-bool webhook_url_fits(const struct conf *, struct arena *, const char *url);
+struct web_refusal webhook_refuse_url(const struct conf *, struct arena *, const char *url);
 
 /* A key for the column, sealed; *secret: as its owner gets it, "whsec_…". */
 const char *webhook_key(const struct conf *, struct arena *, const char **secret);

@@ -154,9 +154,7 @@ check_file(struct req *r, size_t i, struct import_file *f)
 {
 	const char *language = f->transcription_language_code;
 
-	if (!import_url_fits(r->conf, r->mem, f->url))
-		fault(r, arena_printf(r->mem, "/files/%zu/url", i), reason_info(REASON_ADDRESS_FORBIDDEN)->code,
-		    "a public address of http or https is wanted, without user name");
+	fault_address(r, arena_printf(r->mem, "/files/%zu/url", i), import_refuse_url(r->conf, r->mem, f->url));
 	f->transcription_language_code = language != NULL ? spoken_plain(r->mem, language) : NULL;
 	if (language != NULL && !asset_language_fits(f->transcription_language_code))
 		fault(r, arena_printf(r->mem, "/files/%zu/transcriptionLanguageCode", i), "format",

@@ -4,7 +4,6 @@
 
 #include "core/livestream.h"
 #include "core/livestream_target.h"
-#include "core/reasons.h"
 #include "core/seal.h"
 #include "fcgi/req.h"
 
@@ -90,10 +89,7 @@ target_get(struct req *r)
 static bool
 seal_address(struct req *r, struct target *t)
 {
-	if (!livestream_address_fits(r->conf, r->mem, t->url)) {
-		fault(r, "/url", reason_info(REASON_ADDRESS_FORBIDDEN)->code, "an address such as "
-		    "rtmps://live.example.org/app/KEY or srt://live.example.org:9000?streamid=KEY on a public server is "
-		    "wanted, in ASCII and without a user name");
+	if (fault_address(r, "/url", livestream_address_refuse(r->conf, r->mem, t->url))) {
 		refuse(r, ERR_INVALID, NULL);
 		return false;
 	}

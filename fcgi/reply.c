@@ -11,6 +11,7 @@
 #include "core/failure.h"
 #include "core/fnv.h"
 #include "core/log.h"
+#include "core/reasons.h"
 #include "fcgi/req.h"
 
 static void
@@ -325,6 +326,15 @@ fault(struct req *r, const char *pointer, const char *code, const char *format, 
 	va_start(args, format);
 	fault_add(&r->faults, r->mem, pointer, code, "%s", arena_vprintf(r->mem, format, args));
 	va_end(args);
+}
+
+bool
+fault_address(struct req *r, const char *pointer, struct web_refusal no)
+{
+	if (no.why != NULL)
+		fault(r, pointer, no.is_forbidden ? reason_info(REASON_ADDRESS_FORBIDDEN)->code : "format", "%s",
+		    no.why);
+	return no.why != NULL;
 }
 
 struct oauth_error { const char *error, *error_description; };

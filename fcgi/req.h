@@ -19,6 +19,7 @@
 #include "core/record.h"
 #include "core/token.h"
 #include "core/version.h"
+#include "core/web_refusal.h"
 
 /* Resources: each is fcgi/<name>.c with `const struct route <name>_routes[]`, ended by a row of zeros. */
 #define RESOURCES(R) R(media) R(permissions) R(player) R(thumbnails) R(metadata) R(seo) R(transcripts) \
@@ -245,6 +246,9 @@ extern const struct record oauth_error_record;
 /* Adds one fault of the input; then return refuse(r, ERR_INVALID, NULL). */
 void fault(struct req *, const char *pointer, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* The same of an address that something is sent to or fetched from: one that is written wrongly is told so, and never
+ * that it is forbidden.  False: there is nothing to be said. */
+bool fault_address(struct req *, const char *pointer, struct web_refusal);
 
 /* The event of a change, in its transaction.  data: JSON; NULL: none. */
 void event(struct req *, struct uuid media_id, const char *type, const char *data);

@@ -2,7 +2,6 @@
 /* /v2/webhooks: who is told of events, where, and of which */
 #include <string.h>
 
-#include "core/reasons.h"
 #include "core/webhook.h"
 #include "fcgi/webhook.h"
 
@@ -98,9 +97,8 @@ has_room(struct req *r)
 static bool
 is_fine(struct req *r, const struct webhook *w, bool url_is_new)
 {
-	if (url_is_new && !webhook_url_fits(r->conf, r->mem, w->url))
-		fault(r, "/url", reason_info(REASON_ADDRESS_FORBIDDEN)->code, "an address of https on a public "
-		    "server is wanted, in ASCII and without a user name");
+	if (url_is_new)
+		fault_address(r, "/url", webhook_refuse_url(r->conf, r->mem, w->url));
 	if (w->events.n == 0)
 		fault(r, "/events", "length", "name at least one type");
 	if (r->faults.n > 0)

@@ -394,7 +394,7 @@ push(struct relay *r, struct arena *mem)
 	struct wire w = { .relay = r, .fd = -1 };
 	struct livestream_address a;
 
-	if (!livestream_address_read(mem, r->url, &a))
+	if (livestream_address_read(mem, r->url, &a) != NULL)
 		return "forbidden";
 	if (strcmp(a.to.scheme, "srt") == 0)
 		push_srt(&w, mem, &a);

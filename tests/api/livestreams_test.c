@@ -822,28 +822,37 @@ the_key_of_a_target_is_shown_to_nobody(void **state)
 }
 
 static void
+target_refused(struct world *w, struct uuid id, const char *url, const char *code)
+{
+	struct req *r = call(w, "POST", path(w, id, "/targets"), arena_printf(w->mem,
+	    "{\"title\":\"No\",\"url\":\"%s\"}", url));
+
+	if (r->status != 422 || !has_fault(r, "/url", code))
+		fail_msg("%s: %s", url, buf_string(&r->out));
+}
+
+static void
 addresses_that_cannot_be_are_refused(void **state)
 {
-	static const char *const bad[] = { "http://live.example.org/app/key", "rtmp://127.0.0.1/app/key",
-		"rtmp://10.1.2.3/app/key", "rtmp://[::1]/app/key", "rtmp://169.254.169.254/app/key", "rtmp://live.example.org/key",
+	static const char *const inside[] = { "rtmp://127.0.0.1/app/key", "rtmp://10.1.2.3/app/key",
+		"rtmp://[::1]/app/key", "rtmp://169.254.169.254/app/key", "rtmp://1.1.1.1:22/app/key",
+		"rtmp://1.1.1.1:3306/app/key", "srt://10.1.2.3:9000" };
+	static const char *const wrong[] = { "http://live.example.org/app/key", "rtmp://live.example.org/key",
 		"rtmp://live.example.org/app/", "rtmp://live.example.org/app/?key", "rtmp://live.example.org",
-		"rtmp://me:word@live.example.org/app/key", "rtmp://1.1.1.1:22/app/key", "rtmp://1.1.1.1:3306/app/key",
+		"rtmp://me:word@live.example.org/app/key", "rtmp://me@127.0.0.1/app/key", "rtmp://live.example.org:x/app/key",
 		"rtmp:/live.example.org/app/key", "rtmp://live.example.org/app/k#y", "rtmpx://live.example.org/app/key",
-		"srt://live.example.org?streamid=a", "srt://10.1.2.3:9000", "srt://live.example.org:9000/path",
+		"srt://live.example.org?streamid=a", "srt://live.example.org:9000/path",
 		"srt://live.example.org:9000?passphrase=short", "srt://live.example.org:9000?pbkeylen=8",
 		"srt://live.example.org:9000?mode=listener", "srt://live.example.org:9000?localip=1",
 		"srt://live.example.org:9000?streamid=%zz", "srt://live.example.org:9000?streamid=a%00b" };
 	struct world *w = *state;
 	struct uuid id = made(w);
-	struct req *r;
 	size_t i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		r = call(w, "POST", path(w, id, "/targets"), arena_printf(w->mem, "{\"title\":\"No\",\"url\":\"%s\"}",
-		    bad[i]));
-		if (r->status != 422 || !has_fault(r, "/url", "address_forbidden"))
-			fail_msg("%s: %s", bad[i], buf_string(&r->out));
-	}
+	for (i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
+		target_refused(w, id, inside[i], "address_forbidden");
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		target_refused(w, id, wrong[i], "format");
 	target_of(w, id, "rtmp://1.1.1.1/app/key");
 	target_of(w, id, "srt://live.example.org:9000");
 	target_of(w, id,

@@ -595,20 +595,30 @@ a_server_that_is_busy_is_asked_again_later(void **state)
 }
 
 static void
-addresses_inside_are_refused_at_once(void **state)
+refused(struct world *w, const char *url, const char *code)
+{
+	struct req *r = call(w, "POST", "/v2/uploads/imports", arena_printf(w->mem,
+	    "{\"files\":[{\"url\":\"%s\",\"name\":\"x\"}]}", url));
+
+	if (r->status != 422 || !has_fault(r, "/files/0/url", code))
+		fail_msg("%s: %s", url, buf_string(&r->out));
+}
+
+static void
+addresses_inside_and_those_that_are_none_are_refused_at_once(void **state)
 {
 	static const char *const urls[] = { "http://127.0.0.2/a.mp4", "http://169.254.169.254/a", "http://[::1]/a",
-	    "ftp://example.org/a",
-		"file:///etc/passwd", "http://user:pass@example.org/a", "https://", "http://0x7f000002/a" };
+	    "http://0x7f000002/a", "http://93.184.216.34:22/a" };
+	static const char *const wrong[] = { "ftp://example.org/a", "file:///etc/passwd",
+	    "http://user:pass@example.org/a", "http://user@127.0.0.2/a", "https://", "http:///a.mp4", "http:/example.org/a",
+	    "example.org/a.mp4", "http://example.org:0/a", "http://example.org:65536/a", "http://example.org:8o/a",
+	    "http://[::1/a", "http://:80/a", "http://exa mple.org/a" };
 	struct world *w = *state;
 
-	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
-		struct req *r = call(w, "POST", "/v2/uploads/imports", arena_printf(w->mem,
-		    "{\"files\":[{\"url\":\"%s\",\"name\":\"x\"}]}", urls[i]));
-
-		if (r->status != 422 || !has_fault(r, "/files/0/url", "address_forbidden"))
-			fail_msg("%s: %s", urls[i], buf_string(&r->out));
-	}
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
+		refused(w, urls[i], "address_forbidden");
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		refused(w, wrong[i], "format");
 	assert_int_equal(number(w, "FROM imports t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	source.conf.import_private_hosts = NULL;
 	assert_int_equal(call(w, "POST", "/v2/uploads/imports", order(w, "/film.mp4", ""))->status, 422);
@@ -628,6 +638,8 @@ nobody_is_led_inside(void **state)
 	    "gopher://127.0.0.2:PORT/a", "dict://127.0.0.2:PORT/a", "ftp://127.0.0.2:PORT/a", "rtsp://127.0.0.2:PORT/a",
 	    "file:///etc/passwd", "data:video/mp4;base64,AAAA", "htt://127.0.0.2/a",
 	    "http://127.0.0.2:PORT/a\r\nHost: media.example.org" };
+	/* Those that are written wrongly, whatever they mean. */
+	static const size_t wrong = 15;
 	static const int statuses[] = { 301, 302, 303, 307, 308 };
 	struct world *w = *state;
 
@@ -655,7 +667,7 @@ nobody_is_led_inside(void **state)
 			assert_null(strstr(text(w, r, "data.files.0.error.detail"), "127."));
 			call(w, "PUT", arena_printf(w->mem, "%s/cancel", at), NULL);
 		} else if (r->status != 422 || !has_fault(r, "/files/0/url", strchr(url, '\n') != NULL ?
-		    "control_characters" : "address_forbidden")) {
+		    "control_characters" : i < wrong ? "address_forbidden" : "format")) {
 			fail_msg("%s: %s", url, buf_string(&r->out));
 		}
 	}
@@ -854,7 +866,7 @@ main(void)
 		SOURCE_TEST(a_film_on_a_page_becomes_an_asset),
 		SOURCE_TEST(a_page_leads_to_no_other_place),
 		SOURCE_TEST(a_server_that_is_busy_is_asked_again_later),
-		SOURCE_TEST(addresses_inside_are_refused_at_once),
+		SOURCE_TEST(addresses_inside_and_those_that_are_none_are_refused_at_once),
 		SOURCE_TEST(nobody_is_led_inside),
 		SOURCE_TEST(what_a_server_makes_up_is_no_file),
 		SOURCE_TEST(a_file_that_has_not_come_in_a_day_has_failed),
