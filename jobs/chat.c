@@ -15,6 +15,7 @@
 #include "core/chat.h"
 #include "core/fold.h"
 #include "core/models.h"
+#include "core/search.h"
 #include "core/text.h"
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
@@ -211,6 +212,10 @@ quotes(struct arena *mem, const char *text, const char *quote)
 	return false;
 }
 
+/* Passages of an asset that stand.  Binds: the tenant, the asset. */
+#define STANDS "FROM search_passages t JOIN media a ON a.id = t.media_id AND a.tenant_id = ? AND a.deleted_at = 0 WHERE t.media_id " \
+	"= ? AND " SEARCH_HOLDS_SQL("t")
+
 /* What is said there now, by the index. */
 static const char *
 says_now(struct job *j, struct uuid media_id, const struct chat_place *at)
@@ -220,14 +225,13 @@ says_now(struct job *j, struct uuid media_id, const struct chat_place *at)
 	size_t n, i;
 
 	if (at->start_time.set)
-		s = db_rows(j->db, &said_record, "FROM search_passages t JOIN media a ON a.id = t.media_id AND "
-		    "a.tenant_id = ? AND a.deleted_at = 0 WHERE t.media_id = ? AND t.start IS NOT NULL AND t.start <= ? AND COALESCE(t.end, "
+		s = db_rows(j->db, &said_record, STANDS " AND t.start IS NOT NULL AND t.start <= ? AND COALESCE(t.end, "
 		    "t.start) >= ? ORDER BY t.layer, t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id),
 		    INT(at->end_time.set ? at->end_time.ms : at->start_time.ms), INT(at->start_time.ms)), &n);
 	else
-		s = db_rows(j->db, &said_record, "FROM search_passages t JOIN media a ON a.id = t.media_id AND "
-		    "a.tenant_id = ? AND a.deleted_at = 0 WHERE t.media_id = ? AND t.start IS NULL AND COALESCE(t.page, 0) = ? ORDER BY t.layer, "
-		    "t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id), INT(at->page.set ? at->page.n : 0)), &n);
+		s = db_rows(j->db, &said_record, STANDS " AND t.start IS NULL AND COALESCE(t.page, 0) = ? ORDER BY "
+		    "t.layer, t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id), INT(at->page.set ? at->page.n :
+		    0)), &n);
 	for (i = 0; i < n; i++)
 		buf_printf(&b, "%s\n", s[i].text);
 	return buf_string(&b);

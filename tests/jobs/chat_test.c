@@ -2,6 +2,7 @@
 /* Answers of a language model: shown where their references are true, harmless whatever it says, and else explained. */
 #include <string.h>
 
+#include "core/speakers.h"
 #include "tests/jobs/sounds.h"
 
 #define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
@@ -170,6 +171,52 @@ a_reference_to_words_that_have_changed_is_none(void **state)
 	assert_string_equal(text(w, answered(w, chat, "/v1"), "data.warning"), "uncited");
 }
 
+/* Who is called what the passage said, by a voice; heard at that time, or at none. */
+static void
+named(struct world *w, struct uuid id, const char *name, bool at_times)
+{
+	struct turn turn = { { 20000, true }, { 30000, true } };
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, id), .number = 1,
+	    .turns = { &turn, at_times ? 1 : 0 } };
+
+	speakers_put(w->db, id, &s);
+	db_run(w->db, "INSERT INTO voices (id, tenant_id, created_at) VALUES (?, ?, 1)", ARGS(ID(s.speaker_id),
+	    ID(w->tenant_id)));
+	db_run(w->db, "UPDATE speakers SET label = ?, source = 'human', voice_id = id WHERE id = ?", ARGS(STR(name),
+	    ID(s.speaker_id)));
+}
+
+/* Before a job has taken it from there. */
+static void
+a_name_that_is_to_be_forgotten_proves_no_reference(void **state)
+{
+	struct world *w = *state;
+	struct uuid id;
+	const char *chat;
+	struct req *r;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		id = asset(w, i < 2 ? "Ada Maria Berg" : "Nothing.");
+		db_run(w->db, "UPDATE media SET description = ? WHERE id = ?", ARGS(STR(i < 2 ? NULL :
+		    "Ada Maria Berg"), ID(id)));
+		world_embed(w, id);
+		chat = asked_by(w, w->token, "{\"prompt\":\"Ada Maria Berg\"}");
+		db_run(w->db, "UPDATE transcripts SET paragraphs = '[]', version = version + 1 WHERE media_id = ?",
+		    ARGS(ID(id)));
+		db_run(w->db, "UPDATE media SET description = NULL WHERE id = ?", ARGS(ID(id)));
+		named(w, id, "Ada Maria Berg", i < 2);
+		world_index(w, id);
+		if (i % 2 == 1)
+			db_run(w->db, "UPDATE voices v JOIN speakers s ON s.voice_id = v.id SET v.takes_names = 1 "
+			    "WHERE s.media_id = ?", ARGS(ID(id)));
+		r = answered(w, chat, "/v1");
+		if ((text(w, r, "data.warning") != NULL) != (i % 2 == 1))
+			fail_msg("%d: %s", i, buf_string(&r->out));
+		db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(id)));
+	}
+}
+
 static void
 an_answer_comes_once(void **state)
 {
@@ -311,6 +358,7 @@ main(void)
 		WORLD_TEST(what_is_of_no_use_is_replaced_by_quotes_and_said),
 		WORLD_TEST(nothing_hostile_comes_through),
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
+		WORLD_TEST(a_name_that_is_to_be_forgotten_proves_no_reference),
 		WORLD_TEST(an_answer_comes_once),
 		WORLD_TEST(what_a_server_says_that_the_question_means_is_found_as_far_as_the_asker_sees_it),
 		WORLD_TEST(a_choice_of_the_tenant_meanwhile_mixes_no_models),
