@@ -83,15 +83,23 @@ clock_read(const char **at, int64_t *ms)
 }
 
 /* What stands around times in lists. */
-#define BEFORE " \t\r-*#(["
-#define BEHIND " \t\r-*)]|:"
+#define BEFORE " \t\r-*+#([|>`"
+#define BEHIND " \t\r-*)]|:`"
 
-/* Over marks of those, and what typesetters have for them, which is three bytes each. */
+/* What typesetters have for them, which is three bytes each. */
+static bool
+is_wide_mark(const char *at)
+{
+	return strncmp(at, "–", 3) == 0 || strncmp(at, "—", 3) == 0 || strncmp(at, "•", 3) == 0 ||
+	    strncmp(at, "→", 3) == 0;
+}
+
+/* Over marks of both kinds. */
 static const char *
 behind_marks(const char *at, const char *marks)
 {
 	for (;; at++) {
-		if (strncmp(at, "–", 3) == 0 || strncmp(at, "—", 3) == 0 || strncmp(at, "•", 3) == 0)
+		if (is_wide_mark(at))
 			at += 2;
 		else if (*at == '\0' || strchr(marks, *at) == NULL)
 			return at;
@@ -109,24 +117,127 @@ behind_number(const char *line)
 	return at > line && (*at == '.' || *at == ')') && at[1] == ' ' ? behind_marks(at + 1, BEFORE) : line;
 }
 
+/* Where the time of a part stands in a line; NULL: there is none. */
+static const char *
+time_in(const char *line)
+{
+	const char *at = behind_number(behind_marks(line, BEFORE)), *end = at;
+	int64_t ms;
+
+	return clock_read(&end, &ms) ? at : NULL;
+}
+
 static void
 read_line(struct reading *in, const char *line)
 {
-	const char *at = behind_number(behind_marks(line, BEFORE));
+	const char *at = time_in(line);
 	int64_t ms, end;
 	size_t n;
 
-	if (!clock_read(&at, &ms)) {
+	if (at == NULL) {
 		in->wrong = arena_printf(in->mem, "Part %zu of the answer has no time (HH:MM:SS).", in->n + 1);
 		return;
 	}
+	clock_read(&at, &ms);
 	at = behind_marks(at, BEHIND);
 	/* "00:00 - 01:30 Title": where it ends follows from the next one */
 	if (clock_read(&at, &end))
 		at = behind_marks(at, BEHIND);
-	for (n = strlen(at); n > 0 && strchr(" \t\r*", at[n - 1]) != NULL; n--)
+	for (n = strlen(at); n > 0 && strchr(" \t\r*|`", at[n - 1]) != NULL; n--)
 		continue;
 	add(in, ms, arena_copy_n(in->mem, at, n));
+}
+
+/* Is it a thing of a list?  Without a time it is a part that lacks one. */
+static bool
+is_item(const char *line)
+{
+	const char *at = line + strspn(line, " \t");
+
+	return (at[0] != '\0' && strchr("-*+", at[0]) != NULL && at[1] == ' ') || at[0] == '{' ||
+	    strncmp(at, "[{", 2) == 0 || is_wide_mark(at) || behind_number(at) != at;
+}
+
+/* Does the line end as sentences do?  Behind that may stand marks, and pictures. */
+static bool
+ends_as(const char *line, const char *marks)
+{
+	size_t n = strlen(line);
+
+	for (; n > 0; n--) {
+		if (n > 2 && (strncmp(line + n - 3, "。", 3) == 0 || strncmp(line + n - 3, "：", 3) == 0))
+			return true;
+		if ((unsigned char)line[n - 1] < 0x80 && strchr(" \t\r*_`\")", line[n - 1]) == NULL)
+			return strchr(marks, line[n - 1]) != NULL;
+	}
+	return false;
+}
+
+/* What begins at from and ends before to is the list; what is in front of it leads to it, what is behind it talks. */
+struct lines { const char **at; size_t n, from, to; bool leads, talks; };
+
+/* "Here they are:", or a heading; or a blank line is between. */
+static bool
+leads_to_list(const struct lines *l)
+{
+	const char *line = l->from > 0 ? l->at[l->from - 1] : "";
+
+	return utf8_blank(line) || strchr("#*|", line[strspn(line, " \t")]) != NULL || ends_as(line, ":.!");
+}
+
+/* Else it may be a part that lacks its time: a list may have blank lines, too. */
+static bool
+talks_behind_list(const struct lines *l)
+{
+	size_t i = l->to;
+
+	if (i < l->n && !utf8_blank(l->at[i]))
+		return false;
+	while (i < l->n && utf8_blank(l->at[i]))
+		i++;
+	while (i + 1 < l->n && !utf8_blank(l->at[i + 1]))
+		i++;
+	return i < l->n && ends_as(l->at[i], ":.!?");
+}
+
+static bool
+is_beside(const struct lines *l, size_t i)
+{
+	return !is_item(l->at[i]) && (i < l->from ? l->leads : i >= l->to && l->talks);
+}
+
+static struct lines
+lines_of(struct arena *mem, const char *text)
+{
+	struct lines l = { .n = 1 };
+	const char *at;
+	size_t m, i;
+
+	for (at = text; (at = strchr(at, '\n')) != NULL; at++)
+		l.n++;
+	l.at = arena_array(mem, l.n, sizeof(*l.at));
+	l.from = l.n;
+	for (i = 0; i < l.n; i++, text += m + (text[m] != '\0')) {
+		m = strcspn(text, "\n");
+		l.at[i] = arena_copy_n(mem, text, m);
+		if (time_in(l.at[i]) != NULL) {
+			l.from = l.from < i ? l.from : i;
+			l.to = i + 1;
+		}
+	}
+	l.leads = l.to > 0 && leads_to_list(&l);
+	l.talks = l.to > 0 && talks_behind_list(&l);
+	return l;
+}
+
+static void
+read_lines(struct reading *in, const struct lines *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n && in->wrong == NULL; i++)
+		if (!utf8_blank(l->at[i]) && !is_beside(l, i))
+			read_line(in, l->at[i]);
 }
 
 static int64_t
@@ -161,40 +272,89 @@ read_json(struct reading *in, const char *text)
 		add(in, time_of(in, &p[i]), p[i].title);
 }
 
-/* Models like to stand it between lines of ```. */
+/* A line of ```, between which models like to stand it, or one that is drawn. */
+static bool
+is_drawn(const char *line, size_t n)
+{
+	size_t from = 0, i;
+
+	while (from < n && strchr(" \t", line[from]) != NULL)
+		from++;
+	if (n - from >= 3 && strncmp(line + from, "```", 3) == 0) {
+		for (i = from + 3; i < n && (isalnum((unsigned char)line[i]) || strchr("`+- \t\r", line[i]) !=
+		    NULL); i++)
+			continue;
+		return i == n;
+	}
+	for (i = from; i < n && strchr("-=_*|: \t\r", line[i]) != NULL; i++)
+		continue;
+	return i == n && n - from >= 3;
+}
+
 static const char *
-without_fences(struct arena *mem, const char *text)
+without_drawn(struct arena *mem, const char *text)
 {
 	struct buf b = BUF(mem);
 	size_t n;
 
 	for (; *text != '\0'; text += n + (text[n] != '\0')) {
 		n = strcspn(text, "\n");
-		if (text[strspn(text, " \t")] != '`') {
+		if (!is_drawn(text, n))
 			buf_add(&b, text, n);
-			buf_char(&b, '\n');
-		}
+		buf_char(&b, '\n');
 	}
 	return buf_string(&b);
+}
+
+static bool
+begins_with(const char *line, const char *either)
+{
+	return strcspn(line, either) == strspn(line, " \t") && strpbrk(line, either) != NULL;
+}
+
+static bool
+ends_with(const char *line, const char *either)
+{
+	size_t n = strlen(line);
+
+	while (n > 0 && strchr(" \t\r", line[n - 1]) != NULL)
+		n--;
+	return n > 0 && strchr(either, line[n - 1]) != NULL;
+}
+
+/* What stands from the first line that begins as JSON to the last one that ends so, if it is; NULL: it is not, or the
+ * lines around it have times. */
+static const char *
+json_in(struct arena *mem, const struct lines *l)
+{
+	size_t from = 0, to = l->n, i;
+	struct buf b = BUF(mem);
+
+	while (from < l->n && !begins_with(l->at[from], "[{"))
+		from++;
+	while (to > from && !ends_with(l->at[to - 1], "]}"))
+		to--;
+	for (i = from; i < to; i++)
+		buf_printf(&b, "%s\n", l->at[i]);
+	return to > from && l->from >= from && l->to <= to && json_valid(mem, buf_string(&b), b.len) ? buf_string(&b) :
+	    NULL;
 }
 
 const char *
 contents_read(struct arena *mem, const char *text, int64_t duration, const struct stretch **at, size_t *n)
 {
 	struct reading in = { mem, duration, arena_array(mem, CHAPTERS_STRETCHES, sizeof(struct stretch)), 0, NULL };
-	const char *line;
-	size_t i, m;
+	const char *json;
+	struct lines l;
+	size_t i;
 
-	text = without_fences(mem, text);
-	if (json_valid(mem, text, strlen(text)))
-		read_json(&in, text);
+	text = without_drawn(mem, text);
+	l = lines_of(mem, text);
+	json = json_valid(mem, text, strlen(text)) ? text : json_in(mem, &l);
+	if (json != NULL)
+		read_json(&in, json);
 	else
-		for (; *text != '\0' && in.wrong == NULL; text += m + (text[m] != '\0')) {
-			m = strcspn(text, "\n");
-			line = arena_copy_n(mem, text, m);
-			if (!utf8_blank(line))
-				read_line(&in, line);
-		}
+		read_lines(&in, &l);
 	for (i = 0; i + 1 < in.n; i++)
 		in.at[i].end = in.at[i + 1].start;
 	*at = in.at;

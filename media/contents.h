@@ -2,7 +2,8 @@
 /*
  * A table of contents as a language model writes it: a line for each part, "00:12:30 Budget", with the marks of a list
  * around it or without, or JSON, [{"start":"00:12:30","title":"Budget"}], also as the member `chapters` of an object,
- * and times in seconds.
+ * and times in seconds.  What the model says besides, before the list or behind it, is passed over: there it may stand
+ * between fences, and nothing of it may be a part that lacks its time.
  */
 #ifndef MEDIA_CONTENTS_H
 #define MEDIA_CONTENTS_H

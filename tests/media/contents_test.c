@@ -48,6 +48,39 @@ each_way_of_writing_one_is_read(void **state)
 		{ "1:01:01 2001: A Space Odyssey", "3661000-7200000 2001: A Space Odyssey" },
 		{ "0:01 (Interval)", "1000-7200000 (Interval)" },
 		{ "[{\"start\":1,\"title\":\"a\\u202eb\"}]", "1000-7200000 ab" },
+		{ "`00:00` One\n`01:00` Two", two },
+		{ "| 00:00 | One |\n| 01:00 | Two |", two },
+		{ "+ 00:00 → One\n> 01:00 Two", two },
+	};
+	struct arena *mem = arena_new(MEM);
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (strcmp(read_as(mem, cases[i].text), cases[i].is) != 0)
+			fail_msg("%s: %s", cases[i].text, read_as(mem, cases[i].text));
+	arena_free(mem);
+}
+
+#define LIST "00:00 One\n01:00 Two"
+#define JSON "[{\"start\":0,\"title\":\"One\"},\n{\"start\":60,\"title\":\"Two\"}]"
+
+static void
+what_a_model_says_beside_it_is_passed_over(void **state)
+{
+	static const char two[] = "0-60000 One; 60000-7200000 Two";
+	static const struct { const char *text, *is; } cases[] = {
+		{ "Here are the chapters:\n" LIST, two }, { "Sure! Here they are.\r\n\r\n" LIST "\r\n", two },
+		{ "Of course\n\n" LIST "\n\nLet me know if you want\nanything else!", two },
+		{ "## Contents\n" LIST "\n\nShall I go on? \xf0\x9f\x98\x8a", two }, { "**Contents**\n" LIST, two },
+		{ "Two chapters, at best (2 of 3):\n```\n" LIST "\n```\nThis is all.", two },
+		{ "Here:\n---\n" LIST "\n---\nAs you *wished*.\n\nBye", two },
+		{ "| Time | Title |\n|---|:--|\n| 00:00 | One |\n| 01:00 | Two |", two },
+		{ "目次：\n" LIST "\n\n以上です。", two },
+		{ "00:00 One\n\n01:00 Two\n\nThat is all.", two },
+		{ "Here they are:\n```json\n" JSON "\n```\nDone", two }, { "\nSure!\n{\"chapters\":" JSON "}\nDone", two },
+		{ "A [list]\n" JSON " \r\n- see above", two },
+		{ "~ [1] says so:\n" LIST, two },
 	};
 	struct arena *mem = arena_new(MEM);
 	size_t i;
@@ -65,8 +98,23 @@ what_is_none_is_refused_as_a_whole(void **state)
 	static const struct { const char *text, *wrong; } cases[] = {
 		{ "", "no times with titles" }, { "```\n```", "no times with titles" }, { "[]", "no times with titles" },
 		{ "[1, \"00:00:01 One\"]", "does not begin within" }, { "\"00:00:01 One\"", "no times with titles" },
-		{ "Here it is:\n00:00 One", "Part 1 of the answer has no time" },
 		{ "00:00 One\nTwo", "Part 2 of the answer has no time" },
+		/* any of these may be a part */
+		{ "One\n00:10 Two", "Part 1 of the answer has no time" }, { "- One:\n00:10 Two", "Part 1 of the answer has no time" },
+		{ "1. One.\n\n00:10 Two", "Part 1 of the answer has no time" },
+		{ "Here:\n00:00 One\nIt begins.\n00:10 Two", "Part 2 of the answer has no time" },
+		{ "00:00 One\n\nIt begins.\n\n00:10 Two", "Part 2 of the answer has no time" },
+		{ "00:00 One\n00:10 Two\nThat is all.", "Part 3 of the answer has no time" },
+		{ "00:00 One\n\n00:10 Two\n\nThree", "Part 3 of the answer has no time" },
+		{ "00:00 One\n\n- Two.", "Part 2 of the answer has no time" },
+		{ "00:00 One\n\nThat is all.\n• Two", "Part 2 of the answer has no time" },
+		{ "```00:00 One\n```\nTwo\n00:20 Three", "Part 2 of the answer has no time" },
+		{ "Here:\n\nNothing.", "Part 1 of the answer has no time" },
+		{ "Here:\n00:10 Two\n\n0:00 is where it began.", "Part 2 of the answer begins before" },
+		{ "00:00 Zero\n" JSON, "has no time" }, { JSON "\n\n02:00 Three", "has no time" },
+		{ "[\n{\"start\":0,\"title\":\"One\"}\n]\n\n02:00 Three", "has no time" },
+		{ JSON "\n" JSON, "has no time" }, { "Here:\n[{\"start\":0,\"title\":\"One\"}", "has no time" },
+		{ "Here:\n{}\nDone.", "does not begin within" }, { "Here:\n[]\nDone.", "no times with titles" },
 		{ "00:61 One", "Part 1 of the answer has no time" }, { "00:99:00 One", "Part 1 of the answer has no time" },
 		{ "1:2 One", "Part 1 of the answer has no time" }, { "12345:00 One", "Part 1 of the answer has no time" },
 		{ "02:00:00 One", "does not begin within" }, { "{\"start\":7200,\"title\":\"One\"}", "does not begin within" },
@@ -106,6 +154,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_way_of_writing_one_is_read),
+		cmocka_unit_test(what_a_model_says_beside_it_is_passed_over),
 		cmocka_unit_test(what_is_none_is_refused_as_a_whole),
 	};
 
