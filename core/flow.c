@@ -43,7 +43,12 @@ static const struct field done_fields[] = {
 	FIELD(struct flow_done, output, .on = OMIT_NULL, .doc = "What was answered, as plain text"),
 	FIELD(struct flow_done, model, .on = OMIT_NULL, .doc = "Who has answered, as the server calls it"),
 	FIELD(struct flow_done, tokens, .required = true, .doc = "That it cost, of all tries"),
+	FIELD(struct flow_done, input_tokens, .on = OMIT_NULL,
+	    .doc = "Of these, what the question has cost, where the server tells"),
+	FIELD(struct flow_done, output_tokens, .on = OMIT_NULL,
+	    .doc = "Of these, what the answer has cost, where the server tells"),
 	FIELD(struct flow_done, duration_ms, .required = true, .doc = "How long it took"),
+	FIELD(struct flow_done, question, .on = HIDDEN, .doc = "Digest of what was asked"),
 };
 const struct record flow_done_record = RECORD("FlowRunStep", struct flow_done, done_fields);
 

@@ -4,13 +4,14 @@
  * model is sent the words of the asset as data, and what it answers is text: it can do nothing.  The last answer is
  * written by the operation that a person would use, in the transaction that ends the run, and only where nobody has
  * changed meanwhile what it would replace.  Safe to run twice: a run that has ended stays as it is, and another attempt
- * goes on at the step that has failed, unless people have changed the asset since; what it costs is added.
+ * goes on at the first step that has no answer yet, or is to ask something else by now; what it costs is added.
  */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "core/digest.h"
 #include "core/flow.h"
 #include "core/models.h"
 #include "fcgi/access.h"
@@ -50,8 +51,7 @@ static const struct field run_fields[] = {
 	FIELD(struct run, tags, .sql = "m.tags", .doc = "Of the asset, JSON"),
 	FIELD(struct run, asked, .of = &flow_step_record, .doc = "Steps"),
 	FIELD(struct run, variables, .of = &flow_variable_record, .doc = "Their values"),
-	FIELD(struct run, steps, .of = &flow_done_record, .sql = "IF(m.updated_at > t.created_at, NULL, t.steps)",
-	    .doc = "Those that attempts before have done"),
+	FIELD(struct run, steps, .of = &flow_done_record, .doc = "Those that attempts before have done"),
 	FIELD(struct run, target, .of = &flow_target_record, .doc = "Where the answer goes"),
 };
 static const struct record run_record = RECORD("FlowJob", struct run, run_fields);
@@ -257,23 +257,40 @@ form_of(const struct run *run)
 	return is_chapter(run) ? CONTENTS : strcmp(t->kind, "tags") == 0 ? ONE_ON_A_LINE : "";
 }
 
-/* False: the outcome is that of the job. */
-static bool
-do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_last, enum outcome *outcome)
+/* What a step asks, as things are. */
+static struct prompt
+ask_of(struct job *j, const struct running *w, const struct flow_step *s, bool is_last)
 {
 	const char *missing = "", *task = flow_prompt(w->mem, s->prompt, &w->run->variables, &missing);
-	struct prompt p = { .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model,
-	    .most = s->max_tokens.set ? (int)s->max_tokens.n : FLOW_TOKENS };
-	const int64_t began = clock_ms();
-	bool fine;
 
-	p.rules = arena_printf(w->mem, RULES "%sTASK: %s", is_last ? form_of(w->run) : "", task != NULL ? task :
-	    s->prompt);
-	fine = prompt_ask(j, &p);
+	return (struct prompt){ .mem = w->mem, .conf = j->conf, .text = data(w, s), .model = s->model,
+	    .most = s->max_tokens.set ? (int)s->max_tokens.n : FLOW_TOKENS,
+	    .rules = arena_printf(w->mem, RULES "%sTASK: %s", is_last ? form_of(w->run) : "", task != NULL ? task :
+	    s->prompt) };
+}
+
+static const char *
+question_of(const struct prompt *p)
+{
+	const char *all = arena_printf(p->mem, "%s\n%d\n%s\n%s", p->model != NULL ? p->model : "", p->most, p->rules,
+	    p->text);
+
+	return digest_text(p->mem, all, strlen(all));
+}
+
+/* False: the outcome is that of the job. */
+static bool
+do_step(struct job *j, struct running *w, const char *name, struct prompt p, enum outcome *outcome)
+{
+	const int64_t began = clock_ms();
+	const bool fine = prompt_ask(j, &p);
+
 	w->new_cost = p.tokens;
 	if (fine && !utf8_blank(p.answer))
-		w->done[w->n++] = (struct flow_done){ s->name, prompt_harmless(w->mem, arena_copy_n(w->mem, p.answer,
-		    utf8_prefix(p.answer, OUTPUT_MAX))), p.answered_by, p.tokens, clock_ms() - began };
+		w->done[w->n++] = (struct flow_done){ .name = name, .output = prompt_harmless(w->mem,
+		    arena_copy_n(w->mem, p.answer, utf8_prefix(p.answer, OUTPUT_MAX))), .model = p.answered_by,
+		    .question = question_of(&p), .tokens = p.tokens, .duration_ms = clock_ms() - began,
+		    .input_tokens = p.input_tokens, .output_tokens = p.output_tokens };
 	job_batches(j, told, w, sizeof(*w));
 	w->new_cost = 0;
 	if (fine)
@@ -283,6 +300,16 @@ do_step(struct job *j, struct running *w, const struct flow_step *s, bool is_las
 	else
 		*outcome = job_fault(j, &p.fault);
 	return false;
+}
+
+/* Has an attempt before been answered the same question? */
+static bool
+is_answered(const struct running *w, const struct prompt *p)
+{
+	const struct flow_done *before = w->run->steps.rows;
+
+	return w->n < w->run->steps.n && before[w->n].output != NULL && before[w->n].question != NULL &&
+	    strcmp(before[w->n].question, question_of(p)) == 0;
 }
 
 /* "1. \"Budget\"" is the tag Budget; what is too long for one is none. */
@@ -491,14 +518,15 @@ go_through(struct job *j, struct running *w)
 	const struct flow_target *t = w->run->target.row;
 	enum outcome outcome;
 	const char *wrong;
+	struct prompt p;
 	size_t i;
 
 	w->done = arena_array(w->mem, w->run->asked.n + 1, sizeof(*w->done));
-	w->n = w->run->steps.n < w->run->asked.n ? w->run->steps.n : w->run->asked.n;
-	if (w->n > 0)
-		memcpy(w->done, w->run->steps.rows, w->n * sizeof(*w->done));
-	for (i = w->n; i < w->run->asked.n; i++) {
-		if (!do_step(j, w, &s[i], i + 1 == w->run->asked.n, &outcome))
+	for (i = 0; i < w->run->asked.n; i++) {
+		p = ask_of(j, w, &s[i], i + 1 == w->run->asked.n);
+		if (is_answered(w, &p))
+			w->done[w->n++] = ((const struct flow_done *)w->run->steps.rows)[i];
+		else if (!do_step(j, w, s[i].name, p, &outcome))
 			return outcome;
 		if (w->n <= i)
 			return fail(j, w, "The language model has answered nothing.");

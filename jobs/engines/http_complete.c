@@ -18,13 +18,14 @@ static const struct field choice_fields[] = {
 };
 static const struct record choice_record = RECORD("choice", struct choice, choice_fields);
 
-struct usage { struct number total_tokens; };
+struct usage { struct number prompt_tokens, total_tokens; };
 static const struct field usage_fields[] = {
+	FIELD(struct usage, prompt_tokens, .json = "prompt_tokens", .doc = "Of the question"),
 	FIELD(struct usage, total_tokens, .json = "total_tokens", .doc = "Counted"),
 };
 static const struct record usage_record = RECORD("usage", struct usage, usage_fields);
 
-enum { MODEL_MAX = 200 };
+enum { MODEL_MAX = 200, TOKENS_BELIEVED = 1 << 30 };
 struct reply { const char *model; struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
 static const struct field reply_fields[] = {
 	FIELD(struct reply, model, .doc = "Who answers"),
@@ -117,6 +118,25 @@ plain(struct arena *mem, const char *text)
 	return n > 0 ? out : NULL;
 }
 
+static bool
+is_count(struct number n)
+{
+	return n.set && n.n >= 0 && n.n <= TOKENS_BELIEVED;
+}
+
+/* What is not for the question is for the answer: some count what a model thinks in the sum alone. */
+static void
+take_counts(struct prompt *p, struct number input, struct number all)
+{
+	if (!is_count(all) || all.n == 0)
+		return;
+	p->tokens = all.n;
+	if (!is_count(input) || input.n > all.n)
+		return;
+	p->input_tokens = input;
+	p->output_tokens = (struct number){ all.n - input.n, true };
+}
+
 /* NULL: it says nothing. */
 static const char *
 read_answer(struct prompt *p, const char *body)
@@ -134,10 +154,11 @@ read_answer(struct prompt *p, const char *body)
 	u = first(p->mem, &usage_record, r->usage);
 	if (r->model != NULL && !utf8_blank(r->model))
 		p->answered_by = utf8_to_line(p->mem, arena_copy_n(p->mem, r->model, utf8_prefix(r->model, MODEL_MAX)));
-	if (u != NULL && u->total_tokens.set && u->total_tokens.n > 0)
-		p->tokens = u->total_tokens.n;
-	else if (r->eval_count.set && r->eval_count.n > 0)
-		p->tokens = r->eval_count.n + (r->prompt_eval_count.n > 0 ? r->prompt_eval_count.n : 0);
+	if (u != NULL && is_count(u->total_tokens))
+		take_counts(p, u->prompt_tokens, u->total_tokens);
+	else if (is_count(r->eval_count) && r->eval_count.n > 0)
+		take_counts(p, r->prompt_eval_count, (struct number){ r->eval_count.n +
+		    (is_count(r->prompt_eval_count) ? r->prompt_eval_count.n : 0), true });
 	return plain(p->mem, m != NULL ? m->content : choice != NULL ? choice->text : NULL);
 }
 
@@ -171,6 +192,7 @@ http_run(struct prompt *p)
 	p->answer = NULL;
 	p->answered_by = p->model != NULL ? p->model : model_of(p->conf);
 	p->tokens = size;
+	p->input_tokens = p->output_tokens = (struct number){ 0 };
 	p->requests = 0;
 	ask(p, question(p), &a);
 	if (p->json && a.end == WEB_ANSWERED && a.status == 400) {
@@ -183,6 +205,7 @@ http_run(struct prompt *p)
 		p->answer = read_answer(p, a.body);
 	/* Nobody knows what became of those before the last. */
 	p->tokens += (p->requests - 1) * size;
+	p->input_tokens.n += p->input_tokens.set ? (p->requests - 1) * size : 0;
 	return p->answer != NULL ? DONE : engine_unanswered(p->mem, &a, "language model", "text", &p->fault);
 }
 

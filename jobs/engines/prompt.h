@@ -24,6 +24,8 @@ struct prompt {
 	const char *answer;		/* out; never empty after DONE */
 	const char *answered_by;	/* out: the model, as the server calls it, or as it was asked for */
 	int64_t tokens;			/* out: that the server has counted, or may have: of each try */
+	struct number input_tokens;	/* out: of these, for the question, where the server tells them apart */
+	struct number output_tokens;	/* out: the same for the answer */
 	int requests;			/* out: tries */
 	struct fault fault;		/* out: for failures */
 };

@@ -38,7 +38,18 @@ every_way_of_answering_gives_a_text(void **state)
 		again = strstr(paths[i], "busy") != NULL || p.json;
 		assert_int_equal(p.requests, 1 + again);
 		assert_int_equal(p.tokens, 123 + (again ? prompt_size(&p) : 0));
+		assert_int_equal(p.input_tokens.n, p.tokens - 23);
+		assert_int_equal(p.output_tokens.n, 23);
 	}
+	/* What is not told is not made up, and what cannot be is not believed. */
+	p = asking(w, with_peer(w, "/unsplit/v1"));
+	assert_int_equal(engine_complete_http.run.complete(&p), DONE);
+	assert_int_equal(p.tokens, 123);
+	assert_false(p.input_tokens.set || p.output_tokens.set);
+	p = asking(w, with_peer(w, "/miscounts/v1"));
+	assert_int_equal(engine_complete_http.run.complete(&p), DONE);
+	assert_int_equal(p.tokens, prompt_size(&p));
+	assert_false(p.input_tokens.set || p.output_tokens.set);
 	p = asking(w, with_peer(w, ""));
 	assert_int_equal(engine_complete_http.run.complete(&p), DONE);
 	assert_non_null(strstr(peer_log(w, "GET"), "\"authorization\":\"Bearer secret\""));
