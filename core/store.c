@@ -185,7 +185,7 @@ store_put(struct arena *mem, const char *file, const char *key)
 bool
 store_put_begin(struct arena *mem, const char *file, const char *key, struct store_putting *p)
 {
-	*p = (struct store_putting){ file, key, NULL };
+	*p = (struct store_putting){ .file = file, .key = key };
 	return of_unheld(key)->put_begin(mem, p);
 }
 

@@ -73,11 +73,14 @@ bool store_put(struct arena *, const char *file, const char *key);
 
 /*
  * The same in two steps, for who holds a row while the object appears.  The first takes as long as the bytes take to
- * another machine, and nobody sees anything of them; the second is short, and done once.  After the first, one of
- * store_put_end() and store_put_drop() follows; when the former fails, the latter.
+ * another machine or file system, and nobody sees anything of them; the second is short, and done once.  After the
+ * first, one of store_put_end() and store_put_drop() follows; when the former fails, the latter.
  */
 struct object_draft;
-struct store_putting { const char *file, *key; struct object_draft *draft; };
+struct store_putting {
+	const char *file, *key, *copy;	/* copy: of a file that lies on another file system; NULL: none */
+	struct object_draft *draft;
+};
 bool store_put_begin(struct arena *, const char *file, const char *key, struct store_putting *);
 bool store_put_end(struct arena *, const struct store_putting *);
 void store_put_drop(const struct store_putting *);

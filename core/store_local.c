@@ -128,24 +128,44 @@ fill(int to, const struct source *s)
 	return done == 0;
 }
 
-/* Under a name that nobody asks for, in the same directory, until all of it is there. */
-static bool
-write_once(struct arena *mem, const struct source *s, const char *path, mode_t mode)
+/* A name that nobody asks for, in the same directory: there it lies until all of it is there. */
+static const char *
+draft_of(struct arena *mem, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *draft = arena_printf(mem, "%.*s/.%s", (int)(slash - path), path, uuid_text(mem, uuid_new()));
+	return arena_printf(mem, "%.*s/.%s", (int)(strrchr(path, '/') - path), path, uuid_text(mem, uuid_new()));
+}
+
+static bool
+write_draft(const struct source *s, const char *draft, mode_t mode)
+{
 	int fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600), saved;
 	bool fine;
 
 	if (fd < 0)
 		return false;
-	fine = fill(fd, s) && fchmod(fd, mode) == 0 && fsync(fd) == 0 && rename(draft, path) == 0;
+	fine = fill(fd, s) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
 	saved = errno;
 	close(fd);
 	if (!fine)
 		unlink(draft);
 	errno = saved;
-	return fine && disk_sync_parent(path);
+	return fine;
+}
+
+static bool
+write_once(struct arena *mem, const struct source *s, const char *path, mode_t mode)
+{
+	const char *draft = draft_of(mem, path);
+	int saved;
+
+	if (!write_draft(s, draft, mode))
+		return false;
+	if (rename(draft, path) == 0)
+		return disk_sync_parent(path);
+	saved = errno;
+	unlink(draft);
+	errno = saved;
+	return false;
 }
 
 /* Directories go when they are empty, and an asset's when it is served no more: then they are made again. */
@@ -206,22 +226,44 @@ put(struct arena *mem, const char *file, const char *key)
 	return false;
 }
 
-/* A new name is short work, and so is all of it where no other file system is in the way. */
+/* A new name is short work once the bytes are on the disk, on the file system of the key. */
 static bool
 put_begin(struct arena *mem, struct store_putting *p)
 {
-	return true;
+	const char *path = path_of(mem, p->key), *draft = draft_of(mem, path);
+	struct source s = { .fd = -1 };
+	int saved;
+
+	if (!disk_sync(p->file, S_IFREG, 0) || !make_parents(path))
+		return false;
+	if (link(p->file, draft) == 0)
+		return unlink(draft) == 0;
+	if (errno != EXDEV)
+		return true;
+	s.fd = open(p->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	p->copy = s.fd >= 0 && write_draft(&s, draft, file_mode(p->key)) ? draft : NULL;
+	saved = errno;
+	if (s.fd >= 0)
+		close(s.fd);
+	errno = saved;
+	return p->copy != NULL;
 }
 
 static bool
 put_end(struct arena *mem, const struct store_putting *p)
 {
-	return put(mem, p->file, p->key);
+	if (!put(mem, p->copy != NULL ? p->copy : p->file, p->key))
+		return false;
+	if (p->copy != NULL)
+		unlink(p->file);
+	return true;
 }
 
 static void
 put_drop(const struct store_putting *p)
 {
+	if (p->copy != NULL)
+		unlink(p->copy);
 }
 
 static char *

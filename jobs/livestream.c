@@ -2,9 +2,11 @@
 /*
  * A livestream that is over becomes the original of its asset, whose ingest then begins as that of an upload.  Where
  * some of it has to be encoded anew for that, which takes as long as other encodes do, the job recode does it all in
- * one of their places.  Safe to run twice: what is recorded stays until the asset has all of it, two runs make the same
- * bytes of it, and who finds that the asset has an original leaves it alone.
+ * one of their places.  Safe to run twice: what is recorded stays until the asset has all of it, the original gets
+ * its name while the row of the asset is held, and who finds that it has one leaves it alone.
  */
+#include <sys/stat.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +20,12 @@
 
 enum { PAGE = 1000, ROOM = 64 << 20 };		/* bytes, for an index and what else is small */
 
-struct broadcast { struct uuid media_id; const char *status; int64_t file_size; };
+struct broadcast { struct uuid media_id; const char *status; int64_t file_size, recording_size; };
 static const struct field broadcast_fields[] = {
 	FIELD(struct broadcast, media_id, .doc = "The asset"),
 	FIELD(struct broadcast, status, .doc = "State"),
 	FIELD(struct broadcast, file_size, .sql = "m.file_size", .doc = "Of the original; 0: there is none yet"),
+	FIELD(struct broadcast, recording_size, .doc = "What has been counted of what was recorded"),
 };
 static const struct record broadcast_record = RECORD("Broadcast", struct broadcast, broadcast_fields);
 #define BROADCAST_FROM "FROM livestreams t JOIN media m ON m.id = t.media_id WHERE t.id = ?"
@@ -128,9 +131,16 @@ count(struct job *j, void *at)
 }
 
 /* left_out: what of the recording is not in it, in a sentence; NULL: nothing.  recorded: bytes that lie beside it. */
-struct original { struct uuid media_id; const char *sha256, *left_out; int64_t size, recorded; };
+struct original {
+	struct uuid media_id;
+	const char *sha256, *left_out;
+	int64_t size, recorded;
+	struct store_putting putting;
+	struct { bool done; int reason; } *placed;	/* it stays so if the transaction fails; errno, 0: none */
+};
 
-/* The asset has it, unless another run was quicker. */
+/* The asset has it, unless another run was quicker.  Who is paused on the way here writes nothing later: the row is
+ * what each of them holds while the bytes appear. */
 static bool
 hand_over(struct job *j, void *at)
 {
@@ -142,6 +152,11 @@ hand_over(struct job *j, void *at)
 
 	if (b == NULL || b->file_size > 0)
 		return false;
+	if (!o->placed->done && !store_put_end(j->mem, &o->putting)) {
+		o->placed->reason = errno;
+		return false;
+	}
+	o->placed->done = true;
 	db_run(j->db, "UPDATE media SET file_size = ?, sha256 = UNHEX(?), verified_at = " SQL_NOW ", examined_at = "
 	    SQL_NOW ", status = 'processing', revision = revision + 1, updated_at = " SQL_NOW " WHERE id = ?",
 	    ARGS(INT(o->size), STR(o->sha256), ID(o->media_id)));
@@ -205,23 +220,23 @@ hashed(void *job, size_t bytes)
 	job_progress(job, 100);
 }
 
-/* The lease is looked at just before: another run may have made other bytes on another machine. */
 static enum outcome
 keep(struct job *j, const char *out, struct original *o)
 {
 	const char *key = store_key_original(j->mem, o->media_id);
 	const struct digest_pace alive = { hashed, j, false };
+	struct stat st;
 
 	o->sha256 = digest_file(j->mem, out, &alive);
-	if (o->sha256 == NULL)
+	if (o->sha256 == NULL || stat(out, &st) != 0 || !store_put_begin(j->mem, out, key, &o->putting))
 		return step_not_stored(j, "The recording");
-	if (!job_resume(j))
-		return RETRY;
-	job_pause(j);
-	if (!store_put(j->mem, out, key) || (o->size = store_size(j->mem, key)) < 0)
-		return step_not_stored(j, "The recording");
+	o->size = st.st_size;
+	o->placed = arena_alloc(j->mem, sizeof(*o->placed));
 	job_batches(j, hand_over, o, sizeof(*o));
-	return DONE;
+	if (!o->placed->done)
+		store_put_drop(&o->putting);
+	errno = o->placed->reason;
+	return errno == 0 ? DONE : step_not_stored(j, "The recording");
 }
 
 static enum outcome
@@ -245,7 +260,8 @@ make(struct job *j, bool encodes)
 	if (all->n == 0)
 		return nothing(j, in, "empty");
 	o.recorded = all->bytes;
-	job_batches(j, count, &o.recorded, sizeof(o.recorded));
+	if (o.recorded != b->recording_size)
+		job_batches(j, count, &o.recorded, sizeof(o.recorded));
 	w.n = all->n;
 	w.of = fetch(j, all, &size, &fault);
 	if (w.of == NULL)

@@ -152,16 +152,13 @@ make_channel(struct world *w, const char *name)
 	return id;
 }
 
-/* Until a request has come to the row that somebody holds.  The server tells of waits anew a tenth of a second after it
- * was asked last. */
+/* Until a request has come to the row that somebody holds. */
 static void
 until_it_waits(struct world *w)
 {
 	int tries;
 
-	for (tries = 0; tries < 800 && db_number(w->db, "SELECT COUNT(*) FROM information_schema.innodb_trx x JOIN "
-	    "information_schema.processlist p ON p.id = x.trx_mysql_thread_id AND p.db = DATABASE() "
-	    "WHERE x.trx_state = 'LOCK WAIT'", NO_ARGS, 0) == 0; tries++)
+	for (tries = 0; tries < 800 && world_waits(w->db) == 0; tries++)
 		usleep(150000);
 	assert_true(tries < 800);
 }

@@ -62,6 +62,14 @@ world_in_bucket(void)
 	return getenv("KINOTHEK_TEST_S3") != NULL;
 }
 
+int
+world_waits(struct db *db)
+{
+	return (int)db_number(db, "SELECT COUNT(*) FROM information_schema.innodb_trx x JOIN "
+	    "information_schema.processlist p ON p.id = x.trx_mysql_thread_id AND p.db = DATABASE() "
+	    "WHERE x.trx_state = 'LOCK WAIT'", NO_ARGS, 0);
+}
+
 const char *
 world_file(struct arena *mem, const char *key)
 {

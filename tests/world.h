@@ -110,4 +110,8 @@ int64_t world_rows_read_by(struct world *, void (*)(struct world *, const char *
 /* So many prepared statements its connection has run, with this one. */
 int64_t world_statements(struct world *);
 
+/* How many transactions wait for rows that others hold.  The server tells of waits anew a tenth of a second after it
+ * was asked last. */
+int world_waits(struct db *);
+
 #endif

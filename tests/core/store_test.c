@@ -189,6 +189,35 @@ a_file_of_another_file_system_is_copied(void **state)
 	assert_alone("play/x/g", "big.mp4");
 }
 
+/* What comes of it while a row is held is a name. */
+static void
+a_file_of_another_file_system_is_copied_before_its_name_is_there(void **state)
+{
+	static char far[] = "/dev/shm/kinothek-store-XXXXXX";
+	int fd = mkstemp(far), lives = 0;
+	struct store_putting p;
+	struct stat there, here;
+
+	assert_int_equal(ftruncate(fd, 9 << 20), 0);
+	assert_int_equal(fstat(fd, &there), 0);
+	close(fd);
+	assert_int_equal(stat(home, &here), 0);
+	if (there.st_dev == here.st_dev)
+		skip();
+	assert_true(store_put_begin(mem, far, "play/y/far", &p));
+	assert_int_equal(store_size(mem, "play/y/far"), -1);
+	store_put_drop(&p);
+	assert_alone("play/y", "");
+	assert_true(store_put_begin(mem, far, "play/y/far", &p));
+	store_on_life(count_life, &lives);
+	assert_true(store_put_end(mem, &p));
+	store_on_life(NULL, NULL);
+	assert_int_equal(lives, 0);
+	assert_int_equal(store_size(mem, "play/y/far"), 9 << 20);
+	assert_int_equal(access(far, F_OK), -1);
+	assert_alone("play/y", "far");
+}
+
 static void
 a_copy_that_fails_leaves_the_file_and_no_draft(void **state)
 {
@@ -426,6 +455,7 @@ main(void)
 		cmocka_unit_test(a_small_object_is_read_and_a_large_one_refused),
 		cmocka_unit_test(a_piece_of_an_object_is_read_whole_or_not_at_all),
 		cmocka_unit_test(a_file_of_another_file_system_is_copied),
+		cmocka_unit_test(a_file_of_another_file_system_is_copied_before_its_name_is_there),
 		cmocka_unit_test(a_copy_that_fails_leaves_the_file_and_no_draft),
 		cmocka_unit_test(all_below_a_key_is_deleted_and_deleting_nothing_is_fine),
 		cmocka_unit_test(a_list_goes_in_order_and_on_from_any_key),

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "core/digest.h"
+#include "core/disk.h"
 #include "core/livestream.h"
 #include "core/store.h"
+#include "jobs/run.h"
 #include "tests/jobs/intake.h"
 
 #define NODE "ingest-1:42"
@@ -539,6 +541,81 @@ a_second_run_changes_nothing(void **state)
 	assert_string_equal(status(w, &b), "finished");
 }
 
+/* An attempt in a process of its own, that nobody takes the lease from. */
+static pid_t
+attempt(struct world *w, const struct broadcast *b)
+{
+	struct livestream_args in = { .livestream_id = b->id };
+	struct job j = { .mem = w->mem, .conf = w->conf, .in = &in, .id = uuid_new(), .tenant_id = w->tenant_id,
+	    .media_id = b->media_id, .attempt = 1, .max_attempts = 3 };
+	char dir[] = "/tmp/kinothek-attempt-XXXXXX";
+	pid_t pid;
+	enum outcome outcome;
+
+	assert_non_null(mkdtemp(dir));
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid != 0)
+		return pid;
+	j.work_dir = dir;
+	db_abandon(w->db);
+	j.db = db_open(w->conf, DB_JOBS);
+	db_use(j.db, j.mem);
+	db_begin(j.db);
+	outcome = livestream_run(&j);
+	_exit(outcome == DONE && disk_remove(dir) ? 0 : 1);
+}
+
+static void
+wait_for_waiting(struct world *w, int n)
+{
+	for (int i = 0; i < 800 && world_waits(w->db) < n; i++)
+		usleep(150000);
+	assert_int_equal(world_waits(w->db), n);
+}
+
+/* Another picture, in as many bytes. */
+static void
+record_in(struct world *w, const struct broadcast *b, const char *colour)
+{
+	record_as(w, b, 1, arena_printf(w->mem, "color=%s:s=320x180:r=25:d=1" AVC, colour), NULL);
+	shell(w, b, "perl -e '$n = 200000 - -s $ARGV[0]; open F, \">>\", $ARGV[0]; print F pack(\"N\", $n), \"free\", "
+	    "\"\\0\" x ($n - 8)' 1.video.mp4");
+}
+
+static void
+of_two_that_store_at_the_same_moment_one_has_made_the_original(void **state)
+{
+	struct world *w = *state;
+	const struct broadcast b = stopped(w, 1);
+	const char *key = store_key_original(w->mem, b.media_id);
+	int64_t before = used(w);
+	pid_t runs[2];
+	int status_of;
+
+	record_in(w, &b, "red");
+	/* As the attempt before them has counted it. */
+	livestream_recorded(w->db, b.id, recorded_bytes(w, &b));
+	db_begin(w->db);
+	db_number(w->db, "SELECT 1 FROM livestreams t JOIN media m ON m.id = t.media_id WHERE t.id = ? FOR UPDATE",
+	    ARGS(ID(b.id)), 0);
+	runs[0] = attempt(w, &b);
+	wait_for_waiting(w, 1);
+	record_in(w, &b, "blue");
+	runs[1] = attempt(w, &b);
+	wait_for_waiting(w, 2);
+	assert_true(db_commit(w->db));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(waitpid(runs[i], &status_of, 0), runs[i]);
+		assert_int_equal(status_of, 0);
+	}
+	assert_string_equal(db_text(w->db, "SELECT LOWER(HEX(sha256)) FROM media WHERE id = ?", ARGS(ID(b.media_id))),
+	    digest_file(w->mem, world_file(w->mem, key), NULL));
+	assert_int_equal(ingests(w, &b), 1);
+	assert_int_equal(used(w) - before + 200000, store_size(w->mem, key));
+	assert_true(is_purged(w, &b));
+}
+
 static void
 a_runner_ends_what_a_dead_node_has_left(void **state)
 {
@@ -576,6 +653,7 @@ main(void)
 		WORLD_TEST(what_a_dead_node_left_is_kept_up_to_its_last_frame),
 		WORLD_TEST(of_what_cannot_be_read_the_stream_and_its_asset_fail),
 		WORLD_TEST(a_second_run_changes_nothing),
+		WORLD_TEST(of_two_that_store_at_the_same_moment_one_has_made_the_original),
 		WORLD_TEST(a_runner_ends_what_a_dead_node_has_left),
 	};
 

@@ -929,10 +929,8 @@ of_two_steps_that_end_at_the_same_moment_the_second_sums_up_both(void **state)
 	for (i = 0; i < 2; i++)
 		t->pids[t->n++] = end_step(t, media, ids[i]);
 	for (i = 0; i < 800 && waiting < 2; i++) {
-		usleep(150000); /* the server tells of waits anew a tenth of a second after it was asked last */
-		waiting = (int)db_number(t->db, "SELECT COUNT(*) FROM information_schema.innodb_trx x JOIN "
-		    "information_schema.processlist p ON p.id = x.trx_mysql_thread_id AND p.db = DATABASE() "
-		    "WHERE x.trx_state = 'LOCK WAIT'", NO_ARGS, 0);
+		usleep(150000);
+		waiting = world_waits(t->db);
 	}
 	assert_int_equal(waiting, 2);
 	assert_true(db_commit(t->db));
