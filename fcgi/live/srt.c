@@ -28,6 +28,7 @@ enum {
 	MESSAGE = 1456, TURN = 64 << 10,
 	WAITING_MAX = 64 << 20,		/* bytes of notes that nobody has taken yet */
 	WAIT_MS = 250,			/* after which the thread looks whether it has to end */
+	SENDS_MS = 300,			/* since something came of who is sending */
 	KNOCKS = 64, KNOCK_MS = 3000,	/* those who were let in so far, and how long they may take */
 	ARENA = 64 << 10,
 };
@@ -35,13 +36,16 @@ enum {
 /* Somebody with a key that is good, of whom libsrt finds out whether they have the pass phrase.  It does not say so. */
 struct knock { char key[RTMP_KEY + 1], address[DESK_ADDRESS]; int64_t at; };
 
+/* Somebody who was let in; at: when something came, 0: nothing yet. */
+struct sender { struct sender *next; int line; char hash[HASH + 1], network[PEER_NETWORK]; int64_t at; };
+
 struct srt {
 	const struct conf *conf;
 	SRTSOCKET door;
 	int poll, bell;
 	pthread_t thread;
 	atomic_bool ends;
-	struct arena *mem;	/* of the callback */
+	struct arena *mem, *thread_mem;	/* of the callback, and of our thread */
 
 	pthread_mutex_t lock;	/* of what follows, for moments */
 	char *hashes;
@@ -49,6 +53,7 @@ struct srt {
 	struct srt_note *first, **last;
 	size_t waiting;
 	struct knock knocks[KNOCKS];	/* at 0: none */
+	struct sender *senders;
 };
 
 static void
@@ -194,6 +199,69 @@ tell_knocks(struct srt *s)
 	}
 }
 
+/* --- who is sending */
+
+static void
+add_sender(struct srt *s, int line, const char *hash, const char *address)
+{
+	struct sender *n = calloc(1, sizeof(*n));
+
+	if (n == NULL)
+		abort();
+	n->line = line;
+	snprintf(n->hash, sizeof(n->hash), "%s", hash);
+	peer_network(address, n->network);
+	pthread_mutex_lock(&s->lock);
+	n->next = s->senders;
+	s->senders = n;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void
+drop_sender(struct srt *s, int line)
+{
+	struct sender **at, *n;
+
+	pthread_mutex_lock(&s->lock);
+	for (at = &s->senders; *at != NULL && (*at)->line != line; at = &(*at)->next)
+		;
+	n = *at;
+	if (n != NULL)
+		*at = n->next;
+	pthread_mutex_unlock(&s->lock);
+	free(n);
+}
+
+static void
+something_came(struct srt *s, int line)
+{
+	struct sender *n;
+
+	pthread_mutex_lock(&s->lock);
+	for (n = s->senders; n != NULL && n->line != line; n = n->next)
+		;
+	if (n != NULL)
+		n->at = clock_ms();
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Does somebody send with that key who is elsewhere? */
+static bool
+is_busy(struct srt *s, const char *hash, const char *address)
+{
+	const int64_t since = clock_ms() - SENDS_MS;
+	char network[PEER_NETWORK];
+	const struct sender *n;
+
+	peer_network(address, network);
+	pthread_mutex_lock(&s->lock);
+	for (n = s->senders; n != NULL; n = n->next)
+		if (n->at > since && strcmp(n->hash, hash) == 0 && strcmp(n->network, network) != 0)
+			break;
+	pthread_mutex_unlock(&s->lock);
+	return n != NULL;
+}
+
 /* --- who may send */
 
 /* The key in what an encoder calls the stream: "KEY", or "#!::r=KEY,m=publish", whose number sign FFmpeg 5.1 leaves as
@@ -229,6 +297,19 @@ address_of(const struct sockaddr *from, char address[DESK_ADDRESS])
 		snprintf(address, DESK_ADDRESS, "unknown");
 }
 
+/* NOTHING: whoever has the pass phrase is let in. */
+enum verdict { NOTHING, UNKNOWN = SRT_REJX_NOTFOUND, BUSY = SRT_REJX_CONFLICT };
+
+static enum verdict
+against(struct srt *s, const char *key, const char *address)
+{
+	const char *hash = livestream_key_hash(s->mem, key);
+
+	if (key[0] == '\0' || !is_allowed(s, hash))
+		return UNKNOWN;
+	return is_busy(s, hash, address) ? BUSY : NOTHING;
+}
+
 /* In the thread of libsrt that receives for the port: nothing here may wait.  libsrt itself refuses who has not the
  * pass phrase. */
 static int
@@ -236,8 +317,8 @@ judge(void *user, SRTSOCKET socket, int version, const struct sockaddr *from, co
 {
 	struct srt *s = user;
 	char key[RTMP_KEY + 1], address[DESK_ADDRESS];
+	enum verdict verdict;
 	const char *phrase;
-	bool fine;
 
 	(void)version;
 	if (name == NULL || !read_name(name, key)) {
@@ -245,18 +326,19 @@ judge(void *user, SRTSOCKET socket, int version, const struct sockaddr *from, co
 		return -1;
 	}
 	address_of(from, address);
-	fine = key[0] != '\0' && is_allowed(s, livestream_key_hash(s->mem, key));
-	if (fine) {
+	verdict = against(s, key, address);
+	if (verdict == NOTHING) {
 		knock(s, key, address);
 		phrase = livestream_phrase(s->conf, s->mem, key);
-		fine = srt_setsockopt(socket, 0, SRTO_PASSPHRASE, phrase, (int)strlen(phrase)) == 0;
+		if (srt_setsockopt(socket, 0, SRTO_PASSPHRASE, phrase, (int)strlen(phrase)) != 0)
+			verdict = UNKNOWN;
 	} else if (!is_full(s)) {
-		put_note(s, SRT_REFUSED, -1, key, address, NULL, 0);
+		put_note(s, verdict == BUSY ? SRT_BUSY : SRT_REFUSED, -1, key, address, NULL, 0);
 	}
 	arena_reset(s->mem);
-	if (!fine)
-		srt_setrejectreason(socket, SRT_REJX_NOTFOUND);
-	return fine ? 0 : -1;
+	if (verdict != NOTHING)
+		srt_setrejectreason(socket, (int)verdict);
+	return verdict == NOTHING ? 0 : -1;
 }
 
 /* --- what comes */
@@ -279,12 +361,15 @@ let_in(struct srt *s)
 	}
 	address_of((struct sockaddr *)&from, address);
 	forget_knock(s, key, address);
+	add_sender(s, line, livestream_key_hash(s->thread_mem, key), address);
+	arena_reset(s->thread_mem);
 	put_note(s, SRT_CAME, line, key, address, NULL, 0);
 }
 
 static void
 hang_up(struct srt *s, SRTSOCKET line)
 {
+	drop_sender(s, line);
 	srt_close(line);
 	put_note(s, SRT_GONE, line, "", "", NULL, 0);
 }
@@ -298,8 +383,10 @@ receive(struct srt *s, SRTSOCKET line)
 
 	while (TURN - n >= MESSAGE && (done = srt_recvmsg(line, (char *)bytes + n, MESSAGE)) > 0)
 		n += (size_t)done;
-	if (n > 0)
+	if (n > 0) {
+		something_came(s, line);
 		put_note(s, SRT_BYTES, line, "", "", bytes, n);
+	}
 	if (is_full(s) || (done < 0 && srt_getlasterror(NULL) != SRT_EASYNCRCV) || done == 0)
 		hang_up(s, line);
 }
@@ -326,7 +413,7 @@ run(void *user)
 void
 srt_hang_up(struct srt *s, int line)
 {
-	(void)s;
+	drop_sender(s, line);
 	srt_close(line);
 }
 
@@ -386,6 +473,7 @@ srt_open(const struct conf *conf, const char *address, const char **why)
 	s->conf = conf;
 	s->last = &s->first;
 	s->mem = arena_new(ARENA);
+	s->thread_mem = arena_new(ARENA);
 	s->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&s->lock, NULL);
 	/* Signals are for the thread that receives; that of libsrt begin here. */
@@ -408,6 +496,7 @@ void
 srt_end(struct srt *s)
 {
 	struct srt_note *note;
+	struct sender *sender;
 
 	atomic_store(&s->ends, true);
 	pthread_join(s->thread, NULL);
@@ -416,9 +505,14 @@ srt_end(struct srt *s)
 	srt_cleanup();
 	while ((note = srt_take(s)) != NULL)
 		free(note);
+	while ((sender = s->senders) != NULL) {
+		s->senders = sender->next;
+		free(sender);
+	}
 	close(s->bell);
 	pthread_mutex_destroy(&s->lock);
 	arena_free(s->mem);
+	arena_free(s->thread_mem);
 	free(s->hashes);
 	free(s);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Encoders that come by SRT (libsrt): a listening port and its connections, in a thread of their own.  Who may send is
- * judged in a callback of libsrt that holds up all others, so it asks nobody but a table in memory.  What happens comes
+ * judged in a callback of libsrt that holds up all others, so it asks nobody but tables in memory.  What happens comes
  * out in order, one note at a time.
+ *
+ * Who comes with the key of somebody at another address who is sending is refused there, by the code for that.  At the
+ * same address it may be an encoder that was killed and comes again: it is let in, and has to wait.
  */
 #ifndef FCGI_LIVE_SRT_H
 #define FCGI_LIVE_SRT_H
@@ -22,6 +25,7 @@ enum srt_word {
 	SRT_GONE,	/* line */
 	SRT_REFUSED,	/* key, address: no livestream that is open has it, as far as is known */
 	SRT_LOCKED,	/* key, address: it has the key, and not its pass phrase */
+	SRT_BUSY,	/* key, address: somebody else sends with that key */
 };
 
 struct srt_note {

@@ -246,6 +246,8 @@ ask_for(struct station *s, const struct srt_note *note)
 		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", note->address), LOG_TEXT("refused", "srt"));
 		if (note->word == SRT_LOCKED)
 			snprintf(n.reason, sizeof(n.reason), "passphrase");
+		else if (note->word == SRT_BUSY)
+			snprintf(n.reason, sizeof(n.reason), "busy");
 	}
 	snprintf(n.key, sizeof(n.key), "%s", note->key);
 	snprintf(n.address, sizeof(n.address), "%s", note->address);
@@ -272,12 +274,12 @@ listen_to_lines(struct station *s)
 
 	while ((note = srt_take(s->srt)) != NULL) {
 		v = note->line != 0 ? visitor_on(s, note->line) : NULL;
-		if (note->word == SRT_CAME || note->word == SRT_REFUSED || note->word == SRT_LOCKED)
-			ask_for(s, note);
-		else if (note->word == SRT_BYTES && v != NULL)
+		if (note->word == SRT_BYTES && v != NULL)
 			take_line(s, v, note);
 		else if (note->word == SRT_GONE && v != NULL)
 			drop(v);
+		else if (note->word != SRT_BYTES && note->word != SRT_GONE)
+			ask_for(s, note);
 		free(note);
 	}
 }

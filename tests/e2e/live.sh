@@ -30,7 +30,7 @@ unpublish() {
 # Its last encoder that was refused came from here, and that is why.
 told_why() {
 	api GET "/v2/livestreams/$live_id" && [ "$(json .data.lastRefusal.reason)" = "$1" ] &&
-		[ "$(json .data.lastRefusal.address)" = 127.0.0.1 ]
+		[ "$(json .data.lastRefusal.address)" = "${2:-127.0.0.1}" ]
 }
 
 # What is there of $live_id, $media_id: files, segments that are listed, and the address of the playlist of all.
