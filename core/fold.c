@@ -133,24 +133,41 @@ is_unspaced(UChar32 c)
 	    script == USCRIPT_THAI || script == USCRIPT_LAO || script == USCRIPT_KHMER || script == USCRIPT_MYANMAR;
 }
 
+/* Behind the marks that make ka into ga, where they are characters of their own, of either width. */
+static int32_t
+behind_voicing(const char *text, int32_t at, int32_t n)
+{
+	int32_t to = at;
+	UChar32 c;
+
+	while (to < n) {
+		U8_NEXT(text, to, n, c);
+		if (c != 0x3099 && c != 0x309a && c != 0xff9e && c != 0xff9f)
+			break;
+		at = to;
+	}
+	return at;
+}
+
 /* A character of such a script at `from`: the pair that begins with it, and it alone where none follows. */
 static void
 pair(struct folding *f, const char *text, int32_t from, int32_t n, UChar32 c)
 {
-	int32_t at = from;
+	int32_t at = from, to;
 	UChar32 next;
 
 	U8_FWD_1(text, at, n);
 	f->from = (size_t)from;
 	add(f, c);
+	to = at = behind_voicing(text, at, n);
 	if (at < n) {
 		U8_NEXT(text, at, n, next);
-		if (is_unspaced(next) && u_isalnum(next))
+		if (is_unspaced(next) && u_isalnum(next)) {
 			add(f, next);
-		else
-			U8_BACK_1((const uint8_t *)text, 0, at);
+			to = behind_voicing(text, at, n);
+		}
 	}
-	end(f, (size_t)at);
+	end(f, (size_t)to);
 }
 
 static bool
