@@ -176,6 +176,46 @@ look_at_packages(struct search *s, const char *folder, int depth)
 	}
 }
 
+/* Is there something below the key, and all of it old?  A stream that is sent just now has young files. */
+static bool
+is_old(struct search *s, const char *key)
+{
+	const char *after = NULL;
+	struct store_entry *e;
+	bool old = true;
+	size_t i, n;
+
+	do {
+		e = store_list(s->mem, key, after, PAGE, &n);
+		for (i = 0; i < n; i++) {
+			after = e[i].key;
+			old = old && (e[i].size < 0 || e[i].put_at.ms <= s->o->old);
+		}
+	} while (n == PAGE);
+	return e != NULL && old && after != NULL;
+}
+
+/* Until the asset has an original, the livestream is played from there. */
+static bool
+is_played_live(struct search *s)
+{
+	return db_number(s->o->db, "SELECT COUNT(*) FROM livestreams t JOIN media m ON m.id = t.media_id WHERE "
+	    "t.media_id = ? AND m.file_size = 0", ARGS(ID(s->media_id)), 1) > 0;
+}
+
+/* What was played of a livestream, each time in a folder of its own: a purge has it, if nobody wrote there later. */
+static void
+look_at_played(struct search *s, const char *key)
+{
+	struct store_entry *e;
+	size_t i, n;
+
+	e = store_list(s->mem, arena_printf(s->mem, "%slive/", key), NULL, PAGE, &n);
+	for (i = 0; i < n; i++)
+		if (e[i].size < 0 && is_old(s, e[i].key) && !is_played_live(s) && !is_purged_later(s))
+			drop(s, arena_copy_n(s->mem, e[i].key, strlen(e[i].key) - 1));
+}
+
 static void
 look_at_asset(struct search *s, const char *key)
 {
@@ -196,6 +236,8 @@ look_at_asset(struct search *s, const char *key)
 			look_into(s, name, false, NULL);
 		else if (strcmp(name, "zip") == 0)
 			look_at_packages(s, "zip", 2);
+		else if (strcmp(name, "live") == 0)
+			look_at_played(s, key);
 		else if (uuid_parse(name, &id))
 			look_at_generation(s, name);
 	}
@@ -279,25 +321,12 @@ orphan_is_named(struct db *db, struct arena *mem, const char *key)
 	}
 }
 
-/* What was recorded stays or goes together; a stream that is sent just now has young files. */
+/* What was recorded stays or goes together. */
 static void
 look_at_recording(struct search *s, const char *key)
 {
-	const char *after = NULL;
-	struct store_entry *e;
-	bool old = true;
-	size_t i, n;
-
-	if (!uuid_parse(last_part(s->mem, key), &s->media_id))
-		return;
-	do {
-		e = store_list(s->mem, key, after, PAGE, &n);
-		for (i = 0; i < n; i++) {
-			after = e[i].key;
-			old = old && (e[i].size < 0 || e[i].put_at.ms <= s->o->old);
-		}
-	} while (n == PAGE);
-	if (e != NULL && old && !is_recording(s, s->media_id) && !is_purged_later(s))
+	if (uuid_parse(last_part(s->mem, key), &s->media_id) && is_old(s, key) && !is_recording(s, s->media_id) &&
+	    !is_purged_later(s))
 		drop(s, arena_copy_n(s->mem, key, strlen(key) - 1));
 }
 

@@ -209,6 +209,33 @@ what_is_recorded_stays_until_its_asset_has_an_original_of_it(void **state)
 	assert_false(orphan_is_named(t->db, t->mem, store_key_live(t->mem, nobody, NULL)));
 }
 
+/* As captions leave it that were written when the purge had been there. */
+static void
+what_is_played_of_a_livestream_goes_when_its_asset_has_an_original(void **state)
+{
+	struct runners *t = *state;
+	struct uuid open = broadcast(t, 0, 1), done = broadcast(t, 9, 1), purged = broadcast(t, 9, 1);
+	struct uuid nobody = uuid_new(), young = broadcast(t, 9, 1);
+	const struct { const char *key; bool stays; } cases[] = {
+		{ of_asset(t, open, "live/0123456789abcdef/master.m3u8", 2), true },
+		{ of_asset(t, open, "live/0123456789abcdef/.captions", 2), true },
+		{ of_asset(t, done, "live/0123456789abcdef/1.video.m4s", 2), false },
+		{ of_asset(t, done, "live/0123456789abcdef/.captions", 2), false },
+		{ of_asset(t, done, "live/fedcba9876543210/9.captions.vtt", 0), true },
+		{ of_asset(t, purged, "live/0123456789abcdef/1.video.m4s", 2), true },
+		{ of_asset(t, nobody, "live/0123456789abcdef/1.video.m4s", 2), false },
+		{ of_asset(t, young, "live/0123456789abcdef/1.video.m4s", 2), true },
+		{ of_asset(t, young, "live/0123456789abcdef/2.video.m4s", 0), true },
+	};
+
+	job_in(t, purged, "purge", "delayed");
+	begin(t);
+	clear(t, 100);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if (is_there(t, cases[i].key) != cases[i].stays)
+			fail_msg("%s: stays %d", cases[i].key, cases[i].stays);
+}
+
 static void
 captions_and_thumbnails_of_failed_commits_go(void **state)
 {
@@ -377,6 +404,7 @@ main(void)
 		TEST(what_a_run_has_lost_goes_and_what_rows_name_stays),
 		TEST(what_was_made_anew_stays_as_long_as_addresses_of_it_are_good),
 		TEST(what_is_recorded_stays_until_its_asset_has_an_original_of_it),
+		TEST(what_is_played_of_a_livestream_goes_when_its_asset_has_an_original),
 		TEST(packages_stay_as_long_as_a_download_names_them),
 		TEST(captions_and_thumbnails_of_failed_commits_go),
 		TEST(captions_of_before_stay_as_long_as_addresses_of_them_are_good),
