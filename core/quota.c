@@ -63,6 +63,13 @@ quota_reserve(struct db *db, const struct quota_upload *u, int64_t least, int64_
 }
 
 void
+quota_settle(struct db *db, const struct quota_upload *u)
+{
+	db_run(db, "UPDATE uploads SET reserved_bytes = received_bytes WHERE id = ? AND attempt = ? AND status = "
+	    "'uploading' AND reserved_bytes > received_bytes", ARGS(ID(u->id), INT(u->attempt)));
+}
+
+void
 quota_release(struct db *db, const struct quota_upload *u, int64_t bytes)
 {
 	db_run(db, "UPDATE uploads SET reserved_bytes = GREATEST(reserved_bytes - ?, 0) WHERE id = ? AND attempt = ?",

@@ -30,6 +30,8 @@ bool quota_holds(struct db *, struct uuid tenant_id, int64_t more);
 enum { QUOTA_STEP = 64 << 20 };
 struct quota_upload { struct uuid id, tenant_id; int64_t attempt; };
 int64_t quota_reserve(struct db *, const struct quota_upload *, int64_t least, int64_t wanted);
+/* Nobody sends to it now: what it holds is what has come. */
+void quota_settle(struct db *, const struct quota_upload *);
 /* What of it is not needed after all. */
 void quota_release(struct db *, const struct quota_upload *, int64_t bytes);
 

@@ -62,6 +62,14 @@ expire_uploads(struct job *j)
 		job_log(j, "%zu uploads have expired", n);
 }
 
+/* Who brings bytes says so every few seconds: the program that reserved more than have come was killed. */
+static void
+settle_uploads(struct job *j)
+{
+	db_run(j->db, "UPDATE uploads SET reserved_bytes = received_bytes WHERE status = 'uploading' AND "
+	    "reserved_bytes > received_bytes AND updated_at < " SQL_NOW " - ?", ARGS(INT(HOUR_MS)));
+}
+
 static void
 clear_page(struct job *j, const struct old_upload *u, size_t n)
 {
@@ -349,6 +357,7 @@ enum outcome
 sweep_run(struct job *j)
 {
 	expire_uploads(j);
+	settle_uploads(j);
 	clear_uploads(j); /* pauses: the states above are committed before files go */
 	clear_scratch(j);
 	orphans_clear(j, ASSETS);

@@ -110,6 +110,30 @@ links_give(struct links *l, struct db *db)
 	pthread_mutex_unlock(&l->lock);
 }
 
+enum hold
+links_reserve(struct links *l, const struct quota_upload *u, int64_t until, int64_t step, int64_t *granted)
+{
+	const int64_t least = until - *granted;
+	struct db *db;
+	int64_t got;
+	bool failed;
+
+	if (least <= 0)
+		return HOLD_FINE;
+	db = links_ask(l);
+	if (db == NULL)
+		return HOLD_AWAY;
+	got = quota_reserve(db, u, least, least < step ? step : least);
+	failed = db_failure(db) != DB_FINE;
+	if (failed)
+		db_rollback(db);
+	links_give(l, db);
+	if (got <= 0)
+		return failed ? HOLD_AWAY : got == 0 ? HOLD_FULL : HOLD_OVER;
+	*granted = got == INT64_MAX ? got : *granted + got;
+	return HOLD_FINE;
+}
+
 void
 links_rest(struct links *l, int64_t ms)
 {

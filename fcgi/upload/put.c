@@ -331,43 +331,28 @@ check_pace(struct transfer *t)
 	return ERR_NONE;
 }
 
-/* One try, for bytes up to there.  False: the database is away. */
-static bool
-reserve_once(struct transfer *t, int64_t until)
-{
-	struct put *p = t->p;
-	const struct quota_upload u = { p->id, t->seat.tenant_id, t->attempt };
-	const int64_t least = until - t->granted;
-	int64_t got = -1;
-	bool failed = true;
-
-	if (!ask_link(t))
-		return false;
-	got = quota_reserve(t->db, &u, least, t->expected < 0 && least < QUOTA_STEP ? QUOTA_STEP : least);
-	failed = db_failure(t->db) != DB_FINE;
-	if (failed)
-		db_rollback(t->db);
-	give_link(t);
-	if (got > 0)
-		t->granted = got == INT64_MAX ? got : t->granted + got;
-	else if (!failed)
-		(void)(got == 0 ? stop_by_quota(p) : stop_by_status(p, "uploading"));
-	return !failed;
-}
-
 /* No byte comes that the quota does not hold, however many send at once.  A database that is away is waited for. */
 static enum error
 reserve(struct transfer *t, int64_t until)
 {
 	static const struct timespec nap = { .tv_sec = 1 };
 	const int64_t end = clock_ms() + PATIENCE * 1000;
+	const struct quota_upload u = { t->p->id, t->seat.tenant_id, t->attempt };
+	enum hold hold;
 
-	while (until > t->granted && t->p->error == ERR_NONE && !reserve_once(t, until)) {
-		if (clock_ms() > end)
-			return stop(t->p, ERR_UNAVAILABLE, NULL);
+	while ((hold = links_reserve(t->p->in->links, &u, until, t->expected < 0 ? QUOTA_STEP : 0, &t->granted)) ==
+	    HOLD_AWAY && clock_ms() <= end)
 		nanosleep(&nap, NULL);
+	switch (hold) {
+	case HOLD_FULL:
+		return stop_by_quota(t->p);
+	case HOLD_OVER:
+		return stop_by_status(t->p, "uploading");
+	case HOLD_AWAY:
+		return stop(t->p, ERR_UNAVAILABLE, NULL);
+	default:
+		return t->p->error;
 	}
-	return t->p->error;
 }
 
 static enum error

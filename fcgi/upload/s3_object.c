@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/quota.h"
 #include "core/sigv4.h"
@@ -231,15 +232,54 @@ open_part(struct s3 *s, struct s3_file *f, int64_t number, int64_t length)
 	return error;
 }
 
+/* Its bytes, and then its row. */
+static enum s3_error
+bring_part(struct s3 *s, struct s3_body *b, struct s3_file *f, int64_t number)
+{
+	const struct s3_part *replaced = NULL;
+	struct s3_part part;
+	bool unknown = false;
+	enum s3_error error;
+
+	error = s3_file_reserve(f, b->length, 0);
+	if (error == S3_FINE)
+		error = open_part(s, f, number, b->length);
+	if (error != S3_FINE) {
+		s3_file_release(f);
+		return error;
+	}
+	error = s3_file_take(f, b);
+	s->c->received = b->received;
+	if (error == S3_FINE) {
+		part = (struct s3_part){ .number = number, .size = b->received, .file = f->name, .slot = f->slot, .md5 =
+		    b->md5, .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
+		if (s3_take_link(s)) {
+			error = note_part(s, f, &part, &replaced, &unknown);
+			s3_give_link(s);
+		} else {
+			error = S3_UNAVAILABLE;
+		}
+	}
+	/* Whether its row is there nobody knows: it goes with the upload. */
+	if (error != S3_FINE && !unknown) {
+		give_up(s, f);
+		s3_file_release(f);
+	}
+	s3_file_close(f);
+	if (error == S3_FINE)
+		answer_part(s->c, &part);
+	if (replaced != NULL && error == S3_FINE)
+		give_up_replaced(s, f->attempt, replaced);
+	return error;
+}
+
 static enum s3_error
 receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 {
 	struct s3_call *c = s->c;
 	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
-	const struct s3_part *replaced = NULL;
-	struct s3_part part;
-	bool unknown = false;
 	enum s3_error error;
+	int folder;
 
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
@@ -252,35 +292,10 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	s->seat.attempt = 0;
 	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
-	error = s3_file_reserve(&f, b->length, 0);
-	if (error == S3_FINE)
-		error = open_part(s, &f, number, b->length);
-	if (error != S3_FINE) {
-		s3_file_release(&f);
-		return error;
-	}
-	error = s3_file_take(&f, b);
-	c->received = b->received;
-	if (error == S3_FINE) {
-		part = (struct s3_part){ .number = number, .size = b->received, .file = f.name, .slot = f.slot, .md5 =
-		    b->md5, .sum_kind = b->sum != NULL ? s3_sum_name(b->kind) : NULL, .sum = b->sum };
-		if (s3_take_link(s)) {
-			error = note_part(s, &f, &part, &replaced, &unknown);
-			s3_give_link(s);
-		} else {
-			error = S3_UNAVAILABLE;
-		}
-	}
-	/* Whether its row is there nobody knows: it goes with the upload. */
-	if (error != S3_FINE && !unknown) {
-		give_up(s, &f);
-		s3_file_release(&f);
-	}
-	s3_file_close(&f);
-	if (error == S3_FINE)
-		answer_part(c, &part);
-	if (replaced != NULL && error == S3_FINE)
-		give_up_replaced(s, attempt, replaced);
+	folder = s3_file_hold(&f);
+	error = bring_part(s, b, &f, number);
+	if (folder >= 0)
+		close(folder);
 	if (error == S3_FINE)
 		s3_ahead_go_on(s, attempt, number);
 	return error;

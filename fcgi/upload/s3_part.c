@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writing parts, and joining them. */
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
@@ -143,29 +144,42 @@ s3_file_gather(struct s3_file *f, struct uuid upload_id, const char *name, const
 	return false;
 }
 
+int
+s3_file_hold(const struct s3_file *f)
+{
+	const struct quota_upload u = { f->seat->upload_id, f->seat->tenant_id, f->attempt };
+	struct db *db = NULL;
+	int folder;
+
+	if (!make_folder(f->mem, u.id))
+		return -1;
+	folder = open(store_incoming(f->mem, u.id), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
+		db = links_ask(f->in->links);
+	if (db != NULL) {
+		quota_settle(db, &u);
+		links_give(f->in->links, db);
+	}
+	while (folder >= 0 && flock(folder, LOCK_SH) != 0 && errno == EINTR)
+		continue;
+	return folder;
+}
+
 enum s3_error
 s3_file_reserve(struct s3_file *f, int64_t until, int64_t step)
 {
 	const struct quota_upload u = { f->seat->upload_id, f->seat->tenant_id, f->attempt };
-	const int64_t least = until - f->granted;
-	struct db *db;
-	int64_t got;
-	bool failed;
 
-	if (until <= f->granted)
-		return S3_FINE;
-	db = links_ask(f->in->links);
-	if (db == NULL)
+	switch (links_reserve(f->in->links, &u, until, step, &f->granted)) {
+	case HOLD_FULL:
+		return S3_NO_SPACE;
+	case HOLD_OVER:
+		return f->is_whole ? S3_CONFLICT : S3_NO_SUCH_UPLOAD;
+	case HOLD_AWAY:
 		return S3_UNAVAILABLE;
-	got = quota_reserve(db, &u, least, least < step ? step : least);
-	failed = db_failure(db) != DB_FINE;
-	if (failed)
-		db_rollback(db);
-	links_give(f->in->links, db);
-	if (got <= 0)
-		return failed ? S3_UNAVAILABLE : got == 0 ? S3_NO_SPACE : f->is_whole ? S3_CONFLICT : S3_NO_SUCH_UPLOAD;
-	f->granted = got == INT64_MAX ? got : f->granted + got;
-	return S3_FINE;
+	default:
+		return S3_FINE;
+	}
 }
 
 void

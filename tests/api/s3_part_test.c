@@ -213,6 +213,35 @@ parts_at_the_same_moment_have_the_room_of_one(void **state)
 	}
 }
 
+/* Its descriptors are closed, and its row says what it had reserved.  Others of its kind are still at work, or not. */
+static void
+what_a_killed_program_has_reserved_is_given_back_when_the_next_part_comes(void **state)
+{
+	struct world *w = *state;
+	char *bytes = film(w, 9000);
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+	int other;
+
+	part(&c, upload, 1, bytes, 1000);
+	db_run(w->db, "UPDATE tenants SET storage_quota = 10000 + (SELECT s.storage_used FROM tenant_usage s WHERE "
+	    "s.tenant_id = tenants.id) + (SELECT COALESCE(SUM(COALESCE(u.file_size, u.received_bytes)), 0) FROM uploads u WHERE "
+	    "u.tenant_id = tenants.id AND u.id <> ? AND u.status IN ('waiting', 'uploading', 'uploaded')) WHERE id = ?",
+	    ARGS(ID(uuid_of(&c)), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE uploads SET reserved_bytes = 9000 WHERE id = ?", ARGS(ID(uuid_of(&c))));
+	other = open(store_incoming(w->mem, uuid_of(&c)), O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(other, LOCK_SH), 0);
+	refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes, .n = 8000 }), 507,
+	    "InsufficientStorage");
+	close(other);
+	part(&c, upload, 2, bytes, 8000);
+	assert_int_equal(db_number(w->db, "SELECT reserved_bytes FROM uploads WHERE id = ?", ARGS(ID(uuid_of(&c))),
+	    -1), 9000);
+	assert_int_equal(db_number(w->db, "SELECT received_bytes FROM uploads WHERE id = ?", ARGS(ID(uuid_of(&c))),
+	    -1), 9000);
+	db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+}
+
 /* The file that parts of 5 MiB share. */
 static ino_t
 shared_by(const struct client *c)
@@ -386,6 +415,7 @@ main(void)
 		WORLD_TEST(a_list_of_parts_waits_for_its_turn),
 		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
+		WORLD_TEST(what_a_killed_program_has_reserved_is_given_back_when_the_next_part_comes),
 	};
 
 	xmlMemSetup(give_back, take_new, take_more, take_copy);

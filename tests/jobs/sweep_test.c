@@ -405,6 +405,24 @@ the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago(void **state)
 	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_points", NO_ARGS), "new");
 }
 
+/* As a program leaves them that was killed an hour ago, or is at work. */
+static void
+the_sweep_gives_back_what_a_killed_program_has_reserved(void **state)
+{
+	struct runners *t = *state;
+	const struct uuid ids[] = { add_upload(t, "uploading", 80000000), add_upload(t, "uploading", 80000000) };
+
+	for (int i = 0; i < 2; i++)
+		db_run(t->db, "UPDATE uploads SET received_bytes = 10, reserved_bytes = 500, updated_at = " SQL_NOW
+		    " - ? WHERE id = ?", ARGS(INT(i == 0 ? 3601000 : 3500000), ID(ids[i])));
+	add(t, "sweep", NULL, anywhere);
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(db_number(t->db, "SELECT reserved_bytes FROM uploads WHERE id = ?", ARGS(ID(ids[i])),
+		    0), i == 0 ? 10 : 500);
+}
+
 static void
 the_sweep_forgets_what_was_looked_for_30_days_ago(void **state)
 {
@@ -506,6 +524,7 @@ main(void)
 		TEST(the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_many),
 		TEST(the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago),
 		TEST(the_sweep_forgets_what_was_looked_for_30_days_ago),
+		TEST(the_sweep_gives_back_what_a_killed_program_has_reserved),
 		TEST(the_sweep_deletes_for_good_what_was_deleted_longer_ago_than_the_tenant_keeps_it),
 		TEST(the_sweep_clears_scratch_of_the_dead_and_old_jobs_without_an_asset),
 	};
