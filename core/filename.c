@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Names of files. */
+#include <unicode/ubrk.h>
 #include <unicode/unorm2.h>
 #include <unicode/ustring.h>
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,8 +14,9 @@
 #include "core/fold.h"
 #include "core/text.h"
 
-/* Characters of a key: its row takes 255, of which the folder of a run has 80 at most. */
-enum { PLAIN_MAX = 30, ESCAPED_MAX = 135 };
+/* Characters: of the plain name, and of a folder that has a part of the other, which is 753 at most. */
+enum { PLAIN_MAX = 30, FOLDER_MAX = 240 };
+#define ENDING ".zip"
 
 /* Windows takes these for devices, whatever ending they have, and blanks before it. */
 static bool
@@ -36,25 +39,59 @@ is_device(const char *name)
 	return false;
 }
 
-const char *
-filename_safe(struct arena *mem, const char *text)
+/* Where a text of so many bytes at most ends.  A letter under a heap of marks is cut all the same. */
+static size_t
+end_of(const char *text, size_t n, size_t most)
 {
-	struct buf b = BUF(mem);
-	size_t characters = 0;
+	UErrorCode error = U_ZERO_ERROR;
+	UText utf8 = UTEXT_INITIALIZER;
+	UBreakIterator *characters;
+	int32_t end;
+
+	if (n <= most)
+		return n;
+	utext_openUTF8(&utf8, text, (int64_t)n, &error);
+	characters = ubrk_open(UBRK_CHARACTER, "en", NULL, 0, &error);
+	ubrk_setUText(characters, &utf8, &error);
+	if (U_FAILURE(error))
+		abort();
+	while (most > 0 && ((unsigned char)text[most] & 0xc0) == 0x80)
+		most--;
+	end = (int32_t)most;
+	if (!ubrk_isBoundary(characters, end))
+		end = ubrk_preceding(characters, (int32_t)most);
+	ubrk_close(characters);
+	utext_close(&utf8);
+	return end > 0 ? (size_t)end : most;
+}
+
+static void
+cut(struct buf *b, size_t bytes)
+{
+	if (b->len == 0)
+		return;
+	b->len = end_of(b->text, b->len, bytes);
+	while (b->len > 0 && (b->text[b->len - 1] == '.' || b->text[b->len - 1] == ' '))
+		b->len--;
+	b->text[b->len] = '\0';
+}
+
+const char *
+filename_safe(struct arena *mem, const char *text, size_t bytes)
+{
+	struct buf b = BUF(mem), device = BUF(mem);
 
 	text = utf8_to_line(mem, text);
-	text += strspn(text, ". ");
-	for (; *text != '\0'; text++) {
-		if (((unsigned char)*text & 0xc0) != 0x80 &&
-		    (++characters > FILENAME_CHARACTERS || b.len > FILENAME_BYTES - 4))
-			break;
+	for (text += strspn(text, ". "); *text != '\0'; text++)
 		buf_char(&b, strchr("/\\:*?\"<>|", *text) != NULL ? '_' : *text);
-	}
-	while (b.len > 0 && (b.text[b.len - 1] == '.' || b.text[b.len - 1] == ' '))
-		b.text[--b.len] = '\0';
-	if (b.len == 0 || utf8_blank(buf_string(&b)))
+	cut(&b, bytes);
+	if (b.len == 0 || utf8_blank(b.text))
 		return "file";
-	return is_device(b.text) ? arena_printf(mem, "_%s", b.text) : b.text;
+	if (!is_device(b.text))
+		return b.text;
+	buf_printf(&device, "_%s", b.text);
+	cut(&device, bytes);
+	return device.text;
 }
 
 const char *
@@ -98,22 +135,21 @@ filename_plain(struct arena *mem, const char *text)
 const char *
 filename_package(struct arena *mem, const char *folder, const char *title)
 {
-	const char *name = filename_safe(mem, title);
+	const char *name = filename_safe(mem, title, FILENAME_BYTES - strlen(ENDING));
 	struct buf b = BUF(mem);
-	size_t whole = 0;
+	size_t from = 0;
 
-	for (const char *c = name; *c != '\0' && b.len <= ESCAPED_MAX; c++) {
-		if (((unsigned char)*c & 0xc0) != 0x80)
-			whole = b.len;
+	for (const char *c = name; *c != '\0'; c++) {
+		if (b.len - from > FOLDER_MAX) {
+			buf_char(&b, '/');
+			from = b.len;
+		}
 		if (isascii(*c) && (islower(*c) || isdigit(*c) || *c == '-'))
 			buf_char(&b, *c);
 		else
 			buf_printf(&b, "_%02x", (unsigned char)*c);
 	}
-	/* The last character may be cut in two. */
-	if (b.len > ESCAPED_MAX)
-		b.text[b.len = whole] = '\0';
-	return arena_printf(mem, "%s/%s/%s.zip", folder, buf_string(&b), filename_plain(mem, title));
+	return arena_printf(mem, "%s/%s/%s" ENDING, folder, buf_string(&b), filename_plain(mem, title));
 }
 
 const char *
@@ -123,17 +159,19 @@ filename_of_package(struct arena *mem, const char *key)
 	struct buf b = BUF(mem);
 	int n;
 
-	if (ending == NULL || strcmp(ending, ".zip") != 0)
+	if (ending == NULL || strcmp(ending, ENDING) != 0)
 		return NULL;
 	n = (int)(ending - ++plain);
-	for (from = plain - 1; from > key && from[-1] != '/'; from--)
+	/* Behind the folder of the run, whose name has a dot, and in which those of before lie. */
+	for (from = plain - 1; from > key && *from != '.'; from--)
 		continue;
-	/* Those of before lie in the folder of their run, whose name has a dot. */
-	if (memchr(from, '.', (size_t)(plain - from)) != NULL)
+	from += strcspn(from, "/") + 1;
+	if (from >= plain)
 		buf_add(&b, plain, (size_t)n);
 	else
 		for (; from < plain - 1; from++)
-			buf_char(&b, *from == '_' ? '%' : *from);
+			if (*from != '/')
+				buf_char(&b, *from == '_' ? '%' : *from);
 	return arena_printf(mem, "attachment; filename=\"%.*s.zip\"; filename*=UTF-8''%s.zip", n, plain,
 	    buf_string(&b));
 }

@@ -7,14 +7,14 @@
 
 #include "core/arena.h"
 
-/* Most systems take 255 bytes: 25 are left for endings. */
-enum { FILENAME_CHARACTERS = 100, FILENAME_BYTES = 230 };
+enum { FILENAME_BYTES = 255 };	/* of UTF-8, with its ending: more is taken by no system in use */
 
 /*
  * One line without separators, controls, what turns the direction of a text, names of devices, and dots or blanks at
- * either end; cut between two characters.  "file" where nothing of it can be seen.  For valid UTF-8.
+ * either end; of so many bytes at most, cut between what readers take for characters.  "file" where nothing of it can
+ * be seen.  For valid UTF-8.
  */
-const char *filename_safe(struct arena *, const char *text);
+const char *filename_safe(struct arena *, const char *text, size_t bytes);
 
 /* The same for two names that are one somewhere: by case, or by how letters with marks are written. */
 const char *filename_key(struct arena *, const char *name);
@@ -25,10 +25,12 @@ const char *filename_plain(struct arena *, const char *text);
 
 /*
  * A package lies under "{folder}/{its name}/{its plain name}.zip", in which '_' and two hex digits stand for each byte
- * that is none of a-z, 0-9 and '-'.  So web servers, which know nothing but its address, can call it by its name:
- * httpd-conf/ says the same as filename_of_package(), with '%' for '_'.
+ * that is none of a-z, 0-9 and '-', and '/' for nothing: a long name is of several folders, since each has 255 bytes at
+ * most.  So web servers, which know nothing but its address, can call it by its name: httpd-conf/ says the same as
+ * filename_of_package(), with '%' for '_'.
  */
 const char *filename_package(struct arena *, const char *folder, const char *title);
+enum { FILENAME_FOLDERS = 4 };	/* at most */
 
 /* Content-Disposition (RFC 6266) for what lies there; NULL: it is no package, and shown. */
 const char *filename_of_package(struct arena *, const char *key);

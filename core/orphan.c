@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/filename.h"
 #include "core/job.h"
 #include "core/livestream.h"
 #include "core/orphan.h"
 #include "core/play.h"
 #include "core/store.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20, KEY_MAX = 512 };
+enum { PAGE = 500, PAGE_MEMORY = 16 << 20, KEY_MAX = 1024 };
 
 /* One asset. */
 struct search {
@@ -156,8 +157,8 @@ look_at_generation(struct search *s, const char *generation)
 	} while (n == PAGE);
 }
 
-/* Of a download, whose id stands where that of an asset does: each run has a folder, and the package in it one that has
- * its name. */
+/* Of a download, whose id stands where that of an asset does: each run has a folder, and the package in it some that
+ * have its name. */
 static void
 look_at_packages(struct search *s, const char *folder, int depth)
 {
@@ -235,7 +236,7 @@ look_at_asset(struct search *s, const char *key)
 		    strcmp(name, "sections") == 0 || strcmp(name, "clips") == 0)
 			look_into(s, name, false, NULL);
 		else if (strcmp(name, "zip") == 0)
-			look_at_packages(s, "zip", 2);
+			look_at_packages(s, "zip", 1 + FILENAME_FOLDERS);
 		else if (strcmp(name, "live") == 0)
 			look_at_played(s, key);
 		else if (uuid_parse(name, &id))

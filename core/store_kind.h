@@ -9,7 +9,7 @@
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
 /* Bytes of a key, and the NUL. */
-enum { KEY_MAX = 512 };
+enum { KEY_MAX = 1024 };
 
 /* To be called for store_on_life(). */
 void store_alive(void);

@@ -177,8 +177,8 @@ write_transcript(struct packing *k, struct arena *own, const struct wanted *w, s
 	fine = f != NULL && fwrite(b.text, 1, b.len, f) == b.len;
 	if ((f != NULL && fclose(f) != 0) || !fine)
 		return fault_of_errno(mem, errno, fault, "A transcript could not be written.");
-	package_add(mem, &k->p, (struct package_entry){ package_name(mem, &k->p, arena_printf(mem, "%s.%s",
-	    name != NULL ? name : "", t->language_code), form), path, true });
+	package_add(mem, &k->p, (struct package_entry){ package_name(mem, &k->p, name != NULL ? name : "",
+	    arena_printf(mem, "%s.%s", t->language_code, form)), path, true });
 	return true;
 }
 

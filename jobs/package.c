@@ -23,14 +23,14 @@ is_taken(struct arena *mem, const struct package *p, const char *name)
 const char *
 package_name(struct arena *mem, const struct package *p, const char *text, const char *ending)
 {
-	const char *stem = filename_safe(mem, text), *dot = ending != NULL ? "." : "", *name;
+	const char *name, *rest = ending != NULL ? arena_printf(mem, ".%s", ending) : "";
 	int n = 1;
 
-	if (ending == NULL)
-		ending = "";
-	name = arena_printf(mem, "%s%s%s", stem, dot, ending);
-	while (is_taken(mem, p, name))
-		name = arena_printf(mem, "%s (%d)%s%s", stem, ++n, dot, ending);
+	name = arena_printf(mem, "%s%s", filename_safe(mem, text, FILENAME_BYTES - strlen(rest)), rest);
+	while (is_taken(mem, p, name)) {
+		rest = ending != NULL ? arena_printf(mem, " (%d).%s", ++n, ending) : arena_printf(mem, " (%d)", ++n);
+		name = arena_printf(mem, "%s%s", filename_safe(mem, text, FILENAME_BYTES - strlen(rest)), rest);
+	}
 	return name;
 }
 

@@ -19,7 +19,7 @@ struct package {
 	size_t n, room;
 };
 
-/* filename_safe() and an ending ("mp4", NULL: none), of 255 bytes in all, and no other of the package by its
+/* filename_safe() and an ending ("mp4", "de.vtt", NULL: none), of 255 bytes in all, and no other of the package by its
  * filename_key(). */
 const char *package_name(struct arena *, const struct package *, const char *text, const char *ending);
 void package_add(struct arena *, struct package *, struct package_entry);

@@ -16,7 +16,7 @@
 #include "fcgi/upload/delivery.h"
 
 enum {
-	FILE_MAX = 300,			/* characters of a file that could be ours */
+	FILE_MAX = 960,			/* characters of a file that could be ours */
 	TEXT_MAX = 2 << 20,		/* bytes of a text that is answered here */
 	PATIENCE = 8,			/* s */
 };

@@ -129,7 +129,21 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 		package_add(w->mem, &p, (struct package_entry){ name, "x", true });
 	}
 	memset(long_name, 'a', 400);
-	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 104);
+	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 255);
+	assert_string_equal(package_name(w->mem, &p, long_name, "de.vtt") + 248, ".de.vtt");
+	/* A family of four is one character of 25 bytes. */
+	for (size_t i = 0; i < 16; i++)
+		memcpy(long_name + 25 * i, "👨\u200d👩\u200d👧\u200d👦", 25);
+	long_name[400] = '\0';
+	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 254);
+	memset(long_name, 'a', 248);
+	memcpy(long_name + 248, "e\u0301\u0323", 6);
+	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "jsonl")), 254);
+	long_name[399] = '\0';
+	/* But what is longer by itself than a name is cut between code points. */
+	for (size_t i = 1; i < 399; i += 2)
+		memcpy(long_name + i, "\u0301", 2);
+	assert_int_equal(strlen(package_name(w->mem, &p, long_name, "mp4")), 255);
 	/* Most file systems take 255 bytes; of Chinese that is fewer characters, and none is cut. */
 	for (size_t i = 0; i < 133; i++)
 		memcpy(long_name + 3 * i, "会", 3);
@@ -170,7 +184,8 @@ a_package_is_called_by_its_title_in_any_script(void **state)
 		    strrchr(key, '/') + 1, cases[i].told);
 		assert_string_equal(filename_of_package(w->mem, key), told);
 	}
-	/* Cut between two characters, so that what is left is a text, and its row has room for it. */
+	/* Cut between two characters, so that what is left is a text, and its row and the folders of a disk have room
+	 * for it. */
 	for (int i = 0; i < 4; i++) {
 		memset(title, 'a', (size_t)i);
 		for (size_t k = 0; k < 100; k++)
@@ -178,10 +193,12 @@ a_package_is_called_by_its_title_in_any_script(void **state)
 		title[i + 300] = '\0';
 		key = filename_package(w->mem, arena_printf(w->mem, "zip/%s.%lld", uuid_text(w->mem, w->tenant_id),
 		    (long long)INT64_MAX), title);
-		assert_true(strlen(key) <= 255);
+		assert_true(strlen(key) <= 900);
+		for (const char *c = key; *c != '\0'; c += strcspn(c, "/") + (strchr(c, '/') != NULL))
+			assert_true(strcspn(c, "/") <= 255);
 		told = strstr(filename_of_package(w->mem, key), "''") + 2;
 		n = percent_decode(title = arena_copy(w->mem, told), strlen(told), false);
-		assert_true(n > 40 && utf8_valid(title, (size_t)n));
+		assert_true(n >= 253 && n <= 255 && utf8_valid(title, (size_t)n));
 		title = arena_alloc(w->mem, 600);
 	}
 	assert_string_equal(filename_of_package(w->mem, "play/x/zip/y.1/annual-report.zip"),
@@ -421,8 +438,8 @@ many_long_transcripts_are_packed_in_the_memory_of_one(void **state)
 	    ARGS(STR(buf_string(&all)), STR(strrchr(at, '/') + 1)));
 	go(w);
 	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.status"), "ready");
-	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (20).json"));
-	assert_non_null(strstr(members(w, path_of(w, at)), "Long.en (20).docx"));
+	assert_non_null(strstr(members(w, path_of(w, at)), "Long (20).en.json"));
+	assert_non_null(strstr(members(w, path_of(w, at)), "Long (20).en.docx"));
 }
 
 static void

@@ -139,12 +139,13 @@ static void
 packages_stay_as_long_as_a_download_names_them(void **state)
 {
 	struct runners *t = *state;
-	const char *kept[2], *gone[2];
+	const char *kept[3], *gone[3];
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct uuid id = uuid_new();
 		const char *run = uuid_text(t->mem, uuid_new()), *file = i == 0 ? arena_printf(t->mem, "zip/%s.1/a.zip",
-		    run) : arena_printf(t->mem, "zip/%s.1/_46ilms/a.zip", run);
+		    run) : arena_printf(t->mem, i == 1 ? "zip/%s.1/_46ilms/a.zip" :
+		    "zip/%s.1/_46/ilm/s-of/_4day/a.zip", run);
 
 		db_run(t->db, "INSERT INTO downloads (id, tenant_id, principal_id, title, status, file, size, expires, "
 		    "created_at, updated_at) VALUES (?, ?, ?, 'Films', 'ready', ?, 1, 1, 1, 1)", ARGS(ID(id),
@@ -156,7 +157,7 @@ packages_stay_as_long_as_a_download_names_them(void **state)
 	assert_int_equal(db_failure(t->db), DB_FINE);
 	begin(t);
 	clear(t, 100);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		assert_true(is_there(t, kept[i]) && !is_there(t, gone[i]));
 }
 
