@@ -8,7 +8,6 @@
 #include "media/document.h"
 #include "media/language.h"
 #include "media/sniff.h"
-#include "core/store.h"
 #include "jobs/pictures.h"
 #include "jobs/step.h"
 
@@ -50,14 +49,9 @@ pages_run(struct job *j)
 	struct sniff s;
 
 	job_pause(j);
-	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+	path = step_sniffed(j, in, &s, &fault);
 	if (path == NULL)
 		return job_fault(j, &fault);
-	s = sniff_file(path);
-	if (s.reason != REASON_NONE) {
-		sniff_fault(j->mem, &s, &fault);
-		return job_fault(j, &fault);
-	}
 	if (!document_is(&s, path))
 		return job_give_up(j, REASON_UNKNOWN_FORMAT, "The original is no document.");
 	d = document_read(j->mem, path, s.format, j->conf->document_max_pages, j->work_dir);

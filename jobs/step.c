@@ -67,21 +67,29 @@ step_readable(struct job *j, const char *path, const struct sniff *s, struct fau
 	return mended ? copy : path;
 }
 
+const char *
+step_sniffed(struct job *j, const struct asset_args *in, struct sniff *s, struct fault *fault)
+{
+	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
+
+	if (path == NULL)
+		return NULL;
+	*s = sniff_file(path);
+	if (s->reason != REASON_NONE) {
+		sniff_fault(j->mem, s, fault);
+		return NULL;
+	}
+	return path;
+}
+
 /* The original, made readable. */
 static const char *
 readable_original(struct job *j, const struct asset_args *in, struct fault *fault)
 {
-	const char *path = step_fetch(j, store_key_original(j->mem, in->media_id), fault);
 	struct sniff s;
+	const char *path = step_sniffed(j, in, &s, fault);
 
-	if (path == NULL)
-		return NULL;
-	s = sniff_file(path);
-	if (s.reason != REASON_NONE) {
-		sniff_fault(j->mem, &s, fault);
-		return NULL;
-	}
-	return step_readable(j, path, &s, fault);
+	return path != NULL ? step_readable(j, path, &s, fault) : NULL;
 }
 
 const struct av_file *

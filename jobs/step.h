@@ -35,6 +35,9 @@ struct av_work step_work(struct job *, const struct av_file *, int64_t shown_ms)
 /* A path of this machine for an object of the store.  NULL with the fault, which is worth another try. */
 const char *step_fetch(struct job *, const char *key, struct fault *);
 
+/* The same for the original, and what it is by its first bytes; a fault, too, where that can be said of nothing. */
+const char *step_sniffed(struct job *, const struct asset_args *, struct sniff *, struct fault *);
+
 /* The same for the media file of an HLS rendition, by the file that its row holds: the playlist beside it. */
 const char *step_media(struct job *, const struct asset_args *, const char *playlist, struct fault *);
 

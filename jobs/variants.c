@@ -4,7 +4,6 @@
 
 #include "core/asset.h"
 #include "media/sniff.h"
-#include "core/store.h"
 #include "jobs/pictures.h"
 #include "jobs/step.h"
 
@@ -18,14 +17,9 @@ variants_run(struct job *j)
 	struct sniff s;
 
 	job_pause(j);
-	path = step_fetch(j, store_key_original(j->mem, in->media_id), &fault);
+	path = step_sniffed(j, in, &s, &fault);
 	if (path == NULL)
 		return job_fault(j, &fault);
-	s = sniff_file(path);
-	if (s.reason != REASON_NONE) {
-		sniff_fault(j->mem, &s, &fault);
-		return job_fault(j, &fault);
-	}
 	if (strcmp(s.type, "image") != 0)
 		return job_give_up(j, REASON_UNKNOWN_FORMAT, "The original is no picture.");
 	fault = image_variants(j->mem, path, s.format, j->conf->image_max_pixels, j->work_dir, &files);
