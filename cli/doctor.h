@@ -28,6 +28,7 @@
 	C("programs",		check_programs,		false) \
 	C("units",		check_units,		false) \
 	C("livestreams",	check_live,		true) \
+	C("ladder",		check_ladder,		false) \
 	C("runners",		check_runners,		true) \
 	C("sandbox",		check_sandbox,		false) \
 	C("queue",		check_queue,		true) \
