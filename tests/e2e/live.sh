@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # What tests of livestreams share: the receiver, whose port of RTMP is $rtmp, and livestreams.  Source it behind stack.sh.
 
+# live_begin [PROGRAM…]: by that program, which starts it.
 live_begin() {
-	stack_start live "$build/kinothek-live" --socket "$stack/run/live.sock"
+	stack_start live "$@" "$build/kinothek-live" --socket "$stack/run/live.sock"
 	stack_until 20 eval "(exec 3<>/dev/tcp/127.0.0.1/$rtmp)" || stack_fail kinothek-live "$stack/log/live.log"
 }
 
