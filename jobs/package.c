@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "core/archive.h"
+#include "core/buf.h"
 #include "core/filename.h"
 #include "jobs/package.h"
+
+enum { TRIES_MEMORY = 8 << 20 };	/* of two for each doubling of what is called the same */
 
 static bool
 is_taken(struct arena *mem, const struct package *p, const char *name)
@@ -20,17 +23,37 @@ is_taken(struct arena *mem, const struct package *p, const char *name)
 	return false;
 }
 
+static const char *
+numbered(struct arena *mem, const char *text, const char *ending, int n)
+{
+	struct buf rest = BUF(mem);
+
+	if (n > 1)
+		buf_printf(&rest, " (%d)", n);
+	if (ending != NULL)
+		buf_printf(&rest, ".%s", ending);
+	return arena_printf(mem, "%s%s", filename_safe(mem, text, FILENAME_BYTES - rest.len), buf_string(&rest));
+}
+
+/* Hundreds may be called the same, and what a try needs is much more than a name. */
 const char *
 package_name(struct arena *mem, const struct package *p, const char *text, const char *ending)
 {
-	const char *name, *rest = ending != NULL ? arena_printf(mem, ".%s", ending) : "";
-	int n = 1;
+	struct arena *own = arena_new(TRIES_MEMORY);
+	const char *name;
+	int taken = 0, free = 1, n;
 
-	name = arena_printf(mem, "%s%s", filename_safe(mem, text, FILENAME_BYTES - strlen(rest)), rest);
-	while (is_taken(mem, p, name)) {
-		rest = ending != NULL ? arena_printf(mem, " (%d).%s", ++n, ending) : arena_printf(mem, " (%d)", ++n);
-		name = arena_printf(mem, "%s%s", filename_safe(mem, text, FILENAME_BYTES - strlen(rest)), rest);
+	for (; is_taken(own, p, numbered(own, text, ending, free)); free *= 2)
+		taken = free;
+	while (free - taken > 1) {
+		n = taken + (free - taken) / 2;
+		if (is_taken(own, p, numbered(own, text, ending, n)))
+			taken = n;
+		else
+			free = n;
 	}
+	name = numbered(mem, text, ending, free);
+	arena_free(own);
 	return name;
 }
 

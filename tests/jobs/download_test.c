@@ -156,6 +156,25 @@ names_are_safe_everywhere_and_none_comes_twice(void **state)
 	}
 }
 
+/* As many assets as a package takes, which people often call the same: what each try needs must not stay. */
+static void
+hundreds_of_one_name_take_little_memory(void **state)
+{
+	struct world *w = *state;
+	struct arena *mem = arena_new((size_t)64 << 20);
+	struct package p = { NULL, 0, 0 };
+	const char *name = NULL;
+	char text[201] = "";
+
+	memset(text, 'a', 200);
+	for (int i = 0; i < 500; i++) {
+		name = package_name(mem, &p, text, "mp4");
+		package_add(mem, &p, (struct package_entry){ name, "x", false });
+	}
+	assert_string_equal(name, arena_printf(w->mem, "%s (500).mp4", text));
+	arena_free(mem);
+}
+
 /* The address of a package has its name, and what is told to who saves it is the same from a disk and from a bucket. */
 static void
 a_package_is_called_by_its_title_in_any_script(void **state)
@@ -469,6 +488,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(names_are_safe_everywhere_and_none_comes_twice),
+		WORLD_TEST(hundreds_of_one_name_take_little_memory),
 		WORLD_TEST(a_package_is_called_by_its_title_in_any_script),
 		WORLD_TEST(archives_are_read_by_others_whatever_their_size),
 		WORLD_TEST(what_cannot_be_read_or_written_is_told),
