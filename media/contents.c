@@ -158,17 +158,33 @@ is_item(const char *line)
 	    strncmp(at, "[{", 2) == 0 || is_wide_mark(at) || behind_number(at) != at;
 }
 
-/* Does the line end as sentences do?  Behind that may stand marks, and pictures. */
+/* Is the character one that may stand behind a sentence: a mark, or of the blocks of quotation marks and pictures?
+ * A letter is not, in whatever script. */
+static bool
+is_behind_sentence(const char *at)
+{
+	static const char *const blocks[] = { "\xc2", "\xe2", "\xe3\x80", "\xef\xb8", "\xef\xbc", "\xf0\x9f" };
+	size_t i;
+
+	for (i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+		if (strncmp(at, blocks[i], strlen(blocks[i])) == 0)
+			return true;
+	return strchr(" \t\r*_`\")", *at) != NULL;
+}
+
+/* Does the line end as sentences do? */
 static bool
 ends_as(const char *line, const char *marks)
 {
-	size_t n = strlen(line);
+	const char *at = line + strlen(line);
 
-	for (; n > 0; n--) {
-		if (n > 2 && (strncmp(line + n - 3, "。", 3) == 0 || strncmp(line + n - 3, "：", 3) == 0))
+	while (at > line) {
+		for (at--; at > line && ((unsigned char)*at & 0xc0) == 0x80; at--)
+			continue;
+		if (strncmp(at, "。", 3) == 0 || strncmp(at, "：", 3) == 0)
 			return true;
-		if ((unsigned char)line[n - 1] < 0x80 && strchr(" \t\r*_`\")", line[n - 1]) == NULL)
-			return strchr(marks, line[n - 1]) != NULL;
+		if (!is_behind_sentence(at))
+			return strchr(marks, *at) != NULL;
 	}
 	return false;
 }

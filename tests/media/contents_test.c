@@ -80,7 +80,8 @@ what_a_model_says_beside_it_is_passed_over(void **state)
 		{ "00:00 One\n\n01:00 Two\n\nThat is all.", two },
 		{ "Here they are:\n```json\n" JSON "\n```\nDone", two }, { "\nSure!\n{\"chapters\":" JSON "}\nDone", two },
 		{ "A [list]\n" JSON " \r\n- see above", two },
-		{ "~ [1] says so:\n" LIST, two },
+		{ "~ [1] says so:\n" LIST, two }, { "Вот они:\n" LIST "\n\nВот и всё. ❤️", two },
+		{ "« Voilà. »\n" LIST "\n\n（以上です。）", two },
 	};
 	struct arena *mem = arena_new(MEM);
 	size_t i;
@@ -106,6 +107,9 @@ what_is_none_is_refused_as_a_whole(void **state)
 		{ "00:00 One\n\nIt begins.\n\n00:10 Two", "Part 2 of the answer has no time" },
 		{ "00:00 One\n00:10 Two\nThat is all.", "Part 3 of the answer has no time" },
 		{ "00:00 One\n\n00:10 Two\n\nThree", "Part 3 of the answer has no time" },
+		{ "00:00 Начало\n\nЧасть 2. Бюджет", "Part 2 of the answer has no time" },
+		{ "Введение: начало\n00:10 Бюджет", "Part 1 of the answer has no time" },
+		{ "00:00 آغاز\n\nבתקציב. דיון", "Part 2 of the answer has no time" },
 		{ "00:00 One\n\n- Two.", "Part 2 of the answer has no time" },
 		{ "00:00 One\n\nThat is all.\n• Two", "Part 2 of the answer has no time" },
 		{ "```00:00 One\n```\nTwo\n00:20 Three", "Part 2 of the answer has no time" },
@@ -149,6 +153,38 @@ what_is_none_is_refused_as_a_whole(void **state)
 	arena_free(mem);
 }
 
+/* Of any size, and with what no text holds. */
+static void
+what_is_hostile_is_refused_in_a_sentence(void **state)
+{
+	enum { LARGE = 1 << 20, ITEMS = 100000 };
+	struct arena *mem = arena_new(4 * MEM);
+	struct buf lines = BUF(mem), json = BUF(mem);
+	char *line = arena_alloc(mem, LARGE + 1);
+	size_t i;
+
+	(void)state;
+	memset(line, 'x', LARGE);
+	assert_non_null(strstr(read_as(mem, line), "Part 1 of the answer has no time"));
+	assert_non_null(strstr(read_as(mem, arena_printf(mem, "00:00 %s", line)), "too long"));
+	assert_non_null(strstr(read_as(mem, arena_printf(mem, "[{\"start\":0,\"title\":\"%s\"}]", line)),
+	    "too long"));
+	memset(line, '[', LARGE);
+	assert_non_null(strstr(read_as(mem, arena_printf(mem, "00:00 One\n%s", line)),
+	    "Part 2 of the answer has no time"));
+	for (i = 0; i < ITEMS; i++) {
+		buf_printf(&lines, "%zu:%02zu x\n", i / 60, i % 60);
+		buf_printf(&json, "%c{\"start\":%zu,\"title\":\"x\"}", i == 0 ? '[' : ',', i);
+	}
+	buf_char(&json, ']');
+	assert_non_null(strstr(read_as(mem, buf_string(&lines)), "more than 100 parts"));
+	assert_non_null(strstr(read_as(mem, buf_string(&json)), "more than 100 parts"));
+	assert_non_null(strstr(read_as(mem, "[{\"start\":0,\"title\":\"a\\u0000b\"}]"), "has no time"));
+	assert_non_null(strstr(read_as(mem, "00:00 \xe2\x80\xae\xe2\x80\x8f"), "has no title"));
+	assert_string_equal(read_as(mem, "00:00 \xe2\x80\xaeOne"), "0-7200000 One");
+	arena_free(mem);
+}
+
 int
 main(void)
 {
@@ -156,6 +192,7 @@ main(void)
 		cmocka_unit_test(each_way_of_writing_one_is_read),
 		cmocka_unit_test(what_a_model_says_beside_it_is_passed_over),
 		cmocka_unit_test(what_is_none_is_refused_as_a_whole),
+		cmocka_unit_test(what_is_hostile_is_refused_in_a_sentence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
