@@ -401,6 +401,51 @@ another_attempt_goes_on_where_one_has_failed(void **state)
 	}
 }
 
+static int
+retried(struct world *w, const char *token, const char *job)
+{
+	return call_as(w, token, "PUT", arena_printf(w->mem, "/v2/jobs/%s/retry", job), NULL)->status;
+}
+
+/* When no attempt is left, or it was cancelled. */
+static void
+a_job_that_is_retried_by_the_interface_goes_on_with_its_run(void **state)
+{
+	static const char *const ends[] = { "failed", "cancelled" };
+	struct world *w = *state, *other = world_other(w);
+	struct uuid id, job_id;
+	const char *viewer = world_member(w, "ViewChannel ViewMetadata CreateContent", "Viewer", NULL), *at, *job, *log;
+	struct req *r;
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		id = asset(w, MEDICINE);
+		at = started(w, w->token, TWO, "\"kind\":\"description\"", id);
+		job = text(w, call(w, "GET", at, NULL), "data.jobId");
+		assert_true(uuid_parse(job, &job_id));
+		assert_int_equal(go(w, at, "/tires/v1"), RETRY);
+		assert_int_equal(retried(w, w->token, job), 409);
+		db_run(w->db, "UPDATE jobs SET state = ? WHERE id = ?", ARGS(STR(ends[i]), ID(job_id)));
+		assert_int_equal(retried(w, viewer, job), 403);
+		assert_int_equal(retried(other, other->token, job), 404);
+		assert_string_equal(text(w, call(w, "GET", at, NULL), "data.status"), "failed");
+		assert_int_equal(retried(w, w->token, job), 200);
+		r = call(w, "GET", at, NULL);
+		assert_string_equal(text(w, r, "data.status"), "queued");
+		assert_string_equal(text(w, r, "data.steps.0.output"), "In short: " MEDICINE);
+		peer_log(w, "DELETE");
+		assert_int_equal(go(w, at, "/v1"), DONE);
+		log = peer_log(w, "GET");
+		assert_int_equal(occurrences(log, "Say it in English."), 0);
+		assert_int_equal(occurrences(log, "Again."), 1);
+		assert_string_equal(text(w, call(w, "GET", at, NULL), "data.isWritten"), "true");
+		assert_string_equal(of_asset(w, id, "description"), "In short: In short: " MEDICINE);
+		/* What has ended is not run again. */
+		db_run(w->db, "UPDATE jobs SET state = 'succeeded' WHERE id = ?", ARGS(ID(job_id)));
+		assert_int_equal(retried(w, w->token, job), 409);
+	}
+}
+
 /* As the message of a webhook that somebody has made. */
 static const char *
 message(struct world *w, struct uuid media_id, struct uuid principal_id)
@@ -466,6 +511,7 @@ main(void)
 		WORLD_TEST(what_has_changed_meanwhile_is_left_alone),
 		WORLD_TEST(who_may_not_any_more_has_nothing_sent),
 		WORLD_TEST(another_attempt_goes_on_where_one_has_failed),
+		WORLD_TEST(a_job_that_is_retried_by_the_interface_goes_on_with_its_run),
 		WORLD_TEST(webhooks_are_told_what_a_run_has_answered),
 		WORLD_TEST(a_model_that_fails_is_told),
 	};
