@@ -243,12 +243,7 @@ bring_part(struct s3 *s, struct s3_body *b, struct s3_file *f, int64_t number)
 
 	error = s3_file_reserve(f, b->length, 0);
 	if (error == S3_FINE)
-		error = open_part(s, f, number, b->length);
-	if (error != S3_FINE) {
-		s3_file_release(f);
-		return error;
-	}
-	error = s3_file_take(f, b);
+		error = s3_file_take(f, b);
 	s->c->received = b->received;
 	if (error == S3_FINE) {
 		part = (struct s3_part){ .number = number, .size = b->received, .file = f->name, .slot = f->slot, .md5 =
@@ -279,7 +274,7 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	struct s3_call *c = s->c;
 	struct s3_file f = { .in = c->in, .mem = c->mem, .seat = &s->seat, .fd = -1 };
 	enum s3_error error;
-	int folder;
+	int folder = -1;
 
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
@@ -292,8 +287,11 @@ receive_part(struct s3 *s, struct s3_body *b, int64_t attempt, int64_t number)
 	s->seat.attempt = 0;
 	f.attempt = attempt;
 	room_supersede(c->in->room, &s->seat, attempt);
-	folder = s3_file_hold(&f);
-	error = bring_part(s, b, &f, number);
+	error = open_part(s, &f, number, b->length);
+	if (error == S3_FINE) {
+		folder = s3_file_hold(&f);
+		error = bring_part(s, b, &f, number);
+	}
 	if (folder >= 0)
 		close(folder);
 	if (error == S3_FINE)

@@ -149,11 +149,8 @@ s3_file_hold(const struct s3_file *f)
 {
 	const struct quota_upload u = { f->seat->upload_id, f->seat->tenant_id, f->attempt };
 	struct db *db = NULL;
-	int folder;
+	const int folder = open(store_incoming(f->mem, u.id), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (!make_folder(f->mem, u.id))
-		return -1;
-	folder = open(store_incoming(f->mem, u.id), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (folder >= 0 && flock(folder, LOCK_EX | LOCK_NB) == 0)
 		db = links_ask(f->in->links);
 	if (db != NULL) {

@@ -60,7 +60,8 @@ bool s3_file_vacate(struct s3_file *);
 bool s3_file_gather(struct s3_file *, struct uuid upload_id, const char *name, const struct s3_part *const *, size_t n);
 /*
  * Others may come with parts of this upload until the descriptor is closed; but a program that was killed has let go of
- * it, and has given nothing back: who comes when nobody else is there does that.  -1: it cannot be told.
+ * it, and has given nothing back: who comes when nobody else is there does that.  Once its file is there: an earlier
+ * attempt that ends takes an empty folder with it.  -1: it cannot be told.
  */
 int s3_file_hold(const struct s3_file *);
 /* The quota holds all bytes up to there for it, and if it must be asked so many more.  What of it is not needed after

@@ -6,11 +6,13 @@
 #include <fcntl.h>
 #include <libxml/xmlmemory.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/store.h"
+#include "fcgi/upload/partial.h"
 #include "fcgi/upload/s3_ahead.h"
 #include "tests/api/s3_client.h"
 
@@ -242,6 +244,71 @@ what_a_killed_program_has_reserved_is_given_back_when_the_next_part_comes(void *
 	db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
 }
 
+struct late { const char *folder; struct uuid id; int held; bool has_waited, is_held; };
+
+/* Does a thread of this program wait for a lock of a folder? */
+static bool
+somebody_waits(void)
+{
+	FILE *f = fopen("/proc/locks", "r");
+	char line[256], pid[24];
+	bool waits = false;
+
+	snprintf(pid, sizeof(pid), " %d ", (int)getpid());
+	while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+		waits = waits || (strstr(line, "-> FLOCK") != NULL && strstr(line, pid) != NULL);
+	assert_non_null(f);
+	fclose(f);
+	return waits;
+}
+
+/* The attempt before this one ends while a part waits to hold the folder. */
+static void *
+end_late(void *user)
+{
+	struct late *l = user;
+	struct arena *mem = arena_new(1 << 20);
+
+	for (int i = 0; i < 60000 && !l->has_waited; i++) {
+		usleep(1000);
+		l->has_waited = somebody_waits();
+	}
+	partial_forget(mem, l->id, 1);
+	close(l->held);
+	arena_free(mem);
+	return NULL;
+}
+
+static void
+look_who_holds(void *user)
+{
+	struct late *l = user;
+	const int folder = open(l->folder, O_RDONLY | O_DIRECTORY);
+
+	l->is_held = flock(folder, LOCK_EX | LOCK_NB) != 0;
+	close(folder);
+}
+
+static void
+the_folder_that_a_part_holds_stays_when_an_earlier_attempt_ends(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+	struct late late = { .folder = store_incoming(w->mem, uuid_of(&c)), .id = uuid_of(&c) };
+	pthread_t thread;
+
+	assert_int_equal(mkdir(late.folder, 0700), 0);
+	late.held = open(late.folder, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(late.held, LOCK_EX), 0);
+	assert_int_equal(pthread_create(&thread, NULL, end_late, &late), 0);
+	fine(ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 1, upload), .body = film(w, 1000), .n = 1000,
+	    .meanwhile = look_who_holds, .user = &late }));
+	pthread_join(thread, NULL);
+	assert_true(late.has_waited);
+	assert_true(late.is_held);
+}
+
 /* The file that parts of 5 MiB share. */
 static ino_t
 shared_by(const struct client *c)
@@ -416,6 +483,7 @@ main(void)
 		WORLD_TEST(of_two_files_of_an_attempt_one_is_told_that_it_counts),
 		WORLD_TEST(parts_at_the_same_moment_have_the_room_of_one),
 		WORLD_TEST(what_a_killed_program_has_reserved_is_given_back_when_the_next_part_comes),
+		WORLD_TEST(the_folder_that_a_part_holds_stays_when_an_earlier_attempt_ends),
 	};
 
 	xmlMemSetup(give_back, take_new, take_more, take_copy);
