@@ -19,7 +19,7 @@ import './vendor/media-chrome/media-time-range.js';
 import './vendor/media-chrome/media-volume-range.js';
 
 const TRIES = 5;		/* after a lost connection */
-const GAPS = 3, LEAP_S = 0.05;	/* so many in a row make a quality doubtful; into what follows a gap */
+const GAPS = 3, LEAP_S = 0.05, SLACK_S = 0.5;	/* so many in a row make a quality doubtful; into what follows a gap; how exact its end is */
 const EDGE_S = 4, LIVE_MS = 3000;	/* so far behind is live; between two questions for a broadcast that is interrupted */
 /* Catches up by going a bit faster, and does not fall back for ever after each break. */
 const LIVE = { lowLatencyMode: true, maxLiveSyncPlaybackRate: 1.25, liveSyncOnStallIncrease: 0 };
@@ -155,13 +155,15 @@ function behindLive({ video, hls }) {
 /* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever. */
 function beyondGap({ video, hls }) {
 	const { buffered, currentTime: at } = video;
-	const inGap = hls?.latestLevelDetails?.fragments.some(f => f.gap && f.start <= at && at < f.end);
+	let end = at;
 
-	for (let i = 0; inGap && i < buffered.length; i++) {
+	for (const f of hls?.latestLevelDetails?.fragments ?? [])
+		end = f.gap && f.start <= end && end < f.end ? f.end : end;
+	for (let i = 0; end > at && i < buffered.length; i++) {
 		if (buffered.start(i) <= at && at < buffered.end(i))
 			return null;
 		if (buffered.start(i) > at)
-			return buffered.start(i) + LEAP_S;
+			return buffered.start(i) < end + SLACK_S ? buffered.start(i) + LEAP_S : null;
 	}
 	return null;
 }
@@ -235,24 +237,40 @@ function goOn(player) {
 /* The page has got new keys, and playlists that were read before name the old one. */
 const withKey = (url, newer) => url.replace(/\/play\/[^/]+\//, /\/play\/[^/]+\//.exec(newer)?.[0] ?? '$&');
 
+const noGaps = () => ({ last: -1, count: 0, next: GAPS });
+
+/* Is this gap the 3rd, 6th, 12th and so on of a row?  The next instance meets those before once more, and what follows is to
+ * be reached. */
+function isDoubtful({ gaps }, { sn }) {
+	if (!(sn > gaps.last))
+		return false;
+	gaps.last = sn;
+	if (++gaps.count < gaps.next)
+		return false;
+	gaps.next *= 2;
+	return true;
+}
+
 /* `media`: the video, or what another instance leaves of it. */
 function load(player, media, start) {
 	const { Hls } = player;
 	const hls = new Hls({ ...player.media.live ? LIVE : {}, enableWorker: false, startPosition: start || -1, capLevelToPlayerSize: true, backBufferLength: 60,
 		renderTextTracksNatively: false, xhrSetup: (xhr, url) => xhr.open('GET', withKey(url, player.media.playlistUrl), true) });
-	let tries = 0, gaps = 0;
+	let tries = 0;
 
 	player.hls = hls;
+	player.gaps ??= noGaps();
 	hls.once(Hls.Events.MEDIA_ATTACHED, () => goOn(player));
 	hls.on(Hls.Events.MANIFEST_PARSED, () => choose(player));
 	hls.on(Hls.Events.AUDIO_TRACKS_UPDATED, () => choose(player));
 	hls.on(Hls.Events.FRAG_LOADED, (event, { frag }) => {
 		tries = 0;
-		gaps = frag.type === 'main' ? 0 : gaps;
+		if (frag.type === 'main' && frag.sn > player.gaps.last)
+			player.gaps = noGaps();
 	});
 	hls.on(Hls.Events.ERROR, async (event, e) => {
 		/* It may not be made any more, and then stands in the playlist of all no more. */
-		if (e.details === Hls.ErrorDetails.FRAG_GAP && ++gaps === GAPS) {
+		if (e.details === Hls.ErrorDetails.FRAG_GAP && isDoubtful(player, e.frag)) {
 			await wait(0);
 			if (hls === player.hls)
 				changePlaylist(player);

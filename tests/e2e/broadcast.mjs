@@ -81,6 +81,31 @@ await test('who goes back is told how far, and comes to the live picture again',
 	that(await position() > 8, await position());
 });
 
+/* Nothing else can be chosen here, and the list is read anew for it once at the most. */
+await test('who meets a gap that is longer than a player bears comes out behind it', async () => {
+	const other = await browser.newPage(), video = other.locator('video');
+	let lists = 0;
+
+	other.setDefaultTimeout(MINUTE);
+	await other.route('**/video.m3u8*', async route => {
+		const answer = await route.fetch();
+		await route.fulfill({ response: answer, body: (await answer.text()).replace(/#EXTINF:[^\n]*\ns(\d+)\.m4s/g,
+			(entry, n) => n >= 4 && n < 9 ? `#EXT-X-GAP\n${entry}` : entry) });
+	});
+	await other.goto(`${base}/watch/${env.MEDIA}`);
+	await other.click('.begin');
+	await other.waitForFunction(() => document.querySelector('video')?.currentTime > 9);
+	other.on('request', r => lists += r.url().includes('master.m3u8'));
+	for (const from of [2, 4.5]) {
+		await video.evaluate((v, s) => v.currentTime = s, from);
+		await other.waitForFunction(() => document.querySelector('video').currentTime > 9 && !document.querySelector('video').seeking);
+		that(await video.evaluate(v => v.currentTime) < 12, `it is ${await video.evaluate(v => v.currentTime)} s`);
+	}
+	that(lists <= 2, `${lists} times`);
+	await other.unrouteAll({ behavior: 'ignoreErrors' });
+	await other.close();
+});
+
 await test('a break is told, and its end, too', async () => {
 	node('status = \'interrupted\', has_signal = 0, interrupted_at = 1');
 	await sees('.notice');
