@@ -187,7 +187,7 @@ what_is_said_stands_in_the_segment_that_follows_with_its_time(void **state)
 	int in;
 
 	begin(&b);
-	send(&b, SAID, 1, 16);
+	send(&b, SAID, 1, 24);
 	assert_true(livestream_stop(w->db, b.id, NULL));
 	assert_int_equal(end(&b), DONE);
 	assert_string_equal(how(&b), "running");
@@ -196,8 +196,9 @@ what_is_said_stands_in_the_segment_that_follows_with_its_time(void **state)
 	assert_null(strstr(file(&b, "captions.m3u8"), "EXT-X-MAP"));
 	assert_string_equal(file(&b, ".captions"), "NAME=\"English\",LANGUAGE=\"en\"");
 	in = segment_with(&b, "attention");
-	/* It is said before the fourth second, and over with the sixth. */
-	assert_in_range(in, 3, 7);
+	/* It is said before the fourth second, and over with the sixth.  However busy the machine, it stands there
+	 * while the broadcast goes on: what is left then comes with the last segment. */
+	assert_in_range(in, 3, 11);
 	vtt = file(&b, arena_printf(w->mem, "%d.captions.vtt", in));
 	map = arena_printf(w->mem, "WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:%d,LOCAL:00:00:%02d.000\n\n", (in - 1) * 2 * 90000,
 	    (in - 1) * 2);
