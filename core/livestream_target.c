@@ -121,8 +121,9 @@ livestream_address_refuse(const struct conf *conf, struct arena *mem, const char
 	struct livestream_address a;
 	const char *wrong = livestream_address_read(mem, url, &a);
 
-	return wrong != NULL ? (struct web_refusal){ .why = wrong } : web_target_refuse(mem, &a.to,
-	    conf->live_private_hosts);
+	if (wrong != NULL)
+		return (struct web_refusal){ .why = wrong };
+	return web_target_refuse(mem, &a.to, conf->live_private_hosts);
 }
 
 const char *
