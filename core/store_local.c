@@ -226,7 +226,7 @@ put(struct arena *mem, const char *file, const char *key)
 	return false;
 }
 
-/* A new name is short work once the bytes are on the disk, on the file system of the key. */
+/* A new name is short work where the file lies on the file system of the key. */
 static bool
 put_begin(struct arena *mem, struct store_putting *p)
 {
@@ -234,7 +234,7 @@ put_begin(struct arena *mem, struct store_putting *p)
 	struct source s = { .fd = -1 };
 	int saved;
 
-	if (!disk_sync(p->file, S_IFREG, 0) || !make_parents(path))
+	if (!make_parents(path))
 		return false;
 	if (link(p->file, draft) == 0)
 		return unlink(draft) == 0;
