@@ -14,7 +14,7 @@
 #include "core/play.h"
 #include "core/store.h"
 
-enum { PAGE = 500, PAGE_MEMORY = 16 << 20, KEY_MAX = 1024 };
+enum { PAGE = 500, PAGE_MEMORY = 16 << 20 };
 
 /* One asset. */
 struct search {
@@ -378,7 +378,7 @@ bool
 orphan_look_all(const struct orphan_search *search, struct arena *mem)
 {
 	const char *const *tree, *after;
-	char from[KEY_MAX];
+	char from[STORE_KEY_MAX];
 
 	for (tree = orphan_trees; *tree != NULL; tree++)
 		for (after = NULL;;) {

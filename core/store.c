@@ -109,7 +109,7 @@ store_is_key(const char *key)
 {
 	size_t n = strlen(key);
 
-	if (n >= KEY_MAX || strspn(key, KEY_CHARACTERS) != n)
+	if (n >= STORE_KEY_MAX || strspn(key, KEY_CHARACTERS) != n)
 		return false;
 	for (;; key += n + 1) {
 		n = strcspn(key, "/");
@@ -141,7 +141,7 @@ store_grows(const char *key)
 static const struct store_kind *
 kind_of(const char *key, size_t n)
 {
-	char text[KEY_MAX];
+	char text[STORE_KEY_MAX];
 
 	snprintf(text, sizeof(text), "%.*s", (int)n, key);
 	if (kind == NULL || n >= sizeof(text) || !store_is_key(text)) {

@@ -59,6 +59,7 @@ bool store_open(const struct conf *);
 enum { STORE_STRIDE = 1 << 20 };
 void store_on_life(void (*call)(void *user), void *user);
 
+enum { STORE_KEY_MAX = 1024 };		/* bytes of a key, and the NUL */
 const char *store_key_upload(struct arena *, struct uuid upload_id);
 const char *store_key_original(struct arena *, struct uuid media_id);
 /* file as the row holds it, "custom/{name}". */

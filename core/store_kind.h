@@ -8,9 +8,6 @@
 /* What keys are made of. */
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789-_./"
 
-/* Bytes of a key, and the NUL. */
-enum { KEY_MAX = 1024 };
-
 /* To be called for store_on_life(). */
 void store_alive(void);
 

@@ -226,7 +226,8 @@ put(struct arena *mem, const char *file, const char *key)
 	return false;
 }
 
-/* A new name is short work where the file lies on the file system of the key. */
+/* A new name is short work where the file lies on the file system of the key.  A second name tells: two mounts of one
+ * file system have one device, and a file is not renamed from one to the other. */
 static bool
 put_begin(struct arena *mem, struct store_putting *p)
 {

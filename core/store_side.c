@@ -30,7 +30,7 @@ static bool
 look(const struct level *l, const char *prefix)
 {
 	struct arena *mem = arena_new(PAGE_MEMORY);
-	char after[KEY_MAX] = "";
+	char after[STORE_KEY_MAX] = "";
 	struct store_entry *e;
 	bool fine = true;
 	size_t i, n;

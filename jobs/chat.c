@@ -213,8 +213,8 @@ quotes(struct arena *mem, const char *text, const char *quote)
 }
 
 /* Passages of an asset that stand.  Binds: the tenant, the asset. */
-#define STANDS "FROM search_passages t JOIN media a ON a.id = t.media_id AND a.tenant_id = ? AND a.deleted_at = 0 WHERE t.media_id " \
-	"= ? AND " SEARCH_HOLDS_SQL("t")
+#define STANDS "FROM search_passages t JOIN media a ON a.id = t.media_id AND a.tenant_id = ? AND a.deleted_at = 0 " \
+	"WHERE t.media_id = ? AND " SEARCH_HOLDS_SQL("t")
 
 /* What is said there now, by the index. */
 static const char *
