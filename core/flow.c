@@ -76,6 +76,46 @@ flow_tell(struct db *db, struct uuid tenant_id, const struct flow_told *t)
 	    t->run_id), t->status) });
 }
 
+/* By the job's arguments: runs are not looked up by their job. */
+#define OF_JOB_SQL "FROM jobs j JOIN flow_runs t ON t.id = UNHEX(REPLACE(JSON_VALUE(j.args, '$.runId'), '-', '')) " \
+	"WHERE j.id = ? AND j.kind = 'flow'"
+struct ended { struct uuid id, tenant_id, flow_id, media_id, principal_id; };
+static const struct field ended_fields[] = {
+	FIELD(struct ended, id, .doc = "The run"),
+	FIELD(struct ended, tenant_id, .doc = "The tenant"),
+	FIELD(struct ended, flow_id, .doc = "The flow"),
+	FIELD(struct ended, media_id, .doc = "The asset"),
+	FIELD(struct ended, principal_id, .doc = "Who started it"),
+};
+static const struct record ended_record = RECORD("FlowRunEnded", struct ended, ended_fields);
+
+void
+flow_gave_up(struct db *db, struct uuid job_id)
+{
+	const struct ended *e = db_row(db, &ended_record, OF_JOB_SQL " AND t.status = 'queued' AND "
+	    "JSON_VALUE(t.target, '$.kind') = 'webhook'", ARGS(ID(job_id)));
+
+	if (e != NULL)
+		flow_tell(db, e->tenant_id, &(const struct flow_told){ e->media_id, e->flow_id, e->id, "failed" });
+}
+
+bool
+flow_has_room(struct db *db, struct uuid principal_id)
+{
+	db_number(db, "SELECT COUNT(*) FROM principals WHERE id = ? FOR UPDATE", ARGS(ID(principal_id)), 0);
+	return db_number(db, "SELECT COUNT(*) FROM flow_runs t JOIN jobs j ON j.id = t.job_id WHERE t.principal_id = ? "
+	    "AND t.status = 'queued' AND j.state IN ('ready', 'delayed', 'waiting', 'running')", ARGS(ID(principal_id)),
+	    0) < FLOW_RUNNING_MAX;
+}
+
+bool
+flow_has_room_again(struct db *db, struct uuid job_id)
+{
+	const struct ended *e = db_row(db, &ended_record, OF_JOB_SQL, ARGS(ID(job_id)));
+
+	return e == NULL || flow_has_room(db, e->principal_id);
+}
+
 static const char *
 value_of(const struct list *variables, const char *name)
 {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/buf.h"
+#include "core/flow.h"
 #include "core/job.h"
 #include "core/log.h"
 
@@ -423,6 +424,7 @@ job_cancel(struct db *db, struct uuid id)
 	added = true; /* the runner learns of it at once */
 	if (queued) {
 		job_settled(db, id);
+		flow_gave_up(db, id);
 		return true;
 	}
 	return db_run(db, "UPDATE jobs SET cancel_requested = 1 WHERE id = ? AND state = 'running'", ARGS(ID(id))) == 1;

@@ -11,7 +11,7 @@
 #include "fcgi/access.h"
 
 enum { FLOWS_MAX = 200, VARIABLES_MAX = 20 };		/* of a tenant; of a flow */
-enum { RUNNING_MAX = 10, RUNS_MAX = 1000 };		/* of a principal at a time; of a flow that are kept */
+enum { RUNS_MAX = 1000 };		/* of a flow that are kept */
 
 struct flow {
 	struct uuid id, tenant_id, principal_id;
@@ -352,14 +352,10 @@ values(struct req *r, const struct flow *f, const struct list *given)
 	return (struct list){ all, f->variables.n };
 }
 
-/* Of two at once one waits for the other, by the row of the principal, so that both are counted. */
 static bool
 has_room(struct req *r, const struct flow *f)
 {
-	db_number(r->db, "SELECT COUNT(*) FROM principals WHERE id = ? FOR UPDATE", ARGS(ID(r->who->id)), 0);
-	if (db_number(r->db, "SELECT COUNT(*) FROM flow_runs t JOIN jobs j ON j.id = t.job_id WHERE t.principal_id = ? "
-	    "AND t.status = 'queued' AND j.state IN ('ready', 'delayed', 'waiting', 'running')", ARGS(ID(r->who->id)),
-	    0) >= RUNNING_MAX) {
+	if (!flow_has_room(r->db, r->who->id)) {
 		refuse(r, ERR_TOO_MANY_RUNS, NULL);
 		return false;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media/{mediaId}/jobs and /v2/jobs/{jobId} */
 #include "core/asset.h"
+#include "core/flow.h"
 #include "core/job.h"
 #include "fcgi/req.h"
 
@@ -55,6 +56,8 @@ job_retry(struct req *r)
 	if (db_number(r->db, "SELECT COUNT(*) FROM job_waits w JOIN jobs d ON d.id = w.on_id WHERE w.job_id = ? AND "
 	    "w.needed = 1 AND d.state IN ('failed', 'cancelled')", ARGS(ID(j->id)), 0) > 0)
 		return refuse(r, ERR_JOB_NEEDS_ANOTHER, NULL);
+	if (!flow_has_room_again(r->db, j->id))
+		return refuse(r, ERR_TOO_MANY_RUNS, NULL);
 	if (!job_restart(r->db, j->id))
 		return refuse(r, ERR_JOB_NOT_RETRYABLE, uuid_is_none(j->replaced_by) ? NULL :
 		    "Another job has taken its place.");
@@ -81,7 +84,7 @@ const struct route jobs_routes[] = {
 		PUT, "/v2/jobs/{jobId}/retry", SCOPE_CREATE_CONTENT, job_retry, NULL, &job_record,
 		"Run a failed or cancelled job again, and what failed because of it",
 		.flags = ACTION | CONDITIONAL, .fails = "403 404 409 412",
-		.codes = "job_not_retryable job_needs_another ingest_over",
+		.codes = "job_not_retryable job_needs_another ingest_over too_many_runs",
 	},
 	{
 		PUT, "/v2/jobs/{jobId}/cancel", SCOPE_CREATE_CONTENT, job_stop, NULL, &job_record,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/asset.h"
+#include "core/flow.h"
 #include "core/log.h"
 #include "core/ledger.h"
 #include "core/livestream.h"
@@ -186,8 +187,10 @@ settle(struct db *db, struct arena *mem, const struct settlement *s)
 		db_rollback(db);
 		return NULL;
 	}
-	if (is_final(next.state))
+	if (is_final(next.state)) {
 		job_settled(db, s->row->id);
+		flow_gave_up(db, s->row->id);
+	}
 	settle_files(db, s->row->tenant_id, s->row->media_id);
 	if (!uuid_is_none(s->row->media_id) && !uuid_is_none(s->row->ingest_id))
 		asset_summarise(db, s->row->media_id, SUM_INGEST);

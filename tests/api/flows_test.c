@@ -308,6 +308,32 @@ webhooks_are_told_of_runs_that_are_for_them(void **state)
 	    "'$.status') = 'failed'", ARGS(ID(id))), 1);
 }
 
+static struct req *
+of_job(struct world *w, const char *job, const char *what)
+{
+	return call(w, "PUT", arena_printf(w->mem, "/v2/jobs/%s/%s", job, what), NULL);
+}
+
+static void
+webhooks_are_told_of_a_run_whose_job_is_cancelled(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = world_media(w, "video", "Cat");
+	struct conf conf;
+	const struct conf *was = with_model(w, &conf);
+	const char *targets[] = { "none", "webhook" };
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		struct req *r = run(w, w->token, made(w, targets[i]), id);
+
+		assert_int_equal(of_job(w, text(w, r, "data.jobId"), "cancel")->status, 200);
+		assert_int_equal(number(w, "FROM events WHERE media_id = ? AND type = 'flowRun.finished' AND "
+		    "JSON_VALUE(data, '$.status') = 'failed'", ARGS(ID(id))), (int)i);
+	}
+	w->conf = was;
+}
+
 static void
 so_many_run_at_a_time(void **state)
 {
@@ -316,18 +342,29 @@ so_many_run_at_a_time(void **state)
 	const char *path = made(w, "none");
 	struct conf conf;
 	const struct conf *was = with_model(w, &conf);
+	const char *job = NULL;
 	struct req *r;
 	int i;
 
-	for (i = 0; i < 10; i++)
-		assert_int_equal(run(w, w->token, path, id)->status, 201);
+	for (i = 0; i < 10; i++) {
+		r = run(w, w->token, path, id);
+		assert_int_equal(r->status, 201);
+		job = text(w, r, "data.jobId");
+	}
 	r = run(w, w->token, path, id);
 	assert_int_equal(r->status, 409);
 	assert_non_null(strstr(buf_string(&r->out), "too_many_runs"));
 	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE tenant_id = ? AND kind = 'flow'", ARGS(ID(w->tenant_id)));
 	assert_string_equal(text(w, call(w, "GET", arena_printf(w->mem, "%s/runs", path), NULL), "data.0.status"),
 	    "failed");
-	assert_int_equal(run(w, w->token, path, id)->status, 201);
+	for (i = 0; i < 10; i++)
+		assert_int_equal(run(w, w->token, path, id)->status, 201);
+	/* Nor by way of those that have failed. */
+	r = of_job(w, job, "retry");
+	assert_int_equal(r->status, 409);
+	assert_non_null(strstr(buf_string(&r->out), "too_many_runs"));
+	db_run(w->db, "UPDATE jobs SET state = 'failed' WHERE tenant_id = ? AND kind = 'flow'", ARGS(ID(w->tenant_id)));
+	assert_int_equal(of_job(w, job, "retry")->status, 200);
 	w->conf = was;
 }
 
@@ -345,6 +382,7 @@ main(void)
 		WORLD_TEST(a_flow_is_replaced_and_deleted_only_as_it_was_read),
 		WORLD_TEST(an_answer_is_downloaded_as_text),
 		WORLD_TEST(webhooks_are_told_of_runs_that_are_for_them),
+		WORLD_TEST(webhooks_are_told_of_a_run_whose_job_is_cancelled),
 		WORLD_TEST(so_many_run_at_a_time),
 	};
 

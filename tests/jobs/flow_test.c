@@ -4,6 +4,7 @@
 
 #include "core/event.h"
 #include "fcgi/seen.h"
+#include "jobs/runner.h"
 #include "tests/jobs/sounds.h"
 
 #define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
@@ -478,6 +479,30 @@ webhooks_are_told_what_a_run_has_answered(void **state)
 	    0);
 }
 
+/* Once, when no attempt is left. */
+static void
+webhooks_are_told_of_a_run_whose_job_gives_up(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = asset(w, MEDICINE), viewer;
+	const char *at = started(w, w->token, ONE, "\"kind\":\"webhook\"", id);
+	const enum verdict verdicts[] = { AGAIN, FAIL };
+	struct claimed row = { .tenant_id = w->tenant_id, .media_id = id, .kind = "flow", .attempt = 1, .max_attempts = 3 };
+	size_t i;
+
+	assert_true(uuid_parse(text(w, call(w, "GET", at, NULL), "data.jobId"), &row.id));
+	row.fence = db_number(w->db, "SELECT fence FROM jobs WHERE id = ?", ARGS(ID(row.id)), -1);
+	for (i = 0; i < 2; i++) {
+		db_run(w->db, "UPDATE jobs SET state = 'running', attempt = 1 WHERE id = ?", ARGS(ID(row.id)));
+		assert_non_null(settle(w->db, w->mem, &(const struct settlement){ .row = &row, .verdict = verdicts[i],
+		    .reason = REASON_BUSY, .delay_ms = 1000 }));
+		assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM events WHERE media_id = ? AND type = "
+		    "'flowRun.finished'", ARGS(ID(id)), -1), (int)i);
+	}
+	world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer);
+	assert_non_null(strstr(message(w, id, viewer), "\"status\":\"failed\""));
+}
+
 static void
 a_model_that_fails_is_told(void **state)
 {
@@ -513,6 +538,7 @@ main(void)
 		WORLD_TEST(another_attempt_goes_on_where_one_has_failed),
 		WORLD_TEST(a_job_that_is_retried_by_the_interface_goes_on_with_its_run),
 		WORLD_TEST(webhooks_are_told_what_a_run_has_answered),
+		WORLD_TEST(webhooks_are_told_of_a_run_whose_job_gives_up),
 		WORLD_TEST(a_model_that_fails_is_told),
 	};
 
