@@ -51,12 +51,17 @@ make_folder(struct arena *mem, struct uuid upload_id)
 bool
 s3_file_new(struct s3_file *f, struct uuid upload_id, const char *name)
 {
+	int tries = 0;
+
 	f->name = name;
 	f->path = path_of(f->mem, upload_id, name);
 	f->fd = -1;
-	if (!make_folder(f->mem, upload_id))
-		return false;
-	f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* Who cleans up takes the folder away as soon as nothing lies in it. */
+	do {
+		if (!make_folder(f->mem, upload_id))
+			return false;
+		f->fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (f->fd < 0 && errno == ENOENT && ++tries < 10);
 	return f->fd >= 0;
 }
 
