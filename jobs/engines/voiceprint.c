@@ -67,19 +67,27 @@ read_parameters(struct arena *mem, const char *path, struct parameters *out)
 	return parse(mem, bytes, n, out);
 }
 
-static size_t
-nearest(const struct voiceprint_model *m, const float *x)
+/* Squared, in deviations; or something larger than least, which is all that is asked of what is further away. */
+static float
+distance(const struct voiceprint_model *m, size_t g, const float *x, float least)
 {
-	float least = INFINITY;
-	size_t best = 0;
+	float sum = 0;
+
+	for (int i = 0; i < D && sum <= least; i++)
+		sum += (x[i] - m->mean[g][i]) * (x[i] - m->mean[g][i]) / (m->deviation[g][i] * m->deviation[g][i]);
+	return sum;
+}
+
+/* It mostly is the one of the round before. */
+static size_t
+nearest(const struct voiceprint_model *m, const float *x, size_t before)
+{
+	float least = distance(m, before, x, INFINITY), sum;
+	size_t best = before;
 
 	for (size_t g = 0; g < G; g++) {
-		float sum = 0;
-
-		for (int i = 0; i < D; i++)
-			sum += (x[i] - m->mean[g][i]) * (x[i] - m->mean[g][i]) / (m->deviation[g][i] *
-			    m->deviation[g][i]);
-		if (sum < least) {
+		sum = distance(m, g, x, least);
+		if (sum < least || (sum == least && g < best)) {
 			least = sum;
 			best = g;
 		}
@@ -114,7 +122,7 @@ gather(struct arena *mem, struct voiceprint_model *m, const struct parameters *m
 		memset(sum, 0, sizeof(sum));
 		memset(squares, 0, sizeof(squares));
 		for (size_t k = 0; k < means->n; k++) {
-			group[k] = nearest(m, means->at[k]);
+			group[k] = nearest(m, means->at[k], group[k]);
 			count[group[k]]++;
 			for (int i = 0; i < D; i++) {
 				const float x = means->at[k][i];
