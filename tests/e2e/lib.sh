@@ -10,6 +10,9 @@ BODY=$lib_dir/body
 HEADERS=$lib_dir/headers
 TOKEN=${TOKEN:-}
 AUTH_HEADER=
+# The one without a surface starts in half the time; gojq does in a tenth of that of jq, for each of thousands of answers.
+export CHROMIUM=${CHROMIUM:-$(command -v chromium-headless-shell || command -v chromium || echo /usr/bin/chromium)}
+json_program=$(command -v gojq || echo jq)
 
 # ok SENTENCE COMMAND…: one test, passed when the command succeeds.
 ok() {
@@ -58,7 +61,7 @@ api() {
 	[ -n "${KINOTHEK_RECORD:-}" ] || return 0
 	[ "$method" != HEAD ] || : >"$BODY"
 	type=$(header Content-Type)
-	jq -nc --arg method "$method" --arg path "$path" --argjson status "$((10#$STATUS))" --arg type "$type" \
+	"$json_program" -nc --arg method "$method" --arg path "$path" --argjson status "$((10#$STATUS))" --arg type "$type" \
 		--rawfile headers "$HEADERS" --rawfile body <(case $type in *json*) cat "$BODY" ;; esac) \
 		'{$method, $path, $status, $type, $headers, $body}' >>"$KINOTHEK_RECORD/answers.$$.jsonl"
 }
@@ -71,7 +74,7 @@ header() {
 
 # json FILTER: from the last answer's body.
 json() {
-	jq -r "$1" "$BODY"
+	"$json_program" -r "$1" "$BODY"
 }
 
 status_is() {
