@@ -30,10 +30,12 @@ bool flow_tells(const struct flow_target *);
 /* Has webhooks told that a run has ended, status: succeeded or failed.  In the transaction that ends it. */
 struct flow_told { struct uuid media_id, flow_id, run_id; const char *status; };
 void flow_tell(struct db *, struct uuid tenant_id, const struct flow_told *);
-/* The same of the run whose job has failed for good or is cancelled, where its target is webhooks; of another job nothing. */
+/* The same of the run whose job has failed for good or is cancelled, where its target is webhooks; of another job
+ * nothing. */
 void flow_gave_up(struct db *, struct uuid job_id);
 
-/* May one more of this principal's runs go on?  Of two requests at once one waits for the other, by the principal's row. */
+/* May one more of this principal's runs go on?  Of two requests at once one waits for the other, by the principal's
+ * row. */
 bool flow_has_room(struct db *, struct uuid principal_id);
 /* The same for the run of a job that is to go on; of another job always. */
 bool flow_has_room_again(struct db *, struct uuid job_id);

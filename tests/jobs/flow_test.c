@@ -487,7 +487,8 @@ webhooks_are_told_of_a_run_whose_job_gives_up(void **state)
 	struct uuid id = asset(w, MEDICINE), viewer;
 	const char *at = started(w, w->token, ONE, "\"kind\":\"webhook\"", id);
 	const enum verdict verdicts[] = { AGAIN, FAIL };
-	struct claimed row = { .tenant_id = w->tenant_id, .media_id = id, .kind = "flow", .attempt = 1, .max_attempts = 3 };
+	struct claimed row = { .tenant_id = w->tenant_id, .media_id = id, .kind = "flow", .attempt = 1,
+	    .max_attempts = 3 };
 	size_t i;
 
 	assert_true(uuid_parse(text(w, call(w, "GET", at, NULL), "data.jobId"), &row.id));
