@@ -13,7 +13,8 @@
 enum {
 	PIECE = 1 << 20,		/* bytes that are read at once, */
 	WORK = 4 << 20,			/* and memory for them */
-	KEYS_MAX = 1000,		/* of DeleteObjects */
+	KEYS_MAX = 1000,		/* of DeleteObjects, */
+	KEY_MAX = 1024,			/* and bytes of each, as in Amazon S3: its answer repeats them, escaped */
 };
 
 static enum s3_error
@@ -186,6 +187,7 @@ static bool
 take_key(struct arena *mem, const struct s3_element *e, void *user)
 {
 	struct named *named = user;
+	const char *key;
 
 	if (e->depth == 0)
 		return strcmp(e->name, "Delete") == 0;
@@ -195,8 +197,9 @@ take_key(struct arena *mem, const struct s3_element *e, void *user)
 		return true;
 	if (named->n == KEYS_MAX)
 		return false;
-	named->at[named->n++] = s3_element_text(mem, e);
-	return true;
+	key = s3_element_text(mem, e);
+	named->at[named->n++] = key;
+	return strlen(key) <= KEY_MAX;
 }
 
 static void

@@ -175,6 +175,52 @@ of_a_list_of_keys_the_one_of_the_upload_is_given_up(void **state)
 	assert_string_equal(status_of(&quiet), "cancelled");
 }
 
+/* <Object><Key>"…"</Key></Object>, which grows sixfold in an answer. */
+static void
+put_quotes(struct buf *b, size_t n)
+{
+	buf_text(b, "<Object><Key>");
+	for (size_t i = 0; i < n; i++)
+		buf_char(b, '"');
+	buf_text(b, "</Key></Object>");
+}
+
+/* In the memory that a request has. */
+static struct s3_call *
+erase_quotes(struct client *c, const struct buf *keys)
+{
+	struct arena *mem = c->w->mem;
+	const char *body = arena_printf(mem, "<Delete" XMLNS ">%s</Delete>", buf_string(keys));
+	struct s3_call *r;
+
+	c->w->mem = arena_new(32 << 20);
+	arena_defer(mem, (void (*)(void *))arena_free, c->w->mem);
+	r = ask(c, &(struct ask){ "POST", .path = "/storage/uploads", .query = "delete=", .body = body,
+	    .n = strlen(body) });
+	c->w->mem = mem;
+	return r;
+}
+
+static void
+keys_that_are_given_up_are_bounded_in_number_and_length(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	struct buf vast = BUF(w->mem), longer = BUF(w->mem), many = BUF(w->mem);
+	struct s3_call *r;
+
+	put_quotes(&vast, 2 * MIB - 200);
+	refused(&c, erase_quotes(&c, &vast), 400, "MalformedXML");
+	put_quotes(&longer, 1025);
+	refused(&c, erase_quotes(&c, &longer), 400, "MalformedXML");
+	for (int i = 0; i < 1000; i++)
+		put_quotes(&many, 1024);
+	r = erase_quotes(&c, &many);
+	fine(r);
+	assert_true(strlen(body_of(r)) > 6 * 1024 * 1000);
+	assert_string_equal(status_of(&c), "waiting");
+}
+
 int
 main(void)
 {
@@ -182,6 +228,7 @@ main(void)
 		WORLD_TEST(what_has_arrived_is_read_by_its_client_until_it_is_an_asset),
 		WORLD_TEST(what_has_arrived_can_be_given_up_with_its_upload),
 		WORLD_TEST(of_a_list_of_keys_the_one_of_the_upload_is_given_up),
+		WORLD_TEST(keys_that_are_given_up_are_bounded_in_number_and_length),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, s3_client_close);
