@@ -144,12 +144,27 @@ check_runners(struct restore *r)
 	return 0;
 }
 
+/* Has the store the very bytes?  What a disk has spoilt may be as long as it was. */
+static bool
+is_there(struct restore *r, const struct manifest_file *f, const char *incoming)
+{
+	const char *path = NULL, *sha256 = NULL;
+
+	if (store_size(r->page, f->path) == f->size)
+		path = store_fetch(r->page, f->path, incoming);
+	if (path != NULL)
+		sha256 = digest_file(r->page, path, NULL);
+	if (path != NULL && strncmp(path, incoming, strlen(incoming)) == 0)
+		disk_remove(path);
+	return sha256 != NULL && strcmp(sha256, f->sha256) == 0;
+}
+
 static int
 put_file(struct restore *r, const struct manifest_file *f, const char *incoming)
 {
 	const char *from = path_of(r, r->page, f->path), *to = arena_printf(r->page, "%s/file", incoming);
 
-	if (store_size(r->page, f->path) == f->size)
+	if (is_there(r, f, incoming))
 		return 0;
 	if (disk_make_dir(incoming, 0700) && disk_copy(from, to, 0600) && store_put(r->page, to, f->path))
 		return 0;
