@@ -20,6 +20,7 @@
 #include "core/disk.h"
 #include "core/machine.h"
 #include "core/migrate.h"
+#include "core/orphan.h"
 #include "core/store.h"
 
 enum { PAGE = 500, SAY_MS = 2000, SETTING_MAX = 1 << 20, PAGE_MEMORY = 16 << 20 };
@@ -31,6 +32,7 @@ struct backup {
 	const struct manifest *before;	/* what the directory held; empty: nothing */
 	struct manifest new;
 	struct progress progress;
+	bool lost;			/* something that a row names is not as it was */
 };
 
 struct tenant_row { struct uuid id; const char *shortcode; };
@@ -89,14 +91,48 @@ cannot(const struct backup *b, const char *path)
 	    strerror(errno));
 }
 
+/* Does a row name it, an original as long as it was then?  In doubt, without a database, one does. */
+static bool
+is_wanted(const struct backup *b, const struct manifest_file *f)
+{
+	struct db *db = b->c->db;
+	struct uuid id;
+
+	return !uuid_parse(strrchr(f->path, '/') + 1, &id) ? orphan_is_named(db, b->page, f->path) :
+	    db_number(db, "SELECT (SELECT COUNT(*) FROM media WHERE id = ? AND file_size = ?) + (SELECT COUNT(*) FROM "
+		"uploads WHERE id = ? AND status = 'uploaded' AND received_bytes = ?)", ARGS(ID(id), INT(f->size),
+		ID(id), INT(f->size)), 1) > 0;
+}
+
+/* What the store has lost, as it has all of them where its disk is not mounted, stays: ours may be the last copy. */
+static bool
+keep(struct backup *b, const struct manifest_file *f, const char *what)
+{
+	struct stat st;
+	bool whole;
+
+	if (!is_wanted(b, f))
+		return false;
+	whole = lstat(in_dir(b, b->page, f->path), &st) == 0 && S_ISREG(st.st_mode) && st.st_size == f->size;
+	b->lost = true;
+	cli_fail(b->c, 0, whole ? "warning: %s %s in the store: the backup keeps what it has" :
+	    "warning: %s %s in the store, and the backup has none that is whole", f->path, what);
+	if (whole)
+		manifest_add(b->lasting, &b->new, f);
+	return whole;
+}
+
 /* One object of the store, unless the directory has it: a key is written once. */
 static int
 copy_object(struct backup *b, const struct store_entry *e)
 {
+	const struct manifest_file *known = manifest_find(b->before, e->key);
 	const char *from, *to = in_dir(b, b->page, e->key);
 	struct manifest_file file = { .path = arena_copy(b->lasting, e->key), .size = e->size };
 	struct stat st;
 
+	if (known != NULL && known->size != e->size && keep(b, known, "has another size"))
+		return 0;
 	if (lstat(to, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size != e->size) {
 		if (!disk_remove(to))
 			return cannot(b, to);
@@ -132,6 +168,24 @@ copy_store(struct backup *b, const struct manifest *known)
 		arena_reset(b->page);
 	} while (status == 0 && n == PAGE);
 	return status;
+}
+
+/* Asked behind the dump: what was deleted for good before that has no row. */
+static int
+keep_lost(struct backup *b)
+{
+	const struct manifest_file *f = b->before->files;
+	struct manifest there;
+	size_t i;
+
+	manifest_sort(&b->new);
+	there = b->new;
+	for (i = 0; i < b->before->n_files; i++) {
+		if (backup_is_stored(f[i].path) && manifest_find(&there, f[i].path) == NULL)
+			keep(b, &f[i], "is missing");
+		arena_reset(b->page);
+	}
+	return db_failure(b->c->db) == DB_FINE ? 0 : cli_fail_db(b->c);
 }
 
 static int
@@ -278,7 +332,7 @@ finish(struct backup *b)
 	printf(b->c->json ? "{\"id\":\"%s\",\"files\":%zu,\"bytes\":%lld,\"schema\":%lld}\n" :
 	    "backup %s: %zu files, %lld bytes, schema %lld\n", uuid_text(b->c->mem, b->new.id), b->new.n_files,
 	    (long long)bytes, (long long)b->new.schema);
-	return 0;
+	return b->lost ? 1 : 0;
 }
 
 /* What the database is of, for the manifest. */
@@ -342,8 +396,8 @@ work(struct backup *b)
 	first.files = arena_array(b->lasting, first.n_files, sizeof(*first.files));
 	if (first.n_files > 0)
 		memcpy(first.files, b->new.files, first.n_files * sizeof(*first.files));
-	if ((status = dump(b)) != 0 || (status = copy_store(b, &first)) != 0 || (status = copy_settings(b)) != 0 ||
-	    (status = hash_all(b)) != 0)
+	if ((status = dump(b)) != 0 || (status = copy_store(b, &first)) != 0 || (status = keep_lost(b)) != 0 ||
+	    (status = copy_settings(b)) != 0 || (status = hash_all(b)) != 0)
 		return status;
 	return finish(b);
 }
