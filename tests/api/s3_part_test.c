@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <libxml/xmlmemory.h>
 #include <malloc.h>
@@ -376,6 +377,103 @@ parts_of_one_size_come_to_lie_where_the_file_needs_them(void **state)
 	}
 }
 
+struct again {
+	struct client own;			/* of the thread that completes: memory of its own */
+	struct ask ask;
+	const char *folder, *shared;
+	struct seat seat;			/* has the turns of all writers */
+	blkcnt_t blocks;
+	struct s3_call *answer;
+	pthread_t completes, lets_go;
+};
+
+static void *
+complete_beside(void *arg)
+{
+	struct again *a = arg;
+
+	a->answer = ask(&a->own, &a->ask);
+	return NULL;
+}
+
+/* When the place of the part that was replaced is empty. */
+static void *
+let_go(void *arg)
+{
+	struct again *a = arg;
+	struct stat st;
+
+	for (int i = 0; i < 60000 && stat(a->shared, &st) == 0 && st.st_blocks >= a->blocks; i++)
+		usleep(1000);
+	room_turn_over(here.room, &a->seat, TURN_WRITE, 0);
+	room_turn_over(here.room, &a->seat, TURN_WRITE, 0);
+	return NULL;
+}
+
+static bool
+is_joining(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	struct dirent *e;
+	bool found = false;
+
+	assert_non_null(dir);
+	while ((e = readdir(dir)) != NULL)
+		found = found || strncmp(e->d_name, "1.whole.", 8) == 0;
+	closedir(dir);
+	return found;
+}
+
+/* It knows where the parts lie, and waits for its turn to read them. */
+static void
+begin_to_join(void *user)
+{
+	struct again *a = user;
+	struct stat st;
+	int tries;
+
+	room_turn(here.room, &a->seat, TURN_WRITE);
+	room_turn(here.room, &a->seat, TURN_WRITE);
+	assert_int_equal(stat(a->shared, &st), 0);
+	a->blocks = st.st_blocks;
+	assert_int_equal(pthread_create(&a->completes, NULL, complete_beside, a), 0);
+	for (tries = 0; tries < 60000 && !is_joining(a->folder); tries++)
+		usleep(1000);
+	assert_true(tries < 60000);
+	assert_int_equal(pthread_create(&a->lets_go, NULL, let_go, a), 0);
+}
+
+static void
+a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole(void **state)
+{
+	struct world *w = *state, own = *w;
+	char *bytes = film(w, 15 * MIB), *others = film(w, 5 * MIB);
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c), *etag[3], *list;
+	struct again a = { .own = c, .folder = store_incoming(w->mem, uuid_of(&c)), .seat = { .upload_id = uuid_new(),
+	    .tenant_id = w->tenant_id, .principal_id = w->client_id, .beside = true } };
+
+	own.mem = arena_new(32 << 20);
+	a.own.w = &own;
+	a.shared = arena_printf(w->mem, "%s/1.shared.%d", a.folder, 5 * MIB);
+	for (int i = 0; i < 3; i++)
+		etag[i] = part(&c, upload, i + 1, bytes + i * 5 * MIB, 5 * MIB);
+	part(&c, upload, 4, others, 5 * MIB);	/* which nobody names: it is copied */
+	list = arena_printf(w->mem, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", three(&c, 1, etag));
+	a.ask = (struct ask){ "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = list, .n =
+	    strlen(list) };
+	assert_true(room_enter(here.room, &a.seat));
+	fine(ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes + 5 * MIB, .n = 5 * MIB,
+	    .meanwhile = begin_to_join, .user = &a }));
+	pthread_join(a.lets_go, NULL);
+	pthread_join(a.completes, NULL);
+	room_leave(here.room, &a.seat);
+	refused(&c, a.answer, 500, "InternalError");
+	fine(complete(&c, upload, three(&c, 1, etag)));
+	holds(&c, bytes, 15 * MIB);
+	arena_free(own.mem);
+}
+
 /* Of two for an empty place one has it, and the other a file of its own. */
 static void
 two_that_bring_one_part_do_not_write_into_each_other(void **state)
@@ -475,6 +573,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(the_hash_of_parts_is_worked_out_ahead_and_never_wrong),
 		WORLD_TEST(parts_of_one_size_come_to_lie_where_the_file_needs_them),
+		WORLD_TEST(a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole),
 		WORLD_TEST(two_that_bring_one_part_do_not_write_into_each_other),
 		WORLD_TEST(a_part_that_comes_while_all_is_completed_does_not_write_into_the_file),
 		WORLD_TEST(parts_that_were_replaced_leave_nothing),
