@@ -881,11 +881,16 @@ put_drop(struct db *db, struct arena *mem, struct uuid id, struct uuid tenant_id
 static void
 cancel(struct transfer *t, const struct upload_row *row)
 {
-	put_drop(t->db, t->p->mem, t->p->id, row->tenant_id, false);
-	if (db_failure(t->db) == DB_FINE)
-		return;
-	stop_by_db(t);
-	db_rollback(t->db);
+	const bool done = put_drop(t->db, t->p->mem, t->p->id, row->tenant_id, false);
+
+	if (db_failure(t->db) != DB_FINE) {
+		stop_by_db(t);
+		db_rollback(t->db);
+	} else if (!done) {	/* all of it has arrived meanwhile, or somebody else has given it up */
+		row = db_row(t->db, &upload_row_record, "FROM uploads t WHERE t.id = ?", ARGS(ID(t->p->id)));
+		if (check_row(t, row) == ERR_NONE)
+			stop_by_status(t->p, row->status);
+	}
 }
 
 enum error

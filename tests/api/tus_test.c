@@ -509,6 +509,56 @@ of_two_at_once_the_later_one_goes_on_behind_the_first(void **state)
 	is_at(&c, 1000);
 }
 
+static void *
+give_up(void *arg)
+{
+	struct rival *r = arg;
+
+	r->error = tus_delete(r->t);
+	return NULL;
+}
+
+static int64_t
+purges_of(const struct client *c)
+{
+	return db_number(c->w->db, "SELECT COUNT(*) FROM jobs WHERE kind = 'purge' AND args LIKE ?",
+	    ARGS(STR(arena_printf(c->w->mem, "%%%s%%", c->id))), 0);
+}
+
+/* Its last bytes are settled by who holds the row, for which the DELETE waits. */
+static void
+one_that_has_arrived_before_it_is_given_up_stays_and_says_so(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_for(w, 1000);
+	struct rival r = { tus_new(w, &(struct ask){ .n = 0 }), 0, ERR_NONE };
+	struct db *settles = db_open(w->conf, DB_API);
+	struct arena *own = arena_new(1 << 20);
+	int tries;
+
+	bring(&c, 0, film(w, 1000), 500, ERR_NONE);
+	assert_true(uuid_parse(c.id, &r.t->put.id));
+	r.t->put.ticket = c.ticket;
+	r.t->put.mem = r.t->headers.mem = own;
+	db_use(settles, w->mem);
+	db_begin(settles);
+	assert_int_equal(db_number(settles, "SELECT COUNT(*) FROM uploads WHERE id = ? FOR UPDATE",
+	    ARGS(ID(r.t->put.id)), 0), 1);
+	assert_int_equal(pthread_create(&r.thread, NULL, give_up, &r), 0);
+	for (tries = 0; tries < 800 && world_waits(w->db) == 0; tries++)
+		usleep(150000);
+	assert_true(tries < 800);
+	assert_int_equal(db_run(settles, "UPDATE uploads SET status = 'uploaded' WHERE id = ?", ARGS(ID(r.t->put.id))),
+	    1);
+	assert_true(db_commit(settles));
+	pthread_join(r.thread, NULL);
+	assert_int_equal(error_info(r.error)->status, 409);
+	assert_string_equal(status_of(&c), "uploaded");
+	assert_int_equal(purges_of(&c), 0);
+	db_close(settles);
+	arena_free(own);
+}
+
 struct lost { struct world *w; struct uuid id; int calls; };
 
 /* The line is lost at the moment when the upload is given up, whose files are deleted before ours is closed. */
@@ -719,6 +769,7 @@ main(void)
 		WORLD_TEST(one_that_is_given_up_or_foreign_takes_nothing),
 		WORLD_TEST(one_past_its_time_is_gone),
 		WORLD_TEST(of_two_at_once_the_later_one_goes_on_behind_the_first),
+		WORLD_TEST(one_that_has_arrived_before_it_is_given_up_stays_and_says_so),
 		WORLD_TEST(nothing_stays_of_one_that_is_given_up_while_its_line_is_lost),
 		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
