@@ -152,15 +152,16 @@ function behindLive({ video, hls }) {
 	return Math.max(0, end - video.currentTime);
 }
 
-/* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever. */
+/* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever.  What stands
+ * still before one may have some milliseconds left, and does not show them. */
 function beyondGap({ video, hls }) {
-	const { buffered, currentTime: at } = video;
+	const { buffered, currentTime: at } = video, left = video.readyState < video.HAVE_FUTURE_DATA ? SLACK_S : 0;
 	let end = at;
 
 	for (const f of hls?.latestLevelDetails?.fragments ?? [])
-		end = f.gap && f.start <= end && end < f.end ? f.end : end;
+		end = f.gap && f.start <= end + left && end < f.end ? f.end : end;
 	for (let i = 0; end > at && i < buffered.length; i++) {
-		if (buffered.start(i) <= at && at < buffered.end(i))
+		if (buffered.start(i) <= at && at < buffered.end(i) - left)
 			return null;
 		if (buffered.start(i) > at)
 			return buffered.start(i) < end + SLACK_S ? buffered.start(i) + LEAP_S : null;
@@ -178,12 +179,13 @@ function keepUp(player) {
 		stays = leaps ? stays : behindLive(player) >= EDGE_S;
 		leaps = false;
 	});
-	video.addEventListener('progress', () => {
-		const to = beyondGap(player);
-		leaps ||= to !== null;
-		if (to !== null)
-			video.currentTime = to;
-	});
+	for (const event of ['progress', 'waiting'])
+		video.addEventListener(event, () => {
+			const to = beyondGap(player);
+			leaps ||= to !== null;
+			if (to !== null)
+				video.currentTime = to;
+		});
 	video.addEventListener('pause', () => stays = true);
 	video.addEventListener('timeupdate', () => {
 		if (player.media.live && player.hls?.liveSyncPosition && !stays && !video.seeking && behindLive(player) >= EDGE_S)
