@@ -8,8 +8,9 @@
 
 #include "core/arena.h"
 #include "core/digest.h"
+#include "core/store.h"
 
-enum { CREW_KEY = 512, CREW_MAX = 16 };
+enum { CREW_KEY = STORE_KEY_MAX, CREW_MAX = 16 };
 
 struct crew_item { char key[CREW_KEY]; int64_t size; char sha256[DIGEST_TEXT]; /* "": none is known */ };
 
