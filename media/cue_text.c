@@ -102,13 +102,15 @@ add_tag(struct buf *out, const char *p, size_t n)
 	const char *name = p[1] == '/' ? p + 2 : p + 1, *end = p + n - 1;
 	const char kind = (char)tolower((unsigned char)*name);
 	const size_t length = (size_t)(end - name);
+	const char *blank;
 	size_t entity;
 
 	if (length == 1 && (kind == 'i' || kind == 'b' || kind == 'u')) {
 		buf_printf(out, "<%s%c>", p[1] == '/' ? "/" : "", kind);
 	} else if (p[1] != '/' && kind == 'v' && length > 2 && (name[1] == ' ' || name[1] == '.')) {
 		buf_text(out, "<v ");
-		name += strcspn(name, " ") + 1;
+		blank = memchr(name, ' ', length);
+		name = blank != NULL ? blank + 1 : end;
 		while (name < end) {
 			entity = *name == '&' ? add_entity(out, name, end) : 0;
 			name += entity;
