@@ -439,8 +439,9 @@ bury_holder(struct db *db)
 		return false;
 	db_run(db, "UPDATE livestream_inputs SET connected_at = 0 WHERE livestream_id = ?", ARGS(ID(l->id)));
 	livestream_targets_rest(db, l->id);
-	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.has_signal = 0, t.interrupted_at = "
-	    "IF(t.has_signal = 1, t.beat_at, t.interrupted_at), t.status = IF(t.status = 'live', 'interrupted', "
+	/* From left to right: what is asked for is set behind. */
+	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.interrupted_at = IF(t.has_signal = 1, "
+	    "t.beat_at, t.interrupted_at), t.has_signal = 0, t.status = IF(t.status = 'live', 'interrupted', "
 	    "t.status), " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? AND t.beat_at < " SQL_NOW " - ?", ARGS(ID(l->id),
 	    STR(l->holder), INT(LIVESTREAM_DEAD_MS))));
 	return true;

@@ -423,6 +423,7 @@ a_node_that_dies_leaves_it_interrupted(void **state)
 	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
 	tend(w);
 	assert_string_equal(status(w, id), "interrupted");
+	assert_non_null(member(w, id, "interruptedAt"));
 	assert_null(livestream_get(w->db, id)->holder);
 	assert_null(member(w, id, "inputs.0.connectedAt"));
 	assert_int_equal(told(w, id, "interrupted"), 1);
