@@ -129,7 +129,8 @@ fetch(struct arena *mem, const char *key, const char *scratch)
 		return NULL;
 	}
 	path = arena_printf(mem, "%s/%s", scratch, key);
-	draft = arena_printf(mem, "%s.%s", path, uuid_text(mem, uuid_new()));
+	/* Under a name of its own: that of the key may have all the bytes that a name can have. */
+	draft = arena_printf(mem, "%.*s/.%s", (int)(strrchr(path, '/') - path), path, uuid_text(mem, uuid_new()));
 	if (lstat(path, &st) == 0)
 		return path;
 	return disk_make_parents(scratch, path, 0700) && objects_fetch(&bucket, key, draft, kept_free) &&
