@@ -76,9 +76,9 @@ flow_tell(struct db *db, struct uuid tenant_id, const struct flow_told *t)
 	    t->run_id), t->status) });
 }
 
-/* By the job's arguments: runs are not looked up by their job. */
-#define OF_JOB_SQL "FROM jobs j JOIN flow_runs t ON t.id = UNHEX(REPLACE(JSON_VALUE(j.args, '$.runId'), '-', '')) " \
-	"WHERE j.id = ? AND j.kind = 'flow'"
+/* The run of a job.  By the asset: there is an index of that. */
+#define OF_JOB_SQL "FROM jobs j JOIN flow_runs t ON t.media_id = j.media_id AND t.job_id = j.id WHERE j.id = ? AND " \
+	"j.kind = 'flow'"
 struct ended { struct uuid id, tenant_id, flow_id, media_id, principal_id; };
 static const struct field ended_fields[] = {
 	FIELD(struct ended, id, .doc = "The run"),

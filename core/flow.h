@@ -9,8 +9,8 @@
 #include "core/db.h"
 #include "core/record.h"
 
-enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800 };
-enum { FLOW_RUNNING_MAX = 10 };	/* of a principal at a time */
+enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TOKENS = 800,
+    FLOW_RUNNING_MAX = 10 };	/* runs of a principal at a time */
 #define FLOW_INPUTS(between) "transcript" between "chapters" between "keywords" between "description"
 #define FLOW_TARGETS "none description tags comment chapter webhook file"
 

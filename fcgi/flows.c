@@ -10,8 +10,7 @@
 #include "core/models.h"
 #include "fcgi/access.h"
 
-enum { FLOWS_MAX = 200, VARIABLES_MAX = 20 };		/* of a tenant; of a flow */
-enum { RUNS_MAX = 1000 };		/* of a flow that are kept */
+enum { FLOWS_MAX = 200, VARIABLES_MAX = 20, RUNS_MAX = 1000 };	/* of a tenant; of a flow; of a flow that are kept */
 
 struct flow {
 	struct uuid id, tenant_id, principal_id;
