@@ -61,7 +61,7 @@ struct moving {
 	int64_t looked, looked_bytes, done, done_bytes, moved_bytes, vanished;
 	size_t found, listed;
 	int fault;			/* errno of a store; then the rest is left */
-	char fault_key[CREW_KEY];
+	char fault_key[STORE_KEY_MAX];
 	bool fault_there;
 };
 

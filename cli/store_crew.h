@@ -10,9 +10,9 @@
 #include "core/digest.h"
 #include "core/store.h"
 
-enum { CREW_KEY = STORE_KEY_MAX, CREW_MAX = 16 };
+enum { CREW_MAX = 16 };
 
-struct crew_item { char key[CREW_KEY]; int64_t size; char sha256[DIGEST_TEXT]; /* "": none is known */ };
+struct crew_item { char key[STORE_KEY_MAX]; int64_t size; char sha256[DIGEST_TEXT]; /* "": none is known */ };
 
 /* Called by several threads at once; memory is of this item. */
 typedef void crew_work(void *at, struct arena *, const struct crew_item *);
