@@ -152,16 +152,15 @@ function behindLive({ video, hls }) {
 	return Math.max(0, end - video.currentTime);
 }
 
-/* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever.  What stands
- * still before one may have some milliseconds left, and does not show them. */
+/* Where it goes on behind what the playlist calls a gap, once that is there: hls.js waits in some of them for ever. */
 function beyondGap({ video, hls }) {
-	const { buffered, currentTime: at } = video, left = video.readyState < video.HAVE_FUTURE_DATA ? SLACK_S : 0;
+	const { buffered, currentTime: at } = video;
 	let end = at;
 
 	for (const f of hls?.latestLevelDetails?.fragments ?? [])
-		end = f.gap && f.start <= end + left && end < f.end ? f.end : end;
+		end = f.gap && f.start <= end && end < f.end ? f.end : end;
 	for (let i = 0; end > at && i < buffered.length; i++) {
-		if (buffered.start(i) <= at && at < buffered.end(i) - left)
+		if (buffered.start(i) <= at && at < buffered.end(i))
 			return null;
 		if (buffered.start(i) > at)
 			return buffered.start(i) < end + SLACK_S ? buffered.start(i) + LEAP_S : null;
@@ -179,7 +178,7 @@ function keepUp(player) {
 		stays = leaps ? stays : behindLive(player) >= EDGE_S;
 		leaps = false;
 	});
-	for (const event of ['progress', 'waiting'])
+	for (const event of ['progress', 'waiting'])	/* what follows may be there before it is waited for */
 		video.addEventListener(event, () => {
 			const to = beyondGap(player);
 			leaps ||= to !== null;
