@@ -418,12 +418,16 @@ a_node_that_dies_leaves_it_interrupted(void **state)
 	assert_null(member(w, id, "inputs.0.connectedAt"));
 	livestream_connected(w->db, id, NODE, true, true);
 	assert_non_null(member(w, id, "inputs.0.connectedAt"));
+	later(w, "started_at", id, LIVESTREAM_IDLE_MS + 1000);
 	tend(w);
 	assert_string_equal(status(w, id), "live");
 	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
 	tend(w);
 	assert_string_equal(status(w, id), "interrupted");
 	assert_non_null(member(w, id, "interruptedAt"));
+	/* It is idle since then, and not since it was started. */
+	tend(w);
+	assert_string_equal(status(w, id), "interrupted");
 	assert_null(livestream_get(w->db, id)->holder);
 	assert_null(member(w, id, "inputs.0.connectedAt"));
 	assert_int_equal(told(w, id, "interrupted"), 1);
