@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 #include <unicode/ucnv.h>
 
 #include <cmocka.h>
@@ -286,6 +287,42 @@ the_largest_file_fits_into_the_memory_of_a_request(void **state)
 	}
 }
 
+/* The processor time for a mebibyte of tags, without a blank anywhere but in them. */
+static clock_t
+time_of(const char *tag)
+{
+	struct arena *mem = arena_new((size_t)1 << 30);
+	struct buf file = BUF(mem);
+	struct list paragraphs;
+	struct cues all;
+	clock_t began;
+
+	buf_text(&file, "WEBVTT\n\n");
+	for (int i = 0; file.len < 1 << 20; i++) {
+		size_t until = file.len + 3900;
+
+		buf_printf(&file, "%02d:%02d-->%02d:%02d\n", i / 60, i % 60, i / 60, i % 60 + 1);
+		while (file.len < until)
+			buf_text(&file, tag);
+		buf_text(&file, "end\n\n");
+	}
+	began = clock();
+	all = read_bytes(mem, file.text, file.len);
+	cues_end(&all, 7200000);
+	transcript_imported(mem, &all, 100000, &paragraphs);
+	began = clock() - began;
+	assert_true(all.n > 200);
+	arena_free(mem);
+	return began;
+}
+
+static void
+a_voice_without_a_name_ends_with_its_tag(void **state)
+{
+	(void)state;
+	assert_true(time_of("<v.a>") < 5 * (time_of("<v a>") + CLOCKS_PER_SEC / 100));
+}
+
 static void
 ass_is_told_by_what_is_in_it(void **state)
 {
@@ -453,6 +490,7 @@ main(void)
 		TEST(nothing_in_a_text_ends_it),
 		TEST(the_number_behind_a_subtitle_without_words_is_none),
 		cmocka_unit_test(the_largest_file_fits_into_the_memory_of_a_request),
+		cmocka_unit_test(a_voice_without_a_name_ends_with_its_tag),
 		TEST(ass_is_told_by_what_is_in_it),
 		TEST(what_is_no_file_of_subtitles_has_no_cue),
 		TEST(a_million_cues_and_a_text_without_end_stay_within_bounds),
