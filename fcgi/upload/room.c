@@ -228,6 +228,20 @@ room_taken(struct room *r)
 	return n;
 }
 
+int64_t
+room_received(struct room *r, struct uuid upload_id)
+{
+	const struct seat *s;
+	int64_t n = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (s = r->seats; s != NULL; s = s->next)
+		if (uuid_equal(s->upload_id, upload_id))
+			n += atomic_load(&s->received);
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
 static void
 begin_work(struct party *p, enum turn turn)
 {

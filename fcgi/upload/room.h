@@ -57,6 +57,9 @@ void room_supersede(struct room *, struct seat *, int64_t attempt);
 /* Places that are taken. */
 int room_taken(struct room *);
 
+/* Bytes that those who are in it have brought for an upload. */
+int64_t room_received(struct room *, struct uuid upload_id);
+
 /* Waits for a turn; then it is over, and `bytes` were moved. */
 void room_turn(struct room *, struct seat *, enum turn);
 void room_turn_over(struct room *, struct seat *, enum turn, int64_t bytes);

@@ -16,21 +16,21 @@
 /* How many bytes the file may have.  What the quota leaves is looked at before anything is changed, and reserved by
  * s3_file_reserve(). */
 static enum s3_error
-limit(struct s3 *s, int64_t wanted, int64_t others, int64_t *most)
+limit(struct s3 *s, int64_t wanted, int64_t others, struct s3_file *f)
 {
 	const struct s3_row *row = s->row;
 	const struct conf *conf = s->c->in->conf;
 	int64_t left;
 
-	*most = row->file_size.set ? row->file_size.n : conf->upload_max_size;
-	if (wanted > *most - others)
+	f->total = row->file_size.set ? row->file_size.n : conf->upload_max_size;
+	f->limit = f->total - others;
+	if (wanted > f->limit)
 		return S3_TOO_LARGE;
 	left = row->file_size.set ? INT64_MAX : quota_left(s->db, row->tenant_id, row->id, INT64_MAX);
 	if (s3_by_db(s) != S3_FINE)
 		return s3_by_db(s);
 	if (store_incoming_free() < (wanted > 0 ? wanted : 1) || left - others < (wanted > 0 ? wanted : 1))
 		return S3_NO_SPACE;
-	*most -= others;
 	return S3_FINE;
 }
 
@@ -158,7 +158,7 @@ look_at_parts(struct s3 *s, int64_t attempt, int64_t number, int64_t wanted, str
 	f->counted = db_number(s->db, "SELECT size FROM upload_parts WHERE upload_id = ? AND number = ?",
 	    ARGS(ID(s->row->id), INT(number)), 0);
 	f->granted = s->row->file_size.set ? INT64_MAX : f->counted;
-	return limit(s, wanted, others, &f->limit);
+	return limit(s, wanted, others, f);
 }
 
 static void
@@ -425,7 +425,7 @@ receive_whole(struct s3 *s, struct s3_body *b)
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
 	error = s->row->file_size.set && b->length >= 0 && b->length != s->row->file_size.n ? S3_WRONG_SIZE :
-	    limit(s, b->length, 0, &f.limit);
+	    limit(s, b->length, 0, &f);
 	s3_give_link(s);
 	if (error == S3_FINE)
 		error = s3_enter(s, false);

@@ -211,6 +211,10 @@ take_piece(struct s3_file *f, const void *bytes, size_t n, int64_t received)
 		return error;
 	if (received / LOOK != (received - (int64_t)n) / LOOK && store_incoming_free() == 0)
 		return S3_NO_SPACE;
+	/* Parts without a row are weighed nowhere else; each may be on its way twice. */
+	if (received / PIECE != (received - (int64_t)n) / PIECE &&
+	    room_received(f->in->room, f->seat->upload_id) / 2 > f->total + LOOK / 2)
+		return S3_SLOW_DOWN;
 	room_turn(f->in->room, f->seat, TURN_WRITE);
 	fine = disk_write(f->fd, bytes, n);
 	room_turn_over(f->in->room, f->seat, TURN_WRITE, (int64_t)n);

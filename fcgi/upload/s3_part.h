@@ -34,7 +34,8 @@ struct s3_file {
 	struct arena *mem;
 	struct seat *seat;
 	int64_t attempt;		/* of the upload; when that ends, so does s3_file_take() */
-	int64_t limit;			/* bytes that it may have */
+	int64_t limit;			/* bytes that it may have, */
+	int64_t total;			/* and all parts together */
 	int64_t granted;		/* of the quota; INT64_MAX: it has no limit, or counts a declared size */
 	int64_t counted;		/* of them, by the part that this one replaces */
 	const char *name, *path;

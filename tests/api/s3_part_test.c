@@ -443,6 +443,35 @@ begin_to_join(void *user)
 	assert_int_equal(pthread_create(&a->lets_go, NULL, let_go, a), 0);
 }
 
+/* Each is whole but for its end when the next one comes; then the last but one has its row first. */
+static void
+parts_on_their_way_have_twice_the_room_of_the_file(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, ",\"fileSize\":6291456");
+	const char *upload = begin(&c);
+	char *bytes = film(w, 5 * MIB);
+	struct other part[5];
+
+	for (int i = 4; i >= 0; i--) {
+		part[i] = (struct other){ &c, { "PUT", .query = part_query(&c, i + 1, upload), .body = bytes, .n =
+		    5 * MIB }, S3_INTERNAL };
+		if (i < 4) {
+			part[i].ask.meanwhile = send_other;
+			part[i].ask.user = &part[i + 1];
+		}
+	}
+	send_other(&part[0]);
+	assert_int_equal(part[4].error, S3_SLOW_DOWN);
+	assert_int_equal(part[3].error, S3_FINE);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(part[i].error, S3_TOO_LARGE);
+	/* Those that are gone count no more. */
+	part[3].ask.meanwhile = NULL;
+	send_other(&part[3]);
+	assert_int_equal(part[3].error, S3_FINE);
+}
+
 static void
 a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole(void **state)
 {
@@ -573,6 +602,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(the_hash_of_parts_is_worked_out_ahead_and_never_wrong),
 		WORLD_TEST(parts_of_one_size_come_to_lie_where_the_file_needs_them),
+		WORLD_TEST(parts_on_their_way_have_twice_the_room_of_the_file),
 		WORLD_TEST(a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole),
 		WORLD_TEST(two_that_bring_one_part_do_not_write_into_each_other),
 		WORLD_TEST(a_part_that_comes_while_all_is_completed_does_not_write_into_the_file),
