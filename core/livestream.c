@@ -448,11 +448,11 @@ bury_holder(struct db *db)
 }
 
 static bool
-end_for_holder(struct db *db)
+end_for_holder(struct db *db, bool judges)
 {
 	const struct livestream *l = db_row(db, &livestream_record, FROM_SQL "WHERE t.status = 'finishing' AND "
-	    "t.job_id IS NULL AND (t.holder IS NULL OR t.beat_at < " SQL_NOW " - ?) LIMIT 1",
-	    ARGS(INT(LIVESTREAM_DEAD_MS)));
+	    "t.job_id IS NULL AND (t.holder IS NULL OR (? AND t.beat_at < " SQL_NOW " - ?)) LIMIT 1",
+	    ARGS(INT(judges), INT(LIVESTREAM_DEAD_MS)));
 
 	return l != NULL && add_job(db, l);
 }
@@ -508,8 +508,8 @@ caption_again(struct db *db)
 }
 
 bool
-livestream_tend(struct db *db)
+livestream_tend(struct db *db, bool judges)
 {
-	return begin_on_time(db) || caption_again(db) || stop_overdue(db) || bury_holder(db) || end_for_holder(db) ||
-	    fail_with_job(db);
+	return begin_on_time(db) || caption_again(db) || stop_overdue(db) || (judges && bury_holder(db)) ||
+	    end_for_holder(db, judges) || fail_with_job(db);
 }

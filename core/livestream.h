@@ -168,8 +168,9 @@ void livestream_watched(struct db *, struct uuid media_id, const char *node, int
 /*
  * The runner's regular work, a stream each time it is called in a transaction of its own: begins what was to begin,
  * and captions whose job has ended, stops what has lasted too long or waited for a day, makes interrupted what a dead
- * node held, and ends for it what is finishing.  True: there may be more.
+ * node held, and ends for it what is finishing.  True: there may be more.  judges: who calls has reached the database
+ * for more than LIVESTREAM_DEAD_MS.  Who has not takes nobody for dead: in an outage no node could say that it lives.
  */
-bool livestream_tend(struct db *);
+bool livestream_tend(struct db *, bool judges);
 
 #endif

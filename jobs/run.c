@@ -16,6 +16,7 @@
 
 #include "core/fault.h"
 #include "core/listen.h"
+#include "core/livestream.h"
 #include "core/log.h"
 #include "core/scratch.h"
 #include "core/store.h"
@@ -171,7 +172,7 @@ keep_house(struct loop *l)
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "livestream", strlen("livestream")))
-		settle_livestreams(l->r.db);
+		settle_livestreams(l->r.db, clock_ms() - l->r.contact_since > LIVESTREAM_DEAD_MS);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "scrub", strlen("scrub")))
 		settle_scrub(l->r.db, l->r.conf);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "deliver", strlen("deliver")))

@@ -109,7 +109,7 @@ int64_t back_off(const struct run_options *, int64_t attempt);
 int64_t settle_delayed(struct db *); /* how many became ready */
 void settle_waiting(struct db *);
 void settle_sweep(struct db *);
-void settle_livestreams(struct db *); /* see livestream_tend() */
+void settle_livestreams(struct db *, bool judges); /* see livestream_tend() */
 /* Originals are due to be read again. */
 void settle_scrub(struct db *, const struct conf *);
 void settle_webhooks(struct db *);

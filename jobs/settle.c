@@ -293,14 +293,14 @@ settle_webhooks(struct db *db)
 }
 
 void
-settle_livestreams(struct db *db)
+settle_livestreams(struct db *db, bool judges)
 {
 	bool more = true;
 	int i;
 
 	for (i = 0; more && i < LIVESTREAMS; i++) {
 		db_begin(db);
-		more = livestream_tend(db);
+		more = livestream_tend(db, judges);
 		if (!db_commit(db))
 			return;
 	}

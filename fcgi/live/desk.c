@@ -332,21 +332,29 @@ tell_keys(struct desk *d)
 		srt_allow(d->srt, buf_string(&b), n);
 }
 
-/* We live, and what has become of the streams. */
-static void
+/* We live. */
+static bool
 beat(struct desk *d)
+{
+	bool fine;
+
+	db_begin(d->db);
+	livestream_beat(d->db, d->node);
+	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
+	if (!fine)
+		db_rollback(d->db);
+	arena_reset(d->mem);
+	return fine;
+}
+
+/* What has become of the streams. */
+static void
+look(struct desk *d)
 {
 	struct livestream *all;
 	size_t n = 0, i;
 	bool fine;
 
-	db_begin(d->db);
-	livestream_beat(d->db, d->node);
-	if (db_failure(d->db) != DB_FINE || !db_commit(d->db)) {
-		db_rollback(d->db);
-		arena_reset(d->mem);
-		return;
-	}
 	db_begin(d->db);
 	all = livestreams_open(d->db, &n);
 	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
@@ -392,7 +400,7 @@ run(void *user)
 {
 	struct desk *d = user;
 	struct desk_note *n;
-	bool ends = false;
+	bool ends = false, alive;
 
 	d->mem = arena_new(ARENA);
 	d->db = db_open(d->conf, DB_JOBS);
@@ -405,8 +413,11 @@ run(void *user)
 			usleep(50000);
 		if (clock_ms() < d->beat_at)
 			continue;
+		/* First, since what is late may take longer than we are waited for. */
+		alive = beat(d);
 		serve_late(d);
-		beat(d);
+		if (alive)
+			look(d);
 		d->beat_at = clock_ms() + LIVESTREAM_BEAT_MS;
 	}
 	db_close(d->db);

@@ -103,13 +103,19 @@ later(struct world *w, const char *column, struct uuid id, int64_t ms)
 
 /* As the runner does. */
 static void
-tend(struct world *w)
+tend_as(struct world *w, bool judges)
 {
 	int i;
 
-	for (i = 0; i < 20 && livestream_tend(w->db); i++)
+	for (i = 0; i < 20 && livestream_tend(w->db, judges); i++)
 		;
 	assert_true(i < 20);
+}
+
+static void
+tend(struct world *w)
+{
+	tend_as(w, true);
 }
 
 static int64_t
@@ -438,6 +444,25 @@ jobs(struct world *w, struct uuid id)
 {
 	return number(w, "FROM jobs WHERE kind = 'livestream' AND JSON_VALUE(args, '$.livestreamId') = ?",
 	    ARGS(STR(uuid_text(w->mem, id))));
+}
+
+static void
+nobody_is_taken_for_dead_who_could_not_say_that_he_lives(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w), ending = live(w);
+
+	assert_int_equal(put(w, ending, "/stop"), 200);
+	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
+	later(w, "beat_at", ending, LIVESTREAM_DEAD_MS + 1000);
+	tend_as(w, false);
+	assert_string_equal(status(w, id), "live");
+	assert_string_equal(livestream_get(w->db, id)->holder, NODE);
+	assert_int_equal(jobs(w, ending), 0);
+	tend_as(w, true);
+	assert_string_equal(status(w, id), "interrupted");
+	assert_null(livestream_get(w->db, id)->holder);
+	assert_int_equal(jobs(w, ending), 1);
 }
 
 static void
@@ -1096,6 +1121,7 @@ main(void)
 		WORLD_TEST(a_break_interrupts_it_and_the_same_address_goes_on),
 		WORLD_TEST(who_sends_is_not_thrown_out_and_who_is_silent_is),
 		WORLD_TEST(a_node_that_dies_leaves_it_interrupted),
+		WORLD_TEST(nobody_is_taken_for_dead_who_could_not_say_that_he_lives),
 		WORLD_TEST(what_ends_becomes_an_asset_by_one_job),
 		WORLD_TEST(one_that_nothing_came_of_ends_at_once),
 		WORLD_TEST(its_asset_stays_as_long_as_it_runs),

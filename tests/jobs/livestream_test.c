@@ -621,7 +621,12 @@ a_runner_ends_what_a_dead_node_has_left(void **state)
 {
 	struct world *w = *state;
 	struct req *r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\"}");
+	const struct job_place place = { .tenant_id = w->tenant_id };
+	struct conf conf = *w->conf;
 	struct broadcast b;
+	struct uuid other;
+	pid_t runner;
+	int i;
 
 	assert_true(uuid_parse(text(w, r, "data.id"), &b.id));
 	assert_true(uuid_parse(text(w, r, "data.mediaId"), &b.media_id));
@@ -632,7 +637,19 @@ a_runner_ends_what_a_dead_node_has_left(void **state)
 	    ID(b.id)));
 	b.dir = store_growing(w->mem, store_key_live(w->mem, b.media_id, NULL));
 	record(w, &b, 1, "320x180", 1, 0);
+	/* Who has only just reached the database takes nobody for dead. */
 	go(w);
+	assert_string_equal(status(w, &b), "finishing");
+	/* A runner that drains stays as long as others run something. */
+	other = job_add(w->db, recode, place, .livestream_id = b.id);
+	db_run(w->db, "UPDATE jobs SET state = 'running', runner = 'elsewhere', lease_until = " SQL_NOW " + 3600000 "
+	    "WHERE id = ?", ARGS(ID(other)));
+	conf.job_kinds = "livestream,recode";
+	runner = drain_begin(w, &conf);
+	for (i = 0; i < 1200 && strcmp(status(w, &b), "finishing") == 0; i++)
+		usleep(100000);
+	db_run(w->db, "DELETE FROM jobs WHERE id = ?", ARGS(ID(other)));
+	drain_end(runner);
 	assert_string_equal(status(w, &b), "finished");
 }
 
