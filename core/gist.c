@@ -8,6 +8,13 @@
 /* Who corrects a transcript sends one paragraph after the other. */
 enum { DELAY_MS = 5000 };
 
+struct making { struct uuid id; const char *state; };
+static const struct field making_fields[] = {
+	FIELD(struct making, id, .doc = "Job"),
+	FIELD(struct making, state, .doc = "State"),
+};
+static const struct record making_record = RECORD("GistJob", struct making, making_fields);
+
 void
 gist_again(struct db *db, struct uuid tenant_id, struct uuid media_id)
 {
@@ -17,6 +24,36 @@ gist_again(struct db *db, struct uuid tenant_id, struct uuid media_id)
 	if (db_number(db, "SELECT 1 FROM jobs WHERE media_id = ? AND kind = 'gist' AND state IN ('ready', 'delayed') "
 	    "LIMIT 1 FOR UPDATE", ARGS(ID(media_id)), 0) == 0)
 		job_add(db, gist, place, .media_id = media_id);
+}
+
+/* Those that have not ended, locked. */
+static const struct making *
+makings(struct db *db, struct uuid media_id, size_t *n)
+{
+	return db_rows(db, &making_record, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'gist' AND t.state IN "
+	    "('ready', 'delayed', 'running') FOR UPDATE", ARGS(ID(media_id)), n);
+}
+
+bool
+gist_is_running(struct db *db, struct uuid media_id)
+{
+	size_t n, i;
+	const struct making *all = makings(db, media_id, &n);
+
+	for (i = 0; i < n; i++)
+		if (strcmp(all[i].state, "running") == 0)
+			return true;
+	return false;
+}
+
+void
+gist_cancel(struct db *db, struct uuid media_id)
+{
+	size_t n, i;
+	const struct making *all = makings(db, media_id, &n);
+
+	for (i = 0; i < n; i++)
+		job_cancel(db, all[i].id);
 }
 
 void

@@ -7,11 +7,19 @@
 #ifndef CORE_GIST_H
 #define CORE_GIST_H
 
+#include <stdbool.h>
+
 #include "core/db.h"
 
 /* In this transaction the words of an asset change, or which of its transcripts speaks for it.  One job that has not
  * begun yet does for all changes. */
 void gist_again(struct db *, struct uuid tenant_id, struct uuid media_id);
+
+/* Is it being made just now?  What waits to be made cannot begin in this transaction then. */
+bool gist_is_running(struct db *, struct uuid media_id);
+
+/* What waits to be made is not. */
+void gist_cancel(struct db *, struct uuid media_id);
 
 /* A person has made a change, which an event of this type and these data tells, in this transaction. */
 void gist_told(struct db *, struct uuid tenant_id, struct uuid media_id, const char *type, const char *data);

@@ -501,6 +501,10 @@ deleted_metadata_leaves_the_words_of_people_and_the_facts_of_the_file(void **sta
 	assert_int_equal(number(w, "FROM metadata WHERE media_id = ?", ARGS(ID(beside))), 2);
 	assert_int_equal(number(w, "FROM transcripts WHERE media_id = ?", ARGS(ID(beside))), 1);
 
+	/* What has gone makes no job that would bring it back, nor does what people have changed just before. */
+	assert_int_equal(number(w, "FROM jobs WHERE media_id = ? AND kind = 'gist' AND state <> 'cancelled'",
+	    ARGS(ID(media))), 0);
+
 	/* Chapters are made anew of what is left; as long as a step has not ended, it would bring something back. */
 	assert_int_equal(anew(w, media, "chapters"), 1);
 	assert_int_equal(anew(w, media, "transcribe") + anew(w, media, "keywords"), 0);

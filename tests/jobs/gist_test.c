@@ -228,6 +228,41 @@ they_follow_what_a_person_changes(void **state)
 }
 
 static void
+what_is_deleted_stays_so_until_words_change_again(void **state)
+{
+	struct world *w = *state;
+	struct uuid transcript, media = transcribed(w, "Kettle kettle kettle on the stove.", "good", &transcript);
+	const char *path = arena_printf(w->mem, "/v2/media/%s/metadata", uuid_text(w->mem, media));
+	const char *words = arena_printf(w->mem, "/v2/media/%s/subtitles?languageCode=de", uuid_text(w->mem, media));
+	struct req *r;
+
+	assert_int_equal(call(w, "POST", words, "1\n00:00:01,000 --> 00:00:04,000\nLampe Lampe.\n\n")->status, 201);
+	follow(w, media);
+	assert_int_equal(rank(w, metadata(w, media), "keywords", "kettle"), 0);
+	assert_int_equal(call(w, "POST", words, "1\n00:00:01,000 --> 00:00:04,000\nTisch Tisch.\n\n")->status, 201);
+	assert_int_equal(waiting(w, media), 1);
+
+	/* While it is made, what is deleted would come back. */
+	db_run(w->db, "UPDATE jobs SET state = 'running' WHERE media_id = ? AND kind = 'gist' AND state = 'delayed'",
+	    ARGS(ID(media)));
+	r = call(w, "DELETE", path, NULL);
+	assert_int_equal(r->status, 422);
+	assert_string_equal(text(w, r, "data.code"), "ingest_running");
+	assert_int_equal(rank(w, metadata(w, media), "keywords", "kettle"), 0);
+	db_run(w->db, "UPDATE jobs SET state = 'delayed' WHERE media_id = ? AND kind = 'gist' AND state = 'running'",
+	    ARGS(ID(media)));
+
+	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
+	assert_int_equal(waiting(w, media), 0);
+	follow(w, media);
+	assert_string_equal(text(w, metadata(w, media), "data.keywords.count"), "0");
+	assert_null(text(w, metadata(w, media), "data.keywords.engine"));
+
+	assert_int_equal(call(w, "POST", words, "1\n00:00:01,000 --> 00:00:04,000\nTisch Tisch.\n\n")->status, 201);
+	assert_int_equal(waiting(w, media), 1);
+}
+
+static void
 nothing_is_made_of_words_that_have_changed_meanwhile(void **state)
 {
 	struct world *w = *state;
@@ -273,6 +308,7 @@ main(void)
 		WORLD_TEST(the_words_of_a_document_are_in_the_language_of_the_asset),
 		WORLD_TEST(what_a_document_names_and_says_has_its_pages),
 		WORLD_TEST(they_follow_what_a_person_changes),
+		WORLD_TEST(what_is_deleted_stays_so_until_words_change_again),
 		WORLD_TEST(nothing_is_made_of_words_that_have_changed_meanwhile),
 		WORLD_TEST(nonsense_has_no_keywords),
 	};
