@@ -254,31 +254,59 @@ check_part(struct job *j, struct answering *a, struct uuid media_id, const struc
 	}
 }
 
+/* What parts numbers in brackets: "[1, 3]", "[1-3]"; dashes are the bytes of U+2013 and U+2014. */
+#define DASHES "-\xe2"
+#define BETWEEN " \t\n,;-\xe2\x80\x93\x94"
+
+/* The passages that brackets name, which hold nothing but numbers.  Returns what comes behind them, or NULL. */
+static const char *
+named_in(const char *at, bool named[REFS])
+{
+	const char *gap;
+	long before = REFS, ref, i;
+	char *end;
+
+	if (*at != '[')
+		return NULL;
+	at += 1 + strspn(at + 1, BETWEEN);
+	if (*at == ']')
+		return NULL;
+	for (; isdigit((unsigned char)*at); before = strcspn(gap, DASHES) < (size_t)(at - gap) ? ref : REFS) {
+		ref = strtol(at, &end, 10);
+		for (i = before < ref ? before : ref; i <= ref && i < REFS; i++)
+			named[i] = true;
+		gap = end;
+		at = end + strspn(end, BETWEEN);
+	}
+	return *at == ']' ? at + 1 : NULL;
+}
+
 /* The answer without references that are not true; one that has none then ends in those that are. */
 static const char *
 with_references(struct arena *mem, const struct answering *a)
 {
-	const char *at = a->reply->answer;
+	const char *at = a->reply->answer, *behind;
 	struct buf b = BUF(mem);
 	bool cited = false;
-	char *end;
-	long ref;
+	int ref;
 
 	while (*at != '\0') {
-		ref = at[0] == '[' && isdigit((unsigned char)at[1]) ? strtol(at + 1, &end, 10) : -1;
-		if (ref < 0 || *end != ']') {
+		bool named[REFS] = { false };
+
+		if ((behind = named_in(at, named)) == NULL) {
 			buf_char(&b, *at++);
 			continue;
 		}
-		if (ref > 0 && ref < REFS && a->found[ref]) {
-			buf_printf(&b, "[%ld]", ref);
-			cited = true;
-		}
-		at = end + 1;
+		for (ref = 1; ref < REFS; ref++)
+			if (named[ref] && a->found[ref]) {
+				buf_printf(&b, "[%d]", ref);
+				cited = true;
+			}
+		at = behind;
 	}
 	for (ref = 1; !cited && ref < REFS; ref++)
 		if (a->found[ref])
-			buf_printf(&b, " [%ld]", ref);
+			buf_printf(&b, " [%d]", ref);
 	return buf_string(&b);
 }
 

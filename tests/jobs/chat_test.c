@@ -158,6 +158,19 @@ nothing_hostile_comes_through(void **state)
 }
 
 static void
+of_passages_that_are_named_together_those_stay_that_are_quoted(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	asset(w, MEDICINE);
+	r = answered(w, asked(w), "/several/v1");
+	assert_null(text(w, r, "data.warning"));
+	assert_string_equal(text(w, r, "data.answer"), "One [1], two , three [1], four [1], five [1], six , seven [], "
+	    "[1.5].");
+}
+
+static void
 a_reference_to_words_that_have_changed_is_none(void **state)
 {
 	struct world *w = *state;
@@ -357,6 +370,7 @@ main(void)
 		WORLD_TEST(the_model_answers_and_its_references_are_true),
 		WORLD_TEST(what_is_of_no_use_is_replaced_by_quotes_and_said),
 		WORLD_TEST(nothing_hostile_comes_through),
+		WORLD_TEST(of_passages_that_are_named_together_those_stay_that_are_quoted),
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
 		WORLD_TEST(a_name_that_is_to_be_forgotten_proves_no_reference),
 		WORLD_TEST(an_answer_comes_once),
