@@ -9,7 +9,9 @@
  *
  * Columns of SEARCH_LAYERS: number, kept in rows; name in the interface; whether it is derived data, which needs
  * ViewMetadata; how much a word there counts; the word in the data of an event that says it may have changed; and the
- * rows text, start, end (seconds) and page of an asset, which is its one bind.  A further layer is a further line.
+ * rows text, start, end (seconds) and page of an asset, which is its one bind.  Texts of any
+ * length are MEDIUMTEXT: what is too long for its column in a JSON_TABLE is NULL, and so not found.  A further layer is
+ * a further line.
  */
 #ifndef CORE_SEARCH_H
 #define CORE_SEARCH_H
@@ -39,8 +41,8 @@
 	    "SELECT j.text, NULL AS start, NULL AS end, NULL AS page FROM media m JOIN JSON_TABLE(m.tags, '$[*]' COLUMNS " \
 	    "(text VARCHAR(255) PATH '$')) j WHERE m.id = ?") \
 	L(TRANSCRIPT, 4, "transcript", true, 1, "transcripts", \
-	    "SELECT j.text, j.start, j.end, NULL AS page FROM transcripts m JOIN JSON_TABLE(m.paragraphs, '$[*]' COLUMNS (" \
-	    "text TEXT PATH '$.text', start DOUBLE PATH '$.start', end DOUBLE PATH '$.end')) j WHERE m.media_id = ? AND " \
+	    "SELECT j.text, j.start, j.end, NULL AS page FROM transcripts m JOIN JSON_TABLE(m.paragraphs, '$[*]' COLUMNS (text " \
+	    "MEDIUMTEXT PATH '$.text', start DOUBLE PATH '$.start', end DOUBLE PATH '$.end')) j WHERE m.media_id = ? AND " \
 	    "m.status = 'completed'") \
 	L(DOCUMENT_CONTENT, 5, "document_content", true, 1, "documentContent", \
 	    "SELECT j.text, NULL AS start, NULL AS end, j.page FROM metadata m JOIN JSON_TABLE(m.data, '$.pages[*]' " \
@@ -48,11 +50,11 @@
 	    "'documentContent'") \
 	L(VIDEO_TEXT, 6, "video_text", true, 1, "videoTexts", \
 	    "SELECT j.text, j.start, j.end, NULL AS page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' COLUMNS (text " \
-	    "TEXT PATH '$.text', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end')) j WHERE " \
-	    "m.media_id = ? AND m.kind = 'videoTexts'") \
+	    "MEDIUMTEXT PATH '$.text', start DOUBLE PATH '$.instances[0].start', end DOUBLE PATH '$.instances[0].end')) j " \
+	    "WHERE m.media_id = ? AND m.kind = 'videoTexts'") \
 	L(IMAGE_TEXT, 7, "image_text", true, 1, "imageTexts", \
 	    "SELECT j.text, NULL AS start, NULL AS end, NULL AS page FROM metadata m JOIN JSON_TABLE(m.data, '$.items[*]' " \
-	    "COLUMNS (text TEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'") \
+	    "COLUMNS (text MEDIUMTEXT PATH '$.text')) j WHERE m.media_id = ? AND m.kind = 'imageTexts'") \
 	L(KEYWORD, 8, "keywords", true, 4, "keywords", SEARCH_NAMED_SQL("keywords", "name")) \
 	L(ENTITY, 9, "entities", true, 4, "entities", SEARCH_NAMED_SQL("entities", "name")) \
 	L(SPEAKER, 10, "speakers", true, 4, "speakers", \

@@ -8,9 +8,12 @@
 /* What a word is given where nothing says how long it was. */
 enum { WORD_MS = 400 };
 
+/* Characters of a paragraph that can be changed. */
+enum { PARAGRAPH_MAX = 20000 };
+
 static const struct field change_fields[] = {
 	FIELD(struct paragraph_change, id, .on = CREATE, .required = true, .doc = "Of the paragraph"),
-	FIELD(struct paragraph_change, text, .on = CREATE | MULTILINE, .max = 20000,
+	FIELD(struct paragraph_change, text, .on = CREATE | MULTILINE, .max = PARAGRAPH_MAX,
 	    .doc = "All of its text: a blank line begins a further paragraph, and without a word it goes; "
 	    "left out: it stays"),
 	FIELD(struct paragraph_change, speaker_id, .on = CREATE,
@@ -426,6 +429,44 @@ place(struct run *r, const size_t *match)
 	return matched;
 }
 
+static bool
+is_too_long(const struct paragraph *p)
+{
+	return utf8_length(p->text) > PARAGRAPH_MAX;
+}
+
+/* The paragraphs, those that are too long to be changed in parts. */
+static struct list
+parted(struct arena *mem, const struct list *paragraphs)
+{
+	const struct paragraph *p = paragraphs->rows;
+	struct list out = { NULL, 0 }, parts;
+	struct paragraph *to;
+	size_t room = 0, i, k;
+
+	for (i = 0; i < paragraphs->n; i++)
+		room += is_too_long(&p[i]) ? p[i].words.n : 1;
+	to = out.rows = arena_array(mem, room, sizeof(*to));
+	for (i = 0; i < paragraphs->n; i++) {
+		if (!is_too_long(&p[i])) {
+			to[out.n++] = p[i];
+			continue;
+		}
+		parts = transcript_paragraphs(mem, &(const struct segment){ .words = p[i].words }, 1);
+		for (k = 0; k < parts.n; k++, out.n++) {
+			const struct paragraph *part = (const struct paragraph *)parts.rows + k;
+
+			to[out.n] = p[i];
+			to[out.n].id = k == 0 ? p[i].id : part->id;
+			to[out.n].start = part->start;
+			to[out.n].end = part->end;
+			to[out.n].text = part->text;
+			to[out.n].words = part->words;
+		}
+	}
+	return out;
+}
+
 struct revision
 revision_align(struct arena *mem, const struct list *paragraphs, const struct list *heard, const char *text,
     int64_t duration_ms, size_t *matched)
@@ -450,10 +491,10 @@ revision_align(struct arena *mem, const struct list *paragraphs, const struct li
 	*matched = place(&run, match);
 	out.rows = made = arena_array(mem, run.n_parts, sizeof(*made));
 	finish(&run, match, &out);
-	if (text != NULL && out.n == 1) {
+	if (text != NULL && out.n == 1)
 		out = transcript_paragraphs(mem, &(const struct segment){ .words = made[0].words }, 1);
-		made = out.rows;
-	}
+	out = parted(mem, &out);
+	made = out.rows;
 	/* Asked twice, it is the same. */
 	for (i = 0; text != NULL && i < out.n && i < paragraphs->n; i++)
 		if (strcmp(made[i].text, p[i].text) == 0) {

@@ -34,7 +34,8 @@ struct revision revision_edit(struct arena *, const struct list *paragraphs, con
 /*
  * The paragraphs with the times of what was heard: words of `text`, or, where it is NULL, their own, that were heard
  * keep what is known of those; others are a person's, and get the time between.  A text with blank lines has the
- * paragraphs that it says, one without them those of a transcript.  matched: of how many words there is a time.
+ * paragraphs that it says, one without them those of a transcript, and so has what is longer than a change of a
+ * paragraph may be.  matched: of how many words there is a time.
  */
 struct revision revision_align(struct arena *, const struct list *paragraphs, const struct list *heard,
     const char *text, int64_t duration_ms, size_t *matched);

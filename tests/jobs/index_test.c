@@ -162,6 +162,34 @@ long_texts_are_cut_between_words_and_lose_none(void **state)
 	    ARGS(ID(id))), 20001);
 }
 
+static void
+what_is_said_and_read_is_found_however_long_its_texts_are(void **state)
+{
+	enum { BYTES = 70000 };
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Talk");
+	char *text = arena_alloc(t->mem, BYTES + 1);
+	const char *read;
+
+	for (int i = 0; i < BYTES; i++)
+		text[i] = i % 2 == 0 ? 'a' : ' ';
+	text[BYTES] = '\0';
+	read = arena_printf(t->mem, "{\"items\":[{\"text\":\"%sslide\",\"instances\":[{\"start\":1,\"end\":2}]}]}",
+	    text);
+	db_begin(t->db);
+	db_run(t->db, "INSERT INTO transcripts (id, media_id, language_code, source, engine, status, paragraphs, "
+	    "created_at, updated_at) VALUES (?, ?, 'en', 'human', 'x', 'completed', ?, 1, 1)", ARGS(ID(uuid_new()), ID(id),
+	    STR(arena_printf(t->mem, "[{\"start\":1,\"end\":2,\"text\":\"%send\"}]", text))));
+	metadata_changed(t->db, id, "transcripts");
+	metadata_put(t->db, id, "videoTexts", "x", read);
+	metadata_put(t->db, id, "imageTexts", "x", read);
+	assert_true(db_commit(t->db));
+	follow(t);
+	assert_true(says(t, id, SEARCH_TRANSCRIPT, "end"));
+	assert_true(says(t, id, SEARCH_VIDEO_TEXT, "slide"));
+	assert_true(says(t, id, SEARCH_IMAGE_TEXT, "slide"));
+}
+
 /* A word takes far more room folded than written. */
 static void
 a_text_of_short_words_is_indexed_in_little_memory(void **state)
@@ -341,6 +369,7 @@ main(void)
 		TEST(what_is_rolled_back_is_not_indexed),
 		TEST(passages_have_times_and_pages),
 		TEST(long_texts_are_cut_between_words_and_lose_none),
+		TEST(what_is_said_and_read_is_found_however_long_its_texts_are),
 		TEST(a_text_of_short_words_is_indexed_in_little_memory),
 		TEST(whoever_changes_an_asset_waits_for_a_part_of_its_words_at_most),
 		TEST(of_two_that_index_an_asset_the_later_one_wins),

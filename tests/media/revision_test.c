@@ -253,6 +253,43 @@ every_change_can_be_taken_back(void **state)
 	arena_free(mem);
 }
 
+/* A blank line alone, of a person who has written all else down without any. */
+static void
+an_aligned_paragraph_can_be_changed_however_long_the_text_is(void **state)
+{
+	enum { WORDS = 15000, MOST = 20000 };
+	struct arena *mem = arena_new(MEM);
+	struct paragraph *said = NEW(mem, struct paragraph);
+	struct buf b = BUF(mem);
+	struct revision r, again;
+	struct list now;
+	size_t matched, i, words = 0;
+
+	for (i = 0; i < WORDS; i++)
+		buf_printf(&b, "w%zu ", i);
+	*said = heard(mem, buf_string(&b), 0);
+	now = (struct list){ said, 1 };
+	r = revision_align(mem, &now, &now, arena_printf(mem, "Title\n\n%s", buf_string(&b)), WORDS * 500, &matched);
+	assert_int_equal(matched, WORDS);
+	check(mem, &r.paragraphs);
+	assert_string_equal(at(&r.paragraphs, 0)->text, "Title");
+	for (i = 0; i < r.paragraphs.n; i++) {
+		assert_true(strlen(at(&r.paragraphs, i)->text) <= MOST);
+		words += at(&r.paragraphs, i)->words.n;
+	}
+	assert_int_equal(words, WORDS + 1);
+	/* So can those that are there already, by who they are. */
+	said->speaker = "Ada";
+	r = revision_align(mem, &now, &now, NULL, WORDS * 500, &matched);
+	check(mem, &r.paragraphs);
+	assert_true(r.paragraphs.n > 1);
+	assert_true(uuid_equal(at(&r.paragraphs, 0)->id, said->id));
+	assert_string_equal(at(&r.paragraphs, r.paragraphs.n - 1)->speaker, "Ada");
+	again = revision_align(mem, &r.paragraphs, &now, NULL, WORDS * 500, &matched);
+	assert_int_equal(again.undo.n, 0);
+	arena_free(mem);
+}
+
 static void
 one_word_in_the_middle_is_all_that_is_kept_of_a_change(void **state)
 {
@@ -337,6 +374,7 @@ main(void)
 		cmocka_unit_test(a_blank_line_parts_and_a_paragraph_without_a_word_goes),
 		cmocka_unit_test(subtitles_begin_where_the_words_do_that_a_person_has_changed),
 		cmocka_unit_test(every_change_can_be_taken_back),
+		cmocka_unit_test(an_aligned_paragraph_can_be_changed_however_long_the_text_is),
 		cmocka_unit_test(one_word_in_the_middle_is_all_that_is_kept_of_a_change),
 		cmocka_unit_test(the_longest_texts_find_their_words),
 		cmocka_unit_test(texts_that_are_made_to_be_parted_word_by_word_are_left_alone),
