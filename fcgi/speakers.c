@@ -8,6 +8,8 @@
 #include "media/speaking.h"
 #include "fcgi/access.h"
 
+enum { LABEL_MAX = 100 };		/* characters, which NFC may make more */
+
 struct heard {
 	struct uuid id, media_id, merged_into, voice_id, proposed_id;
 	int64_t number, media_count;
@@ -32,7 +34,7 @@ static const struct field heard_fields[] = {
 	FIELD(struct heard, id,             .on = SERVER, .required = true, .doc = "Unique id"),
 	FIELD(struct heard, media_id,       .on = SERVER, .required = true, .sql = "h.media_id", .doc = "The asset in which it is heard"),
 	FIELD(struct heard, number,         .on = SERVER, .required = true, .sql = "h.number", .doc = "From 1, by who is heard first; it stays"),
-	FIELD(struct heard, label,          .on = PATCH, .max = 100,
+	FIELD(struct heard, label,          .on = PATCH, .max = LABEL_MAX,
 	    .doc = "Who it is, once somebody has said so; null or empty: nobody has, and it is called by its number"),
 	FIELD(struct heard, is_labelled,    .on = COMPUTED, .required = true, .doc = "Has it a label?"),
 	FIELD(struct heard, name,           .on = COMPUTED, .required = true, .doc = "What people read: the label, or Speaker and the number"),
@@ -270,6 +272,10 @@ speaker_patch(struct req *r)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	if (label != NULL && utf8_blank(label))
 		label = NULL;
+	if (label != NULL && utf8_length(label) > LABEL_MAX) {
+		fault(r, "/label", "too_long", "at most %d characters", LABEL_MAX);
+		return refuse(r, ERR_INVALID, NULL);
+	}
 	if ((r->given & record_bit(&heard_record, "label")) == 0)
 		return speaker_reply(r, h);
 	if (!uuid_is_none(h->merged_into))

@@ -144,6 +144,9 @@ names_are_one_clean_line_and_empty_is_the_number_again(void **state)
 {
 	struct world *w = *state;
 	struct talk k = add_talk(w);
+	struct buf b = BUF(w->mem);
+	struct req *r;
+	int i;
 
 	assert_string_equal(text(w, name(w, k.speakers[0], "  Zoe\\u0308   Kr\\u00fcger "), "data.label"),
 	    "Zo\xc3\xab Kr\xc3\xbcger");
@@ -152,6 +155,13 @@ names_are_one_clean_line_and_empty_is_the_number_again(void **state)
 	assert_int_equal(name(w, k.speakers[0], "a\\u202eb")->status, 422);
 	assert_int_equal(name(w, k.speakers[0], arena_printf(w->mem, "%0101d", 0))->status, 422);
 	assert_int_equal(name(w, k.speakers[0], arena_printf(w->mem, "%0100d", 0))->status, 200);
+	/* Of U+0958 NFC makes two. */
+	for (i = 0; i < 51; i++)
+		buf_text(&b, "\u0958");
+	r = name(w, k.speakers[0], buf_string(&b));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/label", "too_long"));
+	assert_int_equal(name(w, k.speakers[0], buf_string(&b) + strlen("\u0958"))->status, 200);
 	name(w, k.speakers[0], "Zo\xc3\xab Kr\xc3\xbcger");
 	assert_string_equal(said_by(w, &k, 0), "Zo\xc3\xab Kr\xc3\xbcger");
 	assert_null(text(w, name(w, k.speakers[0], "  "), "data.label"));
