@@ -508,13 +508,28 @@ correct(struct match *m, struct search_term *t)
 	return n > 0;
 }
 
+/* Two spellings of its name are one tag. */
+static void
+each_once(struct ids *ids)
+{
+	size_t n = 0, i, k;
+
+	for (i = 0; i < ids->n; i++) {
+		for (k = 0; k < n && !uuid_equal(ids->at[k], ids->at[i]); k++)
+			continue;
+		if (k == n)
+			ids->at[n++] = ids->at[i];
+	}
+	ids->n = n;
+}
+
 struct search_hit *
 search_match(struct req *r, struct search_query *q, const struct search_limits *limits, unsigned layers, size_t *n,
     bool *exact)
 {
 	struct match m = { .r = r, .q = q, .limits = limits, .layers = layers, .exact = true,
 	    .until = clock_ms() + TAKE_MS };
-	bool again = false;
+	bool again = false, known;
 	size_t i;
 
 	*n = 0;
@@ -523,7 +538,9 @@ search_match(struct req *r, struct search_query *q, const struct search_limits *
 	if (m.filter == NULL)
 		return NULL;
 	m.tags = media_tag_ids(r, &limits->tags, false);
-	if (m.tags.n == limits->tags.n && (!q->has_text || q->wanted > 0)) {
+	known = m.tags.n == limits->tags.n;
+	each_once(&m.tags);
+	if (known && (!q->has_text || q->wanted > 0)) {
 		for (i = 0; i < q->n; i++)
 			expand(&m, &q->terms[i]);
 		find(&m);

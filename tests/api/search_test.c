@@ -341,6 +341,11 @@ limits_hold_and_what_is_wrong_with_them_is_said(void **state)
 	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&durationTo=89"), "pagination.total"), "0");
 	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&assetTypes=image"), "pagination.total"), "0");
 	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&tags=none"), "pagination.total"), "0");
+	/* A tag is one however often it is named. */
+	r = call(w, "PATCH", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, id)), "{\"tags\":[\"Sea\"]}");
+	assert_int_equal(r->status, 200);
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&tags=Sea,sea"), "pagination.total"), "1");
+	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&tags=Sea,none"), "pagination.total"), "0");
 	assert_string_equal(text(w, ask_as(w, w->token, "lighthouse", "&createdTo=1999-01-01T00:00:00Z"),
 	    "pagination.total"), "0");
 	r = ask_as(w, w->token, "lighthouse", "&assetTypes=tape&fields=smell&sort=name");
