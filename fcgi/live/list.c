@@ -81,6 +81,18 @@ list_add_part(struct live_list *l, const struct entry *growing, const struct par
 	return leaves;
 }
 
+bool
+list_forget_parts(struct live_list *l, struct parts *gone)
+{
+	struct parts *p = &l->parts[list_next(l) % LIST_KEPT];
+
+	if (list_parts(l, list_next(l)) == 0)
+		return false;
+	*gone = *p;
+	*p = (struct parts){ 0 };
+	return true;
+}
+
 enum list_turn
 list_turn(const struct live_list *l, int64_t number, int64_t place)
 {

@@ -63,6 +63,9 @@ int64_t list_next(const struct live_list *);
  * nobody asks for any more. */
 bool list_add_part(struct live_list *, const struct entry *growing, const struct part *, struct parts *gone);
 
+/* Another session makes the segment that grows anew.  True: *gone are its parts, which are listed no more. */
+bool list_forget_parts(struct live_list *, struct parts *gone);
+
 /* The parts of a segment that are there. */
 size_t list_parts(const struct live_list *, int64_t number);
 

@@ -323,6 +323,16 @@ retire_parts(const struct packager *p, const struct track *t, const struct parts
 	}
 }
 
+/* Of a segment whose end the last session could not write. */
+static void
+forget_parts(const struct packager *p, struct track *t)
+{
+	struct parts gone;
+
+	if (list_forget_parts(&t->list, &gone))
+		retire_parts(p, t, &gone);
+}
+
 /* The same since the last part.  Where frames last so long that one alone is too much for a part, the segment has none
  * any more. */
 static bool
@@ -532,6 +542,7 @@ begin_rung(struct packager *p, struct track *t, const struct ladder_frame *f)
 		return false;
 	unlink(path);
 	t->on = true;
+	forget_parts(p, t);
 	t->fragments = 0;
 	t->peak = t->number = 0;
 	t->lasts = p->video.lasts;
@@ -753,6 +764,7 @@ begin_track(struct packager *p, struct track *t, const struct setup *s)
 	if (!t->on)
 		return true;
 	t->setup = *s;
+	forget_parts(p, t);
 	t->breaks = t->list.n > 0 || t->list.first > 0;
 	t->fragments = 0;
 	t->peak = 0;
@@ -834,6 +846,9 @@ packager_pause(struct packager *p)
 	p->lack = NULL;
 	p->climbed = 0;
 	fine = pass_by(p, 0) && fine;
+	/* What could not be cut is recorded all the same, and is no part of the next session. */
+	if (p->audio.on)
+		write_batch(p);
 	for (i = 0; i < LADDER_RUNGS; i++)
 		end_track(&p->rungs[i]);
 	end_track(&p->video);

@@ -778,14 +778,31 @@ frames_that_go_back_or_are_empty_do_no_harm(void **state)
 }
 
 static void
-a_full_disk_is_told(void **state)
+a_full_disk_is_told_and_the_next_session_has_nothing_of_the_one_before(void **state)
 {
 	struct studio *s = *state;
 	struct conf conf = { .data_dir = s->place->dir, .free_space = INT64_C(1) << 60 };
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("64x64", "1") TONE("1") ENCODED "$O");
+	struct buf low = BUF(s->place->mem);
 
 	assert_true(store_open(&conf));
-	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "1") TONE("1") ENCODED "$O"), 0);
+	send_flv(s, flv, 0);
 	assert_false(packager_pause(s->packager));
+	conf.free_space = 0;
+	assert_true(store_open(&conf));
+	feed_free(s->feed);
+	s->feed = feed_new();
+	feed_begin(s->feed, 2);
+	send_flv(s, flv, 0);
+	list_write_low(packager_list(s->packager, false), NULL, false, &low);
+	assert_non_null(strstr(buf_string(&low), "URI=\"1.2.0.video.m4s\""));
+	assert_null(strstr(buf_string(&low), ".1.video.m4s\",INDEPENDENT=YES"));
+	assert_string_equal(told(s, "ls out | grep -c '^1[.]1[.].*[.]m4s$'"), "0");
+	assert_true(packager_finish(s->packager));
+	/* Both recordings have all of it. */
+	assert_string_equal(told(s, PACKETS("kept/1.audio.mp4")), told(s, PACKETS("kept/2.audio.mp4")));
+	assert_string_equal(told(s, arena_printf(s->place->mem, FIRST, "a", "kept/2.audio.mp4")), "0.000000");
+	assert_int_equal(count(text_of(s, "out/audio.m3u8"), "EXTINF:-"), 0);
 }
 
 int
@@ -821,7 +838,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(what_does_not_play_everywhere_is_refused_with_a_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(setups_that_are_cut_off_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_go_back_or_are_empty_do_no_harm, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_full_disk_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_full_disk_is_told_and_the_next_session_has_nothing_of_the_one_before,
+		    setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
