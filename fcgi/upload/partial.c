@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Bytes on their way in, and how far they are safe.  The hash of what is there is worked out again when it is taken
- * over, at 2 GB/s: OpenSSL 3.0 cannot write down the state of one, and what was read again is known to be there.
+ * Bytes on their way in, and how far they are safe.  The state of their hash is written down with that, and goes on
+ * where the file has not changed since.  Else something was killed, and what is there is read again: then it is known
+ * to be there.
  */
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,34 +30,42 @@ enum {
 
 #define SYNCED ".synced"
 
-static void
-hash_begin(struct partial *p)
-{
-	if (p->hash == NULL)
-		p->hash = EVP_MD_CTX_new();
-	if (p->hash == NULL || !EVP_DigestInit_ex(p->hash, EVP_sha256(), NULL))
-		abort();
-}
+/* Behind the line that says how far, and the hash there. */
+struct state {
+	int64_t offset;
+	struct timespec changed;	/* the file, when it was synced */
+	SHA256_CTX hash;
+	unsigned char sum[32];		/* of all this */
+};
 
 /* Of all bytes so far; more may follow. */
 static void
 hash_now(const struct partial *p, unsigned char sha256[32])
 {
-	EVP_MD_CTX *copy = EVP_MD_CTX_new();
+	SHA256_CTX copy = p->hash;
 
-	if (copy == NULL || !EVP_MD_CTX_copy_ex(copy, p->hash) || !EVP_DigestFinal_ex(copy, sha256, NULL))
-		abort();
-	EVP_MD_CTX_free(copy);
+	hash_end(&copy, sha256);
+}
+
+static void
+sum_up(const struct state *s, unsigned char sum[32])
+{
+	SHA256_CTX all;
+
+	hash_begin(&all);
+	hash_add(&all, s, offsetof(struct state, sum));
+	hash_end(&all, sum);
 }
 
 static void
 begin(struct partial *p, struct arena *mem, struct uuid upload_id, int64_t attempt)
 {
-	*p = (struct partial){ .fd = -1, .mem = mem, .dir = store_incoming(mem, upload_id), .synced_at = clock_ms() };
+	*p = (struct partial){ .fd = -1, .mem = mem, .dir = store_incoming(mem, upload_id), .synced_at = clock_ms(),
+	    .mark = -1 };
 	p->path = arena_printf(mem, "%s/%" PRId64, p->dir, attempt);
 	p->synced_path = arena_printf(mem, "%s" SYNCED, p->path);
 	p->fresh_path = arena_printf(mem, "%s" SYNCED ".new", p->path);
-	hash_begin(p);
+	hash_begin(&p->hash);
 }
 
 /* The number in front of a name in the directory; -1: it is no file of ours. */
@@ -149,35 +159,54 @@ latest_before(const struct partial *p, int64_t attempt, const char *ending)
 	return latest;
 }
 
-/* What was said at a sync.  0: nothing can be read there. */
+/* What was said at a sync.  0: nothing can be read there.  What is torn of the state shows in its sum. */
 static int64_t
-read_synced(const struct partial *p, int64_t attempt, char hex[65])
+read_synced(const struct partial *p, int64_t attempt, char hex[65], struct state *s)
 {
 	FILE *f = fopen(arena_printf(p->mem, "%s/%" PRId64 SYNCED, p->dir, attempt), "re");
 	int64_t offset = 0;
 
 	if (f != NULL && fscanf(f, "%" SCNd64 " %64s", &offset, hex) != 2)
 		offset = 0;
+	if (f != NULL && (fgetc(f) != '\n' || fread(s, sizeof(*s), 1, f) != 1))
+		memset(s, 0, sizeof(*s));
 	if (f != NULL)
 		fclose(f);
 	return offset;
 }
 
-/* Takes the first `n` bytes of the file into the hash.  False: they are not there. */
+/* Goes on with the hash that was written down.  False: the file is not what it was then. */
 static bool
-hash_again(struct partial *p, int64_t n)
+hash_on(struct partial *p, int64_t n, const struct state *s)
+{
+	unsigned char sum[32];
+	struct stat st;
+
+	sum_up(s, sum);
+	if (memcmp(sum, s->sum, sizeof(sum)) != 0 || s->offset != n || fstat(p->fd, &st) != 0 || st.st_size < n ||
+	    st.st_mtim.tv_sec != s->changed.tv_sec || st.st_mtim.tv_nsec != s->changed.tv_nsec)
+		return false;
+	p->hash = s->hash;
+	return true;
+}
+
+/* Takes the first `n` bytes of the file into the hash.  False: they are not there, or not those. */
+static bool
+hash_again(struct partial *p, int64_t n, const char *hex)
 {
 	char *piece = arena_raw(p->mem, PIECE);
+	unsigned char sha256[32];
 	int64_t at = 0;
 	ssize_t got = 1;
 
 	while (at < n && got > 0) {
 		got = pread(p->fd, piece, n - at < PIECE ? (size_t)(n - at) : PIECE, at);
 		if (got > 0)
-			EVP_DigestUpdate(p->hash, piece, (size_t)got);
+			hash_add(&p->hash, piece, (size_t)got);
 		at += got > 0 ? got : 0;
 	}
-	return at == n;
+	hash_now(p, sha256);
+	return at == n && strcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hex) == 0;
 }
 
 /* Bytes behind the last sync, or with another hash, count for nothing. */
@@ -185,20 +214,17 @@ static bool
 take_over(struct partial *p, int64_t attempt, int64_t latest)
 {
 	int64_t said = latest_before(p, attempt, SYNCED), offset;
-	unsigned char sha256[32];
+	struct state s = { .offset = 0 };
 	char hex[65] = "";
 
 	p->fd = open(arena_printf(p->mem, "%s/%" PRId64, p->dir, latest), O_RDWR | O_CLOEXEC);
 	if (p->fd < 0 || flock(p->fd, LOCK_EX | LOCK_NB) != 0)
 		return false;
-	offset = said >= 0 ? read_synced(p, said, hex) : 0;
-	if (offset > 0 && hash_again(p, offset)) {
-		hash_now(p, sha256);
-		if (strcmp(hex_encode(p->mem, sha256, sizeof(sha256)), hex) == 0)
-			p->offset = p->synced = offset;
-	}
-	if (p->offset == 0)
-		hash_begin(p);
+	offset = said >= 0 ? read_synced(p, said, hex, &s) : 0;
+	if (offset > 0 && (hash_on(p, offset, &s) || hash_again(p, offset, hex)))
+		p->offset = p->synced = offset;
+	else
+		hash_begin(&p->hash);
 	return ftruncate(p->fd, p->offset) == 0 && lseek(p->fd, p->offset, SEEK_SET) == p->offset &&
 	    rename(arena_printf(p->mem, "%s/%" PRId64, p->dir, latest), p->path) == 0 &&
 	    (p->offset == 0 || rename(arena_printf(p->mem, "%s/%" PRId64 SYNCED, p->dir, said), p->synced_path) == 0);
@@ -217,26 +243,42 @@ partial_resume(struct partial *p, struct arena *mem, struct uuid upload_id, int6
 	return true;
 }
 
+/* What read_synced() reads; its length. */
+static size_t
+write_down(const struct partial *p, const struct stat *st, char *word)
+{
+	struct state s = { .offset = p->offset, .changed = st->st_mtim, .hash = p->hash };
+	unsigned char sha256[32];
+	int n, i;
+
+	hash_now(p, sha256);
+	n = sprintf(word, "%" PRId64 " ", p->offset);
+	for (i = 0; i < 32; i++)
+		n += sprintf(word + n, "%02x", sha256[i]);
+	word[n++] = '\n';
+	sum_up(&s, s.sum);
+	memcpy(word + n, &s, sizeof(s));
+	return (size_t)n + sizeof(s);
+}
+
 /* First the bytes, then the word that they are there. */
 static bool
 sync_now(struct partial *p)
 {
-	unsigned char sha256[32];
-	char line[100];
-	int fd, n, i;
+	char word[100 + sizeof(struct state)];
+	struct stat st;
+	size_t n;
+	int fd;
 	bool fine;
 
 	p->spoiled |= fdatasync(p->fd) != 0;
-	if (p->spoiled)
+	if (p->spoiled || fstat(p->fd, &st) != 0)
 		return false;
-	hash_now(p, sha256);
-	n = snprintf(line, sizeof(line), "%" PRId64 " ", p->offset);
-	for (i = 0; i < 32; i++)
-		n += snprintf(line + n, sizeof(line) - (size_t)n, "%02x", sha256[i]);
+	n = write_down(p, &st, word);
 	fd = open(p->fresh_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	fine = write(fd, line, (size_t)n) == n && fdatasync(fd) == 0;
+	fine = write(fd, word, n) == (ssize_t)n && fdatasync(fd) == 0;
 	close(fd);
 	p->synced_at = clock_ms();
 	if (!fine || rename(p->fresh_path, p->synced_path) != 0)
@@ -248,10 +290,7 @@ sync_now(struct partial *p)
 void
 partial_mark(struct partial *p)
 {
-	if (p->marked == NULL)
-		p->marked = EVP_MD_CTX_new();
-	if (p->marked == NULL || !EVP_MD_CTX_copy_ex(p->marked, p->hash))
-		abort();
+	p->marked = p->hash;
 	p->mark = p->offset;
 }
 
@@ -259,8 +298,9 @@ partial_mark(struct partial *p)
 bool
 partial_rewind(struct partial *p)
 {
-	if (p->spoiled || p->marked == NULL || !EVP_MD_CTX_copy_ex(p->hash, p->marked))
+	if (p->spoiled || p->mark < 0)
 		return false;
+	p->hash = p->marked;
 	p->offset = p->mark;
 	return sync_now(p) && ftruncate(p->fd, p->offset) == 0 && lseek(p->fd, p->offset, SEEK_SET) == p->offset;
 }
@@ -278,7 +318,7 @@ partial_write(struct partial *p, const void *bytes, size_t n)
 			return false;
 		at += done > 0 ? done : 0;
 	}
-	EVP_DigestUpdate(p->hash, bytes, n);
+	hash_add(&p->hash, bytes, n);
 	p->offset += (int64_t)n;
 	if (p->offset / WRITE_BACK != before)
 		sync_file_range(p->fd, before * WRITE_BACK, WRITE_BACK, SYNC_FILE_RANGE_WRITE);
@@ -299,9 +339,6 @@ end(struct partial *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
-	EVP_MD_CTX_free(p->hash);
-	EVP_MD_CTX_free(p->marked);
-	p->hash = p->marked = NULL;
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Bytes of an upload that is not whole yet, in the store: uploads/{uploadId}/{attempt}, and beside it
- * {attempt}.synced, which says up to where they are on the disk and what SHA-256 they have there.
+ * {attempt}.synced, which says up to where they are on the disk and what SHA-256 they have there, and how it goes on.
  *
  *	partial_new()		what earlier attempts left is deleted
  *	partial_resume()	or taken over: p->offset says from where on bytes are wanted
@@ -18,12 +18,12 @@
 #ifndef FCGI_UPLOAD_PARTIAL_H
 #define FCGI_UPLOAD_PARTIAL_H
 
-#include <openssl/evp.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/arena.h"
 #include "core/text.h"
+#include "fcgi/upload/hash.h"
 
 struct partial {
 	int fd;			/* -1: not open */
@@ -35,8 +35,8 @@ struct partial {
 	/* Its own. */
 	struct arena *mem;
 	const char *dir, *synced_path, *fresh_path;
-	EVP_MD_CTX *hash, *marked;
-	int64_t synced, synced_at, mark;	/* bytes; ms; bytes */
+	SHA256_CTX hash, marked;
+	int64_t synced, synced_at, mark;	/* bytes; ms; bytes, -1: none */
 };
 
 bool partial_new(struct partial *, struct arena *, struct uuid upload_id, int64_t attempt);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Stages of one size, each with the sum of itself and the one before it: what a crash has torn is none. */
-#define OPENSSL_SUPPRESS_DEPRECATED	/* EVP cannot write down the state of a hash */
 #include <sys/file.h>
 
 #include <fcntl.h>
@@ -24,25 +23,6 @@ struct stage {
 	unsigned char sum[32];
 };
 
-void
-s3_ahead_begin(SHA256_CTX *state)
-{
-	memset(state, 0, sizeof(*state));
-	SHA256_Init(state);
-}
-
-void
-s3_ahead_add(SHA256_CTX *state, const void *bytes, size_t n)
-{
-	SHA256_Update(state, bytes, n);
-}
-
-void
-s3_ahead_end(SHA256_CTX *state, unsigned char sha256[32])
-{
-	SHA256_Final(sha256, state);
-}
-
 static int
 open_stages(struct arena *mem, struct uuid upload_id, int64_t attempt, int flags)
 {
@@ -56,11 +36,11 @@ sum_up(const struct stage *r, const struct stage *before, unsigned char sum[32])
 {
 	SHA256_CTX all;
 
-	s3_ahead_begin(&all);
+	hash_begin(&all);
 	if (before != NULL)
-		s3_ahead_add(&all, before->sum, sizeof(before->sum));
-	s3_ahead_add(&all, r, offsetof(struct stage, sum));
-	s3_ahead_end(&all, sum);
+		hash_add(&all, before->sum, sizeof(before->sum));
+	hash_add(&all, r, offsetof(struct stage, sum));
+	hash_end(&all, sum);
 }
 
 /* The stage of that number, from 1 on, if it is one. */
@@ -145,7 +125,7 @@ s3_ahead_go_on(struct s3 *s, int64_t attempt, int64_t number)
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		n = find_last(fd, number, &last);
 		if (n == 0)
-			s3_ahead_begin(&last.state);
+			hash_begin(&last.state);
 		if (ftruncate(fd, n * (int64_t)sizeof(last)) == 0)
 			follow(s, fd, attempt, n, &last);
 	}
@@ -160,7 +140,7 @@ s3_ahead_find(struct arena *mem, struct uuid upload_id, int64_t attempt, const s
 	struct stage r[2];
 	size_t i = 0;
 
-	s3_ahead_begin(state);
+	hash_begin(state);
 	while (fd >= 0 && i < n && read_stage(fd, (int64_t)i + 1, i > 0 ? &r[(i - 1) % 2] : NULL, &r[i % 2]) &&
 	    strcmp(r[i % 2].file, part[i]->file) == 0)
 		*state = r[i++ % 2].state;

@@ -11,8 +11,7 @@
 #ifndef FCGI_UPLOAD_S3_AHEAD_H
 #define FCGI_UPLOAD_S3_AHEAD_H
 
-#include <openssl/sha.h>
-
+#include "fcgi/upload/hash.h"
 #include "fcgi/upload/s3_visit.h"
 
 /* Goes on with what has come, for a while, unless another one is at it.  `number`: of the part that has just come. */
@@ -21,10 +20,5 @@ void s3_ahead_go_on(struct s3 *, int64_t attempt, int64_t number);
 /* How many of these parts, from the first on, are in *state; 0: none, and it is that of nothing. */
 size_t s3_ahead_find(struct arena *, struct uuid upload_id, int64_t attempt, const struct s3_part *const *, size_t n,
     SHA256_CTX *state);
-
-/* The state of a hash as bytes, which EVP has not in OpenSSL 3. */
-void s3_ahead_begin(SHA256_CTX *);
-void s3_ahead_add(SHA256_CTX *, const void *bytes, size_t n);
-void s3_ahead_end(SHA256_CTX *, unsigned char sha256[32]);
 
 #endif

@@ -273,14 +273,14 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 	const void *bytes;
 	int n = 0;
 
-	s3_ahead_begin(&hash);
+	hash_begin(&hash);
 	while (error == S3_FINE) {
 		start = clock_ms();
 		if ((n = s3_body_read(b, f->seat, &bytes)) <= 0)
 			break;
 		waited += clock_ms() - start;
 		if (f->is_whole)
-			s3_ahead_add(&hash, bytes, (size_t)n);
+			hash_add(&hash, bytes, (size_t)n);
 		error = take_piece(f, bytes, (size_t)n, b->received);
 		if (error == S3_FINE && clock_ms() >= next)
 			error = tick(f, b->received, &next);
@@ -291,7 +291,7 @@ s3_file_take(struct s3_file *f, struct s3_body *b)
 			from = b->received;
 		}
 	}
-	s3_ahead_end(&hash, f->sha256);
+	hash_end(&hash, f->sha256);
 	if (error == S3_FINE && n < 0)
 		error = ended_early(f, b);
 	if (error == S3_FINE)
@@ -313,7 +313,7 @@ hash_part(struct s3_file *f, SHA256_CTX *hash, int fd, int64_t from, int64_t siz
 		room_turn(f->in->room, f->seat, TURN_WRITE);
 		n = pread(fd, piece, size - at < PIECE ? (size_t)(size - at) : PIECE, from + at);
 		if (n > 0)
-			s3_ahead_add(hash, piece, (size_t)n);
+			hash_add(hash, piece, (size_t)n);
 		room_turn_over(f->in->room, f->seat, TURN_WRITE, n > 0 ? n : 0);
 		at += n > 0 ? n : 0;
 	}
@@ -407,7 +407,7 @@ s3_file_join(struct s3_file *f, struct uuid upload_id, const struct s3_part *con
 			fine = s3_file_hash(f, upload_id, part[i], &hash);
 		at += part[i]->size;
 	}
-	s3_ahead_end(&hash, f->sha256);
+	hash_end(&hash, f->sha256);
 	/* A place behind the last one may have been given back. */
 	fine = fine && (f->slot == 0 || ftruncate(f->fd, at) == 0);
 	return fine ? sync_file(f, copied) : by_errno("cannot join the parts of an upload");
