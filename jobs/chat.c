@@ -26,6 +26,8 @@
 enum {
 	TOKENS = 800, ANSWER_MAX = 8000, QUOTE_WORDS = 3, ENGINE_MAX = 100, REFS = CHAT_PASSAGES + 1,
 	QUESTION_MEMORY = 16 << 20, FINDING_MEMORY = 256 << 20,
+	/* Of what a model says so much is looked at; of the texts of a part, and of one of them in words. */
+	CITATIONS = 64, QUOTE_MAX = 4000, TEXTS_MEMORY = 32 << 20, WORDS_MEMORY = 16 << 20,
 };
 /* Without these the asker's token would have found nothing; no others are needed, nor known. */
 #define ASKERS_SCOPES "ViewChannel ViewMetadata"
@@ -194,22 +196,55 @@ read_reply(struct job *j, const char *text)
 	return all.n == 1 && r->answer != NULL && !utf8_blank(r->answer) && strlen(r->answer) <= ANSWER_MAX ? r : NULL;
 }
 
-/* Do the words of the one follow each other in the other? */
-static bool
-quotes(struct arena *mem, const char *text, const char *quote)
-{
-	size_t n, m, i, k;
-	const struct folded *t = fold_words(mem, text, &n), *q = fold_words(mem, quote, &m);
+/* Words that are looked for; met: so many of them have just come one after the other; again[k]: so many of the first k
+ * end these, too (Knuth, Morris and Pratt). */
+struct quote { const struct folded *words; size_t n, met, *again; bool is_there; };
 
-	if (m == 0 || (m < QUOTE_WORDS && m < n))
-		return false;
-	for (i = 0; i + m <= n; i++) {
-		for (k = 0; k < m && strcmp(t[i + k].word, q[k].word) == 0; k++)
-			continue;
-		if (k == m)
-			return true;
+static size_t
+met_with(const struct quote *q, size_t met, const char *word)
+{
+	while (met == q->n || strcmp(q->words[met].word, word) != 0) {
+		if (met == 0)
+			return 0;
+		met = q->again[met];
 	}
-	return false;
+	return met + 1;
+}
+
+static struct quote
+quote_of(struct arena *mem, const char *text)
+{
+	struct quote q = { 0 };
+	size_t i;
+
+	q.words = fold_words(mem, text, &q.n);
+	q.again = arena_array(mem, q.n + 1, sizeof(*q.again));
+	for (i = 1; i < q.n; i++)
+		q.again[i + 1] = met_with(&q, q.again[i], q.words[i].word);
+	return q;
+}
+
+/* Goes on in the next text of several.  own: given back at the end. */
+static size_t
+look_in(struct arena *own, const char *text, struct quote *q, size_t n)
+{
+	size_t words, i, k;
+	const struct folded *w = fold_words(own, text, &words);
+
+	for (i = 0; i < words; i++)
+		for (k = 0; k < n; k++) {
+			q[k].met = met_with(&q[k], q[k].met, w[i].word);
+			q[k].is_there |= q[k].met > 0 && q[k].met == q[k].n;
+		}
+	arena_reset(own);
+	return words;
+}
+
+/* Of so many words that were looked through: a few prove something if they are all. */
+static bool
+is_quoted(const struct quote *q, size_t words)
+{
+	return q->is_there && (q->n >= QUOTE_WORDS || q->n >= words);
 }
 
 /* Passages of an asset that stand.  Binds: the tenant, the asset. */
@@ -217,41 +252,57 @@ quotes(struct arena *mem, const char *text, const char *quote)
 	"WHERE t.media_id = ? AND " SEARCH_HOLDS_SQL("t")
 
 /* What is said there now, by the index. */
-static const char *
-says_now(struct job *j, struct uuid media_id, const struct chat_place *at)
+static const struct said *
+says_now(struct job *j, struct uuid media_id, const struct chat_place *at, size_t *n)
 {
-	const struct said *s;
-	struct buf b = BUF(j->mem);
-	size_t n, i;
-
 	if (at->start_time.set)
-		s = db_rows(j->db, &said_record, STANDS " AND t.start IS NOT NULL AND t.start <= ? AND COALESCE(t.end, "
-		    "t.start) >= ? ORDER BY t.layer, t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id),
-		    INT(at->end_time.set ? at->end_time.ms : at->start_time.ms), INT(at->start_time.ms)), &n);
-	else
-		s = db_rows(j->db, &said_record, STANDS " AND t.start IS NULL AND COALESCE(t.page, 0) = ? ORDER BY "
-		    "t.layer, t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id), INT(at->page.set ? at->page.n :
-		    0)), &n);
-	for (i = 0; i < n; i++)
-		buf_printf(&b, "%s\n", s[i].text);
-	return buf_string(&b);
+		return db_rows(j->db, &said_record, STANDS " AND t.start IS NOT NULL AND t.start <= ? AND "
+		    "COALESCE(t.end, t.start) >= ? ORDER BY t.layer, t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id),
+		    INT(at->end_time.set ? at->end_time.ms : at->start_time.ms), INT(at->start_time.ms)), n);
+	return db_rows(j->db, &said_record, STANDS " AND t.start IS NULL AND COALESCE(t.page, 0) = ? ORDER BY t.layer, "
+	    "t.passage LIMIT 500", ARGS(ID(j->tenant_id), ID(media_id), INT(at->page.set ? at->page.n : 0)), n);
 }
 
+/* What is cited of the part that it says itself. */
+static size_t
+quotes_of(struct job *j, struct arena *own, const struct chat_part *p, const struct list *all, struct quote *q)
+{
+	const struct citation *c = all->rows;
+	size_t words, n = 0, i;
+
+	for (i = 0; i < all->n && i < CITATIONS; i++) {
+		if (!c[i].passage.set || c[i].passage.n != ref_of(p) || c[i].quote == NULL || strlen(c[i].quote) >
+		    QUOTE_MAX)
+			continue;
+		q[n] = quote_of(j->mem, c[i].quote);
+		words = look_in(own, p->text, &q[n], 1);
+		if (!is_quoted(&q[n], words))
+			continue;
+		q[n].met = 0;
+		q[n++].is_there = false;
+	}
+	return n;
+}
+
+/* A page may have megabytes, and so may each of the others: they are looked through passage by passage. */
 static void
 check_part(struct job *j, struct answering *a, struct uuid media_id, const struct chat_part *p, const struct list *all)
 {
-	const struct citation *c = all->rows;
-	const char *now = NULL;
-	size_t i;
+	struct arena *own = arena_new(WORDS_MEMORY), *texts = arena_new(TEXTS_MEMORY);
+	struct quote q[CITATIONS];
+	const size_t n = quotes_of(j, own, p, all, q);
+	const struct said *s;
+	size_t words = 0, n_said = 0, i;
 
-	for (i = 0; i < all->n; i++) {
-		if (!c[i].passage.set || c[i].passage.n != ref_of(p) || c[i].quote == NULL || !quotes(j->mem,
-		    p->text, c[i].quote))
-			continue;
-		if (now == NULL)
-			now = says_now(j, media_id, p->metadata.row);
-		a->found[ref_of(p)] |= quotes(j->mem, now, c[i].quote);
-	}
+	db_use(j->db, texts);
+	s = n > 0 ? says_now(j, media_id, p->metadata.row, &n_said) : NULL;
+	for (i = 0; i < n_said; i++)
+		words += look_in(own, s[i].text, q, n);
+	for (i = 0; i < n; i++)
+		a->found[ref_of(p)] |= is_quoted(&q[i], words);
+	db_use(j->db, j->mem);
+	arena_free(texts);
+	arena_free(own);
 }
 
 /* What parts numbers in brackets: "[1, 3]", "[1-3]"; dashes are the bytes of U+2013 and U+2014. */

@@ -2,6 +2,7 @@
 /* Answers of a language model: shown where their references are true, harmless whatever it says, and else explained. */
 #include <string.h>
 
+#include "core/asset.h"
 #include "core/speakers.h"
 #include "tests/jobs/sounds.h"
 
@@ -168,6 +169,38 @@ of_passages_that_are_named_together_those_stay_that_are_quoted(void **state)
 	assert_null(text(w, r, "data.warning"));
 	assert_string_equal(text(w, r, "data.answer"), "One [1], two , three [1], four [1], five [1], six , seven [], "
 	    "[1.5].");
+}
+
+/* One where a passage of the index ends amid the quote, and one of 3 MB.  The quote begins anew before it has ended. */
+#define REMEDY "Again and again the physician prescribed a remedy."
+static void
+a_page_of_any_size_proves_a_reference(void **state)
+{
+	static const int before[] = { 1594, 600000 };
+	struct world *w = *state;
+	struct uuid id;
+	const char *chat;
+	struct req *r;
+	struct buf b;
+
+	for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+		id = world_media(w, "document", "Paper");
+		metadata_put(w->db, id, "documentContent", "x", "{\"pages\":[{\"page\":1,\"text\":\"" REMEDY "\"}]}");
+		world_embed(w, id);
+		chat = asked(w);
+		b = BUF(w->mem);
+		buf_text(&b, "{\"pages\":[{\"page\":1,\"text\":\"");
+		for (int k = 0; k < before[i]; k++)
+			buf_text(&b, "said ");
+		buf_text(&b, "Again and " REMEDY "\"}]}");
+		metadata_put(w->db, id, "documentContent", "x", buf_string(&b));
+		world_index(w, id);
+		r = answered(w, chat, "/several/v1");
+		if (text(w, r, "data.warning") != NULL)
+			fail_msg("%d: %s", before[i], buf_string(&r->out));
+		assert_non_null(strstr(text(w, r, "data.answer"), "One [1], two"));
+		db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(id)));
+	}
 }
 
 static void
@@ -371,6 +404,7 @@ main(void)
 		WORLD_TEST(what_is_of_no_use_is_replaced_by_quotes_and_said),
 		WORLD_TEST(nothing_hostile_comes_through),
 		WORLD_TEST(of_passages_that_are_named_together_those_stay_that_are_quoted),
+		WORLD_TEST(a_page_of_any_size_proves_a_reference),
 		WORLD_TEST(a_reference_to_words_that_have_changed_is_none),
 		WORLD_TEST(a_name_that_is_to_be_forgotten_proves_no_reference),
 		WORLD_TEST(an_answer_comes_once),
