@@ -4,6 +4,7 @@
  * asks for any more, soft-deleted assets that nobody wants back, files of others that are still served, answers that
  * nobody may ask for again.  Safe to run twice, and at any moment be killed: what is left is found again the next time.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@
 #define DAY_MS "86400000"
 
 enum { STEPS = 200, ROWS = 500, PAGE = 500, PAGE_MEMORY = 16 << 20, ASSETS = 200, HOUR_MS = 3600 * 1000,
-	DRAFT_MS = 48 * HOUR_MS };
+	DRAFT_MS = 48 * HOUR_MS, FRESH_MS = 10 * 60000 };
 
 #define SOME_BEFORE(column) SQL_NOW " - ? ORDER BY " column " LIMIT 500"
 
@@ -70,8 +71,16 @@ settle_uploads(struct job *j)
 	    "reserved_bytes > received_bytes AND updated_at < " SQL_NOW " - ?", ARGS(INT(HOUR_MS)));
 }
 
-static void
-clear_page(struct job *j, const struct old_upload *u, size_t n)
+/* Is it the store that fails, and not only this key?  One that is full answers. */
+static bool
+is_away(struct arena *mem)
+{
+	return (errno == EHOSTDOWN || errno == ETIMEDOUT || errno == EREMOTEIO) && !store_probe(mem) && errno != EDQUOT;
+}
+
+/* False: the store deletes nothing now, and is not asked again.  What lies on this machine goes in any case. */
+static bool
+clear_page(struct job *j, const struct old_upload *u, size_t n, bool has_store)
 {
 	struct arena *mem = arena_new(PAGE_MEMORY);
 	const char *key[2];
@@ -81,23 +90,31 @@ clear_page(struct job *j, const struct old_upload *u, size_t n)
 	for (i = 0; i < n; i++) {
 		key[0] = store_key_upload(mem, u[i].id);
 		key[1] = store_key_original(mem, u[i].id);
-		for (k = 0; k < 2; k++)
-			if (!store_delete(mem, key[k]))
+		for (k = 0; k < (has_store ? 2 : 1); k++)
+			if (!store_delete(mem, key[k])) {
+				has_store = has_store && !is_away(mem);
 				job_log(j, "%s could not be deleted", key[k]);
+			}
 		job_progress(j, 30);
 	}
 	arena_free(mem);
+	return has_store;
 }
 
-/* The index gives a page without reading those before it. */
+/*
+ * The index gives a page without reading those before it.  Who was bringing bytes when an upload ended may leave some
+ * behind for a while; later each has its minute of the hour, so that a bucket is not asked for all of them each minute.
+ */
 static const struct old_upload *
 next_page(struct job *j, const char *status, const struct old_upload *last, size_t *n)
 {
 	return db_rows(j->db, &old_upload_record,
 	    "FROM uploads t WHERE t.status = ? AND t.expires_at >= ? AND (t.expires_at > ? OR t.id > ?) "
 	    "AND t.media_id IS NULL AND t.updated_at > " SQL_NOW " - 2 * " DAY_MS
+	    " AND (t.updated_at > " SQL_NOW " - ? OR (" SQL_NOW " DIV 60000 + CRC32(t.id)) % 60 = 0)"
 	    " AND NOT EXISTS (SELECT 1 FROM media m WHERE m.id = t.id) ORDER BY t.expires_at, t.id LIMIT ?",
-	    ARGS(STR(status), TIME(last->expires_at), TIME(last->expires_at), BYTES(last->id.b, 16), INT(PAGE)), n);
+	    ARGS(STR(status), TIME(last->expires_at), TIME(last->expires_at), BYTES(last->id.b, 16), INT(FRESH_MS),
+	    INT(PAGE)), n);
 }
 
 /* Files of uploads that ended without an asset.  The row says so for good before anything is deleted. */
@@ -106,6 +123,7 @@ clear_uploads(struct job *j)
 {
 	static const char *const ended[] = { "timedOut", "cancelled", "errored" };
 	const struct old_upload *u, *last;
+	bool has_store = true;
 	size_t i, n;
 
 	job_pause(j);
@@ -113,7 +131,7 @@ clear_uploads(struct job *j)
 		last = &(const struct old_upload){ .expires_at = { INT64_MIN } };
 		do {
 			u = next_page(j, ended[i], last, &n);
-			clear_page(j, u, n);
+			has_store = clear_page(j, u, n, has_store);
 			if (n > 0)
 				last = &u[n - 1];
 		} while (n == PAGE);

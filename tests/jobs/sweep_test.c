@@ -232,17 +232,23 @@ a_purge_leaves_what_a_row_names(void **state)
 	assert_int_equal(store_size(t->mem, kept[4]), 1);
 }
 
-static struct uuid
-add_upload(struct runners *t, const char *status, int64_t expires_in)
+static void
+insert_upload(struct runners *t, struct uuid id, const char *status, int64_t expires_in)
 {
-	struct uuid id = uuid_new();
-
 	db_run(t->db,
 	    "INSERT INTO uploads (id, tenant_id, principal_id, principal_name, file_name, type, status, expires_at, "
 	    "created_at, updated_at) VALUES (?, ?, ?, 'Admin', 'f', 'put', ?, " SQL_NOW " + ?, 1, " SQL_NOW ")",
 	    ARGS(ID(id), ID(t->world->tenant_id), ID(t->world->client_id), STR(status), INT(expires_in)));
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "uploads/%s/1", uuid_text(t->mem, id))));
 	assert_true(store_write(t->mem, "x", 1, arena_printf(t->mem, "originals/%s", uuid_text(t->mem, id))));
+}
+
+static struct uuid
+add_upload(struct runners *t, const char *status, int64_t expires_in)
+{
+	struct uuid id = uuid_new();
+
+	insert_upload(t, id, status, expires_in);
 	return id;
 }
 
@@ -299,6 +305,90 @@ the_sweep_clears_more_uploads_than_it_reads_at_once(void **state)
 	runner_drain(t);
 	for (size_t i = 0; i < 1100; i++)
 		assert_false(has_files(t, ids[i]));
+}
+
+/* What it has said. */
+static const char *
+sweep_once(struct runners *t)
+{
+	const struct uuid id = add(t, "sweep", NULL, anywhere);
+
+	t->conf.job_kinds = "sweep";
+	runner_drain(t);
+	return column(t, id, "log_tail");
+}
+
+/* One for each minute of the hour. */
+static void
+uploads_that_ended_a_while_ago_have_their_turn_once_an_hour(void **state)
+{
+	struct runners *t = *state;
+	struct uuid ids[60], id;
+	bool taken[60] = { false };
+	int64_t minute, began, gone = 0;
+
+	for (int n = 0; n < 60;) {
+		id = uuid_new();
+		minute = db_number(t->db, "SELECT CRC32(?) % 60", ARGS(ID(id)), -1);
+		if (taken[minute])
+			continue;
+		taken[minute] = true;
+		insert_upload(t, id, "cancelled", 60000);
+		ids[n++] = id;
+	}
+	db_run(t->db, "UPDATE uploads SET updated_at = " SQL_NOW " - 660000 WHERE tenant_id = ?",
+	    ARGS(ID(t->world->tenant_id)));
+	began = clock_ms() / 60000;
+	sweep_once(t);
+	for (int i = 0; i < 60; i++)
+		gone += !has_files(t, ids[i]);
+	assert_in_range(gone, 1, 1 + clock_ms() / 60000 - began);
+}
+
+static void
+a_bucket_that_deletes_nothing_is_not_asked_again_for_each_upload(void **state)
+{
+	struct runners *t = *state;
+	struct objects_tally *tally = runners_bucket(t);
+	struct uuid ids[5];
+	const char *said;
+	int failed = 0;
+
+	t->conf.store_prefix = "home/stays/";
+	assert_true(store_open(&t->conf));
+	for (int i = 0; i < 5; i++)
+		ids[i] = add_upload(t, "cancelled", 60000 + i);
+	tally->deletes = PEER_REFUSES;
+	/* Of files that no row names it says so with a colon. */
+	for (said = sweep_once(t); (said = strstr(said, " could not be deleted")) != NULL; said++)
+		failed += said[-1] != ':';
+	assert_int_equal(failed, 1);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(store_size(t->mem, store_key_original(t->mem, ids[i])), 1);
+		assert_int_equal(access(arena_printf(t->mem, "%s/1", store_incoming(t->mem, ids[i])), F_OK), -1);
+	}
+	tally->deletes = PEER_DELETES;
+	sweep_once(t);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(store_size(t->mem, store_key_original(t->mem, ids[i])), -1);
+	objects_peer_end();
+}
+
+static void
+an_upload_that_the_bucket_does_not_delete_does_not_hold_others_up(void **state)
+{
+	struct runners *t = *state;
+	struct objects_tally *tally = runners_bucket(t);
+	const struct uuid first = add_upload(t, "cancelled", 60000), second = add_upload(t, "cancelled", 60001);
+	const char *stays = arena_printf(t->mem, "%s/stays", store_key_original(t->mem, first));
+
+	assert_true(store_write(t->mem, "x", 1, stays));
+	tally->deletes = PEER_REFUSES;
+	/* Else it would be taken later, as a file that no row names. */
+	assert_null(strstr(sweep_once(t), store_key_original(t->mem, second)));
+	assert_int_equal(store_size(t->mem, stays), 1);
+	assert_int_equal(store_size(t->mem, store_key_original(t->mem, second)), -1);
+	objects_peer_end();
 }
 
 static void
@@ -521,6 +611,9 @@ main(void)
 		TEST(purging_a_deleted_asset_first_ends_the_steps_that_might_write_again),
 		TEST(the_sweep_expires_uploads_by_their_last_byte_and_keeps_what_became_an_asset),
 		TEST(the_sweep_clears_more_uploads_than_it_reads_at_once),
+		TEST(uploads_that_ended_a_while_ago_have_their_turn_once_an_hour),
+		TEST(a_bucket_that_deletes_nothing_is_not_asked_again_for_each_upload),
+		TEST(an_upload_that_the_bucket_does_not_delete_does_not_hold_others_up),
 		TEST(the_sweep_forgets_answers_tickets_and_events_that_are_good_for_nothing_however_many),
 		TEST(the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago),
 		TEST(the_sweep_forgets_what_was_looked_for_30_days_ago),
