@@ -26,13 +26,19 @@ enum {
 	WAITS_BYTES = 16 << 20, WAITS_MS = 2000,
 	OUT_MAX = 16 << 20,			/* bytes that wait to be taken */
 	WINDOW_MS = 30000,			/* over which what was dropped is counted */
-	TRIES = 5, BACK_OFF_MS = 1000, PROVEN_MS = 60000,
+	TRIES = 5, PROVEN_MS = 60000,
 	AGAIN_MS = 60000, AGAIN_MAX_MS = 30 * 60000,	/* until a rung that was too much is tried again */
-	IDLE_S = 10, LIFE_S = 20 * 3600,	/* of one FFmpeg; times of a transport stream have room for 26 h */
+	LIFE_S = 20 * 3600,	/* of one FFmpeg; times of a transport stream have room for 26 h */
 	STEP_MS = 100,
 	SCALE_MS = CMAF_VIDEO_SCALE / 1000,
 	ARENA = 32 << 20, TEXT = 600,
 };
+/* Its test has no time to wait. */
+#ifdef KINOTHEK_LADDER_HURRIES
+enum { BACK_OFF_MS = 10, IDLE_S = 1 };
+#else
+enum { BACK_OFF_MS = 1000, IDLE_S = 10 };
+#endif
 #define MEMORY (INT64_C(2) << 30)
 #define FREE_CORES 0.6
 
@@ -442,8 +448,13 @@ run_one(struct ladder *l, struct arena *mem)
 	fcntl(l->to, F_SETFL, O_NONBLOCK);
 	jail.in = ends[0];
 	prepare(l);
-	if (pthread_create(&feeder, NULL, feed, l) != 0)
-		abort();
+	if (pthread_create(&feeder, NULL, feed, l) != 0) {
+		/* No room for one more thread now. */
+		close(ends[0]);
+		close(ends[1]);
+		clean(l);
+		return false;
+	}
 	jail_run(mem, &jail, &r);
 	if (!is_over(l))
 		log_line(LOG_LEVEL_WARN, "live", LOG_TEXT("text", "the ladder's FFmpeg has ended"),
@@ -536,12 +547,14 @@ run(void *user)
 
 /* --- from outside */
 
+/* NULL: there is no room for one more thread now. */
 static struct ladder *
 make(const struct setup *s, size_t first, bool yields)
 {
 	struct ladder *l = calloc(1, sizeof(*l));
 	sigset_t all, before;
 	pthread_t thread;
+	bool fine;
 
 	if (l == NULL)
 		abort();
@@ -557,11 +570,15 @@ make(const struct setup *s, size_t first, bool yields)
 	/* Signals are for the thread that receives. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, run, l) != 0)
-		abort();
+	fine = pthread_create(&thread, NULL, run, l) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_detach(thread);
-	return l;
+	if (fine) {
+		pthread_detach(thread);
+		return l;
+	}
+	pthread_mutex_destroy(&l->lock);
+	free(l);
+	return NULL;
 }
 
 const char *
@@ -582,7 +599,7 @@ ladder_start(const struct conf *conf, const struct setup *s, int64_t bits, struc
 	if (is_auto && plays && free_cores() < FREE_CORES)
 		return "busy";
 	*out = make(s, first, is_auto && plays);
-	return NULL;
+	return *out != NULL ? NULL : "busy";
 }
 
 void

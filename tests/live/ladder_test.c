@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Smaller pictures while they are made.  The source of the ladder is compiled into this program with
+ * -DKINOTHEK_LADDER_HURRIES.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fcgi/live/flv.h"
+#include "fcgi/live/ladder.h"
+#include "fcgi/live/rtmp.h"
+#include "media/bytes.h"
+#include "tests/media/place.h"
+
+#ifndef KINOTHEK_LADDER_HURRIES
+#error "compile this with -DKINOTHEK_LADDER_HURRIES"
+#endif
+
+enum { BITS = 4000000, STEP_US = 20000, STEPS_MAX = 180 * 1000000 / STEP_US };
+
+static const struct conf conf = { .live_ladder = "yes" };
+
+/* What an encoder sends: the setup of its pictures, and two seconds of them. */
+struct source { struct setup setup; const uint8_t *bytes; size_t n; };
+
+static struct source
+source(struct place *p)
+{
+	const char *path = make(p, "a.flv", "$FF -f lavfi -i testsrc2=s=640x480:r=25:d=2 -c:v libx264 -preset "
+	    "ultrafast -pix_fmt yuv420p -g 25 $O");
+	FILE *f = fopen(path, "rb");
+	uint8_t *bytes = arena_alloc(p->mem, 8 << 20);
+	struct source s = { .bytes = bytes };
+	struct flv v = { .kind = FLV_NOTHING };
+	size_t at;
+
+	assert_non_null(f);
+	s.n = fread(bytes, 1, 8 << 20, f);
+	fclose(f);
+	for (at = 13; v.kind != FLV_SETUP && at + 11 < s.n; at += 11 + (size_t)bytes_big(bytes + at + 1, 3) + 4)
+		if (bytes[at] == RTMP_VIDEO)
+			assert_true(flv_video(bytes + at + 11, (size_t)bytes_big(bytes + at + 1, 3), &v));
+	assert_null(setup_read(&s.setup, v.codec, v.data, v.n));
+	return s;
+}
+
+/* As many threads as there may be run: none more has a stack. */
+static void
+no_more_threads(bool on)
+{
+	static size_t before;
+	pthread_attr_t attr;
+
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_getattr_default_np(&attr), 0);
+	if (on)
+		assert_int_equal(pthread_attr_getstacksize(&attr, &before), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, on ? (size_t)1 << 50 : before), 0);
+	assert_int_equal(pthread_setattr_default_np(&attr), 0);
+	pthread_attr_destroy(&attr);
+}
+
+static void
+without_room_for_a_thread_there_are_none_for_now(void **state)
+{
+	struct source s = source(*state);
+	struct ladder *l;
+
+	no_more_threads(true);
+	assert_string_equal(ladder_start(&conf, &s.setup, BITS, &l), "busy");
+	no_more_threads(false);
+	assert_null(l);
+	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
+	ladder_end(l);
+}
+
+/* Each FFmpeg ends for what it reads, and none that follows has somebody to write to it. */
+static void
+without_room_for_another_thread_they_fail(void **state)
+{
+	struct source s = source(*state);
+	const char *why = NULL;
+	struct ladder *l;
+	int i;
+
+	s.setup.n = 1;
+	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
+	no_more_threads(true);
+	for (i = 0; i < STEPS_MAX && ladder_makes(l, LADDER_RUNGS - 1, &why); i++)
+		usleep(STEP_US);
+	no_more_threads(false);
+	assert_string_equal(why, "failed");
+	ladder_end(l);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(without_room_for_a_thread_there_are_none_for_now, place_open, place_close),
+		cmocka_unit_test_setup_teardown(without_room_for_another_thread_they_fail, place_open, place_close),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
