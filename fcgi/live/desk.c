@@ -232,6 +232,16 @@ settle(struct desk *d, struct desk_note *n)
 	return fine;
 }
 
+/* It was not told. */
+static void
+keep(struct desk *d, struct desk_note *n)
+{
+	if (is_passing(n))
+		free(n);
+	else
+		queue_add(&d->late, n);
+}
+
 /* Our fault is not mended by saying it again. */
 static void
 serve_late(struct desk *d)
@@ -260,7 +270,7 @@ serve(struct desk *d, struct desk_note *n)
 		return;
 	}
 	if (!asks && d->late.n > 0) {
-		queue_add(&d->late, n);
+		keep(d, n);
 		return;
 	}
 	fine = settle(d, n) || (asks && settle(d, n));
@@ -272,10 +282,10 @@ serve(struct desk *d, struct desk_note *n)
 	}
 	if (asks)
 		answer(d, n);
-	else if (fine || is_passing(n))
+	else if (fine)
 		free(n);
 	else
-		queue_add(&d->late, n);
+		keep(d, n);
 }
 
 static bool

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What waits for a database that is away, and for how long. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fcgi/live/desk.h"
+#include "tests/world.h"
+
+enum { WAIT_MS = 180 * 1000 };
+
+/* A desk whose database is away, until come_back(). */
+struct office { struct world *w; struct conf conf; struct desk *desk; struct desk_stream stream; };
+
+static struct office *
+office(struct world *w)
+{
+	struct office *o = arena_alloc(w->mem, sizeof(*o));
+	struct req *r = call(w, "POST", "/v2/livestreams", "{\"name\":\"Council\"}");
+
+	*o = (struct office){ .w = w, .conf = *w->conf };
+	assert_int_equal(r->status, 201);
+	assert_true(uuid_parse(text(w, r, "data.id"), &o->stream.id));
+	assert_true(uuid_parse(text(w, r, "data.mediaId"), &o->stream.media_id));
+	o->conf.db_socket = arena_printf(w->mem, "%s/%s", w->conf->data_dir, uuid_text(w->mem, uuid_new()));
+	o->desk = desk_open(&o->conf, NULL);
+	return o;
+}
+
+static void
+come_back(struct office *o)
+{
+	assert_int_equal(symlink(o->w->conf->db_socket, o->conf.db_socket), 0);
+}
+
+static void
+close_office(struct office *o)
+{
+	desk_close(o->desk);
+	unlink(o->conf.db_socket);
+}
+
+/* The next answer of that word, about that visitor; *before: how many others came. */
+static struct desk_note
+answer(struct office *o, enum desk_word word, uint64_t visitor, int *before)
+{
+	struct pollfd p = { desk_fd(o->desk), POLLIN, 0 };
+	struct desk_note *n, found;
+
+	for (*before = 0;; ++*before) {
+		while ((n = desk_take(o->desk)) == NULL)
+			assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+		found = *n;
+		free(n);
+		if (found.word == word && found.visitor == visitor)
+			return found;
+	}
+}
+
+static void
+behind_what_is_late_numbers_do_not_pile_up(void **state)
+{
+	struct world *w = *state;
+	struct office *o = office(w);
+	struct desk_note late = { .word = DESK_REFUSED, .stream = o->stream, .address = "10.0.0.1", .reason = "busy" };
+	struct desk_note passing = { .word = DESK_NUMBERS, .stream = o->stream };
+	int i;
+
+	desk_put(o->desk, &late);
+	for (i = 0; i < 1000; i++)
+		desk_put(o->desk, &passing);
+	desk_put(o->desk, &(struct desk_note){ .word = DESK_WHOSE, .visitor = 1, .key = "nonsense" });
+	/* It has served all of them. */
+	assert_string_equal(answer(o, DESK_NONE, 1, &i).reason, "unavailable");
+	come_back(o);
+	answer(o, DESK_ROUND, 0, &i);
+	assert_int_equal(number(w, "FROM livestreams WHERE id = ? AND refused_reason = 'busy'",
+	    ARGS(ID(o->stream.id))), 1);
+	assert_int_equal(number(w, "FROM livestream_nodes WHERE livestream_id = ?", ARGS(ID(o->stream.id))), 0);
+	/* The next ones are told. */
+	desk_put(o->desk, &passing);
+	desk_put(o->desk, &(struct desk_note){ .word = DESK_WHOSE, .visitor = 2, .key = "nonsense" });
+	assert_string_equal(answer(o, DESK_NONE, 2, &i).reason, "unknown");
+	assert_int_equal(number(w, "FROM livestream_nodes WHERE livestream_id = ?", ARGS(ID(o->stream.id))), 1);
+	close_office(o);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(behind_what_is_late_numbers_do_not_pile_up),
+	};
+
+	return cmocka_run_group_tests(tests, world_open, world_close);
+}
