@@ -61,7 +61,9 @@ static const struct field chat_fields[] = {
 	ANSWER_FIELDS(struct chat),
 	FIELD(struct chat, media_ids,    .on = CREATE | OMIT_NULL, .max = 100, .doc = "Only what these assets say"),
 	FIELD(struct chat, channel_ids,  .on = CREATE | OMIT_NULL, .max = 100, .doc = "Only assets in these channels"),
-	FIELD(struct chat, speakers,     .on = CREATE | OMIT_NULL, .max = 20, .doc = "Only what these speakers say, by their names in the transcripts"),
+	FIELD(struct chat, speakers,     .on = CREATE | OMIT_NULL, .max = 20,
+	    .doc = "Only what these speakers say, by their names in the transcripts, in the 500 newest assets where "
+	    "they are heard"),
 	FIELD(struct chat, asset_types,  .on = CREATE | OMIT_NULL, .max = 10, .known = "video|audio|image|document", .doc = "Only assets of these types"),
 	FIELD(struct chat, created_at,   .on = SERVER, .required = true, .doc = "When it was begun"),
 	FIELD(struct chat, updated_at,   .on = SERVER, .required = true, .doc = "Latest question"),

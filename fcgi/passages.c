@@ -16,9 +16,12 @@
 #include "fcgi/passages.h"
 #include "fcgi/search_query.h"
 
-/* Words of a question; assets and excerpts that are weighed; of each order so many count; passages of one asset; how
- * many assets more than these make no word rarer. */
-enum { WORDS = 32, ASSETS = 30, EXCERPTS = 3000, RANKED = 50, OF_ONE = 4, COMMON = 5000 };
+/* Words of a question; assets and excerpts that are weighed; of each order so many count; so many at once are asked by
+ * whom they are; assets where somebody is heard; passages of one asset; how many assets more than these make no word
+ * rarer. */
+enum {
+	WORDS = 32, ASSETS = 30, EXCERPTS = 3000, RANKED = 50, LOOKED_AT = 500, SPOKEN = 500, OF_ONE = 4, COMMON = 5000,
+};
 static const double k1 = 1.2, b_length = 0.75, usual_bytes = 600, rank_damp = 60;
 
 /* A word of the question; df: assets of the tenant that have it. */
@@ -50,6 +53,10 @@ static const struct field spoken_fields[] = {
 };
 static const struct record spoken_record = RECORD("PassagesSpoken", struct spoken, spoken_fields);
 
+struct heard { struct uuid media_id; };
+static const struct field heard_fields[] = { FIELD(struct heard, media_id, .doc = "The asset") };
+static const struct record heard_record = RECORD("PassagesHeard", struct heard, heard_fields);
+
 struct shown { struct uuid id; const char *name, *type; };
 static const struct field shown_fields[] = {
 	FIELD(struct shown, id, .doc = "The asset"), FIELD(struct shown, name, .doc = "What it is called"),
@@ -59,9 +66,9 @@ static const struct record shown_record = RECORD("PassagesShown", struct shown, 
 
 struct finding_passages {
 	struct req *r;
-	const struct passages_scope *scope;
 	unsigned layers;
-	const char *types, *assets, *channels;
+	const char *types, *channels, *speakers;
+	struct ids assets;		/* none: all */
 	struct wanted words[WORDS];
 	size_t n_words;
 	struct nearest_said *all;	/* .score: by both orders */
@@ -120,20 +127,41 @@ words_json(const struct finding_passages *f)
 	return buf_string(&b);
 }
 
+static const char *
+ids_json(struct arena *mem, const struct ids *ids)
+{
+	struct search_hit *hits = arena_array(mem, ids->n + 1, sizeof(*hits));
+	size_t i;
+
+	for (i = 0; i < ids->n; i++)
+		hits[i].id = ids->at[i];
+	return search_ids_json(mem, hits, ids->n);
+}
+
+#define WORDS_SQL "FROM JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER SET utf8mb4 PATH '$[0]', share DOUBLE " \
+	"PATH '$[1]')) j STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = CAST(j.word AS BINARY) AND ((1 << " \
+	"w.layer) & ?) <> 0 "
+/* Of many words in many assets each is asked for: by a key. */
+#define AMONG_SQL "STRAIGHT_JOIN (SELECT DISTINCT UNHEX(i.id) AS id FROM " SEARCH_IDS ") x ON x.id = w.media_id "
+#define ASSETS_SQL "STRAIGHT_JOIN media t ON t.id = w.media_id AND (? IS NULL OR FIND_IN_SET(t.type, ?) > 0) AND (? IS " \
+	"NULL OR EXISTS (SELECT 1 FROM media_channels o WHERE o.media_id = t.id AND FIND_IN_SET(HEX(o.channel_id), ?) > 0 " \
+	"AND o.is_deleted = 0))" ACCESS_LIVE
+#define BEST_SQL " GROUP BY t.id ORDER BY SUM((1 + LN(w.times)) * j.share) DESC LIMIT 30"
+
 /* Those that the caller sees and that have the words, the best first. */
 static const struct asset *
 assets_with(const struct finding_passages *f, size_t *n)
 {
-	static const char *const sql[] = ACCESS_ROWS("FROM JSON_TABLE(?, '$[*]' COLUMNS (word VARCHAR(80) CHARACTER "
-	    "SET utf8mb4 PATH '$[0]', share DOUBLE PATH '$[1]')) j STRAIGHT_JOIN search_words w ON w.tenant_id = ? AND w.word = "
-	    "CAST(j.word AS BINARY) AND ((1 << w.layer) & ?) <> 0 STRAIGHT_JOIN media t ON t.id = w.media_id AND (? IS NULL "
-	    "OR FIND_IN_SET(t.type, ?) > 0) AND (? IS NULL OR FIND_IN_SET(HEX(t.id), ?) > 0) AND (? IS NULL OR EXISTS "
-	    "(SELECT 1 FROM media_channels o WHERE o.media_id = t.id AND FIND_IN_SET(HEX(o.channel_id), ?) > 0 AND "
-	    "o.is_deleted = 0))" ACCESS_LIVE, " GROUP BY t.id ORDER BY SUM((1 + LN(w.times)) * j.share) DESC LIMIT 30");
+	static const char *const all[] = ACCESS_ROWS(WORDS_SQL ASSETS_SQL, BEST_SQL), *const among[] =
+	    ACCESS_ROWS(WORDS_SQL AMONG_SQL ASSETS_SQL, BEST_SQL);
+	const struct arg words = STR(words_json(f)), tenant = ID(f->r->who->tenant_id), layers = INT(f->layers),
+	    types = STR(f->types), channels = STR(f->channels);
 
-	return access_rows(f->r, &asset_record, sql, ARGS(STR(words_json(f)), ID(f->r->who->tenant_id),
-	    INT(f->layers), STR(f->types), STR(f->types), STR(f->assets), STR(f->assets), STR(f->channels),
-	    STR(f->channels)), n);
+	if (f->assets.n == 0)
+		return access_rows(f->r, &asset_record, all, ARGS(words, tenant, layers, types, types, channels,
+		    channels), n);
+	return access_rows(f->r, &asset_record, among, ARGS(words, tenant, layers, STR(ids_json(f->r->mem,
+	    &f->assets)), types, types, channels, channels), n);
 }
 
 static double
@@ -198,13 +226,69 @@ by_words(const struct finding_passages *f, size_t *n)
 	return s;
 }
 
+/* When one of the speakers is heard in the assets of these, by asset.  A name by a voice that is forgotten with its
+ * names is none. */
+static const struct spoken *
+turns_in(const struct finding_passages *f, const struct nearest_said *s, size_t n, size_t *n_turns)
+{
+	struct search_hit *hits = arena_array(f->r->mem, n, sizeof(*hits));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		hits[i].id = s[i].media_id;
+	return db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
+	    "media_speakers h ON h.media_id = UNHEX(x.id) JOIN speakers s ON s.id = h.speaker_id LEFT JOIN speakers w ON "
+	    "w.id = s.merged_into LEFT JOIN voices v ON v.id = s.voice_id AND v.takes_names = 1 LEFT JOIN voices u ON "
+	    "u.id = w.voice_id AND u.takes_names = 1 JOIN JSON_TABLE(h.turns, '$[*]' COLUMNS (start DOUBLE PATH "
+	    "'$.start', end DOUBLE PATH '$.end')) j WHERE s.forgotten_at = 0 AND (w.id IS NULL OR w.forgotten_at = 0) AND "
+	    "JSON_CONTAINS(?, JSON_QUOTE(COALESCE(IF(u.id IS NULL, w.label, NULL), IF(v.id IS NULL, s.label, NULL)))) "
+	    "ORDER BY h.media_id", ARGS(STR(search_ids_json(f->r->mem, hits, n)), STR(f->speakers)), n_turns);
+}
+
+static bool
+is_spoken(const struct nearest_said *s, const struct spoken *turns, size_t n)
+{
+	size_t low = 0, high = n, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (memcmp(&turns[middle].media_id, &s->media_id, sizeof(s->media_id)) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < n && uuid_equal(turns[low].media_id, s->media_id); low++)
+		if (s->start.set && s->start.ms < turns[low].end.ms && s->end.ms > turns[low].start.ms)
+			return true;
+	return false;
+}
+
+/* Of the best, as many as count: what others say, or nobody is known to, is none of them. */
+static size_t
+by_speakers(const struct finding_passages *f, struct nearest_said *s, size_t n)
+{
+	const struct spoken *turns;
+	size_t from, to, n_turns, i, kept = 0;
+
+	for (from = 0; from < n && kept < RANKED; from = to) {
+		to = n - from > LOOKED_AT ? from + LOOKED_AT : n;
+		turns = turns_in(f, s + from, to - from, &n_turns);
+		for (i = from; i < to; i++)
+			if (is_spoken(&s[i], turns, n_turns))
+				s[kept++] = s[i];
+	}
+	return kept;
+}
+
 /* Adds what one order says. */
 static void
-rank(struct finding_passages *f, const struct nearest_said *s, size_t n)
+rank(struct finding_passages *f, struct nearest_said *s, size_t n)
 {
 	struct nearest_said *a;
 	size_t i, k;
 
+	if (f->speakers != NULL)
+		n = by_speakers(f, s, n);
 	for (i = 0; i < n && i < RANKED; i++) {
 		for (k = 0; k < f->n; k++) {
 			a = &f->all[k];
@@ -218,33 +302,6 @@ rank(struct finding_passages *f, const struct nearest_said *s, size_t n)
 		}
 		f->all[k].score += 1 / (rank_damp + (double)i);
 	}
-}
-
-/* What others say, or nobody is known to, goes.  A name by a voice that is forgotten with its names is none. */
-static void
-keep_speakers(struct finding_passages *f)
-{
-	struct search_hit *hits = arena_array(f->r->mem, f->n + 1, sizeof(*hits));
-	const struct spoken *s;
-	size_t n, i, k, kept = 0;
-
-	for (i = 0; i < f->n; i++)
-		hits[i].id = f->all[i].media_id;
-	s = db_rows(f->r->db, &spoken_record, "FROM (SELECT DISTINCT id FROM " SEARCH_IDS ") x STRAIGHT_JOIN "
-	    "media_speakers h ON h.media_id = UNHEX(x.id) JOIN speakers s ON s.id = h.speaker_id LEFT JOIN speakers w ON "
-	    "w.id = s.merged_into LEFT JOIN voices v ON v.id = s.voice_id AND v.takes_names = 1 LEFT JOIN voices u ON "
-	    "u.id = w.voice_id AND u.takes_names = 1 JOIN JSON_TABLE(h.turns, '$[*]' COLUMNS (start DOUBLE PATH "
-	    "'$.start', end DOUBLE PATH '$.end')) j WHERE s.forgotten_at = 0 AND (w.id IS NULL OR w.forgotten_at = 0) AND "
-	    "JSON_CONTAINS(?, JSON_QUOTE(COALESCE(IF(u.id IS NULL, w.label, NULL), IF(v.id IS NULL, s.label, NULL))))",
-	    ARGS(STR(search_ids_json(f->r->mem, hits, f->n)), STR(search_words_json(f->r->mem, &f->scope->speakers))), &n);
-	for (i = 0; i < f->n; i++)
-		for (k = 0; k < n; k++)
-			if (uuid_equal(f->all[i].media_id, s[k].media_id) && f->all[i].start.set &&
-			    f->all[i].start.ms < s[k].end.ms && f->all[i].end.ms > s[k].start.ms) {
-				f->all[kept++] = f->all[i];
-				break;
-			}
-	f->n = kept;
 }
 
 static struct chat_context *
@@ -290,12 +347,42 @@ contexts(struct finding_passages *f)
 	return all;
 }
 
+static bool
+is_among(const struct ids *ids, struct uuid id)
+{
+	size_t i;
+
+	for (i = 0; i < ids->n; i++)
+		if (uuid_equal(ids->at[i], id))
+			return true;
+	return false;
+}
+
+/* Where somebody is called by one of the names, the newest: speakers and their parts are of one asset.  Which of their
+ * names count is asked when it comes to what they say. */
+static struct ids
+assets_of(const struct finding_passages *f, const struct ids *among)
+{
+	struct ids ids;
+	size_t n, i;
+	const struct heard *h = db_rows(f->r->db, &heard_record, "FROM (SELECT DISTINCT s.media_id FROM JSON_TABLE(?, "
+	    "'$[*]' COLUMNS (name VARCHAR(100) CHARACTER SET utf8mb4 PATH '$')) j STRAIGHT_JOIN speakers s ON s.tenant_id = "
+	    "? AND s.label = j.name COLLATE utf8mb4_unicode_520_ci WHERE s.forgotten_at = 0 ORDER BY s.media_id DESC LIMIT ?) "
+	    "t", ARGS(STR(f->speakers), ID(f->r->who->tenant_id), INT(SPOKEN)), &n);
+
+	ids = (struct ids){ arena_array(f->r->mem, n + 1, sizeof(*ids.at)), 0 };
+	for (i = 0; i < n; i++)
+		if (among->n == 0 || is_among(among, h[i].media_id))
+			ids.at[ids.n++] = h[i].media_id;
+	return ids;
+}
+
 struct list
 passages_find(struct req *r, const char *question, const struct nearest_vector *served,
     const struct passages_scope *scope)
 {
 	const struct search_limits everywhere = { 0 };
-	struct finding_passages f = { .r = r, .scope = scope, .layers = search_layers_of(r, &everywhere) };
+	struct finding_passages f = { .r = r, .layers = search_layers_of(r, &everywhere) };
 	struct nearest_vectors v = {
 	    .built_in = { .engine = meaning_glosses_name(r->mem), .meaning = meaning_by_glosses(r->mem, question) } };
 	struct nearest_scope near;
@@ -304,10 +391,14 @@ passages_find(struct req *r, const char *question, const struct nearest_vector *
 	bool exact;
 
 	f.types = search_commas(r->mem, &scope->asset_types);
-	f.assets = nearest_ids(r->mem, &scope->media_ids);
+	f.assets = scope->media_ids;
 	f.channels = nearest_ids(r->mem, &scope->channel_ids);
 	f.all = arena_array(r->mem, (size_t)2 * RANKED, sizeof(*f.all));
-	near = (struct nearest_scope){ f.layers, f.types, scope->media_ids, scope->channel_ids, { { 0 } }, NULL };
+	f.speakers = scope->speakers.n > 0 ? search_words_json(r->mem, &scope->speakers) : NULL;
+	if (f.speakers != NULL && (f.assets = assets_of(&f, &scope->media_ids)).n == 0)
+		return (struct list){ NULL, 0 };
+	near = (struct nearest_scope){ .layers = f.layers, .types = f.types, .media_ids = f.assets,
+	    .channel_ids = scope->channel_ids };
 	read_words(&f, question);
 	s = by_words(&f, &n);
 	rank(&f, s, n);
@@ -315,8 +406,6 @@ passages_find(struct req *r, const char *question, const struct nearest_vector *
 		v.served = *served;
 	s = nearest_by(r, &v, &near, &n, &exact);
 	rank(&f, s, n);
-	if (scope->speakers.n > 0)
-		keep_speakers(&f);
 	if (f.n > 0)
 		qsort(f.all, f.n, sizeof(*f.all), best_first);
 	return contexts(&f);

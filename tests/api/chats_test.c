@@ -2,6 +2,7 @@
 /* /v2/chats: questions are answered by what whoever asks may see at that moment, and read by nobody else. */
 #include <string.h>
 
+#include "core/search.h"
 #include "core/speakers.h"
 #include "tests/world.h"
 
@@ -147,24 +148,81 @@ a_chat_has_its_limits_and_goes_on(void **state)
 	assert_int_equal(r->status, 422);
 }
 
+/* Ada is heard from 19 to 31 s, Bob from 50 to 60 s. */
+static void
+add_voices(struct world *w, struct uuid media_id, struct uuid speakers[2])
+{
+	static const char *const names[] = { "Ada", "Bob" };
+	struct turn turns[] = { { { 19000, true }, { 31000, true } }, { { 50000, true }, { 60000, true } } };
+
+	for (int i = 0; i < 2; i++) {
+		const struct speaker s = { .speaker_id = speakers[i] = speakers_new(w->db, w->tenant_id, media_id),
+		    .number = i + 1, .turns = { &turns[i], 1 } };
+
+		speakers_put(w->db, media_id, &s);
+		db_run(w->db, "UPDATE speakers SET label = ?, source = 'human' WHERE id = ?", ARGS(STR(names[i]),
+		    ID(s.speaker_id)));
+	}
+}
+
+/* What the asset says is said so often by Bob, too, before anybody else does. */
+static void
+add_excerpts(struct world *w, struct uuid media_id, int n)
+{
+	while (n-- > 0)
+		db_run(w->db, "INSERT INTO excerpts (media_id, layer, excerpt, engine, start, end, text, meaning, "
+		    "plane0, plane1, plane2, plane3) SELECT media_id, layer, ?, engine, 51000, 52000, text, meaning, plane0, "
+		    "plane1, plane2, plane3 FROM excerpts WHERE media_id = ? AND layer = ? AND excerpt = 0",
+		    ARGS(INT(n + 1), ID(media_id), INT(SEARCH_TRANSCRIPT)));
+	db_run(w->db, "UPDATE excerpts SET excerpt = 1000 WHERE media_id = ? AND layer = ? AND excerpt = 0",
+	    ARGS(ID(media_id), INT(SEARCH_TRANSCRIPT)));
+}
+
+/* In more assets than are weighed by words, in more excerpts than are judged by what they mean, and in hers in more
+ * than count. */
+static void
+what_somebody_says_is_found_among_all_that_others_say(void **state)
+{
+	static const struct { const char *prompt; bool by_words; } all[] = {
+		{ "{\"prompt\":\"remedy\",\"speakers\":[\"Ada\"]}", true },
+		{ "{\"prompt\":\"doctors drugs illness\",\"speakers\":[\"Ada\"]}", false },
+	};
+	struct world *w = *state;
+	struct uuid hers = asset(w, MEDICINE), other, speakers[2];
+	struct req *r;
+
+	add_voices(w, hers, speakers);
+	add_excerpts(w, hers, 60);
+	for (int i = 0; i < 31; i++)
+		other = asset(w, MEDICINE " Any remedy is a remedy.");
+	add_excerpts(w, other, 420);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		/* By the other way alone. */
+		db_run(w->db, "UPDATE excerpts SET engine = IF(?, CONCAT(engine, '-'), TRIM(TRAILING '-' FROM engine)) "
+		    "WHERE media_id = ?", ARGS(INT(all[i].by_words), ID(hers)));
+		r = ask(w, w->token, all[i].prompt);
+		if (text(w, r, "data.context.0.mediaId") == NULL)
+			fail_msg("%s: %s", all[i].prompt, buf_string(&r->out));
+		assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, hers));
+		assert_string_equal(text(w, r, "data.context.0.parts.0.metadata.startTime"), "20.000");
+		assert_null(text(w, r, "data.context.0.parts.1.text"));
+		assert_null(text(w, r, "data.context.1.mediaId"));
+	}
+	/* In the assets that are named, still. */
+	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"remedy\",\"speakers\":[\"Ada\"],"
+	    "\"mediaIds\":[\"%s\"]}", uuid_text(w->mem, other)));
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+}
+
 static void
 only_what_somebody_says_counts_where_that_is_asked(void **state)
 {
 	struct world *w = *state;
 	struct uuid medicine = asset(w, MEDICINE);
-	struct turn turns[] = { { { 19000, true }, { 31000, true } }, { { 50000, true }, { 60000, true } } };
-	static const char *const names[] = { "Ada", "Bob" };
-	struct speaker s = { 0 };
+	struct uuid speakers[2];
 	struct req *r;
 
-	for (int i = 0; i < 2; i++) {
-		s.number = i + 1;
-		s.turns = (struct list){ &turns[i], 1 };
-		s.speaker_id = speakers_new(w->db, w->tenant_id, medicine);
-		speakers_put(w->db, medicine, &s);
-		db_run(w->db, "UPDATE speakers SET label = ?, source = 'human' WHERE id = ?", ARGS(STR(names[i]),
-		    ID(s.speaker_id)));
-	}
+	add_voices(w, medicine, speakers);
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
 	assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Bob\"]}");
@@ -179,7 +237,7 @@ only_what_somebody_says_counts_where_that_is_asked(void **state)
 		assert_string_equal(text(w, r, "data.warning"), "nothing_found");
 		/* Then Ada is the other one, and a part of that says it. */
 		db_run(w->db, "UPDATE speakers SET label = CASE label WHEN 'Ada' THEN NULL ELSE 'Ada' END, "
-		    "voice_id = NULL, merged_into = IF(label = 'Ada', NULL, ?) WHERE media_id = ?", ARGS(ID(s.speaker_id), ID(medicine)));
+		    "voice_id = NULL, merged_into = IF(label = 'Ada', NULL, ?) WHERE media_id = ?", ARGS(ID(speakers[1]), ID(medicine)));
 		r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"speakers\":[\"Ada\"]}");
 		assert_string_equal(text(w, r, "data.context.0.mediaId"), uuid_text(w->mem, medicine));
 	}
@@ -372,6 +430,7 @@ main(void)
 		WORLD_TEST(a_question_is_answered_by_what_is_said),
 		WORLD_TEST(that_nothing_is_found_is_said_in_the_language_of_the_question_or_of_the_asker),
 		WORLD_TEST(a_chat_has_its_limits_and_goes_on),
+		WORLD_TEST(what_somebody_says_is_found_among_all_that_others_say),
 		WORLD_TEST(only_what_somebody_says_counts_where_that_is_asked),
 		WORLD_TEST(nobody_is_answered_by_what_they_may_not_see),
 		WORLD_TEST(a_chat_is_read_by_nobody_else),
