@@ -175,3 +175,46 @@ filename_of_package(struct arena *mem, const char *key)
 	return arena_printf(mem, "attachment; filename=\"%.*s.zip\"; filename*=UTF-8''%s.zip", n, plain,
 	    buf_string(&b));
 }
+
+const char *
+filename_ask(struct arena *mem, const char *title, const char *file)
+{
+	const char *ending = strrchr(file, '.');
+	const size_t taken = ending != NULL ? strlen(ending) : 0;
+
+	return arena_printf(mem, FILENAME_ASKED "%s", percent_encode(mem, filename_safe(mem, title, FILENAME_BYTES -
+	    taken)));
+}
+
+static bool
+is_askable(const char *name)
+{
+	const char *c;
+
+	for (c = name; *c != '\0'; c++) {
+		if (*c != '%') {
+			if (!isascii(*c) || (!isalnum(*c) && strchr("._~-", *c) == NULL))
+				return false;
+			continue;
+		}
+		if (c[1] < '2' || !isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]) ||
+		    strncasecmp(c + 1, "2f", 2) == 0 || strncasecmp(c + 1, "5c", 2) == 0 ||
+		    strncasecmp(c + 1, "7f", 2) == 0)
+			return false;
+		c += 2;
+	}
+	return c > name && c - name <= FILENAME_ASKED_MAX;
+}
+
+const char *
+filename_of_address(struct arena *mem, const char *key, const char *address)
+{
+	const char *query = strchr(address, '?'), *file = strrchr(key, '/'), *package = filename_of_package(mem, key);
+	const char *ending = file != NULL ? strrchr(file, '.') : NULL;
+
+	if (package != NULL || query == NULL || ending == NULL || strncmp(query, FILENAME_ASKED,
+	    strlen(FILENAME_ASKED)) != 0 || !is_askable(query + strlen(FILENAME_ASKED)))
+		return package;
+	return arena_printf(mem, "attachment; filename=\"%s\"; filename*=UTF-8''%s%s", file + 1, query +
+	    strlen(FILENAME_ASKED), ending);
+}

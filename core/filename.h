@@ -35,4 +35,17 @@ enum { FILENAME_FOLDERS = 4 };	/* at most */
 /* Content-Disposition (RFC 6266) for what lies there; NULL: it is no package, and shown. */
 const char *filename_of_package(struct arena *, const char *key);
 
+/*
+ * What follows the address of a file that is to be saved instead of shown: the name without an ending, which is that
+ * of the file, in characters that need no escape and %XX for the rest.  Whoever has the address may choose it, so web
+ * servers and the next function take it only if it holds no separator and no control character.
+ */
+#define FILENAME_ASKED "?download="
+enum { FILENAME_ASKED_MAX = 765 };	/* as many as 255 bytes can be */
+/* The query for a file under that title. */
+const char *filename_ask(struct arena *, const char *title, const char *file);
+/* Content-Disposition for what lies there and was asked for by that address: the package's own, or what the address
+ * asks for. */
+const char *filename_of_address(struct arena *, const char *key, const char *address);
+
 #endif

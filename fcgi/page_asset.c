@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/filename.h"
 #include "fcgi/page.h"
 
 static bool
@@ -375,7 +376,9 @@ put_downloads(struct shown *p)
 			continue;
 		html_el(&p->h, "li");
 		html_el(&p->h, "a");
-		html_url(&p->h, "href", page_local(p, f->url));
+		/* What a bucket gives comes from another origin, where the attribute alone says nothing. */
+		html_url(&p->h, "href", arena_printf(p->r->mem, "%s%s", page_local(p, f->url),
+		    filename_ask(p->r->mem, p->p->name, f->url)));
 		html_flag(&p->h, "download");
 		html_text(&p->h, download_label(p, f));
 		html_end(&p->h);

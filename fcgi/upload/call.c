@@ -485,6 +485,8 @@ answer_given(struct call *c)
 		buf_printf(&head, "Content-Length: %zu\r\n", d->size);
 	if (d->etag != NULL)
 		buf_printf(&head, "ETag: %s\r\n", d->etag);
+	if (d->disposition != NULL)
+		buf_printf(&head, "Content-Disposition: %s\r\n", d->disposition);
 	buf_printf(&head, is_redirect ? "Location: %s\r\n\r\n" : "Content-Type: %s\r\n\r\n", is_redirect ?
 	    d->location : d->type);
 	parts[0] = (struct iovec){ head.text, head.len };

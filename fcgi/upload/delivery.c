@@ -92,8 +92,8 @@ redirect(struct delivery *d, const struct wanted *w, struct moment now)
 	if (is_beginning(d->range) && !store_has_now(d->mem, w->key, &there))
 		return ERR_UNAVAILABLE;
 	if (there)
-		d->location = store_address(d->mem, w->key, d->method, filename_of_package(d->mem, w->key), now,
-		    (struct moment){ until * 1000 });
+		d->location = store_address(d->mem, w->key, d->method, filename_of_address(d->mem, w->key, d->uri),
+		    now, (struct moment){ until * 1000 });
 	d->cache_control = arena_printf(d->mem, "private, max-age=%" PRId64, fresh);
 	return d->location != NULL ? ERR_NONE : ERR_NOT_FOUND;
 }
@@ -106,6 +106,7 @@ tell(struct delivery *d, const struct wanted *w)
 	if (d->text == NULL)
 		return errno == ENOENT || errno == ENOTDIR ? ERR_NOT_FOUND : ERR_UNAVAILABLE;
 	d->type = store_type(w->key);
+	d->disposition = filename_of_address(d->mem, w->key, d->uri);
 	d->etag = entity_tag(d->mem, d->text, d->size);
 	d->cache_control = strncmp(w->file, "captions/", 9) == 0 ? "private, no-cache" :
 	    "private, max-age=86400, immutable";

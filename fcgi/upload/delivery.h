@@ -36,7 +36,7 @@ struct delivery {
 	const char *text, *type;
 	size_t size;
 	const char *cache_control;
-	const char *etag;		/* of a text */
+	const char *etag, *disposition;	/* of a text; the bucket says the latter of a file */
 };
 
 #define DELIVERY_PATH "/play/"

@@ -92,6 +92,8 @@ a_page_shows_its_asset_without_a_script(void **state)
 	assert_string_equal(found(w, r, "//link[@rel='preload']/@href"), found(w, r, "//video/@poster"));
 	assert_string_equal(found(w, r, "//video//track[@srclang='de']/@label"), "Deutsch");
 	assert_string_equal(found(w, r, "//details[@id='downloads']//a"), "Video \xc2\xb7 720p \xc2\xb7 2.5 MB");
+	assert_non_null(strstr(found(w, r, "//details[@id='downloads']//a[@download]/@href"),
+	    "/g1/r/download.mp4?download=Cat"));
 	assert_string_equal(found(w, r, "//*[@id='facts']"), "Video \xc2\xb7 1:23 \xc2\xb7 1280 \xc3\x97 720 \xc2\xb7 "
 	    "Captions: Deutsch");
 	assert_non_null(strstr(found(w, r, "//meta[@property='og:image']/@content"), "http://127.0.0.1:8080/play/"));

@@ -225,6 +225,36 @@ a_package_is_called_by_its_title_in_any_script(void **state)
 	assert_null(filename_of_package(w->mem, "play/x/g/y.1/360p.mp4"));
 }
 
+/* What is shown is saved only if its address says so, and then under no name that leaves a folder or a line. */
+static void
+a_file_is_saved_under_the_name_that_its_address_asks_for(void **state)
+{
+	struct world *w = *state;
+	static const char key[] = "play/x/g/y.1/360p.mp4";
+	static const char *const refused[] = { "", "?", "?download", "?download=", "?x=1&download=a", "?download=a/b",
+	    "?download=a%2fb", "?download=a%5Cb", "?download=a%0d%0ab", "?download=a%7f", "?download=a\"b",
+	    "?download=a;b", "?download=a%", "?download=a%4", "?download=a%zz", "?download=a&b=c", "?download=a\r\nB:c",
+	    "?download=\xc3\xa4", "?download=a%E2%2F" };
+	const char *ask = filename_ask(w->mem, "B\xc3\xbcrger; \"a\"/../\r\n50% b_c.mp4", "/g/360p.mp4");
+	char *title = arena_alloc(w->mem, 1001);
+
+	assert_string_equal(ask, "?download=B%C3%BCrger%3B%20_a__.._%20%2050%25%20b_c.mp4");
+	assert_string_equal(filename_of_address(w->mem, key, arena_printf(w->mem, "/play/x/360p.mp4%s", ask)),
+	    "attachment; filename=\"360p.mp4\"; filename*=UTF-8''B%C3%BCrger%3B%20_a__.._%20%2050%25%20b_c.mp4.mp4");
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_null(filename_of_address(w->mem, key, arena_printf(w->mem, "/play/x/360p.mp4%s", refused[i])));
+	/* The longest that we ask for is taken, and nothing longer. */
+	for (size_t i = 0; i < 500; i++)
+		memcpy(title + 2 * i, "ä", 2);
+	title[1000] = '\0';
+	ask = filename_ask(w->mem, title, "360p.mp4");
+	assert_int_equal(strlen(ask), strlen(FILENAME_ASKED) + (255 - 5) * 3);
+	assert_non_null(filename_of_address(w->mem, key, ask));
+	assert_null(filename_of_address(w->mem, key, arena_printf(w->mem, "%saaaaaaaaaaaaaaaa", ask)));
+	assert_string_equal(filename_of_address(w->mem, "play/x/zip/y.1/of-may.zip", "?download=other"),
+	    filename_of_package(w->mem, "play/x/zip/y.1/of-may.zip"));
+}
+
 static const char *
 file_of(struct world *w, const char *name, size_t n)
 {
@@ -490,6 +520,7 @@ main(void)
 		WORLD_TEST(names_are_safe_everywhere_and_none_comes_twice),
 		WORLD_TEST(hundreds_of_one_name_take_little_memory),
 		WORLD_TEST(a_package_is_called_by_its_title_in_any_script),
+		WORLD_TEST(a_file_is_saved_under_the_name_that_its_address_asks_for),
 		WORLD_TEST(archives_are_read_by_others_whatever_their_size),
 		WORLD_TEST(what_cannot_be_read_or_written_is_told),
 		WORLD_TEST(what_is_selected_is_packed_as_its_maker_may_have_it),
