@@ -237,8 +237,8 @@ object_store(struct call *c, const char *uri)
 {
 	c->s3 = NEW(c->mem, struct s3_call);
 	*c->s3 = (struct s3_call){ .in = c->in, .mem = c->mem, .read = read_body, .give = give_object, .user = c,
-	    .length = -1, .request_id = c->request_id, .request = { .method = c->method, .uri = uri, .header = header,
-	    .user = c, .other_host = public_host(c) } };
+	    .length = -1, .window = PACE, .request_id = c->request_id, .request = { .method = c->method, .uri = uri,
+	    .header = header, .user = c, .other_host = public_host(c) } };
 	c->path = "/storage";
 	if (strcmp(c->method, "OPTIONS") == 0)
 		return;

@@ -242,6 +242,30 @@ room_received(struct room *r, struct uuid upload_id)
 	return n;
 }
 
+bool
+room_take_list(struct room *r, struct seat *mine)
+{
+	const struct seat *s;
+	int all = 0, own = 0;
+
+	pthread_mutex_lock(&r->lock);
+	for (s = r->seats; s != NULL; s = s->next) {
+		all += s->has_list;
+		own += s->has_list && s->tenant == mine->tenant;
+	}
+	mine->has_list = all < ROOM_LISTS && own < ROOM_LISTS / 4;
+	pthread_mutex_unlock(&r->lock);
+	return mine->has_list;
+}
+
+void
+room_give_list(struct room *r, struct seat *mine)
+{
+	pthread_mutex_lock(&r->lock);
+	mine->has_list = false;
+	pthread_mutex_unlock(&r->lock);
+}
+
 static void
 begin_work(struct party *p, enum turn turn)
 {

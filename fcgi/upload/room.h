@@ -37,7 +37,7 @@ struct seat {
 	struct party *tenant, *principal;
 	pthread_t thread;
 	pthread_cond_t granted;
-	bool has_turn;
+	bool has_turn, has_list;
 };
 
 /* Blocked in threads that send and receive, but while they wait for the connection (ppoll): it is never lost. */
@@ -59,6 +59,12 @@ int room_taken(struct room *);
 
 /* Bytes that those who are in it have brought for an upload. */
 int64_t room_received(struct room *, struct uuid upload_id);
+
+/* For a long list, which is kept in memory until it was read: few at a time have one, and no tenant more than a quarter
+ * of them.  False: it has to come later. */
+enum { ROOM_LISTS = 32 };
+bool room_take_list(struct room *, struct seat *);
+void room_give_list(struct room *, struct seat *);
 
 /* Waits for a turn; then it is over, and `bytes` were moved. */
 void room_turn(struct room *, struct seat *, enum turn);

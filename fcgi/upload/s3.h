@@ -30,6 +30,7 @@ struct s3_call {
 	struct arena *mem;
 	struct s3_request request;
 	int64_t length;			/* of the body; -1: not known before its end */
+	int64_t window;			/* ms that a list may take to come; 0: any time will do */
 	int (*read)(void *user, const struct seat *, const void **bytes);	/* as of struct put */
 	/* Bytes of an object, which go out behind status and headers as they are then.  False: nobody wants them any
 	 * more. */

@@ -15,6 +15,8 @@
 enum {
 	PART_MIN = 5 << 20,		/* bytes, but of the last one */
 	XML_MAX = 2 << 20,		/* bytes of a list of parts, */
+	XML_SHORT = 32 << 10,		/* and of one that anybody may send at any time */
+	XML_MEMORY = 16 << 20,		/* for one that grows */
 	ELEMENTS_MAX = 16 * S3_PARTS_MAX, TAG_MAX = 512,	/* elements in it, and bytes of a tag */
 };
 
@@ -97,12 +99,23 @@ read_elements(struct arena *mem, const struct buf *text, bool (*take)(struct are
 	return fine && n == 0;
 }
 
-enum s3_error
-s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struct s3_element *, void *), void *user)
+static enum s3_error
+take_text(struct s3 *s, struct buf *text, const void *bytes, size_t n, int64_t since)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct arena *mem = s->c->mem;
-	struct buf text = BUF(mem);
+	if (text->len + n > XML_MAX)
+		return S3_BAD_XML;
+	if (s->c->window > 0 && clock_ms() - since > s->c->window)
+		return S3_INCOMPLETE;
+	if (text->len + n > XML_SHORT && !s->seat.has_list && !room_take_list(s->c->in->room, &s->seat))
+		return S3_SLOW_DOWN;
+	buf_add(text, bytes, n);
+	return S3_FINE;
+}
+
+static enum s3_error
+read_text(struct s3 *s, bool checked, struct buf *text)
+{
+	const int64_t since = clock_ms();
 	const void *bytes;
 	struct s3_body b;
 	enum s3_error error = s3_begin_body(s, &b);
@@ -110,19 +123,28 @@ s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struc
 
 	if (!checked)
 		b.kind = S3_SUM_NONE;
-	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0) {
-		if (text.len + (size_t)n > XML_MAX)
-			error = S3_BAD_XML;
-		else
-			buf_add(&text, bytes, (size_t)n);
-	}
+	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0)
+		error = take_text(s, text, bytes, (size_t)n, since);
 	if (error == S3_FINE)
 		error = n < 0 ? (b.error != S3_FINE ? b.error : S3_INCOMPLETE) : s3_body_check(&b);
 	s3_body_end(&b);
-	if (error != S3_FINE)
-		return error;
+	return error;
+}
+
+enum s3_error
+s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struct s3_element *, void *), void *user)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct arena *work = arena_new(XML_MEMORY);
+	struct buf text = BUF(work);
+	enum s3_error error = read_text(s, checked, &text);
+
 	pthread_once(&once, xmlInitParser);
-	return is_plain(buf_string(&text)) && read_elements(mem, &text, take, user) ? S3_FINE : S3_BAD_XML;
+	if (error == S3_FINE && (!is_plain(buf_string(&text)) || !read_elements(s->c->mem, &text, take, user)))
+		error = S3_BAD_XML;
+	arena_free(work);
+	room_give_list(s->c->in->room, &s->seat);
+	return error;
 }
 
 /* A checksum that comes with it is one of the file. */

@@ -303,6 +303,34 @@ who_was_idle_saves_nothing_up(void **state)
 	assert_true(is_fair_once(one_that_was_idle));
 }
 
+static void
+a_tenant_has_a_quarter_of_the_long_lists_at_most(void **state)
+{
+	enum { OWN = ROOM_LISTS / 4 };
+	struct room *r = room_new(64, 1, 1);
+	int i;
+
+	for (i = 0; i < ROOM_LISTS; i++) {
+		assert_true(come(r, &seats[i], 1 + i / OWN, 1));
+		assert_true(room_take_list(r, &seats[i]));
+		if (i % OWN == OWN - 1) {
+			assert_true(come(r, &seats[40], 1 + i / OWN, 2));
+			assert_false(room_take_list(r, &seats[40]));
+			room_leave(r, &seats[40]);
+		}
+	}
+	assert_true(come(r, &seats[40], 9, 1));
+	assert_false(room_take_list(r, &seats[40]));
+	room_give_list(r, &seats[3]);
+	assert_true(room_take_list(r, &seats[40]));
+	assert_false(room_take_list(r, &seats[3]));
+	room_leave(r, &seats[40]);
+	assert_true(room_take_list(r, &seats[3]));
+	for (i = 0; i < ROOM_LISTS; i++)
+		room_leave(r, &seats[i]);
+	room_free(r);
+}
+
 int
 main(void)
 {
@@ -316,6 +344,7 @@ main(void)
 		cmocka_unit_test(nor_those_of_a_principal_within_its_tenant),
 		cmocka_unit_test(turns_are_shared_by_bytes),
 		cmocka_unit_test(who_was_idle_saves_nothing_up),
+		cmocka_unit_test(a_tenant_has_a_quarter_of_the_long_lists_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

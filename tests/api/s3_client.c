@@ -145,7 +145,7 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 		s->at[s->n++] = a->more[i];
 	/* A connection that breaks has promised all of it. */
 	*call = (struct s3_call){ .in = &here, .mem = w->mem, .length = (int64_t)(a->cut ? a->n : s->left), .read =
-	    read_some, .give = take_given, .user = s,
+	    read_some, .give = take_given, .user = s, .window = a->window,
 	    .request_id = uuid_text(w->mem, uuid_new()), .request = { .method = a->method, .uri = a->query == NULL ?
 	    path : arena_printf(w->mem, "%s?%s", path, a->query), .header = header_of, .user = s } };
 	s3_run(call);

@@ -40,6 +40,7 @@ struct ask {
 	size_t enough;				/* or so many bytes of an object have come; 0: it does not */
 	void (*meanwhile)(void *);		/* happens between the body and its answer, */
 	int nap;				/* or in the body */
+	int64_t window;				/* of its s3_call */
 	void *user;
 };
 

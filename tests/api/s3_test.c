@@ -327,6 +327,74 @@ a_part_that_still_comes_ends_with_its_upload(void **state)
 	}
 }
 
+static void
+send_two(void *user)
+{
+	struct other *o = user;
+
+	send_other(&o[0]);
+	send_other(&o[1]);
+}
+
+/* Each is read when the next one comes; a short one finds room among them. */
+static void
+long_lists_come_few_at_a_time(void **state)
+{
+	enum { OWN = ROOM_LISTS / 4 };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	struct room *before = here.room;
+	char *bytes = film(w, 9000);
+	const char *upload = begin(&c), *query = arena_printf(w->mem, "uploadId=%s", upload);
+	const char *brief = arena_printf(w->mem, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", named(&c, 1,
+	    part(&c, upload, 1, bytes, 9000)));
+	const char *list = arena_printf(w->mem, "%40000s%s", "", brief);
+	struct other o[OWN + 2];
+
+	for (int i = 0; i < OWN + 2; i++) {
+		o[i] = (struct other){ &c, { "POST", .query = query, .body = i <= OWN ? list : brief }, S3_INTERNAL };
+		o[i].ask.n = strlen(o[i].ask.body);
+		if (i < OWN) {
+			o[i].ask.meanwhile = i == OWN - 1 ? send_two : send_other;
+			o[i].ask.user = &o[i + 1];
+		}
+	}
+	here.room = room_new(ROOM_LISTS, 2, 2);
+	send_other(&o[0]);
+	for (int i = 0; i < OWN + 2; i++)
+		assert_int_equal(o[i].error, i == OWN ? S3_SLOW_DOWN : S3_FINE);
+	send_other(&o[OWN]);
+	assert_int_equal(o[OWN].error, S3_FINE);
+	room_free(here.room);
+	here.room = before;
+	holds(&c, bytes, 9000);
+}
+
+static void
+nothing(void *user)
+{
+	(void)user;
+}
+
+static void
+a_list_that_drips_is_given_up(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	char *bytes = film(w, 9000);
+	const char *upload = begin(&c);
+	struct ask slow = { "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = arena_printf(w->mem,
+	    "%150000s<CompleteMultipartUpload>%s</CompleteMultipartUpload>", "", named(&c, 1, part(&c, upload, 1,
+	    bytes, 9000))), .meanwhile = nothing, .nap = 50, .window = 20 };
+
+	slow.n = strlen(slow.body);
+	refused(&c, ask(&c, &slow), 400, "IncompleteBody");
+	assert_string_equal(status_of(&c), "uploading");
+	slow.window = 3600000;
+	fine(ask(&c, &slow));
+	holds(&c, bytes, 9000);
+}
+
 /* Of both at once one is done: what is complete cannot be given up, and what was given up is not completed. */
 static void
 what_is_given_up_while_it_is_completed_is_no_file(void **state)
@@ -416,6 +484,8 @@ main(void)
 		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(a_part_that_still_comes_ends_with_its_upload),
+		WORLD_TEST(long_lists_come_few_at_a_time),
+		WORLD_TEST(a_list_that_drips_is_given_up),
 		WORLD_TEST(what_is_given_up_while_it_is_completed_is_no_file),
 		WORLD_TEST(bytes_on_their_way_keep_the_upload_alive_and_end_with_it),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
