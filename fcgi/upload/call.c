@@ -151,7 +151,7 @@ static enum error
 run_tus(struct call *c, enum error (*run)(struct tus *))
 {
 	struct tus t = { .put = c->put, .header = header, .read = read_body, .announce = ask_interface, .user = c,
-	    .headers = BUF(c->mem) };
+	    .headers = c->lines };
 	enum error error = read_length(c);
 
 	t.put.window = PACE;
@@ -196,9 +196,9 @@ upload_tus_delete(struct call *c)
 }
 
 static bool
-is_tus(const struct call *c)
+is_tus(const char *path)
 {
-	return c->path != NULL && strncmp(c->path, TUS_PATH, strlen(TUS_PATH)) == 0;
+	return path != NULL && strncmp(path, TUS_PATH, strlen(TUS_PATH)) == 0 && strchr("/?", path[strlen(TUS_PATH)]) != NULL;
 }
 
 /* What browsers and proxies let through may be a POST alone. */
@@ -322,6 +322,8 @@ run(struct call *c)
 	const struct door *door;
 	enum error error;
 
+	if (is_tus(uri))
+		tus_begin(&c->lines);
 	if (c->wire.in.state == FCGI_HEAD_TOO_LARGE)
 		return ERR_HEAD_TOO_LARGE;
 	if (!is_secure(c))
@@ -335,7 +337,7 @@ run(struct call *c)
 	read_override(c);
 	error = find_door(c, &door);
 	if (error == ERR_METHOD_NOT_ALLOWED && strcmp(c->method, "OPTIONS") == 0) {
-		if (is_tus(c))
+		if (is_tus(c->path))
 			tus_describe(&c->lines, c->in->conf);
 		return ERR_NONE;
 	}
@@ -393,7 +395,7 @@ put_cors(const struct call *c, struct buf *head)
 		return;
 	origin_allow(head, c->in->conf, origin);
 	if (strcmp(c->method, "OPTIONS") == 0 && c->status == 204)
-		origin_allow_methods(head, methods(c), c->s3 != NULL ? S3_HEADERS : is_tus(c) ? TUS_HEADERS : "");
+		origin_allow_methods(head, methods(c), c->s3 != NULL ? S3_HEADERS : is_tus(c->path) ? TUS_HEADERS : "");
 }
 
 /* A refused content adds the code of its reason. */

@@ -35,7 +35,6 @@ check_version(struct tus *t)
 {
 	const char *version = header(t, "tus-resumable");
 
-	buf_text(&t->headers, "Tus-Resumable: " VERSION_SPOKEN "\r\n");
 	if (version != NULL && strcmp(version, VERSION_SPOKEN) == 0)
 		return ERR_NONE;
 	buf_text(&t->headers, "Tus-Version: " VERSION_SPOKEN "\r\n");
@@ -43,9 +42,15 @@ check_version(struct tus *t)
 }
 
 void
+tus_begin(struct buf *headers)
+{
+	buf_text(headers, "Tus-Resumable: " VERSION_SPOKEN "\r\n");
+}
+
+void
 tus_describe(struct buf *headers, const struct conf *conf)
 {
-	buf_text(headers, "Tus-Resumable: " VERSION_SPOKEN "\r\nTus-Version: " VERSION_SPOKEN "\r\n"
+	buf_text(headers, "Tus-Version: " VERSION_SPOKEN "\r\n"
 	    "Tus-Extension: creation,creation-with-upload,expiration,checksum,termination,concatenation\r\n"
 	    "Tus-Checksum-Algorithm: " CHECKSUMS "\r\n");
 	buf_printf(headers, "Tus-Max-Size: %" PRId64 "\r\n", conf->upload_max_size);
@@ -292,9 +297,10 @@ body_of(const struct tus *t, int64_t size, bool is_partial)
 }
 
 /* What is asked of the answer to POST /v2/uploads. */
-struct created { struct uuid id; const char *url; };
+struct created { struct uuid id; struct moment expires_at; const char *url; };
 static const struct field created_fields[] = {
 	FIELD(struct created, id, .on = CREATE, .doc = "The upload"),
+	FIELD(struct created, expires_at, .on = CREATE, .doc = "Then it is dropped"),
 	FIELD(struct created, url, .on = CREATE, .doc = "Its address"),
 };
 static const struct record created_record = RECORD("TusCreated", struct created, created_fields);
@@ -315,6 +321,7 @@ take_address(struct tus *t)
 	if (of_data == NULL || ticket == NULL)
 		return false;
 	t->put.id = of_data->id;
+	t->put.expires_at = of_data->expires_at;
 	t->put.ticket = ticket + 8;
 	r->location = of_input->url;
 	r->etag = NULL;
@@ -377,9 +384,10 @@ create(struct tus *t, bool is_partial)
 		return error;
 	if (is_partial)
 		error = tus_make_partial(&t->put);
-	if (error == ERR_NONE)
-		error = brings_bytes(t) && t->length != 0 ? bring(t, 0) : ERR_NONE;
-	return error;
+	if (error != ERR_NONE || (brings_bytes(t) && t->length != 0))
+		return error != ERR_NONE ? error : bring(t, 0);
+	put_expiry(t);
+	return ERR_NONE;
 }
 
 static enum error
@@ -392,6 +400,8 @@ concatenate(struct tus *t, const char *said)
 		error = announce(t, concat.size, false, concat.size);
 	if (error == ERR_NONE && t->made->status == 201)
 		error = tus_concat(&concat, &t->put);
+	if (error == ERR_NONE && t->made->status == 201)
+		put_expiry(t);
 	tus_concat_end(&concat);
 	return error;
 }

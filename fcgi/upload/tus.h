@@ -28,11 +28,13 @@ struct tus {
 	int64_t length;			/* of the body; -1: not known before its end */
 
 	/* What became of it. */
-	struct buf headers;		/* lines, also of what is refused */
+	struct buf headers;		/* lines, also of what is refused: behind those that it has */
 	struct req *made;		/* all of the answer to POST but the lines; NULL: it is refused before */
 };
 
-/* What OPTIONS tells. */
+/* The line that each answer has. */
+void tus_begin(struct buf *);
+/* What OPTIONS tells besides. */
 void tus_describe(struct buf *, const struct conf *);
 
 /*
