@@ -198,7 +198,8 @@ upload_tus_delete(struct call *c)
 static bool
 is_tus(const char *path)
 {
-	return path != NULL && strncmp(path, TUS_PATH, strlen(TUS_PATH)) == 0 && strchr("/?", path[strlen(TUS_PATH)]) != NULL;
+	return path != NULL && strncmp(path, TUS_PATH, strlen(TUS_PATH)) == 0 &&
+	    strchr("/?", path[strlen(TUS_PATH)]) != NULL;
 }
 
 /* What browsers and proxies let through may be a POST alone. */

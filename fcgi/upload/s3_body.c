@@ -42,12 +42,16 @@ looks_like(const char *text, size_t bytes)
 	    n - padding && strspn(text + n - padding, "=") == padding;
 }
 
+/* That of a file of parts may say behind a hyphen how many they are. */
 static bool
-sum_looks_right(enum s3_sum_kind kind, const char *text)
+sum_looks_right(const struct s3_body *b)
 {
 	static const size_t bytes[] = { 0, 4, 4, 8, 20, 32 };
+	const size_t n = strcspn(b->sum_said, "-");
+	int64_t parts;
 
-	return looks_like(text, bytes[kind]);
+	return looks_like(arena_copy_n(b->mem, b->sum_said, n), bytes[b->kind]) && (b->sum_said[n] == '\0' ||
+	    (int_parse(b->sum_said + n + 1, &parts) && parts > 0));
 }
 
 /* The checksum of a header, or the one that a trailer is announced to have.  What cannot be held against the bytes is
@@ -68,7 +72,7 @@ expect_sum(struct s3_body *b)
 		}
 	}
 	if (b->kind != S3_SUM_NONE)
-		return b->has_trailer ? S3_ONE_SUM : sum_looks_right(b->kind, b->sum_said) ? S3_FINE :
+		return b->has_trailer ? S3_ONE_SUM : sum_looks_right(b) ? S3_FINE :
 		    S3_INVALID_DIGEST;
 	if (b->has_trailer && trailer != NULL && strncasecmp(trailer, SUM, strlen(SUM)) == 0)
 		b->kind = s3_sum_find(trailer + strlen(SUM));

@@ -12,6 +12,8 @@
 #include "fcgi/upload/s3_visit.h"
 #include "media/xml.h"
 
+#define SUM "Checksum"
+
 enum {
 	PART_MIN = 5 << 20,		/* bytes, but of the last one */
 	XML_MAX = 2 << 20,		/* bytes of a list of parts, */
@@ -20,8 +22,8 @@ enum {
 	ELEMENTS_MAX = 16 * S3_PARTS_MAX, TAG_MAX = 512,	/* elements in it, and bytes of a tag */
 };
 
-struct wanted { int64_t number; const char *etag; };
-struct wish { struct wanted *at; size_t n; };
+struct wanted { int64_t number; const char *etag; struct s3_said sum; };
+struct wish { struct wanted *at; size_t n; struct s3_said sum; };
 
 /* Quoted or not, and white space around it. */
 static const char *
@@ -41,7 +43,7 @@ is_plain(const char *text)
 	return xml_costly(text, TAG_MAX) == NULL;
 }
 
-/* An element that the reader is at.  Those that we do not know are checksums. */
+/* An element that the reader is at, if we know it. */
 static bool
 take_element(struct arena *mem, const struct s3_element *e, void *user)
 {
@@ -58,6 +60,8 @@ take_element(struct arena *mem, const struct s3_element *e, void *user)
 		return int_parse(bare(mem, s3_element_text(mem, e)), &w->number);
 	if (e->depth == 2 && strcmp(e->name, "ETag") == 0)
 		w->etag = bare(mem, s3_element_text(mem, e));
+	if (e->depth == 2 && strncmp(e->name, SUM, strlen(SUM)) == 0)
+		w->sum = (struct s3_said){ s3_sum_find(e->name + strlen(SUM)), bare(mem, s3_element_text(mem, e)) };
 	return true;
 }
 
@@ -113,7 +117,7 @@ take_text(struct s3 *s, struct buf *text, const void *bytes, size_t n, int64_t s
 }
 
 static enum s3_error
-read_text(struct s3 *s, bool checked, struct buf *text)
+read_text(struct s3 *s, struct s3_said *of_file, struct buf *text)
 {
 	const int64_t since = clock_ms();
 	const void *bytes;
@@ -121,8 +125,10 @@ read_text(struct s3 *s, bool checked, struct buf *text)
 	enum s3_error error = s3_begin_body(s, &b);
 	int n = 0;
 
-	if (!checked)
+	if (of_file != NULL && b.sum_said != NULL) {
+		*of_file = (struct s3_said){ b.kind, b.sum_said };
 		b.kind = S3_SUM_NONE;
+	}
 	while (error == S3_FINE && (n = s3_body_read(&b, &s->seat, &bytes)) > 0)
 		error = take_text(s, text, bytes, (size_t)n, since);
 	if (error == S3_FINE)
@@ -132,12 +138,13 @@ read_text(struct s3 *s, bool checked, struct buf *text)
 }
 
 enum s3_error
-s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struct s3_element *, void *), void *user)
+s3_read_xml(struct s3 *s, struct s3_said *of_file, bool (*take)(struct arena *, const struct s3_element *, void *),
+    void *user)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct arena *work = arena_new(XML_MEMORY);
 	struct buf text = BUF(work);
-	enum s3_error error = read_text(s, checked, &text);
+	enum s3_error error = read_text(s, of_file, &text);
 
 	pthread_once(&once, xmlInitParser);
 	if (error == S3_FINE && (!is_plain(buf_string(&text)) || !read_elements(s->c->mem, &text, take, user)))
@@ -147,18 +154,25 @@ s3_read_xml(struct s3 *s, bool checked, bool (*take)(struct arena *, const struc
 	return error;
 }
 
-/* A checksum that comes with it is one of the file. */
 static enum s3_error
 read_wish(struct s3 *s, struct wish *wish)
 {
 	enum s3_error error;
 
-	*wish = (struct wish){ arena_array(s->c->mem, S3_PARTS_MAX, sizeof(*wish->at)), 0 };
-	error = s3_read_xml(s, false, take_element, wish);
+	*wish = (struct wish){ arena_array(s->c->mem, S3_PARTS_MAX, sizeof(*wish->at)), 0, { S3_SUM_NONE, NULL } };
+	error = s3_read_xml(s, &wish->sum, take_element, wish);
 	for (size_t i = 0; error == S3_FINE && i < wish->n; i++)
 		if (wish->at[i].number == 0 || wish->at[i].etag == NULL)
 			error = S3_BAD_XML;
 	return error == S3_FINE && wish->n == 0 ? S3_BAD_XML : error;
+}
+
+/* The one that came with the part, if the list says it again. */
+static bool
+has_sum(const struct s3_part *part, const struct s3_said *said)
+{
+	return said->kind == S3_SUM_NONE || (part->sum != NULL && s3_sum_find(part->sum_kind) == said->kind &&
+	    strcmp(part->sum, said->text) == 0);
 }
 
 /* The parts that are wished for, as they are there. */
@@ -173,7 +187,8 @@ choose(struct s3 *s, const struct wish *wish, const struct s3_part *part, size_t
 			return S3_PART_ORDER;
 		while (k < n && part[k].number < wish->at[i].number)
 			k++;
-		if (k == n || part[k].number != wish->at[i].number || strcmp(part[k].md5, wish->at[i].etag) != 0)
+		if (k == n || part[k].number != wish->at[i].number || strcmp(part[k].md5, wish->at[i].etag) != 0 ||
+		    !has_sum(&part[k], &wish->at[i].sum))
 			return S3_BAD_PART;
 		if (part[k].size < PART_MIN && i + 1 < wish->n)
 			return S3_TOO_SMALL;
@@ -184,6 +199,36 @@ choose(struct s3 *s, const struct wish *wish, const struct s3_part *part, size_t
 	if (s->row->file_size.set && total != s->row->file_size.n)
 		return S3_WRONG_SIZE;
 	return total > s->c->in->conf->upload_max_size ? S3_TOO_LARGE : S3_FINE;
+}
+
+/*
+ * Is the checksum that came with the list that of the file?  Of all its bytes (FULL_OBJECT), or of the sums of its
+ * parts (COMPOSITE), which not every client says.  It follows from what came with the parts: nothing is read for it,
+ * and what does not follow from that is refused, since its client takes the file for checked.
+ */
+static enum s3_error
+check_file(struct s3 *s, const struct s3_said *said, const struct s3_part *const *part, size_t n)
+{
+	struct arena *mem = s->c->mem;
+	const char *whole = NULL, *of_sums;
+	struct s3_sum sums;
+	size_t i;
+
+	if (said->kind == S3_SUM_NONE)
+		return S3_FINE;
+	for (i = 0; i < n; i++)
+		if (part[i]->sum == NULL || s3_sum_find(part[i]->sum_kind) != said->kind)
+			return S3_NO_SUM;
+	s3_sum_begin(&sums, said->kind);
+	for (i = 0; i < n; i++) {
+		s3_sum_add_sum(&sums, part[i]->sum);
+		if (s3_sum_is_linear(said->kind))
+			whole = i == 0 ? part[i]->sum : s3_sum_behind(said->kind, mem, whole, part[i]->sum,
+			    part[i]->size);
+	}
+	of_sums = s3_sum_text(&sums, mem);
+	return (whole != NULL && strcmp(said->text, whole) == 0) || strcmp(said->text, of_sums) == 0 ||
+	    strcmp(said->text, arena_printf(mem, "%s-%zu", of_sums, n)) == 0 ? S3_FINE : S3_BAD_DIGEST;
 }
 
 /* MD5 of the MD5s of the parts, and their number. */
@@ -363,6 +408,8 @@ s3_complete(struct s3 *s)
 		return S3_NO_SUCH_UPLOAD;
 	chosen = arena_array(s->c->mem, wish.n, sizeof(*chosen));
 	error = choose(s, &wish, part, n, chosen);
+	if (error == S3_FINE)
+		error = check_file(s, &wish.sum, chosen, wish.n);
 	if (error != S3_FINE)
 		return error;
 	etag = etag_of(s->c->mem, chosen, wish.n);

@@ -31,6 +31,7 @@
 	E(BAD_HASH,		400, "XAmzContentSHA256Mismatch", "The bytes are not those that x-amz-content-sha256 was made of.") \
 	E(INVALID_DIGEST,	400, "InvalidDigest",		"A checksum is not what such a checksum looks like.") \
 	E(ONE_SUM,		400, "InvalidRequest",		"One checksum comes with a body: crc32, crc32c, crc64nvme, sha1 or sha256.") \
+	E(NO_SUM,		400, "InvalidRequest",		"A checksum of the file can be looked at where each part came with one of that kind.") \
 	E(BAD_CHUNK,		400, "IncompleteBody",		"The chunks of the body are not as aws-chunked has them.") \
 	E(INCOMPLETE,		400, "IncompleteBody",		"The body ended early.") \
 	E(TOO_SMALL,		400, "EntityTooSmall",		"Parts but the last have 5 MiB at least.") \

@@ -225,7 +225,7 @@ s3_delete_objects(struct s3 *s, const char *ours)
 	struct buf *b;
 
 	if (error == S3_FINE)
-		error = s3_read_xml(s, true, take_key, named);
+		error = s3_read_xml(s, NULL, take_key, named);
 	if (error == S3_FINE && named->n == 0)
 		error = S3_BAD_XML;
 	if (error != S3_FINE)

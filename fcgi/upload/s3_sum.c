@@ -14,6 +14,10 @@ enum { SLICES = 8 };
 #define CRC32C 0x82f63b78u
 #define CRC64NVME 0x9a6c9329ac4bc9b5u
 
+/* The lowest power of x stands highest: this is 1. */
+#define TOP32 0x80000000u
+#define TOP64 0x8000000000000000u
+
 static uint64_t crc32_table[SLICES][256], crc32c_table[SLICES][256], crc64_table[SLICES][256];
 
 static const char *const names[] = { NULL, "crc32", "crc32c", "crc64nvme", "sha1", "sha256" };
@@ -132,4 +136,83 @@ s3_sum_end(struct s3_sum *s)
 {
 	EVP_MD_CTX_free(s->md);
 	s->md = NULL;
+}
+
+/* ---- of bytes that were looked at apart ---- */
+
+/* Of two polynomials, by that of the check. */
+static uint64_t
+multiply(uint64_t a, uint64_t b, uint64_t polynomial, uint64_t top)
+{
+	uint64_t product = 0;
+
+	for (; top != 0 && a != 0; top >>= 1) {
+		if (a & top)
+			product ^= b;
+		a &= ~top;
+		b = b >> 1 ^ (b & 1 ? polynomial : 0);
+	}
+	return product;
+}
+
+/* What the sum of bytes becomes when n zeros follow: x to the power of 8 n times it (as crc32_combine() of zlib). */
+static uint64_t
+behind_zeros(uint64_t sum, int64_t n, uint64_t polynomial, uint64_t top)
+{
+	uint64_t power = top >> 8;
+
+	for (; n > 0; n >>= 1) {
+		if (n & 1)
+			sum = multiply(sum, power, polynomial, top);
+		power = multiply(power, power, polynomial, top);
+	}
+	return sum;
+}
+
+/* The bytes of a sum; how many they are. */
+static int
+read_sum(const char *text, unsigned char bytes[48])
+{
+	int n = strlen(text) <= 64 ? EVP_DecodeBlock(bytes, (const unsigned char *)text, (int)strlen(text)) : 0;
+
+	for (size_t i = strlen(text); n > 0 && text[i - 1] == '='; i--)
+		n--;
+	return n < 0 ? 0 : n;
+}
+
+static uint64_t
+read_crc(const char *text)
+{
+	unsigned char bytes[48];
+	int n = read_sum(text, bytes);
+	uint64_t crc = 0;
+
+	for (int i = 0; i < n; i++)
+		crc = crc << 8 | bytes[i];
+	return crc;
+}
+
+bool
+s3_sum_is_linear(enum s3_sum_kind kind)
+{
+	return kind == S3_SUM_CRC32 || kind == S3_SUM_CRC32C || kind == S3_SUM_CRC64NVME;
+}
+
+const char *
+s3_sum_behind(enum s3_sum_kind kind, struct arena *mem, const char *before, const char *behind, int64_t n)
+{
+	const uint64_t polynomial = kind == S3_SUM_CRC32 ? CRC32 : kind == S3_SUM_CRC32C ? CRC32C : CRC64NVME;
+	struct s3_sum s = { .kind = kind };
+
+	s.crc = ~(behind_zeros(read_crc(before), n, polynomial, kind == S3_SUM_CRC64NVME ? TOP64 : TOP32) ^
+	    read_crc(behind));
+	return s3_sum_text(&s, mem);
+}
+
+void
+s3_sum_add_sum(struct s3_sum *s, const char *sum)
+{
+	unsigned char bytes[48];
+
+	s3_sum_add(s, bytes, (size_t)read_sum(sum, bytes));
 }

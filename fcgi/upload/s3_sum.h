@@ -33,4 +33,11 @@ void s3_sum_add(struct s3_sum *, const void *bytes, size_t n);
 const char *s3_sum_text(struct s3_sum *, struct arena *);
 void s3_sum_end(struct s3_sum *);
 
+/* Does that of all bytes follow from those of the parts? */
+bool s3_sum_is_linear(enum s3_sum_kind);
+/* Of bytes and n more behind them, by the sum of each, in base64. */
+const char *s3_sum_behind(enum s3_sum_kind, struct arena *, const char *before, const char *behind, int64_t n);
+/* Adds the bytes of a sum in base64: Amazon's COMPOSITE is the sum of the sums of the parts. */
+void s3_sum_add_sum(struct s3_sum *, const char *sum);
+
 #endif

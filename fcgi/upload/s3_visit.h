@@ -60,9 +60,10 @@ enum s3_error s3_begin_body(struct s3 *, struct s3_body *);
 enum s3_error s3_read_max(struct s3 *, const char *name, int64_t *max);
 
 /* A body of XML, element by element; take() is false: it is not as it should be.  Whoever has no seat is not waited
- * for.  checked: a checksum that comes with it is one of this body. */
+ * for.  of_file: a header with a checksum is that of a file, and of which kind; NULL: it is that of this body. */
+struct s3_said { enum s3_sum_kind kind; const char *text; };	/* S3_SUM_NONE: nothing */
 struct s3_element { int depth; const char *name; void *reader; };
-enum s3_error s3_read_xml(struct s3 *, bool checked, bool (*take)(struct arena *, const struct s3_element *,
+enum s3_error s3_read_xml(struct s3 *, struct s3_said *of_file, bool (*take)(struct arena *, const struct s3_element *,
     void *user), void *user);
 /* Of the element that take() has; "": it has none. */
 const char *s3_element_text(struct arena *, const struct s3_element *);

@@ -298,6 +298,76 @@ a_checksum_that_is_signed_is_held_against_its_signature_and_the_bytes(void **sta
 	}
 }
 
+static const char *
+sum_of(struct world *w, const char *kind, const char *bytes, size_t n)
+{
+	struct s3_sum s;
+
+	s3_sum_begin(&s, s3_sum_find(kind));
+	s3_sum_add(&s, bytes, n);
+	return s3_sum_text(&s, w->mem);
+}
+
+static struct s3_call *
+complete_with(const struct client *c, const char *upload, const char *list, const char *kind, const char *sum)
+{
+	return ask(c, &(struct ask){ "POST", .query = arena_printf(c->w->mem, "uploadId=%s", upload), .body = list,
+	    .n = strlen(list), .more = { { arena_printf(c->w->mem, "x-amz-checksum-%s", kind), sum } } });
+}
+
+/* Of all bytes where that can be, or of the sums of the parts; what is not right changes nothing. */
+static void
+the_checksum_of_a_file_follows_from_those_of_its_parts(void **state)
+{
+	static const struct { const char *kind, *element; bool linear; } kinds[] = { { "crc32", "CRC32", true },
+	    { "crc32c", "CRC32C", true }, { "crc64nvme", "CRC64NVME", true }, { "sha1", "SHA1", false },
+	    { "sha256", "SHA256", false } };
+	struct world *w = *state;
+	const size_t sizes[] = { 5 << 20, (5 << 20) + 77, 3 };
+	char *bytes = film(w, 11 << 20);
+
+	for (size_t i = 0; i < 2 * sizeof(kinds) / sizeof(kinds[0]); i++) {
+		const char *kind = kinds[i / 2].kind, *upload, *list = "<CompleteMultipartUpload>", *right;
+		const char *first = NULL;
+		const char *header = arena_printf(w->mem, "x-amz-checksum-%s", kind);
+		struct client c = client_of(w, "");
+		struct s3_sum sums;
+		size_t at = 0;
+
+		upload = begin(&c);
+		s3_sum_begin(&sums, s3_sum_find(kind));
+		for (int k = 0; k < 3; at += sizes[k++]) {
+			const char *sum = sum_of(w, kind, bytes + at, sizes[k]);
+			struct s3_call *r = ask(&c, &(struct ask){ "PUT", .query = part_query(&c, k + 1, upload),
+			    .body = bytes + at, .n = sizes[k], .more = { { header, sum } } });
+
+			fine(r);
+			first = k == 0 ? header_told(w, r, "ETag") : first;
+			s3_sum_add_sum(&sums, sum);
+			list = arena_printf(w->mem, "%s<Part><PartNumber>%d</PartNumber><ETag>%s</ETag><Checksum%s>%s"
+			    "</Checksum%s></Part>", list, k + 1, header_told(w, r, "ETag"), kinds[i / 2].element, sum,
+			    kinds[i / 2].element);
+		}
+		list = arena_printf(w->mem, "%s</CompleteMultipartUpload>", list);
+		right = arena_printf(w->mem, "%s-3", s3_sum_text(&sums, w->mem));
+		if (kinds[i / 2].linear && i % 2 == 0)
+			right = sum_of(w, kind, bytes, at);
+		s3_sum_end(&sums);
+		refused(&c, complete_with(&c, upload, list, kind, sum_of(w, kind, bytes, at - 1)), 400, "BadDigest");
+		refused(&c, complete_with(&c, upload, list, kind, arena_printf(w->mem, "%.*s-2",
+		    (int)strcspn(right, "-"), right)), 400, "BadDigest");
+		refused(&c, complete_with(&c, upload, list, "crc32", "AAAA-x"), 400, "InvalidDigest");
+		if (strcmp(kind, "crc32") != 0)
+			refused(&c, complete_with(&c, upload, list, "crc32", "AAAAAA=="), 400, "InvalidRequest");
+		refused(&c, complete(&c, upload, arena_printf(w->mem, "<Part><PartNumber>1</PartNumber><ETag>%s</ETag>"
+		    "<Checksum%s>%s</Checksum%s></Part>", first, kinds[i / 2].element, sum_of(w, kind, bytes, 1),
+		    kinds[i / 2].element)), 400, "InvalidPart");
+		assert_string_equal(status_of(&c), "uploading");
+		fine(complete_with(&c, upload, list, kind, right));
+		holds(&c, bytes, at);
+	}
+}
+
 /* Who sends one takes the bytes for checked when they were accepted. */
 static void
 a_checksum_that_is_not_looked_at_is_refused(void **state)
@@ -466,6 +536,7 @@ main(void)
 		WORLD_TEST(a_turned_bit_is_noticed_by_each_checksum),
 		WORLD_TEST(a_checksum_that_is_signed_is_held_against_its_signature_and_the_bytes),
 		WORLD_TEST(a_checksum_that_is_not_looked_at_is_refused),
+		WORLD_TEST(the_checksum_of_a_file_follows_from_those_of_its_parts),
 		WORLD_TEST(credentials_reach_one_key_for_as_long_as_the_upload_is_open),
 		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
