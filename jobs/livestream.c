@@ -15,10 +15,11 @@
 #include "core/livestream.h"
 #include "core/scratch.h"
 #include "core/store.h"
+#include "jobs/recorded.h"
 #include "jobs/step.h"
 #include "media/recording.h"
 
-enum { PAGE = 1000, ROOM = 64 << 20 };		/* bytes, for an index and what else is small */
+enum { ROOM = 64 << 20 };		/* bytes, for an index and what else is small */
 
 struct broadcast { struct uuid media_id; const char *status; int64_t file_size, recording_size; };
 static const struct field broadcast_fields[] = {
@@ -29,65 +30,6 @@ static const struct field broadcast_fields[] = {
 };
 static const struct record broadcast_record = RECORD("Broadcast", struct broadcast, broadcast_fields);
 #define BROADCAST_FROM "FROM livestreams t JOIN media m ON m.id = t.media_id WHERE t.id = ?"
-
-/* What lies there, in the order of the sessions. */
-struct found { int64_t session, size[2]; const char *key[2]; };		/* picture, sound; NULL: none */
-/* beyond: files that are of further sessions; bytes: of all files. */
-struct recorded { struct found at[RECORDING_MAX]; size_t n, beyond; int64_t bytes; };
-
-/* "live/{mediaId}/{session}.video.mp4" */
-static void
-note(struct recorded *all, const struct store_entry *e)
-{
-	const char *name = strrchr(e->key, '/') + 1;
-	char *end;
-	int64_t session = strtoll(name, &end, 10);
-	int sound = strcmp(end, ".audio.mp4") == 0;
-	size_t i;
-
-	if (session <= 0 || e->size <= 0 || (!sound && strcmp(end, ".video.mp4") != 0))
-		return;
-	all->bytes += e->size;
-	for (i = 0; i < all->n && all->at[i].session != session; i++)
-		;
-	if (i == RECORDING_MAX) {
-		all->beyond++;
-		return;
-	}
-	if (i == all->n)
-		all->at[all->n++] = (struct found){ .session = session };
-	all->at[i].key[sound] = e->key;
-	all->at[i].size[sound] = e->size;
-}
-
-static int
-by_session(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-
-	return x->session < y->session ? -1 : x->session > y->session;
-}
-
-/* NULL with errno: the store cannot tell. */
-static struct recorded *
-look(struct job *j, struct uuid media_id)
-{
-	struct recorded *all = NEW(j->mem, struct recorded);
-	const char *prefix = arena_printf(j->mem, "%s/", store_key_live(j->mem, media_id, NULL)), *after = NULL;
-	struct store_entry *e;
-	size_t i, n;
-
-	do {
-		e = store_list(j->mem, prefix, after, PAGE, &n);
-		if (e == NULL)
-			return NULL;
-		for (i = 0; i < n; i++)
-			note(all, &e[i]);
-		after = n > 0 ? e[n - 1].key : NULL;
-	} while (n == PAGE);
-	qsort(all->at, all->n, sizeof(all->at[0]), by_session);
-	return all;
-}
 
 /* Paths of all that was recorded, for ffmpeg.  NULL with the fault. */
 static struct recording *
@@ -254,7 +196,7 @@ make(struct job *j, bool encodes)
 	if (b == NULL || b->file_size > 0 || (strcmp(b->status, "finishing") != 0 && strcmp(b->status, "failed") != 0))
 		return DONE;
 	step_begin(j);
-	all = look(j, b->media_id);
+	all = recorded_find(j->mem, b->media_id);
 	if (all == NULL)
 		return step_not_stored(j, "The list of what was recorded");
 	if (all->n == 0)

@@ -12,6 +12,7 @@
 #include "core/disk.h"
 #include "core/livestream.h"
 #include "core/store.h"
+#include "jobs/recorded.h"
 #include "jobs/run.h"
 #include "tests/jobs/intake.h"
 
@@ -247,6 +248,26 @@ stretches_follow_each_other_in_whatever_size(void **state)
 	assert_string_equal(db_text(w->db, "SELECT left_out FROM livestreams WHERE id = ?", ARGS(ID(b.id))),
 	    "Of 4 stretches of the recording 1 could not be put together as a whole: The index of the file is missing: it "
 	    "is cut off.");
+}
+
+/* Names are in another order. */
+static void
+of_too_many_stretches_the_last_ones_are_left_out(void **state)
+{
+	struct world *w = *state;
+	struct broadcast b = stopped(w, 1);
+	const struct recorded *all;
+	size_t i;
+
+	shell(w, &b, arena_printf(w->mem, "for i in $(seq %d); do echo picture >$i.video.mp4; done; echo sound "
+	    ">%d.audio.mp4", LIVESTREAM_SESSIONS + 5, LIVESTREAM_SESSIONS + 1));
+	all = recorded_find(w->mem, b.media_id);
+	assert_non_null(all);
+	assert_int_equal(all->n, LIVESTREAM_SESSIONS);
+	for (i = 0; i < all->n; i++)
+		assert_int_equal(all->at[i].session, i + 1);
+	assert_int_equal(all->beyond, 6);
+	assert_int_equal(all->bytes, (LIVESTREAM_SESSIONS + 5) * 8 + 6);
 }
 
 static void
@@ -659,6 +680,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_recording_becomes_the_original_and_is_ingested),
 		WORLD_TEST(stretches_follow_each_other_in_whatever_size),
+		WORLD_TEST(of_too_many_stretches_the_last_ones_are_left_out),
 		WORLD_TEST(what_comes_in_another_codec_is_encoded_in_its_place),
 		WORLD_TEST(stretches_of_hevc_follow_each_other_as_they_are),
 		WORLD_TEST(a_stretch_without_picture_or_sound_is_black_or_silent),
