@@ -63,6 +63,7 @@ struct rtmp {
 
 	uint8_t *out;
 	size_t out_n, out_room;
+	size_t answers;			/* bytes put there since it was empty that are no media */
 	size_t out_chunk;		/* our own messages come in chunks of that size */
 
 	char app[128];
@@ -138,7 +139,7 @@ rtmp_sent(struct rtmp *r, size_t n)
 	if (r->out_n == 0) {
 		free(r->out);
 		r->out = NULL;
-		r->out_room = 0;
+		r->out_room = r->answers = 0;
 	}
 }
 
@@ -192,10 +193,13 @@ put_message(struct rtmp *r, unsigned chunk_stream, unsigned type, unsigned strea
 static void
 send_message(struct rtmp *r, unsigned chunk_stream, unsigned type, unsigned stream, const void *body, size_t n)
 {
-	if (r->out_n + n > OUT_MAX)
+	/* What we publish waits there, too: who reads it slowly may be answered all the same. */
+	if ((r->pushes ? r->answers : r->out_n) + n > OUT_MAX) {
 		fail(r, "does not read its answers");
-	else
-		put_message(r, chunk_stream, type, stream, 0, body, n);
+		return;
+	}
+	put_message(r, chunk_stream, type, stream, 0, body, n);
+	r->answers += n;
 }
 
 static void

@@ -615,6 +615,30 @@ what_is_pushed_arrives(void **state)
 }
 
 static void
+who_asks_while_a_large_frame_waits_is_answered_but_not_for_ever(void **state)
+{
+	static const uint8_t ping[18] = { 2, 0, 0, 0, 0, 0, 6, 4, 0, 0, 0, 0, 0, 6, 'p', 'i', 'n', 'g' };
+	static uint8_t large[300000];
+	struct heard *h = *state;
+	struct rtmp *push = rtmp_push("live", "rtmp://live.example.org/live", "key");
+	const uint8_t *bytes;
+	size_t n, i;
+
+	talk(push, h->rtmp, 1 << 20);
+	rtmp_put(push, RTMP_VIDEO, 40, large, sizeof(large));
+	assert_null(rtmp_take(push, ping, sizeof(ping)));
+	assert_int_equal(rtmp_stage(push), RTMP_PUBLISHES);
+	n = rtmp_out(push, &bytes);
+	assert_true(n > sizeof(large));
+	assert_memory_equal(bytes + n - 6, "\0\7ping", 6);
+	for (i = 0; i < 20000 && rtmp_take(push, ping, sizeof(ping)) == NULL; i++)
+		;
+	assert_true(i < 20000);
+	assert_int_equal(rtmp_stage(push), RTMP_OVER);
+	rtmp_free(push);
+}
+
+static void
 a_push_that_is_refused_is_over(void **state)
 {
 	struct heard *h = *state;
@@ -663,6 +687,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(what_goes_beyond_the_limits_ends_the_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_of_any_depth_or_length_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_pushed_arrives, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_asks_while_a_large_frame_waits_is_answered_but_not_for_ever, setup,
+		    teardown),
 		cmocka_unit_test_setup_teardown(a_push_that_is_refused_is_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_server_that_is_none_is_told, setup, teardown),
 	};
