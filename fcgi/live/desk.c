@@ -22,6 +22,7 @@ enum {
 	ARENA = 64 << 20,
 	CLOSE_MS = 5000,
 	NOTES_MAX = 65536,	/* that wait for the database; then numbers and refusals are left out */
+	NOBODY_MAX = 32,	/* then nobody asks for who was refused already: to be so costs nothing */
 };
 
 struct queue { struct desk_note *first, **last; size_t n; };
@@ -87,17 +88,19 @@ is_passing(const struct desk_note *n)
 	return n->word == DESK_NUMBERS || n->word == DESK_WATCHED || (n->word == DESK_TARGET_TOLD && !n->on);
 }
 
-void
+bool
 desk_put(struct desk *d, const struct desk_note *n)
 {
-	bool must = !is_passing(n) && !is_for_nobody(n) && n->word != DESK_REFUSED;
+	bool must = !is_passing(n) && !is_for_nobody(n) && n->word != DESK_REFUSED, taken;
 
 	pthread_mutex_lock(&d->lock);
-	if (must || d->in.n < NOTES_MAX) {
+	taken = must || d->in.n < (is_for_nobody(n) ? NOBODY_MAX : NOTES_MAX);
+	if (taken) {
 		queue_add(&d->in, copy(n));
 		pthread_cond_signal(&d->more);
 	}
 	pthread_mutex_unlock(&d->lock);
+	return taken;
 }
 
 struct desk_note *

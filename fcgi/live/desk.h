@@ -67,8 +67,8 @@ struct desk *desk_open(const struct conf *, struct srt *);
 /* Tells what is to be told, for some seconds at most, and ends it. */
 void desk_close(struct desk *);
 
-/* A copy is taken. */
-void desk_put(struct desk *, const struct desk_note *);
+/* A copy is taken.  False: too many wait, and this one may be left out. */
+bool desk_put(struct desk *, const struct desk_note *);
 
 /* The next answer, which the caller frees, or NULL.  The descriptor can be read while there are some. */
 struct desk_note *desk_take(struct desk *);

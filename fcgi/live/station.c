@@ -242,16 +242,15 @@ ask_for(struct station *s, const struct srt_note *note)
 		v->next = s->visitors;
 		s->visitors = v;
 		n.visitor = v->id;
-	} else {
-		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", note->address), LOG_TEXT("refused", "srt"));
-		if (note->word == SRT_LOCKED)
-			snprintf(n.reason, sizeof(n.reason), "passphrase");
-		else if (note->word == SRT_BUSY)
-			snprintf(n.reason, sizeof(n.reason), "busy");
+	} else if (note->word == SRT_LOCKED) {
+		snprintf(n.reason, sizeof(n.reason), "passphrase");
+	} else if (note->word == SRT_BUSY) {
+		snprintf(n.reason, sizeof(n.reason), "busy");
 	}
 	snprintf(n.key, sizeof(n.key), "%s", note->key);
 	snprintf(n.address, sizeof(n.address), "%s", note->address);
-	desk_put(s->desk, &n);
+	if (desk_put(s->desk, &n) && note->word != SRT_CAME)
+		log_line(LOG_LEVEL_INFO, "live", LOG_TEXT("from", note->address), LOG_TEXT("refused", "srt"));
 }
 
 static void

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What waits for a database that is away, and for how long. */
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,11 +90,37 @@ behind_what_is_late_numbers_do_not_pile_up(void **state)
 	close_office(o);
 }
 
+/* Whose handshakes are refused need no key to be many. */
+static void
+who_has_a_key_does_not_wait_for_those_without(void **state)
+{
+	struct world *w = *state;
+	struct office *o = office(w);
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int silent = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i, kept = 0, before;
+
+	/* A database that says nothing, for as long as all of them come. */
+	snprintf(at.sun_path, sizeof(at.sun_path), "%s", o->conf.db_socket);
+	assert_int_equal(bind(silent, (const struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(silent, 64), 0);
+	for (i = 0; i < 10000; i++)
+		kept += desk_put(o->desk, &(struct desk_note){ .word = DESK_WHOSE, .key = "nonsense" });
+	assert_true(desk_put(o->desk, &(struct desk_note){ .word = DESK_WHOSE, .visitor = 1, .key = "nonsense" }));
+	close(silent);
+	unlink(o->conf.db_socket);
+	come_back(o);
+	answer(o, DESK_NONE, 1, &before);
+	assert_in_range(kept, 1, 10000 - 1);
+	assert_in_range(before, 1, 40);
+	close_office(o);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(behind_what_is_late_numbers_do_not_pile_up),
+		WORLD_TEST(who_has_a_key_does_not_wait_for_those_without),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);
