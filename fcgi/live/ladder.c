@@ -58,7 +58,9 @@ struct ladder {
 	bool ends;
 
 	struct backlog in;
-	bool gathers;			/* an FFmpeg runs that takes what comes */
+	bool gathers;			/* an FFmpeg runs that takes what comes, or will when something comes */
+	bool starves;			/* the last one has ended since nothing came */
+	int64_t put_at;			/* when something came last, by clock_ms() */
 	bool delays;			/* .delay is known */
 	int32_t delay;			/* units, from decoding to showing, of the first key frame */
 	int64_t counted_at, frames;	/* since then */
@@ -229,6 +231,7 @@ ladder_put(struct ladder *l, int64_t decode_time, const struct cmaf_frame *frame
 	    sizeof(head) + frame->size);
 	free(whole);
 	pthread_mutex_lock(&l->lock);
+	l->put_at = clock_ms();
 	if (!l->delays && frame->key) {
 		l->delays = true;
 		l->delay = frame->shift;
@@ -415,6 +418,7 @@ prepare(struct ladder *l)
 	/* Its number of rungs may have changed since it was asked for. */
 	l->over = l->changes = l->made != LADDER_RUNGS - l->first;
 	l->gathers = true;
+	l->starves = false;
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -426,7 +430,7 @@ clean(struct ladder *l)
 	for (i = 0; i < l->made; i++)
 		ts_free(l->ts[i]);
 	pthread_mutex_lock(&l->lock);
-	l->gathers = false;
+	l->gathers = l->starves;
 	backlog_clear(&l->in);
 	pthread_mutex_unlock(&l->lock);
 }
@@ -439,7 +443,7 @@ run_one(struct ladder *l, struct arena *mem)
 		.wall_seconds = LIFE_S, .idle_seconds = IDLE_S, .on_out = on_out, .user = l, .threads_only = true };
 	struct jail_result r;
 	pthread_t feeder;
-	bool meant;
+	bool meant, strange;
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -456,13 +460,16 @@ run_one(struct ladder *l, struct arena *mem)
 		return false;
 	}
 	jail_run(mem, &jail, &r);
-	if (!is_over(l))
-		log_line(LOG_LEVEL_WARN, "live", LOG_TEXT("text", "the ladder's FFmpeg has ended"),
-		    LOG_TEXT("error", r.err));
 	pthread_mutex_lock(&l->lock);
-	meant = l->changes;
+	/* Encoders go on with sound alone, for as long as they like. */
+	l->starves = r.end == JAIL_IDLE && clock_ms() - l->put_at > IDLE_S * 1000 / 2;
+	meant = l->changes || l->starves;
+	strange = !meant && !l->over && !l->ends;
 	l->over = true;
 	pthread_mutex_unlock(&l->lock);
+	if (strange)
+		log_line(LOG_LEVEL_WARN, "live", LOG_TEXT("text", "the ladder's FFmpeg has ended"),
+		    LOG_TEXT("error", r.err));
 	close(ends[0]);
 	pthread_join(feeder, NULL);
 	clean(l);
@@ -487,8 +494,8 @@ let_go(struct ladder *l)
 	free(l);
 }
 
-/* How many rungs the next FFmpeg makes: when there is one, since all may have been too much.  0: there is none any
- * more. */
+/* How many rungs the next FFmpeg makes: when there is one, since all may have been too much, and something to make it
+ * of.  0: there is none any more. */
 static size_t
 wanted(struct ladder *l)
 {
@@ -498,7 +505,7 @@ wanted(struct ladder *l)
 	for (;;) {
 		pthread_mutex_lock(&l->lock);
 		ends = l->ends;
-		n = ends ? 0 : LADDER_RUNGS - l->first;
+		n = ends || (l->starves && l->in.n == 0) ? 0 : LADDER_RUNGS - l->first;
 		pthread_mutex_unlock(&l->lock);
 		if (n > 0 || ends)
 			return n;

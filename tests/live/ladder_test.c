@@ -53,6 +53,45 @@ source(struct place *p)
 	return s;
 }
 
+/* All of its pictures, so many seconds later. */
+static void
+put(struct ladder *l, const struct source *s, int64_t later)
+{
+	struct cmaf_frame frame = { .duration = CMAF_VIDEO_SCALE / 25 };
+	size_t at, n;
+	struct flv v;
+
+	for (at = 13; at + 11 < s->n; at += 11 + n + 4) {
+		n = (size_t)bytes_big(s->bytes + at + 1, 3);
+		if (s->bytes[at] != RTMP_VIDEO || !flv_video(s->bytes + at + 11, n, &v) || v.kind != FLV_FRAME)
+			continue;
+		frame.shift = v.shift * (CMAF_VIDEO_SCALE / 1000);
+		frame.size = (uint32_t)v.n;
+		frame.key = v.key;
+		ladder_put(l, (later * 1000 + bytes_big(s->bytes + at + 4, 3)) * (CMAF_VIDEO_SCALE / 1000), &frame,
+		    v.data);
+	}
+}
+
+/* Something comes of them. */
+static void
+goes_on(struct ladder *l, const struct source *s, int64_t later)
+{
+	struct ladder_frame *f = NULL;
+	bool found = false;
+	int i;
+
+	put(l, s, later);
+	for (i = 0; i < STEPS_MAX && !found; i++) {
+		f = ladder_take(l);
+		found = f != NULL && !f->is_setup && f->at >= later * CMAF_VIDEO_SCALE;
+		free(f);
+		if (f == NULL)
+			usleep(STEP_US);
+	}
+	assert_true(found);
+}
+
 /* As many threads as there may be run: none more has a stack. */
 static void
 no_more_threads(bool on)
@@ -95,10 +134,30 @@ without_room_for_another_thread_they_fail(void **state)
 	s.setup.n = 1;
 	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
 	no_more_threads(true);
-	for (i = 0; i < STEPS_MAX && ladder_makes(l, LADDER_RUNGS - 1, &why); i++)
+	for (i = 0; i < STEPS_MAX && ladder_makes(l, LADDER_RUNGS - 1, &why); i++) {
+		if (i % 20 == 0)
+			put(l, &s, i / 10);
 		usleep(STEP_US);
+	}
 	no_more_threads(false);
 	assert_string_equal(why, "failed");
+	ladder_end(l);
+}
+
+/* Sound alone goes on.  FFmpeg ends after a second of that. */
+static void
+pictures_that_come_again_are_made_smaller_again(void **state)
+{
+	struct source s = source(*state);
+	struct ladder *l;
+	const char *why;
+
+	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
+	goes_on(l, &s, 0);
+	/* Longer than all tries of one that fails. */
+	sleep(9);
+	assert_true(ladder_makes(l, LADDER_RUNGS - 1, &why));
+	goes_on(l, &s, 20);
 	ladder_end(l);
 }
 
@@ -106,6 +165,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(pictures_that_come_again_are_made_smaller_again, place_open, place_close),
 		cmocka_unit_test_setup_teardown(without_room_for_a_thread_there_are_none_for_now, place_open, place_close),
 		cmocka_unit_test_setup_teardown(without_room_for_another_thread_they_fail, place_open, place_close),
 	};
