@@ -15,16 +15,31 @@
 #include <cmocka.h>
 
 static int name_service(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+static void *new_handle(void);
 #define getaddrinfo name_service
+#define curl_easy_init new_handle
 #include "core/web_target.c"
 #include "core/web_url.c"
 #include "core/web.c"
 #include "core/web_stream.c"
 #undef getaddrinfo
+#undef curl_easy_init
+CURL *curl_easy_init(void);
 
 enum { MEM = 64 << 20 };
 
 static int asked, turned, slow[2];
+static const char *trusted;		/* who signs certificates, instead of those of the system */
+
+static void *
+new_handle(void)
+{
+	CURL *c = curl_easy_init();
+
+	if (trusted != NULL)
+		curl_easy_setopt(c, CURLOPT_CAINFO, trusted);
+	return c;
+}
 
 /* Names that a name server of an attacker would answer; all others are asked for truly. */
 static int
@@ -641,6 +656,11 @@ static void
 where_the_own_addresses_cannot_be_listed_every_address_counts_as_own(void **state)
 {
 	const struct web_address a = { .family = AF_INET, .b = { 8, 8, 8, 8 } };
+	struct world *w = *state;
+	struct sockaddr_storage at;
+	struct addrinfo info = { .ai_addr = (struct sockaddr *)&at, .ai_addrlen = web_address_socket(&a, 443, &at) };
+	struct web_target t = { .host = "8.8.8.8", .port = 443 };
+	enum web_end end, allowed;
 	struct rlimit before, none;
 	bool own;
 
@@ -648,8 +668,14 @@ where_the_own_addresses_cannot_be_listed_every_address_counts_as_own(void **stat
 	none = (struct rlimit){ 0, before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	own = is_own(&a);
+	end = web_target_judge(w->mem, &t, NULL, &info);
+	allowed = web_target_judge(w->mem, &t, "8.8.8.8", &info);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_true(own);
+	/* So nobody is sent there, but where the settings name it. */
+	assert_int_equal(end, WEB_FORBIDDEN);
+	assert_int_equal(allowed, WEB_ANSWERED);
+	assert_int_equal(web_target_judge(w->mem, &t, NULL, &info), WEB_ANSWERED);
 }
 
 static void
@@ -929,27 +955,22 @@ a_proxy_in_the_environment_is_ignored(void **state)
 	assert_int_equal(connections(w), 0);
 }
 
-static void
-servers_that_cannot_prove_their_name_are_left(void **state)
+/* How a call to localhost ends where a server has the certificate of that name. */
+static enum web_end
+greeted_with(struct world *w, const char *dir, const char *name)
 {
-	struct world *w = *state;
-	char dir[] = "/tmp/web_test.XXXXXX", command[600];
 	struct web_answer a = { .end = WEB_UNREACHABLE };
 	struct web_call call = { .private_hosts = "localhost", .timeout = 60 };
 	int port = 0, probe = listen_on(AF_INET, &port), i;
 	pid_t server;
 
 	close(probe);
-	assert_non_null(mkdtemp(dir));
-	snprintf(command, sizeof(command), "cd %s && openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "
-	    "/CN=localhost -keyout k.pem -out c.pem 2>/dev/null", dir);
-	assert_int_equal(system(command), 0);
 	server = fork();
 	if (server == 0) {
 		if (chdir(dir) == 0)
 			execlp("openssl", "openssl", "s_server", "-quiet", "-www", "-accept",
-			    arena_printf(w->mem, "127.0.0.1:%d", port), "-key", "k.pem", "-cert", "c.pem",
-			    (char *)NULL);
+			    arena_printf(w->mem, "127.0.0.1:%d", port), "-key", arena_printf(w->mem, "%s.key", name),
+			    "-cert", arena_printf(w->mem, "%s.pem", name), (char *)NULL);
 		_exit(127);
 	}
 	call.url = arena_printf(w->mem, "https://localhost:%d/", port);
@@ -959,9 +980,32 @@ servers_that_cannot_prove_their_name_are_left(void **state)
 	}
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
-	snprintf(command, sizeof(command), "rm -r %s", dir);
-	assert_int_equal(system(command), 0);
-	assert_int_equal(a.end, WEB_TLS);
+	return a.end;
+}
+
+static void
+servers_that_cannot_prove_their_name_are_left(void **state)
+{
+	/* Of one that others trust, and of one that nobody knows; a name, an alternative name, and days. */
+	static const char certificates[] = "cd %s && one() { openssl req -newkey rsa:2048 -nodes -subj /CN=localhost "
+	    "-keyout $1.key -out $1.csr && echo subjectAltName=DNS:$2 >$1.ext && openssl x509 -req -in $1.csr -CA ca.pem "
+	    "-CAkey ca.key -CAcreateserial -days $3 -extfile $1.ext -out $1.pem; } && for i in ca self; do "
+	    "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -keyout $i.key -out $i.pem || exit; done && "
+	    "one right localhost 2 && one other elsewhere.example 2 && one expired localhost -1";
+	struct world *w = *state;
+	char dir[] = "/tmp/web_test.XXXXXX";
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(system(arena_printf(w->mem, "(%s) 2>%s/said", arena_printf(w->mem, certificates, dir),
+	    dir)), 0);
+	trusted = arena_printf(w->mem, "%s/ca.pem", dir);
+	assert_int_equal(greeted_with(w, dir, "right"), WEB_ANSWERED);
+	assert_int_equal(greeted_with(w, dir, "other"), WEB_TLS);
+	assert_int_equal(greeted_with(w, dir, "expired"), WEB_TLS);
+	assert_int_equal(greeted_with(w, dir, "self"), WEB_TLS);
+	trusted = NULL;
+	assert_int_equal(greeted_with(w, dir, "right"), WEB_TLS);
+	assert_int_equal(system(arena_printf(w->mem, "rm -r %s", dir)), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_open, world_close)
