@@ -10,4 +10,12 @@ const endpoint = new URL(process.env.endpoint);
 const client = new Client({ endPoint: endpoint.hostname, port: Number(endpoint.port), useSSL: endpoint.protocol === 'https:',
 	accessKey: process.env.AWS_ACCESS_KEY_ID, secretKey: process.env.AWS_SECRET_ACCESS_KEY,
 	sessionToken: process.env.AWS_SESSION_TOKEN, region: process.env.AWS_REGION, partSize: 5 << 20 });
+let parts = 0;
+const send = client.makeRequestAsyncOmit.bind(client);
+client.makeRequestAsyncOmit = async (options, ...rest) => {
+	const answer = await send(options, ...rest);
+	if (options.method === 'PUT' && ++parts === Number(process.env.DIES_AFTER))
+		process.kill(process.pid, 'SIGKILL');
+	return answer;
+};
 await client.fPutObject('storage', `uploads/${process.env.key}`, file);
