@@ -130,6 +130,8 @@ static const struct setting settings[] = {
 	{ "live.srt_url", AS_TEXT, AT(live_srt_url), NULL, 0, 300, NULL, NULL,
 	    "Where encoders send livestreams to by SRT, such as srt://live.example.org:9000. Nothing: srt://, the host of "
 	    "public_url and the port of live.srt_listen; without that no SRT is taken." },
+	{ "live.srt_second_url", AS_TEXT, AT(live_srt_second_url), NULL, 0, 300, NULL, NULL,
+	    "The same for the second address of each. Nothing: that of the first." },
 	{ "live.rtmp_listen", AS_LIST, AT(live_rtmp_listen), NULL, 0, 1000, "host:port, comma-separated", setting_server,
 	    "Addresses at which `kinothek-live` takes encoders by RTMP, where no socket of systemd is handed to it, such as 0.0.0.0:1935." },
 	{ "live.rtmps_listen", AS_LIST, AT(live_rtmps_listen), NULL, 0, 1000, "host:port, comma-separated", setting_server,

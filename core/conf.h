@@ -44,7 +44,8 @@ struct conf {
 	int64_t upload_open_max, upload_reserved_max;	/* of a tenant; bytes */
 	int64_t streams_max;			/* of events, of a tenant in one process */
 	const char *live_url, *live_second_url;	/* NULL: see fcgi/livestreams.c */
-	const char *live_srt_url, *live_srt_listen;	/* NULL: see fcgi/livestreams.c; no SRT is taken */
+	const char *live_srt_url, *live_srt_second_url;	/* NULL: see fcgi/livestreams.c */
+	const char *live_srt_listen;		/* NULL: no SRT is taken */
 	int64_t free_space;			/* bytes kept free on data_dir */
 	int64_t live_waiters;
 	const char *live_ladder;		/* "auto", "yes" or "no" */

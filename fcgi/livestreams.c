@@ -171,11 +171,13 @@ public_host(const struct req *r, const char **host)
 
 /* srt://{host} with the port that is listened at, unless the settings name another place.  NULL: no SRT is taken. */
 static const char *
-srt_url(struct req *r)
+srt_url(struct req *r, bool is_primary)
 {
 	const char *host;
 	const int n = public_host(r, &host);
 
+	if (!is_primary && r->conf->live_srt_second_url != NULL)
+		return r->conf->live_srt_second_url;
 	if (r->conf->live_srt_url != NULL || r->conf->live_srt_listen == NULL)
 		return r->conf->live_srt_url;
 	return arena_printf(r->mem, "srt://%.*s%s", n, host, first_port(r, r->conf->live_srt_listen));
@@ -199,10 +201,13 @@ rtmp_url(struct req *r, bool is_primary)
 static const char *
 input_url(struct req *r, const char *source, const char *key, bool is_primary)
 {
+	const char *url;
+
 	if (strcmp(source, "srt") != 0)
 		return rtmp_url(r, is_primary);
-	return arena_printf(r->mem, "%s?streamid=%s&passphrase=%s&pbkeylen=32", srt_url(r) != NULL ? srt_url(r) : "",
-	    key, livestream_phrase(r->conf, r->mem, key));
+	url = srt_url(r, is_primary);
+	return arena_printf(r->mem, "%s?streamid=%s&passphrase=%s&pbkeylen=32", url != NULL ? url : "", key,
+	    livestream_phrase(r->conf, r->mem, key));
 }
 
 /* A key that cannot be read, since the key file is another one, is left out: rotating mends it. */
@@ -420,7 +425,7 @@ livestream_create(struct req *r)
 
 	if (b->source == NULL)
 		b->source = "rtmp";
-	if (strcmp(b->source, "srt") == 0 && srt_url(r) == NULL)
+	if (strcmp(b->source, "srt") == 0 && srt_url(r, true) == NULL)
 		fault(r, "/source", "not_allowed", "this server takes no SRT; its operator sets live.srt_listen");
 	check_start(r, b->starts_at);
 	check_captions(r, b);

@@ -217,6 +217,40 @@ the_address_of_srt_is_ours_with_the_port_that_is_listened_at(void **state)
 	w->conf = was;
 }
 
+/* Of each kind the first one's is that of both, unless the settings name another place. */
+static void
+the_second_address_may_be_at_another_place(void **state)
+{
+	static const struct { const char *body, *first, *second; } kinds[] = {
+		{ "{\"name\":\"Council\"}", "rtmp://one.example.org/live", "rtmp://two.example.org/live" },
+		{ "{\"name\":\"Council\",\"source\":\"srt\"}", "srt://one.example.org:9000?streamid=",
+		    "srt://two.example.org:9000?streamid=" },
+	};
+	struct world *w = *state;
+	struct conf conf = *w->conf;
+	const struct conf *was = w->conf;
+	struct req *r;
+	size_t i;
+
+	conf.live_url = kinds[0].first;
+	conf.live_srt_url = "srt://one.example.org:9000";
+	w->conf = &conf;
+	for (i = 0; i < 2; i++) {
+		r = created(w, kinds[i].body);
+		assert_int_equal(strncmp(text(w, r, "data.inputs.0.url"), kinds[i].first, strlen(kinds[i].first)), 0);
+		assert_int_equal(strncmp(text(w, r, "data.inputs.1.url"), kinds[i].first, strlen(kinds[i].first)), 0);
+	}
+	conf.live_second_url = kinds[0].second;
+	conf.live_srt_second_url = "srt://two.example.org:9000";
+	for (i = 0; i < 2; i++) {
+		r = created(w, kinds[i].body);
+		assert_string_equal(text(w, r, "data.inputs.0.primary"), "true");
+		assert_int_equal(strncmp(text(w, r, "data.inputs.0.url"), kinds[i].first, strlen(kinds[i].first)), 0);
+		assert_int_equal(strncmp(text(w, r, "data.inputs.1.url"), kinds[i].second, strlen(kinds[i].second)), 0);
+	}
+	w->conf = was;
+}
+
 static void
 an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere(void **state)
 {
@@ -1113,6 +1147,7 @@ main(void)
 		WORLD_TEST(its_languages_are_those_of_the_tenant_where_it_names_none),
 		WORLD_TEST(the_address_for_encoders_names_tls_where_it_is_taken),
 		WORLD_TEST(the_address_of_srt_is_ours_with_the_port_that_is_listened_at),
+		WORLD_TEST(the_second_address_may_be_at_another_place),
 		WORLD_TEST(an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere),
 		WORLD_TEST(keys_are_kept_as_sums_and_shown_to_who_may_write),
 		WORLD_TEST(a_key_that_was_changed_is_known_as_an_old_one),
