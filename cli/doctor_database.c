@@ -10,6 +10,14 @@
 
 enum { CLOCKS_APART = 2000, DAY_MS = 86400000 };
 
+/* Older servers leave the escapes of JSON in what JSON_TABLE() makes of it, and so in texts and names. */
+static bool
+reads_texts(struct cli *c)
+{
+	return db_number(c->db, "SELECT CHAR_LENGTH(j.text) FROM JSON_TABLE(?, '$[*]' COLUMNS (text VARCHAR(9) PATH "
+	    "'$')) j", ARGS(STR("[\"a\\\"b\"]")), 3) == 3;
+}
+
 struct finding
 check_database(struct cli *c)
 {
@@ -21,7 +29,10 @@ check_database(struct cli *c)
 		return FOUND(FAIL, arena_copy(c->mem, db_error(c->db)), cli_db_remedy(c));
 	maria = strstr(version, "MariaDB") != NULL;
 	if (strverscmp(version, maria ? "10.6" : "8.0.21") < 0)
-		return FOUND(FAIL, version, "MariaDB 10.6 or MySQL 8.0.21 is the oldest that works.");
+		return FOUND(FAIL, version, "MariaDB 10.6.20 or MySQL 8.0.21 is the oldest that works.");
+	if (!reads_texts(c))
+		return FOUND(FAIL, arena_printf(c->mem, "%s leaves backslashes in texts with quotes", version),
+		    "Upgrade it: of MariaDB 10.6.20, 10.11.10, 11.2.6 and 11.4.4 are the oldest that read JSON right.");
 	return FOUND(OK, arena_printf(c->mem, "%s, %s", c->conf->db_name, version), NULL);
 }
 
