@@ -15,6 +15,8 @@
 
 #define OPEN_SQL "('starting', 'waitingForSignal', 'live', 'interrupted')"
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
+#define SILENCE_MS "3000"
+_Static_assert(LIVESTREAM_SILENCE_MS == 3000, "SILENCE_MS");
 #define TOLD_EVERY_MS "10000"
 #define POINT_MS "60000"
 /* Captions whose job has ended begin again so long after it began, unless somebody has cancelled it. */
@@ -33,6 +35,8 @@ static const struct field livestream_fields[] = {
 	FIELD(struct livestream, captions_language_code, .doc = "Captions are made in it"),
 	FIELD(struct livestream, with_dvr, .doc = "Viewers can go back"),
 	FIELD(struct livestream, has_signal, .doc = "Something comes in"),
+	FIELD(struct livestream, is_awaited, .sql = "EXISTS (SELECT 1 FROM livestream_inputs i WHERE i.livestream_id = t.id AND "
+	    "i.node <> t.holder AND i.beat_at >= " SQL_NOW " - " SILENCE_MS ")", .doc = "Another node has an encoder of it"),
 	FIELD(struct livestream, session, .doc = "Claims so far"),
 	FIELD(struct livestream, bitrate_max, .sql = "n.livestream_bitrate", .doc = "Of the tenant, bit/s"),
 	FIELD(struct livestream, published_at, .doc = "Viewers are let in since then"),
@@ -145,6 +149,7 @@ tell(struct db *db, struct uuid id, int64_t changed)
 	return changed > 0;
 }
 
+#define GONE_SQL "connected_at = 0, node = NULL "
 #define CHANGED_SQL "version = t.version + 1, updated_at = " SQL_NOW " "
 
 bool
@@ -170,6 +175,7 @@ void
 livestream_beat(struct db *db, const char *node)
 {
 	db_run(db, "UPDATE livestreams SET beat_at = " SQL_NOW " WHERE holder = ?", ARGS(STR(node)));
+	db_run(db, "UPDATE livestream_inputs SET beat_at = " SQL_NOW " WHERE node = ?", ARGS(STR(node)));
 }
 
 /* Of two who do so, one finds that there is a job. */
@@ -207,6 +213,8 @@ bool
 livestream_release(struct db *db, struct uuid id, const char *node)
 {
 	livestream_signal(db, id, node, false);
+	db_run(db, "UPDATE livestream_inputs SET " GONE_SQL "WHERE livestream_id = ? AND node = ?", ARGS(ID(id),
+	    STR(node)));
 	if (db_run(db, "UPDATE livestreams SET holder = NULL WHERE id = ? AND holder = ? AND status IN " OPEN_SQL,
 	    ARGS(ID(id), STR(node))) != 1)
 		return false;
@@ -217,9 +225,22 @@ livestream_release(struct db *db, struct uuid id, const char *node)
 void
 livestream_connected(struct db *db, struct uuid id, const char *node, bool is_primary, bool on)
 {
-	db_run(db, "UPDATE livestream_inputs SET connected_at = IF(?, " SQL_NOW ", 0) WHERE livestream_id = ? AND "
-	    "is_primary = ? AND EXISTS (SELECT 1 FROM livestreams l WHERE l.id = ? AND l.holder = ?)", ARGS(INT(on),
-	    ID(id), INT(is_primary), ID(id), STR(node)));
+	/* From left to right: what is asked for is set behind. */
+	if (on)
+		db_run(db, "UPDATE livestream_inputs SET connected_at = IF(node <=> ? AND connected_at > 0, "
+		    "connected_at, " SQL_NOW "), node = ?, beat_at = " SQL_NOW " WHERE livestream_id = ? AND is_primary = ? "
+		    "AND (node IS NULL OR node = ? OR beat_at < " SQL_NOW " - " SILENCE_MS ")", ARGS(STR(node), STR(node),
+		    ID(id), INT(is_primary), STR(node)));
+	else
+		db_run(db, "UPDATE livestream_inputs SET " GONE_SQL "WHERE livestream_id = ? AND is_primary = ? AND "
+		    "node = ?", ARGS(ID(id), INT(is_primary), STR(node)));
+}
+
+bool
+livestream_elsewhere(struct db *db, struct uuid id, const char *node, bool is_primary)
+{
+	return db_number(db, "SELECT 1 FROM livestream_inputs WHERE livestream_id = ? AND is_primary = ? AND node <> ? "
+	    "AND beat_at >= " SQL_NOW " - " SILENCE_MS, ARGS(ID(id), INT(is_primary), STR(node)), 0) == 1;
 }
 
 void
@@ -307,7 +328,7 @@ add_job(struct db *db, const struct livestream *l)
 	if (db_run(db, "UPDATE livestreams SET job_id = ?, holder = NULL WHERE id = ? AND job_id IS NULL AND status = "
 	    "'finishing'", ARGS(ID(place.id), ID(l->id))) != 1)
 		return false;
-	db_run(db, "UPDATE livestream_inputs SET connected_at = 0 WHERE livestream_id = ?", ARGS(ID(l->id)));
+	db_run(db, "UPDATE livestream_inputs SET " GONE_SQL "WHERE livestream_id = ?", ARGS(ID(l->id)));
 	livestream_targets_rest(db, l->id);
 	job_add(db, livestream, place, .livestream_id = l->id);
 	return true;
@@ -435,9 +456,11 @@ bury_holder(struct db *db)
 	const struct livestream *l = db_row(db, &livestream_record, FROM_SQL "WHERE t.holder IS NOT NULL AND t.beat_at "
 	    "< " SQL_NOW " - ? AND t.status IN " OPEN_SQL " LIMIT 1", ARGS(INT(LIVESTREAM_DEAD_MS)));
 
+	/* Of those that another one has claimed since, too. */
+	db_run(db, "UPDATE livestream_inputs SET " GONE_SQL "WHERE node IS NOT NULL AND beat_at < " SQL_NOW " - ?",
+	    ARGS(INT(LIVESTREAM_DEAD_MS)));
 	if (l == NULL)
 		return false;
-	db_run(db, "UPDATE livestream_inputs SET connected_at = 0 WHERE livestream_id = ?", ARGS(ID(l->id)));
 	livestream_targets_rest(db, l->id);
 	/* From left to right: what is asked for is set behind. */
 	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.interrupted_at = IF(t.has_signal = 1, "

@@ -21,8 +21,10 @@
  * they return false when the state was another one, which is no failure.
  *
  * A node holds a stream as long as it takes it in: it claims it when an encoder has come with a good key, and says each
- * second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS.  All that a node writes
- * names it as the holder; who has lost a stream finds that out by a false, and drops the encoder and its files.
+ * second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS.  An encoder that comes to
+ * another node on the other input waits there: that node claims the stream again and again, and the holder releases it
+ * when nothing comes to itself any more.  All that a node writes names it as the holder; who has lost a stream finds
+ * that out by a false, and drops the encoder and its files.
  *
  * Files: the output for viewers lies below play/{mediaId}/, in livestream_play_file(), and players reach it by the
  * signed addresses of the asset (core/play.h).  Since these open all of the asset, its folder has a name that nobody
@@ -80,6 +82,7 @@ struct livestream {
 	const char *status, *source, *holder;	/* holder: NULL, nobody takes it in */
 	const char *captions_language_code;	/* NULL: it has none */
 	bool with_dvr, has_signal;
+	bool is_awaited;			/* an encoder is connected to another node than its holder */
 	int64_t session;
 	int64_t bitrate_max;			/* bit/s */
 	struct moment published_at, live_at;
@@ -116,7 +119,8 @@ bool livestream_ready(struct db *, struct uuid id);
 /* The node takes it in from now on.  Returns its session, from 1; 0: another one does, or it is not open.  Its own
  * stream it may claim again. */
 int64_t livestream_claim(struct db *, struct uuid id, const char *node);
-/* The node lives: all that it holds.  Outside of the time of SQL_NOW nothing decides. */
+/* The node lives: all that it holds, and all encoders that are connected to it.  Outside of the time of SQL_NOW
+ * nothing decides. */
 void livestream_beat(struct db *, const char *node);
 /* What comes begins, or was silent for LIVESTREAM_SILENCE_MS. */
 bool livestream_signal(struct db *, struct uuid id, const char *node, bool on);
@@ -124,8 +128,11 @@ bool livestream_signal(struct db *, struct uuid id, const char *node, bool on);
 bool livestream_release(struct db *, struct uuid id, const char *node);
 /* It is finishing, and the node has closed all files: the job may begin. */
 bool livestream_end(struct db *, struct uuid id, const char *node);
-/* An encoder sends to this input of what the node holds, or no longer. */
+/* An encoder is connected to this input at the node, be it the holder or not, or no longer.  Of two nodes that is true
+ * of the first one, as long as that lives. */
 void livestream_connected(struct db *, struct uuid id, const char *node, bool is_primary, bool on);
+/* Is that so at another node? */
+bool livestream_elsewhere(struct db *, struct uuid id, const char *node, bool is_primary);
 /* One of LIVESTREAM_LACKS, of what the node holds; NULL: none of them. */
 void livestream_lacks(struct db *, struct uuid id, const char *node, const char *reason);
 /* By the job: one of LIVESTREAM_CAPTIONS. */

@@ -14,7 +14,7 @@ enum {
 	RATE_MS = 10000,	/* over which the bit rate is measured */
 	RUSH_MS = 60000,	/* that an encoder may be ahead: each segment costs files, whatever is in it */
 	NUMBERS_MS = 5000,
-	CLAIM_MS = LIVESTREAM_SILENCE_MS + 1500,	/* a holder that has died may be followed by then */
+	CLAIM_MS = LIVESTREAM_SILENCE_MS + 1500,	/* what had its place may be known to be dead by then */
 	AGAIN_MS = 500,
 	PATHS = 1 << 20,
 };
@@ -93,13 +93,24 @@ pause_it(struct broadcast *b)
 		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
 }
 
+/* Whether it may send; who is to be on the air claims the stream by that.  Whoever waits for another node to lose it is
+ * to have something that can be seen then. */
+static void
+ask(struct broadcast *b, const struct visitor *v)
+{
+	const bool waits = v->granted && !b->held;
+
+	desk_put(b->desk, &(struct desk_note){ .word = DESK_CLAIM, .stream = b->what, .is_primary = v->is_primary,
+	    .on = v == b->on_air && !(waits && clock_ms() - v->sent_at >= FRESH_MS) });
+}
+
 static void
 put_on_air(struct broadcast *b, struct visitor *v)
 {
 	b->on_air = v;
 	simulcast_leap(b->simulcast);
 	if (v != NULL)
-		say(b, DESK_CLAIM, true);
+		ask(b, v);
 }
 
 static void
@@ -109,6 +120,7 @@ grant(struct broadcast *b, struct visitor *v)
 		return;
 	visitor_grant(v);
 	v->granted = true;
+	visitor_flush(v);
 	connected(b, v, true);
 	log_it(b, LOG_LEVEL_INFO, v->address, v->is_primary ? "publishes to the primary input" :
 	    "publishes to the secondary input");
@@ -123,12 +135,10 @@ broadcast_enter(struct broadcast *b, struct visitor *v)
 	v->feed = feed_new();
 	v->entered_at = v->sent_at = v->counted_at = clock_ms();
 	v->counted = v->bytes;
-	if (b->on_air == NULL) {
+	if (b->on_air == NULL)
 		put_on_air(b, v);
-	} else {
-		grant(b, v);
-		visitor_flush(v);
-	}
+	else
+		ask(b, v);
 }
 
 static struct visitor *
@@ -175,29 +185,50 @@ note_refused(struct broadcast *b, const struct visitor *v, const char *reason)
 }
 
 void
-broadcast_claimed(struct broadcast *b, int64_t session)
+broadcast_held(struct broadcast *b, bool awaited)
 {
-	struct visitor *v = b->on_air;
+	b->seen = true;
+	b->awaited = awaited;
+}
 
-	if (session > 0)
-		b->held = true;
-	if (v == NULL)
-		return;
-	if (session == 0 && clock_ms() - v->asked_at < CLAIM_MS) {
-		b->claim_at = clock_ms() + AGAIN_MS;
-	} else if (session == 0) {
-		note_refused(b, v, "busy");
-		dismiss(b, v, "Another encoder is sending to this livestream.");
-	} else if (session < 0) {
-		dismiss(b, v, "The service cannot reach its database. Try again.");
-	} else if (!broadcast_open(b)) {
+/* It is ours: who is on the air may begin. */
+static void
+begin(struct broadcast *b, struct visitor *v, int64_t session)
+{
+	if (!broadcast_open(b)) {
 		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
 		note_refused(b, v, "unavailable");
 		dismiss(b, v, "The service has no room for this livestream.");
+		return;
+	}
+	feed_begin(v->feed, session);
+	grant(b, v);
+}
+
+void
+broadcast_claimed(struct broadcast *b, const struct desk_note *n)
+{
+	struct visitor *v = n->session > 0 ? b->on_air : b->inputs[n->is_primary ? 0 : 1];
+	const bool may_wait = n->reason[0] == '\0', over = strcmp(n->reason, "over") == 0;
+
+	if (n->session > 0)
+		b->held = true;
+	if (v == NULL)
+		return;
+	if (n->session > 0) {
+		begin(b, v, n->session);
+	} else if (n->session < 0 && v->granted && !b->held) {
+		b->claim_at = clock_ms() + AGAIN_MS;
+	} else if (n->session < 0) {
+		dismiss(b, v, "The service cannot reach its database. Try again.");
+	} else if (may_wait || (!over && !v->granted && clock_ms() - v->asked_at < CLAIM_MS)) {
+		if (may_wait)
+			grant(b, v);
+		b->claim_at = clock_ms() + AGAIN_MS;
 	} else {
-		feed_begin(v->feed, session);
-		grant(b, v);
-		visitor_flush(v);
+		if (!v->granted)
+			note_refused(b, v, n->reason);
+		dismiss(b, v, over ? "This livestream has ended." : "Another encoder is sending to this livestream.");
 	}
 }
 
@@ -240,7 +271,7 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 	switch (feed_take(v->feed, b->packager, kind, ms, bytes, n)) {
 	case FEED_BEGINS:
 		if (b->on_air == v)
-			say(b, DESK_CLAIM, true);
+			ask(b, v);
 		return true;
 	case FEED_REFUSED:
 		return send_away(b, v, "format", feed_fault(v->feed));
@@ -311,26 +342,6 @@ tell_lack(struct broadcast *b)
 	desk_put(b->desk, &n);
 }
 
-void
-broadcast_tick(struct broadcast *b, int64_t now)
-{
-	if (b->packager != NULL && !packager_look(b->packager))
-		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
-	if (b->on_air != NULL && now - b->on_air->sent_at >= BROADCAST_SILENCE_MS)
-		fall_silent(b, now);
-	if (b->claim_at != 0 && now >= b->claim_at) {
-		b->claim_at = 0;
-		put_on_air(b, b->on_air);
-	}
-	if (b->held) {
-		tell_lack(b);
-		tell_numbers(b, now);
-		simulcast_tell(b->simulcast, b->desk, &b->what, now);
-	}
-	if (b->inputs[0] == NULL && b->inputs[1] == NULL && now - b->empty_since >= BROADCAST_EMPTY_MS)
-		broadcast_release(b);
-}
-
 static void
 dismiss_all(struct broadcast *b, const char *description)
 {
@@ -341,6 +352,49 @@ dismiss_all(struct broadcast *b, const char *description)
 	for (i = 0; i < 2; i++)
 		if (b->inputs[i] != NULL)
 			dismiss(b, b->inputs[i], description);
+}
+
+/* Nothing comes here, and to another node something does. */
+static void
+hand_over(struct broadcast *b)
+{
+	log_it(b, LOG_LEVEL_WARN, NULL, "is left to another machine");
+	dismiss_all(b, "The other input has taken over.");
+	broadcast_release(b);
+}
+
+/* Who is granted what is ours has nothing more to ask. */
+static void
+ask_again(struct broadcast *b)
+{
+	size_t i;
+
+	b->claim_at = 0;
+	for (i = 0; i < 2; i++)
+		if (b->inputs[i] != NULL && (!b->held || !b->inputs[i]->granted))
+			ask(b, b->inputs[i]);
+}
+
+void
+broadcast_tick(struct broadcast *b, int64_t now)
+{
+	if (b->packager != NULL && !packager_look(b->packager))
+		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
+	if (b->on_air != NULL && now - b->on_air->sent_at >= BROADCAST_SILENCE_MS)
+		fall_silent(b, now);
+	if (b->claim_at != 0 && now >= b->claim_at)
+		ask_again(b);
+	if (b->held && b->awaited && (b->on_air == NULL || now - b->on_air->sent_at >= BROADCAST_SILENCE_MS)) {
+		hand_over(b);
+		return;
+	}
+	if (b->held) {
+		tell_lack(b);
+		tell_numbers(b, now);
+		simulcast_tell(b->simulcast, b->desk, &b->what, now);
+	}
+	if (b->inputs[0] == NULL && b->inputs[1] == NULL && now - b->empty_since >= BROADCAST_EMPTY_MS)
+		broadcast_release(b);
 }
 
 void
@@ -368,8 +422,7 @@ broadcast_release(struct broadcast *b)
 {
 	if (b->packager != NULL && !packager_pause(b->packager))
 		log_it(b, LOG_LEVEL_ERROR, NULL, strerror(errno));
-	if (b->held)
-		say(b, DESK_RELEASE, true);
+	say(b, DESK_RELEASE, true);
 	b->gone = true;
 }
 

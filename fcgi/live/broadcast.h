@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * One livestream while this process takes it in.  It has two inputs, of which one is on the air; what comes by the
- * other one is left out until the first falls silent.
+ * other one is left out until the first falls silent.  While another node holds the livestream, that is so of both: it
+ * is claimed again and again, until the other one has died or left it to us.
  */
 #ifndef FCGI_LIVE_BROADCAST_H
 #define FCGI_LIVE_BROADCAST_H
@@ -29,6 +30,7 @@ struct broadcast {
 	struct visitor *inputs[2], *on_air;	/* primary, secondary */
 	bool held, seen;			/* the database says that it is ours; said so in this round */
 	bool signal;				/* and that something comes */
+	bool awaited;				/* another node has an encoder of it */
 	bool gone;
 	const char *lack;			/* that was told: see packager_lack() */
 	int64_t empty_since, told_at;		/* ms of clock_ms() */
@@ -49,7 +51,10 @@ void broadcast_enter(struct broadcast *, struct visitor *);
 void broadcast_leave(struct broadcast *, struct visitor *);
 
 /* The answer to a claim. */
-void broadcast_claimed(struct broadcast *, int64_t session);
+void broadcast_claimed(struct broadcast *, const struct desk_note *);
+
+/* The database says that it is ours, and whether another node would have it. */
+void broadcast_held(struct broadcast *, bool awaited);
 
 /* A message of one of its visitors.  False: it is sent away. */
 bool broadcast_media(struct broadcast *, struct visitor *, int kind, uint32_t ms, const uint8_t *, size_t n);

@@ -138,8 +138,10 @@ answer_word(struct desk *d, enum desk_word word, const struct livestream *s)
 {
 	struct desk_note n = { .word = word };
 
-	if (s != NULL)
+	if (s != NULL) {
 		n.stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+		n.on = s->is_awaited;
+	}
 	answer(d, copy(&n));
 }
 
@@ -175,6 +177,18 @@ whose(struct desk *d, struct desk_note *n)
 		livestream_refused(d->db, s->id, n->address, reason);
 	else
 		n->is_primary = s != NULL && s->is_primary;
+}
+
+static void
+claim(struct desk *d, struct desk_note *n)
+{
+	const struct livestream *s = livestream_get(d->db, n->stream.id);
+	const char *reason = s != NULL ? against(s) : "over";
+
+	if (reason == NULL && livestream_elsewhere(d->db, n->stream.id, d->node, n->is_primary))
+		reason = "busy";
+	n->session = reason == NULL && n->on ? livestream_claim(d->db, n->stream.id, d->node) : 0;
+	snprintf(n->reason, sizeof(n->reason), "%s", reason != NULL ? reason : "");
 }
 
 static void
@@ -223,7 +237,7 @@ settle(struct desk *d, struct desk_note *n)
 	if (n->word == DESK_WHOSE)
 		whose(d, n);
 	else if (n->word == DESK_CLAIM)
-		n->session = livestream_claim(d->db, n->stream.id, d->node);
+		claim(d, n);
 	else
 		told(d, n);
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);

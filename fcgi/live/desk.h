@@ -21,7 +21,9 @@ enum desk_word {
 	/* Questions. */
 	/* visitor, key, address, reason of who was refused already → DESK_WHOSE with stream, or DESK_NONE and reason */
 	DESK_WHOSE,
-	DESK_CLAIM,		/* stream → DESK_CLAIM with session; 0: it cannot be had, -1: nobody knows */
+	/* stream, is_primary; on: to be on the air → DESK_CLAIM with session; 0: it cannot be had, or is not to be, and
+	 * reason why the encoder may not wait for it, either, or ""; -1: nobody knows */
+	DESK_CLAIM,
 	/* To be told. */
 	DESK_SIGNAL,		/* stream, on */
 	DESK_RELEASE, DESK_END,	/* stream */
@@ -32,7 +34,7 @@ enum desk_word {
 	DESK_WATCHED,		/* stream, of which .media_id, numbers.viewers and .peak: the same */
 	DESK_TARGET_TOLD,	/* stream, target, news; on: another state.  Without that not tried again */
 	/* Answers that nobody has asked for, each second. */
-	DESK_HELD,		/* stream: it is still ours */
+	DESK_HELD,		/* stream: it is still ours; on: another node would have it */
 	DESK_TARGET,		/* stream.id, target, url: it is to be sent on to there */
 	DESK_FINISH,		/* stream: it is to end, and ours or nobody's */
 	DESK_ROUND,		/* all that are ours have been told */

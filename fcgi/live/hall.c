@@ -254,7 +254,7 @@ broadcast_into(const struct hall *h, struct uuid media_id)
 	struct broadcast *b;
 
 	for (b = *h->broadcasts; b != NULL; b = b->next)
-		if (!b->gone && uuid_equal(b->what.media_id, media_id))
+		if (!b->gone && (b->held || b->packager != NULL) && uuid_equal(b->what.media_id, media_id))
 			return b;
 	return NULL;
 }

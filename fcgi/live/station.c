@@ -348,7 +348,7 @@ claimed(struct station *s, const struct desk_note *n)
 	struct broadcast *b = broadcast_of(s, n->stream.id);
 
 	if (b != NULL)
-		broadcast_claimed(b, n->session);
+		broadcast_claimed(b, n);
 	else if (n->session > 0)
 		desk_put(s->desk, &(struct desk_note){ .word = DESK_RELEASE, .stream = n->stream });
 }
@@ -361,7 +361,7 @@ finish(struct station *s, const struct desk_note *n)
 	struct arena *mem;
 	const char *file;
 
-	if (b == NULL) {
+	if (b == NULL || b->packager == NULL) {
 		mem = arena_new(PATHS);
 		file = livestream_play_file(mem, s->conf, n->stream.id, LIVESTREAM_PLAYLIST);
 		if (store_size(mem, store_key_play(mem, n->stream.media_id, file)) >= 0) {
@@ -400,7 +400,7 @@ listen_to_desk(struct station *s)
 		if (b != NULL && n->word == DESK_TARGET)
 			simulcast_want(b->simulcast, n->target, n->url);
 		else if (b != NULL)
-			b->seen = true;
+			broadcast_held(b, n->on);
 		else if (n->word == DESK_WHOSE || n->word == DESK_NONE)
 			key_known(s, n);
 		else if (n->word == DESK_CLAIM)

@@ -91,7 +91,8 @@ later(struct world *w, const char *column, struct uuid id, int64_t ms)
 	struct arg args[] = { INT(ms), ID(id), { .kind = ARG_END } };
 
 	if (strcmp(column, "beat_at") == 0)
-		db_run(w->db, "UPDATE livestreams SET beat_at = beat_at - ? WHERE id = ?", args);
+		db_run(w->db, "UPDATE livestreams t JOIN livestream_inputs i ON i.livestream_id = t.id SET i.beat_at = "
+		    "t.beat_at - ?, t.beat_at = t.beat_at - ? WHERE t.id = ?", ARGS(INT(ms), INT(ms), ID(id)));
 	else if (strcmp(column, "live_at") == 0)
 		db_run(w->db, "UPDATE livestreams SET live_at = live_at - ? WHERE id = ?", args);
 	else if (strcmp(column, "starts_at") == 0)
@@ -448,14 +449,46 @@ who_sends_is_not_thrown_out_and_who_is_silent_is(void **state)
 	assert_string_equal(livestream_get(w->db, id)->holder, OTHER);
 }
 
+/* At a node that does not hold it; of two on the same input the first one counts. */
+static void
+who_waits_at_another_node_is_told_while_that_lives(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+
+	livestream_connected(w->db, id, NODE, true, true);
+	assert_false(livestream_get(w->db, id)->is_awaited);
+	livestream_connected(w->db, id, OTHER, true, true);
+	assert_true(livestream_elsewhere(w->db, id, OTHER, true));
+	assert_false(livestream_elsewhere(w->db, id, NODE, true));
+	assert_false(livestream_get(w->db, id)->is_awaited);
+	livestream_connected(w->db, id, OTHER, false, true);
+	assert_non_null(member(w, id, "inputs.1.connectedAt"));
+	assert_true(livestream_get(w->db, id)->is_awaited);
+	livestream_connected(w->db, id, NODE, false, false);	/* not its own */
+	assert_non_null(member(w, id, "inputs.1.connectedAt"));
+	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
+	livestream_beat(w->db, NODE);
+	assert_false(livestream_get(w->db, id)->is_awaited);
+	assert_false(livestream_elsewhere(w->db, id, NODE, false));
+	livestream_beat(w->db, OTHER);
+	assert_true(livestream_get(w->db, id)->is_awaited);
+	assert_true(livestream_elsewhere(w->db, id, NODE, false));
+	assert_true(livestream_release(w->db, id, NODE));
+	assert_null(member(w, id, "inputs.0.connectedAt"));
+	assert_non_null(member(w, id, "inputs.1.connectedAt"));
+	assert_int_equal(livestream_claim(w->db, id, OTHER), 2);
+	assert_false(livestream_get(w->db, id)->is_awaited);
+	livestream_connected(w->db, id, OTHER, false, false);
+	assert_null(member(w, id, "inputs.1.connectedAt"));
+}
+
 static void
 a_node_that_dies_leaves_it_interrupted(void **state)
 {
 	struct world *w = *state;
 	struct uuid id = live(w);
 
-	livestream_connected(w->db, id, OTHER, true, true);
-	assert_null(member(w, id, "inputs.0.connectedAt"));
 	livestream_connected(w->db, id, NODE, true, true);
 	assert_non_null(member(w, id, "inputs.0.connectedAt"));
 	later(w, "started_at", id, LIVESTREAM_IDLE_MS + 1000);
@@ -1155,6 +1188,7 @@ main(void)
 		WORLD_TEST(viewers_get_the_playlist_when_it_is_published_and_something_comes),
 		WORLD_TEST(a_break_interrupts_it_and_the_same_address_goes_on),
 		WORLD_TEST(who_sends_is_not_thrown_out_and_who_is_silent_is),
+		WORLD_TEST(who_waits_at_another_node_is_told_while_that_lives),
 		WORLD_TEST(a_node_that_dies_leaves_it_interrupted),
 		WORLD_TEST(nobody_is_taken_for_dead_who_could_not_say_that_he_lives),
 		WORLD_TEST(what_ends_becomes_an_asset_by_one_job),
