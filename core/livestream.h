@@ -62,10 +62,10 @@ enum {
 #define LIVESTREAM_KEY_PURPOSE "stream key"
 
 #define LIVESTREAM_STATES "created starting waitingForSignal live interrupted finishing finished failed"
-/* Why an encoder was refused: its key was changed; it has the key and not its pass phrase; the stream is not started,
- * or over; another encoder is sending; no such format; more bits than the tenant allows; our machine has no room or no
- * database. */
-#define LIVESTREAM_REFUSALS "oldKey passphrase notStarted over busy format bitrate unavailable"
+/* Why an encoder was refused: it calls an address that has another end; its key was changed; it has the key and not
+ * its pass phrase; the stream is not started, or over; another encoder is sending; no such format; more bits than the
+ * tenant allows; our machine has no room or no database. */
+#define LIVESTREAM_REFUSALS "application oldKey passphrase notStarted over busy format bitrate unavailable"
 /* Why not all smaller pictures of it are made: nobody wants them; the source is small; the machine has no time, when it
  * began or by now; FFmpeg does not work. */
 #define LIVESTREAM_LACKS "off small busy overloaded failed"

@@ -39,9 +39,10 @@ static const struct field refusal_fields[] = {
 	FIELD(struct refusal, at,      .on = SERVER, .required = true, .doc = "When"),
 	FIELD(struct refusal, address, .on = SERVER, .required = true, .doc = "From where it came"),
 	FIELD(struct refusal, reason,  .on = SERVER, .required = true, .one_of = LIVESTREAM_REFUSALS,
-	    .doc = "oldKey = its key was changed; passphrase = it has the key, and not its pass phrase; notStarted, "
-	    "over = the stream takes nothing; busy = another one is sending; format = nothing that can be played; "
-	    "bitrate = more than the tenant allows; unavailable = our fault"),
+	    .doc = "application = the address that it calls has another end; oldKey = its key was changed; "
+	    "passphrase = it has the key, and not its pass phrase; notStarted, over = the stream takes nothing; "
+	    "busy = another one is sending; format = nothing that can be played; bitrate = more than the tenant "
+	    "allows; unavailable = our fault"),
 };
 static const struct record refusal_record = RECORD("LivestreamRefusal", struct refusal, refusal_fields);
 

@@ -153,19 +153,24 @@ static void
 on_publish(void *user, const char *app, const char *key)
 {
 	struct visitor *v = user;
-	struct desk_note n = { .word = DESK_WHOSE, .visitor = v->id };
+	struct station *s = v->station;
+	struct desk_note n = { .word = DESK_WHOSE };
 	char text[400];
 
-	if (strcmp(app, application(v->station->conf)) != 0) {
-		snprintf(text, sizeof(text), "The address of the service ends in /%s.", application(v->station->conf));
-		refuse(v->station, v, "application", text);
-		return;
-	}
-	v->stage = VISITOR_ASKS;
-	v->asked_at = clock_ms();
 	snprintf(n.key, sizeof(n.key), "%s", key);
 	snprintf(n.address, sizeof(n.address), "%s", v->address);
-	desk_put(v->station->desk, &n);
+	if (strcmp(app, application(s->conf)) == 0) {
+		v->stage = VISITOR_ASKS;
+		v->asked_at = clock_ms();
+		n.visitor = v->id;
+		desk_put(s->desk, &n);
+		return;
+	}
+	/* The key may be good: whose it is can read why nothing comes. */
+	snprintf(n.reason, sizeof(n.reason), "application");
+	desk_put(s->desk, &n);
+	snprintf(text, sizeof(text), "The address of the service ends in /%s.", application(s->conf));
+	refuse(s, v, n.reason, text);
 }
 
 static bool
