@@ -183,6 +183,17 @@ record_bit(const struct record *r, const char *name)
 	return (uint64_t)1 << (f - r->fields);
 }
 
+bool
+ids_have(const struct ids *ids, struct uuid id)
+{
+	size_t i;
+
+	for (i = 0; i < ids->n; i++)
+		if (uuid_equal(ids->at[i], id))
+			return true;
+	return false;
+}
+
 /* Members are at most 8 bytes apart from their neighbours: a larger hole is a member that no field names. */
 static void
 check_holes(const struct record *r)

@@ -122,6 +122,9 @@ const char *record_json_name(const struct record *, const struct field *);
 /* Bit of a field in a `given` mask. */
 uint64_t record_bit(const struct record *, const char *name);
 
+/* Is it one of them? */
+bool ids_have(const struct ids *, struct uuid id);
+
 /* One fault of the input; `pointer` is a JSON pointer ("/tags/3") or the name of a query parameter. */
 struct input_fault { const char *pointer, *code, *detail; };
 struct faults { struct input_fault at[32]; int n; };		/* more than 32 are counted, not kept */

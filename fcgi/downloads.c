@@ -207,12 +207,9 @@ static void
 check_twice(struct req *r, const char *member, const struct ids *ids)
 {
 	for (size_t i = 0; i < ids->n; i++)
-		for (size_t k = 0; k < i; k++)
-			if (uuid_equal(ids->at[k], ids->at[i])) {
-				fault(r, arena_printf(r->mem, "/%s/%zu", member, i), "duplicate",
-				    "this is in the list already");
-				break;
-			}
+		if (ids_have(&(const struct ids){ ids->at, i }, ids->at[i]))
+			fault(r, arena_printf(r->mem, "/%s/%zu", member, i), "duplicate",
+			    "this is in the list already");
 }
 
 static const char *

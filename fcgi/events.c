@@ -50,17 +50,6 @@ static const struct record ticket_record = RECORD("EventTicket", struct ticket, 
 /* What a ticket holds, before the token. */
 struct ticket_head { int64_t expires; struct uuid media_id; };
 
-static bool
-has_id(const struct ids *ids, struct uuid id)
-{
-	size_t i;
-
-	for (i = 0; i < ids->n; i++)
-		if (uuid_equal(ids->at[i], id))
-			return true;
-	return false;
-}
-
 bool
 event_fits(const struct subscription *s, const struct event *e)
 {
@@ -68,7 +57,7 @@ event_fits(const struct subscription *s, const struct event *e)
 
 	if (!uuid_equal(s->tenant_id, e->tenant_id) ||
 	    (!uuid_is_none(s->media_id) && !uuid_equal(s->media_id, e->media_id)) ||
-	    (!uuid_is_none(s->channel_id) && !has_id(&e->channel_ids, s->channel_id)))
+	    (!uuid_is_none(s->channel_id) && !ids_have(&e->channel_ids, s->channel_id)))
 		return false;
 	for (i = 0; i < s->types.n; i++)
 		if (strcmp(s->types.at[i], e->type) == 0)

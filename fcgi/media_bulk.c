@@ -108,17 +108,6 @@ load_all(struct req *r, const struct ids *given, const struct ids *ids)
 	return NULL;
 }
 
-static bool
-is_in(const struct ids *ids, struct uuid id)
-{
-	size_t i;
-
-	for (i = 0; i < ids->n; i++)
-		if (uuid_equal(ids->at[i], id))
-			return true;
-	return false;
-}
-
 static const struct tag_of *
 tags_of(struct req *r, struct uuid media_id, size_t *n)
 {
@@ -138,11 +127,11 @@ tags_after(struct req *r, struct uuid media_id, const char *operation, const str
 	now = tags_of(r, media_id, &n);
 	after = (struct ids){ arena_array(r->mem, n + given->n + 1, sizeof(*after.at)), 0 };
 	for (i = 0; i < n; i++)
-		if (adds || is_in(given, now[i].id) != removes)
+		if (adds || ids_have(given, now[i].id) != removes)
 			after.at[after.n++] = now[i].id;
 	kept = after.n;
 	for (i = 0; i < given->n && !removes; i++)
-		if (!is_in(&after, given->at[i]))
+		if (!ids_have(&after, given->at[i]))
 			after.at[after.n++] = given->at[i];
 	*differs = kept < n || after.n > kept;
 	return after;

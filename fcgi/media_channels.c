@@ -8,17 +8,6 @@
 #include "fcgi/media.h"
 
 static bool
-is_listed(const struct ids *ids, struct uuid id)
-{
-	size_t i;
-
-	for (i = 0; i < ids->n; i++)
-		if (uuid_equal(ids->at[i], id))
-			return true;
-	return false;
-}
-
-static bool
 is_visible(struct req *r, struct uuid id)
 {
 	return access_visible(r, &(struct ids){ &id, 1 }).n > 0;
@@ -43,10 +32,10 @@ media_channels_meant(struct req *r, const struct ids *now, const struct ids *giv
 	size_t i;
 
 	for (i = 0; i < given->n; i++)
-		if (!is_listed(&out, given->at[i]))
+		if (!ids_have(&out, given->at[i]))
 			out.at[out.n++] = given->at[i];
 	for (i = 0; i < now->n; i++)
-		if (!is_visible(r, now->at[i]) && !is_listed(&out, now->at[i]))
+		if (!is_visible(r, now->at[i]) && !ids_have(&out, now->at[i]))
 			out.at[out.n++] = now->at[i];
 	qsort(out.at, out.n, sizeof(*out.at), uuid_order);
 	return out;
@@ -58,13 +47,13 @@ media_may_move(struct req *r, const struct ids *now, const struct ids *given)
 	size_t i;
 
 	for (i = 0; i < now->n; i++)
-		if (!is_listed(given, now->at[i]) && is_visible(r, now->at[i]) &&
+		if (!ids_have(given, now->at[i]) && is_visible(r, now->at[i]) &&
 		    !access_channel(r, now->at[i], SCOPE_CREATE_CONTENT))
 			return false;
 	for (i = 0; i < given->n; i++) {
 		if (!is_visible(r, given->at[i]))
 			fault(r, arena_printf(r->mem, "/channelIds/%zu", i), "not_found", "there is no such channel");
-		else if (!is_listed(now, given->at[i]) && !access_into(r, given->at[i]))
+		else if (!ids_have(now, given->at[i]) && !access_into(r, given->at[i]))
 			return false;
 	}
 	return true;

@@ -347,17 +347,6 @@ contexts(struct finding_passages *f)
 	return all;
 }
 
-static bool
-is_among(const struct ids *ids, struct uuid id)
-{
-	size_t i;
-
-	for (i = 0; i < ids->n; i++)
-		if (uuid_equal(ids->at[i], id))
-			return true;
-	return false;
-}
-
 /* Where somebody is called by one of the names, the newest: speakers and their parts are of one asset.  Which of their
  * names count is asked when it comes to what they say. */
 static struct ids
@@ -372,7 +361,7 @@ assets_of(const struct finding_passages *f, const struct ids *among)
 
 	ids = (struct ids){ arena_array(f->r->mem, n + 1, sizeof(*ids.at)), 0 };
 	for (i = 0; i < n; i++)
-		if (among->n == 0 || is_among(among, h[i].media_id))
+		if (among->n == 0 || ids_have(among, h[i].media_id))
 			ids.at[ids.n++] = h[i].media_id;
 	return ids;
 }

@@ -386,17 +386,13 @@ static struct ids
 ids_of(struct req *r, const char *parameter, const struct strings *given)
 {
 	struct ids ids = { arena_array(r->mem, given->n + 1, sizeof(*ids.at)), 0 };
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < given->n; i++) {
-		if (!uuid_parse(given->at[i], &ids.at[ids.n])) {
+	for (i = 0; i < given->n; i++)
+		if (!uuid_parse(given->at[i], &ids.at[ids.n]))
 			fault(r, parameter, "format", "'%s' is no id", given->at[i]);
-			continue;
-		}
-		for (k = 0; k < ids.n && !uuid_equal(ids.at[k], ids.at[ids.n]); k++)
-			;
-		ids.n += k == ids.n;
-	}
+		else if (!ids_have(&ids, ids.at[ids.n]))
+			ids.n++;
 	return ids;
 }
 

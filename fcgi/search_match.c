@@ -512,15 +512,13 @@ correct(struct match *m, struct search_term *t)
 static void
 each_once(struct ids *ids)
 {
-	size_t n = 0, i, k;
+	struct ids once = { ids->at, 0 };
+	size_t i;
 
-	for (i = 0; i < ids->n; i++) {
-		for (k = 0; k < n && !uuid_equal(ids->at[k], ids->at[i]); k++)
-			continue;
-		if (k == n)
-			ids->at[n++] = ids->at[i];
-	}
-	ids->n = n;
+	for (i = 0; i < ids->n; i++)
+		if (!ids_have(&once, ids->at[i]))
+			once.at[once.n++] = ids->at[i];
+	*ids = once;
 }
 
 struct search_hit *
