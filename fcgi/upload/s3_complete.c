@@ -43,12 +43,20 @@ is_plain(const char *text)
 	return xml_costly(text, TAG_MAX) == NULL;
 }
 
+/* "ChecksumCRC32"; others that begin so are none. */
+static enum s3_sum_kind
+sum_named(const char *name)
+{
+	return strncmp(name, SUM, strlen(SUM)) == 0 ? s3_sum_find(name + strlen(SUM)) : S3_SUM_NONE;
+}
+
 /* An element that the reader is at, if we know it. */
 static bool
 take_element(struct arena *mem, const struct s3_element *e, void *user)
 {
 	struct wish *wish = user;
 	struct wanted *w = &wish->at[wish->n > 0 ? wish->n - 1 : 0];
+	enum s3_sum_kind sum;
 
 	if (e->depth == 0)
 		return strcmp(e->name, "CompleteMultipartUpload") == 0;
@@ -60,8 +68,8 @@ take_element(struct arena *mem, const struct s3_element *e, void *user)
 		return int_parse(bare(mem, s3_element_text(mem, e)), &w->number);
 	if (e->depth == 2 && strcmp(e->name, "ETag") == 0)
 		w->etag = bare(mem, s3_element_text(mem, e));
-	if (e->depth == 2 && strncmp(e->name, SUM, strlen(SUM)) == 0)
-		w->sum = (struct s3_said){ s3_sum_find(e->name + strlen(SUM)), bare(mem, s3_element_text(mem, e)) };
+	if (e->depth == 2 && (sum = sum_named(e->name)) != S3_SUM_NONE)
+		w->sum = (struct s3_said){ sum, bare(mem, s3_element_text(mem, e)) };
 	return true;
 }
 

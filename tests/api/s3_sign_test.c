@@ -360,7 +360,7 @@ the_checksum_of_a_file_follows_from_those_of_its_parts(void **state)
 		if (strcmp(kind, "crc32") != 0)
 			refused(&c, complete_with(&c, upload, list, "crc32", "AAAAAA=="), 400, "InvalidRequest");
 		refused(&c, complete(&c, upload, arena_printf(w->mem, "<Part><PartNumber>1</PartNumber><ETag>%s</ETag>"
-		    "<Checksum%s>%s</Checksum%s></Part>", first, kinds[i / 2].element, sum_of(w, kind, bytes, 1),
+		    "<Checksum%s>%s</Checksum%s><ChecksumType>COMPOSITE</ChecksumType></Part>", first, kinds[i / 2].element, sum_of(w, kind, bytes, 1),
 		    kinds[i / 2].element)), 400, "InvalidPart");
 		assert_string_equal(status_of(&c), "uploading");
 		fine(complete_with(&c, upload, list, kind, right));
