@@ -9,9 +9,8 @@
  *
  * Columns of SEARCH_LAYERS: number, kept in rows; name in the interface; whether it is derived data, which needs
  * ViewMetadata; how much a word there counts; the word in the data of an event that says it may have changed; and the
- * rows text, start, end (seconds) and page of an asset, which is its one bind.  Texts of any
- * length are MEDIUMTEXT: what is too long for its column in a JSON_TABLE is NULL, and so not found.  A further layer is
- * a further line.
+ * rows text, start, end (seconds) and page of an asset, which is its one bind.  Texts of any length are MEDIUMTEXT:
+ * what is too long for its column in a JSON_TABLE is NULL, and so not found.  A further layer is a further line.
  */
 #ifndef CORE_SEARCH_H
 #define CORE_SEARCH_H

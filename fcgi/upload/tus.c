@@ -384,8 +384,10 @@ create(struct tus *t, bool is_partial)
 		return error;
 	if (is_partial)
 		error = tus_make_partial(&t->put);
-	if (error != ERR_NONE || (brings_bytes(t) && t->length != 0))
-		return error != ERR_NONE ? error : bring(t, 0);
+	if (error != ERR_NONE)
+		return error;
+	if (brings_bytes(t) && t->length != 0)
+		return bring(t, 0);
 	put_expiry(t);
 	return ERR_NONE;
 }
