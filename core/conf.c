@@ -170,6 +170,9 @@ static const struct setting settings[] = {
 	    "Largest picture that is decoded." },
 	{ "document.max_pages", AS_INT, AT(document_max_pages), "2000", 1, 100000, NULL, NULL,
 	    "Longest document that is read." },
+	{ "document.read_pages", AS_INT, AT(document_read_pages), "500", 0, 100000, NULL, NULL,
+	    "Pages of a document without a text of their own, such as scanned ones, that are read as pictures (engine.ocr); in half "
+	    "an hour at most. Each takes about a second of a processor." },
 
 	{ "job.slots", AS_INT, AT(job_slots), "2", 0, 256, NULL, NULL,
 	    "Encodes that this machine runs at the same time; beside them half as many analyses, as many short steps and "

@@ -59,7 +59,7 @@ struct conf {
 	bool video_fields;			/* each field of interlaced video becomes a frame */
 	int64_t segment_seconds;
 	int64_t image_max_pixels;
-	int64_t document_max_pages;
+	int64_t document_max_pages, document_read_pages;
 	int64_t job_slots, job_lease;		/* s */
 	int64_t chat_days;
 	int64_t scrub_days, scrub_rate;		/* bytes a second */

@@ -31,6 +31,7 @@
 	K(waveform,		ANALYSE, 2, 120, "waveform",		1,  false, true,  "Measure the peaks of the sound") \
 	K(variants,		ENCODE,  3, 120, "variants",		40, true,  true,  "Render upright, smaller forms of a picture") \
 	K(pages,		ENCODE,  3, 300, "pages",		40, true,  true,  "Count, preview and read the pages of a document") \
+	K(page_texts,		ANALYSE, 3, 600, "pageTexts",		20, false, true,  "Read the pages of a document that have no text of their own") \
 	K(transcribe,		ANALYSE, 3, 600, "transcript",		15, false, true,  "Turn speech into words with times") \
 	K(speakers,		ANALYSE, 3, 600, "speakers",		3,  false, true,  "Tell voices apart, and say by whom each paragraph is") \
 	K(scenes,		ANALYSE, 3, 120, "scenes",		1,  false, true,  "Find where the camera is another") \
@@ -109,6 +110,7 @@ struct no_args { const char *note; };
 #define waveform_args asset_args
 #define variants_args asset_args
 #define pages_args asset_args
+#define page_texts_args asset_args
 #define speakers_args asset_args
 #define scenes_args asset_args
 #define video_texts_args asset_args
@@ -190,6 +192,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define waveform_args_record asset_args_record
 #define variants_args_record asset_args_record
 #define pages_args_record asset_args_record
+#define page_texts_args_record asset_args_record
 #define speakers_args_record asset_args_record
 #define scenes_args_record asset_args_record
 #define video_texts_args_record asset_args_record

@@ -28,12 +28,13 @@ static const struct plan_step steps[] = {
 	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
 	{ "image_texts",	HAS_PICTURE,		"variants",		PRIORITY_NORMAL, false, "imageTexts" },
 	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true, "documentContent" },
+	{ "page_texts",		HAS_PAGES,		"pages",		PRIORITY_NORMAL, false, NULL },
 	{ "keywords",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "keywords",
-	    .behind = "transcribe video_texts image_texts pages" },
+	    .behind = "transcribe video_texts image_texts page_texts" },
 	{ "entities",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "entities",
-	    .behind = "transcribe video_texts image_texts pages" },
+	    .behind = "transcribe video_texts image_texts page_texts" },
 	{ "summary",		HAS_ANY,		"",			PRIORITY_NORMAL, false, "summary",
-	    .behind = "transcribe video_texts image_texts pages" },
+	    .behind = "transcribe video_texts image_texts page_texts" },
 	{ "publish",		HAS_ANY,		"*",			PRIORITY_FIRST,  false, NULL },
 };
 enum { STEPS = sizeof(steps) / sizeof(steps[0]) };

@@ -65,7 +65,7 @@
 	R(ENGINE_UNAVAILABLE,	"engine_unavailable",	COUNTED, "The engine cannot be reached. It is tried again.") \
 	R(ENGINE_REFUSED,	"engine_refused",	FINAL,   "The engine refused the request. Check its settings.") \
 	R(MODEL_MISSING,	"model_missing",	FINAL, \
-		"The speech model, or the library for it, is not where the settings say. The operator finds out what is missing with "\
+		"The model, or the program or library for it, is not where the settings say. The operator finds out what is missing with "\
 		"`kinothek doctor`.") \
 	R(MODEL_UNUSABLE,	"model_unusable",	FINAL, \
 		"The speech model cannot be used: it is damaged, or of another kind than the settings say. The operator tries it with "\

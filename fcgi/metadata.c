@@ -45,7 +45,8 @@ static const struct field metadata_fields[] = {
 	FIELD(struct metadata, image_texts, .required = true, .of = &part_record,
 	    .doc = "Lines of text seen in the picture: text, confidence, box"),
 	FIELD(struct metadata, document_content, .required = true, .of = &part_record,
-	    .doc = "Text of the pages: page, text"),
+	    .doc = "Text of the pages: page, text; and engine and confidence, where a page has no text of its own and "
+	    "was read as a picture"),
 	FIELD(struct metadata, scenes, .required = true, .of = &part_record, .doc = "Shots of the video: start, end"),
 	FIELD(struct metadata, file, .required = true, .of = &part_record, .doc = "Technical facts of the uploaded file"),
 };

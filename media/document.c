@@ -18,6 +18,7 @@
 #define JSON_MAX (8u << 20)
 #define PAGE_SECONDS 60	/* for one page, whatever is done with it */
 #define TEXT_SECONDS 600
+#define READ_SIDE "2000"	/* pixels of a picture that is read: of more of them letters are told no better */
 
 static struct document
 failed(enum reason reason, const char *detail)
@@ -96,6 +97,28 @@ pdf_preview(struct arena *mem, const char *path, const char *dir, struct fault *
 		return "preview.png";
 	fault->reason = REASON_DECODE_FAILED;
 	return NULL;
+}
+
+struct fault
+document_draw(struct arena *mem, const char *pdf, int64_t page, const char *dir, const char *name)
+{
+	const char *number = arena_printf(mem, "%lld", (long long)page), *root = arena_printf(mem, "drawn%s", number);
+	const char *const argv[] = { "pdftoppm", "-q", "-jpeg", "-gray", "-f", number, "-l", number, "-singlefile",
+	    "-scale-to", READ_SIDE, pdf, root, NULL };
+	struct fault fault = { REASON_NONE, NULL, NULL };
+	struct jail_result r = { 0 };
+	int64_t width, height;
+	const char *made = arena_printf(mem, "%s/%s.jpg", dir, root), *seen;
+
+	if (!run(mem, argv, pdf, dir, &r, &fault)) {
+		blame_pdf(&r, &fault);
+		return fault;
+	}
+	if (!image_header_file(made, &width, &height, &seen))
+		fault.reason = REASON_DECODE_FAILED;
+	else if (rename(made, arena_printf(mem, "%s/%s", dir, name)) == -1)
+		fault_of_errno(mem, errno, &fault, "The picture of a page could not be kept.");
+	return fault;
 }
 
 static bool
@@ -436,23 +459,48 @@ without_controls(struct arena *mem, const char *text)
 	return out;
 }
 
-static void
-add_page(struct buf *json, int64_t page, const char *text, size_t n)
-{
-	size_t room = json->len + 100 < JSON_MAX ? (JSON_MAX - json->len - 100) / 2 : 0;
+static const struct field document_page_fields[] = {
+	FIELD(struct document_page, page, .doc = "From 1"),
+	FIELD(struct document_page, text, .doc = "What stands on it"),
+	FIELD(struct document_page, engine, .doc = "What has read it; NULL: it is a text of its own"),
+	FIELD(struct document_page, confidence, .doc = "0 to 1"),
+};
+const struct record document_page_record = RECORD("DocumentPage", struct document_page, document_page_fields);
 
-	while (n > 0 && strchr(" \t\n", text[n - 1]) != NULL)
+static void
+add_page(struct buf *json, const struct document_page *p, size_t n)
+{
+	size_t room = json->len + 200 < JSON_MAX ? (JSON_MAX - json->len - 200) / 2 : 0;
+
+	while (n > 0 && strchr(" \t\n", p->text[n - 1]) != NULL)
 		n--;
 	if (n > room)
-		for (n = room; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80; n--)
+		for (n = room; n > 0 && ((unsigned char)p->text[n] & 0xc0) == 0x80; n--)
 			;
 	if (n == 0)
 		return;
 	buf_text(json, json->text[json->len - 1] == '[' ? "{\"page\":" : ",{\"page\":");
-	buf_int(json, page);
+	buf_int(json, p->page);
 	buf_text(json, ",\"text\":");
-	buf_json_n(json, text, n);
+	buf_json_n(json, p->text, n);
+	if (p->engine != NULL) {
+		buf_text(json, ",\"engine\":");
+		buf_json(json, p->engine);
+		buf_printf(json, ",\"confidence\":%.2f", p->confidence);
+	}
 	buf_char(json, '}');
+}
+
+const char *
+document_pages_json(struct arena *mem, const struct document_page *pages, size_t n)
+{
+	struct buf json = BUF(mem);
+
+	buf_text(&json, "{\"pages\":[");
+	for (size_t i = 0; i < n; i++)
+		add_page(&json, &pages[i], strlen(pages[i].text));
+	buf_text(&json, "]}");
+	return buf_string(&json);
 }
 
 const char *
@@ -467,7 +515,7 @@ document_json(struct arena *mem, const char *text)
 	buf_text(&json, "{\"pages\":[");
 	for (page = 1; *text != '\0'; page++) {
 		length = page_length(text, flowing);
-		add_page(&json, page, text, length);
+		add_page(&json, &(struct document_page){ page, text, NULL, 0 }, length);
 		text += length;
 		if (*text == '\f')
 			text++;

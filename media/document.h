@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/fault.h"
+#include "core/record.h"
 #include "media/sniff.h"
 
 /* Bytes of text of one document that are kept; what follows is left out. */
@@ -43,6 +44,16 @@ const char *document_libreoffice(void);
 
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
 struct fault document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
+
+/* A picture of a page of a PDF, grey and large enough to be read, as a JPEG of that name in `dir`. */
+struct fault document_draw(struct arena *, const char *pdf, int64_t page, const char *dir, const char *name);
+
+/* A page that has a text: its own, or what an engine has read on a picture of it, and how sure that is. */
+struct document_page { int64_t page; const char *text, *engine; double confidence; };
+extern const struct record document_page_record;
+
+/* {"pages":[{"page":1,"text":"…"},{"page":2,"text":"…","engine":"tesseract 5","confidence":0.93},…]}. */
+const char *document_pages_json(struct arena *, const struct document_page *, size_t n);
 
 /* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into
  * pages of about 3,000 characters at line ends. */

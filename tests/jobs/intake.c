@@ -15,7 +15,7 @@
 #include "tests/jobs/intake.h"
 
 #define INGEST "ingest,first_rendition,renditions,thumbnail,storyboard,scenes,video_texts,chapters,waveform,tracks,subtitles,variants,image_texts," \
-	"keywords,entities,summary,pages,publish,purge"
+	"keywords,entities,summary,pages,page_texts,publish,purge"
 
 static const struct { const char *name; enum outcome (*run)(struct job *); } functions[] = {
 #define FUNCTION(kind, ...) { #kind, kind##_run },

@@ -444,7 +444,7 @@ with_speech(struct world *w)
 	struct conf conf = *w->conf;
 
 	conf.job_kinds =
-	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,publish,scenes,video_texts,transcribe,chapters,"
+	    "ingest,first_rendition,renditions,thumbnail,storyboard,waveform,pages,page_texts,publish,scenes,video_texts,transcribe,chapters,"
 	    "keywords,entities,summary,purge";
 	return conf;
 }
@@ -506,11 +506,11 @@ the_text_of_a_document_is_read_again(void **state)
 	struct uuid media = take_in(w, make(w, "printf 'What is written.\\n' >\"$f\""));
 
 	drain(w, &conf);
-	is_whole(w, media, "pages", 6);
+	is_whole(w, media, "pages", 7);
 	metadata_put(w->db, media, "documentContent", "older", "{\"pages\":[]}");
 	assert_int_equal(plan_rerun(w->db, media, WORDS("documentContent"), NONE), RERUN_ADDED);
 	drain(w, &conf);
-	is_whole(w, media, "pages", 6);
+	is_whole(w, media, "pages", 7);
 	assert_string_equal(db_text(w->db, "SELECT data FROM metadata WHERE media_id = ? AND kind = 'documentContent'",
 	    ARGS(ID(media))), "{\"pages\":[{\"page\":1,\"text\":\"What is written.\"}]}");
 	assert_int_equal(published_rows(w, media, "poster"), 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What stands on slides, screens and pictures, and where the camera is another. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,6 +165,120 @@ a_picture_is_read(void **state)
 	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
 }
 
+/* A PDF as a scanner makes it: its second page is the JPEG and has no text, the third is empty, and the last is the JPEG
+ * again; the first has a text of its own. */
+static const char *
+scanned(struct world *w, const char *jpeg)
+{
+	static const char *const pages[] = { "BT /F 24 Tf 20 100 Td (Typed by hand) Tj ET", "800 0 0 600 0 0 cm /P Do", "",
+	    "800 0 0 600 0 0 cm /P Do" };
+	const char *path = arena_printf(w->mem, "%s/scanned.pdf", w->conf->data_dir);
+	char *bytes = arena_alloc(w->mem, 1 << 20);
+	FILE *f = fopen(jpeg, "r"), *out = fopen(path, "w");
+	size_t n = fread(bytes, 1, 1 << 20, f);
+	long at[14] = { 0 };
+
+	fclose(f);
+	fputs("%PDF-1.4\n", out);
+	for (int i = 0; i < 8; i++) {
+		at[5 + i] = ftell(out);
+		if (i % 2 == 0)
+			fprintf(out, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>/XObject<</P 4 0 "
+			    "R>>>>/Contents %d 0 R>>\nendobj\n", 5 + i, 6 + i);
+		else
+			fprintf(out, "%d 0 obj\n<</Length %zu>>stream\n%s\nendstream\nendobj\n", 5 + i,
+			    strlen(pages[i / 2]), pages[i / 2]);
+	}
+	at[1] = ftell(out);
+	fputs("1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n", out);
+	at[2] = ftell(out);
+	fputs("2 0 obj\n<</Type/Pages/Kids[5 0 R 7 0 R 9 0 R 11 0 R]/Count 4/MediaBox[0 0 800 600]>>\nendobj\n", out);
+	at[3] = ftell(out);
+	fputs("3 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n", out);
+	at[4] = ftell(out);
+	fprintf(out, "4 0 obj\n<</Type/XObject/Subtype/Image/Width 1600/Height 1200/BitsPerComponent 8/ColorSpace/DeviceRGB"
+	    "/Filter/DCTDecode/Length %zu>>stream\n", n);
+	fwrite(bytes, 1, n, out);
+	fputs("\nendstream\nendobj\n", out);
+	at[13] = ftell(out);
+	fputs("xref\n0 13\n0000000000 65535 f \n", out);
+	for (int i = 1; i < 13; i++)
+		fprintf(out, "%010ld 00000 n \n", at[i]);
+	fprintf(out, "trailer\n<</Size 13/Root 1 0 R>>\nstartxref\n%ld\n%%%%EOF\n", at[13]);
+	assert_int_equal(fclose(out), 0);
+	return path;
+}
+
+static const char *
+scan(struct world *w)
+{
+	return scanned(w, make(w, FFMPEG "-f lavfi -i \"color=white:s=1600x1200,drawtext=" FONT
+	    ":fontcolor=black:x=200:y=300:text='The bridge was built of stone'\" -frames:v 1 -pix_fmt yuvj420p -f image2 -c:v "
+	    "mjpeg -q:v 2 \"$f\""));
+}
+
+static void
+pages_without_a_text_are_read_as_pictures(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, scan(w));
+	struct req *r;
+
+	drain(w, w->conf);
+	r = metadata(w, media, "documentContent");
+	assert_string_equal(text(w, r, "data.documentContent.count"), "3");
+	assert_string_equal(text(w, r, "data.documentContent.engine"), "poppler, tesseract 5");
+	assert_string_equal(text(w, r, "data.documentContent.items.0.text"), "Typed by hand");
+	assert_null(text(w, r, "data.documentContent.items.0.engine"));
+	assert_string_equal(text(w, r, "data.documentContent.items.1.page"), "2");
+	assert_string_equal(text(w, r, "data.documentContent.items.1.text"), "The bridge was built of stone");
+	assert_string_equal(text(w, r, "data.documentContent.items.1.engine"), "tesseract 5");
+	assert_true(number_at(w, r, "data.documentContent.items.1.confidence") > 0.6);
+	assert_string_equal(text(w, r, "data.documentContent.items.2.page"), "4");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_null(text(w, r, "data.ingestJob.warnings.0.code"));
+}
+
+static void
+pages_beyond_the_limit_are_named(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, scan(w));
+	struct conf few = *w->conf;
+	struct req *r;
+
+	few.document_read_pages = 1;
+	drain(w, &few);
+	r = metadata(w, media, "documentContent");
+	assert_string_equal(text(w, r, "data.documentContent.count"), "2");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pageTexts");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "left_out");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"),
+	    "Of 3 pages without a text of their own 1 were read as pictures, those before page 3.");
+}
+
+static void
+a_scan_says_that_nothing_can_read_it(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, scan(w)), typed = take_in(w, make(w, "printf 'All of it is typed.\n' >\"$f\""));
+	struct conf blind = *w->conf;
+	struct req *r;
+
+	blind.engine[ENGINE_ocr].languages = "none";
+	drain(w, &blind);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pageTexts");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "model_missing");
+	r = metadata(w, media, "documentContent");
+	assert_string_equal(text(w, r, "data.documentContent.count"), "1");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, typed)), NULL);
+	assert_null(text(w, r, "data.ingestJob.warnings.0.code"));
+}
+
 static void
 signs_are_no_lines(void **state)
 {
@@ -191,6 +306,9 @@ main(void)
 		WORLD_TEST(noise_says_nothing),
 		WORLD_TEST(cuts_and_fades_part_scenes),
 		WORLD_TEST(a_picture_is_read),
+		WORLD_TEST(pages_without_a_text_are_read_as_pictures),
+		WORLD_TEST(pages_beyond_the_limit_are_named),
+		WORLD_TEST(a_scan_says_that_nothing_can_read_it),
 		WORLD_TEST(signs_are_no_lines),
 	};
 
