@@ -9,6 +9,10 @@
 struct design_properties {
 	const char *brand_color, *header_color, *background_color, *font, *font_file, *logo;
 	struct number radius;
+	/* of documents */
+	const char *text_color, *heading_font, *header_text, *footer_text;
+	struct number font_size;		/* points */
+	struct strings omit;
 };
 
 /* A file, as the row of the design keeps it; the bytes are in design_resources. */

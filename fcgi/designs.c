@@ -7,6 +7,7 @@
 #include "fcgi/theme.h"
 
 #define FONTS "system humanist grotesque rounded serif mono"
+#define DOCUMENT_PARTS "cover header footer timeCodes speakers chapters"
 
 static const struct field properties_fields[] = {
 	FIELD(struct design_properties, brand_color, .on = CREATE | OMIT_NULL, .max = 7,
@@ -27,6 +28,18 @@ static const struct field properties_fields[] = {
 	    "DocxExportDesign, which shows PNG and JPEG"),
 	FIELD(struct design_properties, radius, .on = CREATE | OMIT_NULL, .max = 24,
 	    .doc = "Pixels: how round corners are, 0 to 24. ChannelDesign, PlayerDesign"),
+	FIELD(struct design_properties, text_color, .on = CREATE | OMIT_NULL, .max = 7,
+	    .doc = "#rrggbb: what is said; made darker until it can be read on white. DocxExportDesign"),
+	FIELD(struct design_properties, heading_font, .on = CREATE | OMIT_NULL, .one_of = FONTS,
+	    .doc = "Of the title and the headings, where it is not the font. DocxExportDesign"),
+	FIELD(struct design_properties, font_size, .on = CREATE | OMIT_NULL, .min = 8, .max = 20,
+	    .doc = "Points of what is said, 8 to 20; all else grows with it. DocxExportDesign"),
+	FIELD(struct design_properties, header_text, .on = CREATE | OMIT_NULL, .min = 1, .max = 200,
+	    .doc = "Above each page but the cover, instead of the title. DocxExportDesign"),
+	FIELD(struct design_properties, footer_text, .on = CREATE | OMIT_NULL, .min = 1, .max = 200,
+	    .doc = "Below each page but the cover, beside its number. DocxExportDesign"),
+	FIELD(struct design_properties, omit, .on = CREATE | OMIT_NULL, .max = 6, .one_of = DOCUMENT_PARTS,
+	    .doc = "Parts that are left out. DocxExportDesign"),
 };
 static const struct record properties_record = RECORD("DesignProperties", struct design_properties, properties_fields);
 
@@ -154,7 +167,8 @@ static const char *
 properties_of(const char *type)
 {
 	return strcmp(type, "ChannelDesign") == 0 ? "brandColor headerColor font fontFile logo radius" :
-	    strcmp(type, "PlayerDesign") == 0 ? "brandColor backgroundColor radius" : "headerColor font logo";
+	    strcmp(type, "PlayerDesign") == 0 ? "brandColor backgroundColor radius" :
+	    "headerColor textColor font headingFont fontSize logo headerText footerText omit";
 }
 
 static bool
@@ -162,7 +176,8 @@ is_given(const struct field *f, const struct design_properties *p)
 {
 	const void *at = (const char *)p + f->offset;
 
-	return f->kind == KIND_NUMBER ? ((const struct number *)at)->set : *(const char *const *)at != NULL;
+	return f->kind == KIND_NUMBER ? ((const struct number *)at)->set : f->kind == KIND_STRINGS ?
+	    ((const struct strings *)at)->at != NULL : *(const char *const *)at != NULL;
 }
 
 static void

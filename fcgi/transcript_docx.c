@@ -19,6 +19,7 @@ static const struct { const char *name, *family; } fonts[] = {
 
 static const struct colour own_colour = { 0x1f, 0x3a, 0x5f };
 static const double text_contrast = 4.5;
+static const int own_points = 11;
 
 struct cover { struct uuid tenant_id; const char *name,
     *description; struct position duration; struct moment created_at; };
@@ -47,17 +48,51 @@ logo_of(struct db *db, const struct design *d, const char *name)
 	return out->bytes != NULL ? out : NULL;
 }
 
+static const char *
+family(const char *font, const char *otherwise)
+{
+	for (size_t i = 0; font != NULL && i < sizeof(fonts) / sizeof(fonts[0]); i++)
+		if (strcmp(fonts[i].name, font) == 0)
+			return fonts[i].family;
+	return otherwise;
+}
+
+static void
+read_colour(struct colour *out, const char *text)
+{
+	if (text != NULL && colour_parse(text, out))
+		*out = colour_readable(*out, &COLOUR_WHITE, 1, text_contrast);
+}
+
+static bool
+omits(const struct design_properties *p, const char *part)
+{
+	for (size_t i = 0; i < p->omit.n; i++)
+		if (strcmp(p->omit.at[i], part) == 0)
+			return true;
+	return false;
+}
+
 static void
 look(struct db *db, struct docx *out, const struct design *d)
 {
 	const struct design_properties *p = d->properties.row;
 
-	for (size_t i = 0; p->font != NULL && i < sizeof(fonts) / sizeof(fonts[0]); i++)
-		if (strcmp(fonts[i].name, p->font) == 0)
-			out->font = fonts[i].family;
-	if (p->header_color != NULL && colour_parse(p->header_color, &out->colour))
-		out->colour = colour_readable(out->colour, &COLOUR_WHITE, 1, text_contrast);
+	out->font = family(p->font, out->font);
+	out->heading_font = family(p->heading_font, NULL);
+	if (p->font_size.set)
+		out->points = (int)p->font_size.n;
+	read_colour(&out->colour, p->header_color);
+	read_colour(&out->text_colour, p->text_color);
 	out->logo = logo_of(db, d, p->logo);
+	out->header = p->header_text;
+	out->footer = p->footer_text;
+	out->has_cover = !omits(p, "cover");
+	out->has_header = !omits(p, "header");
+	out->has_footer = !omits(p, "footer");
+	out->has_times = !omits(p, "timeCodes");
+	out->has_speakers &= !omits(p, "speakers");
+	out->has_chapters = !omits(p, "chapters");
 }
 
 /* "2026-11-20 · 1:02:03 · Deutsch" */
@@ -115,9 +150,10 @@ transcript_docx(struct db *db, const struct conf *conf, const struct transcript 
 
 	c = c != NULL ? c : &gone;
 	out = (struct docx){ .title = c->name, .description = c->description, .facts = facts(mem, c, language),
-	    .origin = origin(mem, conf, t), .language = language, .font = fonts[0].family, .colour = own_colour,
-	    .headings = headings_of(db, t->media_id), .paragraphs = &paragraphs, .speakers = o->speakers,
-	    .changed_at = t->updated_at };
+	    .origin = origin(mem, conf, t), .language = language, .font = fonts[0].family,
+	    .points = own_points, .colour = own_colour, .headings = headings_of(db, t->media_id),
+	    .paragraphs = &paragraphs, .has_cover = true, .has_header = true, .has_footer = true, .has_times = true,
+	    .has_speakers = o->speakers, .has_chapters = true, .changed_at = t->updated_at };
 	d = o->design != NULL ? o->design : db_row(db, &design_record, "FROM designs t WHERE t.tenant_id = ? AND "
 	    "t.main_type = 'DocxExportDesign'", ARGS(ID(c->tenant_id)));
 	if (d != NULL && d->properties.row != NULL)

@@ -10,6 +10,7 @@
 
 enum {
 	MARGIN = 1134,				/* 2 cm: the times beside the text */
+	USUAL_POINTS = 11,			/* of what is said, when other sizes are as they are written below */
 	EMU_PER_MM = 36000,
 	COVER_LOGO = 24, HEAD_LOGO = 9,		/* mm high */
 	LOGO_WIDTH = 70,			/* mm at most */
@@ -101,6 +102,8 @@ add_logo(struct buf *b, const struct docx_picture *logo, const char *name, int i
 static void
 add_cover(struct buf *b, const struct docx *d)
 {
+	if (!d->has_cover)
+		return;
 	if (d->logo != NULL) {
 		buf_text(b, "<w:p>");
 		add_logo(b, d->logo, "logo", 1, COVER_LOGO);
@@ -119,7 +122,7 @@ add_headings(struct buf *b, const struct docx *d, size_t from, int64_t until_ms)
 {
 	const struct docx_heading *h = d->headings.rows;
 
-	for (; from < d->headings.n && h[from].start.ms <= until_ms; from++)
+	for (; d->has_chapters && from < d->headings.n && h[from].start.ms <= until_ms; from++)
 		add_paragraph(b, "Heading1", h[from].title);
 	return from;
 }
@@ -136,8 +139,9 @@ add_words(struct buf *b, const struct docx *d)
 		before = heading;
 		heading = add_headings(b, d, heading, (p[i].start.ms + p[i].end.ms) / 2);
 		buf_text(b, "<w:p><w:pPr><w:pStyle w:val=\"Said\"/></w:pPr>");
-		add_time(b, p[i].start.ms, hours);
-		if (d->speakers && p[i].speaker != NULL && (before != heading || speaking == NULL ||
+		if (d->has_times)
+			add_time(b, p[i].start.ms, hours);
+		if (d->has_speakers && p[i].speaker != NULL && (before != heading || speaking == NULL ||
 		    strcmp(speaking, p[i].speaker) != 0)) {
 			add_run(b, "Speaker", p[i].speaker);
 			buf_text(b, "<w:r><w:br/></w:r>");
@@ -157,10 +161,14 @@ document(struct arena *mem, const struct docx *d)
 	buf_text(&b, HEAD "<w:document " WORDS "><w:body>\n");
 	add_cover(&b, d);
 	add_words(&b, d);
-	buf_printf(&b, "<w:sectPr><w:headerReference w:type=\"default\" r:id=\"header\"/><w:footerReference "
-	    "w:type=\"default\" r:id=\"footer\"/><w:pgSz w:w=\"11906\" w:h=\"16838\"/><w:pgMar w:top=\"1701\" "
-	    "w:right=\"1418\" w:bottom=\"1418\" w:left=\"1418\" w:header=\"709\" w:footer=\"709\" w:gutter=\"0\"/>"
-	    "<w:titlePg/>%s</w:sectPr></w:body></w:document>\n", language_is_right_to_left(d->language) ? "<w:bidi/>" : "");
+	buf_text(&b, "<w:sectPr>");
+	if (d->has_header)
+		buf_text(&b, "<w:headerReference w:type=\"default\" r:id=\"header\"/>");
+	if (d->has_footer)
+		buf_text(&b, "<w:footerReference w:type=\"default\" r:id=\"footer\"/>");
+	buf_printf(&b, "<w:pgSz w:w=\"11906\" w:h=\"16838\"/><w:pgMar w:top=\"1701\" w:right=\"1418\" "
+	    "w:bottom=\"1418\" w:left=\"1418\" w:header=\"709\" w:footer=\"709\" w:gutter=\"0\"/>%s%s</w:sectPr></w:body></w:document>\n",
+	    d->has_cover ? "<w:titlePg/>" : "", language_is_right_to_left(d->language) ? "<w:bidi/>" : "");
 	return b;
 }
 
@@ -174,38 +182,73 @@ add_style(struct buf *b, const char *type, const char *id, const char *rest)
 
 #define ON_NORMAL "<w:basedOn w:val=\"Normal\"/>"
 
+/* Half points, in proportion to what is said. */
+static const char *
+size(struct arena *mem, const struct docx *d, int usual)
+{
+	const int n = (usual * d->points + USUAL_POINTS / 2) / USUAL_POINTS;
+
+	return arena_printf(mem, "<w:sz w:val=\"%d\"/><w:szCs w:val=\"%d\"/>", n, n);
+}
+
+static const char *
+font(struct arena *mem, const char *family)
+{
+	return family == NULL ? "" : arena_printf(mem, "<w:rFonts w:ascii=\"%s\" w:hAnsi=\"%s\" w:cs=\"%s\"/>", family,
+	    family, family);
+}
+
+static const char *
+colour(struct arena *mem, struct colour c)
+{
+	return arena_printf(mem, "<w:color w:val=\"%s\"/>", colour_text(mem, c) + 1);
+}
+
+/* Title and headings: bold, in the design's colour. */
+static const char *
+strong(struct arena *mem, const struct docx *d, int usual)
+{
+	return arena_printf(mem, "<w:rPr>%s<w:b/><w:bCs/>%s%s</w:rPr>", font(mem, d->heading_font),
+	    colour(mem, d->colour), size(mem, d, usual));
+}
+
+static void
+add_defaults(struct buf *b, struct arena *mem, const struct docx *d)
+{
+	const char *tag = d->language;
+	const bool right = language_is_right_to_left(tag);
+
+	buf_printf(b, "<w:docDefaults><w:rPrDefault><w:rPr>%s%s%s<w:lang w:val=\"%s\" w:eastAsia=\"%s\" "
+	    "w:bidi=\"%s\"/>%s</w:rPr></w:rPrDefault><w:pPrDefault><w:pPr>%s<w:spacing w:after=\"120\" w:line=\"288\" w:lineRule=\"auto\"/>"
+	    "</w:pPr></w:pPrDefault></w:docDefaults>\n", font(mem, d->font), colour(mem, d->text_colour),
+	    size(mem, d, 22), tag, tag, tag, right ? "<w:rtl/>" : "", right ? "<w:bidi/>" : "");
+}
+
 static struct buf
 styles(struct arena *mem, const struct docx *d)
 {
-	const char *colour = colour_text(mem, d->colour) + 1, *font = d->font, *tag = d->language;
-	const bool right = language_is_right_to_left(tag);
 	struct buf b = BUF(mem);
 
-	buf_printf(&b, HEAD "<w:styles " WORDS "><w:docDefaults><w:rPrDefault><w:rPr><w:rFonts w:ascii=\"%s\" "
-	    "w:hAnsi=\"%s\" w:cs=\"%s\"/><w:sz w:val=\"22\"/><w:szCs w:val=\"22\"/><w:lang w:val=\"%s\" w:eastAsia=\"%s\" "
-	    "w:bidi=\"%s\"/>%s</w:rPr></w:rPrDefault><w:pPrDefault><w:pPr>%s<w:spacing w:after=\"120\" w:line=\"288\" "
-	    "w:lineRule=\"auto\"/></w:pPr></w:pPrDefault></w:docDefaults>\n", font, font, font, tag, tag, tag,
-	    right ? "<w:rtl/>" : "", right ? "<w:bidi/>" : "");
+	buf_text(&b, HEAD "<w:styles " WORDS ">");
+	add_defaults(&b, mem, d);
 	add_style(&b, "paragraph", "Normal", "<w:qFormat/>");
 	add_style(&b, "paragraph", "Title", arena_printf(mem, ON_NORMAL "<w:qFormat/><w:pPr><w:spacing "
-	    "w:before=\"2400\" "
-	    "w:after=\"240\" w:line=\"240\" w:lineRule=\"auto\"/></w:pPr><w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/>"
-	    "<w:sz w:val=\"56\"/><w:szCs w:val=\"56\"/></w:rPr>", colour));
-	add_style(&b, "paragraph", "Subtitle", ON_NORMAL "<w:qFormat/><w:rPr><w:color w:val=\"595959\"/><w:sz "
-	    "w:val=\"24\"/><w:szCs w:val=\"24\"/></w:rPr>");
+	    "w:before=\"2400\" w:after=\"240\" w:line=\"240\" w:lineRule=\"auto\"/></w:pPr>%s", strong(mem, d, 56)));
+	add_style(&b, "paragraph", "Subtitle", arena_printf(mem, ON_NORMAL "<w:qFormat/><w:rPr><w:color "
+	    "w:val=\"595959\"/>%s</w:rPr>", size(mem, d, 24)));
 	add_style(&b, "paragraph", "Heading1", arena_printf(mem, ON_NORMAL "<w:next w:val=\"Said\"/><w:qFormat/><w:pPr>"
-	    "<w:keepNext/><w:keepLines/><w:spacing w:before=\"360\" w:after=\"120\"/><w:outlineLvl w:val=\"0\"/></w:pPr>"
-	    "<w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/><w:sz w:val=\"30\"/><w:szCs w:val=\"30\"/></w:rPr>", colour));
-	add_style(&b, "paragraph", "Said", arena_printf(mem, ON_NORMAL "<w:qFormat/><w:pPr><w:tabs><w:tab "
-	    "w:val=\"left\" "
-	    "w:pos=\"%d\"/></w:tabs><w:ind w:left=\"%d\" w:hanging=\"%d\"/></w:pPr>", MARGIN, MARGIN, MARGIN));
-	add_style(&b, "character", "Time", "<w:rPr><w:color w:val=\"6B6B6B\"/><w:sz w:val=\"18\"/><w:szCs "
-	    "w:val=\"18\"/></w:rPr>");
-	add_style(&b, "character", "Speaker", arena_printf(mem, "<w:rPr><w:b/><w:bCs/><w:color w:val=\"%s\"/></w:rPr>",
-	    colour));
-	add_style(&b, "paragraph", "Edge", ON_NORMAL "<w:pPr><w:tabs><w:tab w:val=\"right\" w:pos=\"9070\"/></w:tabs>"
-	    "<w:spacing w:after=\"0\"/></w:pPr><w:rPr><w:color w:val=\"595959\"/><w:sz w:val=\"18\"/><w:szCs w:val=\"18\"/>"
-	    "</w:rPr>");
+	    "<w:keepNext/><w:keepLines/><w:spacing w:before=\"360\" w:after=\"120\"/><w:outlineLvl w:val=\"0\"/>"
+	    "</w:pPr>%s", strong(mem, d, 30)));
+	add_style(&b, "paragraph", "Said", !d->has_times ? ON_NORMAL "<w:qFormat/>" : arena_printf(mem, ON_NORMAL
+	    "<w:qFormat/><w:pPr><w:tabs><w:tab w:val=\"left\" w:pos=\"%d\"/></w:tabs><w:ind w:left=\"%d\" "
+	    "w:hanging=\"%d\"/></w:pPr>", MARGIN, MARGIN, MARGIN));
+	add_style(&b, "character", "Time", arena_printf(mem, "<w:rPr><w:color w:val=\"6B6B6B\"/>%s</w:rPr>",
+	    size(mem, d, 18)));
+	add_style(&b, "character", "Speaker", arena_printf(mem, "<w:rPr><w:b/><w:bCs/>%s</w:rPr>",
+	    colour(mem, d->colour)));
+	add_style(&b, "paragraph", "Edge", arena_printf(mem, ON_NORMAL "<w:pPr><w:tabs><w:tab w:val=\"right\" "
+	    "w:pos=\"9070\"/></w:tabs><w:spacing w:after=\"0\"/></w:pPr><w:rPr><w:color w:val=\"595959\"/>%s</w:rPr>",
+	    size(mem, d, 18)));
 	buf_text(&b, "</w:styles>\n");
 	return b;
 }
@@ -221,18 +264,20 @@ header(struct arena *mem, const struct docx *d)
 		add_logo(&b, d->logo, "logo", 2, HEAD_LOGO);
 		buf_text(&b, "<w:r><w:tab/></w:r>");
 	}
-	add_run(&b, NULL, d->title);
+	add_run(&b, NULL, d->header != NULL ? d->header : d->title);
 	buf_text(&b, "</w:p></w:hdr>\n");
 	return b;
 }
 
 static struct buf
-footer(struct arena *mem)
+footer(struct arena *mem, const struct docx *d)
 {
 	struct buf b = BUF(mem);
 
-	buf_text(&b, HEAD "<w:ftr " WORDS "><w:p><w:pPr><w:pStyle "
-	    "w:val=\"Edge\"/></w:pPr><w:r><w:tab/></w:r><w:fldSimple "
+	buf_text(&b, HEAD "<w:ftr " WORDS "><w:p><w:pPr><w:pStyle w:val=\"Edge\"/></w:pPr>");
+	if (d->footer != NULL)
+		add_run(&b, NULL, d->footer);
+	buf_text(&b, "<w:r><w:tab/></w:r><w:fldSimple "
 	    "w:instr=\" PAGE \"><w:r><w:t>1</w:t></w:r></w:fldSimple><w:r><w:t xml:space=\"preserve\"> / </w:t></w:r>"
 	    "<w:fldSimple w:instr=\" NUMPAGES \"><w:r><w:t>1</w:t></w:r></w:fldSimple></w:p></w:ftr>\n");
 	return b;
@@ -317,7 +362,7 @@ docx_write(struct arena *mem, const struct docx *d)
 	add_relations(&a, d, "word/_rels/document.xml.rels", parts, 4);
 	add_part(&a, d, "word/styles.xml", styles(mem, d));
 	add_part(&a, d, "word/header.xml", header(mem, d));
-	add_part(&a, d, "word/footer.xml", footer(mem));
+	add_part(&a, d, "word/footer.xml", footer(mem, d));
 	if (logo != NULL) {
 		add_relations(&a, d, "word/_rels/header.xml.rels", &parts[3], 1);
 		archive_add_bytes(&a, arena_printf(mem, "word/%s", logo), d->logo->bytes, d->logo->n,

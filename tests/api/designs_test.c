@@ -96,6 +96,13 @@ properties_are_checked_by_type_and_name(void **state)
 		{ "ChannelDesign", "{\"backgroundColor\":\"#000000\"}", "/properties/backgroundColor", "not_allowed" },
 		{ "PlayerDesign", "{\"logo\":\"a.png\"}", "/properties/logo", "not_allowed" },
 		{ "DocxExportDesign", "{\"radius\":3}", "/properties/radius", "not_allowed" },
+		{ "DocxExportDesign", "{\"textColor\":\"red\"}", "/properties/textColor", "format" },
+		{ "DocxExportDesign", "{\"fontSize\":7}", "/properties/fontSize", "too_small" },
+		{ "DocxExportDesign", "{\"fontSize\":21}", "/properties/fontSize", "too_large" },
+		{ "DocxExportDesign", "{\"omit\":[\"words\"]}", "/properties/omit/0", "not_allowed" },
+		{ "DocxExportDesign", "{\"headerText\":\"a\\nb\"}", "/properties/headerText", "control_characters" },
+		{ "PlayerDesign", "{\"omit\":[\"cover\"]}", "/properties/omit", "not_allowed" },
+		{ "ChannelDesign", "{\"footerText\":\"x\"}", "/properties/footerText", "not_allowed" },
 	};
 	struct world *w = *state;
 	size_t i;

@@ -111,7 +111,7 @@ forms_that_are_not_there_are_refused_by_name(void **state)
 	assert_int_equal(call(w, "GET", download_path(w, media, id, "?form=vtt"), NULL)->status, 422);
 }
 
-/* The text of a document, which is one part of it. */
+/* The parts of a document that hold texts. */
 static const char *
 document_text(struct world *w, struct req *r)
 {
@@ -124,7 +124,8 @@ document_text(struct world *w, struct req *r)
 	assert_non_null(f);
 	assert_int_equal(fwrite(r->out.text, 1, r->out.len, f), r->out.len);
 	fclose(f);
-	f = popen(arena_printf(w->mem, "unzip -p %s word/document.xml word/styles.xml", path), "r");
+	f = popen(arena_printf(w->mem, "unzip -p %s word/document.xml word/styles.xml word/header.xml "
+	    "word/footer.xml", path), "r");
 	n = fread(out, 1, (1 << 20) - 1, f);
 	out[n] = '\0';
 	assert_int_equal(pclose(f), 0);
@@ -170,6 +171,18 @@ documents_look_as_the_tenant_has_decided(void **state)
 	assert_non_null(strstr(xml, "w:ascii=\"Consolas\""));
 	assert_null(strstr(xml, "ffff00"));
 	assert_null(strstr(xml, "123456"));
+	design = add_design(w, "DocxExportDesign", ",\"properties\":{\"headingFont\":\"rounded\","
+	    "\"textColor\":\"#222244\",\"fontSize\":14,\"headerText\":\"City <archive>\",\"footerText\":\"Minutes\",\"omit\":[\"cover\","
+	    "\"timeCodes\",\"speakers\"]}");
+	xml = document_text(w, call(w, "GET", arena_printf(w->mem, "%s&designId=%s", docx, design), NULL));
+	assert_non_null(strstr(xml, "w:ascii=\"Verdana\""));
+	assert_non_null(strstr(xml, "<w:color w:val=\"222244\"/><w:sz w:val=\"28\"/>"));
+	assert_non_null(strstr(xml, "City &lt;archive&gt;"));
+	assert_non_null(strstr(xml, "Minutes"));
+	assert_non_null(strstr(xml, "Hello &lt;world&gt;"));
+	assert_null(strstr(xml, ">Ada<"));
+	assert_null(strstr(xml, "Transcribed by"));
+	assert_null(strstr(xml, "<w:rStyle w:val=\"Time\"/>"));
 }
 
 static void

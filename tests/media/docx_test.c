@@ -32,8 +32,9 @@ static struct docx
 plain(void)
 {
 	return (struct docx){ .title = "Council", .description = "About cats", .facts = "2026-11-20", .language = "en",
-	    .font = "Calibri", .colour = { 0x1f, 0x3a, 0x5f }, .headings = { headings, 3 }, .paragraphs = &paragraphs,
-	    .speakers = true, .changed_at = { 1795000000000 } };
+	    .font = "Calibri", .points = 11, .colour = { 0x1f, 0x3a, 0x5f }, .headings = { headings, 3 },
+	    .paragraphs = &paragraphs, .has_cover = true, .has_header = true, .has_footer = true, .has_times = true,
+	    .has_speakers = true, .has_chapters = true, .changed_at = { 1795000000000 } };
 }
 
 /* A part as text; NULL: there is none. */
@@ -103,10 +104,57 @@ who_speaks_can_be_left_out_and_hours_come_with_long_ones(void **state)
 	struct docx d = plain();
 
 	(void)state;
-	d.speakers = false;
+	d.has_speakers = false;
 	d.paragraphs = &one;
 	assert_null(strstr(text_of(docx_write(mem, &d)), "Ada"));
 	after(text_of(docx_write(mem, &d)), "1:02:03");
+}
+
+static void
+each_of_its_parts_can_be_left_out(void **state)
+{
+	struct docx d = plain();
+	const char *text, *xml;
+
+	(void)state;
+	d.has_cover = d.has_times = d.has_chapters = d.has_footer = false;
+	d.header = "City <archive>";
+	text = text_of(docx_write(mem, &d));
+	assert_null(strstr(text, "About cats"));
+	assert_null(strstr(text, "0:00"));
+	assert_null(strstr(text, "Welcome"));
+	after(text, "Good evening.");
+	xml = part(docx_write(mem, &d), "word/document.xml");
+	assert_null(strstr(xml, "footerReference"));
+	assert_null(strstr(xml, "<w:titlePg/>"));
+	assert_null(strstr(xml, "w:type=\"page\""));
+	after(xml, "headerReference");
+	after(part(docx_write(mem, &d), "word/header.xml"), "City &lt;archive&gt;");
+	assert_null(strstr(part(docx_write(mem, &d), "word/styles.xml"), "w:hanging"));
+	d.has_header = false;
+	assert_null(strstr(part(docx_write(mem, &d), "word/document.xml"), "headerReference"));
+}
+
+static void
+all_sizes_grow_with_the_text_and_headings_may_have_a_font_of_their_own(void **state)
+{
+	struct docx d = plain();
+	const char *xml;
+
+	(void)state;
+	d.footer = "Minutes";
+	after(part(docx_write(mem, &d), "word/footer.xml"), "Minutes");
+	xml = part(docx_write(mem, &d), "word/styles.xml");
+	after(after(xml, "<w:docDefaults>"), "<w:sz w:val=\"22\"/>");
+	after(after(xml, "w:styleId=\"Title\""), "<w:sz w:val=\"56\"/>");
+	assert_null(strstr(xml, "Cambria"));
+	d.points = 14;
+	d.heading_font = "Cambria";
+	d.text_colour = (struct colour){ 0x22, 0x22, 0x44 };
+	xml = part(docx_write(mem, &d), "word/styles.xml");
+	after(after(xml, "<w:docDefaults>"), "<w:color w:val=\"222244\"/><w:sz w:val=\"28\"/>");
+	after(after(xml, "w:styleId=\"Heading1\""), "<w:rFonts w:ascii=\"Cambria\"");
+	after(after(xml, "w:styleId=\"Title\""), "<w:sz w:val=\"71\"/>");
 }
 
 static void
@@ -205,6 +253,10 @@ libreoffice_opens_it(void **state)
 	    "--headless --convert-to pdf a.docx >/dev/null 2>&1 && pdftotext a.pdf - | tr '\\n' ' ' >a.txt && grep -q "
 	    "'Figures & facts' a.txt && grep -q 'Two & two < five' a.txt && [ \"$(pdfinfo a.pdf | sed -n 's/^Pages: *//p')\" "
 	    "= 2 ]", home, home)), 0);
+	/* Headings and names have the colour of the design on the page that people see. */
+	assert_int_equal(system(arena_printf(mem, "cd %s && pdftoppm -r 100 -f 2 -l 2 -png a.pdf page && convert "
+	    "page-2.png -format %%c histogram:info: >colours && [ \"$(sed -n 's/^ *\\([0-9]*\\):.*#1F3A5F.*/\\1/p' colours)\" "
+	    "-ge 100 ]", home)), 0);
 }
 
 int
@@ -213,6 +265,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(everything_stands_in_its_order),
 		cmocka_unit_test(who_speaks_can_be_left_out_and_hours_come_with_long_ones),
+		cmocka_unit_test(each_of_its_parts_can_be_left_out),
+		cmocka_unit_test(all_sizes_grow_with_the_text_and_headings_may_have_a_font_of_their_own),
 		cmocka_unit_test(each_part_is_well_formed_whatever_the_words_hold),
 		cmocka_unit_test(a_logo_keeps_its_shape_and_fits),
 		cmocka_unit_test(what_is_written_from_right_to_left_begins_at_the_right),
