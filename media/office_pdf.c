@@ -3,6 +3,7 @@
  * Office files to PDF by LibreOfficeKit: LibreOffice as a library, loaded when it is there.  The program soffice would
  * need a socket to itself, which the jail refuses.  Built without its header there is no converter.
  */
+#include <stdbool.h>	/* which the header below needs, and does not have */
 #include <stdio.h>
 #include <unistd.h>
 
