@@ -7,7 +7,7 @@
 
 uuid_sql="LOWER(CONCAT_WS('-', SUBSTR(HEX(id), 1, 8), SUBSTR(HEX(id), 9, 4), SUBSTR(HEX(id), 13, 4), SUBSTR(HEX(id), 17, 4), SUBSTR(HEX(id), 21)))"
 
-# In the default channel, ten a second since 2024, two labels each.
+# In the default channel, ten a second since 2024, two labels each; their originals, which are not there, were just looked at.
 bench_assets() {
 	sql "$(cat <<SQL
 SET @tenant = (SELECT id FROM tenants WHERE shortcode = '$1'), @channel = (SELECT default_channel_id FROM tenants WHERE shortcode = '$1'),
@@ -15,7 +15,7 @@ SET @tenant = (SELECT id FROM tenants WHERE shortcode = '$1'), @channel = (SELEC
 CREATE TEMPORARY TABLE many AS SELECT seq AS n FROM seq_$2_to_$(($3 - 1));
 INSERT INTO media (id, tenant_id, type, name, description, status, language_code, original_file_name, mime_type, file_size, sha256,
   duration, width, height, frame_rate, generation, playlist_file, thumbnail, storyboard,
-  waveform_file, ingest_status, ingest, ingest_steps, renditions, channel_ids, tags, created_at, updated_at)
+  waveform_file, ingest_status, ingest, ingest_steps, renditions, channel_ids, tags, examined_at, created_at, updated_at)
 SELECT UNHEX(CONCAT(LPAD(HEX(@now + n * 100), 12, '0'), '7', LPAD(HEX(n MOD 4096), 3, '0'), '8', SUBSTR(MD5(CONCAT('$1', n)), 1, 15))),
   @tenant, 'video', CONCAT('Recording ', n), CONCAT('What was said on day ', n, ', and what was shown.'), 'ready', 'en',
   CONCAT('recording-', n, '.mp4'), 'video/mp4', 1000000 + n, UNHEX(SHA2(n, 256)), 60000 + n, 1920, 1080,
@@ -25,7 +25,7 @@ SELECT UNHEX(CONCAT(LPAD(HEX(@now + n * 100), 12, '0'), '7', LPAD(HEX(n MOD 4096
   '{"imageUrl":"{play}018cc251-f400-7000-8000-000000000000/storyboard.jpg","vttUrl":"{play}018cc251-f400-7000-8000-000000000000/storyboard.vtt"}',
   '018cc251-f400-7000-8000-000000000000/waveform.json', 'succeeded',
   '{"id":"018cc251-f400-7000-8000-000000000000","status":"succeeded","progress":100,"attempt":1}', '[]', '[]',
-  @channel, '["lecture","archive"]', @now + n * 100, @now + n * 100
+  @channel, '["lecture","archive"]', UNIX_TIMESTAMP() * 1000, @now + n * 100, @now + n * 100
 FROM many ORDER BY n;
 INSERT IGNORE INTO media_channels (media_id, channel_id, created_at) SELECT id, @channel, created_at FROM media WHERE tenant_id = @tenant;
 INSERT IGNORE INTO tags (id, tenant_id, name, created_at) VALUES (UNHEX(MD5('$1 lecture')), @tenant, 'lecture', @now),
