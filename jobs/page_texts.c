@@ -140,13 +140,13 @@ tell(struct reading *r, int64_t page)
 	const int64_t left = r->to_read - r->read - r->undrawn;
 
 	if (left > 0)
-		job_warn(r->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(r->j->mem, "Of %" PRId64
-		    " pages without a text of their own %" PRId64 " were read as pictures, those before page %" PRId64
-		    ".", r->to_read, r->read, page) });
+		job_warn(r->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(r->j->mem,
+		    "Of %" PRId64 " pages without a text of their own %" PRId64 " were read as pictures, those before "
+		    "page %" PRId64 ".", r->to_read, r->read, page) });
 	if (r->undrawn > 0)
-		job_warn(r->j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(r->j->mem, "Of %" PRId64
-		    " pages without a text of their own %" PRId64 " cannot be drawn, and so not be read.", r->to_read,
-		    r->undrawn) });
+		job_warn(r->j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(r->j->mem,
+		    "Of %" PRId64 " pages without a text of their own %" PRId64 " cannot be drawn, and so not be read.",
+		    r->to_read, r->undrawn) });
 }
 
 static void

@@ -18,6 +18,7 @@
 #include "jobs/captions.h"
 #include "jobs/engines/engine.h"
 #include "jobs/hints.h"
+#include "jobs/reading.h"
 #include "jobs/samples.h"
 #include "jobs/step.h"
 
@@ -74,6 +75,7 @@ engine_copy(struct arena *mem, const struct segment *from)
 		w[i] = ((const struct word *)from->words.rows)[i];
 		w[i].text = arena_copy(mem, w[i].text);
 		w[i].source = "machine";
+		w[i].reading = NULL;
 	}
 	to.text = arena_copy(mem, from->text);
 	to.words.rows = w;
@@ -269,6 +271,7 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 	struct quality q = quality_of(j->mem, &paragraphs);
 
 	name_language(j, h, &paragraphs, &t);
+	reading_make(j, &paragraphs, transcript_language(t.language_code), h->hints);
 	t.confidence = q.confidence;
 	t.quality = q.grade;
 	t.no_speech = paragraphs.n == 0;
@@ -296,7 +299,7 @@ heard_before(struct job *j, const struct engine *engine, const char *language)
 }
 
 static enum outcome
-copy(struct job *j, const struct transcript *from)
+copy(struct job *j, const struct transcript *from, const struct hints *hints)
 {
 	struct transcript t = *from;
 	const struct list heard = record_parse_list(j->mem, &paragraph_record, from->paragraphs.text);
@@ -313,6 +316,7 @@ copy(struct job *j, const struct transcript *from)
 		segments[i] = (struct segment){ .start = p[i].start, .end = p[i].end, .text = p[i].text,
 		    .words = p[i].words };
 	paragraphs = transcript_paragraphs(j->mem, segments, heard.n);
+	reading_make(j, &paragraphs, transcript_language(t.language_code), hints);
 	t.cue_count = (struct number){ transcript_cues(j->mem, &paragraphs), true };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	/* Not that it is a copy: that there is the same file elsewhere is not for all who see this asset. */
@@ -353,7 +357,7 @@ transcribe_run(struct job *j)
 	step_dead(j);
 	job_pause(j);
 	if (before != NULL)
-		return copy(j, before);
+		return copy(j, before, h.hints);
 	outcome = samples_make(j, &h.pcm, &h.length);
 	if (outcome != DONE)
 		return outcome;

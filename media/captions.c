@@ -37,8 +37,8 @@ width(const struct piece *p, size_t from, size_t to)
 static size_t
 add_pieces(struct piece *out, const struct word *w)
 {
-	size_t total = utf8_length(w->text), done = 0, n = 0, k;
-	const char *p = w->text;
+	size_t total = utf8_length(word_read(w)), done = 0, n = 0, k;
+	const char *p = word_read(w);
 
 	do {
 		struct piece *x = &out[n++];
@@ -87,7 +87,7 @@ pieces_of(struct arena *mem, const struct paragraph *p)
 	size_t i, room = 0;
 
 	for (i = 0; i < words.n; i++)
-		room += utf8_length(w[i].text) / LINE + 1;
+		room += utf8_length(word_read(&w[i])) / LINE + 1;
 	out.at = arena_array(mem, room, sizeof(struct piece));
 	for (i = 0; i < words.n; i++)
 		if (quality_hides(&w[i])) {
@@ -439,6 +439,7 @@ static void
 write_text(struct buf *b, const struct list *paragraphs, bool speakers)
 {
 	const struct paragraph *p = paragraphs->rows;
+	const char *said;
 	size_t i;
 
 	for (i = 0; i < paragraphs->n; i++) {
@@ -448,7 +449,8 @@ write_text(struct buf *b, const struct list *paragraphs, bool speakers)
 			add_text(b, TRANSCRIPT_TXT, p[i].speaker, strlen(p[i].speaker));
 			buf_text(b, ": ");
 		}
-		add_text(b, TRANSCRIPT_TXT, p[i].text, strlen(p[i].text));
+		said = transcript_reading(b->mem, &p[i]);
+		add_text(b, TRANSCRIPT_TXT, said, strlen(said));
 		buf_char(b, '\n');
 	}
 }

@@ -147,7 +147,7 @@ add_words(struct buf *b, const struct docx *d)
 			buf_text(b, "<w:r><w:br/></w:r>");
 		}
 		speaking = p[i].speaker;
-		add_run(b, NULL, p[i].text);
+		add_run(b, NULL, transcript_reading(b->mem, &p[i]));
 		buf_text(b, "</w:p>\n");
 	}
 	add_headings(b, d, heading, INT64_MAX);

@@ -100,21 +100,28 @@ change_of(const struct paragraph_change *c, size_t n, struct uuid id)
 	return NULL;
 }
 
+static bool
+same_words(const struct list *a, const struct list *b)
+{
+	const struct word *v = a->rows, *w = b->rows;
+
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(v[i].text, w[i].text) != 0)
+			return false;
+	return true;
+}
+
 /* Does it say anything else, in other words or in more paragraphs? */
 static bool
 differs(struct arena *mem, const struct paragraph *p, const struct paragraph_change *c)
 {
 	const char *rest = c->text, *first = next_part(mem, &rest);
-	const struct list now = transcript_words(mem, first), was = transcript_words(mem, p->text);
-	const struct word *a = now.rows, *b = was.rows;
-	size_t i;
+	const struct list now = transcript_words(mem, first), heard = transcript_words(mem, p->text), read =
+	    transcript_words(mem, transcript_reading(mem, p));
 
-	if (now.n != was.n || rest[strspn(rest, " \t\r\n")] != '\0')
-		return true;
-	for (i = 0; i < now.n; i++)
-		if (strcmp(a[i].text, b[i].text) != 0)
-			return true;
-	return false;
+	return rest[strspn(rest, " \t\r\n")] != '\0' || (!same_words(&now, &heard) && !same_words(&now, &read));
 }
 
 /* Adds the paragraphs that a text makes in the place of an older one.  The first keeps its id. */
@@ -139,10 +146,28 @@ add_parts(struct run *r, const struct paragraph *old, const char *text)
 	}
 }
 
+/* Has the person changed what is to be read, and not what was heard? */
+static bool
+is_of_readings(const struct run *r, const size_t *match)
+{
+	size_t heard = 0, read = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct word *old = match[i] != SIZE_MAX ? &r->old[match[i]] : NULL;
+
+		if (old == NULL || old->reading == NULL)
+			continue;
+		heard += strcmp(r->words[i].text, old->text) == 0;
+		read += strcmp(r->words[i].text, old->reading) == 0;
+	}
+	return read > heard;
+}
+
 /* Words that are there still keep what is known of them; others are a person's. */
 static void
 take_over(struct run *r, const size_t *match)
 {
+	const bool readings = is_of_readings(r, match);
 	size_t i;
 
 	for (i = 0; i < r->n; i++) {
@@ -151,9 +176,10 @@ take_over(struct run *r, const size_t *match)
 
 		if (match[i] != SIZE_MAX)
 			*w = r->old[match[i]];
-		if (match[i] != SIZE_MAX && strcmp(w->text, text) == 0)
+		if (match[i] != SIZE_MAX && strcmp(readings ? word_read(w) : w->text, text) == 0)
 			continue;
 		w->text = text;
+		w->reading = NULL;
 		w->source = "human";
 		w->confidence = 0;
 	}
@@ -375,7 +401,8 @@ same(const struct paragraph *a, const struct paragraph *b)
 	for (i = 0; i < a->words.n; i++)
 		if (strcmp(v[i].text, w[i].text) != 0 || v[i].start.ms != w[i].start.ms || v[i].end.ms != w[i].end.ms ||
 		    v[i].confidence != w[i].confidence || !same_text(v[i].source, w[i].source) ||
-		    v[i].estimated != w[i].estimated || !same_text(v[i].begins, w[i].begins))
+		    v[i].estimated != w[i].estimated || !same_text(v[i].begins, w[i].begins) ||
+		    !same_text(v[i].reading, w[i].reading))
 			return false;
 	return true;
 }

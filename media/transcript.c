@@ -18,6 +18,9 @@ static const struct field word_fields[] = {
 	FIELD(struct word, source, .required = true, .one_of = "machine human import", .doc = "Where the word comes from"),
 	FIELD(struct word, estimated, .on = OMIT_NULL,
 	    .doc = "The times were not heard, but follow from the place of the word in what was said"),
+	FIELD(struct word, reading, .on = OMIT_NULL,
+	    .doc = "The word as it is to be read, with case and punctuation that a machine has added by rules where "
+	    "the engine gives none; left out where that is text"),
 	FIELD(struct word, begins, .on = OMIT_NULL, .one_of = "cue line",
 	    .doc = "Of subtitles that were uploaded: one of them, or a further line of it, begins with this word"),
 };
@@ -39,6 +42,9 @@ static const struct field paragraph_fields[] = {
 	FIELD(struct paragraph, start, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct paragraph, end, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct paragraph, text, .required = true, .doc = "What is said"),
+	FIELD(struct paragraph, reading, .on = OMIT_NULL,
+	    .doc = "The same with case and punctuation that a machine has added by rules, where the engine gives none: "
+	    "what captions and downloads show"),
 	FIELD(struct paragraph, words, .of = &word_record, .doc = "Its words in order"),
 };
 const struct record paragraph_record = RECORD("Paragraph", struct paragraph, paragraph_fields);
@@ -296,10 +302,27 @@ transcript_paragraphs(struct arena *mem, const struct segment *segments, size_t 
 }
 
 const char *
+transcript_reading(struct arena *mem, const struct paragraph *p)
+{
+	const struct word *w = p->words.rows;
+	struct buf out = BUF(mem);
+	bool read = false;
+
+	for (size_t i = 0; i < p->words.n; i++) {
+		if (i > 0 && !transcript_is_wide(w[i].text))
+			buf_char(&out, ' ');
+		buf_text(&out, word_read(&w[i]));
+		read = read || w[i].reading != NULL;
+	}
+	return read ? buf_string(&out) : p->text;
+}
+
+const char *
 transcript_json(struct arena *mem, const struct list *paragraphs)
 {
 	const struct paragraph *p = paragraphs->rows;
 	struct buf out = BUF(mem);
+	struct paragraph one;
 	size_t i;
 
 	/* Most of it is words of about 90 bytes: room at once, where growing by steps would take twice as much. */
@@ -310,7 +333,11 @@ transcript_json(struct arena *mem, const struct list *paragraphs)
 	for (i = 0; i < paragraphs->n; i++) {
 		if (i > 0)
 			buf_char(&out, ',');
-		record_store(&out, &paragraph_record, &p[i]);
+		one = p[i];
+		one.reading = transcript_reading(mem, &one);
+		if (one.reading == one.text)
+			one.reading = NULL;
+		record_store(&out, &paragraph_record, &one);
 	}
 	buf_char(&out, ']');
 	return buf_string(&out);

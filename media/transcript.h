@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What is said in a recording: from the segments of an engine to paragraphs, and from those to files for people and
- * players.  Text is never touched: no case, punctuation or word that the engine did not give.
+ * players.  Text is never touched: no case, punctuation or word that the engine did not give; how it is
+ * to be read where the engine gave none stands beside it (media/reading.h).
  */
 #ifndef MEDIA_TRANSCRIPT_H
 #define MEDIA_TRANSCRIPT_H
@@ -22,6 +23,7 @@ struct word {
 	const char *source;			/* machine, human, import */
 	bool estimated;				/* nobody has heard when: it is the time of its place in the text */
 	const char *begins;			/* "cue", "line": of a subtitle that a person has made; NULL: neither */
+	const char *reading;			/* with case and punctuation of reading.h; NULL: as .text */
 };
 
 /* An utterance as an engine gave it.  Positions are in the recording. */
@@ -38,6 +40,7 @@ struct paragraph {
 	const char *text;
 	struct list words;
 	const char *speaker_source;		/* "human": a person has said so; NULL: it follows from turns */
+	const char *reading;			/* of its words, as it was stored; NULL: as .text */
 };
 
 /* A row of the table transcripts. */
@@ -57,6 +60,16 @@ struct transcript {
 struct cues;
 
 extern const struct record word_record, segment_record, paragraph_record, transcript_record;
+
+/* What is shown of a word. */
+static inline const char *
+word_read(const struct word *w)
+{
+	return w->reading != NULL ? w->reading : w->text;
+}
+
+/* What is shown of a paragraph, from its words. */
+const char *transcript_reading(struct arena *, const struct paragraph *);
 
 /* The words of a text, without times, as if a machine had heard them. */
 struct list transcript_words(struct arena *, const char *text);

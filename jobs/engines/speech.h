@@ -41,4 +41,8 @@ int speech_voices_main(const char *model, char **argv);
 /* What is said, by sherpa-onnx.  Arguments: directory of the library, type, directory of the model, language, spans. */
 int speech_sherpa_main(char **argv);
 
+/* Where sentences end among the words on standard input, one in each line and small: for each but the last a line with
+ * the natural logarithm of how much likelier it ends there than not. */
+int speech_ends_main(const char *model);
+
 #endif

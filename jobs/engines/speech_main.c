@@ -271,6 +271,7 @@ usage(void)
 	fprintf(stderr, "usage: kinothek-speech find LIBRARY_DIRECTORY < FILE.s16le\n"
 	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [HINTS.arpa] [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n"
+	    "       kinothek-speech ends MODEL_DIRECTORY < WORDS\n"
 	    "       kinothek-speech voices MODEL_DIRECTORY [START-END…] < FILE.s16le\n");
 	return EX_USAGE;
 }
@@ -282,6 +283,8 @@ main(int argc, char **argv)
 
 	if (argc == 3 && strcmp(argv[1], "find") == 0)
 		status = speech_find_main(argv[2]);
+	else if (argc == 3 && strcmp(argv[1], "ends") == 0)
+		status = speech_ends_main(argv[2]);
 	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
 		status = pocketsphinx_main(argv[2], argv + 3);
 	else if (argc >= 3 && strcmp(argv[1], "voices") == 0)

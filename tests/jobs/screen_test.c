@@ -165,13 +165,13 @@ a_picture_is_read(void **state)
 	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
 }
 
-/* A PDF as a scanner makes it: its second page is the JPEG and has no text, the third is empty, and the last is the JPEG
- * again; the first has a text of its own. */
+/* A PDF as a scanner makes it: its second page is the JPEG and has no text, the third is empty, and the last is the
+ * JPEG again; the first has a text of its own. */
 static const char *
 scanned(struct world *w, const char *jpeg)
 {
-	static const char *const pages[] = { "BT /F 24 Tf 20 100 Td (Typed by hand) Tj ET", "800 0 0 600 0 0 cm /P Do", "",
-	    "800 0 0 600 0 0 cm /P Do" };
+	static const char *const pages[] = { "BT /F 24 Tf 20 100 Td (Typed by hand) Tj ET",
+	    "800 0 0 600 0 0 cm /P Do", "", "800 0 0 600 0 0 cm /P Do" };
 	const char *path = arena_printf(w->mem, "%s/scanned.pdf", w->conf->data_dir);
 	char *bytes = arena_alloc(w->mem, 1 << 20);
 	FILE *f = fopen(jpeg, "r"), *out = fopen(path, "w");
@@ -183,8 +183,8 @@ scanned(struct world *w, const char *jpeg)
 	for (int i = 0; i < 8; i++) {
 		at[5 + i] = ftell(out);
 		if (i % 2 == 0)
-			fprintf(out, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>/XObject<</P 4 0 "
-			    "R>>>>/Contents %d 0 R>>\nendobj\n", 5 + i, 6 + i);
+			fprintf(out, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>/XObject<</P 4 "
+			    "0 R>>>>/Contents %d 0 R>>\nendobj\n", 5 + i, 6 + i);
 		else
 			fprintf(out, "%d 0 obj\n<</Length %zu>>stream\n%s\nendstream\nendobj\n", 5 + i,
 			    strlen(pages[i / 2]), pages[i / 2]);
@@ -196,8 +196,8 @@ scanned(struct world *w, const char *jpeg)
 	at[3] = ftell(out);
 	fputs("3 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n", out);
 	at[4] = ftell(out);
-	fprintf(out, "4 0 obj\n<</Type/XObject/Subtype/Image/Width 1600/Height 1200/BitsPerComponent 8/ColorSpace/DeviceRGB"
-	    "/Filter/DCTDecode/Length %zu>>stream\n", n);
+	fprintf(out, "4 0 obj\n<</Type/XObject/Subtype/Image/Width 1600/Height 1200/BitsPerComponent 8/ColorSpace/"
+	    "DeviceRGB/Filter/DCTDecode/Length %zu>>stream\n", n);
 	fwrite(bytes, 1, n, out);
 	fputs("\nendstream\nendobj\n", out);
 	at[13] = ftell(out);

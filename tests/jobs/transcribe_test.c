@@ -15,12 +15,24 @@
 #include "tests/jobs/sounds.h"
 
 
+/* Marks at the end of sentences, behind which the next one begins large. */
+static int
+sentences(const char *text)
+{
+	int n = 0;
+
+	for (; (text = strchr(text, '.')) != NULL; n++, text++)
+		if (text[1] != '\0' && (text[1] != ' ' || text[2] < 'A' || text[2] > 'Z'))
+			fail_msg("%s", text);
+	return n;
+}
+
 static void
 a_recording_gets_a_transcript_and_captions(void **state)
 {
 	struct world *w = *state;
 	struct job j = job_for(w, VOICE(LECTURE, "rms"));
-	const char *media = uuid_text(w->mem, j.media_id), *list, *file, *first;
+	const char *media = uuid_text(w->mem, j.media_id), *list, *file, *first, *read;
 	struct req *r;
 
 	if (run_job(&j) != DONE)
@@ -36,6 +48,11 @@ a_recording_gets_a_transcript_and_captions(void **state)
 	r = call(w, "GET", arena_printf(w->mem, "%s/%s", list, first), NULL);
 	assert_true(word_error_rate(w->mem, LECTURE, text(w, r, "data.paragraphs.0.text")) < 15);
 	assert_non_null(text(w, r, "data.paragraphs.0.words.0.confidence"));
+	/* What was heard has neither case nor marks; what is to be read has both. */
+	assert_null(strpbrk(text(w, r, "data.paragraphs.0.text"), "ABCDEFGHIJKLMNOPQRSTUVWXYZ.,?"));
+	read = text(w, r, "data.paragraphs.0.reading");
+	assert_true(strncmp(read, "Today we will see how", 21) == 0);
+	assert_true(sentences(read) >= 2 && sentences(read) <= 5);
 	file = db_text(w->db, "SELECT JSON_VALUE(captions, '$[0].file') FROM media WHERE id = ?", ARGS(ID(j.media_id)));
 	assert_true(strncmp(file, arena_printf(w->mem, "captions/%s.", first), 46) == 0);
 	assert_true(store_size(w->mem, arena_printf(w->mem, "play/%s/%s", media, file)) > 100);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* See reading.h: the ends of English sentences are asked of the language model, in the jail. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/jail.h"
+#include "jobs/reading.h"
+#include "jobs/engines/sherpa_model.h"
+#include "media/reading.h"
+
+enum { SECONDS = 300 };
+
+/* One word in each line; -1 with errno. */
+static int
+write_words(struct job *j, struct word *const *w, size_t n)
+{
+	const char *path = arena_printf(j->mem, "%s/words.txt", j->work_dir);
+	FILE *f = fopen(path, "we");
+
+	for (size_t i = 0; f != NULL && i < n; i++, fputc('\n', f))
+		for (const char *c = w[i]->text; *c != '\0'; c++)
+			fputc(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c, f);
+	if (f == NULL || ferror(f) != 0 || fclose(f) != 0)
+		return -1;
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* A number for each word but the last, as the model has them in small letters; NULL: they cannot be had. */
+static const double *
+ends_of(struct job *j, const struct list *paragraphs)
+{
+	const char *const argv[] = { jail_helper(j->mem, "kinothek-speech"), "ends", SPEECH_MODEL, NULL };
+	const char *const read[] = { SPEECH_MODEL, NULL };
+	struct jail jail = { .argv = argv, .read = read, .memory = speech_memory(0), .cpu_seconds = SECONDS,
+	    .wall_seconds = SECONDS, .idle_seconds = SECONDS, .threads_only = true };
+	struct jail_result r = { 0 };
+	const char *line;
+	char *end = NULL;
+	double *out;
+	size_t n, i;
+	struct word *const *w = reading_words(j->mem, paragraphs, &n);
+
+	out = arena_array(j->mem, n, sizeof(*out));
+	jail.in = write_words(j, w, n);
+	if (jail.in < 0 || !jail_run(j->mem, &jail, &r)) {
+		job_log(j, "sentences end at pauses alone: %s", r.err != NULL ? r.err : "words cannot be handed over");
+		r.out = NULL;
+	}
+	if (jail.in >= 0)
+		close(jail.in);
+	for (i = 0, line = r.out; line != NULL && i + 1 < n; i++, line = end + 1) {
+		out[i] = strtod(line, &end);
+		if (end == line || *end != '\n')
+			return NULL;
+	}
+	return line != NULL ? out : NULL;
+}
+
+void
+reading_make(struct job *j, const struct list *paragraphs, const char *language, const struct hints *hints)
+{
+	const bool english = strncmp(language, "en", 2) == 0 && strchr("-_", language[2]) != NULL;
+	struct reading_hints h = { .language = language };
+
+	if (!reading_is_plain(paragraphs))
+		return;
+	if (hints != NULL) {
+		h.texts = hints->texts;
+		h.terms = hints->terms;
+	}
+	if (english) {
+		h.ends = ends_of(j, paragraphs);
+		h.common = frequency_open(j->mem, SPEECH_MODEL "/en-us.lm.bin");
+	}
+	reading_restore(j->mem, paragraphs, &h);
+}
