@@ -42,16 +42,13 @@ enum { LAYERS = 0 EXCERPT_LAYERS(LAYER_BIT) };
 #define TO_DO "FROM search_layers t LEFT JOIN excerpt_layers e ON e.media_id = t.media_id AND e.layer = t.layer AND e.digest = " \
 	"t.digest AND e.engine = ? WHERE t.media_id = ? AND ((1 << t.layer) & ?) <> 0 AND e.media_id IS NULL"
 
-void
-excerpts_follow(struct db *db, struct uuid media_id, struct excerpt_engines engines)
+/* The job, unless one waits. */
+static void
+add(struct db *db, struct uuid media_id)
 {
 	struct job_place place = { .priority = PRIORITY_BULK };
 	const struct owner *o;
 
-	if (db_number(db, "SELECT 1 " TO_DO " LIMIT 1", ARGS(STR(engines.built_in), ID(media_id), INT(LAYERS)),
-	    0) != 1 && (engines.served == NULL || db_number(db, "SELECT 1 FROM excerpt_layers WHERE media_id = ? AND "
-	    "(served_by IS NULL OR served_by <> ?) LIMIT 1", ARGS(ID(media_id), STR(engines.served)), 0) != 1))
-		return;
 	db_run(db, "INSERT IGNORE INTO excerpt_runs (media_id, run) SELECT id, 0 FROM media WHERE id = ?",
 	    ARGS(ID(media_id)));
 	if (db_run(db, "UPDATE excerpt_runs SET wanted_at = " SQL_NOW " WHERE media_id = ? AND (wanted_at IS NULL OR "
@@ -62,6 +59,22 @@ excerpts_follow(struct db *db, struct uuid media_id, struct excerpt_engines engi
 		return;
 	place.tenant_id = o->tenant_id;
 	job_add(db, embed, place, .media_id = media_id);
+}
+
+void
+excerpts_follow(struct db *db, struct uuid media_id, struct excerpt_engines engines)
+{
+	if (db_number(db, "SELECT 1 " TO_DO " LIMIT 1", ARGS(STR(engines.built_in), ID(media_id), INT(LAYERS)),
+	    0) == 1 || (engines.served != NULL && db_number(db, "SELECT 1 FROM excerpt_layers WHERE media_id = ? AND "
+	    "(served_by IS NULL OR served_by <> ?) LIMIT 1", ARGS(ID(media_id), STR(engines.served)), 0) == 1))
+		add(db, media_id);
+}
+
+void
+excerpts_again(struct db *db, struct uuid media_id)
+{
+	db_run(db, "UPDATE excerpt_layers SET digest = '', served_by = NULL WHERE media_id = ?", ARGS(ID(media_id)));
+	add(db, media_id);
 }
 
 /* The asset first, as by who deletes it. */

@@ -39,6 +39,8 @@ struct excerpt_engines { const char *built_in, *served; };
 /* Adds the job, in the caller's transaction, unless one waits, or all is made of the texts as they are and by these
  * engines. */
 void excerpts_follow(struct db *, struct uuid media_id, struct excerpt_engines);
+/* All are made anew, of the texts as they are; those that are there stay until then.  In the caller's transaction. */
+void excerpts_again(struct db *, struct uuid media_id);
 /* A new run, for the calls below.  0: the asset is gone. */
 int64_t excerpts_begin(struct db *, struct uuid media_id);
 /* The first layer behind `after` (0: all) that is not made of its texts by this engine; made in `mem`.  NULL: none. */

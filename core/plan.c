@@ -24,7 +24,7 @@ static const struct plan_step steps[] = {
 	{ "speakers",		HAS_VOICES,		"first_rendition",	PRIORITY_NORMAL, false, "speakers",
 	    .behind = "transcribe" },
 	{ "chapters",		HAS_VIDEO | HAS_SOUND,	"first_rendition",	PRIORITY_NORMAL, false, "chapters",
-	    .behind = "transcribe video_texts" },
+	    .behind = "transcribe video_texts speakers" },
 	{ "variants",		HAS_PICTURE,		"first_rendition",	PRIORITY_NORMAL, true, NULL },
 	{ "image_texts",	HAS_PICTURE,		"variants",		PRIORITY_NORMAL, false, "imageTexts" },
 	{ "pages",		HAS_PAGES,		"",			PRIORITY_NORMAL, true, "documentContent" },

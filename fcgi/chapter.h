@@ -9,7 +9,7 @@ enum { CHAPTERS_MAX = 100 };			/* of an asset */
 
 struct chapter {
 	struct uuid id, media_id;
-	const char *type, *name, *description, *status, *error;
+	const char *type, *name, *description, *status, *quality, *error;
 	struct list entries;			/* struct entry */
 	int64_t version;
 	struct moment created_at, updated_at;

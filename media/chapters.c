@@ -20,8 +20,8 @@ enum {
 };
 /* Of the paper's prior: what a further stretch costs, in logarithms of the length of the text. */
 static const double price = 3.5;
-/* What a pause and a change of the picture take off it. */
-static const double pause_worth = 0.2, change_worth = 0.3;
+/* What a pause, a change of the picture, another title and another voice take off it, and what all of them may. */
+static const double pause_worth = 0.2, change_worth = 0.3, title_worth = 0.3, voice_worth = 0.2, most_worth = 0.9;
 
 /* A word as it is said, without the punctuation on it, and as it is compared. */
 struct spoken {
@@ -135,9 +135,20 @@ is_near(struct moments changes, int64_t ms)
 	return false;
 }
 
-/* Units end at a pause rather than in the middle of a sentence. */
+/* How much speaks for a beginning there, beside the words. */
+static double
+worth(const struct chapters_marks *m, int64_t at, int64_t pause)
+{
+	const double all = pause_worth * fmax(0, fmin((double)pause / PAUSE_MS, 1)) +
+	    (is_near(m->changes, at) ? change_worth : 0) + (is_near(m->titles, at) ? title_worth : 0) +
+	    (is_near(m->voices, at) ? voice_worth : 0);
+
+	return fmin(all, most_worth);
+}
+
+/* Units end at a pause rather than in the middle of a sentence, and where somebody else begins. */
 static void
-take_units(struct arena *mem, struct moments changes, struct speech *s)
+take_units(struct arena *mem, const struct chapters_marks *marks, struct speech *s)
 {
 	int64_t pause = 0;
 	size_t i;
@@ -152,8 +163,7 @@ take_units(struct arena *mem, struct moments changes, struct speech *s)
 		    (i - u->from >= UNIT_WORDS / 2 && pause >= PAUSE_MS / 3)) {
 			u = &s->units[s->n_units++];
 			*u = (struct unit){ .from = i };
-			u->gain = s->boundary * (pause_worth * fmax(0, fmin((double)pause / PAUSE_MS, 1)) +
-			    (is_near(changes, s->words[i].start) ? change_worth : 0));
+			u->gain = s->boundary * worth(marks, s->words[i].start, pause);
 		}
 		u->to = i + 1;
 	}
@@ -343,9 +353,22 @@ by_words(struct arena *mem, const struct speech *s, const struct stretch **out)
 	return n;
 }
 
-static size_t
-by_picture(struct arena *mem, struct moments changes, const struct speech *s, const struct stretch **out)
+/* In order. */
+static struct moments
+both(struct arena *mem, struct moments a, struct moments b)
 {
+	int64_t *at = arena_array(mem, a.n + b.n, sizeof(*at));
+	size_t i = 0, k = 0, n = 0;
+
+	while (i < a.n || k < b.n)
+		at[n++] = k == b.n || (i < a.n && a.at[i] <= b.at[k]) ? a.at[i++] : b.at[k++];
+	return (struct moments){ at, n };
+}
+
+static size_t
+by_picture(struct arena *mem, const struct chapters_marks *marks, const struct speech *s, const struct stretch **out)
+{
+	const struct moments changes = both(mem, marks->changes, marks->titles);
 	struct stretch *all = arena_array(mem, changes.n + 1, sizeof(*all));
 	size_t n = 0, i;
 
@@ -360,7 +383,7 @@ by_picture(struct arena *mem, struct moments changes, const struct speech *s, co
 }
 
 size_t
-chapters_find(struct arena *mem, const struct list *paragraphs, struct moments changes, int64_t duration,
+chapters_find(struct arena *mem, const struct list *paragraphs, const struct chapters_marks *marks, int64_t duration,
     const struct stretch **out)
 {
 	struct speech s = { .duration = duration, .least = duration / CHAPTERS_STRETCHES };
@@ -369,6 +392,6 @@ chapters_find(struct arena *mem, const struct list *paragraphs, struct moments c
 		s.least = LEAST_MS;
 	take_words(mem, paragraphs, &s);
 	s.boundary = price * log((double)s.n + 2);
-	take_units(mem, changes, &s);
-	return s.n_units > 0 ? by_words(mem, &s, out) : by_picture(mem, changes, &s, out);
+	take_units(mem, marks, &s);
+	return s.n_units > 0 ? by_words(mem, &s, out) : by_picture(mem, marks, &s, out);
 }

@@ -2,7 +2,8 @@
 /*
  * A table of contents from what is said and shown: where other words are used, something else begins.
  * M. Utiyama, H. Isahara: A Statistical Model for Domain-Independent Text Segmentation, ACL 2001; a beginning costs
- * less where the speaker pauses or the picture changes.  How many there are comes out of it.
+ * less where the speaker pauses, somebody else speaks, the picture changes or a slide has another title.  How many
+ * there are comes out of it.
  */
 #ifndef MEDIA_CHAPTERS_H
 #define MEDIA_CHAPTERS_H
@@ -21,12 +22,14 @@ struct stretch { int64_t start, end; const char *title; };
 /* Moments in ms, in order. */
 struct moments { const int64_t *at; size_t n; };
 
+/* Where the picture becomes another, a slide with another title begins, somebody else begins to speak for a while. */
+struct chapters_marks { struct moments changes, titles, voices; };
+
 /*
  * Parts a recording, all of it: the first begins at 0, the last ends at its duration.  `paragraphs`: struct paragraph,
- * what is said; none: only the picture decides.  `changes`: where the picture becomes another.  Returns how many
- * stretches there are, at least one.
+ * what is said; none: only the picture decides.  Returns how many stretches there are, at least one.
  */
-size_t chapters_find(struct arena *, const struct list *paragraphs, struct moments changes, int64_t duration,
+size_t chapters_find(struct arena *, const struct list *paragraphs, const struct chapters_marks *, int64_t duration,
     const struct stretch **);
 
 #endif

@@ -121,6 +121,27 @@ what_is_made_already_is_passed_over_until_the_engine_is_another(void **state)
 	assert_int_equal(excerpts(t, id, "%"), 1);
 }
 
+/* Vectors that are there stay until the new ones come; nothing is made twice because two have asked. */
+static void
+what_is_to_be_made_again_is(void **state)
+{
+	struct runners *t = *state;
+	struct uuid id = world_media(t->world, "video", "Cat");
+
+	transcribe(t, id, "The doctor prescribes a remedy", 1, 0);
+	follow(t);
+	db_run(t->db, "UPDATE excerpts SET meaning = 'old' WHERE media_id = ?", ARGS(ID(id)));
+	db_begin(t->db);
+	excerpts_again(t->db, id);
+	excerpts_again(t->db, id);
+	assert_true(db_commit(t->db));
+	assert_int_equal(jobs(t, id), 1);
+	assert_int_equal(excerpts(t, id, "%"), 1);
+	follow(t);
+	assert_int_equal(number(t->world, "FROM excerpts WHERE media_id = ? AND meaning = 'old'", ARGS(ID(id))), 0);
+	assert_int_equal(excerpts(t, id, "%"), 1);
+}
+
 static void
 of_two_that_make_an_asset_the_later_one_wins(void **state)
 {
@@ -178,6 +199,7 @@ main(void)
 		TEST(vectors_follow_the_texts),
 		TEST(excerpts_are_about_a_paragraph_long),
 		TEST(what_is_made_already_is_passed_over_until_the_engine_is_another),
+		TEST(what_is_to_be_made_again_is),
 		TEST(of_two_that_make_an_asset_the_later_one_wins),
 		TEST(nothing_is_left_of_an_asset_that_is_deleted_for_good),
 	};

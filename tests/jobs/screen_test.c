@@ -120,6 +120,7 @@ slides_name_the_parts_of_a_film(void **state)
 	r = call(w, "GET", arena_printf(w->mem, "%s/%s", chapters, text(w, r, "data.0.id")), NULL);
 	assert_string_equal(text(w, r, "data.entries.0.title"), "Railway bridges");
 	assert_string_equal(text(w, r, "data.entries.1.title"), "Concrete arches");
+	assert_null(text(w, r, "data.quality"));
 }
 
 static void

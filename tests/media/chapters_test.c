@@ -79,7 +79,7 @@ other_words_begin_another_chapter(void **state)
 
 	for (k = 0; k < 2; k++) {
 		said = talk(mem, 5, noises[k]);
-		n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, 5 * topic, &s);
+		n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } }, 5 * topic, &s);
 		assert_whole(s, n, 5 * topic);
 		assert_int_equal(n, 5);
 		for (i = 0; i < n; i++) {
@@ -104,7 +104,8 @@ a_talk_about_one_thing_is_one_chapter(void **state)
 	p->words.rows = arena_array(mem, TOPIC_WORDS, sizeof(struct word));
 	for (i = 0; i < TOPIC_WORDS; i++)
 		say(&p->words, arena_printf(mem, "word%d", i % 31), (int64_t)i * WORD_MS);
-	assert_int_equal(chapters_find(mem, &said, (struct moments){ NULL, 0 }, TOPIC_WORDS * WORD_MS, &s), 1);
+	assert_int_equal(chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } },
+	    TOPIC_WORDS * WORD_MS, &s), 1);
 	assert_whole(s, 1, TOPIC_WORDS * WORD_MS);
 	arena_free(mem);
 }
@@ -116,6 +117,16 @@ begins_at(const struct stretch *s, size_t n, int64_t ms)
 
 	for (i = 0; i < n; i++)
 		if (s[i].start == ms)
+			return true;
+	return false;
+}
+
+/* Marks count for units of fifteen words that begin close to them. */
+static bool
+begins_near(const struct stretch *s, size_t n, int64_t ms)
+{
+	for (size_t i = 1; i < n; i++)
+		if (s[i].start >= ms - 4000 && s[i].start <= ms + 4000)
 			return true;
 	return false;
 }
@@ -138,12 +149,36 @@ a_pause_and_a_new_slide_say_where(void **state)
 		w[i].start.ms += 5000;
 		w[i].end.ms += 5000;
 	}
-	n = chapters_find(mem, &said, (struct moments){ &slide, 1 }, end, &s);
+	n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { &slide, 1 } }, end, &s);
 	assert_true(begins_at(s, n, slide));
 	for (; i-- > TOPIC_WORDS + 24;)
 		w[i].start.ms -= 5000;
-	n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, end, &s);
+	n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } }, end, &s);
 	assert_false(begins_at(s, n, slide - 5000));
+	arena_free(mem);
+}
+
+/* Between words that decide nothing, somebody else who speaks and another title do, wherever that is. */
+static void
+another_voice_and_another_title_say_where(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	const int64_t places[] = { (TOPIC_WORDS - 24) * WORD_MS, (TOPIC_WORDS + 24) * WORD_MS };
+	struct list said = talk(mem, 2, 0);
+	const struct paragraph *p = said.rows;
+	struct word *w = p->words.rows;
+	const struct stretch *s;
+	size_t n, i;
+
+	for (i = TOPIC_WORDS - 24; i < TOPIC_WORDS + 24; i++)
+		w[i].text = i % 2 == 0 ? "common1" : "common2";
+	for (i = 0; i < 2; i++) {
+		const struct moments at = { &places[i], 1 };
+
+		n = chapters_find(mem, &said, &(struct chapters_marks){ .titles = at, .voices = at },
+		    2 * TOPIC_WORDS * WORD_MS, &s);
+		assert_true(begins_near(s, n, places[i]));
+	}
 	arena_free(mem);
 }
 
@@ -154,14 +189,14 @@ without_words_the_picture_decides(void **state)
 	const int64_t changes[] = { 5000, 60000, 62000, 120000, 175000 };
 	struct list said = { NULL, 0 };
 	const struct stretch *s;
-	size_t n = chapters_find(mem, &said, (struct moments){ changes, 5 }, 180000, &s);
+	size_t n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { changes, 5 } }, 180000, &s);
 
 	assert_whole(s, n, 180000);
 	assert_int_equal(n, 3);
 	assert_int_equal(s[1].start, 60000);
 	assert_int_equal(s[2].start, 120000);
 	assert_null(s[0].title);
-	assert_int_equal(chapters_find(mem, &said, (struct moments){ NULL, 0 }, 1, &s), 1);
+	assert_int_equal(chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } }, 1, &s), 1);
 	assert_whole(s, 1, 1);
 	arena_free(mem);
 }
@@ -180,7 +215,7 @@ odd_words_are_borne(void **state)
 	p->words.rows = arena_array(mem, 5000, sizeof(struct word));
 	for (i = 0; i < 5000; i++)
 		say(&p->words, odd[i % (sizeof(odd) / sizeof(odd[0]))], (int64_t)i / 2 * WORD_MS);
-	n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, 600000, &s);
+	n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } }, 600000, &s);
 	assert_whole(s, n, 600000);
 	arena_free(mem);
 }
@@ -193,7 +228,7 @@ a_day_of_talk_has_no_more_chapters_than_a_person_reads(void **state)
 	struct list said = talk(mem, 180, 10);
 	const int64_t end = INT64_C(180) * TOPIC_WORDS * WORD_MS;
 	const struct stretch *s;
-	size_t n = chapters_find(mem, &said, (struct moments){ NULL, 0 }, end, &s);
+	size_t n = chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } }, end, &s);
 
 	assert_whole(s, n, end);
 	assert_in_range(n, 20, CHAPTERS_STRETCHES);
@@ -207,6 +242,7 @@ main(void)
 		cmocka_unit_test(other_words_begin_another_chapter),
 		cmocka_unit_test(a_talk_about_one_thing_is_one_chapter),
 		cmocka_unit_test(a_pause_and_a_new_slide_say_where),
+		cmocka_unit_test(another_voice_and_another_title_say_where),
 		cmocka_unit_test(without_words_the_picture_decides),
 		cmocka_unit_test(odd_words_are_borne),
 		cmocka_unit_test(a_day_of_talk_has_no_more_chapters_than_a_person_reads),
