@@ -3,12 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unicode/uchar.h>
-#include <unicode/utf8.h>
 
 #include "core/buf.h"
 #include "core/text.h"
 #include "media/chapters.h"
+#include "media/prose.h"
 #include "media/transcript.h"
 
 enum {
@@ -23,12 +22,11 @@ static const double price = 3.5;
 /* What a pause, a change of the picture, another title and another voice take off it, and what all of them may. */
 static const double pause_worth = 0.2, change_worth = 0.3, title_worth = 0.3, voice_worth = 0.2, most_worth = 0.9;
 
-/* A word as it is said, without the punctuation on it, and as it is compared. */
+/* A word as it is said, without the punctuation on it. */
 struct spoken {
-	const char *text, *folded;
+	const char *text;
 	int64_t start, end;
-	size_t letters;
-	int type;				/* those that are alike have the same */
+	int type;				/* forms of one word have the same; -1: it says nothing of a subject */
 };
 
 /* The words of a few seconds, [from, to). */
@@ -44,84 +42,26 @@ struct speech {
 	double boundary;			/* price of one */
 };
 
-/* Lower case, without what is no letter or digit at either end.  NULL: nothing is left. */
-static const char *
-fold(struct arena *mem, const char *text, struct spoken *out)
-{
-	struct buf folded = BUF(mem);
-	int32_t i = 0, n = (int32_t)strlen(text), first = -1, last = 0, before;
-	UChar32 c;
-
-	out->letters = 0;
-	while (i < n) {
-		before = i;
-		U8_NEXT(text, i, n, c);
-		if (c < 0 || !u_isalnum(c))
-			continue;
-		first = first < 0 ? before : first;
-		last = i;
-	}
-	if (first < 0)
-		return NULL;
-	for (i = first; i < last;) {
-		char bytes[U8_MAX_LENGTH];
-		int32_t size = 0;
-
-		U8_NEXT(text, i, n, c);
-		U8_APPEND_UNSAFE(bytes, size, u_foldCase(c < 0 ? 0xfffd : c, U_FOLD_CASE_DEFAULT));
-		buf_add(&folded, bytes, (size_t)size);
-		out->letters++;
-	}
-	out->text = arena_copy_n(mem, text + first, (size_t)(last - first));
-	return buf_string(&folded);
-}
-
-static int
-by_folded(const void *a, const void *b)
-{
-	return strcmp((*(const struct spoken *const *)a)->folded, (*(const struct spoken *const *)b)->folded);
-}
-
-/* Numbers the different words. */
-static int
-count_types(struct arena *mem, struct spoken *words, size_t n)
-{
-	struct spoken **sorted = arena_array(mem, n, sizeof(struct spoken *));
-	size_t i;
-	int types = 0;
-
-	for (i = 0; i < n; i++)
-		sorted[i] = &words[i];
-	qsort(sorted, n, sizeof(struct spoken *), by_folded);
-	for (i = 0; i < n; i++) {
-		types += i == 0 || strcmp(sorted[i - 1]->folded, sorted[i]->folded) != 0;
-		sorted[i]->type = types - 1;
-	}
-	return types;
-}
-
+/* Words that are likely to be wrong are not among them. */
 static void
 take_words(struct arena *mem, const struct list *paragraphs, struct speech *s)
 {
-	const struct paragraph *p = paragraphs->rows;
-	size_t room = 1, i, k;
+	struct prose_reader *r = prose_begin(mem);
+	const struct prose *p;
+	size_t i;
 
-	for (i = 0; i < paragraphs->n; i++)
-		room += p[i].words.n;
-	s->words = arena_array(mem, room, sizeof(*s->words));
-	for (i = 0; i < paragraphs->n; i++)
-		for (k = 0; k < p[i].words.n; k++) {
-			const struct word *w = &((const struct word *)p[i].words.rows)[k];
-			struct spoken *to = &s->words[s->n];
+	prose_say(r, paragraphs, 1);
+	p = prose_end(r, NULL);
+	s->words = arena_array(mem, p->n + 1, sizeof(*s->words));
+	for (i = 0; i < p->n; i++) {
+		const struct token *t = &p->tokens[i];
+		const struct vocable *v = &p->vocables[t->vocable];
 
-			to->folded = fold(mem, w->text, to);
-			if (to->folded == NULL || w->start.ms >= s->duration)
-				continue;
-			to->start = w->start.ms;
-			to->end = w->end.ms;
-			s->n++;
-		}
-	s->types = count_types(mem, s->words, s->n);
+		if (t->place.start < s->duration)
+			s->words[s->n++] = (struct spoken){ t->text, t->place.start, t->place.end,
+			    v->common ? -1 : (int)v->stem };
+	}
+	s->types = (int)p->n_vocables;
 }
 
 static bool
@@ -195,6 +135,14 @@ logarithms(struct arena *mem, size_t n)
 	return table;
 }
 
+static void
+forget(const struct speech *s, int *times, size_t from, size_t to)
+{
+	for (size_t w = s->units[from].from; w < s->units[to - 1].to; w++)
+		if (s->words[w].type >= 0)
+			times[s->words[w].type] = 0;
+}
+
 /* How many different words there are in some units. */
 static size_t
 variety(const struct speech *s, int *times, size_t from, size_t to)
@@ -202,9 +150,8 @@ variety(const struct speech *s, int *times, size_t from, size_t to)
 	size_t n = 0, w;
 
 	for (w = s->units[from].from; w < s->units[to - 1].to; w++)
-		n += times[s->words[w].type]++ == 0;
-	for (w = s->units[from].from; w < s->units[to - 1].to; w++)
-		times[s->words[w].type] = 0;
+		n += s->words[w].type >= 0 && times[s->words[w].type]++ == 0;
+	forget(s, times, from, to);
 	return n;
 }
 
@@ -232,22 +179,23 @@ part(const struct speech *s, struct search *x, size_t from, size_t to)
 	for (i = from; i < to; i++) {
 		if (isinf(x->cost[i]))
 			continue;
-		for (k = i, kept = 0; k < to; k++) {
+		for (k = i, kept = 0, n = 0; k < to; k++) {
 			for (w = s->units[k].from; w < s->units[k].to; w++) {
-				int *t = &x->times[s->words[w].type];
+				const int type = s->words[w].type;
 
-				kept += x->table[*t + 1] - x->table[*t];
-				++*t;
+				if (type < 0)
+					continue;
+				kept += x->table[x->times[type] + 1] - x->table[x->times[type]];
+				x->times[type]++;
+				n++;
 			}
-			n = s->units[k].to - s->units[i].from;
 			all = x->cost[i] + (double)n * log((double)(n + types)) - kept + s->boundary - s->units[i].gain;
 			if (all < x->cost[k + 1] && is_long(s, i, k + 1, from, to)) {
 				x->cost[k + 1] = all;
 				x->came[k + 1] = i;
 			}
 		}
-		for (w = s->units[i].from; w < s->units[to - 1].to; w++)
-			x->times[s->words[w].type] = 0;
+		forget(s, x->times, i, to);
 	}
 }
 
@@ -303,11 +251,19 @@ spread_of(struct arena *mem, const struct speech *s)
 		for (w = s->units[i].from; w < s->units[i].to; w++) {
 			const int t = s->words[w].type;
 
+			if (t < 0)
+				continue;
 			out.times[t]++;
 			out.units[t] += last[t] != i + 1;
 			last[t] = i + 1;
 		}
 	return out;
+}
+
+static bool
+is_short(const char *text)
+{
+	return utf8_length(text) < TITLE_LETTERS && !transcript_is_wide(text);
 }
 
 static const char *
@@ -319,19 +275,22 @@ title(struct arena *mem, const struct speech *s, struct spread *spread, size_t f
 	size_t n = 0, i;
 
 	for (i = from; i < to; i++)
-		here[s->words[i].type]++;
+		if (s->words[i].type >= 0)
+			here[s->words[i].type]++;
 	for (i = from; i < to; i++) {
 		const struct spoken *w = &s->words[i];
-		const double share = (double)here[w->type] / spread->times[w->type];
+		double share;
 
-		if (here[w->type] < 2 || (w->letters < TITLE_LETTERS && !transcript_is_wide(w->text)))
+		if (w->type < 0 || here[w->type] < 2 || is_short(w->text))
 			continue;
+		share = (double)here[w->type] / spread->times[w->type];
 		all[n++] = (struct telling){ here[w->type] * share * share *
 		    log((double)(s->n_units + 1) / spread->units[w->type]), w };
 		here[w->type] = 0;
 	}
 	for (i = from; i < to; i++)
-		here[s->words[i].type] = 0;
+		if (s->words[i].type >= 0)
+			here[s->words[i].type] = 0;
 	qsort(all, n, sizeof(*all), by_score);
 	for (i = 0; i < n && i < TITLE_WORDS; i++)
 		buf_printf(&out, "%s%s", i > 0 ? ", " : "", all[i].word->text);

@@ -92,6 +92,44 @@ other_words_begin_another_chapter(void **state)
 	arena_free(mem);
 }
 
+/* Of four words three are in any talk, and the fourth is one of few of its subject, in whatever form: every second time
+ * another word is heard instead. */
+static void
+what_is_in_any_talk_hides_no_subject(void **state)
+{
+	static const char *const any[] = { "the", "of", "and", "to", "a", "in", "that", "is", "was", "he", "for", "it",
+	    "with", "as", "his", "on", "be", "at", "by", "had", "not", "are", "but", "from", "or", "have", "an", "they",
+	    "which", "one", "you", "were", "all", "her", "she", "there", "would", "their", "we", "him", "been", "has" };
+	static const char *const own[][6] = {
+		{ "sail", "sails", "sailing", "harbour", "harbours", "anchor" },
+		{ "engine", "engines", "piston", "pistons", "cylinder", "valves" },
+		{ "orchard", "orchards", "apple", "apples", "pruning", "harvest" },
+		{ "violin", "violins", "concert", "concerts", "melody", "melodies" },
+	};
+	enum { ANY = sizeof(any) / sizeof(any[0]), SUBJECTS = 4, EACH = 240 };
+	struct arena *mem = arena_new(MEM);
+	struct paragraph *p = NEW(mem, struct paragraph);
+	const struct stretch *s;
+	size_t n;
+
+	(void)state;
+	seed = 7;
+	p->words.rows = arena_array(mem, SUBJECTS * EACH, sizeof(struct word));
+	for (int i = 0; i < SUBJECTS * EACH; i++) {
+		const char *word = i % 4 > 0 ? any[random_below(ANY)] : random_below(2) == 0 ?
+		    own[i / EACH][random_below(6)] : arena_printf(mem, "noise%u", random_below(400));
+
+		say(&p->words, word, (int64_t)i * WORD_MS);
+	}
+	n = chapters_find(mem, &(struct list){ p, 1 }, &(struct chapters_marks){ 0 },
+	    (int64_t)SUBJECTS * EACH * WORD_MS, &s);
+	assert_int_equal(n, SUBJECTS);
+	for (size_t i = 1; i < n; i++)
+		assert_in_range(s[i].start, ((int64_t)i * EACH - 20) * WORD_MS, ((int64_t)i * EACH + 20) * WORD_MS);
+	assert_non_null(strstr(s[0].title, "sail"));
+	arena_free(mem);
+}
+
 static void
 a_talk_about_one_thing_is_one_chapter(void **state)
 {
@@ -240,6 +278,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_words_begin_another_chapter),
+		cmocka_unit_test(what_is_in_any_talk_hides_no_subject),
 		cmocka_unit_test(a_talk_about_one_thing_is_one_chapter),
 		cmocka_unit_test(a_pause_and_a_new_slide_say_where),
 		cmocka_unit_test(another_voice_and_another_title_say_where),
