@@ -52,7 +52,8 @@ static const struct setting settings[] = {
 	{ "run_dir", AS_PATH, AT(run_dir), "/run/kinothek", 0, 70, NULL, NULL,
 	    "Sockets of the programs of this machine. Short, because socket addresses are." },
 	{ "free_space", AS_SIZE, AT(free_space), "1G", 0, INT64_C(1) << 50, NULL, NULL,
-	    "Bytes that stay free on data_dir and on scratch_dir; uploads and jobs that would use them are refused." },
+	    "Bytes that stay free on data_dir and on scratch_dir; uploads, jobs and livestreams that would use them are refused. "
+	    "A livestream that is sent already may take half of them." },
 	{ "sandbox", AS_CHOICE, AT(sandbox), "strict", 0, 0, "strict degraded", NULL,
 	    "What to do on a machine that cannot isolate decoders: strict runs none of them, degraded runs them with "
 	    "the limits it has. `kinothek doctor` tells what this machine can do." },

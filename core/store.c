@@ -336,6 +336,12 @@ store_incoming_free(void)
 }
 
 int64_t
+store_growing_free(void)
+{
+	return store_local_left();
+}
+
+int64_t
 store_free(void)
 {
 	return kind == NULL ? 0 : kind->free();

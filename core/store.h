@@ -166,6 +166,8 @@ const char *store_growing(struct arena *, const char *key);
 
 /* Bytes that may still arrive there before conf.free_space is touched; never negative. */
 int64_t store_incoming_free(void);
+/* The same for what grows there already, and cannot come again: it may take half of conf.free_space, too. */
+int64_t store_growing_free(void);
 
 /* Bytes that may still be put; never negative.  INT64_MAX: nobody can tell, as of a bucket. */
 int64_t store_free(void);

@@ -41,6 +41,8 @@ struct store_kind {
 extern const struct store_kind store_local;
 bool store_local_open(const struct conf *);
 const char *store_local_path(struct arena *, const char *key);
+/* Bytes before half of conf.free_space is touched; never negative. */
+int64_t store_local_left(void);
 
 /* In a bucket. */
 extern const struct store_kind store_objects;

@@ -500,11 +500,23 @@ store_local_path(struct arena *mem, const char *key)
 }
 
 static int64_t
-free_bytes(void)
+free_beside(int64_t kept)
 {
-	int64_t bytes = root[0] == '\0' ? 0 : disk_free(root) - kept_free;
+	int64_t bytes = root[0] == '\0' ? 0 : disk_free(root) - kept;
 
 	return bytes > 0 ? bytes : 0;
+}
+
+static int64_t
+free_bytes(void)
+{
+	return free_beside(kept_free);
+}
+
+int64_t
+store_local_left(void)
+{
+	return free_beside(kept_free / 2);
 }
 
 /* Drafts have names that are found as all names are that no row has. */

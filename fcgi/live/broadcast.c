@@ -198,7 +198,7 @@ begin(struct broadcast *b, struct visitor *v, int64_t session)
 	if (!broadcast_open(b)) {
 		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
 		note_refused(b, v, "unavailable");
-		dismiss(b, v, "The service has no room for this livestream.");
+		dismiss(b, v, BROADCAST_NO_ROOM);
 		return;
 	}
 	feed_begin(v->feed, session);
@@ -277,7 +277,7 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 		return send_away(b, v, "format", feed_fault(v->feed));
 	case FEED_DISK:
 		log_it(b, LOG_LEVEL_ERROR, v->address, strerror(errno));
-		return send_away(b, v, "unavailable", "The service has no room for this livestream.");
+		return send_away(b, v, "unavailable", BROADCAST_NO_ROOM);
 	default:
 		if (b->on_air == v && b->held)
 			simulcast_media(b->simulcast, v->feed, kind, ms, bytes, n);

@@ -18,6 +18,8 @@
 
 enum { BROADCAST_SILENCE_MS = LIVESTREAM_SILENCE_MS, BROADCAST_EMPTY_MS = 30000 };
 
+#define BROADCAST_NO_ROOM "The service has no room for this livestream."
+
 struct broadcast {
 	struct broadcast *next;
 	const struct conf *conf;

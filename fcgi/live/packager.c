@@ -663,7 +663,7 @@ packager_lack(const struct packager *p)
 static bool
 close_segments(struct packager *p)
 {
-	if (store_incoming_free() == 0) {
+	if (store_growing_free() == 0) {
 		errno = ENOSPC;
 		return false;
 	}

@@ -329,6 +329,15 @@ settle_place(struct station *s, struct visitor *v, int64_t now)
 	return true;
 }
 
+/* What has begun may go on where nothing else may begin. */
+static bool
+has_room(const struct station *s, struct uuid id)
+{
+	const struct broadcast *b = broadcast_of(s, id);
+
+	return b != NULL && b->packager != NULL ? store_growing_free() > 0 : store_incoming_free() > 0;
+}
+
 static void
 key_known(struct station *s, const struct desk_note *n)
 {
@@ -343,6 +352,10 @@ key_known(struct station *s, const struct desk_note *n)
 	}
 	v->whose = n->stream;
 	v->is_primary = n->is_primary;
+	if (!has_room(s, v->whose.id)) {
+		refuse(s, v, "unavailable", BROADCAST_NO_ROOM);
+		return;
+	}
 	v->stage = VISITOR_WAITS;
 	settle_place(s, v, clock_ms());
 }

@@ -425,6 +425,22 @@ free_space_leaves_what_the_operator_keeps(void **state)
 	assert_int_equal(store_free(), 0);
 }
 
+static void
+what_grows_may_take_half_of_it(void **state)
+{
+	struct conf conf = { .data_dir = home };
+
+	assert_true(store_open(&conf));
+	/* More than there is, and its half is not. */
+	conf.free_space = store_incoming_free() / 2 * 3;
+	assert_true(store_open(&conf));
+	assert_int_equal(store_incoming_free(), 0);
+	assert_true(store_growing_free() > 0);
+	conf.free_space = INT64_C(1) << 60;
+	assert_true(store_open(&conf));
+	assert_int_equal(store_growing_free(), 0);
+}
+
 static int
 setup(void **state)
 {
@@ -464,6 +480,7 @@ main(void)
 		cmocka_unit_test(a_failed_write_is_reported_and_leaves_nothing),
 		cmocka_unit_test(a_key_that_is_not_ours_ends_the_program),
 		cmocka_unit_test(free_space_leaves_what_the_operator_keeps),
+		cmocka_unit_test(what_grows_may_take_half_of_it),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
