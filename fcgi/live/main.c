@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,12 +43,15 @@ usage(FILE *to)
 	    "KINOTHEK_CONF names the file of settings.\n", to);
 }
 
-static bool
-is_local(int fd)
-{
-	int domain = 0;
+/* Where encoders and viewers come from; viewers, srt: -1, nowhere. */
+struct sockets { struct door doors[STATION_DOORS]; size_t n; int viewers, srt; };
 
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &(socklen_t){ sizeof(domain) }) == 0 && domain == AF_UNIX;
+static int
+option_of(int fd, int which)
+{
+	int x = -1;
+
+	return getsockopt(fd, SOL_SOCKET, which, &x, &(socklen_t){ sizeof(x) }) == 0 ? x : -1;
 }
 
 /* The next of the addresses that a setting names.  NULL: there is none. */
@@ -80,22 +84,27 @@ has_port(int fd, const char *addresses)
 	return false;
 }
 
-/* Encoders come by the network, a web server on a unix socket. */
-static size_t
-systemd_doors(const struct conf *conf, struct door doors[STATION_DOORS], int *viewers)
+/* Encoders come by the network, those by SRT with datagrams, a web server on a unix socket.  Others hold them, too: one
+ * of them may have taken who was there, and no FFmpeg is to keep them. */
+static void
+take_from_systemd(const struct conf *conf, struct sockets *s)
 {
 	const char *pid = getenv("LISTEN_PID"), *n = getenv("LISTEN_FDS");
 	const int all = n != NULL && pid != NULL && atoi(pid) == getpid() ? atoi(n) : 0;
-	size_t found = 0;
 	int fd;
 
-	for (fd = SYSTEMD_FIRST; fd < SYSTEMD_FIRST + all && found < STATION_DOORS; fd++) {
-		if (is_local(fd))
-			*viewers = fd;
-		else
-			doors[found++] = (struct door){ fd, has_port(fd, conf->live_rtmps_listen) };
+	for (fd = SYSTEMD_FIRST; fd < SYSTEMD_FIRST + all; fd++) {
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+			continue;
+		if (option_of(fd, SO_DOMAIN) == AF_UNIX)
+			s->viewers = fd;
+		else if (option_of(fd, SO_TYPE) == SOCK_DGRAM)
+			s->srt = fd;
+		else if (s->n < STATION_DOORS)
+			s->doors[s->n++] = (struct door){ fd, has_port(fd, conf->live_rtmps_listen) };
 	}
-	return found;
+	unsetenv("LISTEN_PID");
+	unsetenv("LISTEN_FDS");
 }
 
 static _Noreturn void
@@ -156,16 +165,29 @@ any_by_tls(const struct door *doors, size_t n)
 }
 
 /* What systemd hands over, and where it has none of a kind, what the settings name. */
-static size_t
-open_doors(const struct conf *conf, struct door doors[STATION_DOORS], int *viewers)
+static void
+open_sockets(const struct conf *conf, struct sockets *s)
 {
-	size_t n = systemd_doors(conf, doors, viewers);
+	take_from_systemd(conf, s);
+	if (s->n == 0)
+		s->n = make_doors(conf->live_rtmp_listen, false, s->doors, s->n);
+	if (!any_by_tls(s->doors, s->n))
+		s->n = make_doors(conf->live_rtmps_listen, true, s->doors, s->n);
+}
 
-	if (n == 0)
-		n = make_doors(conf->live_rtmp_listen, false, doors, n);
-	if (!any_by_tls(doors, n))
-		n = make_doors(conf->live_rtmps_listen, true, doors, n);
-	return n;
+/* NULL: nobody comes by it. */
+static struct srt *
+open_srt(const struct conf *conf, int fd)
+{
+	const char *address = conf->live_srt_listen, *why;
+	struct srt *srt;
+
+	if (fd < 0 && address == NULL)
+		return NULL;
+	srt = srt_open(conf, address, fd, &why);
+	if (srt == NULL)
+		fail(fd >= 0 ? "the socket of systemd for SRT" : address, why);
+	return srt;
 }
 
 /* SIGTERM, SIGINT and SIGHUP are read like bytes. */
@@ -203,12 +225,10 @@ int
 main(int argc, char **argv)
 {
 	struct listen wanted = { 0 };
-	struct door doors[STATION_DOORS];
-	int viewers = -1, signals, i;
-	struct srt *srt = NULL;
+	struct sockets s = { .viewers = -1, .srt = -1 };
 	const struct conf *conf;
-	const char *why;
-	size_t n;
+	struct srt *srt;
+	int signals, i;
 
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)
 		return puts("kinothek-live " VERSION) == EOF;
@@ -227,20 +247,19 @@ main(int argc, char **argv)
 		fprintf(stderr, "kinothek-live: %s: cannot be used as data_dir: %m\n", conf->data_dir);
 		return 71;
 	}
-	n = open_doors(conf, doors, &viewers);
-	if (n == 0) {
+	open_sockets(conf, &s);
+	if (s.n == 0) {
 		fputs("kinothek-live: no socket of systemd, and neither live.rtmp_listen nor live.rtmps_listen names "
 		    "an address\n", stderr);
 		return 64;
 	}
 	if (wanted.path != NULL)
-		viewers = listen_make(&wanted);
+		s.viewers = listen_make(&wanted);
 	signals = signals_made();
 	listen_for_many();
 	check_sandbox(conf);
-	if (conf->live_srt_listen != NULL && (srt = srt_open(conf, conf->live_srt_listen, &why)) == NULL)
-		fail(conf->live_srt_listen, why);
+	srt = open_srt(conf, s.srt);
 	listen_notify("READY=1");
-	station_run(conf, doors, n, srt, viewers, signals);
+	station_run(conf, s.doors, s.n, srt, s.viewers, signals);
 	return 0;
 }

@@ -427,11 +427,10 @@ log_it(void *user, int level, const char *file, int line, const char *area, cons
 }
 
 static bool
-listen_at(struct srt *s, const char *address, const char **why)
+bind_to(const struct srt *s, const char *address, const char **why)
 {
 	const struct addrinfo wish = { .ai_flags = AI_PASSIVE, .ai_socktype = SOCK_DGRAM };
 	const char *colon = strrchr(address, ':');
-	const int yes = 1, no = 0, events = SRT_EPOLL_IN | SRT_EPOLL_ERR, key_bytes = 32;
 	struct addrinfo *found;
 	char host[256];
 	bool fine;
@@ -449,21 +448,35 @@ listen_at(struct srt *s, const char *address, const char **why)
 		*why = "there is no such address";
 		return false;
 	}
-	s->door = srt_create_socket();
-	fine = s->door != SRT_INVALID_SOCK && srt_setsockopt(s->door, 0, SRTO_RCVSYN, &no, sizeof(no)) == 0 &&
-	    srt_setsockopt(s->door, 0, SRTO_ENFORCEDENCRYPTION, &yes, sizeof(yes)) == 0 &&
-	    srt_setsockopt(s->door, 0, SRTO_PBKEYLEN, &key_bytes, sizeof(key_bytes)) == 0 &&
-	    srt_listen_callback(s->door, judge, s) == 0 &&
-	    srt_bind(s->door, found->ai_addr, (int)found->ai_addrlen) == 0 && srt_listen(s->door, BACKLOG) == 0 &&
-	    srt_epoll_add_usock(s->poll, s->door, &events) == 0;
+	fine = srt_bind(s->door, found->ai_addr, (int)found->ai_addrlen) == 0;
 	if (!fine)
 		*why = srt_getlasterror_str();
 	freeaddrinfo(found);
 	return fine;
 }
 
+static bool
+listen_at(struct srt *s, const char *address, int fd, const char **why)
+{
+	const int yes = 1, no = 0, events = SRT_EPOLL_IN | SRT_EPOLL_ERR, key_bytes = 32;
+
+	*why = NULL;
+	s->door = srt_create_socket();
+	if (s->door == SRT_INVALID_SOCK || srt_setsockopt(s->door, 0, SRTO_RCVSYN, &no, sizeof(no)) != 0 ||
+	    srt_setsockopt(s->door, 0, SRTO_ENFORCEDENCRYPTION, &yes, sizeof(yes)) != 0 ||
+	    srt_setsockopt(s->door, 0, SRTO_PBKEYLEN, &key_bytes, sizeof(key_bytes)) != 0 ||
+	    srt_listen_callback(s->door, judge, s) != 0)
+		*why = srt_getlasterror_str();
+	else if (fd < 0 && !bind_to(s, address, why))
+		return false;
+	else if ((fd >= 0 && srt_bind_acquire(s->door, fd) != 0) || srt_listen(s->door, BACKLOG) != 0 ||
+	    srt_epoll_add_usock(s->poll, s->door, &events) != 0)
+		*why = srt_getlasterror_str();
+	return *why == NULL;
+}
+
 struct srt *
-srt_open(const struct conf *conf, const char *address, const char **why)
+srt_open(const struct conf *conf, const char *address, int fd, const char **why)
 {
 	struct srt *s = calloc(1, sizeof(*s));
 	sigset_t all, before;
@@ -484,7 +497,7 @@ srt_open(const struct conf *conf, const char *address, const char **why)
 	s->poll = srt_epoll_create();
 	if (s->bell < 0 || s->poll < 0)
 		abort();
-	if (!listen_at(s, address, why))
+	if (!listen_at(s, address, fd, why))
 		return NULL;
 	if (pthread_create(&s->thread, NULL, run, s) != 0)
 		abort();

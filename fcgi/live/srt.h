@@ -37,8 +37,9 @@ struct srt_note {
 	uint8_t bytes[];
 };
 
-/* Listens there ("host:port"), in a thread of its own.  NULL: *why says why not. */
-struct srt *srt_open(const struct conf *, const char *address, const char **why);
+/* Listens there ("host:port"), or on a socket of UDP that is bound (fd >= 0, which is its own then), in a thread of its
+ * own.  NULL: *why says why not. */
+struct srt *srt_open(const struct conf *, const char *address, int fd, const char **why);
 void srt_end(struct srt *);
 
 /* The hashes of the keys that are good from now on, "64 hex digits" each, one after the other. */
