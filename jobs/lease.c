@@ -4,12 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/livestream.h"
 #include "core/log.h"
 #include "core/machine.h"
 #include "core/scratch.h"
 #include "jobs/runner.h"
 
-enum { LEASE_GRACE = 5000, FREE_DEATHS = 5 };
+enum { LEASE_GRACE = 5000, FREE_DEATHS = 5, NODES_MS = LIVESTREAM_DEAD_MS / 2 };
 
 /* Start time of a process; 0: gone, or a zombie. */
 static unsigned long long
@@ -113,7 +114,20 @@ lease_contact(struct runner *r, int64_t now)
 {
 	if (now - r->last_work > r->conf->job_lease * 500)
 		r->contact_since = now;
+	if (now - r->last_work > NODES_MS)
+		r->steady_since = now;
 	r->last_work = now;
+}
+
+/* A server that stands still refuses nobody: what was asked before is answered behind it, and no node has said
+ * meanwhile that it lives. */
+bool
+lease_may_judge_nodes(const struct runner *r)
+{
+	const int64_t now = clock_ms();
+
+	return now - r->last_work <= NODES_MS && now - r->steady_since > LIVESTREAM_DEAD_MS &&
+	    now - r->contact_since > LIVESTREAM_DEAD_MS;
 }
 
 static bool

@@ -172,7 +172,7 @@ keep_house(struct loop *l)
 	if (!l->stopping && word_in(claims_kinds(l->claims), "sweep", strlen("sweep")))
 		settle_sweep(l->r.db);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "livestream", strlen("livestream")))
-		settle_livestreams(l->r.db, clock_ms() - l->r.contact_since > LIVESTREAM_DEAD_MS);
+		settle_livestreams(l->r.db, lease_may_judge_nodes(&l->r));
 	if (!l->stopping && word_in(claims_kinds(l->claims), "scrub", strlen("scrub")))
 		settle_scrub(l->r.db, l->r.conf);
 	if (!l->stopping && word_in(claims_kinds(l->claims), "deliver", strlen("deliver")))

@@ -152,6 +152,7 @@ struct runner {
 	int slots[JOB_CLASSES], places;
 	int wake, signals; /* descriptors */
 	int64_t contact_since, last_work; /* without an outage, or a pause of ours, that others may have had as well */
+	int64_t steady_since;		  /* without a round that took longer than nodes have to say that they live */
 };
 
 /* claim.c */
@@ -167,6 +168,7 @@ void claims_refuse(struct claims *);
 
 /* lease.c */
 void lease_contact(struct runner *, int64_t now); /* called at each look at the database */
+bool lease_may_judge_nodes(const struct runner *); /* see livestream_tend() */
 void lease_beat(struct runner *); /* renews those of our children */
 void lease_cancelled(struct runner *); /* ends the children whose end was asked for */
 void lease_reap(struct runner *); /* settles what the dead left running */

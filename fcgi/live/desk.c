@@ -41,6 +41,7 @@ struct desk {
 	struct queue in, out;
 	struct queue late;	/* of the thread alone: what the database did not take */
 	int64_t beat_at, end_at;
+	bool overtakes;		/* what was claimed last had another holder */
 };
 
 static void
@@ -188,6 +189,7 @@ claim(struct desk *d, struct desk_note *n)
 	if (reason == NULL && livestream_elsewhere(d->db, n->stream.id, d->node, n->is_primary))
 		reason = "busy";
 	n->session = reason == NULL && n->on ? livestream_claim(d->db, n->stream.id, d->node) : 0;
+	d->overtakes = n->session > 0 && s->holder != NULL && strcmp(s->holder, d->node) != 0;
 	snprintf(n->reason, sizeof(n->reason), "%s", reason != NULL ? reason : "");
 }
 
@@ -227,12 +229,21 @@ told(struct desk *d, const struct desk_note *n)
 	}
 }
 
+/* A server that stood still took no sign of life of the holder, either: it is asked again when it could give one. */
+static bool
+is_hasty(const struct desk *d, int64_t began)
+{
+	return d->overtakes && clock_ms() - began > LIVESTREAM_BEAT_MS;
+}
+
 /* One transaction.  True: it is certain. */
 static bool
 settle(struct desk *d, struct desk_note *n)
 {
+	const int64_t began = clock_ms();
 	bool fine;
 
+	d->overtakes = false;
 	db_begin(d->db);
 	if (n->word == DESK_WHOSE)
 		whose(d, n);
@@ -240,7 +251,7 @@ settle(struct desk *d, struct desk_note *n)
 		claim(d, n);
 	else
 		told(d, n);
-	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
+	fine = db_failure(d->db) == DB_FINE && !is_hasty(d, began) && db_commit(d->db);
 	if (!fine)
 		db_rollback(d->db);
 	if (job_added())
@@ -290,7 +301,7 @@ serve(struct desk *d, struct desk_note *n)
 		keep(d, n);
 		return;
 	}
-	fine = settle(d, n) || (asks && settle(d, n));
+	fine = settle(d, n) || (asks && !d->overtakes && settle(d, n));
 	if (!fine && n->word == DESK_CLAIM)
 		n->session = -1;
 	else if (!fine && asks) {
