@@ -642,7 +642,7 @@ static const struct field counts_fields[] = {
 	FIELD(struct counts, hls_peak,         .on = SERVER, .required = true, .doc = "The most players at one time"),
 	FIELD(struct counts, bytes_received,   .on = SERVER, .required = true, .doc = "Since it began, by the servers that tell now"),
 	FIELD(struct counts, bitrate,          .on = SERVER, .required = true, .doc = "bit/s that come in, over ten seconds"),
-	FIELD(struct counts, dropped_frames,   .on = SERVER, .required = true, .doc = "Frames that were not encoded for want of time"),
+	FIELD(struct counts, dropped_frames,   .on = SERVER, .required = true, .doc = "Frames that were not made smaller for want of time, or fit nowhere"),
 };
 static const struct record counts_record = RECORD("LivestreamCounts", struct counts, counts_fields);
 

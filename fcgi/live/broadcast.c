@@ -297,7 +297,8 @@ tell_numbers(struct broadcast *b, int64_t now)
 	b->told_at = now;
 	n.numbers = (struct livestream_numbers){ .is_primary = b->on_air == NULL || b->on_air->is_primary,
 		.rtmp_primary = b->inputs[0] != NULL, .rtmp_secondary = b->inputs[1] != NULL,
-		.bytes_in = b->bytes, .dropped = b->dropped };
+		.bytes_in = b->bytes,
+		.dropped = b->dropped + (b->packager != NULL ? packager_dropped(b->packager) : 0) };
 	for (i = 0; i < 2; i++) {
 		v = b->inputs[i];
 		if (v == NULL)

@@ -13,6 +13,7 @@ enum {
 	UNANNOUNCED_MS = 1000,			/* until a track that nothing has announced is not waited for */
 	FRAME_MS = 33,				/* of the first frame, as long as there is no second one */
 	SHIFT_MAX_MS = 10000,
+	STRANGE_MS = 5000,			/* that frames may come of a codec that nothing has described */
 	KEPT_MAX = 8 << 20,			/* bytes of frames that wait for their session, */
 	KEPT_MS = 11000, KEPT_SOUND_MS = 2000,	/* and for how long; without pictures */
 };
@@ -44,6 +45,8 @@ struct feed {
 	int64_t zero;				/* ms of the clock at which the session began */
 	int64_t video_ms, frame_ms, samples;	/* last frame, how long the last one was, samples since zero */
 	bool sounds;
+	bool strange;				/* frames come that nobody could decode, */
+	uint32_t strange_from;			/* since then; ms as they were sent */
 	int64_t dropped;
 };
 
@@ -70,6 +73,17 @@ forget_kept(struct feed *f)
 	}
 	f->kept_last = &f->kept;
 	f->kept_bytes = 0;
+}
+
+/* What has come since the last key frame is in no session. */
+static void
+drop_kept(struct feed *f)
+{
+	const struct kept *k;
+
+	for (k = f->kept; k != NULL; k = k->next)
+		f->dropped += k->video || !f->has_video;
+	forget_kept(f);
 }
 
 void
@@ -124,7 +138,7 @@ feed_pause(struct feed *f)
 static enum feed_says
 begin_anew(struct feed *f)
 {
-	forget_kept(f);
+	drop_kept(f);
 	f->running = false;
 	if (f->wanted)
 		return FEED_FINE;
@@ -164,7 +178,7 @@ take_setup(struct feed *f, const struct flv *v, struct setup *s, bool *has)
 	if (*has && read.codec == s->codec && read.n == s->n && memcmp(read.bytes, s->bytes, read.n) == 0)
 		return FEED_FINE;
 	if (*has)
-		forget_kept(f);
+		drop_kept(f);
 	*s = read;
 	*has = true;
 	return f->running ? begin_anew(f) : FEED_FINE;
@@ -260,13 +274,16 @@ keep(struct feed *f, bool video, int64_t at, const struct flv *v)
 {
 	struct kept *k;
 
-	if (video && v->key)
-		forget_kept(f);
-	else if (f->kept == NULL && (video || f->has_video))
+	if (video && v->key) {
+		drop_kept(f);
+	} else if (f->kept == NULL && (video || f->has_video)) {
+		f->dropped += video;
 		return;
+	}
 	f->kept_bytes += sizeof(*k) + v->n;
 	if (keeps_too_much(f, at)) {
-		forget_kept(f);
+		drop_kept(f);
+		f->dropped += video || !f->has_video;
 		return;
 	}
 	k = malloc(sizeof(*k) + v->n);
@@ -303,6 +320,19 @@ refuse(struct feed *f, const char *why)
 	return FEED_REFUSED;
 }
 
+/* Without the description of their codec, which may still come. */
+static enum feed_says
+take_strange(struct feed *f, bool video, uint32_t ms)
+{
+	f->dropped += video || !f->has_video;
+	if (!f->strange) {
+		f->strange = true;
+		f->strange_from = ms;
+	}
+	return (int32_t)(ms - f->strange_from) < STRANGE_MS ? FEED_FINE :
+	    refuse(f, "The encoder does not describe the codec of what it sends.");
+}
+
 /* A setup has no time of its own: encoders send it with 0 at any moment. */
 static enum feed_says
 take_tag(struct feed *f, struct packager *p, bool video, uint32_t ms, const struct flv *v)
@@ -319,7 +349,8 @@ take_tag(struct feed *f, struct packager *p, bool video, uint32_t ms, const stru
 	if (v->kind == FLV_SETUP)
 		return take_setup(f, v, s, has);
 	if (!*has || s->codec != v->codec)
-		return FEED_FINE;
+		return take_strange(f, video, ms);
+	f->strange = f->strange && !video;
 	if (!f->running && (says = begin(f, p)) != FEED_FINE)
 		return says;
 	if (tick(f, ms, &at))

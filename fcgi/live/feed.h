@@ -41,7 +41,8 @@ const struct setup *feed_setup(const struct feed *, bool video);
 /* A sentence for whoever set up the encoder. */
 const char *feed_fault(const struct feed *);
 
-/* Frames that were left out because of their times. */
+/* Frames that were left out: for their time or codec, or since no session had begun.  With video, that is what is
+ * counted. */
 int64_t feed_dropped(const struct feed *);
 
 /* How far the publisher's clock has gone on, ms; each leap counts as some seconds. */

@@ -58,6 +58,7 @@ struct ladder {
 	bool ends;
 
 	struct backlog in;
+	int64_t dropped;		/* of what came, but for what .in counts */
 	bool gathers;			/* an FFmpeg runs that takes what comes, or will when something comes */
 	bool starves;			/* the last one has ended since nothing came */
 	int64_t put_at;			/* when something came last, by clock_ms() */
@@ -200,6 +201,14 @@ try_again(struct ladder *l, int64_t now)
 	l->over = l->changes = true;
 }
 
+static void
+count_anew(struct ladder *l, int64_t now)
+{
+	l->dropped += l->in.dropped;
+	l->counted_at = now;
+	l->frames = l->in.dropped = 0;
+}
+
 /* Too much was dropped: one rung less, from a new FFmpeg. */
 static void
 judge(struct ladder *l, int64_t now)
@@ -212,8 +221,7 @@ judge(struct ladder *l, int64_t now)
 		l->over = l->changes = true;
 		l->again_at = now + l->again_ms;
 	}
-	l->counted_at = now;
-	l->frames = l->in.dropped = 0;
+	count_anew(l, now);
 }
 
 void
@@ -344,6 +352,11 @@ sizes(const struct setup *s, unsigned lines, unsigned *w, unsigned *h)
 	*h = (s->height * lines / shorter + 1) & ~1u;
 }
 
+/* Of two half-pictures one whole, and no more than 60 of them a second (times are of whole ms); none that segments
+ * begin with is left out. */
+#define WHOLE "bwdif=mode=send_frame:deint=interlaced,"
+#define CALM "select='isnan(prev_selected_t)+key+gte(t-prev_selected_t,0.0155)',"
+
 /* What is smallest is scaled from what is larger, which costs less. */
 static const char *
 filters(struct arena *mem, const struct ladder *l)
@@ -352,7 +365,7 @@ filters(struct arena *mem, const struct ladder *l)
 	unsigned w, h;
 	size_t i;
 
-	buf_text(&b, "[0:v]");
+	buf_printf(&b, "[0:v]%s%s", CALM, l->setup.interlaced ? WHOLE : "");
 	for (i = LADDER_RUNGS - l->made; i < LADDER_RUNGS; i++) {
 		sizes(&l->setup, rungs[i].lines, &w, &h);
 		buf_printf(&b, "scale=%u:%u:flags=bilinear,format=yuv420p", w, h);
@@ -413,8 +426,7 @@ prepare(struct ladder *l)
 		ts_choose(l->ts[i], i);
 	}
 	pthread_mutex_lock(&l->lock);
-	l->in.dropped = l->frames = 0;
-	l->counted_at = clock_ms();
+	count_anew(l, clock_ms());
 	/* Its number of rungs may have changed since it was asked for. */
 	l->over = l->changes = l->made != LADDER_RUNGS - l->first;
 	l->gathers = true;
@@ -592,8 +604,9 @@ const char *
 ladder_start(const struct conf *conf, const struct setup *s, int64_t bits, struct ladder **out)
 {
 	const bool is_auto = strcmp(conf->live_ladder, "auto") == 0;
-	/* Of what not every browser plays there is H.264, however small it is and whatever else runs. */
-	const bool plays = s->codec == FLV_AVC;
+	/* Of what not every browser plays, or shows as it is, there is H.264, however small it is and whatever else
+	 * runs. */
+	const bool plays = s->codec == FLV_AVC && !s->interlaced;
 	size_t first = 0;
 
 	*out = NULL;
@@ -618,6 +631,28 @@ ladder_end(struct ladder *l)
 	l->ends = true;
 	pthread_mutex_unlock(&l->lock);
 	let_go(l);
+}
+
+int64_t
+ladder_dropped(struct ladder *l)
+{
+	int64_t n;
+
+	pthread_mutex_lock(&l->lock);
+	n = l->dropped + l->in.dropped;
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}
+
+size_t
+ladder_waits(struct ladder *l)
+{
+	size_t n;
+
+	pthread_mutex_lock(&l->lock);
+	n = l->in.n;
+	pthread_mutex_unlock(&l->lock);
+	return n;
 }
 
 bool

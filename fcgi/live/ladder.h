@@ -45,6 +45,10 @@ struct ladder_frame {
 /* The next one, which the caller frees, or NULL. */
 struct ladder_frame *ladder_take(struct ladder *);
 
+/* Frames that it had no time for, since it began, and those that it has not begun with. */
+int64_t ladder_dropped(struct ladder *);
+size_t ladder_waits(struct ladder *);
+
 /* Is that one made?  Otherwise *why: "small", "failed", "overloaded". */
 bool ladder_makes(struct ladder *, size_t rung, const char **why);
 

@@ -66,6 +66,7 @@ struct packager {
 	const struct conf *conf;	/* NULL: there are no rungs */
 	struct track rungs[LADDER_RUNGS];
 	struct ladder *ladder;
+	int64_t dropped;		/* by those that have ended */
 	int64_t ask_at;			/* whether there is one, by clock_ms(); ASKED: no more in this session */
 	const char *lack;
 	size_t climbed;			/* rungs of the master playlist that is there, as bits */
@@ -659,6 +660,12 @@ packager_lack(const struct packager *p)
 	return p->lack;
 }
 
+int64_t
+packager_dropped(const struct packager *p)
+{
+	return p->dropped + (p->ladder != NULL ? ladder_dropped(p->ladder) : 0);
+}
+
 /* All tracks end together. */
 static bool
 close_segments(struct packager *p)
@@ -840,6 +847,7 @@ packager_pause(struct packager *p)
 	int saved = errno;
 	size_t i;
 
+	p->dropped = packager_dropped(p);
 	ladder_end(p->ladder);
 	p->ladder = NULL;
 	p->ask_at = 0;

@@ -44,6 +44,9 @@ bool packager_look(struct packager *);
 /* Why there is none of them now, or not all: see fcgi/live/ladder.h.  NULL: there are, or it is not known yet. */
 const char *packager_lack(const struct packager *);
 
+/* Frames that there was no time for to make them smaller, in all sessions. */
+int64_t packager_dropped(const struct packager *);
+
 /* Begins a session, which no file has the number of yet; the times of its frames count from 0, which is then, or
  * where the one before it has ended.  One of the tracks may be NULL.  This and what follows is false with errno when
  * the disk did not take it. */

@@ -164,6 +164,7 @@ avc_sps(struct setup *s, const uint8_t *bytes, size_t n)
 	columns = golomb(&b);
 	rows = golomb(&b);
 	frames_only = bits(&b, 1);
+	s->interlaced = frames_only == 0;
 	if (frames_only == 0)
 		bits(&b, 1);
 	bits(&b, 1);

@@ -6,6 +6,7 @@
 #ifndef FCGI_LIVE_SETUP_H
 #define FCGI_LIVE_SETUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct setup {
 	size_t n;
 	char codecs[SETUP_CODECS];	/* RFC 6381: "avc1.64001f" */
 	unsigned width, height;		/* of video */
+	bool interlaced;		/* frames of it may be two half-pictures, each of a moment of its own */
 	unsigned rate, channels;	/* of sound */
 	unsigned frame_samples;		/* in each frame of sound, at that rate */
 };

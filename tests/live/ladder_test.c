@@ -33,10 +33,10 @@ static const struct conf conf = { .live_ladder = "yes" };
 struct source { struct setup setup; const uint8_t *bytes; size_t n; };
 
 static struct source
-source(struct place *p)
+source_of(struct place *p, const char *pictures, const char *options)
 {
-	const char *path = make(p, "a.flv", "$FF -f lavfi -i testsrc2=s=640x480:r=25:d=2 -c:v libx264 -preset "
-	    "ultrafast -pix_fmt yuv420p -g 25 $O");
+	const char *path = make(p, "a.flv", arena_printf(p->mem, "$FF -f lavfi -i testsrc2=s=%s:d=2 -c:v libx264 "
+	    "-preset ultrafast -pix_fmt yuv420p -g 25 %s $O", pictures, options));
 	FILE *f = fopen(path, "rb");
 	uint8_t *bytes = arena_alloc(p->mem, 8 << 20);
 	struct source s = { .bytes = bytes };
@@ -51,6 +51,12 @@ source(struct place *p)
 			assert_true(flv_video(bytes + at + 11, (size_t)bytes_big(bytes + at + 1, 3), &v));
 	assert_null(setup_read(&s.setup, v.codec, v.data, v.n));
 	return s;
+}
+
+static struct source
+source(struct place *p)
+{
+	return source_of(p, "640x480:r=25", "");
 }
 
 /* All of its pictures, so many seconds later. */
@@ -161,11 +167,84 @@ pictures_that_come_again_are_made_smaller_again(void **state)
 	ladder_end(l);
 }
 
+/* How many pictures of the smallest rung come of two seconds. */
+static int
+made(struct place *p, const char *pictures, const char *options)
+{
+	struct source s = source_of(p, pictures, options);
+	struct ladder_frame *f;
+	struct ladder *l;
+	int64_t last = 0;
+	bool more = false;
+	int n = 0, i;
+
+	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
+	put(l, &s, 0);
+	for (i = 0; i < STEPS_MAX && last < 3 * CMAF_VIDEO_SCALE; i++) {
+		/* The last ones come when there is more, of which there is room for two seconds. */
+		if (last >= CMAF_VIDEO_SCALE && !more) {
+			while (ladder_waits(l) > 0)
+				usleep(STEP_US);
+			put(l, &s, 2);
+			more = true;
+		}
+		while ((f = ladder_take(l)) != NULL) {
+			last = f->is_setup ? last : f->at;
+			n += !f->is_setup && f->rung == LADDER_RUNGS - 1 && f->at < 2 * CMAF_VIDEO_SCALE;
+			free(f);
+		}
+		usleep(STEP_US);
+	}
+	assert_int_equal(ladder_dropped(l), 0);
+	ladder_end(l);
+	return n;
+}
+
+static void
+no_more_than_sixty_pictures_a_second_are_made(void **state)
+{
+	assert_int_equal(made(*state, "640x480:r=25", ""), 50);
+	assert_in_range(made(*state, "640x480:r=60", ""), 119, 120);
+	/* Those of the second and a few more: key frames stay. */
+	assert_in_range(made(*state, "640x480:r=120", ""), 118, 130);
+}
+
+/* However small it is, and as many lines as it has. */
+static void
+half_pictures_are_made_whole(void **state)
+{
+	struct source s = source_of(*state, "480x360:r=25", "-flags +ilme+ildct -x264-params interlaced=1");
+	struct ladder *l;
+
+	assert_true(s.setup.interlaced);
+	s.setup.interlaced = false;
+	assert_string_equal(ladder_start(&conf, &s.setup, BITS, &l), "small");
+	assert_int_equal(made(*state, "480x360:r=25", "-flags +ilme+ildct -x264-params interlaced=1"), 50);
+}
+
+/* A queue that drops says how much. */
+static void
+what_there_was_no_time_for_is_counted(void **state)
+{
+	struct source s = source(*state);
+	struct ladder *l;
+	int64_t i;
+
+	assert_null(ladder_start(&conf, &s.setup, BITS, &l));
+	for (i = 0; i < 30; i++)
+		put(l, &s, 2 * i);
+	assert_true(ladder_dropped(l) > 0);
+	ladder_end(l);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(pictures_that_come_again_are_made_smaller_again, place_open, place_close),
+		cmocka_unit_test_setup_teardown(no_more_than_sixty_pictures_a_second_are_made, place_open, place_close),
+		cmocka_unit_test_setup_teardown(half_pictures_are_made_whole, place_open, place_close),
+		cmocka_unit_test_setup_teardown(what_there_was_no_time_for_is_counted, place_open, place_close),
 		cmocka_unit_test_setup_teardown(without_room_for_a_thread_there_are_none_for_now, place_open, place_close),
 		cmocka_unit_test_setup_teardown(without_room_for_another_thread_they_fail, place_open, place_close),
 	};

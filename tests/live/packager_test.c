@@ -36,6 +36,7 @@ struct studio {
 	enum feed_says says;
 	bool claims;		/* sessions are given when they are wanted */
 	bool unannounced;	/* no metadata */
+	bool renamed;		/* sound comes by four letters */
 };
 
 static int
@@ -100,6 +101,18 @@ send(struct studio *s, int kind, uint32_t ms, const uint8_t *bytes, size_t n)
 	return s->says;
 }
 
+/* A tag of AAC as Enhanced RTMP has it. */
+static void
+send_renamed(struct studio *s, uint32_t ms, const uint8_t *tag, size_t n)
+{
+	uint8_t *other = arena_alloc(s->place->mem, n + 3);
+
+	assert_true(n > 2);
+	memcpy(other, (uint8_t[]){ (uint8_t)(0x90 | tag[1]), 'm', 'p', '4', 'a' }, 5);
+	memcpy(other + 5, tag + 2, n - 2);
+	send(s, RTMP_AUDIO, ms, other, n + 3);
+}
+
 /* All tags of a file of FLV, `later` ms later than they say, but no pictures from `blind` on. */
 static void
 send_until(struct studio *s, const char *path, uint32_t later, uint32_t blind)
@@ -114,7 +127,10 @@ send_until(struct studio *s, const char *path, uint32_t later, uint32_t blind)
 		assert_true(at + 11 + size <= n);
 		if ((p[at] == RTMP_VIDEO && ms >= blind) || (p[at] == RTMP_DATA && s->unannounced))
 			continue;
-		send(s, p[at], ms + later, p + at + 11, size);
+		if (p[at] == RTMP_AUDIO && s->renamed)
+			send_renamed(s, ms + later, p + at + 11, size);
+		else
+			send(s, p[at], ms + later, p + at + 11, size);
 		assert_true(s->says == FEED_FINE || s->says == FEED_BEGINS);
 	}
 }
@@ -596,38 +612,57 @@ sound_goes_on_in_segments_when_pictures_have_stopped(void **state)
 
 /* --- Enhanced RTMP: what this FFmpeg can encode, but not send */
 
-/* Sends the packets of an MP4 under four letters, behind what its box holds. */
-static void
-send_enhanced(struct studio *s, const char *mp4, const char *letters, const char *box)
+enum form { PLAIN, UNSHIFTED, ONE_TRACK };
+
+/* What goes before a packet of that kind.  How many bytes. */
+static size_t
+put_head(uint8_t *tag, enum form form, const char *letters, bool key, unsigned type, int32_t shift)
 {
-	size_t n, size, pos;
+	const unsigned frame = key ? 0x90 : 0xa0;
+	size_t n = 0;
+
+	if (form == UNSHIFTED && type == 1)
+		type = 3;
+	tag[n++] = (uint8_t)(frame | (form == ONE_TRACK ? 6 : type));
+	if (form == ONE_TRACK)
+		tag[n++] = (uint8_t)type;
+	memcpy(tag + n, letters, 4);
+	n += 4;
+	if (form == ONE_TRACK)
+		tag[n++] = 0;
+	if (type == 1 && strcmp(letters, "av01") != 0) {
+		memcpy(tag + n, (uint8_t[]){ (uint8_t)(shift >> 16), (uint8_t)(shift >> 8), (uint8_t)shift }, 3);
+		n += 3;
+	}
+	return n;
+}
+
+/* Sends the packets of an MP4 under four letters, `later` ms later than they say, behind what its box holds. */
+static void
+send_enhanced(struct studio *s, const char *mp4, const char *letters, const char *box, enum form form, uint32_t later)
+{
+	size_t n, size, pos, head;
 	const uint8_t *p = bytes_of(s, mp4, &n), *at = memmem(p, n, box, 4);
 	char command[400], *line, *lines, flags;
 	uint8_t *tag = arena_alloc(s->place->mem, n + 16);
 	double pts, dts, first = 0;
-	bool shifted = strcmp(letters, "hvc1") == 0;
 
 	assert_non_null(at);
 	size = (size_t)bytes_big(at - 4, 4) - 8;
-	tag[0] = 0x90;
-	memcpy(tag + 1, letters, 4);
-	memcpy(tag + 5, at + 4, size);
-	assert_int_equal(send(s, RTMP_VIDEO, 0, tag, 5 + size), FEED_FINE);
+	head = put_head(tag, form, letters, true, 0, 0);
+	memcpy(tag + head, at + 4, size);
+	send(s, RTMP_VIDEO, 0, tag, head + size);
+	assert_true(s->says == FEED_FINE || s->says == FEED_BEGINS);
 	snprintf(command, sizeof(command), "ffprobe -v error -select_streams v -show_entries "
 	    "packet=pts_time,dts_time,size,pos,flags -of csv=p=0 %s", mp4);
 	lines = arena_copy(s->place->mem, told(s, command));
 	for (line = strtok(lines, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-		int32_t shift;
-		uint32_t ms;
-
 		assert_int_equal(sscanf(line, "%lf,%lf,%zu,%zu,%c", &pts, &dts, &size, &pos, &flags), 5);
 		first = line == lines ? dts : first;
-		ms = (uint32_t)((dts - first) * 1000 + 0.5);
-		shift = (int32_t)((pts - dts) * 1000 + 0.5);
-		tag[0] = (uint8_t)((flags == 'K' ? 0x90 : 0xa0) | 1);
-		memcpy(tag + 5, (uint8_t[]){ (uint8_t)(shift >> 16), (uint8_t)(shift >> 8), (uint8_t)shift }, 3);
-		memcpy(tag + (shifted ? 8 : 5), p + pos, size);
-		assert_int_equal(send(s, RTMP_VIDEO, ms, tag, (shifted ? 8 : 5) + size), FEED_FINE);
+		head = put_head(tag, form, letters, flags == 'K', 1, (int32_t)((pts - dts) * 1000 + 0.5));
+		memcpy(tag + head, p + pos, size);
+		assert_int_equal(send(s, RTMP_VIDEO, later + (uint32_t)((dts - first) * 1000 + 0.5), tag, head + size),
+		    FEED_FINE);
 	}
 }
 
@@ -641,7 +676,7 @@ hevc_and_av1_are_taken_as_they_are(void **state)
 
 	send(s, RTMP_DATA, 0, no_sound, sizeof(no_sound) - 1);
 	send_enhanced(s, make(s->place, "h.mp4", "$FF " MOVING("160x120", "4") "-c:v libx265 -preset ultrafast "
-	    "-x265-params log-level=none:keyint=50 -pix_fmt yuv420p -tag:v hvc1 $O"), "hvc1", "hvcC");
+	    "-x265-params log-level=none:keyint=50 -pix_fmt yuv420p -tag:v hvc1 $O"), "hvc1", "hvcC", PLAIN, 0);
 	assert_true(packager_finish(s->packager));
 	assert_string_equal(told(s, DECODE("v")), "100");
 	master = text_of(s, "out/master.m3u8");
@@ -652,11 +687,111 @@ hevc_and_av1_are_taken_as_they_are(void **state)
 	feed_begin(s->feed, 2);
 	send(s, RTMP_DATA, 0, no_sound, sizeof(no_sound) - 1);
 	send_enhanced(s, make(s->place, "a.mp4", "$FF " MOVING("176x144", "3") "-c:v libaom-av1 -cpu-used 8 "
-	    "-usage realtime -g 50 -pix_fmt yuv420p $O"), "av01", "av1C");
+	    "-usage realtime -g 50 -pix_fmt yuv420p $O"), "av01", "av1C", PLAIN, 0);
 	assert_true(packager_finish(s->packager));
 	assert_string_equal(told(s, "ffmpeg -v error -nostdin -i kept/2.video.mp4 -f framehash - | grep -vc '^#'"),
 	    "75");
 	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=176x144,CODECS=\"av01.0."));
+}
+
+#define HEVC(more) MOVING("160x120", "4") "-c:v libx265 -preset ultrafast -x265-params log-level=none:keyint=50" more \
+	" -pix_fmt yuv420p -tag:v hvc1 $O"
+
+static void
+all_forms_of_enhanced_rtmp_are_the_same_frames(void **state)
+{
+	struct studio *s = *state;
+	static const uint8_t second[] = { 0x96, 1, 'h', 'v', 'c', '1', 1, 0, 0, 0, 9, 9, 9 };
+	static const uint8_t several[] = { 0x96, 0x11, 'h', 'v', 'c', '1', 0, 0, 0, 1, 9, 1, 0, 0, 1, 9 };
+	const char *flat = make(s->place, "f.mp4", "$FF " HEVC(":bframes=0"));
+
+	send(s, RTMP_DATA, 0, no_sound, sizeof(no_sound) - 1);
+	send_enhanced(s, make(s->place, "h.mp4", "$FF " HEVC("")), "hvc1", "hvcC", ONE_TRACK, 0);
+	/* Others beside the first are left alone. */
+	assert_int_equal(send(s, RTMP_VIDEO, 4000, second, sizeof(second)), FEED_FINE);
+	assert_int_equal(send(s, RTMP_VIDEO, 4000, several, sizeof(several)), FEED_FINE);
+	send_enhanced(s, flat, "hvc1", "hvcC", UNSHIFTED, 4000);
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, "for i in 1 2; do ffmpeg -v error -nostdin -i kept/$i.video.mp4 -f framehash - | "
+	    "grep -vc '^#'; done"), "100\n100");
+	assert_int_equal(feed_dropped(s->feed), 0);
+}
+
+static void
+sound_by_four_letters_is_the_same_sound(void **state)
+{
+	struct studio *s = *state;
+
+	s->renamed = true;
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "4") TONE("4") ENCODED "$O"), 0);
+	assert_true(packager_finish(s->packager));
+	told(s, "for i in kept/1.audio.mp4 a.flv; do ffmpeg -v error -nostdin -i $i -map 0:a -c copy -f framehash - | "
+	    "sed '/^#/d; s/.*, //' >${i##*/}.hashes; done");
+	/* What lies before the first picture is left out. */
+	assert_string_equal(told(s, "grep -vxcFf a.flv.hashes 1.audio.mp4.hashes"), "0");
+	assert_string_equal(told(s, "grep -vxFf 1.audio.mp4.hashes a.flv.hashes | sed -n 3p"), "");
+}
+
+static void
+another_codec_in_the_middle_is_another_session(void **state)
+{
+	struct studio *s = *state;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "4") TONE("4") ENCODED "$O"), 0);
+	send_enhanced(s, make(s->place, "h.mp4", "$FF " HEVC("")), "hvc1", "hvcC", PLAIN, 4000);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(s->session, 2);
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY\n"), 1);
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "CODECS=\"hvc1.1."));
+	assert_string_equal(told(s, "for i in 1 2; do ffmpeg -v error -nostdin -i kept/$i.video.mp4 -f framehash - | "
+	    "grep -vc '^#'; done"), "100\n100");
+}
+
+static void
+frames_that_nothing_describes_are_refused_after_a_while(void **state)
+{
+	static const uint8_t frame[] = { 0xa1, 'h', 'v', 'c', '1', 0, 0, 0, 0, 0, 0, 1, 2 };
+	struct studio *s = *state;
+	uint32_t ms = 1000;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "1") ENCODED "$O"), 0);
+	for (s->says = FEED_FINE; s->says == FEED_FINE && ms < 60000; ms += 40)
+		send(s, RTMP_VIDEO, ms, frame, sizeof(frame));
+	assert_int_equal(s->says, FEED_REFUSED);
+	assert_in_range(ms, 5000, 8000);
+	assert_non_null(strstr(feed_fault(s->feed), "describe"));
+	assert_int_equal(feed_dropped(s->feed), (ms - 1000) / 40);
+}
+
+static void
+a_hundred_and_twenty_pictures_a_second_are_taken(void **state)
+{
+	struct studio *s = *state;
+	struct buf text = BUF(s->place->mem);
+
+	send_flv(s, make(s->place, "a.flv", "$FF -f lavfi -i testsrc2=s=64x64:r=120:d=4 -c:v libx264 -preset ultrafast "
+	    "-pix_fmt yuv420p -g 240 $O"), 0);
+	list_write_low(packager_list(s->packager, false), NULL, false, &text);
+	assert_int_equal(count(buf_string(&text), "#EXT-X-PART:"), 4 + 3);
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, DECODE("v")), "480");
+	assert_int_equal(feed_dropped(s->feed), 0);
+}
+
+static void
+half_pictures_are_taken_and_known(void **state)
+{
+	struct studio *s = *state;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "1") ENCODED "$O"), 0);
+	assert_false(feed_setup(s->feed, true)->interlaced);
+	send_flv(s, make(s->place, "i.flv", "$FF " MOVING("128x128", "4") "-c:v libx264 -preset ultrafast -g 50 "
+	    "-pix_fmt yuv420p -flags +ilme+ildct -x264-params interlaced=1 $O"), 1000);
+	assert_true(feed_setup(s->feed, true)->interlaced);
+	assert_true(packager_finish(s->packager));
+	assert_string_equal(told(s, "ffmpeg -v error -nostdin -i kept/2.video.mp4 -f framehash - | grep -vc '^#'"),
+	    "100");
+	assert_non_null(strstr(text_of(s, "out/master.m3u8"), "RESOLUTION=128x128"));
 }
 
 static bool
@@ -834,6 +969,12 @@ main(void)
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_goes_on_in_segments_when_pictures_have_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
+		cmocka_unit_test_setup_teardown(all_forms_of_enhanced_rtmp_are_the_same_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_by_four_letters_is_the_same_sound, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_codec_in_the_middle_is_another_session, setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_that_nothing_describes_are_refused_after_a_while, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_hundred_and_twenty_pictures_a_second_are_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(half_pictures_are_taken_and_known, setup, teardown),
 		cmocka_unit_test_setup_teardown(of_hevc_in_a_transport_stream_every_frame_is_taken_as_it_is, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_does_not_play_everywhere_is_refused_with_a_reason, setup, teardown),
 		cmocka_unit_test_setup_teardown(setups_that_are_cut_off_are_refused, setup, teardown),

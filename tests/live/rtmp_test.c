@@ -447,6 +447,26 @@ a_publisher_may_end(void **state)
 	assert_int_equal(h->ended, 1);
 }
 
+/* Message 17, which holds AMF0 behind a byte. */
+static void
+a_command_may_come_by_its_other_number(void **state)
+{
+	struct heard *h = *state;
+	struct buf b = BUF(h->mem), m = BUF(h->mem);
+
+	put_beginning(h, &b);
+	buf_char(&m, '\0');
+	amf_put_string(&m, "deleteStream");
+	amf_put_number(&m, 9);
+	put_message(&b, 3, 0, 17, m.text, m.len, 128);
+	assert_null(take(h, &b));
+	assert_int_equal(h->ended, 1);
+	/* AMF3 itself is spoken by nobody that sends. */
+	b.len = 0;
+	put_message(&b, 3, 0, 17, "\21\6\31deleteStream", 15, 128);
+	assert_non_null(take(h, &b));
+}
+
 static void
 a_list_of_codecs_is_answered_with_ours(void **state)
 {
@@ -683,6 +703,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(what_came_is_acknowledged_every_half_window, setup, teardown),
 		cmocka_unit_test_setup_teardown(unknown_messages_and_commands_are_passed_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_publisher_may_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_command_may_come_by_its_other_number, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_list_of_codecs_is_answered_with_ours, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_goes_beyond_the_limits_ends_the_connection, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_of_any_depth_or_length_are_refused, setup, teardown),
