@@ -16,6 +16,7 @@ def bound(name):
         os.chmod(where, 0o666)
     else:
         s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == 'tcp' else socket.SOCK_DGRAM)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         s.bind(('127.0.0.1', int(where)))
     if kind != 'udp':
         s.listen(4096)
