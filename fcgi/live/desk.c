@@ -322,10 +322,25 @@ is_ours(const struct desk *d, const struct livestream *s)
 	return s->holder != NULL && strcmp(s->holder, d->node) == 0;
 }
 
+/* Was it a process of this machine that has ended?  Then nobody has to wait until its silence shows that.  A number
+ * that another process has by now tells nothing. */
+static bool
+has_died_here(const struct desk *d, const char *holder)
+{
+	const size_t n = strcspn(d->node, ":");
+	struct machine_process p;
+
+	return strncmp(holder, d->node, n + 1) == 0 &&
+	    (!machine_process((pid_t)atoi(holder + n + 1), &p) || p.state == 'Z' || p.state == 'X');
+}
+
 static void
 look_at(struct desk *d, const struct livestream *s)
 {
 	bool finishing = strcmp(s->status, "finishing") == 0;
+
+	if (s->holder != NULL && !is_ours(d, s) && has_died_here(d, s->holder))
+		livestream_release(d->db, s->id, s->holder);
 
 	if (strcmp(s->status, "starting") == 0)
 		livestream_ready(d->db, s->id);

@@ -2,6 +2,7 @@
 /* What waits for a database that is away, and for how long. */
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <poll.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/machine.h"
 #include "fcgi/live/desk.h"
 #include "tests/world.h"
 
@@ -115,11 +117,48 @@ who_has_a_key_does_not_wait_for_those_without(void **state)
 	close_office(o);
 }
 
+/* Is it free as soon as the desk has looked, though that holder has just said that it lives? */
+static bool
+is_freed(struct world *w, const char *machine, pid_t pid)
+{
+	struct office *o = office(w);
+	bool freed;
+	int i;
+
+	db_run(w->db, "UPDATE livestreams SET status = 'live', has_signal = 1, session = 1, holder = ?, beat_at = "
+	    SQL_NOW " + 60000 WHERE id = ?", ARGS(STR(arena_printf(w->mem, "%.70s:%d:1", machine, (int)pid)),
+	    ID(o->stream.id)));
+	come_back(o);
+	answer(o, DESK_ROUND, 0, &i);
+	freed = number(w, "FROM livestreams WHERE id = ? AND holder IS NULL AND status = 'interrupted'",
+	    ARGS(ID(o->stream.id))) == 1;
+	close_office(o);
+	return freed;
+}
+
+static void
+what_a_process_of_this_machine_held_is_free_when_it_has_ended(void **state)
+{
+	struct world *w = *state;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(0);
+	/* It has ended, and nobody has asked for it yet. */
+	assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){ 0 }, WEXITED | WNOWAIT), 0);
+	assert_true(is_freed(w, machine_name(), child));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(is_freed(w, machine_name(), child));
+	assert_false(is_freed(w, machine_name(), getppid()));
+	assert_false(is_freed(w, "elsewhere/1", child));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(behind_what_is_late_numbers_do_not_pile_up),
+		WORLD_TEST(what_a_process_of_this_machine_held_is_free_when_it_has_ended),
 		WORLD_TEST(who_has_a_key_does_not_wait_for_those_without),
 	};
 
