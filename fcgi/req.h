@@ -147,7 +147,7 @@ struct req {
 	size_t body_size;
 	/* found while reading it: INCOMPLETE_BODY, TOO_LARGE, UNAVAILABLE, …; else ERR_NONE */
 	enum error body_error;
-	int64_t counted_bytes;			/* of uploads that an upload is to be made of: the quota knows them */
+	const struct upload_tus *tus;		/* of an upload that is announced by tus; NULL: of none */
 	int64_t came;				/* ms of clock_ms() */
 	bool may_wait;				/* for its turn; then api_run() may have to be called again */
 	bool has_waited;			/* in vain: it is refused */

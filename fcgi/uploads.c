@@ -108,6 +108,12 @@ refuse_by_quota(struct req *r)
 	return refuse(r, ERR_NO_SPACE, "The storage quota of the tenant has no room for this file.");
 }
 
+static int64_t
+counted_bytes(const struct req *r)
+{
+	return r->tus != NULL ? r->tus->counted_bytes : 0;
+}
+
 static bool
 has_room(struct req *r, int64_t size)
 {
@@ -116,7 +122,7 @@ has_room(struct req *r, int64_t size)
 		refuse(r, ERR_NO_SPACE, "The disk has no room for this file and what is made from it.");
 		return false;
 	}
-	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size - r->counted_bytes) {
+	if (quota_left(r->db, r->who->tenant_id, (struct uuid){ { 0 } }, INT64_MAX) < size - counted_bytes(r)) {
 		refuse_by_quota(r);
 		return false;
 	}
@@ -241,12 +247,36 @@ way_of(const char *type)
 	return NULL;
 }
 
-static int
-upload_create(struct req *r)
+/* The same file of the same parts, whose maker did not hear of it: it gets another ticket.  One that has not arrived is
+ * made once more, if all of its parts are there.  That the tickets are right which it names, who asks has seen. */
+static struct upload *
+made_before(struct req *r)
+{
+	const struct upload_tus *t = r->tus;
+
+	if (t == NULL || t->upload_concat == NULL)
+		return NULL;
+	return db_row(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND t.principal_id = ? AND "
+	    "t.upload_concat = ? AND (t.status = 'completed' OR (t.expires_at > ? AND (t.status = 'uploaded' OR (NOT ? "
+	    "AND t.status IN ('waiting', 'uploading'))))) ORDER BY t.id DESC LIMIT 1",
+	    ARGS(ID(r->who->tenant_id), ID(r->who->id), STR(t->upload_concat), TIME(r->now), INT(t->is_again)));
+}
+
+static void
+keep_tus(struct req *r, const struct upload *u)
+{
+	const struct upload_tus *t = r->tus;
+
+	if (t != NULL)
+		db_run(r->db, "UPDATE uploads SET is_partial = ?, upload_concat = ?, upload_metadata = ? WHERE id = ?",
+		    ARGS(INT(t->is_partial), STR(t->upload_concat), STR(t->upload_metadata), ID(u->id)));
+}
+
+/* Are its members right, and may it be as large as it says? */
+static bool
+is_fit(struct req *r, const struct way *way)
 {
 	const struct upload_new *in = r->in;
-	struct upload *u = NEW(r->mem, struct upload);
-	const struct way *way = way_of(in->type);
 
 	if (way == NULL)
 		fault(r, "/type", "not_allowed", "one of: put, multipart, tus");
@@ -254,13 +284,32 @@ upload_create(struct req *r)
 		fault(r, "/fileSize", "required", "tus is to be told how long the file is");
 	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
 	if (r->faults.n > 0)
-		return refuse(r, ERR_INVALID, NULL);
-	if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
-		return refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.",
-		    (long long)r->conf->upload_max_size);
-	if (!has_room(r, in->file_size.set ? in->file_size.n : 1) ||
-	    !may_open(r, in->file_size.set ? in->file_size.n - r->counted_bytes : 0))
+		refuse(r, ERR_INVALID, NULL);
+	else if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
+		refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", (long long)r->conf->upload_max_size);
+	return r->status == 0;
+}
+
+static int
+upload_create(struct req *r)
+{
+	const struct upload_new *in = r->in;
+	const struct way *way = way_of(in->type);
+	struct upload *u;
+
+	if (!is_fit(r, way))
 		return r->status;
+	u = made_before(r);
+	if (u != NULL) {
+		u->input.row = way->input(r, u);
+		return reply_created(r, &upload_record, u, u->id);
+	}
+	if (r->tus != NULL && r->tus->is_again)
+		return refuse(r, ERR_INVALID, "Some of its parts are gone.");
+	if (!has_room(r, in->file_size.set ? in->file_size.n : 1) ||
+	    !may_open(r, in->file_size.set ? in->file_size.n - counted_bytes(r) : 0))
+		return r->status;
+	u = NEW(r->mem, struct upload);
 	*u = (struct upload){ .id = uuid_new(), .tenant_id = r->who->tenant_id, .principal_id = r->who->id,
 	    .principal_name = r->who->name, .file_name = in->file_name, .type = way->type,
 	    .file_size = in->file_size,
@@ -268,9 +317,10 @@ upload_create(struct req *r)
 	    .expires_at = { r->now.ms + r->conf->upload_lifetime * 1000 }, .created_at = r->now, .updated_at = r->now };
 	asset_languages(r->db, u->tenant_id, &u->transcript_language_codes);
 	db_insert(r->db, "uploads", &upload_record, u);
+	keep_tus(r, u);
 	u->input.row = way->input(r, u);
 	/* Others may have asked at the same moment, and had the same room. */
-	if (u->file_size.set && !quota_holds(r->db, u->tenant_id, r->counted_bytes))
+	if (u->file_size.set && !quota_holds(r->db, u->tenant_id, counted_bytes(r)))
 		return refuse_by_quota(r);
 	return reply_created(r, &upload_record, u, u->id);
 }

@@ -22,6 +22,15 @@ struct upload {
 };
 extern const struct record upload_record;
 
+/* What an upload by tus has that POST /v2/uploads does not take (fcgi/upload/tus.h). */
+struct upload_tus {
+	bool is_partial;			/* its bytes become part of another one */
+	const char *upload_concat;		/* of which others it is made; NULL: of none */
+	int64_t counted_bytes;			/* of these: the quota knows them */
+	bool is_again;				/* some of these are gone: it was made of them before, or cannot be */
+	const char *upload_metadata;		/* what its client says of it; NULL: nothing */
+};
+
 /*
  * Makes the file that has arrived an asset of that channel, in the caller's name, and starts its ingest; in a
  * transaction that holds the row of the upload.  No channel: the default one of the tenant; name NULL: that of the

@@ -13,7 +13,8 @@ static struct {
 } desk = { PTHREAD_MUTEX_INITIALIZER, NULL, 0 };
 
 struct req *
-announce(const struct intake *in, const struct fcgi *head, struct arena *mem, const char *json, int64_t counted)
+announce(const struct intake *in, const struct fcgi *head, struct arena *mem, const char *json,
+    const struct upload_tus *tus)
 {
 	struct req *r = cgi_head(head, in->conf, NULL, mem);
 
@@ -21,7 +22,7 @@ announce(const struct intake *in, const struct fcgi *head, struct arena *mem, co
 	r->uri = "/v2/uploads";
 	r->content_type = "application/json";
 	r->cookie = NULL;
-	r->counted_bytes = counted;
+	r->tus = tus;
 	r->body = json;
 	r->body_size = strlen(json);
 	pthread_mutex_lock(&desk.lock);

@@ -11,10 +11,9 @@
 #include "fcgi/req.h"
 #include "fcgi/upload/put.h"
 
-/* Its answer, rendered, in `mem`.  head: of the request that came, whose token and client it is; json: the body;
- * counted: bytes of other uploads of which this one is made. */
+/* Its answer, rendered, in `mem`.  head: of the request that came, whose token and client it is; json: the body. */
 struct req *announce(const struct intake *, const struct fcgi *head, struct arena *mem, const char *json,
-    int64_t counted);
+    const struct upload_tus *);
 
 /* The server gets its connection back when nobody has announced anything during so many ms; and for good. */
 void announce_rest(int64_t ms);

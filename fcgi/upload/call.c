@@ -139,11 +139,11 @@ header(void *user, const char *name)
 }
 
 static struct req *
-ask_interface(void *user, const char *json, int64_t counted)
+ask_interface(void *user, const char *json, const struct upload_tus *tus)
 {
 	const struct call *c = user;
 
-	return announce(c->in, &c->wire.in, c->mem, json, counted);
+	return announce(c->in, &c->wire.in, c->mem, json, tus);
 }
 
 /* A body that nobody declares is none, but where one has to be. */

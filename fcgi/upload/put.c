@@ -583,20 +583,34 @@ say_whole(struct transfer *t)
 	return t->p->error;
 }
 
+/* What was said to be here has to be so when the program is killed behind the store and before the commit: of that the
+ * store gets another name.  NULL with errno. */
+static const char *
+name_for_store(const struct transfer *t)
+{
+	const char *name = t->goes_on ? arena_printf(t->p->mem, "%s.whole", t->file.path) : t->file.path;
+
+	return !t->goes_on || link(t->file.path, name) == 0 || errno == EEXIST ? name : NULL;
+}
+
 /* The bytes go to the store first, where that takes long: no row and no link waits for them. */
 static enum error
 settle(struct transfer *t)
 {
 	struct put *p = t->p;
+	const char *name;
 
 	/* What has arrived may be the same: place() sees. */
 	if (say_whole(t) != ERR_NONE && p->error != ERR_UPLOAD_RECEIVED)
 		return p->error;
-	if (!store_put_begin(p->mem, t->file.path, store_key_original(p->mem, p->id), &t->putting))
+	name = name_for_store(t);
+	if (name == NULL || !store_put_begin(p->mem, name, store_key_original(p->mem, p->id), &t->putting))
 		return stop_unplaced(t);
 	place_in_time(t);
 	if (!t->placed)
 		store_put_drop(&t->putting);
+	if (name != t->file.path)
+		unlink(name);
 	return p->error;
 }
 

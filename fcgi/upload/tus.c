@@ -330,33 +330,18 @@ take_address(struct tus *t)
 }
 
 static enum error
-keep_metadata(struct put *p, const char *said)
+announce(struct tus *t, int64_t size, struct upload_tus more)
 {
-	struct db *db = links_ask(p->in->links);
-	bool fine;
-
-	if (db == NULL)
-		return ERR_UNAVAILABLE;
-	fine = db_run(db, "UPDATE uploads SET upload_metadata = ? WHERE id = ?", ARGS(STR(said), ID(p->id))) > 0;
-	links_give(p->in->links, db);
-	return fine ? ERR_NONE : ERR_UNAVAILABLE;
-}
-
-static enum error
-announce(struct tus *t, int64_t size, bool is_partial, int64_t counted)
-{
-	const char *said = header(t, "upload-metadata"), *json = body_of(t, size, is_partial);
+	const char *said = header(t, "upload-metadata"), *json = body_of(t, size, more.is_partial);
 
 	if (json == NULL || (said != NULL && !is_metadata(said))) {
 		t->put.detail = "Upload-Metadata is to be pairs of a key and text in base64, with commas between them.";
 		return ERR_BAD_REQUEST;
 	}
-	t->made = t->announce(t->user, json, counted);
-	if (t->made->status != 201)
-		return ERR_NONE;
-	if (!take_address(t))
-		return ERR_INTERNAL;
-	return said != NULL && *said != '\0' ? keep_metadata(&t->put, said) : ERR_NONE;
+	if (said != NULL && *said != '\0')
+		more.upload_metadata = said;
+	t->made = t->announce(t->user, json, &more);
+	return t->made->status != 201 || take_address(t) ? ERR_NONE : ERR_INTERNAL;
 }
 
 static enum error
@@ -379,12 +364,8 @@ create(struct tus *t, bool is_partial)
 	enum error error = read_size(t, &size);
 
 	if (error == ERR_NONE)
-		error = announce(t, size, is_partial, 0);
+		error = announce(t, size, (struct upload_tus){ .is_partial = is_partial });
 	if (error != ERR_NONE || t->made->status != 201)
-		return error;
-	if (is_partial)
-		error = tus_make_partial(&t->put);
-	if (error != ERR_NONE)
 		return error;
 	if (brings_bytes(t) && t->length != 0)
 		return bring(t, 0);
@@ -399,9 +380,12 @@ concatenate(struct tus *t, const char *said)
 	enum error error = tus_concat_find(&concat, &t->put, said);
 
 	if (error == ERR_NONE)
-		error = announce(t, concat.size, false, concat.size);
+		error = announce(t, concat.size > 0 ? concat.size : 1, (struct upload_tus){ .upload_concat = said,
+		    .counted_bytes = concat.size, .is_again = concat.gone != ERR_NONE });
 	if (error == ERR_NONE && t->made->status == 201)
 		error = tus_concat(&concat, &t->put);
+	else if (error == ERR_NONE && concat.gone != ERR_NONE)
+		error = concat.gone;
 	if (error == ERR_NONE && t->made->status == 201)
 		put_expiry(t);
 	tus_concat_end(&concat);

@@ -12,6 +12,7 @@
 #include "core/buf.h"
 #include "fcgi/req.h"
 #include "fcgi/upload/put.h"
+#include "fcgi/uploads.h"
 
 #define TUS_PATH "/upload/tus"
 #define TUS_HEADERS ", Tus-Resumable, Upload-Checksum, Upload-Concat, Upload-Length, Upload-Metadata, Upload-Offset, " \
@@ -22,8 +23,8 @@ struct tus {
 	struct put put;			/* with in, mem and window; id and ticket but for tus_create() */
 	const char *(*header)(void *user, const char *name);	/* by its name in lower case; NULL: there was none */
 	int (*read)(void *user, const struct seat *, const void **bytes);	/* as of struct put */
-	/* The answer of POST /v2/uploads to this body, for who asks; counted: bytes of the uploads it is made of. */
-	struct req *(*announce)(void *user, const char *json, int64_t counted);
+	/* The answer of POST /v2/uploads to this body, for who asks. */
+	struct req *(*announce)(void *user, const char *json, const struct upload_tus *);
 	void *user;
 	int64_t length;			/* of the body; -1: not known before its end */
 
@@ -40,7 +41,8 @@ void tus_describe(struct buf *, const struct conf *);
 /*
  * An upload of Upload-Length bytes, whose name is "filename" or "name" of Upload-Metadata; "transcriptLanguageCodes"
  * there are languages to transcribe, with commas.  "Upload-Concat: partial": its bytes become part of another one;
- * "final;" and the addresses of such ones: it is these, one behind the other, which end with it.
+ * "final;" and the addresses of such ones: it is these, one behind the other, which end with it.  Who asks for the same
+ * once more, since the answer was lost, gets the same upload at another address.
  */
 enum error tus_create(struct tus *);
 enum error tus_head(struct tus *);

@@ -15,26 +15,6 @@ enum {
 	PARTS_MAX = 100,	/* more have no room in it; each is read once, to be sure of it */
 };
 
-static enum error
-mark(struct put *p, bool is_partial, const char *concat)
-{
-	struct db *db = links_ask(p->in->links);
-	bool fine;
-
-	if (db == NULL)
-		return ERR_UNAVAILABLE;
-	fine = db_run(db, "UPDATE uploads SET is_partial = ?, upload_concat = ? WHERE id = ?", ARGS(INT(is_partial),
-	    STR(concat), ID(p->id))) > 0;
-	links_give(p->in->links, db);
-	return fine ? ERR_NONE : ERR_UNAVAILABLE;
-}
-
-enum error
-tus_make_partial(struct put *p)
-{
-	return mark(p, true, NULL);
-}
-
 /* "…/upload/tus/{uploadId}?ticket=…" */
 static bool
 read_address(struct put *part, const char *address)
@@ -80,6 +60,24 @@ find_part(const struct tus_concat *c, struct put *part, struct put *p, const cha
 	return error == ERR_NONE && part->received < part->size ? ERR_UPLOAD_NOT_RECEIVED : error;
 }
 
+/* The next one, and nobody takes it until tus_concat_end(). */
+static enum error
+take_part(struct tus_concat *c, struct put *p, const char *address)
+{
+	struct put *part = &c->part[c->n];
+	enum error error;
+
+	*part = (struct put){ .in = p->in, .mem = p->mem };
+	error = find_part(c, part, p, address);
+	c->held[c->n++] = error == ERR_NONE ? partial_hold(p->mem, part->id, part->attempt) : -1;
+	if (error == ERR_UPLOAD_CANCELLED || error == ERR_UPLOAD_EXPIRED) {
+		c->gone = error;
+		return ERR_NONE;
+	}
+	c->size += part->size;
+	return error == ERR_NONE && c->held[c->n - 1] < 0 ? ERR_UPLOAD_LOCKED : error;
+}
+
 /* No address of ours holds what a header may not. */
 static bool
 is_fit(const char *said)
@@ -103,18 +101,13 @@ tus_concat_find(struct tus_concat *c, struct put *p, const char *said)
 		p->detail = "Upload-Concat may have 8000 characters here, of ASCII. Bring the file in fewer parts.";
 		return ERR_BAD_REQUEST;
 	}
-	*c = (struct tus_concat){ .said = said, .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)),
+	*c = (struct tus_concat){ .part = arena_array(p->mem, PARTS_MAX, sizeof(*c->part)),
 	    .held = arena_array(p->mem, PARTS_MAX, sizeof(*c->held)) };
 	for (; error == ERR_NONE && *(addresses += strspn(addresses, " ")) != '\0'; addresses += n) {
 		n = strcspn(addresses, " ");
 		if (c->n == PARTS_MAX)
 			return ERR_BAD_REQUEST;
-		c->part[c->n] = (struct put){ .in = p->in, .mem = p->mem };
-		error = find_part(c, &c->part[c->n], p, arena_copy_n(p->mem, addresses, n));
-		c->held[c->n] = error == ERR_NONE ? partial_hold(p->mem, c->part[c->n].id, c->part[c->n].attempt) : -1;
-		if (error == ERR_NONE && c->held[c->n] < 0)
-			error = ERR_UPLOAD_LOCKED;
-		c->size += c->part[c->n++].size;
+		error = take_part(c, p, arena_copy_n(p->mem, addresses, n));
 	}
 	return error == ERR_NONE && c->n == 0 ? ERR_BAD_REQUEST : error;
 }
@@ -141,9 +134,7 @@ tus_concat(const struct tus_concat *c, struct put *p)
 		    "../%s/%" PRId64, uuid_text(p->mem, c->part[i].id), c->part[i].attempt) };
 		parts[i] = &part[i];
 	}
-	error = mark(p, false, c->said);
-	if (error == ERR_NONE)
-		error = put_join(p, parts, c->n);
+	error = put_join(p, parts, c->n);
 	if (error != ERR_NONE && p->reason == REASON_NONE) {
 		struct put lost = { .in = p->in, .mem = p->mem, .id = p->id, .ticket = p->ticket };
 

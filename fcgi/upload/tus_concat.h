@@ -8,16 +8,12 @@
 #define TUS_FINAL "final;"
 
 struct tus_concat {
-	const char *said;		/* "final;", and their addresses */
 	struct put *part;		/* as they were found, in order */
 	int *held;			/* of each: see partial_hold() */
 	size_t n;
 	int64_t size;			/* bytes of all */
+	enum error gone;		/* one of them was given up: the upload may have been made before */
 };
-
-/* Says that the upload which was just made is to become part of another one: its bytes are kept when they are all
- * there, and nobody looks at what they are. */
-enum error tus_make_partial(struct put *);
 
 /* The parts behind "final;", with blanks between their addresses: each with a ticket that fits, and all here.  Of
  * finals of the same parts at once one has them, and the others ERR_UPLOAD_LOCKED.  Of the put are `in` and `mem`; it
@@ -27,7 +23,8 @@ enum error tus_concat_find(struct tus_concat *, struct put *, const char *said);
 /* Lets go of the parts. */
 void tus_concat_end(struct tus_concat *);
 
-/* Makes the upload put->id of them, which are cancelled then; it has arrived, or has no bytes. */
+/* Makes the upload put->id of them, which are cancelled then, if it has not arrived before; it has, or has no bytes.
+ * Safe to be killed anywhere: who asks for the same goes on. */
 enum error tus_concat(const struct tus_concat *, struct put *);
 
 #endif

@@ -71,12 +71,12 @@ read_some(void *user, const struct seat *seat, const void **bytes)
 }
 
 static struct req *
-announce(void *user, const char *json, int64_t counted)
+announce(void *user, const char *json, const struct upload_tus *tus)
 {
 	const struct sending *s = user;
 	struct req *r = NEW(s->w->mem, struct req);
 
-	r->counted_bytes = counted;
+	r->tus = tus;
 	return call_req(s->w, r, s->ask->token != NULL ? s->ask->token : s->w->token, "POST", "/v2/uploads", json);
 }
 
@@ -691,7 +691,8 @@ parts_that_came_beside_each_other_become_one(void **state)
 	bring(&whole, 2 * MIB, bytes, 0, ERR_FORBIDDEN);
 	bring(&whole, 0, bytes, 5, ERR_FORBIDDEN);
 	holds(&whole, bytes, 2 * MIB);
-	create(w, &all, ERR_UPLOAD_CANCELLED);
+	again = final(w, arena_printf(w->mem, "%s %s", b.address, a.address));
+	create(w, &again, ERR_UPLOAD_CANCELLED);
 	half = client_of(w, &(struct ask){ .lines = { { "Upload-Length", "10" }, { "Upload-Concat", "partial" } } });
 	again = final(w, half.address);
 	create(w, &again, ERR_UPLOAD_NOT_RECEIVED);
@@ -715,6 +716,37 @@ parts_that_came_beside_each_other_become_one(void **state)
 	again = final(w, half.address);
 	whole = client_of(w, &again);
 	holds(&whole, bytes, 5000);
+}
+
+static int64_t
+count(struct world *w)
+{
+	return db_number(w->db, "SELECT COUNT(*) FROM uploads WHERE tenant_id = ?", ARGS(ID(w->tenant_id)), -1);
+}
+
+static void
+who_asks_again_for_one_of_the_same_parts_gets_the_same(void **state)
+{
+	struct world *w = *state;
+	const char *bytes = film(w, 9000);
+	struct client a = partial_of(w, bytes, 4000), b = partial_of(w, bytes + 4000, 5000), whole, same;
+	struct ask all = final(w, arena_printf(w->mem, "%s %s", a.address, b.address)), foreign = all;
+	const int64_t before = count(w);
+
+	whole = client_of(w, &all);
+	same = client_of(w, &all);
+	assert_string_equal(same.id, whole.id);
+	is_at(&same, 9000);
+	ask(&whole, tus_head, &(struct ask){ .n = 0 }, ERR_FORBIDDEN);
+	holds(&same, bytes, 9000);
+	/* Nor does it matter that it is an asset by now. */
+	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/uploads/%s/complete", whole.id), NULL)->status, 200);
+	same = client_of(w, &all);
+	assert_string_equal(same.id, whole.id);
+	assert_int_equal(count(w), before + 1);
+	/* Of nobody else. */
+	foreign.token = world_member(w, "CreateContent", "Channel Owner", NULL);
+	create(w, &foreign, ERR_UPLOAD_CANCELLED);
 }
 
 static void
@@ -784,6 +816,7 @@ main(void)
 		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
+		WORLD_TEST(who_asks_again_for_one_of_the_same_parts_gets_the_same),
 		WORLD_TEST(of_finals_of_the_same_parts_at_once_one_has_them),
 		WORLD_TEST(joining_parts_counts_their_bytes_once),
 	};

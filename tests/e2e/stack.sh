@@ -142,6 +142,28 @@ stack_bucket() {
 	CONF
 }
 
+# stack_object KEY: the bytes of an object, from the disk or from the bucket; false: there is none.
+stack_object() {
+	local endpoint bucket key secret
+	case ${KINOTHEK_TEST_S3:+bucket}$1 in
+	bucketoriginals/* | bucketplay/*)
+		read -r endpoint bucket key secret <<<"$KINOTHEK_TEST_S3"
+		curl -sf --aws-sigv4 aws:amz:us-east-1:s3 --user "$key:$secret" "$endpoint/$bucket/stack-$$/$1"
+		;;
+	*) cat "$stack/data/$1" 2>/dev/null ;;
+	esac
+}
+
+# stack_stored KEY: there is one.
+stack_stored() {
+	stack_object "$1" >"$lib_dir/object"
+}
+
+# stack_holds KEY FILE: there is one with those bytes.
+stack_holds() {
+	stack_stored "$1" && cmp "$2" "$lib_dir/object"
+}
+
 # Lines of settings may follow as arguments.
 stack_settings() {
 	head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n' >"$stack/play.key"
