@@ -17,6 +17,7 @@
 #include "media/language.h"
 #include "jobs/captions.h"
 #include "jobs/engines/engine.h"
+#include "jobs/heard.h"
 #include "jobs/hints.h"
 #include "jobs/reading.h"
 #include "jobs/samples.h"
@@ -49,6 +50,8 @@ static const struct record older_record = RECORD("older", struct older, older_fi
 /* All that was heard so far. */
 struct notes {
 	struct job *job;
+	const char *engine;			/* name and version */
+	struct allowance_use use;		/* of the latest request */
 	struct segment *segments;
 	size_t n, room;
 };
@@ -154,6 +157,41 @@ note_progress(void *user, int percent)
 	job_progress(n->job, SAMPLES_SHARE + percent * (100 - SAMPLES_SHARE) / 100);
 }
 
+static bool
+may_ask(void *user, struct fault *fault)
+{
+	struct notes *n = user;
+
+	n->use = (struct allowance_use){ .family = ENGINE_transcribe };
+	return engine_may_cost(n->job, &n->use, fault);
+}
+
+static void
+note_asked(void *user, int requests, bool failed)
+{
+	struct notes *n = user;
+
+	n->use.requests = requests;
+	n->use.failed = failed;
+	engine_cost(n->job, &n->use);
+}
+
+static const char *
+known(void *user, struct arena *mem, struct span span)
+{
+	struct notes *n = user;
+
+	return heard_find(n->job, mem, n->engine, span);
+}
+
+static void
+note_answer(void *user, struct span span, const char *answer)
+{
+	struct notes *n = user;
+
+	heard_keep(n->job, n->engine, span, answer);
+}
+
 /*
  * What a person has decided about the captions of the transcript that goes.  That there be none holds for whatever
  * comes; that they be shown holds for the words that the person has read.
@@ -215,6 +253,7 @@ store_transcript(struct job *j, struct transcript *t, const struct list *paragra
 		return step_not_stored(j, "The captions");
 	if (!job_resume(j))
 		return RETRY;
+	heard_forget(j->db, j->id);
 	old = db_row(j->db, &older_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = ? FOR UPDATE",
 	    ARGS(ID(j->media_id), STR(t->language_code)));
 	if (old != NULL && is_of_people(old)) {
@@ -329,9 +368,9 @@ transcribe_run(struct job *j)
 {
 	const struct transcribe_args *in = j->in;
 	const struct engine *engine = engine_chosen(j->conf, ENGINE_transcribe);
-	struct notes n = { .job = j };
+	struct notes n = { .job = j, .engine = engine->version(j->mem, j->conf) };
 	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
-	    .user = &n };
+	    .may_ask = may_ask, .asked = note_asked, .known = known, .answered = note_answer, .user = &n };
 	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?",
 	    ARGS(ID(j->media_id)));
 	const struct transcript *before;

@@ -43,6 +43,14 @@ struct hearing {
 	const char *told;
 	double told_confidence;
 
+	/* Of a server that is asked part by part: may it be asked now?  It was, so often, and may have been away.  What
+	 * it has answered of that part before, made in the arena, or NULL; it has answered this.  NULL: nobody wants
+	 * to know. */
+	bool (*may_ask)(void *user, struct fault *);
+	void (*asked)(void *user, int requests, bool failed);
+	const char *(*known)(void *user, struct arena *, struct span);
+	void (*answered)(void *user, struct span, const char *answer);
+
 	bool hurried;			/* what comes late is of no use: a server is asked once */
 	int patience;			/* s that looking for speech may be silent; 0: 60 */
 	const char *note;		/* out: for the log; NULL: nothing out of the ordinary */

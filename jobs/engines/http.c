@@ -178,8 +178,8 @@ is_open(const struct session *s)
 	return strcasecmp(language_of(s), SPOKEN_ANY) == 0;
 }
 
-/* Sends one chunk. */
-static void
+/* Sends one chunk.  Returns how often. */
+static int
 ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 {
 	bool translate = strcmp(s->hearing->language, "translate-en") == 0;
@@ -204,24 +204,43 @@ ask(struct session *s, const void *file, size_t n, struct web_answer *a)
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "word" };
 		*p++ = (struct web_part){ .name = "timestamp_granularities[]", .text = "segment" };
 	}
-	engine_ask(s->scratch, s->hearing->conf, self, s->hearing->hurried ? 1 : self->limits.tries, &call, a);
+	return engine_ask(s->scratch, s->hearing->conf, self, s->hearing->hurried ? 1 : self->limits.tries, &call, a);
 }
 
-/* What is said in one chunk; NULL: there is no such answer. */
+/* NULL: it is none. */
+static const struct reply *
+reply_of(struct session *s, const char *body)
+{
+	const struct reply *reply = body != NULL ? record_parse(s->scratch, &reply_record, body) : NULL;
+
+	return reply != NULL && (reply->text != NULL || reply->segments.n > 0) ? reply : NULL;
+}
+
+/* What is said in one chunk, as it was told before or is now; NULL: there is no such answer, and where nobody may be
+ * asked the hearing has a fault. */
 static const struct reply *
 ask_for(struct session *s, struct span chunk, struct web_answer *a)
 {
-	const struct reply *reply;
+	struct hearing *h = s->hearing;
+	const struct reply *reply = h->known != NULL ? reply_of(s, h->known(h->user, s->scratch, chunk)) : NULL;
 	const void *file;
+	int requests;
 	size_t n;
 
 	*a = (struct web_answer){ .end = WEB_BROKEN };
+	if (reply != NULL)
+		return reply;
 	file = wav(s, chunk, &n);
-	if (file == NULL)
+	if (file == NULL || (h->may_ask != NULL && !h->may_ask(h->user, &h->fault)))
 		return NULL;
-	ask(s, file, n, a);
-	reply = a->end == WEB_ANSWERED && a->status == 200 ? record_parse(s->scratch, &reply_record, a->body) : NULL;
-	return reply != NULL && (reply->text != NULL || reply->segments.n > 0) ? reply : NULL;
+	requests = ask(s, file, n, a);
+	/* One that refuses, or answers nonsense, is there. */
+	if (h->asked != NULL)
+		h->asked(h->user, requests, engine_may_pass(a));
+	reply = a->end == WEB_ANSWERED && a->status == 200 ? reply_of(s, a->body) : NULL;
+	if (reply != NULL && h->answered != NULL)
+		h->answered(h->user, chunk, a->body);
+	return reply;
 }
 
 static enum outcome
@@ -229,6 +248,8 @@ explain(struct session *s, const struct web_answer *a)
 {
 	struct hearing *h = s->hearing;
 
+	if (h->fault.reason != REASON_NONE)
+		return RETRY;
 	return engine_unanswered(h->mem, a, "transcription server", "transcript", &h->fault);
 }
 

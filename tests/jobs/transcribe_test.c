@@ -11,6 +11,7 @@
 #include "core/store.h"
 #include "jobs/engines/engine.h"
 #include "jobs/engines/sherpa_model.h"
+#include "jobs/heard.h"
 #include "media/playlist.h"
 #include "tests/jobs/sounds.h"
 
@@ -656,6 +657,94 @@ asked(struct world *w, struct job *j)
 	return occurrences(peer_log(w, "GET"), "\"url\"");
 }
 
+/* Two parts that are sent one after the other. */
+#define TWICE VOICE(SECOND, "slt") ",asplit[a][c];anullsrc=r=16000:cl=mono:d=12[b];[a][b][c]concat=n=3:v=0:a=1"
+
+/* The row of the job, which another attempt finds again. */
+static void
+add_row(struct world *w, struct job *j)
+{
+	const struct job_place place = { .tenant_id = w->tenant_id, .media_id = j->media_id, .id = j->id };
+
+	job_add(w->db, transcribe, place, .media_id = j->media_id, .generation = "g");
+	db_run(w->db, "UPDATE jobs SET state = 'running', fence = 7 WHERE id = ?", ARGS(ID(j->id)));
+	j->fence = 7;
+}
+
+/* Hours of a recording are not heard twice because a server or a process has ended. */
+static void
+what_a_server_has_heard_is_not_asked_for_again(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, TWICE);
+	const struct paragraph *p;
+	struct list heard;
+
+	db_run(w->db, "DELETE FROM engine_rests", NO_ARGS);
+	add_row(w, &j);
+	j.conf = with_peer(w, "/once/v1");
+	peer_log(w, "DELETE");
+	assert_int_equal(run_job(&j), RETRY);
+	assert_int_equal(j.reason, REASON_ENGINE_UNAVAILABLE);
+	assert_int_equal(number(w, "FROM heard_answers WHERE job_id = ?", ARGS(ID(j.id))), 1);
+	/* A run whose lease was lost keeps nothing more. */
+	heard_keep(&(struct job){ .mem = j.mem, .db = j.db, .conf = j.conf, .id = j.id, .media_id = j.media_id,
+	    .fence = 6 }, "test-model by HTTP", (struct span){ 1, 2 }, "{}");
+	assert_int_equal(number(w, "FROM heard_answers WHERE job_id = ?", ARGS(ID(j.id))), 1);
+	j.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &j), 1);
+	heard = record_parse_list(w->mem, &paragraph_record, transcript_of(w, j.media_id)->paragraphs.text);
+	p = heard.rows;
+	assert_int_equal(heard.n, 2);
+	assert_true(word_error_rate(w->mem, SECOND, p[0].text) < 30 && word_error_rate(w->mem, SECOND, p[1].text) < 30);
+	assert_true(p[1].start.ms > p[0].end.ms + 10000);
+	assert_int_equal(number(w, "FROM heard_answers WHERE job_id = ?", ARGS(ID(j.id))), 0);
+}
+
+static void
+what_another_model_has_heard_is_asked_for(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, TWICE);
+
+	db_run(w->db, "DELETE FROM engine_rests", NO_ARGS);
+	db_run(w->db, "UPDATE media SET sha256 = REPEAT('z', 32) WHERE id = ?", ARGS(ID(j.media_id)));
+	add_row(w, &j);
+	j.conf = with_peer(w, "/once/v1");
+	peer_log(w, "DELETE");
+	assert_int_equal(run_job(&j), RETRY);
+	db_run(w->db, "UPDATE heard_answers SET engine = 'older by HTTP' WHERE job_id = ?", ARGS(ID(j.id)));
+	j.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &j), 2);
+}
+
+/* After five failures in a row nobody asks it for a minute, and then one. */
+static void
+a_server_that_is_away_is_left_alone(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE("good morning", "rms"));
+
+	db_run(w->db, "DELETE FROM engine_rests", NO_ARGS);
+	j.conf = with_peer(w, "/broken/v1");
+	peer_log(w, "DELETE");
+	assert_int_equal(run_job(&j), RETRY);
+	assert_int_equal(occurrences(peer_log(w, "DELETE"), "\"url\""), 4);
+	assert_int_equal(db_number(w->db, "SELECT failures FROM engine_rests WHERE family = 'transcribe'", NO_ARGS, 0),
+	    1);
+	assert_int_equal(db_number(w->db, "SELECT requests FROM engine_usage WHERE tenant_id = ? AND family = "
+	    "'transcribe'", ARGS(ID(w->tenant_id)), 0), 4);
+	db_run(w->db, "UPDATE engine_rests SET failures = 5, rests_until = " SQL_NOW " + 60000", NO_ARGS);
+	assert_int_equal(run_job(&j), RETRY);
+	assert_int_equal(j.reason, REASON_ENGINE_UNAVAILABLE);
+	assert_non_null(strstr(j.detail, "left alone"));
+	assert_string_equal(peer_log(w, "GET"), "[]");
+	db_run(w->db, "UPDATE engine_rests SET rests_until = 1", NO_ARGS);
+	j.conf = with_peer(w, "/v1");
+	assert_int_equal(asked(w, &j), 1);
+	assert_int_equal(db_number(w->db, "SELECT COUNT(*) FROM engine_rests", NO_ARGS, -1), 0);
+}
+
 static void
 the_same_file_of_the_same_tenant_is_heard_once(void **state)
 {
@@ -837,6 +926,9 @@ main(void)
 		WORLD_TEST(the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text),
 		WORLD_TEST(the_language_of_the_first_part_holds_for_all),
 		WORLD_TEST(what_cannot_be_told_of_a_language_says_nothing_of_the_asset),
+		WORLD_TEST(what_a_server_has_heard_is_not_asked_for_again),
+		WORLD_TEST(what_another_model_has_heard_is_asked_for),
+		WORLD_TEST(a_server_that_is_away_is_left_alone),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
