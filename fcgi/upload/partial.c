@@ -348,12 +348,22 @@ partial_close(struct partial *p)
 	p->path = NULL;
 }
 
+/* What was written down at the last sync: no room was left to write down more. */
+static bool
+fall_back(struct partial *p)
+{
+	unlink(p->fresh_path);
+	p->offset = p->synced;
+	return p->synced > 0 && p->fd >= 0 && ftruncate(p->fd, p->synced) == 0;
+}
+
 /* Room that was reserved for what has not come goes back. */
 bool
 partial_keep(struct partial *p)
 {
 	bool fine = p->fd >= 0 && !p->spoiled && ftruncate(p->fd, p->offset) == 0 && sync_now(p);
 
+	fine = fine || fall_back(p);
 	end(p);
 	return fine;
 }
