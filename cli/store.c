@@ -608,18 +608,35 @@ run_clear(struct moving *m)
 	return status != 0 ? status : m->found > 0 ? 1 : 0;
 }
 
+/* What is written for the tenant from now on; for all: what single ones were set to ends. */
 static int
-run_switch(struct moving *m)
+set_side(struct cli *c, void *at)
 {
-	int status = run_copy(m);
+	const struct moving *m = at;
+	const struct uuid t = m->tenant_id;
 
-	m->brings = true;
-	if (status == 0)
-		status = run_verify(m);
-	if (status != 0)
-		return m->found == 0 ? status : cli_fail(m->c, 1, "nothing may be switched before these are mended");
-	if (m->c->json)
-		return 0;
+	db_run(c->db, "UPDATE tenants SET store = ? WHERE id = COALESCE(?, id) AND NOT (store <=> ?)",
+	    ARGS(STR(uuid_is_none(t) ? NULL : m->to_name), ID(t), STR(uuid_is_none(t) ? NULL : m->to_name)));
+	return 0;
+}
+
+static void
+say_tenant(const struct moving *m, bool was_there)
+{
+	const char *shortcode = cli_option(m->c, "tenant");
+
+	if (was_there)
+		printf("All of it is in %s.\n    kinothek store clear --to %s --tenant %s\ndeletes what lies in %s, or "
+		    "leave it.  Both stores have to be named as long as other tenants are in %s.\n", m->to_name,
+		    m->to_name, shortcode, m->from_name, m->from_name);
+	else
+		printf("What is written for %s goes to %s from now on.  Run this again when the uploads and jobs that "
+		    "run now are over, for what they write.\n", shortcode, m->to_name);
+}
+
+static void
+say_all(const struct moving *m)
+{
 	if (strcmp(m->c->conf->store, m->to_name) == 0)
 		printf("All of it is in %s.  When the services of every machine run with store = %s:\n"
 		    "    kinothek store clear --to %s\ndeletes what lies in %s, or leave it; then take store.also out "
@@ -629,6 +646,27 @@ run_switch(struct moving *m)
 		printf("Now write into the settings of every machine, in any order, and restart its services:\n"
 		    "    store = %s\n    store.also = %s\nThen run this again, for what was written meanwhile.\n",
 		    m->to_name, m->from_name);
+}
+
+static int
+run_switch(struct moving *m)
+{
+	const bool one = !uuid_is_none(m->tenant_id), was_there = one &&
+	    store_side_of(m->c->db, m->c->conf, m->tenant_id) == m->to;
+	int status = run_copy(m);
+
+	m->brings = true;
+	if (status == 0)
+		status = run_verify(m);
+	if (status != 0)
+		return m->found == 0 ? status : cli_fail(m->c, 1, "nothing may be switched before these are mended");
+	status = cli_transaction(m->c, set_side, m);
+	if (status != 0 || m->c->json)
+		return status;
+	if (one)
+		say_tenant(m, was_there);
+	else
+		say_all(m);
 	return 0;
 }
 
@@ -662,10 +700,20 @@ store_switch(struct cli *c)
 int
 store_clear(struct cli *c)
 {
-	const char *to = cli_option(c, "to");
+	struct moving m;
+	const int status = begin(c, &m);
+	enum store_side side = m.to;
 
-	if (to != NULL && c->conf->store_also != NULL && strcmp(to, c->conf->store_also) == 0)
-		return cli_fail(c, EX_CONFIG, "store = %s is written to: run `kinothek store switch --to %s` first",
-		    c->conf->store, to);
-	return command(c, run_clear);
+	if (status != 0)
+		return status;
+	if (uuid_is_none(m.tenant_id))
+		store_side_parse(c->conf->store, &side);
+	else
+		side = store_side_of(c->db, c->conf, m.tenant_id);
+	if (db_failure(c->db) != DB_FINE)
+		return cli_fail_db(c);
+	if (side != m.to)
+		return cli_fail(c, EX_CONFIG, "%s is written to: run `kinothek store switch --to %s` first",
+		    m.from_name, m.to_name);
+	return with_scratch(&m, run_clear);
 }

@@ -6,12 +6,25 @@
 #include "core/store_kind.h"
 
 static const struct store_kind *first, *second;
+static _Thread_local const struct store_kind *used;
 
 void
 store_both_open(const struct store_kind *written, const struct store_kind *also)
 {
 	first = written;
 	second = also;
+}
+
+void
+store_both_use(const struct store_kind *kind)
+{
+	used = kind;
+}
+
+static const struct store_kind *
+written(void)
+{
+	return used != NULL ? used : first;
 }
 
 /* Which one is asked the next time.  An object may be on its way from the second to the first: so that is asked again
@@ -33,31 +46,31 @@ goes_on(void)
 static bool
 put(struct arena *mem, const char *file, const char *key)
 {
-	return first->put(mem, file, key);
+	return written()->put(mem, file, key);
 }
 
 static bool
 put_begin(struct arena *mem, struct store_putting *p)
 {
-	return first->put_begin(mem, p);
+	return written()->put_begin(mem, p);
 }
 
 static bool
 put_end(struct arena *mem, const struct store_putting *p)
 {
-	return first->put_end(mem, p);
+	return written()->put_end(mem, p);
 }
 
 static void
 put_drop(const struct store_putting *p)
 {
-	first->put_drop(p);
+	written()->put_drop(p);
 }
 
 static bool
 write_object(struct arena *mem, const void *bytes, size_t n, const char *key)
 {
-	return first->write(mem, bytes, n, key);
+	return written()->write(mem, bytes, n, key);
 }
 
 static char *
@@ -155,7 +168,7 @@ served(struct arena *mem, struct uuid media_id)
 static int64_t
 free_bytes(void)
 {
-	return first->free();
+	return written()->free();
 }
 
 static int

@@ -52,6 +52,9 @@ void store_objects_open(const struct conf *);
 extern const struct store_kind store_both;
 void store_both_open(const struct store_kind *first, const struct store_kind *second);
 
+/* What this thread writes goes there; NULL: to the first. */
+void store_both_use(const struct store_kind *);
+
 /* Does it grow piece by piece, as no object does?  Then it lies on this machine, whatever the settings name. */
 bool store_grows(const char *key);
 

@@ -23,6 +23,23 @@ store_side_parse(const char *name, enum store_side *side)
 	return *side == SIDE_BUCKET || strcmp(name, "local") == 0;
 }
 
+enum store_side
+store_side_of(struct db *db, const struct conf *conf, struct uuid tenant_id)
+{
+	const char *name = db_text(db, "SELECT t.store FROM tenants t WHERE t.id = ?", ARGS(ID(tenant_id)));
+	enum store_side side = SIDE_LOCAL;
+
+	store_side_parse(name != NULL ? name : conf->store != NULL ? conf->store : "local", &side);
+	return side;
+}
+
+void
+store_side_use(struct db *db, const struct conf *conf, struct uuid tenant_id)
+{
+	if (conf->store_also != NULL)
+		store_both_use(uuid_is_none(tenant_id) ? NULL : kinds[store_side_of(db, conf, tenant_id)]);
+}
+
 /* One level: keys that end in a slash to below(), others to object(). */
 struct level { const struct store_kind *kind; store_visit *object; bool (*below)(void *, const char *); void *at; };
 

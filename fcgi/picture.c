@@ -9,7 +9,7 @@
 
 #include "core/log.h"
 #include "core/quota.h"
-#include "core/store.h"
+#include "core/store_side.h"
 #include "fcgi/picture.h"
 
 enum { DECODERS = 2, TENANTS = 1 << 20, PATIENCE_MS = 1000, NAP_MS = 20 };
@@ -210,6 +210,7 @@ write_picture(struct req *r, struct picture *p)
 	}
 	p->name = arena_printf(r->mem, "custom/%s.%s", r->request_id, strcmp(p->clean.mime_type, "image/png") == 0 ?
 	    "png" : "jpg");
+	store_side_use(r->db, r->conf, r->who->tenant_id);
 	if (write_both(r, &p->clean, p->name))
 		return true;
 	e = error_of_errno(errno);

@@ -17,7 +17,7 @@
 #include "core/asset.h"
 #include "core/log.h"
 #include "core/scratch.h"
-#include "core/store.h"
+#include "core/store_side.h"
 #include "jobs/runner.h"
 
 enum { RETRIES_AGAIN = 20, TAIL_LINE = 1000, BATCH_MEMORY = 64 << 20, LIFE_MS = 100 };
@@ -573,6 +573,7 @@ child_run(const struct start *s)
 		say(SAY_OUTCOME, RETRY, reason, NULL, true);
 		leave(0);
 	}
+	store_side_use(j->db, j->conf, j->tenant_id);
 	db_begin(j->db);
 	self.open = true;
 	outcome = s->kind->run(j);

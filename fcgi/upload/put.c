@@ -19,7 +19,7 @@
 #include "core/job.h"
 #include "core/log.h"
 #include "core/quota.h"
-#include "core/store.h"
+#include "core/store_side.h"
 #include "fcgi/upload/partial.h"
 #include "fcgi/upload/put.h"
 #include "fcgi/upload/s3_part.h"
@@ -578,6 +578,7 @@ static enum error
 say_whole(struct transfer *t)
 {
 	take_link(t);
+	store_side_use(t->db, t->p->in->conf, t->seat.tenant_id);
 	tell(t);
 	give_link(t);
 	return t->p->error;
