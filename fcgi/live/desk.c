@@ -42,6 +42,8 @@ struct desk {
 	struct queue late;	/* of the thread alone: what the database did not take */
 	int64_t beat_at, end_at;
 	bool overtakes;		/* what was claimed last had another holder */
+	struct uuid *finishing;	/* that were told to end, as long as they do */
+	size_t n_finishing;
 };
 
 static void
@@ -334,6 +336,31 @@ has_died_here(const struct desk *d, const char *holder)
 	    (!machine_process((pid_t)atoi(holder + n + 1), &p) || p.state == 'Z' || p.state == 'X');
 }
 
+static bool
+was_finishing(const struct desk *d, struct uuid id)
+{
+	size_t i = 0;
+
+	while (i < d->n_finishing && !uuid_equal(d->finishing[i], id))
+		i++;
+	return i < d->n_finishing;
+}
+
+/* Once is enough for each: its job may take an hour. */
+static void
+note_finishing(struct desk *d, const struct livestream *all, size_t n)
+{
+	size_t i, found = 0;
+
+	d->finishing = realloc(d->finishing, (n + 1) * sizeof(*d->finishing));
+	if (d->finishing == NULL)
+		abort();
+	for (i = 0; i < n; i++)
+		if (strcmp(all[i].status, "finishing") == 0 && (all[i].holder == NULL || is_ours(d, &all[i])))
+			d->finishing[found++] = all[i].id;
+	d->n_finishing = found;
+}
+
 static void
 look_at(struct desk *d, const struct livestream *s)
 {
@@ -344,7 +371,7 @@ look_at(struct desk *d, const struct livestream *s)
 
 	if (strcmp(s->status, "starting") == 0)
 		livestream_ready(d->db, s->id);
-	if (finishing && (s->holder == NULL || is_ours(d, s)))
+	if (finishing && (s->holder == NULL || is_ours(d, s)) && !was_finishing(d, s->id))
 		answer_word(d, DESK_FINISH, s);
 	if (is_ours(d, s))
 		answer_word(d, DESK_HELD, s);
@@ -412,6 +439,8 @@ look(struct desk *d)
 	all = livestreams_open(d->db, &n);
 	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
 		look_at(d, &all[i]);
+	if (db_failure(d->db) == DB_FINE)
+		note_finishing(d, all, n);
 	name_targets(d);
 	tell_keys(d);
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
@@ -527,6 +556,7 @@ desk_close(struct desk *d)
 	queue_free(&d->in);
 	queue_free(&d->late);
 	queue_free(&d->out);
+	free(d->finishing);
 	close(d->bell);
 	pthread_cond_destroy(&d->more);
 	pthread_mutex_destroy(&d->lock);

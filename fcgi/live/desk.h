@@ -36,7 +36,7 @@ enum desk_word {
 	/* Answers that nobody has asked for, each second. */
 	DESK_HELD,		/* stream: it is still ours; on: another node would have it */
 	DESK_TARGET,		/* stream.id, target, url: it is to be sent on to there */
-	DESK_FINISH,		/* stream: it is to end, and ours or nobody's */
+	DESK_FINISH,		/* stream: it is to end, and ours or nobody's; once */
 	DESK_ROUND,		/* all that are ours have been told */
 	DESK_NONE,
 };

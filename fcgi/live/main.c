@@ -26,7 +26,7 @@
 #include "fcgi/live/srt.h"
 #include "fcgi/live/station.h"
 
-enum { SYSTEMD_FIRST = 3, BACKLOG = 256 };
+enum { SYSTEMD_FIRST = 3, BACKLOG = 4096 };
 
 static void
 usage(FILE *to)

@@ -201,21 +201,28 @@ is_stranger(const struct visitor *v)
 	return !v->gone && !v->granted;
 }
 
-/* Is there a place for one more from there?  Who has an IPv6 address has 2^64 of them. */
+/* Is there a place for one more from there?  Who has an IPv6 address has 2^64 of them.  Where all are taken, who has
+ * been silent for the longest leaves: encoders say their key at once, and those who never do keep none of them out. */
 static bool
 has_place(const struct station *s, const char *address)
 {
 	char network[PEER_NETWORK];
+	struct visitor *v, *oldest = NULL;
 	int all = 0, same = 0;
-	const struct visitor *v;
 
 	peer_network(address, network);
 	for (v = s->visitors; v != NULL; v = v->next)
 		if (is_stranger(v)) {
 			all++;
 			same += strcmp(v->network, network) == 0;
+			/* The last one came first. */
+			oldest = v->stage == VISITOR_TALKS ? v : oldest;
 		}
-	return all < STATION_STRANGERS && same < STATION_OF_ADDRESS;
+	if (same >= STATION_OF_ADDRESS || (all >= STATION_STRANGERS && oldest == NULL))
+		return false;
+	if (all >= STATION_STRANGERS)
+		drop(oldest);
+	return true;
 }
 
 /* --- what comes by SRT */

@@ -3,7 +3,8 @@
  * kinothek-live: one thread that waits for all encoders, and what it knows of them and of the livestreams.
  *
  * Whoever connects has five seconds for the handshake and ten to say a key; of one address twenty may be so far at a
- * time, and STATION_STRANGERS in all.  Who comes by SRT has said it, and takes such a place until it may send.
+ * time, and STATION_STRANGERS in all, of whom the one that has said nothing for the longest makes room for the next.
+ * Who comes by SRT has said it, and takes such a place until it may send.
  */
 #ifndef FCGI_LIVE_STATION_H
 #define FCGI_LIVE_STATION_H

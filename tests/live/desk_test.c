@@ -153,12 +153,37 @@ what_a_process_of_this_machine_held_is_free_when_it_has_ended(void **state)
 	assert_false(is_freed(w, "elsewhere/1", child));
 }
 
+/* The job that makes an asset of it may last for an hour. */
+static void
+the_end_is_told_once(void **state)
+{
+	struct world *w = *state;
+	struct office *o = office(w), *other = office(w);
+	int i, finish = 0;
+	struct desk_note *n;
+
+	db_run(w->db, "UPDATE livestreams SET status = 'finishing', session = 1 WHERE id IN (?, ?)",
+	    ARGS(ID(o->stream.id), ID(other->stream.id)));
+	close_office(other);
+	come_back(o);
+	for (i = 0; i < 3;) {
+		while ((n = desk_take(o->desk)) == NULL)
+			assert_int_equal(poll(&(struct pollfd){ desk_fd(o->desk), POLLIN, 0 }, 1, WAIT_MS), 1);
+		finish += n->word == DESK_FINISH && uuid_equal(n->stream.id, o->stream.id);
+		i += n->word == DESK_ROUND;
+		free(n);
+	}
+	assert_int_equal(finish, 1);
+	close_office(o);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(behind_what_is_late_numbers_do_not_pile_up),
 		WORLD_TEST(what_a_process_of_this_machine_held_is_free_when_it_has_ended),
+		WORLD_TEST(the_end_is_told_once),
 		WORLD_TEST(who_has_a_key_does_not_wait_for_those_without),
 	};
 

@@ -4,11 +4,13 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -26,6 +28,16 @@
 #define ENCODED " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -g 50 -c:a aac -b:a 64k "
 #define MOVING(size, seconds) "-f lavfi -i testsrc2=s=" size ":r=25:d=" seconds " "
 #define TONE(seconds) "-f lavfi -i sine=440:r=48000:d=" seconds " "
+
+/* Instead of that of the C library: what has been put to the disk so far, in the thread for that. */
+static atomic_int synced;
+int
+fdatasync(int fd)
+{
+	assert_true(fd >= 0);
+	atomic_fetch_add(&synced, 1);
+	return 0;
+}
 
 struct studio {
 	struct place *place;
@@ -315,6 +327,48 @@ without_dvr_there_is_a_window(void **state)
 	assert_int_equal(atoi(told(s, "ls out | grep -cE '^[0-9]+[.]video[.]m4s$'")), LIST_WINDOW + 3);
 	assert_in_range(atoi(told(s, "ls out | grep -cE '^[0-9]+[.]1[.][0-9]+[.]video[.]m4s$'")), LIST_SHOWN * 4,
 	    LIST_KEPT * 4);
+}
+
+static void
+each_segment_goes_to_the_disk(void **state)
+{
+	struct studio *s = *state;
+	int before;
+
+	flush_end();
+	before = atomic_load(&synced);
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("64x64", "9") TONE("9") ENCODED "$O"), 0);
+	flush_end();
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), 4);
+	/* Of both tracks. */
+	assert_int_equal(atomic_load(&synced) - before, 2 * 4);
+}
+
+/* Who comes later has to number the breaks as those do who have seen them. */
+static void
+breaks_that_are_listed_no_more_are_counted(void **state)
+{
+	struct studio *s = *state;
+	const char *flv = make(s->place, "a.flv", "$FF " MOVING("64x64", "7") TONE("7") ENCODED "$O");
+	int i;
+
+	packager_free(s->packager);
+	s->packager = packager_open(s->play, s->kept, false);
+	for (i = 0; i < 4; i++) {
+		send_flv(s, flv, 0);
+		assert_true(packager_pause(s->packager));
+		feed_free(s->feed);
+		s->feed = feed_new();
+		feed_begin(s->feed, ++s->session);
+		if (i == 1)
+			assert_null(strstr(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY-SEQUENCE:1"));
+	}
+	/* 16 segments of which the last ten are listed: the break before the ninth is there, the one before the fifth
+	 * is not. */
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), LIST_WINDOW);
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY\n"), 2);
+	assert_non_null(strstr(text_of(s, "out/video.m3u8"), "#EXT-X-DISCONTINUITY-SEQUENCE:1\n"));
+	assert_non_null(strstr(text_of(s, "out/audio.m3u8"), "#EXT-X-DISCONTINUITY-SEQUENCE:1\n"));
 }
 
 static void
@@ -951,6 +1005,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(another_size_is_another_session_behind_a_break, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_restart_goes_on_in_the_same_playlist, setup, teardown),
 		cmocka_unit_test_setup_teardown(without_dvr_there_is_a_window, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_segment_goes_to_the_disk, setup, teardown),
+		cmocka_unit_test_setup_teardown(breaks_that_are_listed_no_more_are_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_not_made_in_time_is_a_gap, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_edge_is_told_in_parts_that_are_the_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_asks_for_what_is_to_come_waits_for_it, setup, teardown),
