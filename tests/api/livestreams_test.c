@@ -1,136 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Livestreams: who may do what with them, and how they go from state to state, with or without a node that lives. */
+/* Livestreams: who may do what with them, and how they go from state to state. */
 #include <string.h>
 
 #include "core/livestream.h"
 #include "core/livestream_target.h"
 #include "core/store.h"
-#include "tests/world.h"
-
-#define NODE "ingest-1:42"
-#define OTHER "ingest-2:43"
-
-static struct uuid
-id_of(struct world *w, struct req *r, const char *path)
-{
-	struct uuid id;
-
-	assert_non_null(text(w, r, path));
-	assert_true(uuid_parse(text(w, r, path), &id));
-	return id;
-}
-
-static struct req *
-created(struct world *w, const char *body)
-{
-	struct req *r = call(w, "POST", "/v2/livestreams", body);
-
-	if (r->status != 201)
-		print_message("%s\n", buf_string(&r->out));
-	assert_int_equal(r->status, 201);
-	return r;
-}
-
-static struct uuid
-made(struct world *w)
-{
-	return id_of(w, created(w, "{\"name\":\"Council\"}"), "data.id");
-}
-
-static const char *
-path(struct world *w, struct uuid id, const char *rest)
-{
-	return arena_printf(w->mem, "/v2/livestreams/%s%s", uuid_text(w->mem, id), rest);
-}
-
-static int
-put(struct world *w, struct uuid id, const char *action)
-{
-	return call(w, "PUT", path(w, id, action), NULL)->status;
-}
-
-static const char *
-status(struct world *w, struct uuid id)
-{
-	return text(w, call(w, "GET", path(w, id, ""), NULL), "data.status");
-}
-
-static const char *
-member(struct world *w, struct uuid id, const char *name)
-{
-	return text(w, call(w, "GET", path(w, id, ""), NULL), arena_printf(w->mem, "data.%s", name));
-}
-
-/* Of one that is started. */
-static struct uuid
-started(struct world *w)
-{
-	struct uuid id = made(w);
-
-	assert_int_equal(put(w, id, "/start"), 200);
-	assert_true(livestream_ready(w->db, id));
-	return id;
-}
-
-/* Of one that viewers see. */
-static struct uuid
-live(struct world *w)
-{
-	struct uuid id = started(w);
-
-	assert_int_equal(put(w, id, "/publish"), 200);
-	assert_int_equal(livestream_claim(w->db, id, NODE), 1);
-	assert_true(livestream_signal(w->db, id, NODE, true));
-	assert_string_equal(status(w, id), "live");
-	return id;
-}
-
-static void
-later(struct world *w, const char *column, struct uuid id, int64_t ms)
-{
-	struct arg args[] = { INT(ms), ID(id), { .kind = ARG_END } };
-
-	if (strcmp(column, "beat_at") == 0)
-		db_run(w->db, "UPDATE livestreams t JOIN livestream_inputs i ON i.livestream_id = t.id SET i.beat_at = "
-		    "t.beat_at - ?, t.beat_at = t.beat_at - ? WHERE t.id = ?", ARGS(INT(ms), INT(ms), ID(id)));
-	else if (strcmp(column, "live_at") == 0)
-		db_run(w->db, "UPDATE livestreams SET live_at = live_at - ? WHERE id = ?", args);
-	else if (strcmp(column, "starts_at") == 0)
-		db_run(w->db, "UPDATE livestreams SET starts_at = starts_at - ? WHERE id = ?", args);
-	else
-		db_run(w->db, "UPDATE livestreams SET started_at = started_at - ?, interrupted_at = 0 WHERE id = ?",
-		    args);
-}
-
-/* As the runner does. */
-static void
-tend_as(struct world *w, bool judges)
-{
-	int i;
-
-	for (i = 0; i < 20 && livestream_tend(w->db, judges); i++)
-		;
-	assert_true(i < 20);
-}
-
-static void
-tend(struct world *w)
-{
-	tend_as(w, true);
-}
-
-static int64_t
-told(struct world *w, struct uuid id, const char *what)
-{
-	return number(w, "FROM events WHERE type = 'livestream.updated' AND JSON_VALUE(data, '$.livestreamId') = ? AND "
-	    "JSON_VALUE(data, '$.status') = ?", ARGS(STR(uuid_text(w->mem, id)), STR(what)));
-}
-
-static struct uuid
-media_of(struct world *w, struct uuid id)
-{
-	return id_of(w, call(w, "GET", path(w, id, ""), NULL), "data.mediaId");
-}
+#include "tests/api/livestreams.h"
 
 static void
 its_languages_are_those_of_the_tenant_where_it_names_none(void **state)
@@ -431,108 +306,6 @@ a_break_interrupts_it_and_the_same_address_goes_on(void **state)
 }
 
 static void
-who_sends_is_not_thrown_out_and_who_is_silent_is(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w);
-
-	assert_int_equal(livestream_claim(w->db, id, OTHER), 0);
-	assert_int_equal(livestream_claim(w->db, id, NODE), 2);
-	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
-	livestream_beat(w->db, NODE);
-	assert_int_equal(livestream_claim(w->db, id, OTHER), 0);
-	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
-	assert_int_equal(livestream_claim(w->db, id, OTHER), 3);
-	assert_false(livestream_signal(w->db, id, NODE, false));
-	assert_false(livestream_release(w->db, id, NODE));
-	livestream_beat(w->db, NODE);
-	assert_string_equal(livestream_get(w->db, id)->holder, OTHER);
-}
-
-/* At a node that does not hold it; of two on the same input the first one counts. */
-static void
-who_waits_at_another_node_is_told_while_that_lives(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w);
-
-	livestream_connected(w->db, id, NODE, true, true);
-	assert_false(livestream_get(w->db, id)->is_awaited);
-	livestream_connected(w->db, id, OTHER, true, true);
-	assert_true(livestream_elsewhere(w->db, id, OTHER, true));
-	assert_false(livestream_elsewhere(w->db, id, NODE, true));
-	assert_false(livestream_get(w->db, id)->is_awaited);
-	livestream_connected(w->db, id, OTHER, false, true);
-	assert_non_null(member(w, id, "inputs.1.connectedAt"));
-	assert_true(livestream_get(w->db, id)->is_awaited);
-	livestream_connected(w->db, id, NODE, false, false);	/* not its own */
-	assert_non_null(member(w, id, "inputs.1.connectedAt"));
-	later(w, "beat_at", id, LIVESTREAM_SILENCE_MS + 1000);
-	livestream_beat(w->db, NODE);
-	assert_false(livestream_get(w->db, id)->is_awaited);
-	assert_false(livestream_elsewhere(w->db, id, NODE, false));
-	livestream_beat(w->db, OTHER);
-	assert_true(livestream_get(w->db, id)->is_awaited);
-	assert_true(livestream_elsewhere(w->db, id, NODE, false));
-	assert_true(livestream_release(w->db, id, NODE));
-	assert_null(member(w, id, "inputs.0.connectedAt"));
-	assert_non_null(member(w, id, "inputs.1.connectedAt"));
-	assert_int_equal(livestream_claim(w->db, id, OTHER), 2);
-	assert_false(livestream_get(w->db, id)->is_awaited);
-	livestream_connected(w->db, id, OTHER, false, false);
-	assert_null(member(w, id, "inputs.1.connectedAt"));
-}
-
-static void
-a_node_that_dies_leaves_it_interrupted(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w);
-
-	livestream_connected(w->db, id, NODE, true, true);
-	assert_non_null(member(w, id, "inputs.0.connectedAt"));
-	later(w, "started_at", id, LIVESTREAM_IDLE_MS + 1000);
-	tend(w);
-	assert_string_equal(status(w, id), "live");
-	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
-	tend(w);
-	assert_string_equal(status(w, id), "interrupted");
-	assert_non_null(member(w, id, "interruptedAt"));
-	/* It is idle since then, and not since it was started. */
-	tend(w);
-	assert_string_equal(status(w, id), "interrupted");
-	assert_null(livestream_get(w->db, id)->holder);
-	assert_null(member(w, id, "inputs.0.connectedAt"));
-	assert_int_equal(told(w, id, "interrupted"), 1);
-}
-
-static int64_t
-jobs(struct world *w, struct uuid id)
-{
-	return number(w, "FROM jobs WHERE kind = 'livestream' AND JSON_VALUE(args, '$.livestreamId') = ?",
-	    ARGS(STR(uuid_text(w->mem, id))));
-}
-
-static void
-nobody_is_taken_for_dead_who_could_not_say_that_he_lives(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w), ending = live(w);
-
-	assert_int_equal(put(w, ending, "/stop"), 200);
-	later(w, "beat_at", id, LIVESTREAM_DEAD_MS + 1000);
-	later(w, "beat_at", ending, LIVESTREAM_DEAD_MS + 1000);
-	tend_as(w, false);
-	assert_string_equal(status(w, id), "live");
-	assert_string_equal(livestream_get(w->db, id)->holder, NODE);
-	assert_int_equal(jobs(w, ending), 0);
-	tend_as(w, true);
-	assert_string_equal(status(w, id), "interrupted");
-	assert_null(livestream_get(w->db, id)->holder);
-	assert_int_equal(jobs(w, ending), 1);
-}
-
-static void
 what_ends_becomes_an_asset_by_one_job(void **state)
 {
 	struct world *w = *state;
@@ -663,14 +436,6 @@ one_that_lasts_too_long_or_gets_nothing_is_stopped(void **state)
 	assert_string_equal(member(w, idle, "failure"), "idle");
 }
 
-static const char *
-in_time(struct world *w, int64_t ms)
-{
-	char at[MOMENT_TEXT];
-
-	return arena_copy(w->mem, moment_format((struct moment){ moment_now().ms + ms }, at));
-}
-
 static void
 one_that_is_announced_begins_by_itself(void **state)
 {
@@ -776,104 +541,6 @@ lists_show_what_the_caller_sees(void **state)
 	world_role(w, w->channel_id, viewer, "Viewer");
 	assert_string_equal(text(w, call_as(w, token, "GET", "/v2/livestreams", NULL), "pagination.total"), "2");
 	assert_string_equal(text(w, call(world_other(w), "GET", "/v2/livestreams", NULL), "pagination.total"), "0");
-}
-
-static void
-numbers_of_all_nodes_are_added_as_long_as_they_are_fresh(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w);
-	struct req *r;
-
-	livestream_watched(w->db, media_of(w, id), NODE, 30, 41);
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1,
-	    .bytes_in = 1000, .bitrate = 6000000, .dropped = 2 });
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1,
-	    .bytes_in = 1001, .bitrate = 6000001, .dropped = 3 });
-	livestream_watched(w->db, media_of(w, id), NODE, 31, 41);
-	livestream_tell(w->db, id, OTHER, &(struct livestream_numbers){ .rtmp_secondary = 1, .bytes_in = 7 });
-	livestream_watched(w->db, media_of(w, id), "web", 5, 6);
-	livestream_watched(w->db, media_of(w, id), "dead", 500, 500);
-	db_run(w->db, "UPDATE livestream_nodes SET told_at = told_at - 16000 WHERE node = 'dead'", NO_ARGS);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_int_equal(r->status, 200);
-	assert_string_equal(text(w, r, "data.primary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "36");
-	assert_string_equal(text(w, r, "data.primary.hlsPeak"), "47");
-	assert_string_equal(text(w, r, "data.primary.bitrate"), "6000001");
-	assert_string_equal(text(w, r, "data.secondary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "0");
-	assert_string_equal(text(w, r, "data.sum.rtmpConnections"), "2");
-	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "36");
-	assert_string_equal(text(w, r, "data.sum.droppedFrames"), "3");
-	r = call(w, "GET", path(w, id, "/statistics/secondary"), NULL);
-	assert_string_equal(text(w, r, "data.rtmpConnections"), "1");
-	assert_int_equal(call(w, "GET", path(w, id, "/statistics/third"), NULL)->status, 404);
-}
-
-/* Whoever has taken it in may not be who answers those who watch. */
-static void
-viewers_are_of_the_input_that_they_see(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w), media_id = media_of(w, id);
-	struct req *r;
-
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = false, .rtmp_secondary = 1 });
-	livestream_watched(w->db, media_id, "web", 5, 6);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "0");
-	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "5");
-	livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1 });
-	livestream_watched(w->db, media_id, "web", 4, 6);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_string_equal(text(w, r, "data.primary.hlsConnections"), "4");
-	assert_string_equal(text(w, r, "data.primary.hlsPeak"), "6");
-	assert_string_equal(text(w, r, "data.secondary.hlsConnections"), "0");
-	assert_int_equal(call(w, "PUT", path(w, id, "/stop"), NULL)->status, 200);
-	db_run(w->db, "DELETE FROM livestream_nodes WHERE livestream_id = ?", ARGS(ID(id)));
-	livestream_watched(w->db, media_id, "web", 3, 6);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "0");
-}
-
-static void
-what_was_counted_is_told_by_the_minute(void **state)
-{
-	struct world *w = *state;
-	struct uuid id = live(w), media_id = media_of(w, id);
-	int64_t minute;
-	struct req *r;
-
-	/* All in one. */
-	do {
-		minute = moment_now().ms / 60000;
-		db_run(w->db, "DELETE FROM livestream_points", NO_ARGS);
-		livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .is_primary = true, .rtmp_primary = 1 });
-		livestream_watched(w->db, media_id, NODE, 7, 7);
-		livestream_watched(w->db, media_id, NODE, 5, 7);
-		livestream_watched(w->db, media_id, "web", 3, 3);
-		db_run(w->db, "UPDATE livestream_points SET at = at - 600000", NO_ARGS);
-		livestream_tell(w->db, id, NODE, &(struct livestream_numbers){ .rtmp_secondary = 1 });
-		livestream_watched(w->db, media_id, "web", 2, 3);
-	} while (moment_now().ms / 60000 != minute);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_string_equal(text(w, r, "data.points.0.primary.hlsConnections"), "10");
-	assert_string_equal(text(w, r, "data.points.0.primary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.points.0.secondary.hlsConnections"), "0");
-	assert_string_equal(text(w, r, "data.points.1.secondary.rtmpConnections"), "1");
-	assert_string_equal(text(w, r, "data.points.1.sum.hlsConnections"), "7");
-	assert_null(text(w, r, "data.points.2.at"));
-	db_run(w->db, "UPDATE livestream_points SET at = at - 3600000", NO_ARGS);
-	r = call(w, "GET", path(w, id, "/statistics"), NULL);
-	assert_null(text(w, r, "data.points.0.at"));
-	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, -2 * 3600000))), NULL);
-	assert_int_equal(r->status, 200);
-	assert_non_null(text(w, r, "data.points.1.at"));
-	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, -25 * 3600000))), NULL);
-	assert_int_equal(r->status, 422);
-	r = call(w, "GET", path(w, id, arena_printf(w->mem, "/statistics?from=%s", in_time(w, 60000))), NULL);
-	assert_int_equal(r->status, 422);
 }
 
 /* --- where it is sent on to */
@@ -1187,10 +854,6 @@ main(void)
 		WORLD_TEST(each_step_has_its_order_and_may_be_repeated),
 		WORLD_TEST(viewers_get_the_playlist_when_it_is_published_and_something_comes),
 		WORLD_TEST(a_break_interrupts_it_and_the_same_address_goes_on),
-		WORLD_TEST(who_sends_is_not_thrown_out_and_who_is_silent_is),
-		WORLD_TEST(who_waits_at_another_node_is_told_while_that_lives),
-		WORLD_TEST(a_node_that_dies_leaves_it_interrupted),
-		WORLD_TEST(nobody_is_taken_for_dead_who_could_not_say_that_he_lives),
 		WORLD_TEST(what_ends_becomes_an_asset_by_one_job),
 		WORLD_TEST(one_that_nothing_came_of_ends_at_once),
 		WORLD_TEST(its_asset_stays_as_long_as_it_runs),
@@ -1201,9 +864,6 @@ main(void)
 		WORLD_TEST(changes_are_those_of_the_asset_and_bad_ones_change_nothing),
 		WORLD_TEST(refusals_of_encoders_are_shown_to_who_may_write),
 		WORLD_TEST(lists_show_what_the_caller_sees),
-		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
-		WORLD_TEST(viewers_are_of_the_input_that_they_see),
-		WORLD_TEST(what_was_counted_is_told_by_the_minute),
 		WORLD_TEST(the_key_of_a_target_is_shown_to_nobody),
 		WORLD_TEST(addresses_that_cannot_be_are_refused),
 		WORLD_TEST(targets_are_few),
