@@ -737,12 +737,15 @@ packager_audio(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 {
 	struct track *t = &p->audio;
 
+	/* Behind a gap the segment that it lies in begins with what waits, and is to end before the gap. */
+	if (p->batch_n > 0 && !goes_on(p, at) && !write_batch(p))
+		return false;
 	/* Pictures that have stopped are waited for a second longer than a segment may last. */
 	if (is_due(t, p->video.on ? at - t->setup.rate : at, !p->video.on) && !close_segments(p))
 		return false;
 	if (is_part_due(t, at, f->duration) && !(write_batch(p) && close_part(p, t)))
 		return false;
-	if ((p->batch_n == BATCH || !goes_on(p, at)) && !write_batch(p))
+	if (p->batch_n == BATCH && !write_batch(p))
 		return false;
 	if (p->batch_n == 0)
 		p->batch_at = at;
