@@ -358,11 +358,20 @@ close_part(struct packager *p, struct track *t)
 	return true;
 }
 
+/* The last picture before a gap may stand for longer than the playlist promises: the rest of that is in no segment. */
+static int64_t
+length(const struct packager *p, const struct track *t)
+{
+	const int64_t ms = ms_of(t, t->until) - ms_of(t, t->began), most = t->list.target * 1000 + TARGET_SLACK_MS;
+
+	return t != &p->audio && t->list.target > 0 && ms > most ? most : ms;
+}
+
 /* What the recording has got since the last one becomes the next segment. */
 static bool
 close_segment(struct packager *p, struct track *t)
 {
-	struct entry e = { p->session, list_next(&t->list), ms_of(t, t->until) - ms_of(t, t->began),
+	struct entry e = { p->session, list_next(&t->list), length(p, t),
 		{ p->zero.ms + ms_of(t, t->began) }, t->breaks }, gone;
 	char name[64];
 	int64_t bits = (t->end - t->from) * 8;
