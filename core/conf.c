@@ -206,6 +206,10 @@ static const struct setting settings[] = {
 	    "Languages that the model for sherpa knows; others are refused instead of heard as nonsense. Nothing: any." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
+	{ "engine.translate", AS_CHOICE, AT(engine[ENGINE_translate].name), "apertium", 0, 0,
+	    "none" TRANSLATE_ENGINES(CHOICE), NULL,
+	    "What makes English of a transcript where the engine that listens makes none: nothing, or Apertium, for the languages "
+	    "whose packages are installed (apertium-eng-spa for Spanish). It says what something is about, and is marked so." },
 	{ "engine.diarize", AS_CHOICE, AT(engine[ENGINE_diarize].name), "mixtures", 0, 0,
 	    &DIARIZE_ENGINES(CHOICE)[1], NULL,
 	    "What tells voices apart, for tenants that want it (speakerRecognition)." },

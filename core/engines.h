@@ -25,6 +25,9 @@
 	E(transcribe, http) \
 	E(transcribe, sherpa)
 
+#define TRANSLATE_ENGINES(E) \
+	E(translate, apertium)
+
 #define OCR_ENGINES(E) \
 	E(ocr, tesseract)
 
@@ -37,7 +40,7 @@
 #define EMBED_ENGINES(E) \
 	E(embed, http)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)

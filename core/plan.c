@@ -213,6 +213,12 @@ is_noted(const struct plan *p, const struct plan_step *s, const char *language)
 	return false;
 }
 
+static bool
+is_translation(const char *language)
+{
+	return language != NULL && strcmp(language, SPOKEN_TRANSLATED) == 0;
+}
+
 /* One job per language that was asked for; one without a language when nothing was said. */
 static void
 note_languages(struct plan *p, const struct plan_step *s)
@@ -226,14 +232,17 @@ note_languages(struct plan *p, const struct plan_step *s)
 		languages = p->languages;
 	else if (asked->at != NULL && (asked->n > 0 || p->makes.n == 0))
 		languages = *asked;
-	for (i = 0; i < languages.n; i++) {
-		const char *one = languages.at[i] != NULL && strcasecmp(languages.at[i], SPOKEN_ANY) != 0 ?
-		    languages.at[i] : NULL;
+	/* What may be made of another transcript comes behind it. */
+	for (i = 0; i < 2 * languages.n; i++) {
+		const char *asked_for = languages.at[i % languages.n], *one = asked_for != NULL &&
+		    strcasecmp(asked_for, SPOKEN_ANY) != 0 ? asked_for : NULL;
 
-		if (!is_noted(p, s, languages.at[i]) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM "
+		if (is_translation(asked_for) != (i >= languages.n))
+			continue;
+		if (!is_noted(p, s, asked_for) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM "
 		    "transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND (? IS NULL OR t.language_code = "
 		    "?)", ARGS(ID(p->asset->id), STR(one), STR(one)), 0) == 0))
-			note(p, s, languages.at[i]);
+			note(p, s, asked_for);
 	}
 }
 
@@ -299,7 +308,7 @@ add(const struct plan *p, const struct todo *t)
 	bool needed;
 
 	for (other = p->todo; other < t; other++)
-		if (waits_on(t->step, other->step, &needed))
+		if (waits_on(t->step, other->step, &needed) || (other->step == t->step && is_translation(t->language)))
 			waits[place.waits.n++] = (struct job_wait){ other->id, needed };
 	if (per_language(t->step))
 		job_add(p->db, transcribe, place, .media_id = args.media_id, .generation = args.generation,

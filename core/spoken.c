@@ -5,6 +5,7 @@
 
 #include "core/spoken.h"
 #include "core/text.h"
+#include "core/translate.h"
 
 /* What Whisper was trained on, which is more than other models know. */
 static const char *const widely[] = { "af", "am", "ar", "as", "az", "ba", "be", "bg", "bn", "bo", "br", "bs", "ca",
@@ -85,7 +86,7 @@ spoken_languages(struct arena *mem, const struct conf *conf)
 		if (m > 0)
 			out.at[out.n++] = arena_copy_n(mem, list, m);
 	}
-	if (spoken_known(conf, SPOKEN_TRANSLATED))
+	if (spoken_known(conf, SPOKEN_TRANSLATED) || translate_any(conf))
 		out.at[out.n++] = SPOKEN_TRANSLATED;
 	if (spoken_known(conf, SPOKEN_ANY))
 		out.at[out.n++] = SPOKEN_ANY;

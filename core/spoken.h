@@ -14,7 +14,7 @@
 /* Is it the name of the language that is spoken, rather than of none, or of another one? */
 bool spoken_names(const char *language);
 
-/* Takes a BCP 47 tag, translate-en or auto. */
+/* Takes a BCP 47 tag, translate-en or auto.  English may be made of a transcript, too (core/translate.h). */
 bool spoken_known(const struct conf *, const char *language);
 
 /* Those that can be asked for, in order: all that it is known to know. */

@@ -37,6 +37,8 @@ languages_list(struct req *r)
 	for (size_t i = 0; i < codes.n; i++) {
 		all[i].code = codes.at[i];
 		all[i].engine = r->conf->engine[ENGINE_transcribe].name;
+		if (strcmp(codes.at[i], SPOKEN_TRANSLATED) == 0 && !spoken_known(r->conf, codes.at[i]))
+			all[i].engine = r->conf->engine[ENGINE_translate].name;
 		all[i].is_translation = strcmp(codes.at[i], SPOKEN_TRANSLATED) == 0;
 	}
 	return languages_reply(r, all, codes.n);

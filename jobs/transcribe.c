@@ -22,6 +22,7 @@
 #include "jobs/reading.h"
 #include "jobs/samples.h"
 #include "jobs/step.h"
+#include "jobs/translated.h"
 
 /* A phrase of up to so many words, so often in a row, was never said. */
 enum { PHRASE_MAX = 6, REPEATS_MAX = 4 };
@@ -363,6 +364,30 @@ copy(struct job *j, const struct transcript *from, const struct hints *hints)
 	return store_transcript(j, &t, &paragraphs);
 }
 
+/* English made of another transcript is what it is about, and no more. */
+static enum outcome
+translate(struct job *j, struct translated *from)
+{
+	const struct transcribe_args *in = j->in;
+	struct transcript t = { .id = uuid_new(), .media_id = j->media_id, .language_code = SPOKEN_TRANSLATED,
+	    .source = "machine", .engine = from->engine, .status = "completed", .version = 1,
+	    .created_at = moment_now() };
+	enum outcome outcome;
+
+	job_pause(j);
+	outcome = translated_make(j, from);
+	if (outcome != DONE)
+		return job_fault(j, &from->fault);
+	if (in->language_code != NULL)
+		t.language_origin.text = language_origin(j->mem, "human", NULL, 0);
+	t.quality = "draft";
+	t.no_speech = from->paragraphs.n == 0;
+	t.cue_count = (struct number){ transcript_cues(j->mem, &from->paragraphs), true };
+	t.paragraphs.text = transcript_json(j->mem, &from->paragraphs);
+	t.updated_at = t.created_at;
+	return store_transcript(j, &t, &from->paragraphs);
+}
+
 enum outcome
 transcribe_run(struct job *j)
 {
@@ -375,6 +400,7 @@ transcribe_run(struct job *j)
 	    ARGS(ID(j->media_id)));
 	const struct transcript *before;
 	const struct older *old;
+	struct translated from;
 	enum outcome outcome;
 
 	if (media == NULL)
@@ -386,6 +412,9 @@ transcribe_run(struct job *j)
 	/* A machine's words are replaced only when that is asked for. */
 	if (old != NULL && strcmp(old->status, "completed") == 0 && (is_of_people(old) || !in->anew))
 		return DONE;
+	if (!engine->knows(j->conf, h.language) && strcmp(h.language, SPOKEN_TRANSLATED) == 0 &&
+	    translated_find(j, &from))
+		return translate(j, &from);
 	if (!engine->knows(j->conf, h.language))
 		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine %s %s.",
 		    strcasecmp(h.language, SPOKEN_ANY) == 0 ? "cannot tell languages apart, as it would have to for" :

@@ -63,7 +63,7 @@ static const struct field transcript_fields[] = {
 	FIELD(struct transcript, error, .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why it failed"),
 	FIELD(struct transcript, quality, .on = SERVER | FILTER, .one_of = "good draft unreliable",
 	    .doc = "By the confidences of the words: of good ones four in five are right, of a draft most, and "
-		   "unreliable may be nonsense; null where the engine gives no confidences"),
+		   "unreliable may be nonsense; null where the engine gives no confidences. A translation by rules is a draft"),
 	FIELD(struct transcript, captions, .on = SERVER | PATCH | FILTER, .required = true,
 	    .one_of = "automatic published withheld",
 	    .doc = "Whether players show it: automatic is yes unless the quality is unreliable"),

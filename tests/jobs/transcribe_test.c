@@ -9,6 +9,7 @@
 #include "core/caption.h"
 #include "core/speakers.h"
 #include "core/store.h"
+#include "core/translate.h"
 #include "jobs/engines/engine.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/heard.h"
@@ -657,6 +658,81 @@ asked(struct world *w, struct job *j)
 	return occurrences(peer_log(w, "GET"), "\"url\"");
 }
 
+/* An asset of which this is known to be said in Spanish. */
+static struct job
+spanish(struct world *w, const char *text, int64_t length)
+{
+	struct job j = job_for(w, VOICE("hello", "rms"));
+	struct transcript t = { .id = uuid_new(), .media_id = j.media_id, .language_code = "es-ES", .source = "import",
+	    .engine = "import", .status = "completed", .captions = "automatic", .version = 1, .created_at = moment_now(),
+	    .updated_at = moment_now() };
+	struct paragraph p = { .id = uuid_new(), .end = { length, true }, .text = text };
+
+	p.words = transcript_spread(w->mem, text, 0, length);
+	t.paragraphs.text = transcript_json(w->mem, &(struct list){ &p, 1 });
+	db_insert(w->db, "transcripts", &transcript_record, &t);
+	return j;
+}
+
+static void
+a_transcript_is_translated_as_a_gist(void **state)
+{
+	struct world *w = *state;
+	struct job j = spanish(w, "Hoy veremos c\u00f3mo el sistema inmunitario protege el cuerpo. \u00bfQu\u00e9 es un "
+	    "puente? [x] ^$ <b>El agua</b> es fr\u00eda.", 20000);
+	const struct transcribe_args in = { .media_id = j.media_id, .language_code = "translate-en" };
+	const struct paragraph *p;
+	const struct transcript *t;
+	const struct word *words;
+	struct list said;
+	struct conf none = *w->conf;
+	struct req *r;
+
+	if (translate_mode(w->mem, w->conf, "es") == NULL)
+		skip();
+	j.in = &in;
+	if (run_job(&j) != DONE)
+		fail_msg("%s", j.detail);
+	t = db_row(w->db, &transcript_record, "FROM transcripts t WHERE t.media_id = ? AND t.language_code = "
+	    "'translate-en'", ARGS(ID(j.media_id)));
+	assert_string_equal(t->engine, "Apertium, machine gist");
+	assert_string_equal(t->quality, "draft");
+	assert_string_equal(t->source, "machine");
+	said = record_parse_list(w->mem, &paragraph_record, t->paragraphs.text);
+	p = said.rows;
+	assert_memory_equal(p->text, "Today we will see how the immune system protects the body. What is a bridge?", 76);
+	assert_non_null(strstr(p->text, "water"));
+	/* Each sentence stands where it is said. */
+	words = p->words.rows;
+	assert_true(words[0].estimated && words[0].start.ms == 0);
+	assert_int_equal(words[p->words.n - 1].end.ms, 20000);
+	r = call(w, "GET", "/v2/languages?perpage=100", NULL);
+	assert_non_null(strstr(buf_string(&r->out), "{\"code\":\"translate-en\",\"name\":\"English\",\"engine\":"
+	    "\"apertium\""));
+	/* Asked for twice, it is the same; where nobody wants it, there is no such language. */
+	assert_int_equal(run_job(&j), DONE);
+	none.engine[ENGINE_translate].name = "none";
+	j.conf = &none;
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .language_code = "translate-en", .anew = true };
+	assert_int_equal(run_job(&j), GIVE_UP);
+	assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
+}
+
+static void
+what_nothing_can_translate_is_refused(void **state)
+{
+	struct world *w = *state;
+	struct job j = spanish(w, "Guten Morgen.", 2000);
+	const struct transcribe_args in = { .media_id = j.media_id, .language_code = "translate-en" };
+
+	db_run(w->db, "UPDATE transcripts SET language_code = 'de' WHERE media_id = ?", ARGS(ID(j.media_id)));
+	j.in = &in;
+	assert_int_equal(run_job(&j), GIVE_UP);
+	assert_int_equal(j.reason, REASON_LANGUAGE_UNAVAILABLE);
+	assert_null(translate_mode(w->mem, w->conf, "de"));
+	assert_null(translate_mode(w->mem, w->conf, "../x"));
+}
+
 /* Two parts that are sent one after the other. */
 #define TWICE VOICE(SECOND, "slt") ",asplit[a][c];anullsrc=r=16000:cl=mono:d=12[b];[a][b][c]concat=n=3:v=0:a=1"
 
@@ -929,6 +1005,8 @@ main(void)
 		WORLD_TEST(what_a_server_has_heard_is_not_asked_for_again),
 		WORLD_TEST(what_another_model_has_heard_is_asked_for),
 		WORLD_TEST(a_server_that_is_away_is_left_alone),
+		WORLD_TEST(a_transcript_is_translated_as_a_gist),
+		WORLD_TEST(what_nothing_can_translate_is_refused),
 		WORLD_TEST(repetitions_are_cut_and_the_rest_is_kept),
 		WORLD_TEST(players_of_other_programs_find_the_captions_in_the_playlist),
 		WORLD_TEST(what_people_wrote_is_never_replaced),
