@@ -16,7 +16,7 @@
 	F(diarize,	conversation,	"Who speaks when") \
 	F(voiceprint,	voice,		"A voice into numbers that tell it from others") \
 	F(ocr,		sheet,		"A picture into the text on it") \
-	F(vision,	sight,		"A picture into what it shows") \
+	F(vision,	prompt,		"Pictures into what they show") \
 	F(complete,	prompt,		"A text that goes on") \
 	F(embed,	excerpt,	"Text into numbers by what it means")
 
@@ -34,13 +34,17 @@
 #define DIARIZE_ENGINES(E) \
 	E(diarize, mixtures)
 
+#define VISION_ENGINES(E) \
+	E(vision, http)
+
 #define COMPLETE_ENGINES(E) \
 	E(complete, http)
 
 #define EMBED_ENGINES(E) \
 	E(embed, http)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) DIARIZE_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
+	DIARIZE_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)

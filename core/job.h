@@ -41,6 +41,7 @@
 	K(keywords,		ANALYSE, 3, 300, "keywords",		1,  false, false, "Find the words that tell an asset from others") \
 	K(entities,		ANALYSE, 3, 300, "entities",		1,  false, false, "Find who and what is named in an asset") \
 	K(summary,		ANALYSE, 3, 300, "summary",		1,  false, false, "Find the sentences that say what an asset says") \
+	K(labels,		NETWORK, 3, 300, "labels",		0,  false, true,  "Have a server say what pictures show") \
 	K(gist,			ANALYSE, 3, 300, "gist",		0,  false, false, "Find anew what an asset is about, since its words have changed") \
 	K(agenda,		NETWORK, 4, 120, "agenda",		0,  false, false, "Fill a chapter or a meeting with an agenda of another server") \
 	K(section_thumbnails,	ANALYSE, 3, 300, "sectionThumbnails",	0,  false, true,  "Render where sections begin") \
@@ -115,6 +116,7 @@ struct no_args { const char *note; };
 #define scenes_args asset_args
 #define video_texts_args asset_args
 #define image_texts_args asset_args
+#define labels_args asset_args
 #define chapters_args asset_args
 #define keywords_args asset_args
 #define entities_args asset_args
@@ -197,6 +199,7 @@ extern const struct record asset_args_record, transcribe_args_record, captions_a
 #define scenes_args_record asset_args_record
 #define video_texts_args_record asset_args_record
 #define image_texts_args_record asset_args_record
+#define labels_args_record asset_args_record
 #define chapters_args_record asset_args_record
 #define keywords_args_record asset_args_record
 #define entities_args_record asset_args_record

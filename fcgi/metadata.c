@@ -8,7 +8,7 @@
 #include "fcgi/transcripts.h"
 #include "media/speaking.h"
 
-#define KINDS "summarySentences entities keywords speakers videoTexts imageTexts documentContent scenes file"
+#define KINDS "summarySentences entities keywords speakers videoTexts imageTexts documentContent scenes labels file"
 
 struct part { int64_t count; const char *engine; struct json items; };
 static const struct field part_fields[] = {
@@ -21,7 +21,7 @@ static const struct record part_record = RECORD("MetadataPart", struct part, par
 struct metadata {
 	const char *status, *summary;
 	struct nested summary_sentences;
-	struct nested entities, keywords, speakers, video_texts, image_texts, document_content, scenes, file;
+	struct nested entities, keywords, speakers, video_texts, image_texts, document_content, scenes, labels, file;
 };
 static const struct field metadata_fields[] = {
 	FIELD(struct metadata, status, .required = true, .one_of = "queued running completed failed", .doc = "State of the analysis as a whole"),
@@ -48,6 +48,10 @@ static const struct field metadata_fields[] = {
 	    .doc = "Text of the pages: page, text; and engine and confidence, where a page has no text of its own and "
 	    "was read as a picture"),
 	FIELD(struct metadata, scenes, .required = true, .of = &part_record, .doc = "Shots of the video: start, end"),
+	FIELD(struct metadata, labels, .on = OMIT_NULL, .of = &part_record,
+	    .doc = "What pictures show, told by a model of a server: name, category (object, action or label: what the "
+	    "whole is), and instances with start and end, of the scenes where it is seen; left out as long as no such server has "
+	    "looked"),
 	FIELD(struct metadata, file, .required = true, .of = &part_record, .doc = "Technical facts of the uploaded file"),
 };
 static const struct record metadata_record = RECORD("Metadata", struct metadata, metadata_fields);
@@ -216,6 +220,8 @@ answer(struct req *r, const struct media_head *asset, const struct strings *want
 	    "t.media_id = ? AND t.kind = 'summarySentences'", ARGS(ID(r->id[0])));
 	if (wanted->n > 0)
 		expand(r, m, wanted);
+	if (((struct part *)m->labels.row)->engine == NULL)
+		m->labels.row = NULL;
 	add_speakers(r, part_of(m, "speakers"), is_wanted(wanted, "speakers"));
 	return reply(r, 200, &metadata_record, m);
 }

@@ -60,5 +60,6 @@ image_texts_run(struct job *j)
 		return RETRY;
 	metadata_put(j->db, in->media_id, "imageTexts", e->version(j->mem, j->conf), arena_printf(j->mem,
 	    "{\"items\":[%s]}", buf_string(&t.items)));
+	step_labels(j, in);
 	return DONE;
 }

@@ -27,5 +27,6 @@ scenes_run(struct job *j)
 	if (!job_resume(j))
 		return RETRY;
 	metadata_put(j->db, in->media_id, "scenes", "histograms 1", buf_string(&out));
+	step_labels(j, in);
 	return DONE;
 }

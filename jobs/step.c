@@ -258,3 +258,13 @@ step_row(struct job *j, const struct asset_args *in, const char *kind, const cha
 	    .label = kind, .mime_type = mime_type, .file = step_file(j, in, name),
 	    .file_size = size_of(j, name) };
 }
+
+void
+step_labels(struct job *j, const struct asset_args *in)
+{
+	const struct job_place place = { .tenant_id = j->tenant_id, .media_id = in->media_id,
+	    .priority = PRIORITY_BULK };
+
+	if (strcmp(j->conf->engine[ENGINE_vision].name, "none") != 0)
+		job_add(j->db, labels, place, .media_id = in->media_id, .generation = in->generation);
+}

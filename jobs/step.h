@@ -66,4 +66,7 @@ enum outcome step_not_stored(struct job *, const char *what);
 struct rendition_row step_row(struct job *, const struct asset_args *, const char *kind, const char *name,
     const char *mime_type);
 
+/* Pictures are known now: where there is a server that sees, a job asks it, in the transaction that tells of them. */
+void step_labels(struct job *, const struct asset_args *);
+
 #endif

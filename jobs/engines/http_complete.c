@@ -3,7 +3,9 @@
  * Any server that speaks OpenAI's chat interface, or that of Ollama.  Only what is the same everywhere is sent; whether
  * the answer is of any use is for who asks.
  */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jobs/engines/prompt.h"
 
@@ -25,6 +27,7 @@ static const struct field usage_fields[] = {
 };
 static const struct record usage_record = RECORD("usage", struct usage, usage_fields);
 
+enum { PICTURE_MAX = 4 << 20 };		/* bytes */
 enum { MODEL_MAX = 200, TOKENS_BELIEVED = 1 << 30 };
 struct reply { const char *model; struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
 static const struct field reply_fields[] = {
@@ -37,18 +40,30 @@ static const struct field reply_fields[] = {
 };
 static const struct record reply_record = RECORD("reply", struct reply, reply_fields);
 
-static const char *
-model_of(const struct conf *conf)
+static const struct engine *
+engine_of(const struct prompt *p)
 {
-	const char *model = conf->engine[ENGINE_complete].model;
+	return p->n_pictures > 0 ? &engine_vision_http : &engine_complete_http;
+}
+
+static const char *
+model_of(const struct conf *conf, enum engine_family family)
+{
+	const char *model = conf->engine[family].model;
 
 	return model != NULL ? model : "default";
 }
 
 static const char *
-http_version(struct arena *mem, const struct conf *conf)
+complete_version(struct arena *mem, const struct conf *conf)
 {
-	return arena_printf(mem, "%s by HTTP", model_of(conf));
+	return arena_printf(mem, "%s by HTTP", model_of(conf, ENGINE_complete));
+}
+
+static const char *
+vision_version(struct arena *mem, const struct conf *conf)
+{
+	return arena_printf(mem, "%s by HTTP", model_of(conf, ENGINE_vision));
 }
 
 static void
@@ -60,16 +75,59 @@ add_message(struct buf *b, const char *role, const char *text)
 }
 
 static const char *
+base64_text(struct arena *mem, const void *bytes, size_t n)
+{
+	char *text = base64url_encode(mem, bytes, n);
+
+	for (char *c = text; *c != '\0'; c++)
+		*c = *c == '-' ? '+' : *c == '_' ? '/' : *c;
+	return arena_printf(mem, "%s%s", text, n % 3 == 1 ? "==" : n % 3 == 2 ? "=" : "");
+}
+
+/* A picture as a part of what is said; one that cannot be read, or is too large, is left out. */
+static void
+add_picture(struct buf *b, const char *path)
+{
+	unsigned char *bytes = arena_alloc(b->mem, PICTURE_MAX);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t n = 0;
+	ssize_t got = 0;
+
+	while (fd >= 0 && n < PICTURE_MAX && (got = read(fd, bytes + n, PICTURE_MAX - n)) > 0)
+		n += (size_t)got;
+	if (fd >= 0)
+		close(fd);
+	if (fd < 0 || got < 0 || n < 4 || n == PICTURE_MAX)
+		return;
+	buf_printf(b, ",{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/%s;base64,%s\"}}",
+	    bytes[0] == 0xff ? "jpeg" : "png", base64_text(b->mem, bytes, n));
+}
+
+static void
+add_pictures(struct buf *b, const struct prompt *p)
+{
+	buf_text(b, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":");
+	buf_json(b, p->text);
+	buf_char(b, '}');
+	for (size_t i = 0; i < p->n_pictures; i++)
+		add_picture(b, p->pictures[i]);
+	buf_text(b, "]}");
+}
+
+static const char *
 question(const struct prompt *p)
 {
 	struct buf b = BUF(p->mem);
 
 	buf_text(&b, "{\"model\":");
-	buf_json(&b, p->model != NULL ? p->model : model_of(p->conf));
+	buf_json(&b, p->model != NULL ? p->model : model_of(p->conf, engine_of(p)->family));
 	buf_text(&b, ",\"messages\":[");
 	add_message(&b, "system", p->rules);
 	buf_char(&b, ',');
-	add_message(&b, "user", p->text);
+	if (p->n_pictures > 0)
+		add_pictures(&b, p);
+	else
+		add_message(&b, "user", p->text);
 	buf_printf(&b, "],\"temperature\":0,\"max_tokens\":%d,\"stream\":false", p->most);
 	if (p->json)
 		buf_text(&b, ",\"response_format\":{\"type\":\"json_object\"}");
@@ -172,8 +230,8 @@ alive(void *job)
 static void
 ask(struct prompt *p, const char *body, struct web_answer *a)
 {
-	const struct engine_settings *set = &p->conf->engine[ENGINE_complete];
-	const struct engine *self = &engine_complete_http;
+	const struct engine *self = engine_of(p);
+	const struct engine_settings *set = &p->conf->engine[self->family];
 	const char *headers[3] = { "Content-Type: application/json", set->key != NULL ?
 	    arena_printf(p->mem, "Authorization: Bearer %s", set->key) : NULL };
 	struct web_call call = { .url = engine_endpoint(p->mem, set->url, "chat/completions"), .headers = headers,
@@ -190,7 +248,7 @@ http_run(struct prompt *p)
 	struct prompt without;
 
 	p->answer = NULL;
-	p->answered_by = p->model != NULL ? p->model : model_of(p->conf);
+	p->answered_by = p->model != NULL ? p->model : model_of(p->conf, engine_of(p)->family);
 	p->tokens = size;
 	p->input_tokens = p->output_tokens = (struct number){ 0 };
 	p->requests = 0;
@@ -212,5 +270,10 @@ http_run(struct prompt *p)
 /* Two tries: somebody may be waiting. */
 const struct engine engine_complete_http = {
 	.family = ENGINE_complete, .name = "http", .limits = { PROMPT_MAX_BYTES, 1 << 20, 2, 5 },
-	.version = http_version, .run.complete = http_run,
+	.version = complete_version, .run.complete = http_run,
+};
+
+const struct engine engine_vision_http = {
+	.family = ENGINE_vision, .name = "http", .limits = { PROMPT_MAX_BYTES, 1 << 20, 2, 5 },
+	.version = vision_version, .run.vision = http_run,
 };

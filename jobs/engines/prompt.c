@@ -5,17 +5,21 @@
 
 #include "jobs/engines/prompt.h"
 
+/* What a picture costs, more or less; a server that counts tells better. */
+enum { PICTURE_TOKENS = 1000 };
+
 int64_t
 prompt_size(const struct prompt *p)
 {
-	return (int64_t)(strlen(p->rules) + strlen(p->text)) / 4;
+	return (int64_t)(strlen(p->rules) + strlen(p->text)) / 4 + (int64_t)p->n_pictures * PICTURE_TOKENS;
 }
 
 bool
 prompt_ask(struct job *j, struct prompt *p)
 {
-	const struct engine *e = engine_chosen(j->conf, ENGINE_complete);
-	struct allowance_use use = { .family = ENGINE_complete, .reserved = prompt_size(p) + p->most };
+	const enum engine_family family = p->n_pictures > 0 ? ENGINE_vision : ENGINE_complete;
+	const struct engine *e = engine_chosen(j->conf, family);
+	struct allowance_use use = { .family = family, .reserved = prompt_size(p) + p->most };
 	enum outcome outcome;
 
 	p->fault = (struct fault){ .reason = REASON_NONE };
@@ -24,7 +28,7 @@ prompt_ask(struct job *j, struct prompt *p)
 		return false;
 	if (!engine_may_cost(j, &use, &p->fault))
 		return false;
-	outcome = e->run.complete(p);
+	outcome = family == ENGINE_vision ? e->run.vision(p) : e->run.complete(p);
 	use.tokens = p->tokens;
 	use.requests = p->requests;
 	/* One that refuses, or answers nonsense, is there: it costs no time. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The interface of the family `complete`: a text goes in, and what a model makes of it comes out.  That is the word of
+ * The interface of the families `complete` and `vision`: a text goes in, with pictures or without, and what a model
+ * makes of it comes out.  That is the word of
  * a stranger: valid UTF-8 without control characters but newlines, and nothing else is known of it.
  */
 #ifndef JOBS_ENGINES_PROMPT_H
@@ -15,6 +16,9 @@ struct prompt {
 	const struct conf *conf;
 	const char *rules;		/* what the model is to do */
 	const char *text;		/* what it is to do it with */
+	/* JPEG or PNG files that are shown with it, full paths: then the engine of the family vision is asked */
+	const char *const *pictures;
+	size_t n_pictures;
 	const char *model;		/* who is to answer; NULL: that of the settings */
 	int most;			/* tokens of the answer */
 	bool json;			/* the answer is to be a JSON object: asked for, and promised by nobody */
