@@ -151,6 +151,9 @@ nothing_is_told_where_nobody_sees(void **state)
 	struct world *w = *state;
 	struct job j = film(w, "/v1");
 	struct conf blind = *j.conf;
+	struct rendition_row form = { .generation = "g", .kind = "image", .label = "320", .width = { 320, true },
+	    .height = { 180, true }, .mime_type = "image/jpeg", .file = "g/r.1/320.jpg" };
+	const char *path = arena_printf(w->mem, "%s/wall.jpg", sounds_dir());
 
 	blind.engine[ENGINE_vision].name = "none";
 	j.conf = &blind;
@@ -158,10 +161,20 @@ nothing_is_told_where_nobody_sees(void **state)
 	assert_int_equal(look(&j), DONE);
 	assert_string_equal(peer_log(w, "GET"), "[]");
 	assert_null(text(w, metadata(w, j.media_id), "data.labels.count"));
+	/* A picture, of which nobody has told what stands on it, or that has been deleted meanwhile. */
 	blind.engine[ENGINE_vision].name = "http";
-	db_run(w->db, "UPDATE metadata SET kind = 'old' WHERE media_id = ?", ARGS(ID(j.media_id)));
+	db_run(w->db, "DELETE FROM metadata WHERE media_id = ?", ARGS(ID(j.media_id)));
+	run((const char *[]){ "ffmpeg", "-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", "color=green:s=320x180",
+	    "-frames:v", "1", path, NULL });
+	assert_true(store_put(w->mem, path, store_key_play(w->mem, j.media_id, form.file)));
+	form.media_id = j.media_id;
+	rendition_put(w->db, &form);
 	assert_int_equal(look(&j), DONE);
+	assert_int_equal(occurrences(peer_log(w, "GET"), "data:image/jpeg;base64,"), 1);
 	assert_null(text(w, metadata(w, j.media_id), "data.labels.count"));
+	metadata_put(w->db, j.media_id, "imageTexts", "test", "{\"items\":[]}");
+	assert_int_equal(look(&j), DONE);
+	assert_string_equal(text(w, metadata(w, j.media_id), "data.labels.items.0.name"), "green wall");
 }
 
 int
