@@ -129,32 +129,109 @@ list_uploads(struct s3 *s)
 	return s3_end_xml(s->c, "ListMultipartUploadsResult");
 }
 
+/* What a list of objects is asked for. */
+struct listing {
+	const char *prefix, *delimiter, *after;	/* NULL: not said */
+	bool is_v2, is_encoded;
+	int64_t max;
+};
+
+static const char *
+said(const struct s3 *s, const char *name)
+{
+	const char *text = sigv4_param(s->c->mem, s->c->request.uri, name);
+
+	return text != NULL && *text != '\0' ? text : NULL;
+}
+
+static enum s3_error
+read_listing(struct s3 *s, struct listing *l)
+{
+	const char *type = said(s, "list-type"), *encoding = said(s, "encoding-type"), *going_on;
+
+	*l = (struct listing){ .prefix = said(s, "prefix"), .delimiter = said(s, "delimiter"), .is_encoded = encoding !=
+	    NULL, .is_v2 = type != NULL };
+	if ((type != NULL && strcmp(type, "2") != 0) || (encoding != NULL && strcmp(encoding, "url") != 0))
+		return S3_BAD_ARGUMENT;
+	/* A list that was cut short goes on behind its last key, which is all that our tokens would say. */
+	going_on = l->is_v2 ? said(s, "continuation-token") : NULL;
+	l->after = going_on != NULL ? going_on : said(s, l->is_v2 ? "start-after" : "marker");
+	return s3_read_max(s, "max-keys", &l->max);
+}
+
+/* A key, or what one begins with. */
+static void
+put_key(struct s3 *s, struct buf *b, const struct listing *l, const char *name, const char *text)
+{
+	if (text != NULL)
+		s3_put(b, name, l->is_encoded ? percent_encode(s->c->mem, text) : text);
+}
+
+/* The key up to the delimiter behind the prefix; NULL: it is listed itself. */
+static const char *
+common_prefix(const struct s3 *s, const struct listing *l)
+{
+	const char *key = key_of(s), *at = l->delimiter != NULL ? strstr(key + (l->prefix != NULL ? strlen(l->prefix) :
+	    0), l->delimiter) : NULL;
+
+	return at != NULL ? arena_copy_n(s->c->mem, key, (size_t)(at - key) + strlen(l->delimiter)) : NULL;
+}
+
+static void
+put_object(struct s3 *s, struct buf *b, const struct listing *l)
+{
+	buf_text(b, "<Contents>");
+	put_key(s, b, l, "Key", key_of(s));
+	s3_put(b, "LastModified", s3_moment(s->c->mem, s->row->updated_at));
+	s3_put(b, "ETag", arena_printf(s->c->mem, "\"%s\"", s->row->etag));
+	s3_put_number(b, "Size", s->row->received_bytes);
+	buf_text(b, "<StorageClass>STANDARD</StorageClass></Contents>");
+}
+
+static void
+put_listing(struct s3 *s, struct buf *b, const struct listing *l)
+{
+	s3_put(b, "Name", s->bucket);
+	put_key(s, b, l, "Prefix", l->prefix != NULL ? l->prefix : "");
+	put_key(s, b, l, "Delimiter", l->delimiter);
+	if (l->is_encoded)
+		s3_put(b, "EncodingType", "url");
+	if (!l->is_v2)
+		put_key(s, b, l, "Marker", l->after != NULL ? l->after : "");
+	else if (said(s, "continuation-token") != NULL)
+		s3_put(b, "ContinuationToken", said(s, "continuation-token"));
+	if (l->is_v2)
+		put_key(s, b, l, "StartAfter", said(s, "start-after"));
+	s3_put_number(b, "MaxKeys", l->max);
+	buf_text(b, "<IsTruncated>false</IsTruncated>");
+}
+
+/* Of one key at most, which has arrived. */
 static enum s3_error
 list_objects(struct s3 *s)
 {
-	const char *prefix = sigv4_param(s->c->mem, s->c->request.uri, "prefix");
-	int64_t max;
-	const enum s3_error error = s3_read_max(s, "max-keys", &max);
-	const bool there = max > 0 && s->row->etag != NULL && s3_has_arrived(s->row) && (prefix == NULL ||
-	    strncmp(key_of(s), prefix, strlen(prefix)) == 0);
+	struct listing l;
+	const enum s3_error error = read_listing(s, &l);
+	const char *common;
 	struct buf *b;
+	bool there;
 
 	if (error != S3_FINE)
 		return error;
+	there = l.max > 0 && s->row->etag != NULL && s3_has_arrived(s->row) && (l.prefix == NULL ||
+	    strncmp(key_of(s), l.prefix, strlen(l.prefix)) == 0);
+	common = there ? common_prefix(s, &l) : NULL;
+	there = there && (l.after == NULL || strcmp(common != NULL ? common : key_of(s), l.after) > 0);
 	b = s3_xml(s->c, "ListBucketResult");
-	s3_put(b, "Name", s->bucket);
-	s3_put(b, "Prefix", prefix != NULL ? prefix : "");
-	s3_put_number(b, "KeyCount", there ? 1 : 0);
-	buf_text(b, "<Marker/>");
-	s3_put_number(b, "MaxKeys", max);
-	buf_text(b, "<IsTruncated>false</IsTruncated>");
-	if (there) {
-		buf_text(b, "<Contents>");
-		s3_put(b, "Key", key_of(s));
-		s3_put(b, "LastModified", s3_moment(s->c->mem, s->row->updated_at));
-		s3_put(b, "ETag", arena_printf(s->c->mem, "\"%s\"", s->row->etag));
-		s3_put_number(b, "Size", s->row->received_bytes);
-		buf_text(b, "<StorageClass>STANDARD</StorageClass></Contents>");
+	put_listing(s, b, &l);
+	if (l.is_v2)
+		s3_put_number(b, "KeyCount", there ? 1 : 0);
+	if (there && common != NULL) {
+		buf_text(b, "<CommonPrefixes>");
+		put_key(s, b, &l, "Prefix", common);
+		buf_text(b, "</CommonPrefixes>");
+	} else if (there) {
+		put_object(s, b, &l);
 	}
 	return s3_end_xml(s->c, "ListBucketResult");
 }

@@ -111,11 +111,12 @@ const char *
 authorization(const struct client *c, const struct ask *a, const char *path, const char *date, const char *content)
 {
 	struct world *w = c->w;
-	const char *names = c->no_token ? "host;x-amz-content-sha256;x-amz-date" :
-	    "host;x-amz-content-sha256;x-amz-date;x-amz-security-token";
-	const char *canonical = arena_printf(w->mem, "%s\n%s\n%s\nhost:media.example\nx-amz-content-sha256:%s\n"
-	    "x-amz-date:%s\n%s\n%s\n%s", a->method, path, a->query != NULL ? a->query : "", content, date,
-	    c->no_token ? "" : arena_printf(w->mem, "x-amz-security-token:%s\n", c->token), names, content);
+	const char *names = arena_printf(w->mem, "host%s;x-amz-content-sha256;x-amz-date%s", c->signs_transfer ?
+	    ";transfer-encoding" : "", c->no_token ? "" : ";x-amz-security-token");
+	const char *canonical = arena_printf(w->mem, "%s\n%s\n%s\nhost:%s\n%sx-amz-content-sha256:%s\nx-amz-date:%s\n"
+	    "%s\n%s\n%s", a->method, path, a->query != NULL ? a->query : "", c->host != NULL ? c->host :
+	    "media.example", c->signs_transfer ? "transfer-encoding:chunked\n" : "", content, date, c->no_token ? "" :
+	    arena_printf(w->mem, "x-amz-security-token:%s\n", c->token), names, content);
 	const char *signature = sign_text(w, a->secret != NULL ? a->secret : c->secret, date, arena_printf(w->mem,
 	    "AWS4-HMAC-SHA256\n%s\n%s\n%s", date, scope_of(w, date), hex_sha256(w, canonical, strlen(canonical))));
 
@@ -147,7 +148,8 @@ send_signed(const struct client *c, const struct ask *a, const char *date, const
 	*call = (struct s3_call){ .in = &here, .mem = w->mem, .length = (int64_t)(a->cut ? a->n : s->left), .read =
 	    read_some, .give = take_given, .user = s, .window = a->window,
 	    .request_id = uuid_text(w->mem, uuid_new()), .request = { .method = a->method, .uri = a->query == NULL ?
-	    path : arena_printf(w->mem, "%s?%s", path, a->query), .header = header_of, .user = s } };
+	    path : arena_printf(w->mem, "%s?%s", path, a->query), .header = header_of, .user = s,
+	    .other_host = a->other_host } };
 	s3_run(call);
 	return call;
 }

@@ -25,6 +25,8 @@ struct client {
 	const char *id, *key, *secret, *token;
 	int64_t skew;				/* s */
 	bool no_token;
+	const char *host;			/* that it has signed; NULL: the one that arrives */
+	bool signs_transfer;			/* Transfer-Encoding: chunked, too, which never arrives */
 };
 
 /* A request: what of it is NULL or 0 is as usual. */
@@ -40,7 +42,8 @@ struct ask {
 	size_t enough;				/* or so many bytes of an object have come; 0: it does not */
 	void (*meanwhile)(void *);		/* happens between the body and its answer, */
 	int nap;				/* or in the body */
-	int64_t window;				/* of its s3_call */
+	int64_t window;				/* of its s3_call, */
+	const char *other_host;			/* and of that; NULL: none */
 	void *user;
 };
 

@@ -221,6 +221,70 @@ keys_that_are_given_up_are_bounded_in_number_and_length(void **state)
 	assert_string_equal(status_of(&c), "waiting");
 }
 
+/* The list that this query asks for holds the key, or that common prefix instead, or nothing. */
+static void
+lists(const struct client *c, const char *path, const char *query, const char *key, const char *common)
+{
+	struct world *w = c->w;
+	struct s3_call *r = ask(c, &(struct ask){ "GET", .path = path, .query = query });
+	const char *prefixes = strstr(body_of(r), "<CommonPrefixes>"), *told = element(w, r, "Key"), *wanted =
+	    arena_printf(w->mem, "<CommonPrefixes><Prefix>%s</Prefix></CommonPrefixes>", common != NULL ? common : "");
+
+	fine(r);
+	if (key == NULL ? told != NULL : told == NULL || strcmp(told, key) != 0)
+		fail_msg("%s: %s", query, body_of(r));
+	if (common == NULL ? prefixes != NULL : prefixes == NULL || strncmp(prefixes, wanted, strlen(wanted)) != 0)
+		fail_msg("%s: %s", query, body_of(r));
+	if (strstr(query, "list-type=2") != NULL)
+		assert_string_equal(element(w, r, "KeyCount"), key != NULL || common != NULL ? "1" : "0");
+	assert_string_equal(element(w, r, "IsTruncated"), "false");
+	assert_null(element(w, r, "NextContinuationToken"));
+}
+
+static void
+a_list_is_of_what_is_asked_for(void **state)
+{
+	static const char path[] = "/storage/uploads";
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *key = c.id, *below = arena_printf(w->mem, "uploads/%s", key), *half = arena_printf(w->mem, "%.9s",
+	    key), *bytes = film(w, 1000);
+	struct s3_call *r;
+
+	fine(ask(&c, &(struct ask){ "PUT", .body = bytes, .n = 1000 }));
+	lists(&c, path, "list-type=2", key, NULL);
+	lists(&c, path, "delimiter=%2F&list-type=2", key, NULL);
+	lists(&c, path, "delimiter=-&list-type=2", NULL, half);
+	lists(&c, path, arena_printf(w->mem, "delimiter=-&list-type=2&prefix=%s", half), NULL, arena_printf(w->mem,
+	    "%.14s", key));
+	lists(&c, path, arena_printf(w->mem, "delimiter=-&list-type=2&prefix=%s", key), key, NULL);
+	lists(&c, path, "delimiter=-&list-type=2&max-keys=0", NULL, NULL);
+	/* Where "storage" is the bucket, it is a folder in it. */
+	lists(&c, "/storage", "delimiter=%2F&list-type=2&prefix=", NULL, "uploads/");
+	lists(&c, "/storage", "delimiter=%2F&encoding-type=url&list-type=2", NULL, "uploads%2F");
+	lists(&c, "/storage", "encoding-type=url&list-type=2&prefix=uploads%2F", arena_printf(w->mem, "uploads%%2F%s",
+	    key), NULL);
+	lists(&c, "/storage", "delimiter=%2F&list-type=2&prefix=uploads%2F", below, NULL);
+	/* Behind a key, in either version of the list. */
+	lists(&c, path, "list-type=2&start-after=0", key, NULL);
+	lists(&c, path, arena_printf(w->mem, "list-type=2&start-after=%s", key), NULL, NULL);
+	lists(&c, path, arena_printf(w->mem, "continuation-token=%s&list-type=2", key), NULL, NULL);
+	lists(&c, path, arena_printf(w->mem, "continuation-token=0&list-type=2&start-after=%s", key), key, NULL);
+	lists(&c, path, arena_printf(w->mem, "marker=%s&prefix=", key), NULL, NULL);
+	lists(&c, path, "marker=0&prefix=", key, NULL);
+	lists(&c, path, arena_printf(w->mem, "delimiter=-&list-type=2&start-after=%s", half), NULL, NULL);
+	/* What was asked is said again. */
+	r = ask(&c, &(struct ask){ "GET", .path = path, .query = "delimiter=%26&encoding-type=url&list-type=2&"
+	    "prefix=%26&start-after=%3C" });
+	assert_string_equal(element(w, r, "Delimiter"), "%26");
+	assert_string_equal(element(w, r, "EncodingType"), "url");
+	assert_string_equal(element(w, r, "StartAfter"), "%3C");
+	assert_string_equal(element(w, r, "KeyCount"), "0");
+	refused(&c, ask(&c, &(struct ask){ "GET", .path = path, .query = "list-type=3" }), 400, "InvalidArgument");
+	refused(&c, ask(&c, &(struct ask){ "GET", .path = path, .query = "encoding-type=utf8&list-type=2" }), 400,
+	    "InvalidArgument");
+}
+
 int
 main(void)
 {
@@ -228,6 +292,7 @@ main(void)
 		WORLD_TEST(what_has_arrived_is_read_by_its_client_until_it_is_an_asset),
 		WORLD_TEST(what_has_arrived_can_be_given_up_with_its_upload),
 		WORLD_TEST(of_a_list_of_keys_the_one_of_the_upload_is_given_up),
+		WORLD_TEST(a_list_is_of_what_is_asked_for),
 		WORLD_TEST(keys_that_are_given_up_are_bounded_in_number_and_length),
 	};
 

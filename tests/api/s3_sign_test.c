@@ -525,6 +525,48 @@ the_signature_before_this_one_is_refused_by_its_name(void **state)
 	assert_int_equal(files_of(&c), 0);
 }
 
+/* Web servers keep Transfer-Encoding for themselves. */
+static void
+a_signed_header_that_the_web_server_has_kept_is_what_it_answers_to(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *bytes = film(w, 1000);
+	struct ask put = { "PUT", .body = bytes, .n = 1000 }, said = put;
+
+	c.signs_transfer = true;
+	fine(ask(&c, &put));
+	holds(&c, bytes, 1000);
+	/* One that did arrive is held against what was signed. */
+	c = client_of(w, "");
+	c.signs_transfer = true;
+	said.more[0] = (struct header){ "Transfer-Encoding", "identity" };
+	refused(&c, ask(&c, &said), 403, "SignatureDoesNotMatch");
+	said.more[0] = (struct header){ "Transfer-Encoding", "chunked" };
+	fine(ask(&c, &said));
+}
+
+/* A proxy in front of ours that asks for another host: the client has signed the one of public_url. */
+static void
+a_host_that_a_proxy_has_rewritten_is_the_one_of_the_public_address_and_no_other(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *bytes = film(w, 1000);
+	struct ask put = { "PUT", .body = bytes, .n = 1000, .other_host = "public.example:8443" };
+
+	c.host = "elsewhere.example";
+	refused(&c, ask(&c, &put), 403, "SignatureDoesNotMatch");
+	assert_int_equal(files_of(&c), 0);
+	c.host = "public.example:8443";
+	fine(ask(&c, &put));
+	holds(&c, bytes, 1000);
+	c = client_of(w, "");
+	c.host = "public.example:8443";
+	put.other_host = NULL;
+	refused(&c, ask(&c, &put), 403, "SignatureDoesNotMatch");
+}
+
 int
 main(void)
 {
@@ -541,6 +583,8 @@ main(void)
 		WORLD_TEST(the_token_opens_nothing_without_the_secret),
 		WORLD_TEST(an_address_that_is_signed_holds_for_what_it_says),
 		WORLD_TEST(the_signature_before_this_one_is_refused_by_its_name),
+		WORLD_TEST(a_signed_header_that_the_web_server_has_kept_is_what_it_answers_to),
+		WORLD_TEST(a_host_that_a_proxy_has_rewritten_is_the_one_of_the_public_address_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, s3_client_close);
