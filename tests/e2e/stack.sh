@@ -6,6 +6,7 @@
 #	stack_server lighttpd		or proxy_fcgi, or fcgid; the one before it is stopped
 #	stack_send FILE			uploads it as any client would; sets upload_id, media_id
 #	stack_wait ID			until its ingest is over
+#	stack_holds KEY FILE		the store has that object, on the disk or in the bucket (tests/with-ceph)
 
 PATH=$PATH:/usr/sbin
 src=${KINOTHEK_SRC:?} build=${KINOTHEK_BUILD:?}
@@ -142,21 +143,25 @@ stack_bucket() {
 	CONF
 }
 
-# stack_object KEY: the bytes of an object, from the disk or from the bucket; false: there is none.
+# The program $stack/object KEY prints the bytes of an object, from the disk or from the bucket; false: there is none.
 stack_object() {
 	local endpoint bucket key secret
-	case ${KINOTHEK_TEST_S3:+bucket}$1 in
-	bucketoriginals/* | bucketplay/*)
+	if [ -n "${KINOTHEK_TEST_S3:-}" ]; then
 		read -r endpoint bucket key secret <<<"$KINOTHEK_TEST_S3"
-		curl -sf --aws-sigv4 aws:amz:us-east-1:s3 --user "$key:$secret" "$endpoint/$bucket/stack-$$/$1"
-		;;
-	*) cat "$stack/data/$1" 2>/dev/null ;;
-	esac
+		cat <<-PROGRAM
+			#!/bin/bash
+			exec curl -sf --aws-sigv4 aws:amz:us-east-1:s3 -H 'x-amz-content-sha256: UNSIGNED-PAYLOAD' \\
+				--user '$key:$secret' "$endpoint/$bucket/stack-$$/\$1"
+		PROGRAM
+	else
+		printf '#!/bin/bash\nexec cat "%s/data/$1" 2>/dev/null\n' "$stack"
+	fi >"$stack/object"
+	chmod 755 "$stack/object"
 }
 
 # stack_stored KEY: there is one.
 stack_stored() {
-	stack_object "$1" >"$lib_dir/object"
+	"$stack/object" "$1" >"$lib_dir/object"
 }
 
 # stack_holds KEY FILE: there is one with those bytes.
@@ -182,6 +187,7 @@ stack_settings() {
 	CONF
 	[ -z "${KINOTHEK_TEST_S3:-}" ] || [[ "$*" == *store* ]] || stack_bucket >>"$stack/kinothek.conf"
 	printf '%s\n' "$@" >>"$stack/kinothek.conf"
+	stack_object
 	export KINOTHEK_CONF=$stack/kinothek.conf
 }
 

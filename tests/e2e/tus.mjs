@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Uploads by tus-js-client, as its users write them; prints one line of TAP for each thing that held.
-// tus.mjs ENDPOINT TOKEN FILE STORE LABEL: STORE is the directory of the originals.
+// tus.mjs ENDPOINT TOKEN FILE OBJECT LABEL: OBJECT is the program that prints one of the store.
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const from = createRequire(`${process.env.NODE_MODULES}/none`);
 const tus = from('tus-js-client');
-const [, , endpoint, token, file, store, label] = process.argv;
+const [, , endpoint, token, file, object, label] = process.argv;
 const bytes = readFileSync(file);
 const MIB = 1 << 20;
 
@@ -25,7 +26,7 @@ const id = (url) => /tus\/([0-9a-f-]{36})\?ticket=/.exec(url)?.[1];
 
 function holds(url) {
 	try {
-		return readFileSync(`${store}/${id(url)}`).equals(bytes);
+		return execFileSync(object, [`originals/${id(url)}`], { maxBuffer: 64 * MIB }).equals(bytes);
 	} catch {
 		return false;
 	}
