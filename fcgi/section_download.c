@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/asset.h"
+#include "core/filename.h"
 #include "core/job.h"
 #include "core/play.h"
 #include "core/store.h"
@@ -18,7 +19,8 @@ enum { LENGTHS = 10 };
 struct clip { const char *status, *url, *mime_type; struct number size; };
 static const struct field clip_fields[] = {
 	FIELD(struct clip, status,    .required = true, .one_of = "calculating ready", .doc = "calculating: ask again later"),
-	FIELD(struct clip, url,       .on = OMIT_NULL, .format = "uri", .doc = "Signed address of the file"),
+	FIELD(struct clip, url,       .on = OMIT_NULL, .format = "uri",
+	    .doc = "Signed address of the file, saved under the title of the section or the name of the asset"),
 	FIELD(struct clip, mime_type, .on = OMIT_NULL, .doc = "video/mp4 or audio/mp4"),
 	FIELD(struct clip, size,      .on = OMIT_NULL, .doc = "Bytes"),
 };
@@ -26,7 +28,7 @@ static const struct record clip_record = RECORD("SectionClip", struct clip, clip
 
 /* A clip that is there, or on its way; and what there would have to be now. */
 struct state {
-	const char *type, *status, *wanted;
+	const char *type, *status, *wanted, *name;
 	struct uuid job_id;
 	const char *source, *file, *job, *error;
 	struct number size;
@@ -37,6 +39,7 @@ static const struct field state_fields[] = {
 	FIELD(struct state, status, .sql = "m.status", .doc = "Of the asset"),
 	FIELD(struct state, wanted, .sql = "SHA2(CONCAT_WS('/', m.generation, t.start, t.end, m.captions, m.subtitles), 256)",
 	    .doc = "From what it would be made"),
+	FIELD(struct state, name, .sql = "COALESCE(t.title, m.name)", .doc = "What it is saved as"),
 	FIELD(struct state, job_id, .sql = "c.job_id", .doc = "Its job"),
 	FIELD(struct state, source, .sql = "c.source", .doc = "From what it is made"),
 	FIELD(struct state, file, .sql = "c.file", .doc = "Below the folder of the asset"),
@@ -86,7 +89,8 @@ ready(struct req *r, const struct section *s, const struct state *is)
 		db_run(r->db, "UPDATE clips SET expires_at = GREATEST(expires_at, ?) WHERE section_id = ?",
 		    ARGS(INT(expiry(r)), ID(s->id)));
 	play_prefix(r->conf, s->media_id, r->now, prefix);
-	c.url = r->location = arena_printf(r->mem, "%s%s", prefix, is->file);
+	c.url = r->location = arena_printf(r->mem, "%s%s%s", prefix, is->file, filename_ask(r->mem, is->name,
+	    is->file));
 	return reply(r, 302, &clip_record, &c);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/filename.h"
 #include "core/store.h"
 #include "jobs/orphans.h"
 #include "tests/jobs/intake.h"
@@ -102,6 +103,9 @@ a_section_is_cut_once_and_handed_out_from_then_on(void **state)
 	assert_string_equal(text(w, r, "data.url"), url);
 	assert_non_null(strstr(url, arena_printf(w->mem, "/%s/clips/", uuid_text(w->mem, media))));
 	assert_non_null(strstr(url, file_of(w)));
+	/* Without a title it is called as its asset is. */
+	assert_string_equal(strstr(url, "?"), filename_ask(w->mem, text(w, call(w, "GET", arena_printf(w->mem,
+	    "/v2/media/%s", uuid_text(w->mem, media)), NULL), "data.name"), ".mp4"));
 	assert_string_equal(text(w, r, "data.mimeType"), "video/mp4");
 	assert_string_equal(text(w, r, "data.size"), probe(w, media, "-show_entries format=size"));
 	assert_string_equal(probe(w, media, FRAMES), "205");
@@ -119,11 +123,13 @@ of_a_recording_without_a_picture_it_is_sound(void **state)
 	struct req *r;
 
 	drain(w, w->conf);
-	of = section(w, media, "{\"type\":\"timerange\",\"start\":2,\"end\":5.5}");
+	of = section(w, media, "{\"type\":\"timerange\",\"start\":2,\"end\":5.5,\"title\":\"Über: a/b\"}");
 	assert_int_equal(ask(w, of)->status, 202);
 	go(w);
 	r = ask(w, of);
 	assert_int_equal(r->status, 302);
+	/* It is saved under its title. */
+	assert_non_null(strstr(r->location, ".m4a?download=%C3%9Cber_%20a_b"));
 	assert_string_equal(text(w, r, "data.mimeType"), "audio/mp4");
 	assert_non_null(strstr(r->location, ".m4a"));
 	assert_true(strncmp(probe(w, media, "-show_entries format=duration"), "3.5", 3) == 0);

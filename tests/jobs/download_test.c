@@ -355,9 +355,14 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	whole = made(w, w->token, bodies(w, "Council: 23 Nov.", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],"
 	    "\"selectedRenditionIds\":[\"%s\"]", id, rendition)));
 	seen = made(w, viewer, bodies(w, "Für mich", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", id)));
+	/* How far it is, is told while it is packed. */
+	db_run(w->db, "UPDATE jobs SET progress = 42 WHERE id = (SELECT job_id FROM downloads WHERE id = "
+	    "UNHEX(REPLACE(?, '-', '')))", ARGS(STR(strrchr(whole, '/') + 1)));
+	assert_string_equal(text(w, call(w, "GET", whole, NULL), "data.progress"), "42");
 	go(w);
 	r = call(w, "GET", whole, NULL);
 	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_null(text(w, r, "data.progress"));
 	assert_string_equal(text(w, r, "data.files.0.mimeType"), "application/zip");
 	url = text(w, r, "data.files.0.url");
 	assert_non_null(strstr(url, "/_43ouncil_5f_2023_20_4eov/council-23-nov.zip"));

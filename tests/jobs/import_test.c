@@ -524,6 +524,9 @@ why_it_has_failed_is_told(void **state)
 	struct world *w = *state;
 
 	assert_string_equal(failure(w, "/page"), "source_is_page");
+	/* With yt-dlp or without it, whoever reads that knows what to do. */
+	assert_non_null(strstr(text(w, imported(w, w->token, order(w, "/page", "")), "data.files.0.error.remedy"),
+	    "The operator may install yt-dlp."));
 	assert_string_equal(failure(w, "/none"), "source_refused");
 	assert_string_equal(failure(w, "/status/501"), "source_refused");
 	assert_string_equal(failure(w, "/inside"), "address_forbidden");
