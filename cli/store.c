@@ -703,6 +703,7 @@ store_clear(struct cli *c)
 	struct moving m;
 	const int status = begin(c, &m);
 	enum store_side side = m.to;
+	int64_t n = 0;
 
 	if (status != 0)
 		return status;
@@ -710,8 +711,13 @@ store_clear(struct cli *c)
 		store_side_parse(c->conf->store, &side);
 	else
 		side = store_side_of(c->db, c->conf, m.tenant_id);
+	if (uuid_is_none(m.tenant_id))
+		n = db_number(c->db, "SELECT COUNT(*) FROM tenants t WHERE t.store <> ?", ARGS(STR(m.to_name)), 0);
 	if (db_failure(c->db) != DB_FINE)
 		return cli_fail_db(c);
+	if (n > 0)
+		return cli_fail(c, EX_CONFIG, "%" PRId64 " of the tenants still write to %s: run `kinothek store "
+		    "switch --to %s --tenant SHORTCODE` for each first", n, m.from_name, m.to_name);
 	if (side != m.to)
 		return cli_fail(c, EX_CONFIG, "%s is written to: run `kinothek store switch --to %s` first",
 		    m.from_name, m.to_name);

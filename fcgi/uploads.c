@@ -258,7 +258,7 @@ made_before(struct req *r)
 		return NULL;
 	return db_row(r->db, &upload_record, "FROM uploads t WHERE t.tenant_id = ? AND t.principal_id = ? AND "
 	    "t.upload_concat = ? AND (t.status = 'completed' OR (t.expires_at > ? AND (t.status = 'uploaded' OR (NOT ? "
-	    "AND t.status IN ('waiting', 'uploading'))))) ORDER BY t.id DESC LIMIT 1",
+	    "AND t.status IN ('waiting', 'uploading'))))) ORDER BY t.id DESC LIMIT 1 FOR UPDATE",
 	    ARGS(ID(r->who->tenant_id), ID(r->who->id), STR(t->upload_concat), TIME(r->now), INT(t->is_again)));
 }
 

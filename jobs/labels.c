@@ -158,6 +158,10 @@ take_frames(struct looking *l, const struct asset_args *in, const struct list *s
 		struct fault lost = { .reason = REASON_NONE };
 
 		if (!av_frame(l->j->mem, f, (at->start.ms + at->end.ms) / 2, LONG_SIDE, path, &size, &lost)) {
+			if (reason_info(lost.reason)->class == CLASS_PASSING) {
+				*fault = lost;
+				return false;
+			}
 			job_log(l->j, "no picture of the scene at %lld ms", (long long)at->start.ms);
 			continue;
 		}
@@ -200,21 +204,23 @@ json_of(const struct looking *l)
 	return buf_string(&b);
 }
 
-struct subject { struct json scenes; const char *file; };
+struct subject { struct json scenes; const char *file; int64_t made_at; };
 static const struct field subject_fields[] = {
 	FIELD(struct subject, scenes, .sql = "JSON_EXTRACT(d.data, '$.items')", .doc = "Of a video"),
 	FIELD(struct subject, file, .doc = "The form of a picture that has about the right size"),
+	FIELD(struct subject, made_at, .sql = "COALESCE(d.updated_at, (SELECT w.updated_at FROM metadata w WHERE "
+	    "w.media_id = m.id AND w.kind = 'imageTexts'), 0)", .doc = "When what it follows was made"),
 };
 static const struct record subject_record = RECORD("LabelSubject", struct subject, subject_fields);
 
-/* Whoever has deleted what analyses have found out wants this no more. */
+/* Whoever has deleted what analyses have found out wants this no more; who has made it anew has a job of its own. */
 static void
-put(struct job *j, struct uuid media_id, const char *follows, const struct looking *l)
+put(struct job *j, struct uuid media_id, const char *follows, int64_t made_at, const struct looking *l)
 {
 	const struct engine *e = engine_chosen(j->conf, ENGINE_vision);
 
-	if (db_number(j->db, "SELECT COUNT(*) FROM metadata WHERE media_id = ? AND kind = ?", ARGS(ID(media_id),
-	    STR(follows)), 0) > 0)
+	if (db_number(j->db, "SELECT COUNT(*) FROM metadata WHERE media_id = ? AND kind = ? AND updated_at = ?",
+	    ARGS(ID(media_id), STR(follows), INT(made_at)), 0) > 0)
 		metadata_put(j->db, media_id, "labels", e->version(j->mem, j->conf), json_of(l));
 }
 
@@ -239,11 +245,13 @@ labels_run(struct job *j)
 	step_begin(j);
 	if (scenes.n > 0 ? !take_frames(l, in, &scenes, &fault) : !take_picture(l, is->file, in, &fault))
 		return job_fault(j, &fault);
+	if (l->n == 0)
+		return DONE;
 	outcome = look(l);
 	if (outcome != DONE)
 		return outcome;
 	if (!job_resume(j))
 		return RETRY;
-	put(j, in->media_id, scenes.n > 0 ? "scenes" : "imageTexts", l);
+	put(j, in->media_id, scenes.n > 0 ? "scenes" : "imageTexts", is->made_at, l);
 	return DONE;
 }

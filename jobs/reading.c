@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "core/jail.h"
-#include "jobs/reading.h"
 #include "jobs/engines/sherpa_model.h"
+#include "jobs/engines/speech.h"
+#include "jobs/reading.h"
 #include "media/reading.h"
 
 enum { SECONDS = 300 };
@@ -19,11 +20,21 @@ write_words(struct job *j, struct word *const *w, size_t n)
 {
 	const char *path = arena_printf(j->mem, "%s/words.txt", j->work_dir);
 	FILE *f = fopen(path, "we");
+	bool fine;
 
-	for (size_t i = 0; f != NULL && i < n; i++, fputc('\n', f))
-		for (const char *c = w[i]->text; *c != '\0'; c++)
-			fputc(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c, f);
-	if (f == NULL || ferror(f) != 0 || fclose(f) != 0)
+	for (size_t i = 0; f != NULL && i < n; i++, fputc('\n', f)) {
+		const size_t length = utf8_prefix(w[i]->text, SPEECH_WORD_MAX - 2);
+
+		for (size_t k = 0; k < length; k++) {
+			const char c = w[i]->text[k];
+
+			fputc(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c, f);
+		}
+	}
+	if (f == NULL)
+		return -1;
+	fine = ferror(f) == 0;
+	if (fclose(f) != 0 || !fine)
 		return -1;
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -56,7 +67,7 @@ ends_of(struct job *j, const struct list *paragraphs)
 		if (end == line || *end != '\n')
 			return NULL;
 	}
-	return line != NULL ? out : NULL;
+	return line != NULL && *line == '\0' ? out : NULL;
 }
 
 void

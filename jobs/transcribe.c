@@ -388,6 +388,19 @@ translate(struct job *j, struct translated *from)
 	return store_transcript(j, &t, &from->paragraphs);
 }
 
+/* What the engine does not know may be made of what is there. */
+static enum outcome
+unknown(struct job *j, const char *language)
+{
+	struct translated from;
+
+	if (strcmp(language, SPOKEN_TRANSLATED) == 0 && translated_find(j, &from))
+		return translate(j, &from);
+	return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine %s %s.",
+	    strcasecmp(language, SPOKEN_ANY) == 0 ? "cannot tell languages apart, as it would have to for" :
+	    "does not know the language", language);
+}
+
 enum outcome
 transcribe_run(struct job *j)
 {
@@ -400,7 +413,6 @@ transcribe_run(struct job *j)
 	    ARGS(ID(j->media_id)));
 	const struct transcript *before;
 	const struct older *old;
-	struct translated from;
 	enum outcome outcome;
 
 	if (media == NULL)
@@ -412,13 +424,8 @@ transcribe_run(struct job *j)
 	/* A machine's words are replaced only when that is asked for. */
 	if (old != NULL && strcmp(old->status, "completed") == 0 && (is_of_people(old) || !in->anew))
 		return DONE;
-	if (!engine->knows(j->conf, h.language) && strcmp(h.language, SPOKEN_TRANSLATED) == 0 &&
-	    translated_find(j, &from))
-		return translate(j, &from);
 	if (!engine->knows(j->conf, h.language))
-		return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine %s %s.",
-		    strcasecmp(h.language, SPOKEN_ANY) == 0 ? "cannot tell languages apart, as it would have to for" :
-		    "does not know the language", h.language);
+		return unknown(j, h.language);
 	before = in->anew ? NULL : heard_before(j, engine, h.language);
 	h.hints = hints_read(j);
 	h.work_dir = j->work_dir;

@@ -18,13 +18,17 @@ bool
 translated_find(struct job *j, struct translated *t)
 {
 	const struct engine *e = engine_chosen(j->conf, ENGINE_translate);
+	const struct said *s;
 	size_t n;
-	const struct said *s = db_rows(j->db, &said_record, "FROM transcripts t JOIN media m ON m.id = t.media_id "
-	    "WHERE m.id = ? AND t.status = 'completed' AND t.no_speech = 0 AND NOT t.quality <=> 'unreliable' AND "
-	    "t.language_code NOT LIKE 'translate%' ORDER BY t.language_code <=> m.language_code DESC, t.source = "
-	    "'machine', t.id LIMIT 30", ARGS(ID(j->media_id)), &n);
 
-	for (size_t i = 0; e != NULL && i < n; i++) {
+	if (e == NULL)
+		return false;
+	s = db_rows(j->db, &said_record, "FROM transcripts t JOIN media m ON m.id = t.media_id WHERE m.id = ? AND "
+	    "t.status = 'completed' AND t.no_speech = 0 AND NOT t.quality <=> 'unreliable' AND t.language_code NOT LIKE "
+	    "'translate%' ORDER BY t.language_code <=> m.language_code DESC, t.source = 'machine', t.id LIMIT 30",
+	    ARGS(ID(j->media_id)), &n);
+
+	for (size_t i = 0; i < n; i++) {
 		if (!e->knows(j->conf, s[i].language_code))
 			continue;
 		*t = (struct translated){ .from = record_parse_list(j->mem, &paragraph_record, s[i].paragraphs.text),

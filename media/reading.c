@@ -72,7 +72,7 @@ static const char *
 small(struct arena *mem, const char *word, const char *language)
 {
 	UChar wide[FORM_MAX], low[FORM_MAX];
-	char out[FORM_MAX * 3];
+	char out[FORM_MAX * 3 + 1];
 	UErrorCode error = U_ZERO_ERROR;
 	int32_t n;
 
@@ -302,7 +302,7 @@ know_calendar(struct restoring *r)
 	for (size_t k = 0; U_SUCCESS(error) && k < 2; k++)
 		for (int32_t i = 0; i < udat_countSymbols(format, kinds[k]); i++) {
 			UChar wide[FORM_MAX];
-			char name[FORM_MAX * 3];
+			char name[FORM_MAX * 3 + 1];
 			UErrorCode bad = U_ZERO_ERROR;
 			int32_t n = udat_getSymbols(format, kinds[k], i, wide, FORM_MAX, &bad);
 
@@ -320,7 +320,7 @@ know_countries(struct restoring *r)
 	for (const char *const *c = uloc_getISOCountries(); *c != NULL; c++) {
 		UErrorCode error = U_ZERO_ERROR;
 		UChar wide[FORM_MAX];
-		char name[FORM_MAX * 3];
+		char name[FORM_MAX * 3 + 1];
 		int32_t n = uloc_getDisplayCountry(arena_printf(r->mem, "und_%s", *c), r->language, wide, FORM_MAX,
 		    &error);
 

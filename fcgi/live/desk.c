@@ -325,15 +325,20 @@ is_ours(const struct desk *d, const struct livestream *s)
 }
 
 /* Was it a process of this machine that has ended?  Then nobody has to wait until its silence shows that.  A number
- * that another process has by now tells nothing. */
+ * that another process has by now tells nothing, and that a process cannot be looked at says nothing of its end. */
 static bool
 has_died_here(const struct desk *d, const char *holder)
 {
 	const size_t n = strcspn(d->node, ":");
 	struct machine_process p;
+	pid_t pid;
 
-	return strncmp(holder, d->node, n + 1) == 0 &&
-	    (!machine_process((pid_t)atoi(holder + n + 1), &p) || p.state == 'Z' || p.state == 'X');
+	if (strncmp(holder, d->node, n + 1) != 0)
+		return false;
+	pid = (pid_t)atoi(holder + n + 1);
+	if (pid > 0 && kill(pid, 0) == -1 && errno == ESRCH)
+		return true;
+	return machine_process(pid, &p) && (p.state == 'Z' || p.state == 'X');
 }
 
 static bool
@@ -368,7 +373,6 @@ look_at(struct desk *d, const struct livestream *s)
 
 	if (s->holder != NULL && !is_ours(d, s) && has_died_here(d, s->holder))
 		livestream_release(d->db, s->id, s->holder);
-
 	if (strcmp(s->status, "starting") == 0)
 		livestream_ready(d->db, s->id);
 	if (finishing && (s->holder == NULL || is_ours(d, s)) && !was_finishing(d, s->id))

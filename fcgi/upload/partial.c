@@ -361,9 +361,9 @@ fall_back(struct partial *p)
 bool
 partial_keep(struct partial *p)
 {
-	bool fine = p->fd >= 0 && !p->spoiled && ftruncate(p->fd, p->offset) == 0 && sync_now(p);
+	bool fine = p->fd >= 0 && !p->given && !p->spoiled && ftruncate(p->fd, p->offset) == 0 && sync_now(p);
 
-	fine = fine || fall_back(p);
+	fine = fine || (!p->given && fall_back(p));
 	end(p);
 	return fine;
 }

@@ -31,6 +31,7 @@ struct partial {
 	const char *path;	/* of the file */
 	bool reserved;		/* the file system keeps room for all of it */
 	bool spoiled;		/* a sync failed: the next one would succeed, and tell nothing of what was lost */
+	bool given;		/* the store may have the file: nothing of it can be kept here */
 
 	/* Its own. */
 	struct arena *mem;

@@ -500,7 +500,7 @@ place(struct transfer *t)
 	if (row->attempt != t->attempt || strcmp(row->status, "uploading") != 0)
 		return stop_by_status(p, row->status);
 	if (!t->placed && !store_put_end(p->mem, &t->putting)) {
-		t->file.spoiled = true;
+		t->file.given = true;
 		return stop_by_errno(p, "cannot put a file into the store");
 	}
 	t->placed = true;

@@ -9,7 +9,8 @@
 #include "core/translate.h"
 #include "jobs/engines/translation.h"
 
-enum { SECONDS = 1800, IDLE_SECONDS = 600 };
+/* A sentence becomes no longer than so many times what it was, and so many bytes. */
+enum { SECONDS = 1800, IDLE_SECONDS = 600, GROWTH = 10, GROWTH_LEAST = 200 };
 
 static const char *
 apertium_version(struct arena *mem, const struct conf *conf)
@@ -33,10 +34,13 @@ write_sentences(struct translation *t)
 {
 	const char *path = arena_printf(t->mem, "%s/sentences.txt", t->work_dir);
 	FILE *f = fopen(path, "we");
+	bool fine = f != NULL;
 
-	for (size_t i = 0; f != NULL && i < t->n; i++)
-		fprintf(f, "%s\n\n", t->sentences[i]);
-	if (f != NULL && ferror(f) == 0 && fclose(f) == 0)
+	for (size_t i = 0; fine && i < t->n; i++)
+		fine = fprintf(f, "%s\n\n", t->sentences[i]) >= 0;
+	if (f != NULL && fclose(f) != 0)
+		fine = false;
+	if (fine)
 		return path;
 	fault_of_errno(t->mem, errno, &t->fault, "The sentences could not be handed over.");
 	return NULL;
@@ -52,11 +56,10 @@ read_sentences(struct translation *t, const char *out)
 	for (; *out != '\0' && n < t->n; n++) {
 		const char *end = strstr(out, "\n\n");
 
-		if (end == NULL)
+		if (end == NULL || (size_t)(end - out) > GROWTH * strlen(t->sentences[n]) + GROWTH_LEAST ||
+		    !utf8_valid(out, (size_t)(end - out)))
 			break;
 		t->english[n] = utf8_to_line(t->mem, arena_copy_n(t->mem, out, (size_t)(end - out)));
-		if (!utf8_valid(t->english[n], strlen(t->english[n])))
-			break;
 		out = end + 2;
 	}
 	return n == t->n && out[strspn(out, " \n")] == '\0';

@@ -6,6 +6,8 @@
 
 #include "jobs/engines/engine.h"
 
+enum { SERVED_NAME_MAX = 100 };		/* bytes */
+
 const struct engine *
 engine_chosen(const struct conf *conf, enum engine_family family)
 {
@@ -57,6 +59,12 @@ engine_ask(struct arena *mem, const struct conf *conf, const struct engine *e, i
 		pause_for(call, seconds < e->limits.wait ? seconds : e->limits.wait);
 	}
 	return try;
+}
+
+const char *
+engine_served_name(struct arena *mem, const char *model)
+{
+	return arena_printf(mem, "%.*s by HTTP", (int)utf8_prefix(model, SERVED_NAME_MAX), model);
 }
 
 const char *

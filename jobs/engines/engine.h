@@ -114,6 +114,9 @@ enum outcome engine_fail(struct hearing *, enum reason, const char *format, ...)
 int engine_ask(struct arena *, const struct conf *, const struct engine *, int tries, struct web_call *,
     struct web_answer *);
 
+/* What results call a model of a server, in as many letters as they have room for. */
+const char *engine_served_name(struct arena *, const char *model);
+
 /* The address as configured; a bare host, or one that ends in /v1, gets the usual path: the leaf behind /v1/. */
 const char *engine_endpoint(struct arena *, const char *url, const char *leaf);
 

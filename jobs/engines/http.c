@@ -73,7 +73,7 @@ model_of(const struct conf *conf)
 static const char *
 http_version(struct arena *mem, const struct conf *conf)
 {
-	return arena_printf(mem, "%s by HTTP", model_of(conf));
+	return engine_served_name(mem, model_of(conf));
 }
 
 /* The address as configured; a server that has a path of its own for translations is asked there. */

@@ -3,8 +3,10 @@
  * Any server that speaks OpenAI's chat interface, or that of Ollama.  Only what is the same everywhere is sent; whether
  * the answer is of any use is for who asks.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "jobs/engines/prompt.h"
@@ -27,7 +29,6 @@ static const struct field usage_fields[] = {
 };
 static const struct record usage_record = RECORD("usage", struct usage, usage_fields);
 
-enum { PICTURE_MAX = 4 << 20 };		/* bytes */
 enum { MODEL_MAX = 200, TOKENS_BELIEVED = 1 << 30 };
 struct reply { const char *model; struct json choices, message, usage; struct number prompt_eval_count, eval_count; };
 static const struct field reply_fields[] = {
@@ -57,13 +58,13 @@ model_of(const struct conf *conf, enum engine_family family)
 static const char *
 complete_version(struct arena *mem, const struct conf *conf)
 {
-	return arena_printf(mem, "%s by HTTP", model_of(conf, ENGINE_complete));
+	return engine_served_name(mem, model_of(conf, ENGINE_complete));
 }
 
 static const char *
 vision_version(struct arena *mem, const struct conf *conf)
 {
-	return arena_printf(mem, "%s by HTTP", model_of(conf, ENGINE_vision));
+	return engine_served_name(mem, model_of(conf, ENGINE_vision));
 }
 
 static void
@@ -84,38 +85,46 @@ base64_text(struct arena *mem, const void *bytes, size_t n)
 	return arena_printf(mem, "%s%s", text, n % 3 == 1 ? "==" : n % 3 == 2 ? "=" : "");
 }
 
-/* A picture as a part of what is said; one that cannot be read, or is too large, is left out. */
-static void
+/* A picture as a part of what is said.  False with errno. */
+static bool
 add_picture(struct buf *b, const char *path)
 {
-	unsigned char *bytes = arena_alloc(b->mem, PICTURE_MAX);
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st = { 0 };
+	unsigned char *bytes = NULL;
 	size_t n = 0;
-	ssize_t got = 0;
+	ssize_t got;
 
-	while (fd >= 0 && n < PICTURE_MAX && (got = read(fd, bytes + n, PICTURE_MAX - n)) > 0)
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= PROMPT_PICTURE_MAX)
+		bytes = arena_alloc(b->mem, (size_t)st.st_size);
+	while (bytes != NULL && (got = read(fd, bytes + n, (size_t)st.st_size - n)) > 0)
 		n += (size_t)got;
 	if (fd >= 0)
 		close(fd);
-	if (fd < 0 || got < 0 || n < 4 || n == PICTURE_MAX)
-		return;
+	if (bytes == NULL || n < (size_t)st.st_size)
+		return false;
 	buf_printf(b, ",{\"type\":\"image_url\",\"image_url\":{\"url\":\"data:image/%s;base64,%s\"}}",
 	    bytes[0] == 0xff ? "jpeg" : "png", base64_text(b->mem, bytes, n));
+	return true;
 }
 
-static void
+/* All of them, since an answer names them by their numbers.  False with errno. */
+static bool
 add_pictures(struct buf *b, const struct prompt *p)
 {
 	buf_text(b, "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":");
 	buf_json(b, p->text);
 	buf_char(b, '}');
 	for (size_t i = 0; i < p->n_pictures; i++)
-		add_picture(b, p->pictures[i]);
+		if (!add_picture(b, p->pictures[i]))
+			return false;
 	buf_text(b, "]}");
+	return true;
 }
 
+/* NULL with the fault: a picture cannot be read. */
 static const char *
-question(const struct prompt *p)
+question(struct prompt *p, bool json)
 {
 	struct buf b = BUF(p->mem);
 
@@ -124,12 +133,14 @@ question(const struct prompt *p)
 	buf_text(&b, ",\"messages\":[");
 	add_message(&b, "system", p->rules);
 	buf_char(&b, ',');
-	if (p->n_pictures > 0)
-		add_pictures(&b, p);
-	else
+	if (p->n_pictures > 0 && !add_pictures(&b, p)) {
+		fault_of_errno(p->mem, errno, &p->fault, "A picture could not be read.");
+		return NULL;
+	}
+	if (p->n_pictures == 0)
 		add_message(&b, "user", p->text);
 	buf_printf(&b, "],\"temperature\":0,\"max_tokens\":%d,\"stream\":false", p->most);
-	if (p->json)
+	if (json)
 		buf_text(&b, ",\"response_format\":{\"type\":\"json_object\"}");
 	buf_char(&b, '}');
 	return buf_string(&b);
@@ -244,21 +255,19 @@ static enum outcome
 http_run(struct prompt *p)
 {
 	const int64_t size = prompt_size(p);
+	const char *body = question(p, p->json);
 	struct web_answer a;
-	struct prompt without;
 
 	p->answer = NULL;
 	p->answered_by = p->model != NULL ? p->model : model_of(p->conf, engine_of(p)->family);
-	p->tokens = size;
+	p->tokens = body != NULL ? size : 0;
 	p->input_tokens = p->output_tokens = (struct number){ 0 };
 	p->requests = 0;
-	ask(p, question(p), &a);
-	if (p->json && a.end == WEB_ANSWERED && a.status == 400) {
-		/* some know no response_format */
-		without = *p;
-		without.json = false;
-		ask(p, question(&without), &a);
-	}
+	if (body == NULL)
+		return fault_is_final(&p->fault) ? GIVE_UP : RETRY;
+	ask(p, body, &a);
+	if (p->json && a.end == WEB_ANSWERED && a.status == 400)
+		ask(p, question(p, false), &a);	/* some know no response_format */
 	if (a.end == WEB_ANSWERED && a.status == 200)
 		p->answer = read_answer(p, a.body);
 	/* Nobody knows what became of those before the last. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The interface of the families `complete` and `vision`: a text goes in, with pictures or without, and what a model
- * makes of it comes out.  That is the word of
- * a stranger: valid UTF-8 without control characters but newlines, and nothing else is known of it.
+ * makes of it comes out.  That is the word of a stranger: valid UTF-8 without control characters but newlines, and
+ * nothing else is known of it.
  */
 #ifndef JOBS_ENGINES_PROMPT_H
 #define JOBS_ENGINES_PROMPT_H
@@ -10,13 +10,15 @@
 #include "jobs/engines/engine.h"
 
 enum { PROMPT_MAX_BYTES = 48 << 10 };		/* of what is asked */
+enum { PROMPT_PICTURE_MAX = 4 << 20 };		/* bytes of a picture of it */
 
 struct prompt {
 	struct arena *mem;
 	const struct conf *conf;
 	const char *rules;		/* what the model is to do */
 	const char *text;		/* what it is to do it with */
-	/* JPEG or PNG files that are shown with it, full paths: then the engine of the family vision is asked */
+	/* JPEG or PNG files that are shown with it, full paths, in order: then the engine of the family vision is
+	 * asked.  One that cannot be read, or is larger than PROMPT_PICTURE_MAX, is a failure. */
 	const char *const *pictures;
 	size_t n_pictures;
 	const char *model;		/* who is to answer; NULL: that of the settings */

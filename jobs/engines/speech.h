@@ -13,6 +13,7 @@
 #include "jobs/engines/vad.h"
 
 enum { SPEECH_PADDING = 512 };		/* samples of silence behind those of speech_samples() */
+enum { SPEECH_WORD_MAX = 200 };
 
 /* One line, at once.  False when nobody listens any more. */
 bool speech_say(const struct buf *);
@@ -41,8 +42,8 @@ int speech_voices_main(const char *model, char **argv);
 /* What is said, by sherpa-onnx.  Arguments: directory of the library, type, directory of the model, language, spans. */
 int speech_sherpa_main(char **argv);
 
-/* Where sentences end among the words on standard input, one in each line and small: for each but the last a line with
- * the natural logarithm of how much likelier it ends there than not. */
+/* Where sentences end among the words on standard input, small, one in each line of less than SPEECH_WORD_MAX bytes:
+ * for each but the last a line with the natural logarithm of how much likelier it ends there than not. */
 int speech_ends_main(const char *model);
 
 #endif

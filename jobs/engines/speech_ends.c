@@ -8,7 +8,7 @@
 
 #include "jobs/engines/speech.h"
 
-enum { WORD_MAX = 200, WORDS_MAX = 1 << 20 };
+enum { WORDS_MAX = 1 << 20 };
 
 struct model { ngram_model_t *words; logmath_t *logs; int32 begin, end; };
 
@@ -27,7 +27,7 @@ static int32 *
 read_words(struct arena *mem, const struct model *m, size_t *n)
 {
 	int32 *out = arena_array(mem, WORDS_MAX + 3, sizeof(*out));
-	char line[WORD_MAX];
+	char line[SPEECH_WORD_MAX];
 
 	out[0] = -1;
 	for (*n = 0; *n < WORDS_MAX && fgets(line, sizeof(line), stdin) != NULL;) {
@@ -60,5 +60,5 @@ speech_ends_main(const char *dir)
 		printf("%.3f\n", likely(&m, m.end, w[i], i > 0 ? w[i - 1] : -1) + likely(&m, w[i + 1], m.begin, -1) +
 		    likely(&m, w[i + 2], w[i + 1], m.begin) - likely(&m, w[i + 1], w[i], i > 0 ? w[i - 1] : -1) -
 		    likely(&m, w[i + 2], w[i + 1], w[i]));
-	return ferror(stdout) ? EX_IOERR : EX_OK;
+	return fflush(stdout) != 0 || ferror(stdout) ? EX_IOERR : EX_OK;
 }

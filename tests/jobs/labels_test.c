@@ -175,6 +175,14 @@ nothing_is_told_where_nobody_sees(void **state)
 	metadata_put(w->db, j.media_id, "imageTexts", "test", "{\"items\":[]}");
 	assert_int_equal(look(&j), DONE);
 	assert_string_equal(text(w, metadata(w, j.media_id), "data.labels.items.0.name"), "green wall");
+	/* One that is too large to be sent is a failure that is told, and makes nothing of what nobody saw. */
+	db_run(w->db, "DELETE FROM metadata WHERE media_id = ? AND kind = 'labels'", ARGS(ID(j.media_id)));
+	run((const char *[]){ "truncate", "-s", "5M", path, NULL });
+	form.file = "g/r.2/320.jpg";
+	assert_true(store_put(w->mem, path, store_key_play(w->mem, j.media_id, form.file)));
+	db_run(w->db, "UPDATE renditions SET file = ? WHERE media_id = ?", ARGS(STR(form.file), ID(j.media_id)));
+	assert_int_not_equal(look(&j), DONE);
+	assert_null(text(w, metadata(w, j.media_id), "data.labels.count"));
 }
 
 int

@@ -104,6 +104,20 @@ what_an_engine_has_written_is_left(void **state)
 }
 
 /* Search, alignment and whoever compares words have what was heard; what is shown has the rest. */
+/* As many letters as there is room for, each of three bytes, and one more. */
+static void
+words_of_any_length_are_borne(void **state)
+{
+	struct buf b = BUF(mem);
+
+	for (int n = 1; n <= 101; n++) {
+		buf_text(&b, "\u0921");
+		if (n >= 99)
+			assert_memory_equal(read_with(said(arena_printf(mem, "%s good morning", buf_string(&b))),
+			    (struct reading_hints){ .language = "hi", .texts = TEXTS(buf_string(&b)) }), b.text, b.len);
+	}
+}
+
 static void
 words_stay_as_they_were_heard(void **state)
 {
@@ -190,6 +204,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(words_tell_where_sentences_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_are_written_as_people_write_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_an_engine_has_written_is_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(words_of_any_length_are_borne, setup, teardown),
 		cmocka_unit_test_setup_teardown(words_stay_as_they_were_heard, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_person_corrects_what_is_shown_or_what_was_heard, setup, teardown),
 	};
