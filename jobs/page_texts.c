@@ -16,11 +16,17 @@
 /* Read in one run; s after which no further run begins. */
 enum { BATCH = 10, SECONDS_MAX = 1800 };
 
-struct content { struct json pages; const char *engine; int64_t page_count; const char *file, *language_code; };
+struct content {
+	struct json pages;
+	const char *engine;
+	int64_t page_count, made_at;
+	const char *file, *language_code;
+};
 static const struct field content_fields[] = {
 	FIELD(struct content, pages, .sql = "JSON_EXTRACT(t.data, '$.pages')", .doc = "What is known of them"),
 	FIELD(struct content, engine, .sql = "SUBSTRING_INDEX(t.engine, ',', 1)", .doc = "What has found their own texts"),
 	FIELD(struct content, page_count, .sql = "COALESCE(m.page_count, 0)", .doc = "How many there are"),
+	FIELD(struct content, made_at, .sql = "t.updated_at", .doc = "When that was found"),
 	FIELD(struct content, file, .sql = "r.file", .doc = "The PDF; NULL: there is none"),
 	FIELD(struct content, language_code, .sql = "m.language_code", .doc = "BCP 47 tag"),
 };
@@ -154,6 +160,10 @@ put(struct reading *r, const struct asset_args *in)
 {
 	size_t n = 0;
 
+	/* Deleted meanwhile, or made anew, which has a job of its own. */
+	if (db_number(r->j->db, "SELECT COUNT(*) FROM metadata WHERE media_id = ? AND kind = 'documentContent' AND "
+	    "updated_at = ?", ARGS(ID(in->media_id), INT(r->is->made_at)), 0) == 0)
+		return;
 	for (int64_t i = 0; i < r->is->page_count; i++)
 		if (r->pages[i].text != NULL)
 			r->pages[n++] = r->pages[i];
