@@ -133,6 +133,7 @@ odd_texts_are_no_errors(void **state)
 	    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa " };
 	struct world *w = *state;
 	struct buf b = BUF(w->mem);
+	struct req *r;
 	size_t i;
 
 	asset(w, "100% of it_all");
@@ -141,9 +142,18 @@ odd_texts_are_no_errors(void **state)
 	FINDS(w, "100%", "1");
 	FINDS(w, "it_all", "1");
 	FINDS(w, "i%all ", "0");
+	FINDS(w, "the of and", "0");
+	FINDS(w, "field:", "0");
+	FINDS(w, "{{7*7}}", "0");
 	for (i = 0; i < 3000; i++)
 		buf_text(&b, "a ");
 	FINDS(w, buf_string(&b), "0");
+	for (i = 0; i < 50000; i++)
+		buf_text(&b, "b ");
+	assert_int_equal(call(w, "GET", arena_printf(w->mem, "/v2/search?text=%s", buf_string(&b)), NULL)->status, 422);
+	r = call(w, "GET", "/v2/search?page=999999", NULL);
+	assert_int_equal(r->status, 200);
+	assert_null(text(w, r, "data.0.id"));
 	assert_int_not_equal(call(w, "GET", "/v2/search?text=a%00b", NULL)->status, 500);
 	assert_int_not_equal(call(w, "GET", "/v2/search?text=%ff", NULL)->status, 500);
 	assert_string_equal(text(w, call(w, "GET", "/v2/search", NULL), "data.0.name"), "100% of it_all");

@@ -138,7 +138,8 @@ webvtt_is_read_whatever_stands_before_its_cues(void **state)
 
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		const char *all = read_text(*state, arena_printf(*state,
-		    "%sintro\n00:01,000 --> 00:02.500 align:start\n<v.x Anna>Hi <i>you</i>\n\n"
+		    "%sintro\n00:01,000 --> 00:02.500 align:start line:-99999999999999999999%% position:NaN%% "
+		    "size:1e400,x region:\"<b>\" %%n%%s\n<v.x Anna>Hi <i>you</i>\n\n"
 		    "NOTE a remark\nof two lines\n\n2\n00:03.000 --> 00:04.000\nend &amp; &quot;all&#33;&quot;\n", heads[i]));
 
 		if (strncmp(all, "0-500", 5) == 0)
