@@ -147,6 +147,22 @@ disk_move(const char *from, const char *to, bool replace)
 	return replace ? rename(from, to) == 0 : unlink(from) == 0;
 }
 
+bool
+disk_put(const char *path, const void *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600), saved;
+	bool fine;
+
+	if (fd < 0)
+		return false;
+	fine = disk_write(fd, bytes, n);
+	saved = errno;
+	if (close(fd) != 0 && fine)
+		return false;
+	errno = saved;
+	return fine;
+}
+
 static bool
 copy_bytes(int from, const char *to, mode_t mode)
 {

@@ -17,6 +17,9 @@ bool disk_make_parents(const char *root, const char *path, mode_t mode);
 /* All of the bytes, wherever the file is. */
 bool disk_write(int fd, const void *bytes, size_t n);
 
+/* A file of these bytes, for programs that we start: as long as they run, and no longer. */
+bool disk_put(const char *path, const void *bytes, size_t n);
+
 /* Makes bytes or names that were written last.  Anything but that type (S_IFREG, S_IFDIR) is refused with EINVAL: a
  * decoder may have left a link.  mode: 0 = as it is. */
 bool disk_sync(const char *path, mode_t type, mode_t mode);

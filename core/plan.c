@@ -219,6 +219,18 @@ is_translation(const char *language)
 	return language != NULL && strcmp(language, SPOKEN_TRANSLATED) == 0;
 }
 
+/* Unless it is there already, or, where the language is to be told from what is said, any is. */
+static void
+note_language(struct plan *p, const struct plan_step *s, const char *language)
+{
+	const char *one = language != NULL && strcasecmp(language, SPOKEN_ANY) != 0 ? language : NULL;
+
+	if (!is_noted(p, s, language) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM transcripts t WHERE "
+	    "t.media_id = ? AND t.status = 'completed' AND (? IS NULL OR t.language_code = ?)", ARGS(ID(p->asset->id),
+	    STR(one), STR(one)), 0) == 0))
+		note(p, s, language);
+}
+
 /* One job per language that was asked for; one without a language when nothing was said. */
 static void
 note_languages(struct plan *p, const struct plan_step *s)
@@ -226,24 +238,17 @@ note_languages(struct plan *p, const struct plan_step *s)
 	const struct strings *asked = &p->asset->transcript_language_codes;
 	const char *spoken = p->asset->language_code;
 	struct strings languages = { &spoken, 1 };
-	size_t i;
+	size_t i, round;
 
 	if (p->languages.at != NULL)
 		languages = p->languages;
 	else if (asked->at != NULL && (asked->n > 0 || p->makes.n == 0))
 		languages = *asked;
 	/* What may be made of another transcript comes behind it. */
-	for (i = 0; i < 2 * languages.n; i++) {
-		const char *asked_for = languages.at[i % languages.n], *one = asked_for != NULL &&
-		    strcasecmp(asked_for, SPOKEN_ANY) != 0 ? asked_for : NULL;
-
-		if (is_translation(asked_for) != (i >= languages.n))
-			continue;
-		if (!is_noted(p, s, asked_for) && (p->anew || db_number(p->db, "SELECT COUNT(*) FROM "
-		    "transcripts t WHERE t.media_id = ? AND t.status = 'completed' AND (? IS NULL OR t.language_code = "
-		    "?)", ARGS(ID(p->asset->id), STR(one), STR(one)), 0) == 0))
-			note(p, s, asked_for);
-	}
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < languages.n; i++)
+			if (is_translation(languages.at[i]) == (round > 0))
+				note_language(p, s, languages.at[i]);
 }
 
 static void

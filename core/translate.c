@@ -44,7 +44,9 @@ translate_mode(struct arena *mem, const struct conf *conf, const char *language)
 {
 	const size_t n = strcspn(language, "-_");
 
-	for (size_t i = 0; is_wanted(conf) && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	if (!is_wanted(conf))
+		return NULL;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		if (strlen(pairs[i].language) == n && strncasecmp(pairs[i].language, language, n) == 0)
 			return installed(mem, i);
 	return NULL;
@@ -54,9 +56,10 @@ bool
 translate_any(const struct conf *conf)
 {
 	struct arena *mem = arena_new(1 << 16);
+	const bool wanted = is_wanted(conf);
 	bool any = false;
 
-	for (size_t i = 0; is_wanted(conf) && !any && i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	for (size_t i = 0; wanted && !any && i < sizeof(pairs) / sizeof(pairs[0]); i++)
 		any = installed(mem, i) != NULL;
 	arena_free(mem);
 	return any;

@@ -109,31 +109,10 @@ lines_of(struct job *j)
 	return items != NULL ? record_parse_list(j->mem, &slide_line_record, items) : (struct list){ NULL, 0 };
 }
 
-/* The line that is written largest of those in the upper half that come where a stretch begins; NULL: none does. */
-static const char *
-headline(const struct list *lines, int64_t start)
-{
-	const struct slide_line *l = lines->rows;
-	const char *best = NULL;
-	double tallest = 0;
-	size_t i, k;
-
-	for (i = 0; i < lines->n; i++)
-		for (k = 0; k < l[i].instances.n; k++) {
-			const struct shown *s = &((const struct shown *)l[i].instances.rows)[k];
-			const struct box *b = s->box.row;
-
-			if (b == NULL || llabs(s->start.ms - start) > NEAR_MS || b->y > 0.5 || b->height <= tallest)
-				continue;
-			tallest = b->height;
-			best = l[i].text;
-		}
-	return best;
-}
-
-/* The line that is written largest of those that stand in the upper half at that moment. */
+/* The line that is written largest of those in the upper half that come there, or (now) that stand there; NULL: none
+ * does. */
 static const struct slide_line *
-title_at(const struct list *lines, int64_t at)
+headline(const struct list *lines, int64_t at, bool now)
 {
 	const struct slide_line *l = lines->rows, *best = NULL;
 	double tallest = 0;
@@ -143,7 +122,8 @@ title_at(const struct list *lines, int64_t at)
 			const struct shown *s = &((const struct shown *)l[i].instances.rows)[k];
 			const struct box *b = s->box.row;
 
-			if (b == NULL || s->start.ms > at || s->end.ms <= at || b->y > 0.5 || b->height <= tallest)
+			if (b == NULL || b->y > 0.5 || b->height <= tallest || (now ? s->start.ms > at ||
+			    s->end.ms <= at : llabs(s->start.ms - at) > NEAR_MS))
 				continue;
 			tallest = b->height;
 			best = &l[i];
@@ -177,7 +157,7 @@ titles_of(struct job *j, const struct list *lines)
 	for (size_t i = 0; i < n; i++) {
 		if (i > 0 && at[i] == at[i - 1])
 			continue;
-		now = title_at(lines, at[i]);
+		now = headline(lines, at[i], true);
 		if (now != NULL && now != last)
 			at[kept++] = at[i];
 		last = now != NULL ? now : last;
@@ -247,11 +227,11 @@ named_by_slides(struct job *j, const struct stretch *s, size_t n, const struct l
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const char *title = headline(lines, s[i].start);
+		const struct slide_line *title = headline(lines, s[i].start, false);
 
 		named[i] = s[i];
 		if (title != NULL)
-			named[i].title = title;
+			named[i].title = title->text;
 	}
 	return named;
 }

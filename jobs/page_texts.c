@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "core/store.h"
 #include "media/document.h"
@@ -13,8 +12,8 @@
 #include "jobs/engines/sheet.h"
 #include "jobs/step.h"
 
-/* Read in one run; s after which no further run begins. */
-enum { BATCH = 10, SECONDS_MAX = 1800 };
+/* Read in one run; ms after which no further run begins. */
+enum { BATCH = 10, READ_MS = 1800 * 1000 };
 
 struct content {
 	struct json pages;
@@ -87,24 +86,15 @@ draw(struct reading *r, const char *pdf, int64_t *page, int64_t most, const char
 	return true;
 }
 
-static int64_t
-seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 /* *page is the first that was not looked at, at the end. */
 static enum outcome
 read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *page)
 {
 	const int64_t most = r->to_read < r->j->conf->document_read_pages ? r->to_read :
-	    r->j->conf->document_read_pages, until = seconds() + SECONDS_MAX;
+	    r->j->conf->document_read_pages, until = clock_ms() + READ_MS;
 	struct fault fault;
 
-	for (*page = 1; r->read + r->undrawn < most && *page <= r->is->page_count && seconds() < until;) {
+	for (*page = 1; r->read + r->undrawn < most && *page <= r->is->page_count && clock_ms() < until;) {
 		const int64_t left = most - r->read - r->undrawn;
 		const char *path[BATCH];
 		int64_t of[BATCH];

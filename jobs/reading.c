@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* See reading.h: the ends of English sentences are asked of the language model, in the jail. */
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/disk.h"
 #include "core/jail.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/speech.h"
@@ -19,24 +19,18 @@ static int
 write_words(struct job *j, struct word *const *w, size_t n)
 {
 	const char *path = arena_printf(j->mem, "%s/words.txt", j->work_dir);
-	FILE *f = fopen(path, "we");
-	bool fine;
+	struct buf b = BUF(j->mem);
 
-	for (size_t i = 0; f != NULL && i < n; i++, fputc('\n', f)) {
+	for (size_t i = 0; i < n; i++, buf_char(&b, '\n')) {
 		const size_t length = utf8_prefix(w[i]->text, SPEECH_WORD_MAX - 2);
 
 		for (size_t k = 0; k < length; k++) {
 			const char c = w[i]->text[k];
 
-			fputc(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c, f);
+			buf_char(&b, c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c);
 		}
 	}
-	if (f == NULL)
-		return -1;
-	fine = ferror(f) == 0;
-	if (fclose(f) != 0 || !fine)
-		return -1;
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return disk_put(path, buf_string(&b), b.len) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 }
 
 /* A number for each word but the last, as the model has them in small letters; NULL: they cannot be had. */

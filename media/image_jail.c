@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/disk.h"
 #include "media/image.h"
 #include "core/jail.h"
 #include "core/scratch.h"
@@ -265,19 +266,13 @@ struct fault
 image_text(struct arena *mem, const char *text, const char *dir)
 {
 	const char *path = arena_printf(mem, "%s/preview.txt", dir), *out, *seen;
-	size_t n = strnlen(text, 16384);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	int64_t width, height;
 	struct fault fault;
 
-	errno = fd == -1 ? errno : 0;
-	if (fd == -1 || write(fd, text, n) != (ssize_t)n) {
+	if (!disk_put(path, text, strnlen(text, 16384))) {
 		fault_of_errno(mem, errno, &fault, "The text could not be stored.");
-		if (fd != -1)
-			close(fd);
 		return fault;
 	}
-	close(fd);
 	fault = image_helper(mem, (const char *const[]){ "text", "10000000", NULL }, path, dir, &out);
 	if (fault.reason == REASON_NONE && !image_header_file(arena_printf(mem, "%s/preview.png", dir), &width, &height,
 	    &seen))

@@ -2,9 +2,9 @@
 /* Translation by the rules of Apertium, in the jail: what comes out tells what it is about, and is no text to be shown
  * as somebody's words. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "core/disk.h"
 #include "core/jail.h"
 #include "core/translate.h"
 #include "jobs/engines/translation.h"
@@ -33,14 +33,11 @@ static const char *
 write_sentences(struct translation *t)
 {
 	const char *path = arena_printf(t->mem, "%s/sentences.txt", t->work_dir);
-	FILE *f = fopen(path, "we");
-	bool fine = f != NULL;
+	struct buf b = BUF(t->mem);
 
-	for (size_t i = 0; fine && i < t->n; i++)
-		fine = fprintf(f, "%s\n\n", t->sentences[i]) >= 0;
-	if (f != NULL && fclose(f) != 0)
-		fine = false;
-	if (fine)
+	for (size_t i = 0; i < t->n; i++)
+		buf_printf(&b, "%s\n\n", t->sentences[i]);
+	if (disk_put(path, buf_string(&b), b.len))
 		return path;
 	fault_of_errno(t->mem, errno, &t->fault, "The sentences could not be handed over.");
 	return NULL;

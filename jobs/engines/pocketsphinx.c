@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The engine that is always there: kinothek-speech in the jail.  Clean English only, without case and punctuation. */
-#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
 #include <sysexits.h>
-#include <unistd.h>
 
+#include "core/disk.h"
 #include "core/spoken.h"
 #include "jobs/engines/arpa.h"
 #include "jobs/engines/sherpa_model.h"
@@ -48,7 +47,6 @@ write_hints(struct hearing *h)
 	struct buf arpa = BUF(h->mem);
 	struct strings all;
 	size_t n;
-	int fd;
 
 	if (h->hints == NULL || h->work_dir == NULL)
 		return NULL;
@@ -58,14 +56,7 @@ write_hints(struct hearing *h)
 		all.at[all.n++] = h->hints->terms.at[n];
 	for (n = 0; n < h->hints->texts.n; n++)
 		all.at[all.n++] = h->hints->texts.at[n];
-	if (!arpa_write(&arpa, &all))
-		return NULL;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, arpa.text, arpa.len) != (ssize_t)arpa.len)
-		path = NULL;
-	if (fd >= 0)
-		close(fd);
-	return path;
+	return arpa_write(&arpa, &all) && disk_put(path, arpa.text, arpa.len) ? path : NULL;
 }
 
 static enum outcome
