@@ -4,20 +4,18 @@
  * transcribed by the job, as the settings are.  See tests/bench/onset.
  */
 #include <flite/flite.h>
-#include <math.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "media/alignment.h"
 #include "tests/jobs/sounds.h"
 
 cst_voice *register_cmu_us_rms(const char *);
 cst_voice *register_cmu_us_slt(const char *);
 
 enum { WORDS = 2000, PAUSE_MS = 900 };
-
-struct onset { const char *word; double ms; };
-struct onsets { struct onset *at; size_t n; };
 
 static const char *const sentences[] = {
 	"today we will see how the immune system protects the body against infections and diseases",
@@ -31,7 +29,7 @@ static const char *const sentences[] = {
 
 /* Says the sentence behind what is there, and notes when its words begin. */
 static void
-say(struct arena *mem, cst_voice *voice, const char *text, cst_wave *all, struct onsets *out)
+say(struct arena *mem, cst_voice *voice, const char *text, cst_wave *all, struct list *out)
 {
 	cst_utterance *u = flite_synth_text(text, voice);
 	cst_wave *pause = new_wave();
@@ -41,8 +39,9 @@ say(struct arena *mem, cst_voice *voice, const char *text, cst_wave *all, struct
 	for (w = relation_head(utt_relation(u, "Word")); w != NULL; w = item_next(w)) {
 		first = path_to_item(w, "R:SylStructure.daughter1.daughter1.R:Segment.p");
 		assert_true(out->n < WORDS);
-		out->at[out->n++] = (struct onset){ arena_copy(mem, item_feat_string(w, "name")), before +
-		    (first != NULL ? 1000.0 * (double)item_feat_float(first, "end") : 0) };
+		((struct word *)out->rows)[out->n++] = (struct word){ .text = arena_copy(mem, item_feat_string(w,
+		    "name")), .start = { (int64_t)(before + (first != NULL ? 1000.0 * (double)item_feat_float(first,
+		    "end") : 0)), true } };
 	}
 	assert_int_equal(utt_wave(u)->sample_rate, all->sample_rate);
 	concat_wave(all, utt_wave(u));
@@ -54,11 +53,11 @@ say(struct arena *mem, cst_voice *voice, const char *text, cst_wave *all, struct
 	delete_utterance(u);
 }
 
-static struct onsets
+static struct list
 heard(struct world *w, const char *file)
 {
 	struct job j = job_for(w, arena_printf(w->mem, "amovie=%s", file));
-	struct onsets out = { arena_array(w->mem, WORDS, sizeof(struct onset)), 0 };
+	struct list out = { arena_array(w->mem, WORDS, sizeof(struct word)), 0 };
 	const struct transcript *t;
 	struct list list;
 
@@ -71,7 +70,7 @@ heard(struct world *w, const char *file)
 		const struct word *word = p->words.rows;
 
 		for (size_t k = 0; k < p->words.n && out.n < WORDS; k++)
-			out.at[out.n++] = (struct onset){ word[k].text, (double)word[k].start.ms };
+			((struct word *)out.rows)[out.n++] = word[k];
 	}
 	return out;
 }
@@ -79,34 +78,22 @@ heard(struct world *w, const char *file)
 static int
 ascending(const void *a, const void *b)
 {
-	const double x = *(const double *)a, y = *(const double *)b;
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-/* Of the words that were heard as they were said (their longest common subsequence): how far from each other they
- * begin, in order.  Returns how many. */
+/* Of the words that were heard as they were said: by how many ms they begin elsewhere, in order.  Returns how many. */
 static size_t
-errors(struct arena *mem, const struct onsets *said, const struct onsets *got, double *out)
+errors(struct arena *mem, const struct list *said, const struct list *got, int64_t *out)
 {
-	const size_t row = got->n + 1;
-	int *d = arena_array(mem, (said->n + 1) * row, sizeof(*d));
-	size_t i, k, n = 0;
+	const struct word *a = said->rows, *b = got->rows;
+	const size_t *match = alignment_find(mem, a, said->n, b, got->n);
+	size_t n = 0;
 
-	for (i = said->n; i-- > 0;)
-		for (k = got->n; k-- > 0;) {
-			const int *below = &d[(i + 1) * row + k], *beside = &d[i * row + k + 1];
-
-			d[i * row + k] = strcasecmp(said->at[i].word, got->at[k].word) == 0 ? below[1] + 1 :
-			    *below > *beside ? *below : *beside;
-		}
-	for (i = k = 0; i < said->n && k < got->n;)
-		if (strcasecmp(said->at[i].word, got->at[k].word) == 0)
-			out[n++] = fabs(said->at[i++].ms - got->at[k++].ms);
-		else if (d[(i + 1) * row + k] >= d[i * row + k + 1])
-			i++;
-		else
-			k++;
+	for (size_t i = 0; i < said->n; i++)
+		if (match[i] != SIZE_MAX)
+			out[n++] = llabs(a[i].start.ms - b[match[i]].start.ms);
 	qsort(out, n, sizeof(*out), ascending);
 	return n;
 }
@@ -115,9 +102,9 @@ static void
 measure(struct world *w)
 {
 	cst_voice *const voices[] = { register_cmu_us_rms(NULL), register_cmu_us_slt(NULL) };
-	struct onsets said = { arena_array(w->mem, WORDS, sizeof(struct onset)), 0 }, got;
+	struct list said = { arena_array(w->mem, WORDS, sizeof(struct word)), 0 }, got;
 	const char *file = arena_printf(w->mem, "%s/said.wav", sounds_dir());
-	double *all = arena_array(w->mem, WORDS, sizeof(double));
+	int64_t *all = arena_array(w->mem, WORDS, sizeof(*all));
 	cst_wave *wave = new_wave();
 	size_t n, i;
 
@@ -130,9 +117,9 @@ measure(struct world *w)
 	got = heard(w, file);
 	n = errors(w->mem, &said, &got, all);
 	assert_true(n > said.n / 2);
-	printf("figure\tspeech: when words begin, off by, median of %zu\t%.0f ms\t<= 100 ms\t%s\n", n, all[n / 2],
-	    all[n / 2] <= 100 ? "pass" : "fail");
-	printf("figure\t… 95 of 100 by no more than\t%.0f ms\t-\t\n", all[n * 95 / 100]);
+	printf("figure\tspeech: when words begin, off by, median of %zu\t%" PRId64 " ms\t<= 100 ms\t%s\n", n,
+	    all[n / 2], all[n / 2] <= 100 ? "pass" : "fail");
+	printf("figure\t… 95 of 100 by no more than\t%" PRId64 " ms\t-\t\n", all[n * 95 / 100]);
 }
 
 int

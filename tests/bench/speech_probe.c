@@ -138,7 +138,7 @@ heard_words(struct arena *mem, const struct transcript *t, bool *hidden)
 	return out;
 }
 
-/* A title that names the subject: the long words of what is said. */
+/* As favourable as a title can be. */
 static const char *
 subject(struct arena *mem, const struct words *said)
 {
@@ -266,7 +266,8 @@ print_figures(const char *most)
 	figure("speech: words wrong, of those said", error, most != NULL ? most : "-", most == NULL ||
 	    error <= strtod(most + 2, NULL));
 	figure("speech: words wrong, by those of the engine by hand", ratio, "<= 1.05", ratio <= 1.05);
-	figure("… where the title names the subject", named, "<= 0.80", sums.wrong_by_hand == 0 || named <= 0.8);
+	figure("… where the title has the long words of what is said", named, "<= 0.80", sums.wrong_by_hand == 0 ||
+	    named <= 0.8);
 	figure("speech: recordings that are good", share(sums.files[GOOD], sums.recordings), "-", true);
 	figure("speech: recordings that are drafts", share(sums.files[DRAFT], sums.recordings), "-", true);
 	figure("speech: words right, of those shown of good ones", good, ">= 0.80",
