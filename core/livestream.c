@@ -423,12 +423,20 @@ add_point(struct db *db, struct uuid id, const char *node)
 void
 livestream_tell(struct db *db, struct uuid id, const char *node, const struct livestream_numbers *n)
 {
+	const struct livestream_incoming *in = &n->incoming;
+
 	db_run(db, "INSERT INTO livestream_nodes (livestream_id, node, is_primary, rtmp_primary, rtmp_secondary, "
-	    "bytes_in, bitrate, dropped, told_at) SELECT l.id, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " FROM livestreams l WHERE "
-	    "l.id = ? ON DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), rtmp_primary = VALUES(rtmp_primary), "
-	    "rtmp_secondary = VALUES(rtmp_secondary), bytes_in = VALUES(bytes_in), bitrate = VALUES(bitrate), dropped = "
-	    "VALUES(dropped), told_at = VALUES(told_at)", ARGS(STR(node), INT(n->is_primary), INT(n->rtmp_primary),
-	    INT(n->rtmp_secondary), INT(n->bytes_in), INT(n->bitrate), INT(n->dropped), ID(id)));
+	    "bytes_in, bitrate, dropped, video_codec, width, height, frame_rate, interlaced, audio_codec, sample_rate, "
+	    "audio_channels, told_at) SELECT l.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " SQL_NOW " FROM "
+	    "livestreams l WHERE l.id = ? ON DUPLICATE KEY UPDATE is_primary = VALUES(is_primary), rtmp_primary = "
+	    "VALUES(rtmp_primary), rtmp_secondary = VALUES(rtmp_secondary), bytes_in = VALUES(bytes_in), bitrate = "
+	    "VALUES(bitrate), dropped = VALUES(dropped), video_codec = VALUES(video_codec), width = VALUES(width), height = "
+	    "VALUES(height), frame_rate = VALUES(frame_rate), interlaced = VALUES(interlaced), audio_codec = "
+	    "VALUES(audio_codec), sample_rate = VALUES(sample_rate), audio_channels = VALUES(audio_channels), told_at = "
+	    "VALUES(told_at)", ARGS(STR(node), INT(n->is_primary), INT(n->rtmp_primary), INT(n->rtmp_secondary),
+	    INT(n->bytes_in), INT(n->bitrate), INT(n->dropped), STR(in->video_codec), INT(in->width), INT(in->height),
+	    REAL(in->frame_rate), INT(in->interlaced), STR(in->audio_codec), INT(in->sample_rate), INT(in->audio_channels),
+	    ID(id)));
 	add_point(db, id, node);
 }
 

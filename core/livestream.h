@@ -162,12 +162,22 @@ bool livestream_recode(struct db *, struct uuid id, struct uuid job_id);
 /* Is there a livestream that is started and still to become this asset? */
 bool livestream_runs(struct db *, struct uuid media_id);
 
+/* What comes in and is on the air.  Codecs by RFC 6381; NULL: no such track. */
+struct livestream_incoming {
+	const char *video_codec, *audio_codec;
+	int64_t width, height;			/* pixels */
+	double frame_rate;			/* pictures a second, as they come; 0: not known yet */
+	bool interlaced;			/* they may be of two half-pictures each */
+	int64_t sample_rate, audio_channels;	/* Hz */
+};
+
 /* What a node tells every five seconds; it replaces what it has told before. */
 struct livestream_numbers {
 	bool is_primary;			/* which input its viewers see */
 	int64_t rtmp_primary, rtmp_secondary;	/* encoders connected */
 	int64_t viewers, peak;			/* by livestream_watched() alone */
 	int64_t bytes_in, bitrate, dropped;	/* bytes since it began; bit/s; frames */
+	struct livestream_incoming incoming;
 };
 void livestream_tell(struct db *, struct uuid id, const char *node, const struct livestream_numbers *);
 /* How many watch by a node, whoever takes the stream in; as often. */

@@ -670,7 +670,21 @@ static const struct field period_fields[] = {
 };
 static const struct record period_record = RECORD("LivestreamPeriod", struct period, period_fields);
 
-struct statistics { struct moment from, to; struct list points; struct nested primary, secondary, sum; };
+static const struct field incoming_fields[] = {
+	FIELD(struct livestream_incoming, video_codec,    .on = SERVER | OMIT_NULL, .doc = "By RFC 6381; absent: no pictures"),
+	FIELD(struct livestream_incoming, width,          .on = SERVER, .required = true, .doc = "Pixels"),
+	FIELD(struct livestream_incoming, height,         .on = SERVER, .required = true, .doc = "Pixels"),
+	FIELD(struct livestream_incoming, frame_rate,     .on = SERVER, .required = true, .doc = "Pictures a second, as they came over two seconds; "
+	    "0: not known yet"),
+	FIELD(struct livestream_incoming, interlaced,     .on = SERVER, .required = true, .doc = "They may be of two half-pictures each: the first "
+	    "rendition has them as they come, smaller ones whole ones"),
+	FIELD(struct livestream_incoming, audio_codec,    .on = SERVER | OMIT_NULL, .doc = "By RFC 6381; absent: no sound"),
+	FIELD(struct livestream_incoming, sample_rate,    .on = SERVER, .required = true, .doc = "Hz"),
+	FIELD(struct livestream_incoming, audio_channels, .on = SERVER, .required = true, .doc = "Of its sound"),
+};
+static const struct record incoming_record = RECORD("LivestreamIncoming", struct livestream_incoming, incoming_fields);
+
+struct statistics { struct moment from, to; struct list points; struct nested primary, secondary, sum, incoming; };
 static const struct field statistics_fields[] = {
 	FIELD(struct statistics, from,      .on = SERVER, .required = true, .doc = "Of the points"),
 	FIELD(struct statistics, to,        .on = SERVER, .required = true, .doc = "Of the points"),
@@ -680,6 +694,7 @@ static const struct field statistics_fields[] = {
 	    "see what comes there"),
 	FIELD(struct statistics, secondary, .on = SERVER, .required = true, .of = &counts_record, .doc = "Of the second address"),
 	FIELD(struct statistics, sum,       .on = SERVER, .required = true, .of = &counts_record, .doc = "Of both"),
+	FIELD(struct statistics, incoming,  .on = SERVER, .of = &incoming_record, .doc = "What comes in and is on the air; null: nothing"),
 };
 static const struct record statistics_record = RECORD("LivestreamStatistics", struct statistics, statistics_fields);
 
@@ -724,6 +739,15 @@ counts_of(struct req *r)
 		count(&all[2], &t[i], t[i].rtmp_primary + t[i].rtmp_secondary);
 	}
 	return all;
+}
+
+/* As its holder has told lately.  NULL: nothing. */
+static struct livestream_incoming *
+incoming_of(struct req *r)
+{
+	return db_row(r->db, &incoming_record, "FROM livestream_nodes t JOIN livestreams l "
+	    "ON l.id = t.livestream_id AND l.holder = t.node WHERE t.livestream_id = ? AND t.told_at > " SQL_NOW " - ? AND "
+	    "(t.video_codec IS NOT NULL OR t.audio_codec IS NOT NULL)", ARGS(ID(r->id[0]), INT(LIVESTREAM_COUNTED_MS)));
 }
 
 struct minute { struct moment at; int64_t rtmp_primary, rtmp_secondary, hls_primary, hls_secondary; };
@@ -773,7 +797,8 @@ statistics_get(struct req *r)
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	all = counts_of(r);
-	s = (struct statistics){ p->from, p->to, points_of(r, p), { &all[0] }, { &all[1] }, { &all[2] } };
+	s = (struct statistics){ p->from, p->to, points_of(r, p), { &all[0] }, { &all[1] }, { &all[2] },
+		{ incoming_of(r) } };
 	r->cache_control = "no-store";
 	return reply(r, 200, &statistics_record, &s);
 }

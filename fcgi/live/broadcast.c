@@ -285,6 +285,26 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 	}
 }
 
+/* Of who is on the air. */
+static void
+add_incoming(const struct feed *f, struct desk_note *n)
+{
+	const struct setup *video = feed_setup(f, true), *audio = feed_setup(f, false);
+
+	if (video != NULL) {
+		snprintf(n->video_codec, sizeof(n->video_codec), "%s", video->codecs);
+		n->numbers.incoming.width = video->width;
+		n->numbers.incoming.height = video->height;
+		n->numbers.incoming.interlaced = video->interlaced;
+		n->numbers.incoming.frame_rate = feed_frame_rate(f);
+	}
+	if (audio != NULL) {
+		snprintf(n->audio_codec, sizeof(n->audio_codec), "%s", audio->codecs);
+		n->numbers.incoming.sample_rate = audio->rate;
+		n->numbers.incoming.audio_channels = audio->channels;
+	}
+}
+
 static void
 tell_numbers(struct broadcast *b, int64_t now)
 {
@@ -307,6 +327,8 @@ tell_numbers(struct broadcast *b, int64_t now)
 		n.numbers.bitrate += v->bitrate;
 		n.numbers.dropped += feed_dropped(v->feed);
 	}
+	if (b->on_air != NULL)
+		add_incoming(b->on_air->feed, &n);
 	desk_put(b->desk, &n);
 }
 

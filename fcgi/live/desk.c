@@ -196,6 +196,16 @@ claim(struct desk *d, struct desk_note *n)
 }
 
 static void
+tell(struct desk *d, const struct desk_note *n)
+{
+	struct livestream_numbers all = n->numbers;
+
+	all.incoming.video_codec = n->video_codec[0] != '\0' ? n->video_codec : NULL;
+	all.incoming.audio_codec = n->audio_codec[0] != '\0' ? n->audio_codec : NULL;
+	livestream_tell(d->db, n->stream.id, d->node, &all);
+}
+
+static void
 told(struct desk *d, const struct desk_note *n)
 {
 	switch (n->word) {
@@ -218,7 +228,7 @@ told(struct desk *d, const struct desk_note *n)
 		livestream_lacks(d->db, n->stream.id, d->node, n->reason[0] != '\0' ? n->reason : NULL);
 		break;
 	case DESK_NUMBERS:
-		livestream_tell(d->db, n->stream.id, d->node, &n->numbers);
+		tell(d, n);
 		break;
 	case DESK_WATCHED:
 		livestream_watched(d->db, n->stream.media_id, d->node, n->numbers.viewers, n->numbers.peak);

@@ -14,6 +14,7 @@
 #include "core/livestream.h"
 #include "core/livestream_target.h"
 #include "fcgi/live/rtmp.h"
+#include "fcgi/live/setup.h"
 
 enum { DESK_ADDRESS = 64, DESK_REASON = 16, DESK_NODE = 120 };
 
@@ -30,7 +31,7 @@ enum desk_word {
 	DESK_CONNECTED,		/* stream, is_primary, on */
 	DESK_REFUSED,		/* stream, address, reason */
 	DESK_LACKS,		/* stream, reason, or "" */
-	DESK_NUMBERS,		/* stream, numbers: not tried again */
+	DESK_NUMBERS,		/* stream, numbers, codecs: not tried again */
 	DESK_WATCHED,		/* stream, of which .media_id, numbers.viewers and .peak: the same */
 	DESK_TARGET_TOLD,	/* stream, target, news; on: another state.  Without that not tried again */
 	/* Answers that nobody has asked for, each second. */
@@ -55,7 +56,8 @@ struct desk_note {
 	int64_t session;
 	bool is_primary, on;
 	char key[RTMP_KEY + 1], address[DESK_ADDRESS], reason[DESK_REASON];
-	struct livestream_numbers numbers;
+	struct livestream_numbers numbers;	/* its codecs are here: a note is copied */
+	char video_codec[SETUP_CODECS], audio_codec[SETUP_CODECS];	/* "": none */
 	struct uuid target;
 	char url[LIVESTREAM_TARGET_URL + 1];
 	struct livestream_target_news news;

@@ -13,6 +13,7 @@ enum {
 	UNANNOUNCED_MS = 1000,			/* until a track that nothing has announced is not waited for */
 	FRAME_MS = 33,				/* of the first frame, as long as there is no second one */
 	SHIFT_MAX_MS = 10000,
+	RATE_MS = 2000,				/* over which pictures are counted */
 	STRANGE_MS = 5000,			/* that frames may come of a codec that nothing has described */
 	KEPT_MAX = 8 << 20,			/* bytes of frames that wait for their session, */
 	KEPT_MS = 11000, KEPT_SOUND_MS = 2000,	/* and for how long; without pictures */
@@ -44,6 +45,8 @@ struct feed {
 	int64_t passed;				/* ms that the clock has gone on, a leap for BACK_MS */
 	int64_t zero;				/* ms of the clock at which the session began */
 	int64_t video_ms, frame_ms, samples;	/* last frame, how long the last one was, samples since zero */
+	int64_t rate_from, rate_n;		/* ms of the session; pictures since then */
+	double rate;				/* of the last stretch that is over */
 	bool sounds;
 	bool strange;				/* frames come that nobody could decode, */
 	uint32_t strange_from;			/* since then; ms as they were sent */
@@ -112,6 +115,12 @@ int64_t
 feed_dropped(const struct feed *f)
 {
 	return f->dropped;
+}
+
+double
+feed_frame_rate(const struct feed *f)
+{
+	return f->rate;
 }
 
 int64_t
@@ -203,8 +212,23 @@ start(struct feed *f, struct packager *p, int64_t at)
 	f->zero = at;
 	f->video_ms = -1;
 	f->frame_ms = FRAME_MS;
+	f->rate_n = 0;
+	f->rate = 0;
 	f->sounds = false;
 	return packager_begin(p, f->session, f->has_video ? &f->video : NULL, f->has_audio ? &f->audio : NULL, then);
+}
+
+static void
+count_picture(struct feed *f, int64_t ms)
+{
+	if (f->rate_n == 0) {
+		f->rate_from = ms;
+	} else if (ms - f->rate_from >= RATE_MS) {
+		f->rate = (double)(f->rate_n * 100000 / (ms - f->rate_from)) / 100;
+		f->rate_from = ms;
+		f->rate_n = 0;
+	}
+	f->rate_n++;
 }
 
 static enum feed_says
@@ -222,6 +246,7 @@ take_video(struct feed *f, struct packager *p, int64_t at, const struct flv *v)
 	if (f->video_ms >= 0 && ms - f->video_ms < BACK_MS)
 		f->frame_ms = ms - f->video_ms;
 	f->video_ms = ms;
+	count_picture(f, ms);
 	frame.duration = f->frame_ms * (CMAF_VIDEO_SCALE / 1000);
 	return packager_video(p, ms * (CMAF_VIDEO_SCALE / 1000), &frame, v->data) ? FEED_FINE : FEED_DISK;
 }

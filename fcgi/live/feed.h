@@ -45,6 +45,9 @@ const char *feed_fault(const struct feed *);
  * counted. */
 int64_t feed_dropped(const struct feed *);
 
+/* Pictures a second of its session, over the last two seconds of it.  0: not known yet. */
+double feed_frame_rate(const struct feed *);
+
 /* How far the publisher's clock has gone on, ms; each leap counts as some seconds. */
 int64_t feed_passed(const struct feed *);
 

@@ -128,9 +128,45 @@ numbers_of_all_nodes_are_added_as_long_as_they_are_fresh(void **state)
 	assert_string_equal(text(w, r, "data.sum.rtmpConnections"), "2");
 	assert_string_equal(text(w, r, "data.sum.hlsConnections"), "36");
 	assert_string_equal(text(w, r, "data.sum.droppedFrames"), "3");
+	assert_null(text(w, r, "data.incoming"));
 	r = call(w, "GET", path(w, id, "/statistics/secondary"), NULL);
 	assert_string_equal(text(w, r, "data.rtmpConnections"), "1");
 	assert_int_equal(call(w, "GET", path(w, id, "/statistics/third"), NULL)->status, 404);
+}
+
+static void
+what_comes_in_is_told_of_the_one_that_is_on_the_air(void **state)
+{
+	struct world *w = *state;
+	struct uuid id = live(w);
+	struct livestream_numbers n = { .is_primary = true, .incoming = { .video_codec = "avc1.64002a", .audio_codec =
+	    "mp4a.40.2", .width = 1920, .height = 1080, .frame_rate = 29.97, .interlaced = true, .sample_rate = 48000,
+	    .audio_channels = 2 } };
+	struct req *r;
+
+	livestream_tell(w->db, id, OTHER, &(struct livestream_numbers){ .incoming = { .audio_codec = "mp4a.40.5" } });
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_null(text(w, r, "data.incoming"));
+	livestream_tell(w->db, id, NODE, &n);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.incoming.videoCodec"), "avc1.64002a");
+	assert_string_equal(text(w, r, "data.incoming.width"), "1920");
+	assert_string_equal(text(w, r, "data.incoming.height"), "1080");
+	assert_string_equal(text(w, r, "data.incoming.frameRate"), "29.97");
+	assert_string_equal(text(w, r, "data.incoming.interlaced"), "true");
+	assert_string_equal(text(w, r, "data.incoming.audioCodec"), "mp4a.40.2");
+	assert_string_equal(text(w, r, "data.incoming.sampleRate"), "48000");
+	assert_string_equal(text(w, r, "data.incoming.audioChannels"), "2");
+	/* Another encoder, without pictures, in its place. */
+	n.incoming = (struct livestream_incoming){ .audio_codec = "mp4a.40.2", .sample_rate = 44100 };
+	livestream_tell(w->db, id, NODE, &n);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_string_equal(text(w, r, "data.incoming.width"), "0");
+	assert_string_equal(text(w, r, "data.incoming.interlaced"), "false");
+	assert_string_equal(text(w, r, "data.incoming.sampleRate"), "44100");
+	db_run(w->db, "UPDATE livestream_nodes SET told_at = told_at - 16000", NO_ARGS);
+	r = call(w, "GET", path(w, id, "/statistics"), NULL);
+	assert_null(text(w, r, "data.incoming"));
 }
 
 /* Whoever has taken it in may not be who answers those who watch. */
@@ -207,6 +243,7 @@ main(void)
 		WORLD_TEST(a_node_that_dies_leaves_it_interrupted),
 		WORLD_TEST(nobody_is_taken_for_dead_who_could_not_say_that_he_lives),
 		WORLD_TEST(numbers_of_all_nodes_are_added_as_long_as_they_are_fresh),
+		WORLD_TEST(what_comes_in_is_told_of_the_one_that_is_on_the_air),
 		WORLD_TEST(viewers_are_of_the_input_that_they_see),
 		WORLD_TEST(what_was_counted_is_told_by_the_minute),
 	};

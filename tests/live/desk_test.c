@@ -70,7 +70,8 @@ behind_what_is_late_numbers_do_not_pile_up(void **state)
 	struct world *w = *state;
 	struct office *o = office(w);
 	struct desk_note late = { .word = DESK_REFUSED, .stream = o->stream, .address = "10.0.0.1", .reason = "busy" };
-	struct desk_note passing = { .word = DESK_NUMBERS, .stream = o->stream };
+	struct desk_note passing = { .word = DESK_NUMBERS, .stream = o->stream, .numbers.incoming.width = 720,
+		.video_codec = "avc1.42c01f" };
 	int i;
 
 	desk_put(o->desk, &late);
@@ -88,7 +89,8 @@ behind_what_is_late_numbers_do_not_pile_up(void **state)
 	desk_put(o->desk, &passing);
 	desk_put(o->desk, &(struct desk_note){ .word = DESK_WHOSE, .visitor = 2, .key = "nonsense" });
 	assert_string_equal(answer(o, DESK_NONE, 2, &i).reason, "unknown");
-	assert_int_equal(number(w, "FROM livestream_nodes WHERE livestream_id = ?", ARGS(ID(o->stream.id))), 1);
+	assert_int_equal(number(w, "FROM livestream_nodes WHERE livestream_id = ? AND video_codec = 'avc1.42c01f' AND "
+	    "width = 720 AND audio_codec IS NULL", ARGS(ID(o->stream.id))), 1);
 	close_office(o);
 }
 

@@ -830,6 +830,7 @@ a_hundred_and_twenty_pictures_a_second_are_taken(void **state)
 	assert_true(packager_finish(s->packager));
 	assert_string_equal(told(s, DECODE("v")), "480");
 	assert_int_equal(feed_dropped(s->feed), 0);
+	assert_float_equal(feed_frame_rate(s->feed), 120, .5);
 }
 
 static void
