@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/media/{mediaId}/chapters/imports: the agenda of a meeting, from a server of OParl */
-#include <strings.h>
-
 #include "core/job.h"
 #include "fcgi/chapter.h"
 
@@ -13,7 +11,7 @@ static const struct field import_fields[] = {
 };
 static const struct record import_record = RECORD("ImportMediaChapter", struct import, import_fields);
 
-/* Other servers are asked by a job. */
+/* Other servers are asked by a job, which judges where a name leads. */
 static int
 chapter_import(struct req *r)
 {
@@ -22,10 +20,8 @@ chapter_import(struct req *r)
 	struct job_place place = { .tenant_id = r->who->tenant_id, .media_id = r->id[0], .priority = PRIORITY_FIRST,
 	    .id = uuid_new() };
 
-	if (strncasecmp(in->url, "http://", 7) != 0 && strncasecmp(in->url, "https://", 8) != 0) {
-		fault(r, "/url", "format", "an address is wanted that begins with http:// or https://");
+	if (fault_address(r, "/url", web_refuse(r->mem, in->url, r->conf->oparl_private_hosts, false)))
 		return refuse(r, ERR_INVALID, NULL);
-	}
 	if (!chapter_has_room(r))
 		return r->status;
 	c->name = in->name != NULL ? in->name : "OParl";

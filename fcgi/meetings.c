@@ -199,11 +199,12 @@ check_agenda(struct req *r, const struct list *seen, const struct meeting *m)
 			    "no chapter of the meeting's assets has such an entry");
 }
 
+/* A link for people, which nobody here follows: a server of the own network is fine. */
 static void
-check_address(struct req *r, const char *pointer, const char *url)
+check_link(struct req *r, const char *url)
 {
 	if (url != NULL && strncasecmp(url, "https://", 8) != 0 && strncasecmp(url, "http://", 7) != 0)
-		fault(r, pointer, "format", "an address of http or https is wanted");
+		fault(r, "/oparlUrl", "format", "an address of http or https is wanted");
 }
 
 /* Sets what it refers to, and looks at that as the caller may; `given` are the members that are new.  False: it is
@@ -215,7 +216,7 @@ is_fine(struct req *r, const struct meeting *m, uint64_t given)
 
 	if (m->ends_at.ms != 0 && m->ends_at.ms < m->starts_at.ms)
 		fault(r, "/endsAt", "too_small", "it must not end before it begins");
-	check_address(r, "/oparlUrl", m->oparl_url);
+	check_link(r, m->oparl_url);
 	if (given & record_bit(&meeting_record, "media_ids"))
 		mentions_set(r, m->id, m->media_ids.at, m->media_ids.n);
 	seen = mentions_of(r, &m->id, 1);
@@ -269,7 +270,8 @@ meeting_create(struct req *r)
 	return insert(r, r->in) ? meeting_reply(r, 201, r->in) : r->status;
 }
 
-/* Other servers are asked by a job.  The same meeting once more is another one: nobody's changes are lost. */
+/* Other servers are asked by a job, which judges where a name leads.  The same meeting once more is another one:
+ * nobody's changes are lost. */
 static int
 meeting_import(struct req *r)
 {
@@ -277,8 +279,7 @@ meeting_import(struct req *r)
 	struct meeting *m = NEW(r->mem, struct meeting);
 	const struct job_place place = { .tenant_id = r->who->tenant_id, .priority = PRIORITY_FIRST, .id = uuid_new() };
 
-	check_address(r, "/url", in->url);
-	if (r->faults.n > 0)
+	if (fault_address(r, "/url", web_refuse(r->mem, in->url, r->conf->oparl_private_hosts, false)))
 		return refuse(r, ERR_INVALID, NULL);
 	*m = (struct meeting){ .name = in->name != NULL ? in->name : "OParl", .starts_at = r->now, .oparl_url = in->url,
 	    .media_ids = in->media_ids };

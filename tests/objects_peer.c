@@ -341,6 +341,9 @@ serve(struct visit *v)
 		say(v, "503 X", "SlowDown");
 	else if (key != NULL && strstr(key, "/denied") != NULL)
 		say(v, "403 X", "AccessDenied");
+	else if (key != NULL && strstr(key, "/moved-") != NULL)
+		answer(v, arena_printf(v->mem, "%.3s X", strstr(key, "/moved-") + 7), "Location: /" BUCKET
+		    "/elsewhere\r\n", "", 0);
 	else if (key != NULL && strstr(key, "/full") != NULL)
 		say(v, "403 X", "QuotaExceeded");
 	else if (key == NULL && sigv4_param(v->mem, v->uri, "delete") != NULL)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * An object store of another process that checks every signature and sum, keeps objects as S3 does, and fails when the
- * key says so: "/busy", "/denied", "/full", "/breaks", "/no-ranges", "/lost-answer"; "/stays" it deletes as its tally
- * says.  "/slow" it takes and gives at 2.5 MB/s, of "/silent" it takes the beginning and then nothing more.
+ * key says so: "/busy", "/denied", "/full", "/moved-307", "/breaks", "/no-ranges", "/lost-answer"; "/stays" it
+ * deletes as its tally says.  "/slow" it takes and gives at 2.5 MB/s, of "/silent" it takes the beginning and then
+ * nothing more.
  */
 #ifndef TESTS_OBJECTS_PEER_H
 #define TESTS_OBJECTS_PEER_H

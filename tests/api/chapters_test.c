@@ -6,6 +6,7 @@
 
 #include "core/job.h"
 #include "fcgi/entry.h"
+#include "tests/inside.h"
 #include "tests/world.h"
 
 /* An asset of a minute. */
@@ -736,7 +737,8 @@ static void
 an_import_is_calculating_as_long_as_its_job_goes_on(void **state)
 {
 	static const char *const bad[] = { "ftp://oparl.example/m", "file:///etc/passwd", "//oparl.example",
-	    "meeting" };
+	    "meeting", "http://me@oparl.example/m", "https://oparl.example:0/m", "https:///m" };
+	static const char *const hosts[] = { INSIDE_HOSTS };
 	struct world *w = *state;
 	const char *of = asset(w), *imports = arena_printf(w->mem, "%s/chapters/imports", of), *address;
 	struct uuid id;
@@ -747,6 +749,13 @@ an_import_is_calculating_as_long_as_its_job_goes_on(void **state)
 		r = call(w, "POST", imports, arena_printf(w->mem, "{\"url\":\"%s\"}", bad[i]));
 		assert_int_equal(r->status, 422);
 		assert_true(has_fault(r, "/url", "format"));
+	}
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		if (inside_is_name(hosts[i]))
+			continue;
+		r = call(w, "POST", imports, arena_printf(w->mem, "{\"url\":\"http://%s/m\"}", hosts[i]));
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "/url", inside_code(hosts[i])));
 	}
 	assert_int_equal(number(w, "FROM jobs WHERE kind = 'agenda' AND tenant_id = ?", ARGS(ID(w->tenant_id))), 0);
 	r = call(w, "POST", imports, "{\"url\":\"https://oparl.example/m/1\"}");

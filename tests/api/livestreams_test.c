@@ -6,6 +6,7 @@
 #include "core/livestream_target.h"
 #include "core/store.h"
 #include "tests/api/livestreams.h"
+#include "tests/inside.h"
 
 static void
 its_languages_are_those_of_the_tenant_where_it_names_none(void **state)
@@ -598,9 +599,8 @@ target_refused(struct world *w, struct uuid id, const char *url, const char *cod
 static void
 addresses_that_cannot_be_are_refused(void **state)
 {
-	static const char *const inside[] = { "rtmp://127.0.0.1/app/key", "rtmp://10.1.2.3/app/key",
-		"rtmp://[::1]/app/key", "rtmp://169.254.169.254/app/key", "rtmp://1.1.1.1:22/app/key",
-		"rtmp://1.1.1.1:3306/app/key", "srt://10.1.2.3:9000" };
+	static const char *const hosts[] = { INSIDE_HOSTS }, *const ports[] = { "rtmp://1.1.1.1:22/app/key",
+	    "rtmp://1.1.1.1:3306/app/key", "srt://1.1.1.1:6379" };
 	static const char *const wrong[] = { "http://live.example.org/app/key", "rtmp://live.example.org/key",
 		"rtmp://live.example.org/app/", "rtmp://live.example.org/app/?key", "rtmp://live.example.org",
 		"rtmp://me:word@live.example.org/app/key", "rtmp://me@127.0.0.1/app/key", "rtmp://live.example.org:x/app/key",
@@ -613,8 +613,15 @@ addresses_that_cannot_be_are_refused(void **state)
 	struct uuid id = made(w);
 	size_t i;
 
-	for (i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
-		target_refused(w, id, inside[i], "address_forbidden");
+	for (i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+		target_refused(w, id, ports[i], "address_forbidden");
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		if (inside_is_name(hosts[i]))
+			continue;
+		target_refused(w, id, arena_printf(w->mem, "rtmp://%s/app/key", hosts[i]), inside_code(hosts[i]));
+		target_refused(w, id, arena_printf(w->mem, "rtmps://%s/app/key", hosts[i]), inside_code(hosts[i]));
+		target_refused(w, id, arena_printf(w->mem, "srt://%s:9000", hosts[i]), inside_code(hosts[i]));
+	}
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		target_refused(w, id, wrong[i], "format");
 	target_of(w, id, "rtmp://1.1.1.1/app/key");

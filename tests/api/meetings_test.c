@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/role.h"
+#include "tests/inside.h"
 #include "tests/world.h"
 
 static struct uuid
@@ -340,7 +341,8 @@ static void
 an_import_is_filled_by_a_job(void **state)
 {
 	static const char *const bad[] = { "ftp://oparl.example/m", "file:///etc/passwd", "//oparl.example",
-	    "meeting" };
+	    "meeting", "http://me@oparl.example/m", "https://oparl.example:0/m", "https:///m" };
+	static const char *const hosts[] = { INSIDE_HOSTS };
 	struct world *w = *state;
 	struct uuid media = asset(w), id, channel;
 	const char *address, *viewer = world_member(w, "ViewChannel CreateContent", "Viewer", NULL);
@@ -352,6 +354,14 @@ an_import_is_filled_by_a_job(void **state)
 		r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem, "{\"url\":\"%s\"}", bad[i]));
 		assert_int_equal(r->status, 422);
 		assert_true(has_fault(r, "/url", "format"));
+	}
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		if (inside_is_name(hosts[i]))
+			continue;
+		r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem, "{\"url\":\"http://%s/m\"}",
+		    hosts[i]));
+		assert_int_equal(r->status, 422);
+		assert_true(has_fault(r, "/url", inside_code(hosts[i])));
 	}
 	r = call(w, "POST", "/v2/meetings/imports", arena_printf(w->mem,
 	    "{\"url\":\"https://oparl.example/m/1\",\"mediaIds\":[\"%s\"]}", uuid_text(w->mem, uuid_new())));

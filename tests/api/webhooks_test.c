@@ -4,6 +4,7 @@
 
 #include "core/seal.h"
 #include "core/webhook.h"
+#include "tests/inside.h"
 #include "tests/world.h"
 
 static const char *
@@ -94,13 +95,9 @@ only_addresses_of_https_are_taken(void **state)
 	    " https://receiver.example/", "https:/receiver.example/", "https://receiver.example:0/", "https://receiver.example:x/",
 	    "gopher://receiver.example/", "dict://receiver.example/", "rtsp://receiver.example/", "data:text/plain,x",
 	    "htt://receiver.example/", "http://93.184.216.34/" };
-	static const char *const inside[] = {
-	    "https://127.0.0.1/", "https://127.1/", "https://2130706433/", "https://0x7f.1/", "https://0177.0.0.1/",
-	    "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/", "https://0.0.0.0/",
-	    "https://169.254.169.254/latest", "https://[fd00::1]/", "https://100.64.0.1/", "https://10.0.0.1/",
-	    "https://93.184.216.34:22/", "https://93.184.216.34:25/", "https://93.184.216.34:3306/",
-	    "https://93.184.216.34:6379/", "https://[2002:7f00:1::]/", "https://127.0.0.1#@receiver.example/",
-	    "http://127.0.0.1/" };
+	static const char *const hosts[] = { INSIDE_HOSTS };
+	static const char *const inside[] = { "https://93.184.216.34:22/", "https://93.184.216.34:25/",
+	    "https://93.184.216.34:3306/", "https://93.184.216.34:6379/", "https://127.0.0.1#@receiver.example/", "http://127.0.0.1/" };
 	const char *id = made(w, w->token);
 	size_t i;
 
@@ -108,6 +105,9 @@ only_addresses_of_https_are_taken(void **state)
 		refused(w, id, wrong[i], "format");
 	for (i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
 		refused(w, id, inside[i], "address_forbidden");
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (!inside_is_name(hosts[i]))
+			refused(w, id, arena_printf(w->mem, "https://%s/", hosts[i]), inside_code(hosts[i]));
 	refused(w, id, "https://receiver.example/\\r\\nX: y", "control_characters");
 	assert_int_equal(number(w, "FROM webhooks WHERE tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
 }

@@ -483,6 +483,35 @@ a_store_that_says_no_has_lost_nothing(void **state)
 	store = fine;
 }
 
+/* Whoever answers in its place could lead us, and what we sign, to any other server. */
+static void
+a_store_that_sends_elsewhere_is_not_followed(void **state)
+{
+	static const int statuses[] = { 301, 302, 303, 307, 308 };
+	struct object_head head;
+	int requests;
+	size_t n;
+
+	if (real)
+		skip();
+	assert_true(objects_write(&store, "elsewhere", "other bytes", 11, "text/plain"));
+	for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		const char *key = arena_printf(mem, "x/moved-%d", statuses[i]);
+
+		requests = objects_peer_tally()->requests;
+		assert_false(objects_write(&store, key, "x", 1, "text/plain"));
+		assert_int_equal(errno, EREMOTEIO);
+		assert_false(objects_head(&store, key, &head));
+		assert_null(objects_get(mem, &store, key, 99, &n));
+		assert_int_equal(errno, EREMOTEIO);
+		assert_false(objects_fetch(&store, key, arena_printf(mem, "%s/none", home), 0));
+		assert_int_equal(access(arena_printf(mem, "%s/none", home), F_OK), -1);
+		/* Each was asked for once, and nothing else was. */
+		assert_int_equal(objects_peer_tally()->requests, requests + 4);
+	}
+	assert_true(objects_delete_all(&store, "elsewhere"));
+}
+
 static void
 a_store_that_is_away_is_told_from_one_that_has_nothing(void **state)
 {
@@ -548,6 +577,7 @@ main(void)
 		cmocka_unit_test(what_breaks_off_goes_on_where_it_ended),
 		cmocka_unit_test(a_piece_of_an_object_is_read_or_nothing_is),
 		cmocka_unit_test(a_store_that_says_no_has_lost_nothing),
+		cmocka_unit_test(a_store_that_sends_elsewhere_is_not_followed),
 		cmocka_unit_test(a_store_that_is_away_is_told_from_one_that_has_nothing),
 	};
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tokens of external servers: what such a server has signed for us is taken, nothing else is, and no server can hold,
  * fill or mislead us.  The file under test is included, so that what it knows can be aged. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <signal.h>
@@ -24,6 +25,8 @@
 #include "core/log.h"
 #include "core/migrate.h"
 #include "core/provider.c"
+#include "core/web.h"
+#include "tests/inside.h"
 
 /* What the server of the test does, as all processes see it. */
 enum mood { FINE, SLOW, HUGE_SET, AWAY, BROKEN };
@@ -924,6 +927,27 @@ discovery_must_be_of_the_issuer_itself(void **state)
 	assert_false(provider_may_ask(mem, &own, "https://user@login.example.org/"));
 }
 
+static void
+no_spelling_of_an_address_inside_is_asked(void **state)
+{
+	static const char *const hosts[] = { INSIDE_HOSTS };
+	const char *why;
+
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+		why = NULL;
+		assert_null(provider_discover(mem, &own, arena_printf(mem, "https://%s:%d/realms/x", hosts[i],
+		    canary_port), &why));
+		assert_string_equal(why, web_sentence(WEB_FORBIDDEN));
+		why = NULL;
+		assert_null(provider_fetch(mem, &own, arena_printf(mem, "https://%s:%d/keys", hosts[i], canary_port),
+		    &why));
+		assert_string_equal(why, web_sentence(WEB_FORBIDDEN));
+	}
+	assert_int_equal(fcntl(canary, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(accept(canary, NULL, NULL), -1);
+	(void)state;
+}
+
 static struct tenant
 tenant_new(const char *name)
 {
@@ -1034,6 +1058,7 @@ main(void)
 		TEST(two_tenants_have_no_issuer_in_common),
 		TEST(in_a_transaction_nobody_is_asked),
 		TEST(discovery_must_be_of_the_issuer_itself),
+		TEST(no_spelling_of_an_address_inside_is_asked),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -14,6 +14,11 @@ AUTH_HEADER=
 export CHROMIUM=${CHROMIUM:-$(command -v chromium-headless-shell || command -v chromium || echo /usr/bin/chromium)}
 json_program=$(command -v gojq || echo jq)
 
+# All spellings of addresses that no stranger may send us to, one a line.
+inside_hosts() {
+	sed -n '/^#define INSIDE_HOSTS/,/^$/p' "${KINOTHEK_SRC:?}/tests/inside.h" | grep -o '"[^"]*"' | tr -d '"'
+}
+
 # ok SENTENCE COMMAND…: one test, passed when the command succeeds.
 ok() {
 	local name=$1

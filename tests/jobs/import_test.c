@@ -12,6 +12,7 @@
 #include "core/scratch.h"
 #include "core/store.h"
 #include "jobs/import_name.h"
+#include "tests/inside.h"
 #include "tests/jobs/intake.h"
 
 static const char film[] = "ffmpeg -v error -nostdin -y -f lavfi -i testsrc2=s=320x180:r=25:d=2 -f lavfi -i "
@@ -610,7 +611,7 @@ refused(struct world *w, const char *url, const char *code)
 static void
 addresses_inside_and_those_that_are_none_are_refused_at_once(void **state)
 {
-	static const char *const urls[] = { "http://127.0.0.2/a.mp4", "http://169.254.169.254/a", "http://[::1]/a",
+	static const char *const hosts[] = { INSIDE_HOSTS }, *const urls[] = { "http://127.0.0.2/a.mp4",
 	    "http://0x7f000002/a", "http://93.184.216.34:22/a" };
 	static const char *const wrong[] = { "ftp://example.org/a", "file:///etc/passwd",
 	    "http://user:pass@example.org/a", "http://user@127.0.0.2/a", "https://", "http:///a.mp4", "http:/example.org/a",
@@ -620,6 +621,11 @@ addresses_inside_and_those_that_are_none_are_refused_at_once(void **state)
 
 	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++)
 		refused(w, urls[i], "address_forbidden");
+	source.conf.import_private_hosts = "127.0.0.3";
+	for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (!inside_is_name(hosts[i]))
+			refused(w, arena_printf(w->mem, "http://%s:%d/a", hosts[i], source.forbidden),
+			    inside_code(hosts[i]));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		refused(w, wrong[i], "format");
 	assert_int_equal(number(w, "FROM imports t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 0);

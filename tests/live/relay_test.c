@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often a target that fails is tried again.  What it gets is looked at in tests/e2e/relay. */
+/* How often a target that fails is tried again, and which are never connected to.  What it gets is looked at in
+ * tests/e2e/relay. */
 #include <sys/socket.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +19,7 @@
 #include "core/text.h"
 #include "fcgi/live/relay.h"
 #include "fcgi/live/rtmp.h"
+#include "tests/inside.h"
 
 enum { STEP_US = 5000, STEPS_MAX = 180 * 1000000 / STEP_US, TRIES = 4 };
 
@@ -79,11 +82,49 @@ a_target_that_fails_is_tried_again_after_twice_as_long(void **state)
 	close(fd);
 }
 
+/* Whatever an address was when it was taken, it is judged when it is connected to. */
+static void
+no_spelling_of_an_address_inside_is_connected_to(void **state)
+{
+	static const char *const hosts[] = { INSIDE_HOSTS };
+	static const char *const schemes[] = { "rtmp", "rtmps", "srt" };
+	struct conf conf = { .live_private_hosts = "127.0.0.3" };
+	struct relay_news news;
+	char url[120];
+	int fd, port = deaf_port(&fd), step;
+	size_t i, k;
+
+	(void)state;
+	assert_int_equal(listen(fd, 16), 0);
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		for (k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++) {
+			struct relay *r;
+
+			snprintf(url, sizeof(url), "%s://%s:%d%s", schemes[k], hosts[i], port, k < 2 ? "/app/key" : "");
+			r = relay_new(&conf, url);
+			for (step = 0; step < STEPS_MAX; step++) {
+				put(r, step * STEP_US / 1000);
+				relay_look(r, &news);
+				if (news.status == RELAY_FAILS)
+					break;
+				usleep(STEP_US);
+			}
+			if (news.status != RELAY_FAILS || strcmp(news.reason, "forbidden") != 0 || news.bytes != 0)
+				fail_msg("%s: %d %s", url, news.status, news.reason);
+			relay_end(r);
+		}
+	relay_wait_for_all(10000);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(accept(fd, NULL, NULL), -1);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_target_that_fails_is_tried_again_after_twice_as_long),
+		cmocka_unit_test(no_spelling_of_an_address_inside_is_connected_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
