@@ -541,6 +541,229 @@ a_string_one_too_long_is_named(void **state)
 	}
 }
 
+/* A body whose only member is that field of the record, below what leads to it; `value` is JSON. */
+struct place { const char *open, *close, *pointer; };
+
+static const char *
+with_value(struct world *w, const struct place *at, const char *value)
+{
+	return arena_printf(w->mem, "%s%s%s", at->open, value, at->close);
+}
+
+typedef void look_fn(struct world *, const struct route *, const struct field *, const struct place *);
+
+/* Each field that a body may have, those of records inside of it, too. */
+static void
+each_field(struct world *w, const struct route *route, const struct record *record, const struct place *in,
+    look_fn *look)
+{
+	unsigned on = route->method == METHOD_PATCH ? PATCH : CREATE;
+
+	for (size_t k = 0; k < record->n; k++) {
+		const struct field *f = &record->fields[k];
+		const char *name = record_json_name(record, f);
+		const bool many = f->kind == KIND_LIST;
+		struct place at = { arena_printf(w->mem, "%s{\"%s\":", in->open, name), arena_printf(w->mem, "}%s",
+		    in->close), arena_printf(w->mem, "%s/%s", in->pointer, name) };
+
+		if ((f->on & on) == 0)
+			continue;
+		look(w, route, f, &at);
+		if (f->of == NULL || (f->kind != KIND_NESTED && !many) || strlen(in->close) > 4)
+			continue;
+		at = (struct place){ many ? arena_printf(w->mem, "%s[", at.open) : at.open, many ? arena_printf(w->mem,
+		    "]%s", at.close) : at.close, many ? arena_printf(w->mem, "%s/0", at.pointer) : at.pointer };
+		each_field(w, route, f->of, &at, look);
+	}
+}
+
+static void
+each_field_of_bodies(struct world *w, look_fn *look)
+{
+	const struct route *route;
+
+	for (size_t i = 0; (route = api_route(i)) != NULL; i++)
+		if (takes_json(route))
+			each_field(w, route, route->in, &(struct place){ "", "", "" }, look);
+}
+
+static const char *const edges[] = { "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+    "-9223372036854775809", "18446744073709551616", "9007199254740993", "-9007199254740993", "1e400", "-1e400" };
+static int numbers, strings;
+
+static void
+try_edges(struct world *w, const struct route *route, const struct field *f, const struct place *at)
+{
+	const bool whole = f->kind == KIND_INT || f->kind == KIND_NUMBER;
+	const char *address = whole || f->kind == KIND_REAL || f->kind == KIND_POSITION ? reached(w, route) : NULL;
+
+	for (size_t i = 0; address != NULL && i < sizeof(edges) / sizeof(edges[0]); i++) {
+		const bool endless = strchr(edges[i], 'e') != NULL;
+		struct req *r = call(w, method_name(route->method), address, with_value(w, at, edges[i]));
+
+		if (r->status >= 500 || ((whole || endless) && !has_fault(r, at->pointer, "type") &&
+		    !has_fault(r, at->pointer, "too_large") && !has_fault(r, at->pointer, "too_small")))
+			fail_msg("%s %s, %s: %s: %d %s", method_name(route->method), route->path, at->pointer, edges[i],
+			    r->status, buf_string(&r->out));
+		numbers++;
+	}
+}
+
+/* What fits into no integer of ours, or into no double, is named, and never becomes another number. */
+static void
+a_number_at_the_edges_of_64_bits_is_named(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i, k, j;
+
+	numbers = 0;
+	each_field_of_bodies(w, try_edges);
+	assert_true(numbers > 100);
+	for (i = 0; (route = api_route(i)) != NULL; i++) {
+		const struct record *in = route->method == GET ? route->in : route->query;
+
+		if (route->method != GET || route->flags & AT_ROOT || route->scope == SCOPE_PUBLIC)
+			continue;
+		for (j = 0; j < sizeof(edges) / sizeof(edges[0]); j++) {
+			const char *address = reached(w, route);
+			struct req *r;
+
+			for (k = 0; in != NULL && k < in->n; k++) {
+				const struct field *f = &in->fields[k];
+				const char *name = record_json_name(in, f);
+
+				if ((f->on & QUERY) == 0 || (f->kind != KIND_INT && f->kind != KIND_NUMBER))
+					continue;
+				r = call(w, "GET", arena_printf(w->mem, "%s?%s=%s", address, name, edges[j]), NULL);
+				expect(route, r, 422, arena_printf(w->mem, "%s=%s", name, edges[j]));
+				numbers++;
+			}
+			if ((route->flags & LIST) == 0)
+				continue;
+			r = call(w, "GET", arena_printf(w->mem, "%s?page=%s", address, edges[j]), NULL);
+			expect(route, r, 422, arena_printf(w->mem, "page=%s", edges[j]));
+			r = call(w, "GET", arena_printf(w->mem, "%s?perpage=%s", address, edges[j]), NULL);
+			expect(route, r, 422, arena_printf(w->mem, "perpage=%s", edges[j]));
+		}
+	}
+	assert_true(numbers > 300);
+}
+
+enum { VAST = 1000000 };
+
+static void
+try_vast(struct world *w, const struct route *route, const struct field *f, const struct place *at)
+{
+	static char value[VAST + 3];
+	struct world part = *w;
+	struct req *r;
+
+	if (value[0] == '\0') {
+		memset(value, 'a', sizeof(value) - 1);
+		value[0] = value[VAST + 1] = '"';
+	}
+	/* The arena of the test would be full of them. */
+	part.mem = arena_new(64 << 20);
+	db_use(w->db, part.mem);
+	r = call(&part, method_name(route->method), reached(&part, route), with_value(&part, at, value));
+	if (r->status != 422 || r->faults.n == 0 || r->out.len > 10000)
+		fail_msg("%s %s, %s: %d", method_name(route->method), route->path, at->pointer, r->status);
+	if (f->kind == KIND_STRING && f->one_of == NULL && !has_fault(r, at->pointer, "too_long"))
+		fail_msg("%s %s, %s: %s", method_name(route->method), route->path, at->pointer, buf_string(&r->out));
+	strings++;
+	db_use(w->db, w->mem);
+	arena_free(part.mem);
+}
+
+/* Whatever is wanted there, it is refused, and the answer does not repeat it. */
+static void
+a_megabyte_of_text_is_refused_in_every_member(void **state)
+{
+	strings = 0;
+	each_field_of_bodies(*state, try_vast);
+	assert_true(strings > 100);
+}
+
+/* So many of a character of four bytes, as JSON. */
+static const char *
+films(struct world *w, int64_t n)
+{
+	struct buf b = BUF(w->mem);
+
+	while (n-- > 0)
+		buf_text(&b, "\xf0\x9f\x8e\xac");
+	return buf_string(&b);
+}
+
+static struct req *
+rename_to(struct world *w, const struct route *route, const struct made *m, const char *name, const char *value)
+{
+	return call(w, "PATCH", led_to(w, route, m), arena_printf(w->mem, "{\"%s\":\"%s\"}", name, value));
+}
+
+static void
+is_told(struct world *w, const struct route *route, const struct made *m, const char *name, const char *wanted)
+{
+	struct req *r = call(w, "GET", led_to(w, route, m), NULL);
+	const char *got = text(w, r, arena_printf(w->mem, "data.%s", name));
+
+	if (got != NULL && strcmp(got, "Caf\xc3\xa9") == 0)
+		got = "Cafe\xcc\x81";
+	if (got == NULL || strcmp(got, wanted) != 0)
+		fail_msg("%s %s: %s instead of %s", route->path, name, got, wanted);
+}
+
+/* Takes the field any words?  Then these, too, and they come back as they were sent; only accents may be composed. */
+static void
+try_texts(struct world *w, const struct route *route, const struct field *f, const char *name)
+{
+	static const struct { const char *sent, *told; } texts[] = {
+		{ "zero\xe2\x80\x8bwidth\xe2\x80\x8d", NULL }, { "Cafe\xcc\x81", "Cafe\xcc\x81" },
+		{ "<script>alert(1)</script>", NULL }, { "{{7*7}}${7*7}", NULL }, { "%n%s%p%%", NULL },
+		{ "' OR 1=1--", NULL }, { "=cmd|'/C calc'!A0", NULL }, { "a%00b\\\\'\\\"", "a%00b\\'\"" },
+	};
+	struct made m = world_object(w, object_of(route));
+	const char *member = arena_printf(w->mem, "data.%s", name), *got;
+	struct req *r = rename_to(w, route, &m, name, "Some words of it");
+	size_t i;
+
+	got = r->status == 200 ? text(w, call(w, "GET", led_to(w, route, &m), NULL), member) : NULL;
+	if (got == NULL || strcmp(got, "Some words of it") != 0)
+		return;
+	strings++;
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		expect(route, rename_to(w, route, &m, name, texts[i].sent), 200, texts[i].sent);
+		is_told(w, route, &m, name, texts[i].told != NULL ? texts[i].told : texts[i].sent);
+	}
+	if (f->max == 0)
+		return;
+	/* Characters are counted, not bytes. */
+	expect(route, rename_to(w, route, &m, name, films(w, f->max)), 200, "as many characters as may be");
+	is_told(w, route, &m, name, films(w, f->max));
+	r = rename_to(w, route, &m, name, films(w, f->max + 1));
+	expect(route, r, 422, "one more");
+	assert_true(has_fault(r, arena_printf(w->mem, "/%s", name), "too_long"));
+}
+
+static void
+every_text_is_kept_as_it_is_and_counted_in_characters(void **state)
+{
+	struct world *w = *state;
+	const struct route *route;
+	size_t i = 0, k;
+
+	strings = 0;
+	while ((route = next_change(&i, METHOD_PATCH)) != NULL)
+		for (k = 0; k < route->in->n; k++) {
+			const struct field *f = &route->in->fields[k];
+
+			if ((f->on & PATCH) != 0 && f->kind == KIND_STRING && f->one_of == NULL)
+				try_texts(w, route, f, record_json_name(route->in, f));
+		}
+	assert_true(strings >= 10);
+}
+
 static void
 bodies_that_are_not_strict_json_are_400(void **state)
 {
@@ -869,6 +1092,9 @@ main(void)
 		WORLD_TEST(a_required_member_left_out_is_named),
 		WORLD_TEST(what_is_no_line_is_named_where_one_is_wanted),
 		WORLD_TEST(a_string_one_too_long_is_named),
+		WORLD_TEST(a_number_at_the_edges_of_64_bits_is_named),
+		WORLD_TEST(a_megabyte_of_text_is_refused_in_every_member),
+		WORLD_TEST(every_text_is_kept_as_it_is_and_counted_in_characters),
 		WORLD_TEST(bodies_that_are_not_strict_json_are_400),
 		WORLD_TEST(an_unknown_query_parameter_is_named),
 		WORLD_TEST(every_path_answers_options_and_refuses_other_methods_with_allow),
