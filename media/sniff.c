@@ -20,6 +20,7 @@ struct source {
 	int64_t size;
 	unsigned char head[HEAD];
 	size_t n;			/* bytes in head */
+	bool *open;			/* of a file that still comes: what is not there yet would tell more; or NULL */
 };
 
 static bool
@@ -28,8 +29,11 @@ read_at(const struct source *s, int64_t at, void *out, size_t n)
 	size_t done = 0;
 	ssize_t got;
 
-	if (at < 0 || at > s->size || (int64_t)n > s->size - at)
+	if (at < 0 || at > s->size || (int64_t)n > s->size - at) {
+		if (s->open != NULL)
+			*s->open = true;
 		return false;
+	}
 	if (s->fd == -1) {
 		memcpy(out, s->bytes + at, n);
 		return true;
@@ -444,6 +448,8 @@ zip_directory(const struct source *s, unsigned char *out)
 	size_t n = s->size < (int64_t)sizeof(tail) ? (size_t)s->size : sizeof(tail), i;
 	int64_t at, size;
 
+	if (s->open != NULL)
+		*s->open = true;
 	if (n < 22 || !read_at(s, s->size - (int64_t)n, tail, n))
 		return 0;
 	for (i = n - 22;; i--) {
@@ -718,6 +724,20 @@ sniff_fd(int fd)
 		return (struct sniff){ .reason = REASON_INTERNAL };
 	s.size = st.st_size;
 	return sniff_source(&s);
+}
+
+struct sniff
+sniff_begun(int fd, int64_t n)
+{
+	bool open = false;
+	struct source s = { .fd = fd, .size = n, .open = &open };
+	struct sniff out = { .reason = REASON_NONE };
+
+	if (n >= HEAD)
+		out = sniff_source(&s);
+	if (open || out.reason == REASON_NONE || out.reason == REASON_INTERNAL)
+		return (struct sniff){ .reason = REASON_NONE };
+	return out;
 }
 
 struct sniff

@@ -31,6 +31,8 @@ struct sniff {
  * REASON_INTERNAL with errno. */
 struct sniff sniff_file(const char *path);
 struct sniff sniff_fd(int fd);
+/* Of a file that still comes, of which there are n bytes: refused when nothing that may follow could change that. */
+struct sniff sniff_begun(int fd, int64_t n);
 
 /* The same as a fault, straight after: errno says why a file could not be read. */
 void sniff_fault(struct arena *, const struct sniff *, struct fault *);

@@ -30,6 +30,7 @@ enum {
 	TICK_SHARE = 10,	/* and so much more for each transfer of this process */
 	MIN_RATE = 1024,	/* bytes per second */
 	PATIENCE = 20,		/* seconds to wait for a database that is away at the end */
+	LOOK_AT = 128 << 10,	/* bytes that have come, when it is looked what they begin */
 	HANDOVER_MS = 10000,	/* for an earlier attempt to let go of its file */
 };
 
@@ -75,6 +76,7 @@ struct transfer {
 	int64_t granted;	/* of the quota; INT64_MAX: there is none, or it counts the declared size already */
 	unsigned char sha256[32];
 	struct sniff sniff;
+	bool looked;		/* at its beginning */
 	struct store_putting putting;
 	bool placed;		/* in the store already; the commit is still to come */
 	int64_t next_tick;
@@ -397,22 +399,6 @@ stop_early(struct transfer *t)
 	    "The body ended after %" PRId64 " bytes. Send the file again to the same address.", p->received));
 }
 
-static enum error
-receive(struct transfer *t)
-{
-	struct put *p = t->p;
-	const void *bytes;
-	int n;
-
-	t->next_tick = clock_ms() + TICK_MS;
-	while ((n = read_piece(t, &bytes)) > 0)
-		if (take(t, bytes, n) != ERR_NONE || check_pace(t) != ERR_NONE)
-			return p->error;
-	if (n < 0 || (t->expected >= 0 && p->received != t->expected))
-		return stop_early(t);
-	return ERR_NONE;
-}
-
 static void
 tell_refusal(struct transfer *t, const char *code)
 {
@@ -455,6 +441,15 @@ refuse_content(struct transfer *t)
 }
 
 static enum error
+refuse(struct transfer *t)
+{
+	take_link(t);
+	refuse_content(t);
+	give_link(t);
+	return t->p->error;
+}
+
+static enum error
 inspect(struct transfer *t)
 {
 	t->sniff = sniff_fd(t->file.fd);
@@ -462,10 +457,36 @@ inspect(struct transfer *t)
 		return ERR_NONE;
 	if (t->sniff.reason == REASON_INTERNAL)
 		return stop_by_errno(t->p, "cannot read the file of an upload");
-	take_link(t);
-	refuse_content(t);
-	give_link(t);
-	return t->p->error;
+	return refuse(t);
+}
+
+/* Ten gigabytes of what is no medium are not waited for.  Bytes that may be taken back, and parts, tell nothing yet. */
+static enum error
+inspect_begun(struct transfer *t)
+{
+	const struct put *p = t->p;
+
+	if (t->looked || p->received < LOOK_AT || p->verify != NULL || p->is_partial)
+		return ERR_NONE;
+	t->looked = true;
+	t->sniff = sniff_begun(t->file.fd, p->received);
+	return t->sniff.reason == REASON_NONE ? ERR_NONE : refuse(t);
+}
+
+static enum error
+receive(struct transfer *t)
+{
+	struct put *p = t->p;
+	const void *bytes;
+	int n;
+
+	t->next_tick = clock_ms() + TICK_MS;
+	while ((n = read_piece(t, &bytes)) > 0)
+		if (take(t, bytes, n) != ERR_NONE || check_pace(t) != ERR_NONE || inspect_begun(t) != ERR_NONE)
+			return p->error;
+	if (n < 0 || (t->expected >= 0 && p->received != t->expected))
+		return stop_early(t);
+	return ERR_NONE;
 }
 
 /* What was received is on the disk. */

@@ -667,6 +667,29 @@ final(struct world *w, const char *addresses)
 	    { "Upload-Metadata", "filename YS5tcDQ=" } } };
 }
 
+/* Bytes that may be taken back tell nothing, and those of a part are no beginning. */
+static void
+what_can_be_no_media_any_more_is_refused_before_it_is_whole(void **state)
+{
+	enum { SENT = 300000 };
+	struct world *w = *state;
+	const char *zeros = arena_alloc(w->mem, SENT);
+	struct client c = client_for(w, (size_t)10 << 30);
+	struct tus *t;
+
+	t = bring(&c, 0, zeros, SENT, ERR_UNSUPPORTED_TYPE);
+	assert_in_range(t->put.received, 64 << 10, SENT - 1);
+	assert_string_equal(status_of(&c), "errored");
+	bring(&c, 0, zeros, SENT, ERR_UPLOAD_REFUSED);
+	c = client_for(w, (size_t)10 << 30);
+	ask(&c, tus_patch, &(struct ask){ .lines = { { "Upload-Offset", "0" }, { "Upload-Checksum",
+	    "crc32 AAAAAA==" } }, .body = zeros, .n = SENT, .bytes = true }, ERR_CHECKSUM);
+	is_at(&c, 0);
+	c = client_of(w, &(struct ask){ .lines = { { "Upload-Length", "1000000" }, { "Upload-Concat", "partial" } } });
+	bring(&c, 0, zeros, SENT, ERR_NONE);
+	is_at(&c, SENT);
+}
+
 static void
 parts_that_came_beside_each_other_become_one(void **state)
 {
@@ -815,6 +838,7 @@ main(void)
 		WORLD_TEST(nothing_stays_of_one_that_is_given_up_while_its_line_is_lost),
 		WORLD_TEST(one_that_is_on_its_way_into_the_store_is_not_taken_over),
 		WORLD_TEST(what_is_no_media_is_refused_when_it_is_whole),
+		WORLD_TEST(what_can_be_no_media_any_more_is_refused_before_it_is_whole),
 		WORLD_TEST(parts_that_came_beside_each_other_become_one),
 		WORLD_TEST(who_asks_again_for_one_of_the_same_parts_gets_the_same),
 		WORLD_TEST(of_finals_of_the_same_parts_at_once_one_has_them),

@@ -614,6 +614,39 @@ the_same_file_twice_is_two_assets(void **state)
 	assert_string_not_equal(first, second);
 }
 
+/* What one has tells the other nothing, and neither takes anything from the other. */
+static void
+the_same_file_of_two_principals_is_two_uploads_and_two_assets(void **state)
+{
+	struct world *w = *state;
+	const char *who[2], *upload[2], *path[2], *media[2];
+	struct req *r;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		who[i] = world_member(w, "CreateContent ViewChannel DeleteContent", "Channel Owner", NULL);
+		upload[i] = new_upload_as(w, who[i], "{\"fileName\":\"Holiday.mp4\"}");
+		path[i] = path_of(w, id_of(w, upload[i]), "");
+		assert_int_equal(send_bytes(w, upload[i], CLIP, CLIP_SIZE), ERR_NONE);
+	}
+	assert_string_not_equal(upload[0], upload[1]);
+	for (i = 0; i < 2; i++) {
+		r = call_as(w, who[i], "GET", path[i], NULL);
+		assert_int_equal(r->status, 200);
+		assert_null(strstr(buf_string(&r->out), id_of(w, upload[1 - i])));
+		assert_int_equal(call_as(w, who[i], "GET", path[1 - i], NULL)->status, 404);
+		r = call_as(w, who[i], "PUT", path_of(w, id_of(w, upload[i]), "/complete"), "{}");
+		assert_int_equal(r->status, 200);
+		media[i] = text(w, r, "data.mediaId");
+		assert_null(strstr(buf_string(&r->out), id_of(w, upload[1 - i])));
+	}
+	assert_string_not_equal(media[0], media[1]);
+	assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 2);
+	assert_int_equal(call_as(w, who[0], "DELETE", path[0], NULL)->status, 200);
+	assert_int_equal(store_size(w->mem, original(w, upload[1])), CLIP_SIZE);
+	assert_int_equal(call_as(w, who[1], "GET", path[1], NULL)->status, 200);
+}
+
 static void
 uploads_of_others_are_not_there(void **state)
 {
@@ -1094,6 +1127,30 @@ content_that_is_no_medium_ends_the_upload_with_a_reason(void **state)
 	}
 }
 
+/* Ten gigabytes of zeros as a film: nobody waits for them. */
+static void
+what_can_be_no_medium_any_more_is_refused_before_the_rest_comes(void **state)
+{
+	enum { SENT = 1 << 20 };
+	const int64_t promised = INT64_C(10) << 30;
+	struct world *w = *state;
+	const char *upload = new_upload_as(w, w->token, "{\"fileName\":\"a.mp4\"}");
+	struct body b = { .bytes = arena_alloc(w->mem, SENT), .size = SENT };
+	struct put *p = send_body(w, upload, &b, promised);
+	struct req *r;
+
+	assert_int_equal(p->error, ERR_UNSUPPORTED_TYPE);
+	assert_in_range(b.at, 64 << 10, 256 << 10);
+	r = call(w, "GET", path_of(w, id_of(w, upload), ""), NULL);
+	assert_string_equal(text(w, r, "data.status"), "errored");
+	assert_string_equal(text(w, r, "data.error.code"), "unknown_format");
+	assert_no_parts(w, upload);
+	/* A film that is as empty goes on. */
+	upload = new_upload(w);
+	b = (struct body){ .bytes = memcpy(arena_alloc(w->mem, SENT), MP4, sizeof(MP4) - 1), .size = SENT };
+	assert_int_equal(send_body(w, upload, &b, SENT)->error, ERR_NONE);
+}
+
 static void
 if_match_guards_an_upload(void **state)
 {
@@ -1130,6 +1187,7 @@ main(void)
 		WORLD_TEST(an_asset_goes_only_into_a_channel_its_uploader_may_put_into),
 		WORLD_TEST(a_tenant_that_wants_no_duplicates_gets_none),
 		WORLD_TEST(the_same_file_twice_is_two_assets),
+		WORLD_TEST(the_same_file_of_two_principals_is_two_uploads_and_two_assets),
 		WORLD_TEST(uploads_of_others_are_not_there),
 		WORLD_TEST(the_list_is_filtered_and_sorted),
 		WORLD_TEST(a_cancelled_upload_takes_no_bytes_and_drops_those_it_has),
@@ -1149,6 +1207,7 @@ main(void)
 		WORLD_TEST(a_body_that_only_trickles_is_given_up),
 		WORLD_TEST(a_transfer_that_is_cancelled_meanwhile_stores_nothing),
 		WORLD_TEST(content_that_is_no_medium_ends_the_upload_with_a_reason),
+		WORLD_TEST(what_can_be_no_medium_any_more_is_refused_before_the_rest_comes),
 		WORLD_TEST(if_match_guards_an_upload),
 	};
 

@@ -2,6 +2,7 @@
 /* media/sniff.c: small files made by hand, and real ones made by ffmpeg and ImageMagick. */
 #include <setjmp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -407,6 +408,75 @@ what_is_no_plain_file_is_not_read(void **state)
 	assert_int_equal(sniff_file(path).reason, REASON_UNKNOWN_FORMAT);
 }
 
+enum { BEGUN = 128 << 10, LARGE = 1 << 20 };
+
+/* What is said of a file when so much of it is there. */
+static const char *
+begun(const char *bytes, size_t n, size_t there)
+{
+	char path[128];
+	struct sniff s;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/begun", home);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(fd, bytes, n), n);
+	s = sniff_begun(fd, (int64_t)there);
+	close(fd);
+	return s.reason == REASON_NONE ? "" : reason_info(s.reason)->code;
+}
+
+/* Nothing that is taken when it is whole is refused when it has begun. */
+static void
+what_can_be_no_medium_any_more_is_known_by_its_beginning(void **state)
+{
+	static const unsigned char frame[] = { 0xff, 0xfb, 0x90, 0 };
+	char *bytes = calloc(1, LARGE);
+	const char *documents[] = { "[Content_Types].xml", "word/document.xml", NULL };
+	char zipped[4096];
+	size_t n, i;
+
+	(void)state;
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "unknown_format");
+	assert_string_equal(begun(bytes, LARGE, 100), "");
+	memcpy(bytes, "\x7f" "ELF\2\1\1", 7);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "format_not_allowed");
+	memset(bytes, ' ', LARGE);
+	memcpy(bytes, "<!DOCTYPE html>", 15);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "format_not_allowed");
+	memcpy(bytes, "Minutes of the ", 15);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	memset(bytes, 0, LARGE);
+	memcpy(bytes, "\0\0\0\030ftypisom\0\0\2\0isomiso2", 24);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	/* An archive says at its end what it holds. */
+	n = zip(zipped, NULL, documents);
+	memset(bytes, 0, LARGE);
+	memcpy(bytes, zipped, n);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	/* Sound behind a tag that has come to its end just now, or has not yet. */
+	for (i = 0; i < 3; i++) {
+		const size_t tag = BEGUN - 10 - 417 * i;
+
+		memset(bytes, 0, LARGE);
+		memcpy(bytes, "ID3\4\0\0", 6);
+		bytes[7] = (char)((tag - 10) >> 14 & 127);
+		bytes[8] = (char)((tag - 10) >> 7 & 127);
+		bytes[9] = (char)((tag - 10) & 127);
+		for (n = tag; n + 417 < LARGE; n += 417)
+			memcpy(bytes + n, frame, sizeof(frame));
+		assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+		assert_string_equal(begun(bytes, LARGE, LARGE), "");
+	}
+	/* A compound file whose directory is far behind. */
+	memset(bytes, 0, LARGE);
+	ole(bytes, "WordDocument");
+	bytes[48] = 0;
+	bytes[50] = 1;
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	free(bytes);
+}
+
 static int
 setup(void **state)
 {
@@ -436,6 +506,7 @@ main(void)
 		cmocka_unit_test(real_files_are_known_whatever_they_are_called),
 		cmocka_unit_test(the_type_for_clients_follows_the_streams),
 		cmocka_unit_test(what_is_no_plain_file_is_not_read),
+		cmocka_unit_test(what_can_be_no_medium_any_more_is_known_by_its_beginning),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
