@@ -72,13 +72,16 @@ read_address(struct call *c, const char *uri, size_t prefix)
 	return true;
 }
 
-/* Without a length, only a chunked body tells its end; a server that buffers it declares one. */
+/* Part of a body is none, whatever else says where it belongs (RFC 9110 section 14.5).
+ * Without a length, only a chunked body tells its end; a server that buffers it declares one. */
 static enum error
 read_length(struct call *c)
 {
 	const char *length = param(c, "CONTENT_LENGTH"), *coding = param(c, "HTTP_TRANSFER_ENCODING");
 
 	c->put.length = -1;
+	if (param(c, "HTTP_CONTENT_RANGE") != NULL)
+		return ERR_CONTENT_RANGE;
 	if (length != NULL && *length != '\0')
 		return int_parse(length, &c->put.length) && c->put.length >= 0 ? ERR_NONE : ERR_BAD_REQUEST;
 	return coding != NULL && strcmp(coding, "chunked") == 0 ? ERR_NONE : ERR_LENGTH_REQUIRED;
@@ -111,7 +114,7 @@ put_success(struct call *c)
 static enum error
 upload_put(struct call *c)
 {
-	enum error error = param(c, "HTTP_CONTENT_RANGE") != NULL ? ERR_CONTENT_RANGE : read_length(c);
+	enum error error = read_length(c);
 
 	c->put.window = PACE;
 	c->put.read = read_body;

@@ -321,6 +321,8 @@ on_object(struct s3 *s)
 		return error;
 	if (is_elsewhere(s))
 		return S3_NOT_IMPLEMENTED;
+	if (method[0] == 'P' && s->c->request.header(s->c->request.user, "content-range") != NULL)
+		return S3_PARTIAL;
 	if (strcmp(method, "HEAD") == 0)
 		return head_object(s);
 	if (strcmp(method, "POST") == 0)

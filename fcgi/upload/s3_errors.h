@@ -34,6 +34,7 @@
 	E(NO_SUM,		400, "InvalidRequest",		"A checksum of the file can be looked at where each part came with one of that kind.") \
 	E(BAD_CHUNK,		400, "IncompleteBody",		"The chunks of the body are not as aws-chunked has them.") \
 	E(INCOMPLETE,		400, "IncompleteBody",		"The body ended early.") \
+	E(PARTIAL,		400, "InvalidRequest",		"A part of a body is not taken: send the whole, without Content-Range.") \
 	E(TOO_SMALL,		400, "EntityTooSmall",		"Parts but the last have 5 MiB at least.") \
 	E(TOO_LARGE,		400, "EntityTooLarge",		"The file is larger than it was declared, or than files may be here.") \
 	E(BAD_XML,		400, "MalformedXML",		"The body is not the XML that this operation takes.") \

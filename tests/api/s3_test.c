@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The object store below /storage, as clients of Amazon S3 speak to it. */
+#include <pthread.h>
 #include <string.h>
 
 #include "core/store.h"
@@ -438,6 +439,81 @@ who_asks_for_what_has_just_been_done_is_told_so(void **state)
 	holds(&c, bytes, 9000);
 }
 
+/* One of several that say at the same moment that all is there; it has an arena of its own. */
+struct rival { struct world w; struct client c; struct ask ask; struct s3_call *answer; pthread_barrier_t *gate; };
+
+static void *
+complete_beside(void *user)
+{
+	struct rival *r = user;
+
+	pthread_barrier_wait(r->gate);
+	r->answer = ask(&r->c, &r->ask);
+	return NULL;
+}
+
+static void
+who_completes_at_the_same_moment_gets_the_same_answer_and_one_asset(void **state)
+{
+	enum { RIVALS = 4, ROUNDS = 8 };
+	struct world *w = *state;
+	char *bytes = film(w, 9000);
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct client c = client_of(w, "");
+		const char *upload = begin(&c), *list = arena_printf(w->mem, "<CompleteMultipartUpload>%s"
+		    "</CompleteMultipartUpload>", named(&c, 1, part(&c, upload, 1, bytes, 9000))), *media[2];
+		struct rival rival[RIVALS];
+		pthread_t thread[RIVALS];
+		pthread_barrier_t gate;
+		int i;
+
+		pthread_barrier_init(&gate, NULL, RIVALS);
+		for (i = 0; i < RIVALS; i++) {
+			rival[i] = (struct rival){ .w = *w, .c = c, .ask = { "POST", .query = arena_printf(w->mem,
+			    "uploadId=%s", upload), .body = list, .n = strlen(list) }, .gate = &gate };
+			rival[i].w.mem = arena_new(4 << 20);
+			rival[i].c.w = &rival[i].w;
+			assert_int_equal(pthread_create(&thread[i], NULL, complete_beside, &rival[i]), 0);
+		}
+		for (i = 0; i < RIVALS; i++)
+			pthread_join(thread[i], NULL);
+		for (i = 0; i < RIVALS; i++) {
+			fine(rival[i].answer);
+			assert_string_equal(body_of(rival[i].answer), body_of(rival[0].answer));
+		}
+		holds(&c, bytes, 9000);
+		for (i = 0; i < 2; i++)
+			media[i] = text(w, call(w, "PUT", arena_printf(w->mem, "/v2/uploads/%s/complete", c.id), "{}"),
+			    "data.mediaId");
+		assert_string_equal(media[0], media[1]);
+		assert_int_equal(number(w, "FROM media t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), round + 1);
+		for (i = 0; i < RIVALS; i++)
+			arena_free(rival[i].w.mem);
+		pthread_barrier_destroy(&gate);
+	}
+}
+
+/* Whatever it says: where a part belongs is said by its number. */
+static void
+a_part_of_a_body_is_none(void **state)
+{
+	static const char *const ranges[] = { "bytes 0-9/10", "bytes 5-3/10", "bytes 0-9/*", "0-9/10", "x",
+	    "bytes 0-9223372036854775808/*", "" };
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	const char *upload = begin(&c);
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		refused(&c, ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 1, upload), .body = "0123456789",
+		    .n = 10, .more = { { "Content-Range", ranges[i] } } }), 400, "InvalidRequest");
+		refused(&c, ask(&c, &(struct ask){ "PUT", .body = "0123456789", .n = 10, .more = { { "Content-Range",
+		    ranges[i] } } }), 400, "InvalidRequest");
+	}
+	assert_int_equal(parts_of(&c), 0);
+	assert_string_equal(status_of(&c), "uploading");
+}
+
 static void
 cancelled(void *user)
 {
@@ -482,6 +558,8 @@ main(void)
 		WORLD_TEST(what_this_store_does_not_do_is_refused_by_its_code),
 		WORLD_TEST(long_lists_are_refused_and_cost_little),
 		WORLD_TEST(who_asks_for_what_has_just_been_done_is_told_so),
+		WORLD_TEST(who_completes_at_the_same_moment_gets_the_same_answer_and_one_asset),
+		WORLD_TEST(a_part_of_a_body_is_none),
 		WORLD_TEST(the_last_transfer_that_began_is_the_one_that_counts),
 		WORLD_TEST(a_part_that_still_comes_ends_with_its_upload),
 		WORLD_TEST(long_lists_come_few_at_a_time),

@@ -43,7 +43,7 @@ announce() {
 	url=$(json .data.input.url)
 }
 
-# The addresses of an upload that clients of object stores sign: whole, begin, part1…3 and end, for an hour.
+# The addresses of an upload that clients of object stores sign: whole, begin, part1…3, end and abort, for an hour.
 sign() {
 	endpoint=$(json .data.input.endpoint) AWS_ACCESS_KEY_ID=$(json .data.input.accessKeyId) \
 		AWS_SECRET_ACCESS_KEY=$(json .data.input.secretAccessKey) AWS_SESSION_TOKEN=$(json .data.input.sessionToken) \
@@ -60,6 +60,7 @@ sign() {
 		    for n in (1, 2, 3):
 		        say(f'part{n}', 'upload_part', UploadId=sys.argv[2], PartNumber=n)
 		    say('end', 'complete_multipart_upload', UploadId=sys.argv[2])
+		    say('abort', 'abort_multipart_upload', UploadId=sys.argv[2])
 	PYTHON
 }
 address() { sed -n "s/^$1 //p" "$stack/addresses"; }
