@@ -12,19 +12,21 @@
 #include "jobs/engines/sheet.h"
 #include "jobs/step.h"
 
-/* Read in one run; ms after which no further run begins. */
-enum { BATCH = 10, READ_MS = 1800 * 1000 };
+/* Read in one run; ms after which no further run begins; pages that are named when they cannot be read. */
+enum { BATCH = 10, READ_MS = 1800 * 1000, NAMED = 20 };
 
 struct content {
 	struct json pages;
 	const char *engine;
-	int64_t page_count, made_at;
+	int64_t page_count, cut_at, made_at;
 	const char *file, *language_code;
 };
 static const struct field content_fields[] = {
 	FIELD(struct content, pages, .sql = "JSON_EXTRACT(t.data, '$.pages')", .doc = "What is known of them"),
 	FIELD(struct content, engine, .sql = "SUBSTRING_INDEX(t.engine, ',', 1)", .doc = "What has found their own texts"),
 	FIELD(struct content, page_count, .sql = "COALESCE(m.page_count, 0)", .doc = "How many there are"),
+	FIELD(struct content, cut_at, .sql = "CAST(COALESCE(JSON_VALUE(t.data, '$.cutAt'), 0) AS SIGNED)",
+	    .doc = "The first of them whose own text is not known; 0: none"),
 	FIELD(struct content, made_at, .sql = "t.updated_at", .doc = "When that was found"),
 	FIELD(struct content, file, .sql = "r.file", .doc = "The PDF; NULL: there is none"),
 	FIELD(struct content, language_code, .sql = "m.language_code", .doc = "BCP 47 tag"),
@@ -37,7 +39,8 @@ struct reading {
 	const char *version;			/* of the engine */
 	struct document_page *pages;		/* by number, from 0; those without a text have none yet */
 	const int64_t *of;			/* numbers of the pictures of a run */
-	int64_t to_read, read, undrawn;
+	int64_t last;				/* page of those that may be read */
+	int64_t to_read, read, undrawn, failed;
 	struct buf text;			/* of all that was read */
 };
 
@@ -67,7 +70,7 @@ static bool
 draw(struct reading *r, const char *pdf, int64_t *page, int64_t most, const char **path, int64_t *of, size_t *n,
     struct fault *fault)
 {
-	for (*n = 0; *page <= r->is->page_count && *n < (size_t)most; ++*page) {
+	for (*n = 0; *page <= r->last && *n < (size_t)most; ++*page) {
 		const char *name = arena_printf(r->j->mem, "page%zu.jpg", *n);
 
 		if (r->pages[*page - 1].text != NULL)
@@ -86,6 +89,41 @@ draw(struct reading *r, const char *pdf, int64_t *page, int64_t most, const char
 	return true;
 }
 
+/* Does it say nothing of the pages, so that it is of no use to go on? */
+static bool
+ends_all(const struct fault *fault)
+{
+	return reason_info(fault->reason)->class == CLASS_PASSING || fault->reason == REASON_SANDBOX;
+}
+
+/* One by one: a page that ends the program takes no other one with it.  Those behind `until` are left, *n is how many
+ * were looked at. */
+static bool
+read_singly(struct reading *r, const struct engine *e, const struct sheet *all, size_t *n, int64_t until,
+    struct fault *fault)
+{
+	const int64_t *const of = r->of;
+
+	for (*n = 0; *n < all->n && clock_ms() < until; ++*n) {
+		struct sheet one = *all;
+
+		one.pictures = all->pictures + *n;
+		one.n = 1;
+		r->of = of + *n;
+		if (e->run.ocr(&one) == DONE) {
+			r->read++;
+			continue;
+		}
+		*fault = one.fault;
+		if (ends_all(fault))
+			return false;
+		if (++r->failed <= NAMED)
+			job_warn(r->j, &(struct warning){ .reason = fault->reason, .detail = arena_printf(r->j->mem,
+			    "Page %" PRId64 " could not be read as a picture.", of[*n]) });
+	}
+	return true;
+}
+
 /* *page is the first that was not looked at, at the end. */
 static enum outcome
 read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *page)
@@ -93,9 +131,10 @@ read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *
 	const int64_t most = r->to_read < r->j->conf->document_read_pages ? r->to_read :
 	    r->j->conf->document_read_pages, until = clock_ms() + READ_MS;
 	struct fault fault;
+	size_t n;
 
-	for (*page = 1; r->read + r->undrawn < most && *page <= r->is->page_count && clock_ms() < until;) {
-		const int64_t left = most - r->read - r->undrawn;
+	for (*page = 1; r->read + r->undrawn + r->failed < most && *page <= r->last && clock_ms() < until;) {
+		const int64_t left = most - r->read - r->undrawn - r->failed;
 		const char *path[BATCH];
 		int64_t of[BATCH];
 		struct sheet sheet = { .mem = r->j->mem, .conf = r->j->conf, .pictures = path,
@@ -104,10 +143,18 @@ read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *
 		r->of = of;
 		if (!draw(r, pdf, page, left < BATCH ? left : BATCH, path, of, &sheet.n, &fault))
 			return job_fault(r->j, &fault);
-		if (sheet.n > 0 && e->run.ocr(&sheet) != DONE)
-			return job_fault(r->j, &sheet.fault);
-		r->read += (int64_t)sheet.n;
-		job_progress(r->j, (int)(100 * (r->read + r->undrawn) / most));
+		if (sheet.n > 0 && e->run.ocr(&sheet) == DONE) {
+			r->read += (int64_t)sheet.n;
+		} else if (sheet.n > 0) {
+			if (ends_all(&sheet.fault) || !read_singly(r, e, &sheet, &n, until, &sheet.fault))
+				return job_fault(r->j, &sheet.fault);
+			/* Where none at all can be read, it is not the fault of one. */
+			if (r->read == 0)
+				return job_fault(r->j, &sheet.fault);
+			if (n < sheet.n)
+				*page = of[n];
+		}
+		job_progress(r->j, (int)(100 * (r->read + r->undrawn + r->failed) / most));
 	}
 	return DONE;
 }
@@ -120,12 +167,14 @@ lay_out(struct reading *r)
 	const struct document_page *p = known.rows;
 
 	r->pages = arena_array(r->j->mem, (size_t)r->is->page_count, sizeof(*r->pages));
-	r->to_read = r->is->page_count;
+	/* Pages behind may have a text of their own, which nobody knows. */
+	r->last = r->is->cut_at > 0 && r->is->cut_at <= r->is->page_count ? r->is->cut_at - 1 : r->is->page_count;
+	r->to_read = r->last;
 	for (size_t i = 0; i < known.n; i++)
 		if (p[i].page >= 1 && p[i].page <= r->is->page_count && p[i].text != NULL &&
 		    r->pages[p[i].page - 1].text == NULL) {
 			r->pages[p[i].page - 1] = p[i];
-			r->to_read--;
+			r->to_read -= p[i].page <= r->last;
 		}
 }
 
@@ -133,12 +182,15 @@ lay_out(struct reading *r)
 static void
 tell(struct reading *r, int64_t page)
 {
-	const int64_t left = r->to_read - r->read - r->undrawn;
+	const int64_t left = r->to_read - r->read - r->undrawn - r->failed;
 
 	if (left > 0)
 		job_warn(r->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(r->j->mem,
 		    "Of %" PRId64 " pages without a text of their own %" PRId64 " were read as pictures, those before "
 		    "page %" PRId64 ".", r->to_read, r->read, page) });
+	if (r->failed > NAMED)
+		job_warn(r->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(r->j->mem,
+		    "%" PRId64 " more pages could not be read as pictures.", r->failed - NAMED) });
 	if (r->undrawn > 0)
 		job_warn(r->j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(r->j->mem,
 		    "Of %" PRId64 " pages without a text of their own %" PRId64 " cannot be drawn, and so not be read.",
@@ -160,7 +212,7 @@ put(struct reading *r, const struct asset_args *in)
 	db_run(r->j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(
 	    STR(language_guess(r->j->mem, buf_string(&r->text), r->text.len).tag), ID(in->media_id)));
 	metadata_put(r->j->db, in->media_id, "documentContent", arena_printf(r->j->mem, "%s, %s", r->is->engine,
-	    r->version), document_pages_json(r->j->mem, r->pages, n));
+	    r->version), document_pages_json(r->j->mem, r->pages, n, r->is->cut_at));
 }
 
 enum outcome

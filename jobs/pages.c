@@ -58,8 +58,10 @@ pages_run(struct job *j)
 	/* A document without a picture of its first page is still worth having, but only when it cannot be had. */
 	if (d.text == NULL || (d.fault.reason != REASON_NONE && job_may_mend(j, &d.fault)))
 		return job_fault(j, &d.fault);
-	if (d.cut)
-		job_log(j, "a page took too long to read: the text ends before it");
+	if (d.cut_at > 0)
+		job_warn(j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(j->mem,
+		    "The text ends on page %" PRId64 ", which takes too long to read, or before which there is too "
+		    "much of it.", d.cut_at) });
 	if (d.lost > 0)
 		job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(j->mem, "Of %" PRId64
 		    " pages %" PRId64 " at the end cannot be read.", d.pages + d.lost, d.lost) });
@@ -81,7 +83,8 @@ pages_run(struct job *j)
 	    STR(language_guess(j->mem, d.text, strlen(d.text)).tag), ID(in->media_id)));
 	if (d.pages > 0)
 		db_run(j->db, "UPDATE media SET page_count = ? WHERE id = ?", ARGS(INT(d.pages), ID(in->media_id)));
-	metadata_put(j->db, in->media_id, "documentContent", d.engine, document_json(j->mem, d.text));
+	metadata_put(j->db, in->media_id, "documentContent", d.engine, document_json(j->mem, d.text,
+	    d.cut_at));
 	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
 	return DONE;
 }

@@ -130,6 +130,17 @@ take_text(void *user, const char *bytes, size_t n)
 	return text->len < DOCUMENT_TEXT_MAX;
 }
 
+/* Pages that have come to their end. */
+static int64_t
+count_ends(const struct buf *text)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < text->len; i++)
+		n += text->text[i] == '\f';
+	return n;
+}
+
 /* A page that takes too long ends the text: what came before it is worth having. */
 static bool
 pdf_text(struct arena *mem, const char *path, struct buf *text, struct document *d)
@@ -142,11 +153,12 @@ pdf_text(struct arena *mem, const char *path, struct buf *text, struct document 
 	struct jail_result r = { 0 };
 
 	/* It exits with 3 when the author forbids copying: then the document simply has no text. */
-	if (jail_run(mem, &jail, &r) || r.end == JAIL_STOPPED || (r.end == JAIL_EXITED && r.status == 3))
+	if (jail_run(mem, &jail, &r) || (r.end == JAIL_EXITED && r.status == 3))
 		return true;
-	d->cut = r.end == JAIL_IDLE || r.end == JAIL_WALL || r.end == JAIL_CPU;
-	if (d->cut)
+	if (r.end == JAIL_STOPPED || r.end == JAIL_IDLE || r.end == JAIL_WALL || r.end == JAIL_CPU) {
+		d->cut_at = 1 + count_ends(text);
 		return true;
+	}
 	fault_of_jail(mem, &jail, &r, &d->fault);
 	blame_pdf(&r, &d->fault);
 	return false;
@@ -467,18 +479,21 @@ static const struct field document_page_fields[] = {
 };
 const struct record document_page_record = RECORD("DocumentPage", struct document_page, document_page_fields);
 
-static void
+/* False: there was no room for all of it. */
+static bool
 add_page(struct buf *json, const struct document_page *p, size_t n)
 {
-	size_t room = json->len + 200 < JSON_MAX ? (JSON_MAX - json->len - 200) / 2 : 0;
+	const size_t room = json->len + 200 < JSON_MAX ? (JSON_MAX - json->len - 200) / 2 : 0;
+	bool fits;
 
 	while (n > 0 && strchr(" \t\n", p->text[n - 1]) != NULL)
 		n--;
-	if (n > room)
+	fits = n <= room;
+	if (!fits)
 		for (n = room; n > 0 && ((unsigned char)p->text[n] & 0xc0) == 0x80; n--)
 			;
 	if (n == 0)
-		return;
+		return fits;
 	buf_text(json, json->text[json->len - 1] == '[' ? "{\"page\":" : ",{\"page\":");
 	buf_int(json, p->page);
 	buf_text(json, ",\"text\":");
@@ -489,22 +504,32 @@ add_page(struct buf *json, const struct document_page *p, size_t n)
 		buf_printf(json, ",\"confidence\":%.2f", p->confidence);
 	}
 	buf_char(json, '}');
+	return fits;
+}
+
+static const char *
+end_pages(struct buf *json, int64_t cut_at)
+{
+	buf_char(json, ']');
+	if (cut_at > 0)
+		buf_printf(json, ",\"cutAt\":%lld", (long long)cut_at);
+	buf_char(json, '}');
+	return buf_string(json);
 }
 
 const char *
-document_pages_json(struct arena *mem, const struct document_page *pages, size_t n)
+document_pages_json(struct arena *mem, const struct document_page *pages, size_t n, int64_t cut_at)
 {
 	struct buf json = BUF(mem);
 
 	buf_text(&json, "{\"pages\":[");
 	for (size_t i = 0; i < n; i++)
 		add_page(&json, &pages[i], strlen(pages[i].text));
-	buf_text(&json, "]}");
-	return buf_string(&json);
+	return end_pages(&json, cut_at);
 }
 
 const char *
-document_json(struct arena *mem, const char *text)
+document_json(struct arena *mem, const char *text, int64_t cut_at)
 {
 	struct buf json = BUF(mem);
 	bool flowing = strchr(text, '\f') == NULL;
@@ -515,11 +540,12 @@ document_json(struct arena *mem, const char *text)
 	buf_text(&json, "{\"pages\":[");
 	for (page = 1; *text != '\0'; page++) {
 		length = page_length(text, flowing);
-		add_page(&json, &(struct document_page){ page, text, NULL, 0 }, length);
+		if (!add_page(&json, &(struct document_page){ page, text, NULL, 0 }, length) &&
+		    (cut_at == 0 || page < cut_at))
+			cut_at = page;
 		text += length;
 		if (*text == '\f')
 			text++;
 	}
-	buf_text(&json, "]}");
-	return buf_string(&json);
+	return end_pages(&json, cut_at);
 }

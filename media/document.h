@@ -23,7 +23,8 @@ struct document {
 	int64_t pages;			/* 0: it has none of its own (a text) */
 	int64_t lost;			/* more of them, behind these, that could not be read */
 	const char *text;		/* UTF-8, pages ended by form feeds; NULL: it could not be read */
-	bool cut;			/* a page took too long: the text ends before it */
+	/* the first page whose text is not whole, since it took too long or was too much; 0: there is none */
+	int64_t cut_at;
 	const char *preview;		/* file name of a PNG of the first page in the directory, or NULL */
 	/* full path of the PDF: the file itself, or what LibreOffice made of it; or NULL */
 	const char *pdf;
@@ -52,12 +53,13 @@ struct fault document_draw(struct arena *, const char *pdf, int64_t page, const 
 struct document_page { int64_t page; const char *text, *engine; double confidence; };
 extern const struct record document_page_record;
 
-/* {"pages":[{"page":1,"text":"…"},{"page":2,"text":"…","engine":"tesseract 5","confidence":0.93},…]}. */
-const char *document_pages_json(struct arena *, const struct document_page *, size_t n);
+/* {"pages":[{"page":1,"text":"…"},{"page":2,"text":"…","engine":"tesseract 5","confidence":0.93},…],"cutAt":9}; cutAt
+ * as in struct document, left out where it is 0. */
+const char *document_pages_json(struct arena *, const struct document_page *, size_t n, int64_t cut_at);
 
-/* {"pages":[{"page":1,"text":"…"},…]}: empty pages are left out, numbers stay.  Text without form feeds is cut into
- * pages of about 3,000 characters at line ends. */
-const char *document_json(struct arena *, const char *text);
+/* {"pages":[{"page":1,"text":"…"},…],"cutAt":9}: empty pages are left out, numbers stay.  Text without form feeds is
+ * cut into pages of about 3,000 characters at line ends. */
+const char *document_json(struct arena *, const char *text, int64_t cut_at);
 
 /* A copy, never a link: what a jailed program may write to must not be the original.  False with errno. */
 bool document_copy(const char *from, const char *to);

@@ -13,7 +13,7 @@
 
 /* Below that what stands on noise and leaves looks like letters. */
 static const double confidence_least = 0.6;
-enum { LETTERS_LEAST = 3, IDLE = 300 };	/* s */
+enum { LETTERS_LEAST = 3 };
 
 static const char *
 tesseract_version(struct arena *mem, const struct conf *conf)
@@ -206,7 +206,7 @@ tesseract_run(struct sheet *s)
 	const char *const argv[] = { "tesseract", path, "stdout", "-l", languages(s), "--psm", "3", "tsv", NULL };
 	const char **read = arena_array(s->mem, s->n + 2, sizeof(*read));
 	const struct jail jail = { .argv = argv, .read = read, .in = -1, .env = env, .memory = INT64_C(2) << 30,
-	    .idle_seconds = IDLE, .threads_only = true };
+	    .idle_seconds = (int)s->conf->engine[ENGINE_ocr].timeout, .threads_only = true };
 	struct jail_result r = { 0 };
 
 	if (path == NULL)

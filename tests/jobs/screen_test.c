@@ -166,26 +166,39 @@ a_picture_is_read(void **state)
 	assert_string_equal(text(w, r, "data.videoTexts.count"), "0");
 }
 
-/* A PDF as a scanner makes it: its second page is the JPEG and has no text, the third is empty, and the last is the
- * JPEG again; the first has a text of its own. */
-static const char *
-scanned(struct world *w, const char *jpeg)
+static void
+put_jpeg(struct world *w, FILE *out, int object, const char *jpeg)
 {
-	static const char *const pages[] = { "BT /F 24 Tf 20 100 Td (Typed by hand) Tj ET",
-	    "800 0 0 600 0 0 cm /P Do", "", "800 0 0 600 0 0 cm /P Do" };
+	enum { JPEG_MAX = 8 << 20 };
+	char *bytes = arena_alloc(w->mem, JPEG_MAX);
+	FILE *f = fopen(jpeg, "r");
+	size_t n = fread(bytes, 1, JPEG_MAX, f);
+
+	assert_true(n > 0 && n < JPEG_MAX);
+	fclose(f);
+	fprintf(out, "%d 0 obj\n<</Type/XObject/Subtype/Image/Width 1600/Height 1200/BitsPerComponent 8/ColorSpace/"
+	    "DeviceRGB/Filter/DCTDecode/Length %zu>>stream\n", object, n);
+	fwrite(bytes, 1, n, out);
+	fputs("\nendstream\nendobj\n", out);
+}
+
+/* A PDF as a scanner makes it: its second page is the JPEG and has no text, the third is the other one or empty, and
+ * the last is the JPEG again; the first has a text of its own. */
+static const char *
+scanned(struct world *w, const char *jpeg, const char *third)
+{
+	const char *const pages[] = { "BT /F 24 Tf 20 100 Td (Typed by hand) Tj ET", "800 0 0 600 0 0 cm /P Do",
+	    third != NULL ? "800 0 0 600 0 0 cm /Q Do" : "", "800 0 0 600 0 0 cm /P Do" };
 	const char *path = arena_printf(w->mem, "%s/scanned.pdf", w->conf->data_dir);
-	char *bytes = arena_alloc(w->mem, 1 << 20);
-	FILE *f = fopen(jpeg, "r"), *out = fopen(path, "w");
-	size_t n = fread(bytes, 1, 1 << 20, f);
+	FILE *out = fopen(path, "w");
 	long at[14] = { 0 };
 
-	fclose(f);
 	fputs("%PDF-1.4\n", out);
 	for (int i = 0; i < 8; i++) {
 		at[5 + i] = ftell(out);
 		if (i % 2 == 0)
 			fprintf(out, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>/XObject<</P 4 "
-			    "0 R>>>>/Contents %d 0 R>>\nendobj\n", 5 + i, 6 + i);
+			    "0 R/Q 13 0 R>>>>/Contents %d 0 R>>\nendobj\n", 5 + i, 6 + i);
 		else
 			fprintf(out, "%d 0 obj\n<</Length %zu>>stream\n%s\nendstream\nendobj\n", 5 + i,
 			    strlen(pages[i / 2]), pages[i / 2]);
@@ -197,25 +210,31 @@ scanned(struct world *w, const char *jpeg)
 	at[3] = ftell(out);
 	fputs("3 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n", out);
 	at[4] = ftell(out);
-	fprintf(out, "4 0 obj\n<</Type/XObject/Subtype/Image/Width 1600/Height 1200/BitsPerComponent 8/ColorSpace/"
-	    "DeviceRGB/Filter/DCTDecode/Length %zu>>stream\n", n);
-	fwrite(bytes, 1, n, out);
-	fputs("\nendstream\nendobj\n", out);
+	put_jpeg(w, out, 4, jpeg);
 	at[13] = ftell(out);
-	fputs("xref\n0 13\n0000000000 65535 f \n", out);
-	for (int i = 1; i < 13; i++)
+	put_jpeg(w, out, 13, third != NULL ? third : jpeg);
+	at[0] = ftell(out);
+	fputs("xref\n0 14\n0000000000 65535 f \n", out);
+	for (int i = 1; i < 14; i++)
 		fprintf(out, "%010ld 00000 n \n", at[i]);
-	fprintf(out, "trailer\n<</Size 13/Root 1 0 R>>\nstartxref\n%ld\n%%%%EOF\n", at[13]);
+	fprintf(out, "trailer\n<</Size 14/Root 1 0 R>>\nstartxref\n%ld\n%%%%EOF\n", at[0]);
 	assert_int_equal(fclose(out), 0);
 	return path;
+}
+
+#define SCANNED " -frames:v 1 -pix_fmt yuvj420p -f image2 -c:v mjpeg -q:v 2 \"$f\""
+
+static const char *
+stone(struct world *w)
+{
+	return make(w, FFMPEG "-f lavfi -i \"color=white:s=1600x1200,drawtext=" FONT
+	    ":fontcolor=black:x=200:y=300:text='The bridge was built of stone'\"" SCANNED);
 }
 
 static const char *
 scan(struct world *w)
 {
-	return scanned(w, make(w, FFMPEG "-f lavfi -i \"color=white:s=1600x1200,drawtext=" FONT
-	    ":fontcolor=black:x=200:y=300:text='The bridge was built of stone'\" -frames:v 1 -pix_fmt yuvj420p -f image2 -c:v "
-	    "mjpeg -q:v 2 \"$f\""));
+	return scanned(w, stone(w), NULL);
 }
 
 static void
@@ -258,6 +277,74 @@ pages_beyond_the_limit_are_named(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "left_out");
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"),
 	    "Of 3 pages without a text of their own 1 were read as pictures, those before page 3.");
+}
+
+/* Thousands of small words take minutes; a line, a part of a second. */
+static void
+a_page_that_cannot_be_read_takes_no_other_one_with_it(void **state)
+{
+	struct world *w = *state;
+	const char *words = make(w, "i=0; while [ $i -lt 150 ]; do printf '%330s\n' '' | sed 's/......../ bridge/g'; "
+	    "i=$((i + 1)); done >\"$f\""), *dense = make(w, arena_printf(w->mem, FFMPEG "-f lavfi -i "
+	    "\"color=white:s=1600x1200,drawtext=fontfile=/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fontsize=8:"
+	    "x=10:y=10:textfile=%s\"" SCANNED, words));
+	struct uuid media = take_in(w, scanned(w, stone(w), dense));
+	struct conf hasty = *w->conf;
+	struct req *r;
+
+	hasty.engine[ENGINE_ocr].timeout = 10;
+	drain(w, &hasty);
+	r = metadata(w, media, "documentContent");
+	assert_string_equal(text(w, r, "data.documentContent.count"), "3");
+	assert_string_equal(text(w, r, "data.documentContent.items.1.page"), "2");
+	assert_string_equal(text(w, r, "data.documentContent.items.1.text"), "The bridge was built of stone");
+	assert_string_equal(text(w, r, "data.documentContent.items.2.page"), "4");
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "succeeded");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pageTexts");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "no_progress");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Page 3 could not be read as a picture.");
+	assert_null(text(w, r, "data.ingestJob.warnings.1.code"));
+}
+
+/* All pages but the last, which is empty, have the same text: together more than is kept. */
+static void
+pages_behind_the_end_of_the_text_are_no_scans(void **state)
+{
+	enum { PAGES = 400, LINES = 300 };
+	struct world *w = *state;
+	const char *path = arena_printf(w->mem, "%s/long.pdf", w->conf->data_dir);
+	FILE *out = fopen(path, "w");
+	struct buf lines = BUF(w->mem);
+	struct uuid media;
+	struct req *r;
+
+	buf_text(&lines, "BT /F 2 Tf 2 TL 20 790 Td");
+	for (int i = 0; i < LINES; i++)
+		buf_text(&lines, " (a railway bridge of stone and timber over the river, again and again) Tj T*");
+	buf_text(&lines, " ET");
+	fputs("%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/MediaBox[0 0 600 800]/"
+	    "Kids[", out);
+	for (int i = 0; i < PAGES; i++)
+		fprintf(out, "%d 0 R ", 6 + i);
+	fprintf(out, "]/Count %d>>\nendobj\n3 0 obj\n<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>\nendobj\n4 0 obj\n"
+	    "<</Length %zu>>stream\n%s\nendstream\nendobj\n", PAGES, lines.len, lines.text);
+	fputs("5 0 obj\n<</Length 0>>stream\n\nendstream\nendobj\n", out);
+	for (int i = 0; i < PAGES; i++)
+		fprintf(out, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>\n"
+		    "endobj\n", 6 + i, i + 1 < PAGES ? 4 : 5);
+	fprintf(out, "trailer\n<</Size %d/Root 1 0 R>>\n%%%%EOF\n", PAGES + 6);
+	assert_int_equal(fclose(out), 0);
+	media = take_in(w, path);
+	drain(w, w->conf);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "succeeded");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pages");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "left_out");
+	assert_null(text(w, r, "data.ingestJob.warnings.1.code"));
+	assert_int_equal(number(w, "FROM metadata t WHERE t.media_id = ? AND t.kind = 'documentContent' AND "
+	    "JSON_VALUE(t.data, '$.cutAt') + 0 = JSON_LENGTH(t.data, '$.pages') AND t.engine = 'poppler'",
+	    ARGS(ID(media))), 1);
 }
 
 static void
@@ -309,6 +396,8 @@ main(void)
 		WORLD_TEST(a_picture_is_read),
 		WORLD_TEST(pages_without_a_text_are_read_as_pictures),
 		WORLD_TEST(pages_beyond_the_limit_are_named),
+		WORLD_TEST(a_page_that_cannot_be_read_takes_no_other_one_with_it),
+		WORLD_TEST(pages_behind_the_end_of_the_text_are_no_scans),
 		WORLD_TEST(a_scan_says_that_nothing_can_read_it),
 		WORLD_TEST(signs_are_no_lines),
 	};

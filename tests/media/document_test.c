@@ -93,7 +93,7 @@ a_pdf_gives_pages_text_and_a_picture_of_the_first(void **state)
 
 	assert_int_equal(d.fault.reason, REASON_NONE);
 	assert_int_equal(d.pages, 3);
-	assert_string_equal(document_json(mem, d.text), "{\"pages\":[{\"page\":1,\"text\":\"Page number 1\"},"
+	assert_string_equal(document_json(mem, d.text, 0), "{\"pages\":[{\"page\":1,\"text\":\"Page number 1\"},"
 	    "{\"page\":2,\"text\":\"Page number 2\"},{\"page\":3,\"text\":\"Page number 3\"}]}");
 	assert_true(image_header_file(arena_printf(mem, "%s/out/%s", home, d.preview), &width, &height, &seen));
 	assert_int_equal(width, 1600);
@@ -277,7 +277,7 @@ what_inflates_without_end_is_stopped(void **state)
 	path = zip_of("long.docx", (const struct member[]){ TYPES, { "word/document.xml", text }, { NULL } });
 	assert_int_equal(direct(path, "docx", &out), REASON_NONE);
 	assert_int_equal(strlen(out), DOCUMENT_TEXT_MAX);
-	assert_true(strlen(document_json(mem, out)) <= 8 << 20);
+	assert_true(strlen(document_json(mem, out, 0)) <= 8 << 20);
 	free(text);
 }
 
@@ -393,21 +393,26 @@ pages_are_numbered_cut_and_bounded(void **state)
 	const char *json;
 	int i;
 
-	assert_string_equal(document_json(mem, ""), "{\"pages\":[]}");
-	assert_string_equal(document_json(mem, "one\n\f \f\fthree \x1b\"x\"\f"),
+	assert_string_equal(document_json(mem, "", 0), "{\"pages\":[]}");
+	assert_string_equal(document_json(mem, "one\n\f \f\fthree \x1b\"x\"\f", 0),
 	    "{\"pages\":[{\"page\":1,\"text\":\"one\"},{\"page\":4,\"text\":\"three  \\\"x\\\"\"}]}");
 	for (i = 0; i < 120; i++)
 		buf_text(&b, "sixty characters of text make this line of the long document\n");
-	json = document_json(mem, buf_string(&b));
+	json = document_json(mem, buf_string(&b), 0);
 	assert_non_null(strstr(json, "{\"page\":3,"));
 	assert_null(strstr(json, "{\"page\":4,"));
+	assert_null(strstr(json, "cutAt"));
+	assert_string_equal(document_json(mem, "one\ftwo", 2),
+	    "{\"pages\":[{\"page\":1,\"text\":\"one\"},{\"page\":2,\"text\":\"two\"}],\"cutAt\":2}");
 	/* The longest there can be: characters that double. */
 	b.len = 0;
 	for (i = 0; i < DOCUMENT_TEXT_MAX; i++)
 		buf_char(&b, i % 5000 == 0 ? '\f' : '"');
-	json = document_json(mem, buf_string(&b));
+	json = document_json(mem, buf_string(&b), 0);
 	assert_true(strlen(json) <= 8 << 20);
-	assert_string_equal(json + strlen(json) - 3, "}]}");
+	json = strstr(json, "}],\"cutAt\":");
+	assert_non_null(json);
+	assert_in_range(strtol(json + 11, NULL, 10), 700, 1400);
 }
 
 static void
