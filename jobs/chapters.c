@@ -109,10 +109,16 @@ lines_of(struct job *j)
 	return items != NULL ? record_parse_list(j->mem, &slide_line_record, items) : (struct list){ NULL, 0 };
 }
 
-/* The line that is written largest of those in the upper half that come there, or (now) that stand there; NULL: none
- * does. */
+/* Can it be a title? */
+static bool
+is_high(const struct box *b)
+{
+	return b != NULL && b->y <= 0.5 && b->height > 0;
+}
+
+/* The line that is written largest of those in the upper half that come about there; NULL: none does. */
 static const struct slide_line *
-headline(const struct list *lines, int64_t at, bool now)
+headline(const struct list *lines, int64_t at)
 {
 	const struct slide_line *l = lines->rows, *best = NULL;
 	double tallest = 0;
@@ -122,8 +128,7 @@ headline(const struct list *lines, int64_t at, bool now)
 			const struct shown *s = &((const struct shown *)l[i].instances.rows)[k];
 			const struct box *b = s->box.row;
 
-			if (b == NULL || b->y > 0.5 || b->height <= tallest || (now ? s->start.ms > at ||
-			    s->end.ms <= at : llabs(s->start.ms - at) > NEAR_MS))
+			if (!is_high(b) || b->height <= tallest || llabs(s->start.ms - at) > NEAR_MS)
 				continue;
 			tallest = b->height;
 			best = &l[i];
@@ -139,28 +144,102 @@ by_time(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* A line that may be the title of a slide, and while it stands there. */
+struct standing { int64_t start, end; double height; size_t line; };
+
+static int
+by_height(const void *a, const void *b)
+{
+	const struct standing *x = a, *y = b;
+
+	if (x->height != y->height)
+		return x->height < y->height ? 1 : -1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* The first of the moments that is no earlier. */
+static size_t
+moment_from(const int64_t *at, size_t n, int64_t ms)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (at[middle] < ms)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The first from there on that has no title yet; what leads to it is made shorter. */
+static size_t
+untitled(size_t *next, size_t i)
+{
+	while (next[i] != i) {
+		next[i] = next[next[i]];
+		i = next[i];
+	}
+	return i;
+}
+
+/* Which line stands largest at each of the moments, SIZE_MAX: none.  The largest take theirs first, and each moment is
+ * given once: a recording may have ten thousands of lines and moments. */
+static const size_t *
+largest(struct arena *mem, const struct standing *s, size_t n, const int64_t *at, size_t moments)
+{
+	size_t *title = arena_array(mem, moments + 1, sizeof(*title)), *next = arena_array(mem, moments + 1,
+	    sizeof(*next));
+
+	for (size_t i = 0; i <= moments; i++) {
+		title[i] = SIZE_MAX;
+		next[i] = i;
+	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = untitled(next, moment_from(at, moments, s[i].start));
+		    k < moments && at[k] < s[i].end; k = untitled(next, k)) {
+			title[k] = s[i].line;
+			next[k] = k + 1;
+		}
+	return title;
+}
+
 /* Where another title begins: a line that stays is the same one, whatever comes below it. */
 static struct moments
 titles_of(struct job *j, const struct list *lines)
 {
-	const struct slide_line *l = lines->rows, *last = NULL, *now;
-	size_t room = 0, n = 0, kept = 0;
+	const struct slide_line *l = lines->rows;
+	size_t room = 0, n = 0, all = 0, moments = 0, kept = 0, last = SIZE_MAX;
+	struct standing *s;
+	const size_t *title;
 	int64_t *at;
 
 	for (size_t i = 0; i < lines->n; i++)
 		room += l[i].instances.n;
 	at = arena_array(j->mem, room, sizeof(*at));
+	s = arena_array(j->mem, room, sizeof(*s));
 	for (size_t i = 0; i < lines->n; i++)
-		for (size_t k = 0; k < l[i].instances.n; k++)
-			at[n++] = ((const struct shown *)l[i].instances.rows)[k].start.ms;
-	qsort(at, n, sizeof(*at), by_time);
-	for (size_t i = 0; i < n; i++) {
-		if (i > 0 && at[i] == at[i - 1])
+		for (size_t k = 0; k < l[i].instances.n; k++) {
+			const struct shown *is = &((const struct shown *)l[i].instances.rows)[k];
+			const struct box *b = is->box.row;
+
+			at[all++] = is->start.ms;
+			if (is_high(b))
+				s[n++] = (struct standing){ is->start.ms, is->end.ms, b->height, i };
+		}
+	qsort(at, all, sizeof(*at), by_time);
+	qsort(s, n, sizeof(*s), by_height);
+	for (size_t i = 0; i < all; i++)
+		if (i == 0 || at[i] != at[moments - 1])
+			at[moments++] = at[i];
+	title = largest(j->mem, s, n, at, moments);
+	for (size_t i = 0; i < moments; i++) {
+		if (title[i] == SIZE_MAX || title[i] == last)
 			continue;
-		now = headline(lines, at[i], true);
-		if (now != NULL && now != last)
-			at[kept++] = at[i];
-		last = now != NULL ? now : last;
+		last = title[i];
+		at[kept++] = at[i];
 	}
 	return (struct moments){ at, kept };
 }
@@ -227,7 +306,7 @@ named_by_slides(struct job *j, const struct stretch *s, size_t n, const struct l
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const struct slide_line *title = headline(lines, s[i].start, false);
+		const struct slide_line *title = headline(lines, s[i].start);
 
 		named[i] = s[i];
 		if (title != NULL)

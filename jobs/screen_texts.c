@@ -50,19 +50,21 @@ letters(struct arena *mem, const char *text)
 	return buf_string(&out);
 }
 
-/* How many bytes of one have to be changed, put in or taken out to make the other of it (Levenshtein). */
-static size_t
-edits(const char *a, size_t n, const char *b, size_t m)
+/* Can one be made of the other by changing, putting in or taking out so many bytes at most (Levenshtein)?  More than
+ * that is not looked for: only what lies so near to the diagonal, until nothing is left there. */
+static bool
+edits(const char *a, size_t n, const char *b, size_t m, size_t most)
 {
 	size_t row[LETTERS_MAX + 1], i, k;
 
 	for (k = 0; k <= m; k++)
 		row[k] = k;
 	for (i = 1; i <= n; i++) {
-		size_t corner = row[0];
+		const size_t from = i > most ? i - most : 1, to = i + most < m ? i + most : m;
+		size_t corner = row[from - 1], least_of_row;
 
-		row[0] = i;
-		for (k = 1; k <= m; k++) {
+		row[from - 1] = least_of_row = from == 1 ? i : most + 1;
+		for (k = from; k <= to; k++) {
 			size_t least = corner + (a[i - 1] != b[k - 1]);
 
 			corner = row[k];
@@ -71,21 +73,25 @@ edits(const char *a, size_t n, const char *b, size_t m)
 			if (row[k - 1] + 1 < least)
 				least = row[k - 1] + 1;
 			row[k] = least;
+			if (least < least_of_row)
+				least_of_row = least;
 		}
+		if (least_of_row > most)
+			return false;
 	}
-	return row[m];
+	return row[m] <= most;
 }
 
 static bool
 alike(const char *a, const char *b)
 {
-	const size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m;
+	const size_t n = strlen(a), m = strlen(b), longer = n > m ? n : m, most = longer / ONE_OF;
 
 	if (strcmp(a, b) == 0)
 		return true;
-	if (longer > LETTERS_MAX || (n > m ? n - m : m - n) > longer / ONE_OF)
+	if (longer > LETTERS_MAX || (n > m ? n - m : m - n) > most)
 		return false;
-	return edits(a, n, b, m) <= longer / ONE_OF;
+	return edits(a, n, b, m, most);
 }
 
 /* What goes on, or was there before.  Alike is enough for what goes on alone: pages of a book differ by a number. */

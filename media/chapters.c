@@ -67,12 +67,17 @@ take_words(struct arena *mem, const struct list *paragraphs, struct speech *s)
 static bool
 is_near(struct moments changes, int64_t ms)
 {
-	size_t i;
+	size_t low = 0, high = changes.n;
 
-	for (i = 0; i < changes.n && changes.at[i] <= ms + NEAR_MS; i++)
-		if (changes.at[i] >= ms - NEAR_MS)
-			return true;
-	return false;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (changes.at[middle] < ms - NEAR_MS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < changes.n && changes.at[low] <= ms + NEAR_MS;
 }
 
 /* How much speaks for a beginning there, beside the words. */
