@@ -45,6 +45,7 @@
 	C("pictures",		check_ocr,		false) \
 	C("voices",		check_voices,		false) \
 	C("speech",		check_speech,		false) \
+	C("choices",		check_choices,		true) \
 	C("limits",		check_limits,		false)
 
 enum level { OK, WARN, FAIL };

@@ -158,10 +158,21 @@ check_sherpa(struct cli *c, const struct engine_settings *set)
 	    "understood a sentence" : "runs"), NULL);
 }
 
+/* Engines that tenants have chosen. */
 struct finding
-check_speech(struct cli *c)
+check_choices(struct cli *c)
 {
-	const struct engine_settings *set = &c->conf->engine[ENGINE_transcribe];
+	const char *gone = engines_gone(c->db, c->conf);
+
+	if (gone != NULL)
+		return FOUND(WARN, arena_printf(c->mem, "tenants have chosen engines that are not offered any more, "
+		    "and have none: %s", gone), "Name them in engine.….others again, or have these tenants choose anew.");
+	return FOUND(OK, "tenants have the engines that they have chosen", NULL);
+}
+
+static struct finding
+check_engine(struct cli *c, const struct engine_settings *set)
+{
 	const char *model = set->model;
 
 	if (strcmp(set->name, "http") == 0)
@@ -174,4 +185,23 @@ check_speech(struct cli *c)
 		return FOUND(WARN, arena_printf(c->mem, "there is no model in %s", model),
 		    "Install the package pocketsphinx-en-us, or set engine.transcribe = http.");
 	return FOUND(OK, "built-in engine with its model: clean English only; for more see engine.transcribe", NULL);
+}
+
+/* That of the settings, and those that tenants may choose: the first of which there is something to tell. */
+struct finding
+check_speech(struct cli *c)
+{
+	const struct engine_settings *set = &c->conf->engine[ENGINE_transcribe];
+	const struct strings all = engines_of(c->mem, set);
+	const struct finding usual = check_engine(c, set);
+
+	for (size_t i = 1; usual.level == OK && i + 1 < all.n; i++) {
+		const struct engine_settings other = engines_chosen(c->mem, set, all.at[i]);
+		const struct finding found = check_engine(c, &other);
+
+		if (found.level != OK)
+			return FOUND(found.level, arena_printf(c->mem, "%s, which tenants may choose: %s", all.at[i],
+			    found.text), found.remedy);
+	}
+	return usual;
 }

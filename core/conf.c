@@ -192,6 +192,10 @@ static const struct setting settings[] = {
 	    &TRANSCRIBE_ENGINES(CHOICE)[1], NULL,
 	    "What turns speech into words: the built-in engine (clean English only), a server that speaks the "
 	    "transcription interface of OpenAI, or sherpa-onnx with a neural model on this machine." },
+	{ "engine.transcribe.others", AS_LIST, AT(engine[ENGINE_transcribe].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.transcribe), each with its model behind a "
+	    "colon if it needs one: \"pocketsphinx\", \"http:large-v3\", \"sherpa:/srv/model\". Any tenant may choose none." },
 	{ "engine.transcribe.url", AS_URL, AT(engine[ENGINE_transcribe].url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
 	{ "engine.transcribe.key_file", AS_SECRET, AT(engine[ENGINE_transcribe].key), NULL, 0, 0, NULL, NULL,
@@ -210,9 +214,15 @@ static const struct setting settings[] = {
 	    "none" TRANSLATE_ENGINES(CHOICE), NULL,
 	    "What makes English of a transcript where the engine that listens makes none: nothing, or Apertium, for the languages "
 	    "whose packages are installed (apertium-eng-spa for Spanish). It says what something is about, and is marked so." },
+	{ "engine.translate.others", AS_LIST, AT(engine[ENGINE_translate].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.translate). Any tenant may choose none." },
 	{ "engine.diarize", AS_CHOICE, AT(engine[ENGINE_diarize].name), "mixtures", 0, 0,
 	    &DIARIZE_ENGINES(CHOICE)[1], NULL,
 	    "What tells voices apart, for tenants that want it (speakerRecognition)." },
+	{ "engine.diarize.others", AS_LIST, AT(engine[ENGINE_diarize].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.diarize). Any tenant may choose none." },
 	{ "engine.ocr", AS_CHOICE, AT(engine[ENGINE_ocr].name), "tesseract", 0, 0,
 	    &OCR_ENGINES(CHOICE)[1], NULL,
 	    "What reads the text on pictures, slides and screens." },
@@ -225,6 +235,9 @@ static const struct setting settings[] = {
 	    "none" VISION_ENGINES(CHOICE), NULL,
 	    "What tells things, actions and kinds of scenes on pictures: nothing, or a server that speaks the chat interface of OpenAI and "
 	    "takes pictures (vLLM, Ollama, llama.cpp and others), which is sent one of each scene." },
+	{ "engine.vision.others", AS_LIST, AT(engine[ENGINE_vision].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.vision). Any tenant may choose none." },
 	{ "engine.vision.url", AS_URL, AT(engine[ENGINE_vision].url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
 	{ "engine.vision.key_file", AS_SECRET, AT(engine[ENGINE_vision].key), NULL, 0, 0, NULL, NULL,
@@ -239,6 +252,9 @@ static const struct setting settings[] = {
 	    "none" COMPLETE_ENGINES(CHOICE), NULL,
 	    "What writes texts, such as summaries: nothing, so that they are made of what is said in assets, word by word, or a server "
 	    "that speaks the chat interface of OpenAI (vLLM, Ollama, llama.cpp and others), which is sent what is said in assets." },
+	{ "engine.complete.others", AS_LIST, AT(engine[ENGINE_complete].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.complete). Any tenant may choose none." },
 	{ "engine.complete.url", AS_URL, AT(engine[ENGINE_complete].url), NULL, 0, 1000, NULL, NULL,
 	    "Address of that server; a bare host, or one that ends in /v1, gets the usual path." },
 	{ "engine.complete.key_file", AS_SECRET, AT(engine[ENGINE_complete].key), NULL, 0, 0, NULL, NULL,
@@ -475,7 +491,10 @@ static bool
 check_engines(struct reading *in)
 {
 	const struct engine_settings *e = in->conf->engine;
+	const char *wrong = engines_wrong(setting_mem(), in->conf);
 
+	if (wrong != NULL)
+		return setting_fail(in, NULL, "%s", wrong);
 	if (strcmp(e[ENGINE_transcribe].name, "http") == 0 && e[ENGINE_transcribe].url == NULL)
 		return setting_fail(in, NULL, "engine.transcribe = http needs engine.transcribe.url");
 	if (strcmp(e[ENGINE_transcribe].name, "sherpa") == 0 &&

@@ -2,12 +2,20 @@
 /*
  * The analysis engines: the one list of them.  A family is an interface: what is handed over, and what comes back
  * (jobs/engines/engine.h).  An engine is a file that defines engine_<family>_<name>, and a line here; the settings
- * engine.<family> choose one of each family; "none" is one that does nothing.
+ * engine.<family> choose one of each family; "none" is one that does nothing.  Tenants may choose others that the
+ * operator lets them choose from: engines_conf() is the one place that decides.
  */
 #ifndef CORE_ENGINES_H
 #define CORE_ENGINES_H
 
 #include <stdint.h>
+
+#include "core/arena.h"
+#include "core/text.h"
+
+struct conf;
+struct db;
+struct strings;
 
 /* Family; the struct that its engines are handed; what they do. */
 #define ENGINE_FAMILIES(F) \
@@ -46,6 +54,9 @@
 #define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
 	DIARIZE_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
+/* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h). */
+#define CHOSEN_FAMILIES(F) F(transcribe) F(translate) F(diarize) F(ocr) F(vision) F(complete)
+
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)
 
@@ -61,10 +72,32 @@ struct engine_settings {
 	const char *name;		/* of the engine */
 	const char *url, *key, *model;	/* NULL: not set */
 	const char *models;		/* others that may be named, comma-separated; NULL: none */
+	/* engines that tenants may choose instead, "name" or "name:model", comma-separated; NULL: none */
+	const char *others;
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
 	int64_t timeout;		/* s per request */
 	int64_t daily_tokens;		/* of a tenant; 0: any number */
 };
+
+/* What may be chosen of a family: the engine of the settings first, "none" last. */
+struct strings engines_of(struct arena *, const struct engine_settings *);
+
+/* Is it one of them?  NULL, which leaves it to the settings, always is. */
+bool engines_known(const struct engine_settings *, const char *name);
+
+/* The settings of a family with another engine: what it is of itself, and the model beside its name.  One that may not
+ * be chosen is "none". */
+struct engine_settings engines_chosen(struct arena *, const struct engine_settings *, const char *name);
+
+/* What is wrong with engine.<family>.others, as a sentence that begins with the setting; NULL: nothing. */
+const char *engines_wrong(struct arena *, const struct conf *);
+
+/* The settings as a tenant has chosen: the same, or a copy with other engines, in the arena of the database.  One that
+ * may not be chosen any more is "none", not another: what was to stay on this machine is sent to no server. */
+const struct conf *engines_conf(struct db *, const struct conf *, struct uuid tenant_id);
+
+/* What tenants have chosen and may not choose any more, for people: "tenant: ocr = tesseract, …"; NULL: nothing. */
+const char *engines_gone(struct db *, const struct conf *);
 
 #endif

@@ -59,6 +59,8 @@ spoken_known(const struct conf *conf, const char *language)
 {
 	const struct engine_settings *set = &conf->engine[ENGINE_transcribe];
 
+	if (is_engine(conf, "none"))
+		return false;
 	if (is_engine(conf, "pocketsphinx"))
 		return strcasecmp(language, "en") == 0 || strncasecmp(language, "en-", 3) == 0;
 	if (is_engine(conf, "http"))

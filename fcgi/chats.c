@@ -311,7 +311,8 @@ ask(struct req *r, const struct chat *c, struct uuid message_id, const char *pro
 	const struct passages_scope scope = { c->media_ids, c->channel_ids, c->speakers, c->asset_types };
 	const struct list context = passages_find(r, prompt, NULL, &scope);
 	/* Where a server says what the question means, a job may find what was not found here. */
-	const bool asks = strcmp(r->conf->engine[ENGINE_complete].name, "none") != 0 && (context.n > 0 ||
+	const bool asks = strcmp(engines_conf(r->db, r->conf, r->who->tenant_id)->engine[ENGINE_complete].name,
+	    "none") != 0 && (context.n > 0 ||
 	    models_embed(r->db, r->conf, r->who->tenant_id).name != NULL);
 
 	db_run(r->db, "INSERT INTO chat_messages (id, chat_id, prompt, status, answer, engine, warning, context, "

@@ -156,6 +156,8 @@ static void
 check_step(struct req *r, const struct flow *f, size_t at)
 {
 	const struct flow_step *steps = f->steps.rows, *s = &steps[at];
+	const struct engine_settings *set = &engines_conf(r->db, r->conf,
+	    r->who->tenant_id)->engine[ENGINE_complete];
 	const char *missing;
 	size_t i;
 
@@ -168,9 +170,9 @@ check_step(struct req *r, const struct flow *f, size_t at)
 	if (flow_prompt(r->mem, s->prompt, &f->variables, &missing) == NULL)
 		fault(r, arena_printf(r->mem, "/steps/%zu/prompt", at), "not_found", "{{%.64s}} is no variable",
 		    missing);
-	if (!models_known(&r->conf->engine[ENGINE_complete], s->model))
-		fault(r, arena_printf(r->mem, "/steps/%zu/model", at), "not_allowed", "%s", models_refuse(r->mem,
-		    &r->conf->engine[ENGINE_complete]));
+	if (!models_known(set, s->model))
+		fault(r, arena_printf(r->mem, "/steps/%zu/model", at), "not_allowed", "%s",
+		    models_refuse(r->mem, set));
 }
 
 static bool
@@ -371,7 +373,7 @@ start(struct req *r, struct run *n)
 {
 	const struct job_place place = { .tenant_id = n->tenant_id, .media_id = n->media_id };
 
-	if (strcmp(r->conf->engine[ENGINE_complete].name, "none") == 0) {
+	if (strcmp(engines_conf(r->db, r->conf, n->tenant_id)->engine[ENGINE_complete].name, "none") == 0) {
 		n->status = "failed";
 		n->error = "No language model is configured. The operator sets engine.complete.";
 	} else {

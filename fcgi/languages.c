@@ -31,14 +31,15 @@ languages_reply(struct req *r, struct language *all, size_t n)
 static int
 languages_list(struct req *r)
 {
-	const struct strings codes = spoken_languages(r->mem, r->conf);
+	const struct conf *conf = engines_conf(r->db, r->conf, r->who->tenant_id);
+	const struct strings codes = spoken_languages(r->mem, conf);
 	struct language *all = arena_array(r->mem, codes.n, sizeof(*all));
 
 	for (size_t i = 0; i < codes.n; i++) {
 		all[i].code = codes.at[i];
-		all[i].engine = r->conf->engine[ENGINE_transcribe].name;
-		if (strcmp(codes.at[i], SPOKEN_TRANSLATED) == 0 && !spoken_known(r->conf, codes.at[i]))
-			all[i].engine = r->conf->engine[ENGINE_translate].name;
+		all[i].engine = conf->engine[ENGINE_transcribe].name;
+		if (strcmp(codes.at[i], SPOKEN_TRANSLATED) == 0 && !spoken_known(conf, codes.at[i]))
+			all[i].engine = conf->engine[ENGINE_translate].name;
 		all[i].is_translation = strcmp(codes.at[i], SPOKEN_TRANSLATED) == 0;
 	}
 	return languages_reply(r, all, codes.n);

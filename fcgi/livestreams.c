@@ -382,16 +382,17 @@ static void
 check_captions(struct req *r, struct broadcast *b)
 {
 	static const char member[] = "/captionsLanguageCode";
+	const struct conf *conf = engines_conf(r->db, r->conf, r->who->tenant_id);
 
 	if (b->captions_language_code == NULL)
 		return;
 	b->captions_language_code = spoken_plain(r->mem, b->captions_language_code);
 	if (!asset_language_fits(b->captions_language_code))
 		fault(r, member, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
-	else if (!r->conf->live_captions || strcmp(r->conf->engine[ENGINE_transcribe].name, "none") == 0)
+	else if (!conf->live_captions || strcmp(conf->engine[ENGINE_transcribe].name, "none") == 0)
 		fault(r, member, "not_allowed", "this server makes no captions of livestreams; its operator sets "
 		    "live.captions and engine.transcribe");
-	else if (!spoken_known(r->conf, b->captions_language_code))
+	else if (!spoken_known(conf, b->captions_language_code))
 		fault(r, member, "not_allowed", "the engine of this server does not know this language");
 }
 

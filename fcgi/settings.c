@@ -19,6 +19,28 @@ static const struct field main_designs_fields[] = {
 };
 static const struct record main_designs_record = RECORD("MainDesigns", struct main_designs, main_designs_fields);
 
+struct tenant_engines { const char *transcribe, *translate, *diarize, *ocr, *vision, *complete; };
+static const struct field tenant_engines_fields[] = {
+#define CHOSEN(family) FIELD(struct tenant_engines, family, .on = CREATE | PATCH | ASCII | OMIT_NULL, .min = 1, .max = 40, \
+	.doc = "One of engineChoices." #family "; null: what the operator has chosen"),
+	CHOSEN_FAMILIES(CHOSEN)
+#undef CHOSEN
+};
+static const struct record tenant_engines_record = RECORD("TenantEngines", struct tenant_engines,
+    tenant_engines_fields);
+
+struct engine_choices { struct strings transcribe, translate, diarize, ocr, vision, complete; };
+static const struct field engine_choices_fields[] = {
+	FIELD(struct engine_choices, transcribe, .required = true, .doc = "What turns speech into words"),
+	FIELD(struct engine_choices, translate,  .required = true, .doc = "What makes English of transcripts"),
+	FIELD(struct engine_choices, diarize,    .required = true, .doc = "What tells voices apart"),
+	FIELD(struct engine_choices, ocr,        .required = true, .doc = "What reads the text on pictures and slides"),
+	FIELD(struct engine_choices, vision,     .required = true, .doc = "What tells things on pictures"),
+	FIELD(struct engine_choices, complete,   .required = true, .doc = "What writes texts: summaries, answers, steps of flows"),
+};
+static const struct record engine_choices_record = RECORD("EngineChoices", struct engine_choices,
+    engine_choices_fields);
+
 struct settings {
 	struct uuid id, default_channel_id;
 	const char *name, *shortcode, *embed_model;
@@ -27,7 +49,7 @@ struct settings {
 	bool duplicate_check, portal_enabled, comments_on_pages, speaker_recognition;
 	struct strings transcription_languages, cors_origins, flow_models, embed_models;
 	struct number storage_quota;
-	struct nested main_designs;
+	struct nested engines, engine_choices, main_designs;
 	struct moment created_at, updated_at;
 	int64_t version;
 };
@@ -78,6 +100,13 @@ static const struct field settings_fields[] = {
 	    "then the built-in engine finds them"),
 	FIELD(struct settings, embed_models, .on = COMPUTED, .required = true,
 	    .doc = "Models that embedModel may name; the operator sets them"),
+	FIELD(struct settings, engines, .on = PATCH, .of = &tenant_engines_record,
+	    .doc = "Which engines do the work of analyses, from the next job on, all of them at once: what is left "
+	    "out, or null, is what the operator has chosen. One that is none of engineChoices any more counts as none. "
+	    "For what texts mean see embedModel"),
+	FIELD(struct settings, engine_choices, .on = COMPUTED, .required = true, .of = &engine_choices_record,
+	    .doc = "Engines that may be chosen, the one that the operator has chosen first; none, which does nothing, "
+	    "is always one of them"),
 	FIELD(struct settings, storage_quota, .on = SERVER, .doc = "The most that storageUsed may be, null without limit; the operator sets it"),
 	FIELD(struct settings, storage_used,  .on = SERVER, .required = true,
 	    .doc = "Bytes of originals, of thumbnails that clients have set, and of recordings that are kept",
@@ -121,6 +150,17 @@ load(struct req *r, bool lock)
 	return db_row(r->db, &settings_record, from[lock], ARGS(ID(r->who->tenant_id)));
 }
 
+static struct engine_choices *
+engine_choices(struct req *r)
+{
+	struct engine_choices *out = NEW(r->mem, struct engine_choices);
+
+#define CHOICES(family) out->family = engines_of(r->mem, &r->conf->engine[ENGINE_##family]);
+	CHOSEN_FAMILIES(CHOICES)
+#undef CHOICES
+	return out;
+}
+
 static void
 no_nulls(struct req *r, struct strings *list)
 {
@@ -138,8 +178,9 @@ settings_reply(struct req *r, struct settings *s)
 		return refuse(r, ERR_NOT_FOUND, NULL);
 	no_nulls(r, &s->transcription_languages);
 	no_nulls(r, &s->cors_origins);
-	s->flow_models = models_of(r->mem, &r->conf->engine[ENGINE_complete]);
+	s->flow_models = models_of(r->mem, &engines_conf(r->db, r->conf, s->id)->engine[ENGINE_complete]);
 	s->embed_models = models_of(r->mem, &r->conf->engine[ENGINE_embed]);
+	s->engine_choices.row = engine_choices(r);
 	s->main_designs.row = main_designs(r);
 	record_render(&b, &settings_record, s, false);
 	r->etag = arena_printf(r->mem, "\"%lld-%s", (long long)s->version, entity_tag(r->mem, b.text, b.len) + 1);
@@ -189,6 +230,30 @@ check_embed(struct req *r, const char *model)
 		fault(r, "/embedModel", "not_allowed", "%s", models_refuse(r->mem, set));
 }
 
+static void
+check_engine(struct req *r, const char *family, const struct engine_settings *set, const char *name)
+{
+	const struct strings all = engines_of(r->mem, set);
+	struct buf b = BUF(r->mem);
+
+	if (engines_known(set, name))
+		return;
+	for (size_t i = 0; i < all.n; i++)
+		buf_printf(&b, "%s%s", i > 0 ? ", " : "", all.at[i]);
+	fault(r, arena_printf(r->mem, "/engines/%s", family), "not_allowed",
+	    "this is none of the engines that may be chosen: %s", buf_string(&b));
+}
+
+static void
+check_engines(struct req *r, const struct tenant_engines *e)
+{
+#define CHECK(family) check_engine(r, #family, &r->conf->engine[ENGINE_##family], e->family);
+	if (e != NULL) {
+		CHOSEN_FAMILIES(CHECK)
+	}
+#undef CHECK
+}
+
 static const char *
 changed_members(struct req *r, uint64_t changed)
 {
@@ -214,6 +279,7 @@ settings_patch(struct req *r)
 		return r->status;
 	check(r, r->in);
 	check_embed(r, ((const struct settings *)r->in)->embed_model);
+	check_engines(r, ((const struct settings *)r->in)->engines.row);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
 	if (r->refused)

@@ -576,6 +576,7 @@ child_run(const struct start *s)
 	store_side_use(j->db, j->conf, j->tenant_id);
 	db_begin(j->db);
 	self.open = true;
+	j->conf = engines_conf(j->db, j->conf, j->tenant_id);
 	outcome = s->kind->run(j);
 	leave_if_failed(j);
 	if (self.gone)

@@ -47,6 +47,10 @@ image_texts_run(struct job *j)
 	struct fault fault;
 	const char *path;
 
+	if (e == NULL) {
+		step_labels(j, in);
+		return DONE;
+	}
 	if (form == NULL)
 		return job_retry(j, REASON_INTERNAL, "The forms of the picture are missing.");
 	job_pause(j);

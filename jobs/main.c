@@ -99,6 +99,13 @@ check_sandbox(const struct conf *conf)
 	return why;
 }
 
+/* Is every engine that may be chosen a server? */
+static bool
+asks_servers(const struct conf *conf, enum engine_family family)
+{
+	return conf->engine[family].others == NULL && engine_chosen(conf, family)->limits.tries > 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -140,7 +147,7 @@ main(int argc, char **argv)
 	for (i = 0; i < KINDS; i++)
 		kinds[i] = (struct run_kind){ job_kind(functions[i].name), functions[i].run,
 		    strcmp(functions[i].name, "transcribe") == 0 &&
-		    engine_chosen(conf, ENGINE_transcribe)->limits.tries > 0, strcmp(functions[i].name, "deliver") ==
+		    asks_servers(conf, ENGINE_transcribe), strcmp(functions[i].name, "deliver") ==
 		    0 };
 	return run_jobs(conf, kinds, KINDS, &options);
 }

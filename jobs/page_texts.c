@@ -220,12 +220,15 @@ page_texts_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
 	const struct engine *e = engine_chosen(j->conf, ENGINE_ocr);
-	struct reading r = { .j = j, .text = BUF(j->mem), .version = e->version(j->mem, j->conf) };
+	struct reading r = { .j = j, .text = BUF(j->mem) };
 	enum outcome outcome;
 	struct fault fault;
 	const char *pdf;
 	int64_t page;
 
+	if (e == NULL)
+		return DONE;
+	r.version = e->version(j->mem, j->conf);
 	r.is = db_row(j->db, &content_record, "FROM media m JOIN metadata t ON t.media_id = m.id AND t.kind = "
 	    "'documentContent' LEFT JOIN renditions r ON r.media_id = m.id AND r.generation = ? AND r.kind = 'pdf' WHERE "
 	    "m.id = ? LIMIT 1", ARGS(STR(in->generation), ID(in->media_id)));

@@ -15,7 +15,7 @@ enum outcome { DONE = 1, RETRY, GIVE_UP };
 struct job {
 	struct arena *mem;		/* 512 MiB limit, given back at the end */
 	struct db *db;			/* in a transaction of the job; see job_pause() */
-	const struct conf *conf;
+	const struct conf *conf;	/* with the engines that the tenant has chosen */
 	const void *in;			/* struct <kind>_args */
 	struct uuid id, tenant_id, media_id, ingest_id;
 	int64_t fence;			/* grows with each claim; job_resume() checks it */

@@ -159,7 +159,7 @@ speakers_run(struct job *j)
 	enum outcome outcome;
 
 	/* The tenant may have changed its mind since. */
-	if (db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0)
+	if (engine == NULL || db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0)
 		return DONE;
 	step_dead(j);
 	job_pause(j);

@@ -390,12 +390,16 @@ translate(struct job *j, struct translated *from)
 
 /* What the engine does not know may be made of what is there. */
 static enum outcome
-unknown(struct job *j, const char *language)
+unknown(struct job *j, const struct engine *engine, const char *language)
 {
 	struct translated from;
 
 	if (strcmp(language, SPOKEN_TRANSLATED) == 0 && translated_find(j, &from))
 		return translate(j, &from);
+	if (engine == NULL) {
+		job_log(j, "nothing is to listen");
+		return DONE;
+	}
 	return job_give_up(j, REASON_LANGUAGE_UNAVAILABLE, "The engine %s %s.",
 	    strcasecmp(language, SPOKEN_ANY) == 0 ? "cannot tell languages apart, as it would have to for" :
 	    "does not know the language", language);
@@ -406,7 +410,7 @@ transcribe_run(struct job *j)
 {
 	const struct transcribe_args *in = j->in;
 	const struct engine *engine = engine_chosen(j->conf, ENGINE_transcribe);
-	struct notes n = { .job = j, .engine = engine->version(j->mem, j->conf) };
+	struct notes n = { .job = j };
 	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
 	    .may_ask = may_ask, .asked = note_asked, .known = known, .answered = note_answer, .user = &n };
 	const struct subject *media = db_row(j->db, &subject_record, "FROM media t WHERE t.id = ?",
@@ -424,8 +428,9 @@ transcribe_run(struct job *j)
 	/* A machine's words are replaced only when that is asked for. */
 	if (old != NULL && strcmp(old->status, "completed") == 0 && (is_of_people(old) || !in->anew))
 		return DONE;
-	if (!engine->knows(j->conf, h.language))
-		return unknown(j, h.language);
+	if (engine == NULL || !engine->knows(j->conf, h.language))
+		return unknown(j, engine, h.language);
+	n.engine = engine->version(j->mem, j->conf);
 	before = in->anew ? NULL : heard_before(j, engine, h.language);
 	h.hints = hints_read(j);
 	h.work_dir = j->work_dir;

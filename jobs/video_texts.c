@@ -87,6 +87,8 @@ video_texts_run(struct job *j)
 	struct fault fault;
 	struct watch w;
 
+	if (e == NULL)
+		return DONE;
 	if (lowest == NULL)
 		return job_retry(j, REASON_INTERNAL, "The first rendition is missing.");
 	step_begin(j);

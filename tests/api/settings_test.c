@@ -84,6 +84,63 @@ a_tenant_chooses_by_which_model_its_texts_are_understood(void **state)
 	w->conf = was;
 }
 
+/* Of those that the operator offers, or none; another tenant has what it had. */
+static void
+a_tenant_chooses_its_engines(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const struct conf *was = w->conf, *own;
+	struct conf conf = *w->conf;
+	struct req *r;
+
+	conf.engine[ENGINE_transcribe].model = "/srv/usual";
+	conf.engine[ENGINE_transcribe].url = "http://127.0.0.1:1";
+	conf.engine[ENGINE_transcribe].others = "http:large,sherpa:/srv/model";
+	w->conf = &conf;
+	r = call(w, "GET", settings, NULL);
+	assert_null(text(w, r, "data.engines"));
+	assert_string_equal(text(w, r, "data.engineChoices.transcribe"), "[ \"pocketsphinx\", \"http\", \"sherpa\", "
+	    "\"none\" ]");
+	assert_string_equal(text(w, r, "data.engineChoices.vision"), "[ \"none\" ]");
+	r = call(w, "PATCH", settings, "{\"engines\":{\"transcribe\":\"whisper\"}}");
+	assert_int_equal(r->status, 422);
+	assert_non_null(strstr(buf_string(&r->out), "/engines/transcribe"));
+	assert_non_null(strstr(buf_string(&r->out), "may be chosen: pocketsphinx, http, sherpa, none\""));
+	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"vision\":\"http\"}}")->status, 422);
+	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"embed\":\"none\"}}")->status, 422);
+	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"transcribe\":\"http\",\"ocr\":\"none\"}}")->status,
+	    200);
+	r = call(w, "GET", settings, NULL);
+	assert_string_equal(text(w, r, "data.engines.transcribe"), "http");
+	assert_string_equal(text(w, r, "data.engines.ocr"), "none");
+	assert_null(text(w, r, "data.engines.diarize"));
+	own = engines_conf(w->db, &conf, w->tenant_id);
+	assert_string_equal(own->engine[ENGINE_transcribe].name, "http");
+	assert_string_equal(own->engine[ENGINE_transcribe].model, "large");
+	assert_string_equal(own->engine[ENGINE_ocr].name, "none");
+	assert_string_equal(own->engine[ENGINE_diarize].name, conf.engine[ENGINE_diarize].name);
+	assert_ptr_equal(engines_conf(w->db, &conf, other->tenant_id), &conf);
+	assert_null(engines_gone(w->db, &conf));
+	/* What may be said in which language follows. */
+	r = call(w, "GET", "/v2/languages?perpage=1", NULL);
+	assert_string_equal(text(w, r, "data.0.engine"), "http");
+	other->conf = &conf;
+	assert_string_equal(text(w, call(other, "GET", "/v2/languages?perpage=1", NULL), "data.0.engine"),
+	    "pocketsphinx");
+
+	/* One that is offered no more is replaced by no other. */
+	conf.engine[ENGINE_transcribe].others = "sherpa:/srv/model";
+	own = engines_conf(w->db, &conf, w->tenant_id);
+	assert_string_equal(own->engine[ENGINE_transcribe].name, "none");
+	assert_string_equal(engines_gone(w->db, &conf), arena_printf(w->mem, "%s: transcribe = http", text(w, call(w,
+	    "GET", settings, NULL), "data.shortcode")));
+	r = call(w, "GET", "/v2/languages", NULL);
+	assert_true(text(w, r, "data.0.code") == NULL || strcmp(text(w, r, "data.0.code"), "translate-en") == 0);
+	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":null}")->status, 200);
+	assert_ptr_equal(engines_conf(w->db, &conf, w->tenant_id), &conf);
+	w->conf = other->conf = was;
+}
+
 static void
 limits_and_what_is_read_only_are_named(void **state)
 {
@@ -216,6 +273,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(everybody_reads_and_super_admins_write),
 		WORLD_TEST(a_tenant_chooses_by_which_model_its_texts_are_understood),
+		WORLD_TEST(a_tenant_chooses_its_engines),
 		WORLD_TEST(limits_and_what_is_read_only_are_named),
 		WORLD_TEST(the_default_channel_is_one_of_the_tenant_for_all),
 		WORLD_TEST(settings_change_once_from_a_version_and_their_tag_follows_what_they_show),

@@ -167,6 +167,16 @@ a_value_out_of_range_stops_the_start(void **state)
 	    "names of letters, digits and ._-:/@+, comma-separated");
 	assert_string_equal(taken("engine.complete.models = org/model-7B, llama3.1:8b")->engine[ENGINE_complete].models,
 	    "org/model-7B,llama3.1:8b");
+	assert_string_equal(taken("engine.transcribe.others = sherpa:/srv/model")->engine[ENGINE_transcribe].others,
+	    "sherpa:/srv/model");
+	refused("engine.transcribe.others = sherpa", "f.conf: sherpa in engine.transcribe.others needs its model "
+	    "behind it, sherpa:/directory");
+	refused("engine.transcribe.others = http:large", "f.conf: http in engine.transcribe.others needs "
+	    "engine.transcribe.url");
+	refused("engine.transcribe.others = pocketsphinx", "f.conf: engine.transcribe.others names pocketsphinx, which "
+	    "is no further engine");
+	refused("engine.translate.others = http", "f.conf: engine.translate.others names http, which is no further "
+	    "engine");
 	refused("engine.transcribe = http", "f.conf: engine.transcribe = http needs engine.transcribe.url");
 	refused("engine.complete = http", "f.conf: engine.complete = http needs engine.complete.url");
 	refused("engine.embed = http", "f.conf: engine.embed = http needs engine.embed.url and engine.embed.model");

@@ -237,6 +237,28 @@ scan(struct world *w)
 	return scanned(w, stone(w), NULL);
 }
 
+/* Of pictures, films and scans, by runners as they are; one of another tenant is read meanwhile. */
+static void
+what_a_tenant_wants_read_by_nothing_is_not_read(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	static const char picture[] = FFMPEG "-f lavfi -i \"color=white:s=1600x900,drawtext=" FONT
+	    ":fontcolor=black:x=200:y=300:text='Opening hours'\"" " -frames:v 1 -f image2 -c:v png \"$f\"";
+	const struct uuid film = take_in(w, make(w, FFMPEG "-f lavfi -i \"color=navy:s=1280x720:r=10:d=8,"
+	    TEXT("Railway bridges", "80", "80", "0") "\"" WRITE)), image = take_in(w, make(w, picture)), scanned =
+	    take_in(w, scan(w)), theirs = take_in(other, make(w, picture));
+
+	db_run(w->db, "UPDATE tenants SET engines = '{\"ocr\":\"none\"}' WHERE id = ?", ARGS(ID(w->tenant_id)));
+	drain(w, w->conf);
+	db_run(w->db, "UPDATE tenants SET engines = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	assert_int_equal(number(w, "FROM media t WHERE t.id IN (?, ?, ?) AND t.status = 'ready' AND t.ingest_status = "
+	    "'succeeded'", ARGS(ID(film), ID(image), ID(scanned))), 3);
+	assert_int_equal(number(w, "FROM metadata t WHERE t.media_id IN (?, ?, ?) AND t.engine LIKE '%tesseract%'",
+	    ARGS(ID(film), ID(image), ID(scanned))), 0);
+	assert_int_equal(number(w, "FROM metadata t WHERE t.media_id = ? AND t.kind = 'imageTexts'", ARGS(ID(theirs))),
+	    1);
+}
+
 static void
 pages_without_a_text_are_read_as_pictures(void **state)
 {
@@ -394,6 +416,7 @@ main(void)
 		WORLD_TEST(noise_says_nothing),
 		WORLD_TEST(cuts_and_fades_part_scenes),
 		WORLD_TEST(a_picture_is_read),
+		WORLD_TEST(what_a_tenant_wants_read_by_nothing_is_not_read),
 		WORLD_TEST(pages_without_a_text_are_read_as_pictures),
 		WORLD_TEST(pages_beyond_the_limit_are_named),
 		WORLD_TEST(a_page_that_cannot_be_read_takes_no_other_one_with_it),

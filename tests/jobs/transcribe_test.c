@@ -426,6 +426,25 @@ languages_the_engine_does_not_know_are_refused(void **state)
 	assert_true(engine_transcribe_http.knows(&by_http, "de"));
 }
 
+/* It is no failure that nobody listens where the tenant wants that; and nothing listens in its stead. */
+static void
+where_the_tenant_wants_none_nothing_listens(void **state)
+{
+	struct world *w = *state;
+	struct job j = job_for(w, VOICE("hello", "rms"));
+	const struct transcribe_args in = { .media_id = j.media_id, .language_code = "en" };
+
+	j.in = &in;
+	db_run(w->db, "UPDATE tenants SET engines = '{\"transcribe\":\"none\"}' WHERE id = ?", ARGS(ID(w->tenant_id)));
+	j.conf = engines_conf(w->db, w->conf, w->tenant_id);
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 0);
+	db_run(w->db, "UPDATE tenants SET engines = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	j.conf = engines_conf(w->db, w->conf, w->tenant_id);
+	assert_int_equal(run_job(&j), DONE);
+	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ?", ARGS(ID(j.media_id))), 1);
+}
+
 static const char *
 origin_of(struct world *w, const struct transcript *t, const char *member)
 {
@@ -1000,6 +1019,7 @@ main(void)
 		WORLD_TEST(captions_with_a_name_that_changes_meanwhile_are_not_shown),
 		WORLD_TEST(a_decision_to_show_holds_for_the_words_that_were_read),
 		WORLD_TEST(languages_the_engine_does_not_know_are_refused),
+		WORLD_TEST(where_the_tenant_wants_none_nothing_listens),
 		WORLD_TEST(the_language_that_nobody_has_named_is_told_by_the_engine_or_the_text),
 		WORLD_TEST(the_language_of_the_first_part_holds_for_all),
 		WORLD_TEST(what_cannot_be_told_of_a_language_says_nothing_of_the_asset),
