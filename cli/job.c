@@ -92,7 +92,7 @@ static int
 rerun(struct cli *c, void *arg)
 {
 	const struct rerun_of *what = arg;
-	enum rerun came = plan_rerun(c->db, what->media_id, what->makes, what->languages);
+	enum rerun came = plan_rerun(c->db, c->conf, what->media_id, what->makes, what->languages);
 
 	if (db_failure(c->db) != DB_FINE)
 		return 0;

@@ -91,6 +91,7 @@ struct plan {
 	struct uuid ingest_id;
 	const char *generation;
 	bool anew;
+	bool translates;		/* the engine that listens makes translations by itself */
 	struct strings makes, languages;		/* of a rerun, as they were asked for */
 	struct todo *todo;
 	size_t n, room;
@@ -313,7 +314,8 @@ add(const struct plan *p, const struct todo *t)
 	bool needed;
 
 	for (other = p->todo; other < t; other++)
-		if (waits_on(t->step, other->step, &needed) || (other->step == t->step && is_translation(t->language)))
+		if (waits_on(t->step, other->step, &needed) ||
+		    (other->step == t->step && is_translation(t->language) && !p->translates))
 			waits[place.waits.n++] = (struct job_wait){ other->id, needed };
 	if (per_language(t->step))
 		job_add(p->db, transcribe, place, .media_id = args.media_id, .generation = args.generation,
@@ -322,8 +324,14 @@ add(const struct plan *p, const struct todo *t)
 		job_insert(p->db, t->step->kind, &asset_args_record, &args, place);
 }
 
+static bool
+translates(struct db *db, const struct conf *conf, const struct subject *a)
+{
+	return spoken_known(engines_conf(db, conf, a->tenant_id), SPOKEN_TRANSLATED);
+}
+
 void
-plan_ingest(struct db *db, struct uuid media_id, struct uuid ingest_id, const char *generation)
+plan_ingest(struct db *db, const struct conf *conf, struct uuid media_id, struct uuid ingest_id, const char *generation)
 {
 	struct plan p = { .db = db, .ingest_id = ingest_id, .generation = generation };
 	size_t i;
@@ -331,6 +339,7 @@ plan_ingest(struct db *db, struct uuid media_id, struct uuid ingest_id, const ch
 	p.asset = db_row(db, &subject_record, SUBJECT, ARGS(ID(media_id)));
 	if (p.asset == NULL)
 		return;
+	p.translates = translates(db, conf, p.asset);
 	note_all(&p);
 	for (i = 0; i < p.n; i++)
 		add(&p, &p.todo[i]);
@@ -381,7 +390,7 @@ plan_is_running(struct db *db, struct uuid media_id)
 }
 
 enum rerun
-plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct strings languages)
+plan_rerun(struct db *db, const struct conf *conf, struct uuid media_id, struct strings makes, struct strings languages)
 {
 	struct plan p = { .db = db, .anew = true, .makes = makes, .languages = languages };
 	const struct subject *a;
@@ -396,6 +405,7 @@ plan_rerun(struct db *db, struct uuid media_id, struct strings makes, struct str
 		return RERUN_OVER;
 	if (!all_are_of(a, &makes))
 		return RERUN_NOTHING;
+	p.translates = translates(db, conf, a);
 	note_all(&p);
 	if (p.n == 0)
 		return RERUN_NOTHING;

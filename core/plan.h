@@ -44,7 +44,7 @@ void plan_steps_add(const struct plan_step *, size_t n);
 
 /* Adds all steps but the root, in the transaction that ends it: after the type and the metadata "file" are written.
  * Languages that have a transcript already are left out. */
-void plan_ingest(struct db *, struct uuid media_id, struct uuid ingest_id, const char *generation);
+void plan_ingest(struct db *, const struct conf *, struct uuid media_id, struct uuid ingest_id, const char *generation);
 
 enum rerun {
 	RERUN_ADDED = 1,
@@ -65,6 +65,7 @@ bool plan_is_running(struct db *, struct uuid media_id);
  * `languages`, for transcripts: in the place of those that were asked for; at == NULL: these.  Nothing is written
  * unless it is RERUN_ADDED.
  */
-enum rerun plan_rerun(struct db *, struct uuid media_id, struct strings makes, struct strings languages);
+enum rerun plan_rerun(struct db *, const struct conf *, struct uuid media_id, struct strings makes,
+    struct strings languages);
 
 #endif

@@ -227,7 +227,7 @@ ingest_run(struct job *j)
 	kept_name(j, &kept);
 	write_finding(j, &f, a);
 	tell_left_out(j, f.av);
-	plan_ingest(j->db, in->media_id, j->ingest_id, in->generation);
+	plan_ingest(j->db, j->conf, in->media_id, j->ingest_id, in->generation);
 	asset_summarise(j->db, in->media_id, SUM_INGEST);
 	return DONE;
 }

@@ -418,7 +418,7 @@ ingested(struct world *w)
 	db_run(w->db, "UPDATE media SET generation = NULL WHERE id = ?", ARGS(ID(media)));
 	root = ingest_start(w->db, w->tenant_id, media);
 	metadata_put(w->db, media, "file", "test", "{\"audio\":[{\"used\":true}],\"coverArt\":false}");
-	plan_ingest(w->db, media, root, uuid_text(w->mem, root));
+	plan_ingest(w->db, w->conf, media, root, uuid_text(w->mem, root));
 	db_run(w->db, "UPDATE jobs SET state = 'succeeded' WHERE media_id = ?", ARGS(ID(media)));
 	asset_summarise(w->db, media, SUM_INGEST);
 	return media;

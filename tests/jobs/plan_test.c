@@ -56,7 +56,7 @@ planned(struct world *w, struct uuid *root)
 	*root = ingest_start(w->db, w->tenant_id, id);
 	metadata_put(w->db, id, "file", "test", "{\"audio\":[{\"used\":false},{\"used\":true}],\"coverArt\":false}");
 	db_run(w->db, "UPDATE jobs SET state = 'succeeded' WHERE id = ?", ARGS(ID(*root)));
-	plan_ingest(w->db, id, *root, uuid_text(w->mem, *root));
+	plan_ingest(w->db, w->conf, id, *root, uuid_text(w->mem, *root));
 	asset_summarise(w->db, id, SUM_INGEST);
 	return id;
 }
@@ -139,7 +139,7 @@ what_builds_on_an_analysis_follows_it_and_nothing_else_does(void **state)
 	media = planned(w, &root);
 	settle_all(w, media);
 	old = job_of(w, media, "waveform");
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_ADDED);
 	assert_string_equal(state_of(w, media, "waveform"), "ready");
 	assert_string_equal(state_of(w, media, "above_waveform"), "waiting");
 	assert_string_equal(state_of(w, media, "above_that"), "waiting");
@@ -273,6 +273,7 @@ static void
 transcripts_are_made_anew_by_language(void **state)
 {
 	struct world *w = *state;
+	struct conf by_http = *w->conf;
 	struct uuid root, media;
 
 	media = planned(w, &root);
@@ -280,15 +281,16 @@ transcripts_are_made_anew_by_language(void **state)
 	assert_int_equal(jobs(w, media, "transcribe"), 1);
 	/* The one without a language was in the one that is spoken. */
 	db_run(w->db, "UPDATE media SET language_code = 'de' WHERE id = ?", ARGS(ID(media)));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("de", "translate-en")), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), WORDS("de", "translate-en")),
+	    RERUN_ADDED);
 	assert_int_equal(jobs(w, media, "transcribe"), 3);
 	/* What may be made of the other one waits for it. */
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'transcribe' AND t.replaced_by IS "
 	    "NULL AND CONCAT(JSON_VALUE(t.args, '$.languageCode'), t.state) IN ('deready', 'translate-enwaiting')",
 	    ARGS(ID(media))), 2);
 	/* Another language meanwhile, but not the same twice. */
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("fr")), RERUN_ADDED);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_RUNNING);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), WORDS("fr")), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), NONE), RERUN_RUNNING);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'transcribe' AND t.replaced_by IS "
 	    "NOT NULL", ARGS(ID(media))), 1);
 	/* Chapters and keywords are made once more behind each, and nothing else begins anew with them. */
@@ -296,6 +298,16 @@ transcripts_are_made_anew_by_language(void **state)
 	assert_int_equal(jobs(w, media, "keywords"), 3);
 	assert_string_equal(state_of(w, media, "chapters"), "waiting");
 	assert_int_equal(jobs(w, media, "publish"), 1);
+	/* Where the engine that listens makes English by itself, there is nothing to wait for. */
+	by_http.engine[ENGINE_transcribe].others = "http";
+	db_run(w->db, "UPDATE tenants SET engines = '{\"transcribe\":\"http\"}' WHERE id = ?", ARGS(ID(w->tenant_id)));
+	settle_all(w, media);
+	assert_int_equal(plan_rerun(w->db, &by_http, media, WORDS("transcripts"), WORDS("de", "translate-en")),
+	    RERUN_ADDED);
+	assert_int_equal(number(w, "FROM jobs t WHERE t.media_id = ? AND t.kind = 'transcribe' AND t.replaced_by IS "
+	    "NULL AND JSON_VALUE(t.args, '$.languageCode') IN ('de', 'translate-en') AND t.state = 'ready'",
+	    ARGS(ID(media))), 2);
+	db_run(w->db, "UPDATE tenants SET engines = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
 }
 
 static void
@@ -307,15 +319,15 @@ an_asset_is_heard_once_in_a_language_and_in_so_many_at_most(void **state)
 	size_t i;
 
 	settle_all(w, media);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("fr", "FR", "fr")), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), WORDS("fr", "FR", "fr")), RERUN_ADDED);
 	assert_int_equal(jobs(w, media, "transcribe"), 2);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("Fr")), RERUN_RUNNING);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), WORDS("Fr")), RERUN_RUNNING);
 	for (i = 0; i < many.n; i++)
 		many.at[i] = arena_printf(w->mem, "%c%c", i < 26 ? 'x' : 'y', (int)('a' + i % 26));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), many), RERUN_LANGUAGES);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), many), RERUN_LANGUAGES);
 	many.n -= 2;
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), many), RERUN_ADDED);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), WORDS("zz")), RERUN_LANGUAGES);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), many), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), WORDS("zz")), RERUN_LANGUAGES);
 }
 
 static void
@@ -328,25 +340,25 @@ nothing_is_written_where_nothing_can_be_made_anew(void **state)
 	(void)other;
 	before = number(w, "FROM jobs t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id)));
 	/* Nothing to show yet. */
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_OVER);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_OVER);
 	db_run(w->db, "UPDATE media SET status = 'ready' WHERE id = ?", ARGS(ID(media)));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_RUNNING);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_RUNNING);
 	settle_all(w, media);
 	/* Not in this file; no step at all. */
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform", "storyboard"), NONE), RERUN_NOTHING);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("renditions"), NONE), RERUN_NOTHING);
-	assert_int_equal(plan_rerun(w->db, uuid_new(), WORDS("waveform"), NONE), RERUN_NO_ASSET);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform", "storyboard"), NONE), RERUN_NOTHING);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("renditions"), NONE), RERUN_NOTHING);
+	assert_int_equal(plan_rerun(w->db, w->conf, uuid_new(), WORDS("waveform"), NONE), RERUN_NO_ASSET);
 	/* Another ingest failed as a whole; another one runs. */
 	db_run(w->db, "UPDATE media SET ingest_job_id = ? WHERE id = ?", ARGS(ID(uuid_new()), ID(media)));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_OVER);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_OVER);
 	db_run(w->db, "UPDATE media SET ingest_job_id = ?, deleted_at = 7 WHERE id = ?", ARGS(ID(root), ID(media)));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_NO_ASSET);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_NO_ASSET);
 	db_run(w->db, "UPDATE media SET deleted_at = 0 WHERE id = ?", ARGS(ID(media)));
 	db_run(w->db, "UPDATE media SET ingest_job_id = ?, generation = ?, status = 'ready' WHERE id = ?",
 	    ARGS(ID(root), STR(uuid_text(w->mem, root)), ID(picture)));
-	assert_int_equal(plan_rerun(w->db, picture, WORDS("waveform"), NONE), RERUN_NOTHING);
+	assert_int_equal(plan_rerun(w->db, w->conf, picture, WORDS("waveform"), NONE), RERUN_NOTHING);
 	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), before);
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_ADDED);
 }
 
 /* What could not be heard is in no language but the one that somebody has named. */
@@ -391,7 +403,7 @@ a_job_that_was_replaced_does_not_start_again(void **state)
 	asset_summarise(w->db, media, SUM_INGEST);
 	assert_string_equal(text(w, call(w, "GET", path_of(w, media), NULL), "data.ingestJob.warnings.0.step"),
 	    "waveform");
-	assert_int_equal(plan_rerun(w->db, media, WORDS("waveform"), NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("waveform"), NONE), RERUN_ADDED);
 	r = call(w, "GET", path_of(w, media), NULL);
 	assert_null(text(w, r, "data.ingestJob.warnings.0.step"));
 	assert_string_equal(text(w, r, "data.ingestJob.status"), "queued");
@@ -471,7 +483,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	is_whole(w, media, "publish", 14);
 	for (i = 0; i < 3; i++) {
 		assert_int_equal(unlink(file_of(w, media, all[i].file)), 0);
-		assert_int_equal(plan_rerun(w->db, media, WORDS(all[i].makes), NONE), RERUN_ADDED);
+		assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS(all[i].makes), NONE), RERUN_ADDED);
 		r = call(w, "GET", path_of(w, media), NULL);
 		assert_string_equal(text(w, r, "data.status"), "ready");
 		assert_non_null(text(w, r, "data.playlistUrl"));
@@ -484,7 +496,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 		assert_int_equal(jobs(w, media, "first_rendition") + jobs(w, media, "renditions"), 2);
 	}
 	transcript = db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media)));
-	assert_int_equal(plan_rerun(w->db, media, WORDS("transcripts"), NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("transcripts"), NONE), RERUN_ADDED);
 	drain(w, &conf);
 	is_whole(w, media, "transcribe", 14);
 	assert_int_equal(number(w, "FROM transcripts t WHERE t.media_id = ? AND t.status = 'completed'",
@@ -492,7 +504,7 @@ every_analysis_of_a_film_runs_again_alone(void **state)
 	assert_string_not_equal(db_text(w->db, "SELECT HEX(id) FROM transcripts WHERE media_id = ?", ARGS(ID(media))),
 	    transcript);
 	/* All of them at once. */
-	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
 	is_whole(w, media, "transcribe", 14);
 	assert_int_equal(jobs(w, media, "storyboard") + jobs(w, media, "thumbnail") + jobs(w, media, "waveform") +
@@ -509,7 +521,7 @@ the_text_of_a_document_is_read_again(void **state)
 	drain(w, &conf);
 	is_whole(w, media, "pages", 7);
 	metadata_put(w->db, media, "documentContent", "older", "{\"pages\":[]}");
-	assert_int_equal(plan_rerun(w->db, media, WORDS("documentContent"), NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, WORDS("documentContent"), NONE), RERUN_ADDED);
 	drain(w, &conf);
 	is_whole(w, media, "pages", 7);
 	assert_string_equal(db_text(w->db, "SELECT data FROM metadata WHERE media_id = ? AND kind = 'documentContent'",
@@ -533,7 +545,7 @@ what_fails_the_second_time_leaves_what_was_there(void **state)
 	world_put_back(w->mem, key_of(w, media, "audio.mp4"), sound);
 	assert_int_equal(truncate(original, 0), 0);
 	world_put_back(w->mem, key, original);
-	assert_int_equal(plan_rerun(w->db, media, NONE, NONE), RERUN_ADDED);
+	assert_int_equal(plan_rerun(w->db, w->conf, media, NONE, NONE), RERUN_ADDED);
 	drain(w, &conf);
 	r = call(w, "GET", path_of(w, media), NULL);
 	assert_string_equal(text(w, r, "data.status"), "ready");
