@@ -14,10 +14,10 @@
 #include "fcgi/mentions.h"
 #include "fcgi/search_query.h"
 
-/* Assets that one may begin with; channels of each; their words that are looked for, and bytes of such a word; what is
- * told; items of a history. */
+/* Assets that one may begin with; channels of each, and names of all; their words that are looked for, and bytes of
+ * such a word; what is told; items of a history. */
 enum { SEEDS = 10, LABELS = 10, WORDS = 200, WORD_MIN = 4, TOLD = 100, HISTORY = 1000 };
-static const double by_channel = 1, by_tag = 2, by_meeting = 4, by_words = 6, by_history = 100;
+static const double by_channel = 1, by_tag = 2, by_name = 3, by_meeting = 4, by_words = 6, by_history = 100;
 
 struct seeds_query { struct strings media_ids, section_ids, channel_ids; };
 static const struct field seeds_fields[] = {
@@ -29,9 +29,9 @@ static const struct record seeds_record = RECORD("RecommendationQuery", struct s
 
 struct reason { const char *code, *detail; struct uuid section_id; struct position start; };
 static const struct field reason_fields[] = {
-	FIELD(struct reason, code, .required = true, .one_of = "same_topic similar_text same_channel watched_next",
+	FIELD(struct reason, code, .required = true, .one_of = "same_topic same_speaker similar_text same_channel watched_next",
 	    .doc = "What counted most"),
-	FIELD(struct reason, detail, .required = true, .doc = "The tag, meeting, words or channel that both have"),
+	FIELD(struct reason, detail, .required = true, .doc = "The tag, meeting, name, words or channel that both have"),
 	FIELD(struct reason, section_id, .on = OMIT_NULL, .doc = "The section asked for that it is about"),
 	FIELD(struct reason, start, .on = OMIT_NULL, .doc = "Where to begin, in seconds"),
 };
@@ -69,7 +69,7 @@ static const struct record lead_record = RECORD("RecommendationLead", struct lea
 
 struct label { struct uuid id; const char *name; };
 static const struct field label_fields[] = {
-	FIELD(struct label, id, .doc = "Tag"), FIELD(struct label, name, .doc = "What it is called"),
+	FIELD(struct label, id, .doc = "Tag or speaker"), FIELD(struct label, name, .doc = "What it is called"),
 };
 static const struct record label_record = RECORD("RecommendationLabel", struct label, label_fields);
 
@@ -191,6 +191,37 @@ by_tags(struct finding *f)
 		l = access_rows(r, &lead_record, from, ARGS(STR(tags[i].name), ID(tags[i].id)), &many);
 		for (k = 0; k < many; k++)
 			count(f, l[k].id, by_tag, &(struct reason){ .code = "same_topic", .detail = tags[i].name });
+	}
+}
+
+/* The newest in which somebody is heard by the same name, from where they are heard first. */
+static void
+by_speakers(struct finding *f)
+{
+	static const char *const from[] = ACCESS_ROWS("FROM (SELECT s.media_id, ? AS detail, ROUND(1000 * "
+	    "JSON_VALUE(h.turns, '$[0].start')) AS at FROM speakers s JOIN media_speakers h ON h.media_id = s.media_id "
+	    "AND h.speaker_id = s.id WHERE s.tenant_id = ? AND s.label = ? AND " SEARCH_CALLED_SQL " ORDER BY s.id DESC "
+	    "LIMIT 500) x STRAIGHT_JOIN media t ON t.id = x.media_id" ACCESS_LIVE, " ORDER BY t.id DESC LIMIT 100");
+	struct req *r = f->r;
+	struct reason reason = { .code = "same_speaker" };
+	const struct label *names;
+	const struct lead *l;
+	size_t n, i, k, many;
+
+	if ((search_layers_of(r, &(struct search_limits){ 0 }) & 1U << SEARCH_SPEAKER) == 0)
+		return;
+	names = db_rows(r->db, &label_record, "FROM (SELECT MIN(s.id) AS id, s.label AS name, SUM(h.duration) AS "
+	    "duration FROM " MENTIONED_IDS " JOIN media_speakers h ON h.media_id = UNHEX(j.id) JOIN speakers s ON s.id = "
+	    "h.speaker_id WHERE s.label IS NOT NULL AND " SEARCH_CALLED_SQL " GROUP BY s.label) t ORDER BY t.duration "
+	    "DESC, t.id LIMIT ?", ARGS(STR(seed_ids(f)), INT(LABELS)), &n);
+	for (i = 0; i < n; i++) {
+		reason.detail = names[i].name;
+		l = access_rows(r, &lead_record, from, ARGS(STR(reason.detail), ID(r->who->tenant_id),
+		    STR(reason.detail)), &many);
+		for (k = 0; k < many; k++) {
+			reason.start = l[k].at;
+			count(f, l[k].id, by_name, &reason);
+		}
 	}
 }
 
@@ -424,6 +455,7 @@ follow_seeds(struct finding *f)
 	if (f->n_seeds == 0)
 		return;
 	by_tags(f);
+	by_speakers(f);
 	by_meetings(f);
 	for (i = 0; i < f->n_seeds; i++) {
 		by_rare_words(f, &f->seeds[i]);

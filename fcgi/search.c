@@ -124,6 +124,8 @@ search_check(struct req *r, const char *at, const struct search_limits *in)
 {
 	check_words(r, arena_printf(r->mem, "%sfields", at), &in->fields, &(SEARCH_LAYERS(LAYER_BLANK))[1]);
 	check_words(r, arena_printf(r->mem, "%sassetTypes", at), &in->asset_types, SEARCH_ASSET_TYPES);
+	if (in->speakers.n > 0 && (r->who->scopes & SCOPE_BIT(SCOPE_VIEW_METADATA)) == 0)
+		fault(r, arena_printf(r->mem, "%sspeakers", at), "not_allowed", "needs the scope ViewMetadata");
 	if (!uuid_is_none(in->channel_id) && access_visible(r, &(struct ids){ (struct uuid[]){ in->channel_id },
 	    1 }).n == 0)
 		fault(r, arena_printf(r->mem, "%schannelId", at), "not_allowed", "names no channel that you may see");
@@ -268,9 +270,9 @@ wants_channels(const struct req *r)
 	for (i = 0; i < in->fields.n; i++)
 		by_name = by_name || strcmp(in->fields.at[i], "name") == 0;
 	return by_name && r->page.filter == NULL && (in->type == NULL || strcmp(in->type, "mediaasset") != 0) &&
-	    in->asset_types.n == 0 && in->tags.n == 0 && uuid_is_none(in->channel_id) && !in->duration_from.set &&
-	    !in->duration_to.set &&
-	    !in->file_size_from.set && !in->file_size_to.set && in->created_from.ms == 0 && in->created_to.ms == 0;
+	    in->asset_types.n == 0 && in->tags.n == 0 && in->speakers.n == 0 && uuid_is_none(in->channel_id) &&
+	    !in->duration_from.set && !in->duration_to.set && !in->file_size_from.set && !in->file_size_to.set &&
+	    in->created_from.ms == 0 && in->created_to.ms == 0;
 }
 
 /* Of those that the caller sees; they come first. */

@@ -12,11 +12,12 @@
 #include "fcgi/access.h"
 #include "fcgi/media.h"
 #include "fcgi/search_query.h"
+#include "media/label.h"
 
 /* Words that begin alike; assets whose passages are read for a phrase, how many at once, and for how long: about as
  * long as a statement may take, as all that is looked for before. */
 enum { PREFIXES = 32, PHRASES = 400, AT_ONCE = 10, PASSAGES_MEMORY = 256 << 20, FOLDED_MEMORY = 16 << 20,
-    LISTEN_MS = 1500, TAKE_MS = 1500, FEW_BYTES = 2 };
+    LISTEN_MS = 1500, TAKE_MS = 1500, FEW_BYTES = 2, FILTER_ARGS = DB_FILTER_ARGS + SEARCH_SPEAKERS };
 
 /* What a word counts for: where it is, and often is better than once. */
 #define LAYER_WEIGHT(id, number, name, derived, weight, word, sql) " WHEN " #number " THEN " #weight
@@ -94,8 +95,8 @@ struct match {
 	struct search_query *q;
 	const struct search_limits *limits;
 	unsigned layers;
-	const char *filter;		/* " AND …" of the page, and its binds */
-	struct arg filtered[DB_FILTER_ARGS];
+	const char *filter;		/* " AND …" of the page and of who is heard, and its binds */
+	struct arg filtered[FILTER_ARGS];
 	struct ids tags;
 	struct search_hit *hits;
 	size_t n;
@@ -206,7 +207,7 @@ among(struct match *m, const struct search_term *t, const struct range *range, i
 {
 	struct req *r = m->r;
 	enum source source = t == NULL ? ANY : t->forms.n == 1 ? ONE : MANY;
-	struct arg args[DB_FILTER_ARGS + 48], *a = args;
+	struct arg args[FILTER_ARGS + 48], *a = args;
 	const struct arg *f;
 	int see = 0, k;
 
@@ -508,6 +509,29 @@ correct(struct match *m, struct search_term *t)
 	return n > 0;
 }
 
+/* Only where all of them are heard. */
+static void
+hear(struct match *m)
+{
+	const struct strings *names = &m->limits->speakers;
+	struct buf b = BUF(m->r->mem);
+	struct arg *a = m->filtered;
+	size_t i;
+
+	if (names->n == 0)
+		return;
+	while (a->kind != ARG_END)
+		a++;
+	buf_text(&b, m->filter);
+	for (i = 0; i < names->n; i++) {
+		buf_text(&b, " AND EXISTS (SELECT 1 FROM speakers s WHERE s.tenant_id = t.tenant_id AND s.media_id = "
+		    "t.id AND s.label = ? AND " SEARCH_CALLED_SQL ")");
+		*a++ = STR(label_clean(m->r->mem, names->at[i]));
+	}
+	a->kind = ARG_END;
+	m->filter = buf_string(&b);
+}
+
 /* Two spellings of its name are one tag. */
 static void
 each_once(struct ids *ids)
@@ -535,6 +559,7 @@ search_match(struct req *r, struct search_query *q, const struct search_limits *
 	m.filter = db_filter(r->db, &media_record, &r->page, m.filtered);
 	if (m.filter == NULL)
 		return NULL;
+	hear(&m);
 	m.tags = media_tag_ids(r, &limits->tags, false);
 	known = m.tags.n == limits->tags.n;
 	each_once(&m.tags);

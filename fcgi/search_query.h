@@ -11,7 +11,7 @@
 #include "fcgi/asset_view.h"
 #include "fcgi/req.h"
 
-enum { SEARCH_TERMS = 16, SEARCH_EXACT = 10000 };
+enum { SEARCH_TERMS = 16, SEARCH_EXACT = 10000, SEARCH_SPEAKERS = 10 };
 
 /* A word, and what counts as it: the first `exact` of them are it, in both forms of its umlauts. */
 struct search_term { struct strings forms; size_t exact; bool is_excluded, is_prefix, is_in_phrase; };
@@ -32,7 +32,7 @@ struct strings search_misspelled(struct arena *, const char *word);
 /* What is looked for, and what else assets must be like; none: NULL, or not set. */
 struct search_limits {
 	const char *text, *type;
-	struct strings fields, asset_types, tags;
+	struct strings fields, asset_types, tags, speakers;
 	struct uuid channel_id;
 	struct position duration_from, duration_to;
 	struct number file_size_from, file_size_to;
@@ -59,6 +59,10 @@ struct search_limits {
 	    .doc = "Only assets of these types"), \
 	FIELD(struct search_limits, channel_id, .on = with, .doc = "Only assets in this channel"), \
 	FIELD(struct search_limits, tags, .on = with, .max = 10, .doc = "Only assets that have all of these tags"), \
+	FIELD(struct search_limits, speakers, .on = with, .max = SEARCH_SPEAKERS, \
+	    .doc = \
+		"Only assets in which all of these are heard, by their names; for those who may read metadata. A name with a " \
+		"comma is found as a phrase in the field speakers"), \
 	FIELD(struct search_limits, duration_from, .on = with, .doc = "Seconds that an asset lasts at least"), \
 	FIELD(struct search_limits, duration_to, .on = with, .doc = "Seconds that an asset lasts at most"), \
 	FIELD(struct search_limits, file_size_from, .on = with, .doc = "Bytes of the original at least"), \

@@ -133,6 +133,44 @@ a_name_that_is_forgotten_is_no_reason(void **state)
 	assert_string_equal(of(w, like(w, w->token, seed), heard, "reason.code"), "same_channel");
 }
 
+static struct uuid
+hear(struct world *w, struct uuid media_id, int number, const char *label, int64_t from)
+{
+	struct turn turn = { { from, true }, { from + 4000, true } };
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
+	    .turns = { &turn, 1 } };
+
+	speakers_put(w->db, media_id, &s);
+	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
+	return s.speaker_id;
+}
+
+static void
+who_is_heard_in_both_is_a_reason_for_those_who_may_know(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid seed = asset(w, "First", NULL), also = asset(w, "Second", NULL), beside = asset(w, "Third", NULL),
+	    ada;
+	const char *viewer = world_member(w, "ViewChannel", "Viewer", NULL);
+	struct req *r;
+
+	hear(w, seed, 1, "Ada Berg", 0);
+	hear(w, seed, 2, NULL, 5000);
+	ada = hear(w, also, 1, "Ada Berg", 12000);
+	hear(w, beside, 1, "Bob Cole", 0);
+	hear(w, beside, 2, NULL, 5000);
+	hear(other, world_media(other, "video", "Theirs"), 1, "Ada Berg", 0);
+	r = like(w, w->token, seed);
+	assert_string_equal(of(w, r, also, "reason.code"), "same_speaker");
+	assert_string_equal(of(w, r, also, "reason.detail"), "Ada Berg");
+	assert_string_equal(of(w, r, also, "reason.start"), "12.000");
+	assert_string_equal(of(w, r, beside, "reason.code"), "same_channel");
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_string_equal(of(w, like(w, viewer, seed), also, "reason.code"), "same_channel");
+	db_run(w->db, "UPDATE speakers SET forgotten_at = 1 WHERE id = ?", ARGS(ID(ada)));
+	assert_string_equal(of(w, like(w, w->token, seed), also, "reason.code"), "same_channel");
+}
+
 static void
 sections_and_channels_are_begun_with_too(void **state)
 {
@@ -236,6 +274,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(every_reason_is_told),
 		WORLD_TEST(a_name_that_is_forgotten_is_no_reason),
+		WORLD_TEST(who_is_heard_in_both_is_a_reason_for_those_who_may_know),
 		WORLD_TEST(sections_and_channels_are_begun_with_too),
 		WORLD_TEST(nobody_is_told_of_what_they_may_not_see),
 		WORLD_TEST(people_go_on_with_what_they_have_begun),

@@ -277,6 +277,48 @@ a_name_that_is_forgotten_is_found_no_more_at_once(void **state)
 }
 
 static void
+those_in_which_all_of_some_speakers_are_heard_are_found(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	struct uuid one = world_media(w, "video", "One"), two = world_media(w, "video", "Two"), bob;
+	const char *viewer = world_member(w, "ViewChannel", "Viewer", NULL);
+	struct req *r;
+
+	add_speaker(w, one, 1, "Ada Berg");
+	bob = add_speaker(w, one, 2, "Bob Cole");
+	add_speaker(w, two, 1, "Ada Berg");
+	world_media(w, "video", "Three");
+	add_speaker(other, world_media(other, "video", "Theirs"), 1, "Ada Berg");
+	world_index(w, one);
+	world_index(w, two);
+	r = call(w, "GET", "/v2/search?speakers=Ada%20Berg", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "2");
+	r = call(w, "GET", "/v2/search?speakers=%20ada%20%20berg,Bob%20Cole", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "1");
+	assert_string_equal(text(w, r, "data.0.id"), uuid_text(w->mem, one));
+	r = call(w, "GET", "/v2/search?speakers=Bob", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "two", "&speakers=Ada%20Berg"), "pagination.total"), "1");
+	assert_string_equal(text(w, ask_as(w, w->token, "two", "&speakers=Bob%20Cole"), "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "two", "&speakers=Ada%20Berg&filter=type=audio"),
+	    "pagination.total"), "0");
+	assert_string_equal(text(w, ask_as(w, w->token, "two", "&speakers=Ada%20Berg&filter=type=video"),
+	    "pagination.total"), "1");
+	/* Who is a part of somebody else, or forgotten, is not called so. */
+	db_run(w->db, "UPDATE speakers SET forgotten_at = 1 WHERE id = ?", ARGS(ID(bob)));
+	r = call(w, "GET", "/v2/search?speakers=Bob%20Cole", NULL);
+	assert_string_equal(text(w, r, "pagination.total"), "0");
+	/* It is derived, and for those alone who read that. */
+	r = call_as(w, viewer, "GET", "/v2/search?speakers=Ada%20Berg", NULL);
+	assert_int_equal(r->status, 422);
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "speakers");
+	r = call(w, "GET", "/v2/search?speakers=a,b,c,d,e,f,g,h,i,j", NULL);
+	assert_int_equal(r->status, 200);
+	r = call(w, "GET", "/v2/search?speakers=a,b,c,d,e,f,g,h,i,j,k", NULL);
+	assert_int_equal(r->status, 422);
+}
+
+static void
 nobody_finds_or_counts_what_they_may_not_see(void **state)
 {
 	struct world *w = *state, *other = world_other(w);
@@ -473,6 +515,7 @@ main(void)
 		WORLD_TEST(odd_texts_are_no_errors),
 		WORLD_TEST(every_layer_says_where_and_when),
 		WORLD_TEST(a_name_that_is_forgotten_is_found_no_more_at_once),
+		WORLD_TEST(those_in_which_all_of_some_speakers_are_heard_are_found),
 		WORLD_TEST(nobody_finds_or_counts_what_they_may_not_see),
 		WORLD_TEST(members_of_many_channels_find_what_is_in_them),
 		WORLD_TEST(limits_hold_and_what_is_wrong_with_them_is_said),
