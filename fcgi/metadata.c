@@ -52,7 +52,9 @@ static const struct field metadata_fields[] = {
 	    .doc = "What pictures show, told by a model of a server: name, category (object, action or label: what the "
 	    "whole is), and instances with start and end, of the scenes where it is seen; left out as long as no such server has "
 	    "looked"),
-	FIELD(struct metadata, file, .required = true, .of = &part_record, .doc = "Technical facts of the uploaded file"),
+	FIELD(struct metadata, file, .required = true, .of = &part_record,
+	    .doc = "Technical facts of the uploaded file, and what is written into it about it: title, caption, "
+	    "creator, rights, keywords"),
 };
 static const struct record metadata_record = RECORD("Metadata", struct metadata, metadata_fields);
 

@@ -19,7 +19,7 @@
 #define TEXT_MAX (7u << 20)
 
 static const char usage[] =
-    "usage: kinothek-image probe|variants|frames|pages|clean MAX-PIXELS CODER <picture\n"
+    "usage: kinothek-image probe|variants|frames|pages|clean|xmp MAX-PIXELS CODER <picture\n"
     "       kinothek-image text MAX-PIXELS <text\n"
     "       kinothek-image office FORMAT <file\n"
     "       kinothek-image pdf PLACE-OF-LIBREOFFICE FORMAT <file\n";
@@ -73,6 +73,8 @@ work(int argc, char **argv)
 		return REASON_MEMORY_LIMIT;
 	if (strcmp(argv[1], "office") == 0)
 		return office(bytes, (size_t)st.st_size, argv[2]);
+	if (strcmp(argv[1], "xmp") == 0)
+		return image_print_xmp(bytes, (size_t)st.st_size);
 	if (strcmp(argv[1], "pdf") == 0)
 		return office_pdf(argv[2], argv[3]);
 	return picture(bytes, (size_t)st.st_size, argc, argv);

@@ -45,6 +45,7 @@ struct finding {
 	const struct av_file *av;
 	struct image_facts *image;
 	int64_t pages;
+	const char *words;		/* what a PDF says of itself, see document_xmp(); NULL: nothing */
 	struct fault fault;
 };
 
@@ -76,6 +77,14 @@ probe_animation(struct job *j, struct finding *f)
 		job_warn(j, &(struct warning){ .reason = REASON_SHORTENED, .from = { IMAGE_MOVES_MS, true } });
 }
 
+/* The file is shown all the same. */
+static void
+warn_unread(struct job *j, const char *what)
+{
+	job_warn(j, &(struct warning){ .reason = REASON_DAMAGED, .detail = arena_printf(j->mem, "What is written "
+	    "into the file about it (%s) is damaged, and could not be read.", what) });
+}
+
 static void
 look(struct job *j, struct finding *f)
 {
@@ -89,8 +98,13 @@ look(struct job *j, struct finding *f)
 	if (document_is(&f->sniff, f->path)) {
 		f->type = "document";
 		f->fault = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
+		if (f->fault.reason == REASON_NONE && strcmp(f->sniff.format, "pdf") == 0 &&
+		    !document_xmp(j->mem, f->path, &f->words))
+			warn_unread(j, "XMP");
 	} else if (strcmp(f->type, "image") == 0) {
 		f->fault = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
+		for (size_t i = 0; f->image != NULL && i < f->image->unread.n; i++)
+			warn_unread(j, f->image->unread.at[i]);
 		if (f->fault.reason == REASON_NONE && image_moves_file(f->path))
 			probe_animation(j, f);
 	} else {
@@ -116,7 +130,8 @@ facts(struct job *j, const struct finding *f, const struct asset *a)
 		buf_text(&out, buf_string(&image) + 1);
 	} else {
 		buf_printf(&out, "\"format\":\"%s\",\"pageCount\":", f->sniff.format);
-		buf_text(&out, f->pages > 0 ? arena_printf(j->mem, "%" PRId64 "}", f->pages) : "null}");
+		buf_text(&out, f->pages > 0 ? arena_printf(j->mem, "%" PRId64, f->pages) : "null");
+		buf_printf(&out, "%s}", f->words != NULL ? f->words : "");
 	}
 	return buf_string(&out);
 }

@@ -79,6 +79,19 @@ pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages
 	return fault;
 }
 
+bool
+document_xmp(struct arena *mem, const char *pdf, const char **members)
+{
+	const char *const argv[] = { "pdfinfo", "-meta", "-enc", "UTF-8", pdf, NULL };
+	struct fault fault = { REASON_NONE, NULL, NULL };
+	struct jail_result r = { 0 };
+
+	*members = "";
+	if (!run(mem, argv, pdf, NULL, &r, &fault))
+		return false;
+	return r.out[strspn(r.out, " \t\r\n")] == '\0' || image_xmp(mem, r.out, r.out_size, members);
+}
+
 /* A picture of the first page. */
 static const char *
 pdf_preview(struct arena *mem, const char *path, const char *dir, struct fault *fault)

@@ -46,6 +46,10 @@ const char *document_libreoffice(void);
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
 struct fault document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
 
+/* What a PDF says about itself as XMP, as members of JSON, each with a comma before it (see image_xmp()).  False: there
+ * is some, but it cannot be read. */
+bool document_xmp(struct arena *, const char *pdf, const char **members);
+
 /* A picture of a page of a PDF, grey and large enough to be read, as a JPEG of that name in `dir`. */
 struct fault document_draw(struct arena *, const char *pdf, int64_t page, const char *dir, const char *name);
 

@@ -8,6 +8,7 @@
 #include "core/buf.h"
 #include "media/bytes.h"
 #include "media/image_wand.h"
+#include "media/xmp.h"
 
 /*
  * Ours, not the system's: it is in the program, so that no missing file can open what it closes.  Coders are allowed by
@@ -160,13 +161,16 @@ has_profile(MagickWand *w)
 	return n > 0;
 }
 
-/* What cameras write is bytes of no known code: as JSON it becomes UTF-8, and long values are cut.  The first of the
- * two properties that is there counts; `other` may be NULL. */
+/* What cameras write is bytes of no known code: as JSON it becomes UTF-8, and long values are cut.  The first that is
+ * there counts: the property, what XMP says, the other property; the latter two may be NULL. */
 static void
-print_property(struct buf *out, MagickWand *w, const char *member, const char *property, const char *other)
+print_property(struct buf *out, MagickWand *w, const char *member, const char *property, const char *said,
+    const char *other)
 {
-	char *text = MagickGetImageProperty(w, property);
+	const char *text = MagickGetImageProperty(w, property);
 
+	if (text == NULL || *text == '\0')
+		text = said;
 	if ((text == NULL || *text == '\0') && other != NULL)
 		text = MagickGetImageProperty(w, other);
 	buf_printf(out, ",\"%s\":", member);
@@ -174,6 +178,106 @@ print_property(struct buf *out, MagickWand *w, const char *member, const char *p
 		buf_text(out, "null");
 	else
 		buf_json_n(out, text, strnlen(text, IMAGE_TEXT_MAX));
+}
+
+/* Keywords of IPTC come with a semicolon between two. */
+static void
+print_keywords(struct arena *mem, struct buf *out, MagickWand *w, const struct strings *said)
+{
+	const char *at = MagickGetImageProperty(w, "IPTC:2:25");
+	struct buf b = BUF(mem);
+	size_t n, all = 0;
+
+	for (; at != NULL && *at != '\0' && all < IMAGE_KEYWORDS; at += n + (at[n] == ';')) {
+		n = strcspn(at, ";");
+		if (n == 0)
+			continue;
+		buf_text(&b, all++ > 0 ? "," : "");
+		buf_json_n(&b, at, n < IMAGE_TEXT_MAX ? n : IMAGE_TEXT_MAX);
+	}
+	for (size_t i = 0, own = all; own == 0 && i < said->n; i++) {
+		buf_text(&b, all++ > 0 ? "," : "");
+		buf_json(&b, said->at[i]);
+	}
+	if (all > 0)
+		buf_printf(out, ",\"keywords\":[%s]", buf_string(&b));
+}
+
+/* Datasets of a mark, two numbers and a length each.  False: one is longer than what is there. */
+static bool
+is_whole_iptc(const unsigned char *p, size_t n)
+{
+	size_t at = 0, length;
+
+	while (at < n && p[at] == 0x1c) {
+		length = at + 5 <= n ? (size_t)p[at + 3] << 8 | p[at + 4] : n;
+		if (at + 5 + length > n)
+			return false;
+		at += 5 + length;
+	}
+	return true;
+}
+
+/* What is no XML is no profile for the library: that there is some is seen by the name before it. */
+static bool
+has_xmp(const void *bytes, size_t n, const char *coder)
+{
+	static const char name[] = "http://ns.adobe.com/xap/1.0/";
+
+	return strcmp(coder, "JPEG") == 0 && memmem(bytes, n, name, sizeof(name)) != NULL;
+}
+
+/* What people have written into it.  What cannot be read is told, and is no reason to refuse the picture. */
+static void
+print_words(struct arena *mem, struct buf *out, MagickWand *w, bool xmp_is_there)
+{
+	struct image_words said = { .keywords = { NULL, 0 } };
+	size_t n = 0, m = 0;
+	unsigned char *xmp = MagickGetImageProfile(w, "xmp", &n), *iptc = MagickGetImageProfile(w, "iptc", &m);
+	const bool reads = n > 0 ? xmp_read(mem, xmp, n, &said) : !xmp_is_there;
+	const bool whole = m == 0 || is_whole_iptc(iptc, m);
+
+	print_property(out, w, "title", "IPTC:2:05", said.title, NULL);
+	print_property(out, w, "caption", "IPTC:2:120", said.caption, "exif:ImageDescription");
+	print_property(out, w, "creator", "IPTC:2:80", said.creator, "exif:Artist");
+	print_property(out, w, "rights", "IPTC:2:116", said.rights, "exif:Copyright");
+	print_keywords(mem, out, w, &said.keywords);
+	if (!whole || !reads)
+		buf_printf(out, ",\"unread\":[%s]", reads ? "\"IPTC\"" : whole ? "\"XMP\"" : "\"IPTC\",\"XMP\"");
+	MagickRelinquishMemory(xmp);
+	MagickRelinquishMemory(iptc);
+}
+
+static void
+put_word(struct buf *out, const char *member, const char *text)
+{
+	if (text == NULL)
+		return;
+	buf_printf(out, "%s\"%s\":", out->len > 1 ? "," : "", member);
+	buf_json(out, text);
+}
+
+enum reason
+image_print_xmp(const void *bytes, size_t n)
+{
+	struct arena *mem = arena_new(64 << 20);
+	struct buf out = BUF(mem);
+	struct image_words w;
+
+	if (!xmp_read(mem, bytes, n, &w))
+		return REASON_DECODE_FAILED;
+	buf_char(&out, '{');
+	put_word(&out, "title", w.title);
+	put_word(&out, "caption", w.caption);
+	put_word(&out, "creator", w.creator);
+	put_word(&out, "rights", w.rights);
+	for (size_t i = 0; i < w.keywords.n; i++) {
+		buf_text(&out, i > 0 ? "," : out.len > 1 ? ",\"keywords\":[" : "\"keywords\":[");
+		buf_json(&out, w.keywords.at[i]);
+	}
+	buf_text(&out, w.keywords.n > 0 ? "]}" : "}");
+	fputs(buf_string(&out), stdout);
+	return REASON_NONE;
 }
 
 /* Degrees, minutes and seconds, as "52/1, 31/1, 1230/100".  -1: it is no such thing. */
@@ -214,7 +318,7 @@ enum reason
 image_print_facts(const void *bytes, size_t n, const char *coder)
 {
 	MagickWand *w = NewMagickWand();
-	struct arena *mem = arena_new(1 << 20);
+	struct arena *mem = arena_new(64 << 20);
 	struct buf out = BUF(mem);
 	enum reason reason;
 	int64_t turn;
@@ -234,14 +338,12 @@ image_print_facts(const void *bytes, size_t n, const char *coder)
 	    height, (int)turn, MagickGetImageDepth(w), colorspace_name(MagickGetImageColorspace(w)),
 	    MagickGetImageAlphaChannel(w) ? "true" : "false", has_profile(w) ? "true" : "false",
 	    MagickGetNumberImages(w) > 1 ? "true" : "false");
-	print_property(&out, w, "cameraMake", "exif:Make", NULL);
-	print_property(&out, w, "cameraModel", "exif:Model", NULL);
-	print_property(&out, w, "takenAt", "exif:DateTimeOriginal", NULL);
-	print_property(&out, w, "takenOffset", "exif:OffsetTimeOriginal", NULL);
-	print_property(&out, w, "lensModel", "exif:LensModel", NULL);
-	print_property(&out, w, "caption", "IPTC:2:120", "exif:ImageDescription");
-	print_property(&out, w, "creator", "IPTC:2:80", "exif:Artist");
-	print_property(&out, w, "rights", "IPTC:2:116", "exif:Copyright");
+	print_property(&out, w, "cameraMake", "exif:Make", NULL, NULL);
+	print_property(&out, w, "cameraModel", "exif:Model", NULL, NULL);
+	print_property(&out, w, "takenAt", "exif:DateTimeOriginal", NULL, NULL);
+	print_property(&out, w, "takenOffset", "exif:OffsetTimeOriginal", NULL, NULL);
+	print_property(&out, w, "lensModel", "exif:LensModel", NULL, NULL);
+	print_words(mem, &out, w, has_xmp(bytes, n, coder));
 	print_location(&out, w);
 	buf_text(&out, "}\n");
 	fputs(buf_string(&out), stdout);

@@ -62,18 +62,27 @@ struct image_facts {
 	const char *camera_make, *camera_model, *taken_at;	/* from EXIF; NULL: not said */
 	const char *taken_offset;		/* "+02:00", as EXIF has it; NULL: not said */
 	const char *lens_model;
-	const char *caption, *creator, *rights;	/* from IPTC, or else EXIF */
+	const char *title, *caption, *creator, *rights;	/* from IPTC, or else XMP, or else EXIF */
+	struct strings keywords;		/* from IPTC, or else XMP; none: at == NULL */
 	struct nested location;			/* struct image_location, from EXIF */
+	/* "IPTC", "XMP", which are there and cannot be read to their end; not part of the metadata; at == NULL: none */
+	struct strings unread;
 };
+/* What people have written about it, of XMP alone. */
+struct image_words { const char *title, *caption, *creator, *rights; struct strings keywords; };
 struct image_location { double latitude, longitude; };	/* degrees; south and west are negative */
 /* Bytes of one text of a camera or of people that is kept. */
-enum { IMAGE_TEXT_MAX = 500 };
+enum { IMAGE_TEXT_MAX = 500, IMAGE_KEYWORDS = 100 };
 extern const struct record image_facts_record;
 
 /* Looks at the picture with the coder of sniff.h.  REASON_NONE and *facts, or why not.  More than max_pixels, or a side
  * beyond IMAGE_SIDE_MAX, is REASON_TOO_MANY_PIXELS before anything is decoded. */
 struct fault image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels,
     struct image_facts **facts);
+
+/* Members of JSON, each with a comma before it, for what XMP says that stands in a file of another kind.  False: it
+ * cannot be read. */
+bool image_xmp(struct arena *, const void *bytes, size_t n, const char **members);
 
 /* A file that was made, in the directory it was asked into. */
 struct image_file { const char *name, *kind, *mime_type; int64_t width, height; };	/* kind: "image", "poster" */
@@ -113,6 +122,7 @@ enum reason image_make_frames(const void *bytes, size_t n);
 enum reason image_make_pdf(void *bytes, size_t n, const char *coder, int64_t max_pixels);
 enum reason image_make_variants(const void *bytes, size_t n, const char *coder);
 enum reason image_draw_text(const char *text, size_t n);
+enum reason image_print_xmp(const void *bytes, size_t n);
 enum reason image_print_clean(const void *bytes, size_t n, const char *coder);
 
 #endif

@@ -48,12 +48,24 @@ static const struct field image_facts_fields[] = {
 	FIELD(struct image_facts, taken_at, .max = IMAGE_TEXT_MAX, .doc = "From EXIF, in the camera's time"),
 	FIELD(struct image_facts, taken_offset, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "What the camera's time is ahead of UTC"),
 	FIELD(struct image_facts, lens_model, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From EXIF"),
-	FIELD(struct image_facts, caption, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
-	FIELD(struct image_facts, creator, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
-	FIELD(struct image_facts, rights, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, or EXIF"),
+	FIELD(struct image_facts, title, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC or XMP"),
+	FIELD(struct image_facts, caption, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, XMP or EXIF"),
+	FIELD(struct image_facts, creator, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, XMP or EXIF"),
+	FIELD(struct image_facts, rights, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "From IPTC, XMP or EXIF"),
+	FIELD(struct image_facts, keywords, .max = IMAGE_KEYWORDS, .on = OMIT_NULL, .doc = "From IPTC or XMP"),
 	FIELD(struct image_facts, location, .on = OMIT_NULL, .of = &image_location_record, .doc = "Where it was taken, from EXIF"),
+	FIELD(struct image_facts, unread, .on = HIDDEN, .doc = "What of that cannot be read"),
 };
 const struct record image_facts_record = RECORD("ImageFacts", struct image_facts, image_facts_fields);
+
+static const struct field image_words_fields[] = {
+	FIELD(struct image_words, title, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "Title"),
+	FIELD(struct image_words, caption, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "Description"),
+	FIELD(struct image_words, creator, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "Who has made it"),
+	FIELD(struct image_words, rights, .max = IMAGE_TEXT_MAX, .on = OMIT_NULL, .doc = "Whose it is"),
+	FIELD(struct image_words, keywords, .max = IMAGE_KEYWORDS, .on = OMIT_NULL, .doc = "What it is about"),
+};
+static const struct record image_words_record = RECORD("ImageWords", struct image_words, image_words_fields);
 
 static struct fault
 fault_by(enum reason reason)
@@ -141,6 +153,29 @@ image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_
 	if (fault.reason == REASON_NONE)
 		fault = image_helper(mem, (const char *const[]){ "probe", pixels, coder, NULL }, path, NULL, &out);
 	return fault.reason == REASON_NONE ? read_facts(mem, out, facts) : fault;
+}
+
+bool
+image_xmp(struct arena *mem, const void *bytes, size_t n, const char **members)
+{
+	const char *const args[] = { "xmp", "1", "XMP", NULL };
+	struct jail_result result = { 0 };
+	struct image_words *w = NULL;
+	struct buf json = BUF(mem);
+	int in = memfd_create("xmp", MFD_CLOEXEC);
+
+	*members = "";
+	if (in != -1 && write(in, bytes, n) == (ssize_t)n && run(mem, args, in, NULL, 60, &result).reason ==
+	    REASON_NONE)
+		w = record_parse(mem, &image_words_record, result.out);
+	if (in != -1)
+		close(in);
+	if (w == NULL)
+		return false;
+	record_render(&json, &image_words_record, w, false);
+	if (json.len > 2)
+		*members = arena_printf(mem, ",%.*s", (int)json.len - 2, json.text + 1);
+	return true;
 }
 
 /* "kind name type width height": the name is one of ours, and the file is what the line says. */

@@ -73,6 +73,30 @@ a_picture_becomes_ready_upright_and_in_smaller_forms(void **state)
 	assert_non_null(strstr(metadata(w, id, "file"), "\"mimeType\":\"image/tiff\""));
 }
 
+/* XMP of a picture and a PDF, of which nothing can be read. */
+static void
+words_that_are_damaged_are_told_and_the_file_is_shown(void **state)
+{
+	struct world *w = *state;
+	const struct uuid ids[] = { take_in(w, make(w, "/usr/bin/convert -size 64x64 xc:red \"jpeg:$f.x\" && { printf "
+	    "'\\377\\330\\377\\341\\000\\041http://ns.adobe.com/xap/1.0/\\000<x'; tail -c +3 \"$f.x\"; } >\"$f\"")),
+		take_in(w, make(w, "printf '%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>\nendobj\n"
+		    "2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 200 200]>>\nendobj\n3 0 obj\n<</Type/Page/Parent 2 0 R>>\n"
+		    "endobj\n4 0 obj\n<</Type/Metadata/Subtype/XML/Length 2>>stream\n<x\nendstream\nendobj\ntrailer\n<</Size "
+		    "5/Root 1 0 R>>\n%%%%EOF\n' >\"$f\"")) };
+	struct req *r;
+
+	drain(w, w->conf);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		succeeded(w, ids[i]);
+		r = call(w, "GET", path_of(w, ids[i]), NULL);
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "probe");
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "damaged");
+		assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "What is written into the file "
+		    "about it (XMP) is damaged, and could not be read.");
+	}
+}
+
 /* Of a film in its container; of a picture in EXIF, here with DateTimeOriginal alone. */
 static void
 the_time_of_the_recording_is_taken_from_the_file(void **state)
@@ -576,6 +600,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_picture_becomes_ready_upright_and_in_smaller_forms),
+		WORLD_TEST(words_that_are_damaged_are_told_and_the_file_is_shown),
 		WORLD_TEST(the_time_of_the_recording_is_taken_from_the_file),
 		WORLD_TEST(the_title_in_the_file_is_the_name_where_nobody_gave_a_better_one),
 		WORLD_TEST(a_document_gives_pages_text_and_a_pdf),

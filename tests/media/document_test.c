@@ -83,6 +83,36 @@ pdf(int n, const char *more, const char *trailer)
 	return b;
 }
 
+/* What is written into a PDF about it, in its catalog. */
+static bool
+says(const char *xmp, const char **members)
+{
+	const char *bytes = arena_printf(mem, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>\n"
+	    "endobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1/MediaBox[0 0 200 200]>>\nendobj\n3 0 obj\n<</Type/Page/Parent "
+	    "2 0 R>>\nendobj\n4 0 obj\n<</Type/Metadata/Subtype/XML/Length %zu>>stream\n%s\nendstream\nendobj\ntrailer\n"
+	    "<</Size 5/Root 1 0 R>>\n%%%%EOF\n", strlen(xmp), xmp);
+
+	return document_xmp(mem, write_file("said.pdf", bytes, strlen(bytes)), members);
+}
+
+static void
+what_a_pdf_says_of_itself_is_told(void **state)
+{
+	const struct buf plain = pdf(1, "", "");
+	const char *members;
+
+	assert_true(document_xmp(mem, write_file("plain.pdf", plain.text, plain.len), &members));
+	assert_string_equal(members, "");
+	assert_true(says("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description "
+	    "xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title><rdf:Alt><rdf:li>\"Br\xc3\xbc" "cken\"</rdf:li></rdf:Alt>"
+	    "</dc:title><dc:subject><rdf:Bag><rdf:li>stone</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF>",
+	    &members));
+	assert_string_equal(members, ",\"title\":\"\\\"Br\xc3\xbc" "cken\\\"\",\"keywords\":[\"stone\"]");
+	assert_false(says("<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>]><x>&a;</x>", &members));
+	assert_string_equal(members, "");
+	assert_false(says("<x", &members));
+}
+
 static void
 a_pdf_gives_pages_text_and_a_picture_of_the_first(void **state)
 {
@@ -493,6 +523,7 @@ main(void)
 		cmocka_unit_test(office_files_become_pages_or_say_what_is_missing),
 		cmocka_unit_test(a_helper_that_ends_badly_is_no_missing_converter),
 		cmocka_unit_test(text_is_utf8_whatever_it_was),
+		cmocka_unit_test(what_a_pdf_says_of_itself_is_told),
 		cmocka_unit_test(pages_are_numbered_cut_and_bounded),
 		cmocka_unit_test(a_copy_is_no_link),
 	};

@@ -264,6 +264,85 @@ what_people_have_written_into_a_picture_is_told_and_bounded(void **state)
 	assert_true(utf8_valid(facts->creator, strlen(facts->creator)));
 }
 
+/* A JPEG with this XMP; returns what is known of it. */
+static const struct image_facts *
+with_xmp(const char *xmp)
+{
+	static const char head[] = "http://ns.adobe.com/xap/1.0/";
+	const size_t n = sizeof(head) + strlen(xmp);
+
+	make("/usr/bin/convert xc:red -scale 40x40! plain.jpg");
+	splice("plain.jpg", "xmp.jpg", 0xe1, arena_printf(mem, "%s%c%s", head, '\0', xmp), n);
+	return probe("xmp.jpg", "JPEG");
+}
+
+#define XMP(properties) "<?xpacket begin='\xef\xbb\xbf' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>" \
+	"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description rdf:about='' " \
+	"xmlns:dc='http://purl.org/dc/elements/1.1/'>" properties "</rdf:Description></rdf:RDF></x:xmpmeta>    <?xpacket " \
+	"end='w'?>"
+
+static void
+xmp_tells_what_iptc_does_not(void **state)
+{
+	const struct image_facts *facts = with_xmp(XMP("<dc:title><rdf:Alt><rdf:li xml:lang='de'>Br\xc3\xbc" "cke"
+	    "</rdf:li><rdf:li xml:lang='x-default'>Bridge</rdf:li></rdf:Alt></dc:title><dc:description><rdf:Alt><rdf:li>Of stone "
+	    "&amp;\ntimber</rdf:li></rdf:Alt></dc:description><dc:creator><rdf:Seq><rdf:li>Ada</rdf:li><rdf:li>Grace"
+	    "</rdf:li></rdf:Seq></dc:creator><dc:rights><rdf:Alt><rdf:li>CC0</rdf:li></rdf:Alt></dc:rights><dc:subject>"
+	    "<rdf:Bag><rdf:li>bridge</rdf:li><rdf:li> </rdf:li><rdf:li>river; water</rdf:li></rdf:Bag></dc:subject>"));
+	size_t n;
+
+	assert_string_equal(facts->title, "Bridge");
+	assert_string_equal(facts->caption, "Of stone & timber");
+	assert_string_equal(facts->creator, "Ada, Grace");
+	assert_string_equal(facts->rights, "CC0");
+	assert_int_equal(facts->keywords.n, 2);
+	assert_string_equal(facts->keywords.at[1], "river; water");
+	assert_int_equal(facts->unread.n, 0);
+	assert_int_equal(variants("xmp.jpg", "JPEG"), REASON_NONE);
+	for (size_t i = 0; i < files.n; i++) {
+		const char *bytes = read_file(arena_printf(mem, "out/%s", files.at[i].name), &n);
+
+		assert_null(memmem(bytes, n, "Grace", 5));
+	}
+	/* Both: that of IPTC counts. */
+	make("printf '2#5#Title=\"Arch\"\n2#25#Keyword=\"stone\"\n2#25#Keyword=\"timber\"\n' > words && "
+	    "/usr/bin/convert xmp.jpg -profile 8BIMTEXT:words both.jpg");
+	facts = probe("both.jpg", "JPEG");
+	assert_string_equal(facts->title, "Arch");
+	assert_int_equal(facts->keywords.n, 2);
+	assert_string_equal(facts->keywords.at[0], "stone");
+	assert_string_equal(facts->creator, "Ada, Grace");
+	assert_int_equal(facts->unread.n, 0);
+}
+
+/* One of a mark, two numbers and a length each is longer than all; in the words of Photoshop, as cameras write them. */
+#define CUT_IPTC "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\x14" "\x1c\2\5\0\4Arch" "\x1c\2\x50\x10\0" "Adam!!"
+
+static void
+words_that_are_damaged_do_no_harm(void **state)
+{
+	static const char *const bad[] = {
+		"<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF",
+		"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;&a;&a;&a;&a;'>]>" XMP("<dc:title>&b;</dc:title>"),
+		"<!DOCTYPE x [<!ENTITY a SYSTEM 'file:///etc/passwd'>]>" XMP("<dc:title>&a;</dc:title>"),
+		"no XML", XMP("<dc:title>\xff</dc:title>"),
+	};
+	const struct image_facts *facts;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		facts = with_xmp(bad[i]);
+		assert_int_equal(facts->width, 40);
+		assert_null(facts->title);
+		assert_int_equal(facts->unread.n, 1);
+		assert_string_equal(facts->unread.at[0], "XMP");
+	}
+	splice("plain.jpg", "iptc.jpg", 0xed, CUT_IPTC, sizeof(CUT_IPTC) - 1);
+	facts = probe("iptc.jpg", "JPEG");
+	assert_string_equal(facts->title, "Arch");
+	assert_int_equal(facts->unread.n, 1);
+	assert_string_equal(facts->unread.at[0], "IPTC");
+}
+
 static void
 forms_are_smaller_never_larger_and_end_with_the_picture_itself(void **state)
 {
@@ -523,6 +602,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(where_and_when_a_picture_was_taken_is_told_but_not_by_its_forms),
 		cmocka_unit_test(what_people_have_written_into_a_picture_is_told_and_bounded),
+		cmocka_unit_test(xmp_tells_what_iptc_does_not),
+		cmocka_unit_test(words_that_are_damaged_do_no_harm),
 		cmocka_unit_test(every_exif_orientation_comes_out_upright_and_without_metadata),
 		cmocka_unit_test(forms_are_smaller_never_larger_and_end_with_the_picture_itself),
 		cmocka_unit_test(colours_are_those_that_the_profile_means),
