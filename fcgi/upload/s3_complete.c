@@ -330,18 +330,17 @@ are_all(struct s3 *s, const struct s3_part *const *chosen, size_t n)
 }
 
 /* Are the chosen ones still those that count?  Others may have come. */
-static bool
-are_there(struct s3 *s, const struct s3_part *const *chosen, size_t n)
+static enum s3_error
+look_again(struct s3 *s, const struct s3_part *const *chosen, size_t n)
 {
 	struct s3_part *part;
 	size_t there, i, found = 0;
+	enum s3_error error = read_rows(s, &part, &there);
 
-	if (read_rows(s, &part, &there) != S3_FINE)
-		return false;
-	for (i = 0; i < there && found < n; i++)
+	for (i = 0; error == S3_FINE && i < there && found < n; i++)
 		if (part[i].number == chosen[found]->number && strcmp(part[i].file, chosen[found]->file) == 0)
 			found++;
-	return found == n;
+	return error == S3_FINE && found < n ? S3_INTERNAL : error;
 }
 
 /* Without a copy, if no other part needs its bytes, for which a client could still ask when this fails. */
@@ -369,8 +368,8 @@ join(struct s3 *s, const struct s3_part *const *chosen, size_t n, int64_t attemp
 		return errno == ENOSPC || errno == EDQUOT ? S3_NO_SPACE : S3_INTERNAL;
 	error = s3_file_join(&f, s->c->upload_id, chosen, n);
 	/* The place of one that was sent again is given back behind its row: what was read there may be zeros. */
-	if (error == S3_FINE && !are_there(s, chosen, n))
-		error = S3_INTERNAL;
+	if (error == S3_FINE)
+		error = look_again(s, chosen, n);
 	if (error == S3_FINE)
 		error = s3_arrive(s, &f, attempt, etag);
 	if (error != S3_FINE)

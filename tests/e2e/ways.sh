@@ -2,7 +2,7 @@
 # The ways in, request by request: PUT, object store and tus, by curl.  Source it after stack.sh.
 #
 #	now METHOD URL [curl arguments…]	sets status; the answer is in $stack/answer, told NAME is a header of it
-#	later METHOD URL [curl arguments…]	the same beside us, slowly: $client
+#	later METHOD URL [curl arguments…]	the same beside us, slowly: $client; into later.status, later.answer and later.head
 #	announce TYPE				makes an upload of the film; sets id and url
 #	sign, address NAME			of one in parts
 #	parts_begin, part N, parts_end		the same part by part; the last one makes the list in $stack/list
@@ -30,7 +30,7 @@ now() {
 }
 # later METHOD URL [curl arguments…]: the same beside us, at 8 MB a second.
 later() {
-	curl -s -X "$1" -o "$stack/later.answer" -w '%{http_code}' --max-time 120 --limit-rate 8M -H Expect: "${@:3}" "$2" \
+	curl -s -X "$1" -o "$stack/later.answer" -D "$stack/later.head" -w '%{http_code}' --max-time 120 --limit-rate 8M -H Expect: "${@:3}" "$2" \
 		>"$stack/later.status" &
 	client=$!
 }
