@@ -63,12 +63,13 @@ expire_uploads(struct job *j)
 		job_log(j, "%zu uploads have expired", n);
 }
 
-/* Who brings bytes says so every few seconds: the program that reserved more than have come was killed. */
+/* Who brings bytes says so every few seconds, and is dropped when none come for five minutes at most (import.silence).
+ * The program that reserved more than have come was killed, or never heard that it had. */
 static void
 settle_uploads(struct job *j)
 {
 	db_run(j->db, "UPDATE uploads SET reserved_bytes = received_bytes WHERE status = 'uploading' AND "
-	    "reserved_bytes > received_bytes AND updated_at < " SQL_NOW " - ?", ARGS(INT(HOUR_MS)));
+	    "reserved_bytes > received_bytes AND updated_at < " SQL_NOW " - ?", ARGS(INT(FRESH_MS)));
 }
 
 /* Is it the store that fails, and not only this key?  One that is full answers. */

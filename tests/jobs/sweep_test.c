@@ -495,7 +495,7 @@ the_sweep_forgets_what_nodes_have_told_of_livestreams_an_hour_ago(void **state)
 	assert_string_equal(db_text(t->db, "SELECT GROUP_CONCAT(node) FROM livestream_points", NO_ARGS), "new");
 }
 
-/* As a program leaves them that was killed an hour ago, or is at work. */
+/* As a program leaves them that was killed ten minutes ago, or is at work. */
 static void
 the_sweep_gives_back_what_a_killed_program_has_reserved(void **state)
 {
@@ -504,7 +504,7 @@ the_sweep_gives_back_what_a_killed_program_has_reserved(void **state)
 
 	for (int i = 0; i < 2; i++)
 		db_run(t->db, "UPDATE uploads SET received_bytes = 10, reserved_bytes = 500, updated_at = " SQL_NOW
-		    " - ? WHERE id = ?", ARGS(INT(i == 0 ? 3601000 : 3500000), ID(ids[i])));
+		    " - ? WHERE id = ?", ARGS(INT(i == 0 ? 601000 : 500000), ID(ids[i])));
 	add(t, "sweep", NULL, anywhere);
 	t->conf.job_kinds = "sweep";
 	runner_drain(t);
