@@ -28,7 +28,7 @@ const char *cli_option(const struct cli *, const char *name);
 /* One sentence on standard error.  Returns the status, for the command to return. */
 int cli_fail(const struct cli *, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* What helps against the failure of the database; NULL: nothing that is known. */
+/* What helps against the failure of the database. */
 const char *cli_db_remedy(const struct cli *);
 
 /* Root becomes the account that db.user names, where this machine has one: so it may come in by a socket that asks who

@@ -112,19 +112,16 @@ check_web_account(struct cli *c)
 	    web_account), NULL);
 }
 
+/* One that this account cannot read has ended the program before. */
 struct finding
 check_settings(struct cli *c)
 {
 	const struct passwd *user = getpwuid(geteuid());
-	const char *name = user != NULL ? user->pw_name : "this account", *const *file;
+	const char *name = user != NULL ? user->pw_name : "this account";
 	size_t n = 0;
 
-	for (file = c->conf->files; *file != NULL; file++) {
-		if (!can_read(*file) && errno != ENOENT)
-			return FOUND(FAIL, arena_printf(c->mem, "%s cannot read %s: %s", name, *file, strerror(errno)),
-			    "Give it mode 0640 and the group of the programs.");
+	while (c->conf->files[n] != NULL)
 		n++;
-	}
 	return FOUND(OK, arena_printf(c->mem, "%s reads %zu files; what follows is as %s sees it", name, n, name),
 	    NULL);
 }

@@ -167,17 +167,15 @@ cli_db_remedy(const struct cli *c)
 	case 1044: case 1045: case 1049: case 1698:
 		return "Create database and account as in kinothek(1), or set db.user, db.password_file and db.name.";
 	default:
-		return NULL;
+		return "See the error log of the server.";
 	}
 }
 
 int
 cli_fail_db(const struct cli *c)
 {
-	const char *remedy = cli_db_remedy(c);
-
-	return cli_fail(c, db_failure(c->db) == DB_BROKEN ? EX_SOFTWARE : EX_UNAVAILABLE, "database: %s%s%s",
-	    db_error(c->db), remedy != NULL ? ". " : "", remedy != NULL ? remedy : "");
+	return cli_fail(c, db_failure(c->db) == DB_BROKEN ? EX_SOFTWARE : EX_UNAVAILABLE, "database: %s. %s",
+	    db_error(c->db), cli_db_remedy(c));
 }
 
 int

@@ -106,13 +106,13 @@ sql() {
 	mariadb --no-defaults --default-character-set=utf8mb4 -uroot -S "$stack/run/db.sock" -N -B kinothek -e "$1"
 }
 
-# The server, on what it has: once more after it was stopped, too.
+# stack_mariadb [OPTION…]: the server, on what it has: once more after it was stopped, too.
 stack_mariadb() {
 	local root=()
 	[ "$(id -u)" != 0 ] || root=(--user=root)
 	stack_start db mariadbd --no-defaults "${root[@]}" --datadir="$stack/db" --tmpdir="$stack" --socket="$stack/run/db.sock" \
 		--pid-file="$stack/db.pid" --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=2 \
-		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci
+		--character-set-server=utf8mb4 --collation-server=utf8mb4_unicode_520_ci "$@"
 	stack_until 60 mariadb-admin --no-defaults -uroot -S "$stack/run/db.sock" ping || stack_fail MariaDB "$stack/log/db.log"
 }
 
