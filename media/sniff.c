@@ -270,8 +270,11 @@ sniff_boxes(const struct source *s, struct sniff *out)
 			break;
 		if (size < 8)
 			return false;
-		if (size > s->size - at)	/* cut off: the probe says so */
+		if (size > s->size - at) {	/* cut off: the probe says so */
+			if (s->open != NULL)
+				*s->open = true;
 			break;
+		}
 		at += size;
 	}
 	return n > 0 && is_container(out, "video", "video/quicktime", "mov");

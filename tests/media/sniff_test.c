@@ -449,6 +449,14 @@ what_can_be_no_medium_any_more_is_known_by_its_beginning(void **state)
 	memset(bytes, 0, LARGE);
 	memcpy(bytes, "\0\0\0\030ftypisom\0\0\2\0isomiso2", 24);
 	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	/* QuickTime without ftyp, whose first box is still on its way, of a size in 32 bits and in 64. */
+	memset(bytes, 0, LARGE);
+	memcpy(bytes, "\0\x0c\0\0mdat", 8);
+	memcpy(bytes + 0xc0000, "\0\4\0\0moov", 8);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
+	assert_string_equal(begun(bytes, LARGE, LARGE), "");
+	memcpy(bytes, "\0\0\0\1mdat\0\0\0\0\0\x0c\0\0", 16);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
 	/* An archive says at its end what it holds. */
 	n = zip(zipped, NULL, documents);
 	memset(bytes, 0, LARGE);
