@@ -290,6 +290,18 @@ is_fit(struct req *r, const struct way *way)
 	return r->status == 0;
 }
 
+/* The bytes of one tenant are counted by its quota alone, and read by nobody else, whatever tickets they have. */
+static bool
+is_own(struct req *r)
+{
+	const struct upload_tus *t = r->tus;
+
+	if (t == NULL || uuid_is_none(t->tenant_id) || uuid_equal(t->tenant_id, r->who->tenant_id))
+		return true;
+	refuse(r, ERR_FORBIDDEN, "Parts that another tenant has brought make no file here.");
+	return false;
+}
+
 static int
 upload_create(struct req *r)
 {
@@ -297,7 +309,7 @@ upload_create(struct req *r)
 	const struct way *way = way_of(in->type);
 	struct upload *u;
 
-	if (!is_fit(r, way))
+	if (!is_fit(r, way) || !is_own(r))
 		return r->status;
 	u = made_before(r);
 	if (u != NULL) {

@@ -26,6 +26,7 @@ extern const struct record upload_record;
 struct upload_tus {
 	bool is_partial;			/* its bytes become part of another one */
 	const char *upload_concat;		/* of which others it is made; NULL: of none */
+	struct uuid tenant_id;			/* whose these are; none: all are gone */
 	int64_t counted_bytes;			/* of these: the quota knows them */
 	bool is_again;				/* some of these are gone: it was made of them before, or cannot be */
 	const char *upload_metadata;		/* what its client says of it; NULL: nothing */

@@ -745,6 +745,7 @@ check_rest(struct transfer *t, const struct upload_row *row)
 
 	if (!row->file_size.set)
 		return stop(p, ERR_FORBIDDEN, "This is not the address of an upload by tus.");
+	p->tenant_id = row->tenant_id;
 	p->size = t->limit = row->file_size.n;
 	p->is_partial = row->is_partial;
 	p->upload_concat = row->upload_concat != NULL ? arena_copy(p->mem, row->upload_concat) : NULL;

@@ -44,6 +44,7 @@ struct put {
 	int64_t received;		/* of the file, with what had come before */
 	int64_t size;			/* that it is to have; 0: nobody said so */
 	int64_t attempt;		/* its number */
+	struct uuid tenant_id;		/* whose it is, when a body goes on */
 	bool is_partial;		/* it becomes part of another upload */
 	const char *upload_concat;	/* of which others it was made; NULL: of none */
 	const char *upload_metadata;	/* what its client said of it when it was made; NULL: nothing */

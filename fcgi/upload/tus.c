@@ -381,7 +381,7 @@ concatenate(struct tus *t, const char *said)
 
 	if (error == ERR_NONE)
 		error = announce(t, concat.size > 0 ? concat.size : 1, (struct upload_tus){ .upload_concat = said,
-		    .counted_bytes = concat.size, .is_again = concat.gone != ERR_NONE });
+		    .tenant_id = concat.tenant_id, .counted_bytes = concat.size, .is_again = concat.gone != ERR_NONE });
 	if (error == ERR_NONE && t->made->status == 201)
 		error = tus_concat(&concat, &t->put);
 	else if (error == ERR_NONE && concat.gone != ERR_NONE)

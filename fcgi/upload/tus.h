@@ -41,8 +41,8 @@ void tus_describe(struct buf *, const struct conf *);
 /*
  * An upload of Upload-Length bytes, whose name is "filename" or "name" of Upload-Metadata; "transcriptLanguageCodes"
  * there are languages to transcribe, with commas.  "Upload-Concat: partial": its bytes become part of another one;
- * "final;" and the addresses of such ones: it is these, one behind the other, which end with it.  Who asks for the same
- * once more, since the answer was lost, gets the same upload at another address.
+ * "final;" and the addresses of such ones of the caller's tenant: it is these, one behind the other, which end with it.
+ * Who asks for the same once more, since the answer was lost, gets the same upload at another address.
  */
 enum error tus_create(struct tus *);
 enum error tus_head(struct tus *);

@@ -69,11 +69,14 @@ take_part(struct tus_concat *c, struct put *p, const char *address)
 
 	*part = (struct put){ .in = p->in, .mem = p->mem };
 	error = find_part(c, part, p, address);
+	if (error == ERR_NONE && !uuid_is_none(c->tenant_id) && !uuid_equal(c->tenant_id, part->tenant_id))
+		error = ERR_FORBIDDEN;
 	c->held[c->n++] = error == ERR_NONE ? partial_hold(p->mem, part->id, part->attempt) : -1;
 	if (error == ERR_UPLOAD_CANCELLED || error == ERR_UPLOAD_EXPIRED) {
 		c->gone = error;
 		return ERR_NONE;
 	}
+	c->tenant_id = part->tenant_id;
 	c->size += part->size;
 	return error == ERR_NONE && c->held[c->n - 1] < 0 ? ERR_UPLOAD_LOCKED : error;
 }

@@ -11,6 +11,7 @@ struct tus_concat {
 	struct put *part;		/* as they were found, in order */
 	int *held;			/* of each: see partial_hold() */
 	size_t n;
+	struct uuid tenant_id;		/* whose all are */
 	int64_t size;			/* bytes of all */
 	enum error gone;		/* one of them was given up: the upload may have been made before */
 };

@@ -813,6 +813,27 @@ joining_parts_counts_their_bytes_once(void **state)
 	db_run(w->db, "UPDATE tenants SET storage_quota = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
 }
 
+/* Who has the tickets of two tenants could fill the one with what the quota of the other has counted. */
+static void
+parts_of_another_tenant_become_no_file(void **state)
+{
+	struct world *w = *state, *other = world_other(w);
+	const char *bytes = film(w, 9000);
+	struct client a = partial_of(other, bytes, 9000), b = partial_of(w, bytes, 4000),
+	    c = partial_of(w, bytes + 4000, 5000), whole;
+	struct ask foreign = final(w, a.address), mixed = final(w, arena_printf(w->mem, "%s %s", b.address, a.address)),
+	    ours = final(w, arena_printf(w->mem, "%s %s", b.address, c.address)), theirs = final(other, a.address);
+	const int64_t before = count(w);
+
+	assert_int_equal(create(w, &foreign, ERR_NONE)->made->status, 403);
+	create(w, &mixed, ERR_FORBIDDEN);
+	assert_int_equal(count(w), before);
+	whole = client_of(w, &ours);
+	holds(&whole, bytes, 9000);
+	whole = client_of(other, &theirs);
+	holds(&whole, bytes, 9000);
+}
+
 static int
 close_all(void **state)
 {
@@ -843,6 +864,7 @@ main(void)
 		WORLD_TEST(who_asks_again_for_one_of_the_same_parts_gets_the_same),
 		WORLD_TEST(of_finals_of_the_same_parts_at_once_one_has_them),
 		WORLD_TEST(joining_parts_counts_their_bytes_once),
+		WORLD_TEST(parts_of_another_tenant_become_no_file),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, close_all);
