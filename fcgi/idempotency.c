@@ -5,6 +5,7 @@
 
 #include "core/seal.h"
 #include "fcgi/idempotency.h"
+#include "fcgi/uploads.h"
 
 enum { KEY_MAX = 255, LOCK_TAKES_TOO_LONG = 1205 };
 
@@ -48,8 +49,11 @@ bool
 idempotency_check(struct req *r)
 {
 	const char *sent = r->idempotency_key;
+	/* Of the same parts the same file is made without a key, too; one whose joining has failed is made anew. */
+	const bool is_of_parts = r->tus != NULL && r->tus->upload_concat != NULL;
 
-	if (sent == NULL || *sent == '\0' || !idempotency_counts(r->route)) {	/* lighttpd passes no empty field */
+	/* lighttpd passes no empty field */
+	if (sent == NULL || *sent == '\0' || is_of_parts || !idempotency_counts(r->route)) {
 		r->idempotency_key = NULL;
 		return true;
 	}
@@ -69,11 +73,22 @@ row_name(struct req *r)
 	return seal_proof(r->conf, r->mem, purpose, r->idempotency_key);
 }
 
+/* What is asked besides the body. */
+static const char *
+tus_text(struct req *r)
+{
+	const struct upload_tus *t = r->tus;
+
+	return t == NULL ? "" : arena_printf(r->mem, "\n%s %s", t->is_partial ? "partial" : "whole",
+	    t->upload_metadata != NULL ? t->upload_metadata : "");
+}
+
 static const char *
 request_proof(struct req *r)
 {
-	return seal_proof(r->conf, r->mem, "idempotency request", arena_printf(r->mem, "%s\n%s\n%s",
-	    method_name(r->method), r->uri, base64url_encode(r->mem, r->body != NULL ? r->body : "", r->body_size)));
+	return seal_proof(r->conf, r->mem, "idempotency request", arena_printf(r->mem, "%s\n%s\n%s%s",
+	    method_name(r->method), r->uri, base64url_encode(r->mem, r->body != NULL ? r->body : "", r->body_size),
+	    tus_text(r)));
 }
 
 static const char *

@@ -34,7 +34,7 @@ struct ask {
 	bool bytes;			/* its content type says so */
 	bool cut;			/* the connection breaks behind the body */
 	const char *version;
-	const char *token;
+	const char *token, *key;	/* key: Idempotency-Key */
 };
 
 /* An upload, as its client knows it. */
@@ -77,6 +77,7 @@ announce(void *user, const char *json, const struct upload_tus *tus)
 	struct req *r = NEW(s->w->mem, struct req);
 
 	r->tus = tus;
+	r->idempotency_key = s->ask->key;
 	return call_req(s->w, r, s->ask->token != NULL ? s->ask->token : s->w->token, "POST", "/v2/uploads", json);
 }
 
@@ -834,6 +835,35 @@ parts_of_another_tenant_become_no_file(void **state)
 	holds(&whole, bytes, 9000);
 }
 
+static void
+a_key_is_for_one_kind_of_upload_and_for_no_others_parts(void **state)
+{
+	struct world *w = *state;
+	const char *bytes = film(w, 9000), *more = film(w, 9000);
+	struct ask plain = { .key = "tus", .lines = { { "Upload-Length", "4000" },
+	    { "Upload-Metadata", "filename YS5tcDQ=" } } }, part = plain, said = plain, all;
+	struct client first = client_of(w, &plain), a, b, whole, other;
+
+	assert_string_equal(client_of(w, &plain).id, first.id);
+	part.lines[2] = (struct line){ "Upload-Concat", "partial" };
+	assert_int_equal(create(w, &part, ERR_NONE)->made->status, 422);
+	said.lines[1].value = "filename YS5tcDQ=,note YQ==";
+	assert_int_equal(create(w, &said, ERR_NONE)->made->status, 422);
+	a = partial_of(w, bytes, 4000), b = partial_of(w, bytes + 4000, 5000);
+	all = final(w, arena_printf(w->mem, "%s %s", a.address, b.address));
+	all.key = "final";
+	whole = client_of(w, &all);
+	other = client_of(w, &all);
+	assert_string_equal(other.id, whole.id);
+	a = partial_of(w, more, 4000), b = partial_of(w, more + 4000, 5000);
+	all = final(w, arena_printf(w->mem, "%s %s", a.address, b.address));
+	all.key = "final";
+	other = client_of(w, &all);
+	assert_string_not_equal(other.id, whole.id);
+	holds(&whole, bytes, 9000);
+	holds(&other, more, 9000);
+}
+
 static int
 close_all(void **state)
 {
@@ -865,6 +895,7 @@ main(void)
 		WORLD_TEST(of_finals_of_the_same_parts_at_once_one_has_them),
 		WORLD_TEST(joining_parts_counts_their_bytes_once),
 		WORLD_TEST(parts_of_another_tenant_become_no_file),
+		WORLD_TEST(a_key_is_for_one_kind_of_upload_and_for_no_others_parts),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, close_all);
