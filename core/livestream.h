@@ -166,7 +166,7 @@ bool livestream_runs(struct db *, struct uuid media_id);
 struct livestream_incoming {
 	const char *video_codec, *audio_codec;
 	int64_t width, height;			/* pixels */
-	double frame_rate;			/* pictures a second, as they come; 0: not known yet */
+	double frame_rate;			/* pictures a second, as they come; 0: not known yet, or none come */
 	bool interlaced;			/* they may be of two half-pictures each */
 	int64_t sample_rate, audio_channels;	/* Hz */
 };

@@ -676,7 +676,7 @@ static const struct field incoming_fields[] = {
 	FIELD(struct livestream_incoming, width,          .on = SERVER, .required = true, .doc = "Pixels"),
 	FIELD(struct livestream_incoming, height,         .on = SERVER, .required = true, .doc = "Pixels"),
 	FIELD(struct livestream_incoming, frame_rate,     .on = SERVER, .required = true, .doc = "Pictures a second, as they came over two seconds; "
-	    "0: not known yet"),
+	    "0: not known yet, or none come any more"),
 	FIELD(struct livestream_incoming, interlaced,     .on = SERVER, .required = true, .doc = "They may be of two half-pictures each: the first "
 	    "rendition has them as they come, smaller ones whole ones"),
 	FIELD(struct livestream_incoming, audio_codec,    .on = SERVER | OMIT_NULL, .doc = "By RFC 6381; absent: no sound"),

@@ -266,6 +266,8 @@ sniff_boxes(const struct source *s, struct sniff *out)
 		size = big32(box);
 		if (size == 1 && at + 16 <= s->size)
 			size = (int64_t)(big64(box + 8) & INT64_MAX);
+		else if (size == 1 && s->open != NULL)
+			*s->open = true;
 		if (size == 0)
 			break;
 		if (size < 8)

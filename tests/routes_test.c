@@ -621,7 +621,7 @@ a_number_at_the_edges_of_64_bits_is_named(void **state)
 	each_field_of_bodies(w, try_edges);
 	assert_true(numbers > 100);
 	for (i = 0; (route = api_route(i)) != NULL; i++) {
-		const struct record *in = route->method == GET ? route->in : route->query;
+		const struct record *in = route->in;
 
 		if (route->method != GET || route->flags & AT_ROOT || route->scope == SCOPE_PUBLIC)
 			continue;

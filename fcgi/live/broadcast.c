@@ -285,12 +285,15 @@ broadcast_media(struct broadcast *b, struct visitor *v, int kind, uint32_t ms, c
 	}
 }
 
-/* Of who is on the air. */
+/* Of who is on the air, as long as something comes. */
 static void
-add_incoming(const struct feed *f, struct desk_note *n)
+add_incoming(const struct visitor *v, int64_t now, struct desk_note *n)
 {
+	const struct feed *f = v->feed;
 	const struct setup *video = feed_setup(f, true), *audio = feed_setup(f, false);
 
+	if (now - v->sent_at >= BROADCAST_SILENCE_MS)
+		return;
 	if (video != NULL) {
 		snprintf(n->video_codec, sizeof(n->video_codec), "%s", video->codecs);
 		n->numbers.incoming.width = video->width;
@@ -328,7 +331,7 @@ tell_numbers(struct broadcast *b, int64_t now)
 		n.numbers.dropped += feed_dropped(v->feed);
 	}
 	if (b->on_air != NULL)
-		add_incoming(b->on_air->feed, &n);
+		add_incoming(b->on_air, now, &n);
 	desk_put(b->desk, &n);
 }
 

@@ -117,10 +117,11 @@ feed_dropped(const struct feed *f)
 	return f->dropped;
 }
 
+/* Pictures that have stopped are seen by the sound that goes on. */
 double
 feed_frame_rate(const struct feed *f)
 {
-	return f->rate;
+	return f->clock - f->zero - f->video_ms > 2 * RATE_MS ? 0 : f->rate;
 }
 
 int64_t

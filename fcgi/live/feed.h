@@ -45,7 +45,7 @@ const char *feed_fault(const struct feed *);
  * counted. */
 int64_t feed_dropped(const struct feed *);
 
-/* Pictures a second of its session, over the last two seconds of it.  0: not known yet. */
+/* Pictures a second of its session, over the last two seconds of it.  0: not known yet, or none come any more. */
 double feed_frame_rate(const struct feed *);
 
 /* How far the publisher's clock has gone on, ms; each leap counts as some seconds. */

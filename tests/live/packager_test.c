@@ -656,6 +656,7 @@ sound_goes_on_in_segments_when_pictures_have_stopped(void **state)
 	const char *list;
 
 	send_until(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") TONE("14") ENCODED "$O"), 0, 4500);
+	assert_true(feed_frame_rate(s->feed) == 0);
 	assert_true(packager_finish(s->packager));
 	list = text_of(s, "out/audio.m3u8");
 	assert_in_range(count(list, "#EXTINF"), 5, 7);

@@ -476,6 +476,11 @@ what_can_be_no_medium_any_more_is_known_by_its_beginning(void **state)
 		assert_string_equal(begun(bytes, LARGE, BEGUN), "");
 		assert_string_equal(begun(bytes, LARGE, LARGE), "");
 	}
+	/* A box of QuickTime, whose length has not come to its end. */
+	memset(bytes, 0, LARGE);
+	memcpy(bytes, "\0\1\377\366" "wide", 8);
+	memcpy(bytes + BEGUN - 10, "\0\0\0\1" "mdat\0\0\0\0\0\0\377\0", 16);
+	assert_string_equal(begun(bytes, LARGE, BEGUN), "");
 	/* A compound file whose directory is far behind. */
 	memset(bytes, 0, LARGE);
 	ole(bytes, "WordDocument");
