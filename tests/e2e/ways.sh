@@ -43,7 +43,8 @@ announce() {
 	url=$(json .data.input.url)
 }
 
-# The addresses of an upload that clients of object stores sign: whole, begin, part1…3, end and abort, for an hour.
+# The addresses of an upload that clients of object stores sign: whole, read, begin, part1…3, end and abort, for an
+# hour.
 sign() {
 	endpoint=$(json .data.input.endpoint) AWS_ACCESS_KEY_ID=$(json .data.input.accessKeyId) \
 		AWS_SECRET_ACCESS_KEY=$(json .data.input.secretAccessKey) AWS_SESSION_TOKEN=$(json .data.input.sessionToken) \
@@ -56,6 +57,7 @@ sign() {
 		    print(name, s3.generate_presigned_url(operation, Params={**of, **more}, ExpiresIn=3600))
 		say('whole', 'put_object')
 		say('begin', 'create_multipart_upload')
+		say('read', 'get_object')
 		if sys.argv[2]:
 		    for n in (1, 2, 3):
 		        say(f'part{n}', 'upload_part', UploadId=sys.argv[2], PartNumber=n)
