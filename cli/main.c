@@ -166,8 +166,11 @@ cli_db_remedy(const struct cli *c)
 		return "Its disk is full.";
 	case 1044: case 1045: case 1049: case 1698:
 		return "Create database and account as in kinothek(1), or set db.user, db.password_file and db.name.";
+	case 1205: case 1213: case 1969: case 3024:
+		return "It is busy: try again.";
 	default:
-		return "See the error log of the server.";
+		return db_failure(c->db) == DB_BROKEN ? "This is a fault of Kinothek, not of the server: report it." :
+		    "See the error log of the server.";
 	}
 }
 
