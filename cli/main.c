@@ -39,7 +39,7 @@ static const struct command commands[] = {
 	    "           [--dry-run] [--yes]", 0,
 	    "url= web= tls= cert= key= email= tenant= tenant-name= secret-file= db= db-password-file= live= no-start dry-run yes",
 	    setup_run, NO_SETTINGS, "Take this machine from installed programs to a running service; may be repeated" },
-	{ "init", "", 0, "json schema=", init_run, AS_ROOT, "Make keys, bring the database up to date, check the rest" },
+	{ "init", "[--schema DIR]", 0, "json schema=", init_run, AS_ROOT, "Make keys, bring the database up to date, check the rest" },
 	{ "migrate", "[--schema DIR] [--check]", 0, "json schema= check", migrate_command, 0,
 	    "Bring the database to the schema of this version" },
 	{ "tenant create", "SHORTCODE --name NAME [--token-lifetime S] [--quota BYTES]", 1, "json name= token-lifetime= quota=",
@@ -88,7 +88,7 @@ static const struct command commands[] = {
 	{ "audit", "SHORTCODE [--type TYPE] [--since TIME] [--limit N]", 1, "json type= since= limit=", audit_run, 0,
 	    "Show who changed who may do what in a tenant, newest first" },
 	{ "backup", "DIR", 1, "json", backup_run, 0, "Copy database, originals and settings into a directory, while all runs" },
-	{ "restore", "DIR", 1, "json schema=", restore_run, 0, "Bring a backup into an installation that has nothing yet" },
+	{ "restore", "DIR [--schema DIR]", 1, "json schema=", restore_run, 0, "Bring a backup into an installation that has nothing yet" },
 	{ "rebuild", "[--all]", 0, "json all", rebuild_run, 0, "Ingest anew the assets whose files are missing, or all" },
 	{ "reindex", "", 0, "json", reindex_run, 0, "Make anew what can be searched, by jobs, while all goes on" },
 	{ "verify", "[--hashes] [--tenant SHORTCODE | --media ID]", 0, "json hashes tenant= media=", verify_run, 0,
@@ -108,7 +108,7 @@ static const struct command commands[] = {
 	    "json to= tenant= parallel= rate=", store_clear, 0,
 	    "Delete from the other store what is the same there, by SHA-256" },
 	{ "settings", "", 0, "", settings_run, NO_SETTINGS, "Print the reference of the settings as Markdown" },
-	{ "doctor", "[--consistency [--idle]]", 0, "json schema= consistency idle", doctor_run, AS_ROOT,
+	{ "doctor", "[--schema DIR | --consistency [--idle]]", 0, "json schema= consistency idle", doctor_run, AS_ROOT,
 	    "Check this machine, or rows and files against each other, and say what to do about what is wrong" },
 };
 
@@ -318,14 +318,14 @@ print_help(FILE *out)
 
 /* Of "tenant" alone: the commands that begin with it.  False: there are none. */
 static bool
-print_group(const char *word)
+print_group(FILE *out, const char *word)
 {
 	bool any = false;
 	size_t n = strlen(word), i;
 
 	for (i = 0; i < COMMANDS; i++)
 		if (strncmp(commands[i].name, word, n) == 0 && commands[i].name[n] == ' ') {
-			fprintf(stderr, "%s kinothek %s%s%s\n", any ? "      " : "usage:", commands[i].name,
+			fprintf(out, "%s kinothek %s%s%s\n", any ? "      " : "usage:", commands[i].name,
 			    commands[i].usage[0] == '\0' ? "" : " ", commands[i].usage);
 			any = true;
 		}
@@ -463,10 +463,11 @@ main(int argc, char **argv)
 		return 0;
 	}
 	if (asks_help(argc - 1, argv + 1) || strcmp(argv[1], "help") == 0) {
-		print_help(stdout);
+		if (!print_group(stdout, argv[1]))
+			print_help(stdout);
 		return 0;
 	}
-	if (k == NULL && argc == 2 && print_group(argv[1]))
+	if (k == NULL && argc == 2 && print_group(stderr, argv[1]))
 		return EX_USAGE;
 	if (k == NULL)
 		return cli_fail(&c, EX_USAGE, "there is no command \"%s%s%s\"; see kinothek --help", argv[1],
