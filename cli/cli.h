@@ -73,7 +73,7 @@ int tenant_find(const struct cli *, const char *shortcode, struct uuid *id);
 
 #define CLI_COMMANDS(C) \
 	C(setup_run) C(init_run) C(migrate_command) C(tenant_create) C(tenant_list) C(tenant_glossary) C(client_create) C(client_list) C(client_update) \
-	C(client_revoke) C(client_rotate) C(user_create) C(user_list) C(user_password) C(user_invite) C(user_disable) \
+	C(tenant_quota) C(client_revoke) C(client_rotate) C(user_create) C(user_list) C(user_password) C(user_invite) C(user_disable) \
 	C(user_enable) C(user_unlock_command) C(user_totp_reset) C(key_rotate_command) C(key_list) C(job_list) C(job_show) C(job_retry) C(job_cancel_command) \
 	C(provider_command) C(provider_users) C(provider_disable) C(provider_enable) \
 	C(job_rerun) C(audit_run) C(settings_run) C(doctor_run) C(backup_run) C(restore_run) C(rebuild_run) C(reindex_run) C(verify_run) C(prune_run) \

@@ -45,6 +45,8 @@ static const struct command commands[] = {
 	{ "tenant create", "SHORTCODE --name NAME [--token-lifetime S] [--quota BYTES]", 1, "json name= token-lifetime= quota=",
 	    tenant_create, 0, "Make a tenant, its default channel and its first client; print the secret once" },
 	{ "tenant list", "", 0, "json", tenant_list, 0, "Show all tenants" },
+	{ "tenant quota", "SHORTCODE [--set BYTES | --none]", 1, "json set= none", tenant_quota, 0,
+	    "Show or set how much a tenant may store" },
 	{ "tenant glossary", "SHORTCODE [--set FILE | --clear]", 1, "json set= clear", tenant_glossary, 0,
 	    "Show or replace the words that speech engines shall expect, one term a line" },
 	{ "tenant provider", "SHORTCODE [--issuer URL [--jwks-uri URL] [--audience A,…] [--azp CLIENT,…]\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kinothek tenant: make and show tenants, and the words that their engines expect. */
+/* kinothek tenant: make and show tenants, how much they may store, and the words that their engines expect. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +47,8 @@ static const struct field tenant_row_fields[] = {
 	FIELD(struct tenant_row, created_at, .doc = "When it was made"),
 };
 static const struct record tenant_row_record = RECORD("TenantRow", struct tenant_row, tenant_row_fields);
+
+#define QUOTA_MAX	(INT64_C(1) << 52)	/* bytes */
 
 /* A tenant in the making. */
 struct making {
@@ -127,7 +129,7 @@ tenant_create(struct cli *c)
 	m->tenant.created_at = m->tenant.updated_at = moment_now();
 	if ((status = client_check_name(c, m->tenant.name)) != 0 ||
 	    (status = take_number(c, "token-lifetime", 60, 2592000, &lifetime)) != 0 ||
-	    (status = take_number(c, "quota", 0, INT64_C(1) << 52, &m->tenant.storage_quota)) != 0)
+	    (status = take_number(c, "quota", 0, QUOTA_MAX, &m->tenant.storage_quota)) != 0)
 		return status;
 	m->tenant.token_lifetime = lifetime.n;
 	m->channel_id = uuid_new();
@@ -170,6 +172,49 @@ tenant_list(struct cli *c)
 		    rows[i].storage_quota.set ? cli_bytes(c->mem, rows[i].storage_quota.n) : "-",
 		    (long long)rows[i].token_lifetime, cli_time(c->mem, rows[i].created_at));
 	cli_table(c->mem, buf_string(&b));
+	return 0;
+}
+
+struct limit { struct uuid tenant_id; struct number quota; };
+
+static int
+write_quota(struct cli *c, void *arg)
+{
+	const struct limit *l = arg;
+	const char *text = l->quota.set ? arena_printf(c->mem, "%lld", (long long)l->quota.n) : NULL;
+
+	/* It is in the settings that the API answers, whose tag is made of the version. */
+	db_run(c->db, "UPDATE tenants SET storage_quota = ?, version = version + 1, updated_at = ? WHERE id = ?",
+	    ARGS(STR(text), TIME(moment_now()), ID(l->tenant_id)));
+	cli_audit(c, l->tenant_id, "tenant.settings", l->tenant_id, arena_printf(c->mem, "{\"storageQuota\":%s}",
+	    text != NULL ? text : "null"));
+	return 0;
+}
+
+int
+tenant_quota(struct cli *c)
+{
+	const bool none = cli_option(c, "none") != NULL;
+	const struct tenant_row *row;
+	struct limit l = { .quota = { 0 } };
+	int status;
+
+	if (none && cli_option(c, "set") != NULL)
+		return cli_fail(c, EX_USAGE, "--set and --none exclude each other");
+	if ((status = take_number(c, "set", 0, QUOTA_MAX, &l.quota)) != 0 ||
+	    (status = tenant_find(c, c->arg[0], &l.tenant_id)) != 0 ||
+	    ((none || l.quota.set) && (status = cli_transaction(c, write_quota, &l)) != 0))
+		return status;
+	row = db_row(c->db, &tenant_row_record, "FROM tenants t LEFT JOIN tenant_usage u ON u.tenant_id = t.id WHERE "
+	    "t.id = ?", ARGS(ID(l.tenant_id)));
+	if (row == NULL)
+		return cli_fail_db(c);
+	if (c->json)
+		printf("{\"storageUsed\":%lld,\"storageQuota\":%s}\n", (long long)row->storage_used,
+		    row->storage_quota.set ? arena_printf(c->mem, "%lld", (long long)row->storage_quota.n) : "null");
+	else
+		printf("%s used, %s\n", cli_bytes(c->mem, row->storage_used), row->storage_quota.set
+		    ? arena_printf(c->mem, "of %s", cli_bytes(c->mem, row->storage_quota.n)) : "without a limit");
 	return 0;
 }
 
