@@ -365,7 +365,9 @@ refuse_by_status(struct req *r, const struct upload *u)
 		return refuse(r, ERR_UPLOAD_CANCELLED, NULL);
 	if (strcmp(u->status, "errored") == 0)
 		return refuse_content(r, u);
-	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, NULL);
+	return refuse(r, ERR_UPLOAD_NOT_RECEIVED, strcmp(u->type, "multipart") == 0
+	    ? "The file has not arrived yet: send its parts with the credentials of input, and end them with "
+	    "CompleteMultipartUpload." : NULL);
 }
 
 /* The row is locked: of any number of calls exactly one makes the asset; all others see what it did. */

@@ -4,7 +4,8 @@
 #define FCGI_UPLOAD_S3_ERRORS_H
 
 #define S3_ERRORS(E) \
-	E(ACCESS_DENIED,	403, "AccessDenied",		"These credentials do not allow this.") \
+	E(ACCESS_DENIED,	403, "AccessDenied",		"These credentials reach one key, input.key of their upload, and nothing else.") \
+	E(CLOSED,		403, "AccessDenied",		"The file is whole, and nothing is added to it: announce another upload.") \
 	E(NO_CREDENTIALS,	403, "AccessDenied",		"Sign the request with the credentials that POST /v2/uploads answered.") \
 	E(UNKNOWN_KEY,		403, "InvalidAccessKeyId",	"These credentials open no upload here.") \
 	E(SIGNATURE,		403, "SignatureDoesNotMatch",	"The signature is not that of this request.") \

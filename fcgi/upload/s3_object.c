@@ -43,7 +43,7 @@ begin(struct s3 *s, bool parts)
 	int64_t n;
 
 	if (!s3_is_open(row))
-		return S3_ACCESS_DENIED;
+		return S3_CLOSED;
 	if (put_is_settling(s->c->mem, row->id, row->sha256))
 		return S3_SETTLING;
 	db_begin(s->db);

@@ -71,7 +71,9 @@ what_has_arrived_is_read_by_its_client_until_it_is_an_asset(void **state)
 	r = ask(&c, &(struct ask){ "GET", .body = "", .enough = 100 });
 	assert_true(r->cut);
 	assert_int_equal(given(r)->len, MIB);
-	refused(&other, ask(&other, &theirs), 403, "AccessDenied");
+	r = ask(&other, &theirs);
+	refused(&other, r, 403, "AccessDenied");
+	assert_non_null(strstr(body_of(r), "reach one key"));
 	refused(&foreign, ask(&foreign, &theirs), 403, "AccessDenied");
 	refused(&c, send_signed(&c, &theirs, date_of(w, 0), NULL, EMPTY_SHA256), 403, "AccessDenied");
 	db_run(w->db, "UPDATE uploads SET expires_at = 1 WHERE id = ?", ARGS(ID(uuid_of(&c))));
@@ -79,6 +81,9 @@ what_has_arrived_is_read_by_its_client_until_it_is_an_asset(void **state)
 	near_its_end(&c);
 	assert_int_equal(call(w, "PUT", arena_printf(w->mem, "/v2/uploads/%s/complete", c.id), "{}")->status, 200);
 	refused(&c, ask(&c, &(struct ask){ "GET", .body = "" }), 403, "AccessDenied");
+	r = ask(&c, &(struct ask){ "PUT", .body = "bytes", .n = 5 });
+	refused(&c, r, 403, "AccessDenied");
+	assert_non_null(strstr(body_of(r), "The file is whole"));
 	r = ask(&c, &(struct ask){ .method = "HEAD" });
 	fine(r);
 	assert_string_equal(header_told(w, r, "Content-Length"), "3145745");

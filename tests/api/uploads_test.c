@@ -495,6 +495,10 @@ an_upload_is_completed_only_when_its_bytes_are_there(void **state)
 		assert_int_equal(r->status, cases[i].status);
 		assert_string_equal(text(w, r, "data.code"), cases[i].code);
 	}
+	/* Parts may all be there, and nobody has said so: there is no input.url for them. */
+	db_run(w->db, "UPDATE uploads SET status = 'uploading', type = 'multipart' WHERE id = ?", ARGS(ID(uuid_of(w,
+	    upload))));
+	assert_non_null(strstr(text(w, complete(w, upload, "{}"), "message"), "CompleteMultipartUpload"));
 	db_run(w->db, "UPDATE uploads SET status = 'uploaded', expires_at = 1 WHERE id = ?",
 	    ARGS(ID(uuid_of(w, upload))));
 	assert_int_equal(complete(w, upload, "{}")->status, 410);
