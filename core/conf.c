@@ -220,9 +220,6 @@ static const struct setting settings[] = {
 	{ "engine.diarize", AS_CHOICE, AT(engine[ENGINE_diarize].name), "mixtures", 0, 0,
 	    &DIARIZE_ENGINES(CHOICE)[1], NULL,
 	    "What tells voices apart, for tenants that want it (speakerRecognition)." },
-	{ "engine.diarize.others", AS_LIST, AT(engine[ENGINE_diarize].others), NULL, 0, 1000,
-	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
-	    "Further engines that tenants may choose for themselves (engines.diarize). Any tenant may choose none." },
 	{ "engine.ocr", AS_CHOICE, AT(engine[ENGINE_ocr].name), "tesseract", 0, 0,
 	    &OCR_ENGINES(CHOICE)[1], NULL,
 	    "What reads the text on pictures, slides and screens." },
@@ -230,7 +227,8 @@ static const struct setting settings[] = {
 	    "languages as models of tesseract are called, comma-separated", setting_any,
 	    "Languages that it looks for, beside that of the asset. Each needs its package, tesseract-ocr-deu for deu." },
 	{ "engine.ocr.timeout", AS_INT, AT(engine[ENGINE_ocr].timeout), "300", 1, 3600, "seconds", NULL,
-	    "How long one picture may take to be read; one that takes longer is left out, or its text is." },
+	    "How long one picture may take to be read. A page of a document that takes longer is left out; of a film or a "
+	    "picture, all text is." },
 	{ "engine.vision", AS_CHOICE, AT(engine[ENGINE_vision].name), "none", 0, 0,
 	    "none" VISION_ENGINES(CHOICE), NULL,
 	    "What tells things, actions and kinds of scenes on pictures: nothing, or a server that speaks the chat interface of OpenAI and "

@@ -103,6 +103,7 @@ engines_chosen(struct arena *mem, const struct engine_settings *set, const char 
 	if (strcmp(name, set->name) == 0)
 		return own;
 	if (!find_other(set, name, &model, &n)) {
+		own.gone = strcmp(name, none) != 0;
 		own.name = none;
 		return own;
 	}
@@ -125,6 +126,19 @@ is_engine(enum engine_family family, const char *name, size_t n)
 	return false;
 }
 
+/* Is there one before `item` in others that has its name? */
+static bool
+is_named_before(const struct engine_settings *set, const char *item, size_t n)
+{
+	const char *at = set->others, *before, *model;
+	size_t before_n, model_n;
+
+	while ((before = next_other(&at, &before_n, &model, &model_n)) != NULL && before != item)
+		if (before_n == n && strncmp(before, item, n) == 0)
+			return true;
+	return false;
+}
+
 const char *
 engines_wrong(struct arena *mem, const struct conf *conf)
 {
@@ -134,12 +148,18 @@ engines_wrong(struct arena *mem, const struct conf *conf)
 		size_t n, model_n;
 
 		while ((item = next_other(&at, &n, &model, &model_n)) != NULL) {
-			const struct engine_settings would = engines_chosen(mem, set, arena_copy_n(mem, item, n));
+			const char *name = arena_copy_n(mem, item, n);
+			const struct engine_settings would = engines_chosen(mem, set, name);
 
 			if (!is_engine(families[i].family, item, n) ||
 			    (strlen(set->name) == n && strncmp(set->name, item, n) == 0))
 				return arena_printf(mem, "engine.%s.others names %.*s, which is no further engine",
 				    families[i].name, (int)n, item);
+			if (model != NULL && model_n == 0)
+				return arena_printf(mem, "%s in engine.%s.others has a colon, and no model behind it",
+				    name, families[i].name);
+			if (is_named_before(set, item, n))
+				return arena_printf(mem, "engine.%s.others names %s twice", families[i].name, name);
 			if (strcmp(would.name, "http") == 0 && set->url == NULL)
 				return arena_printf(mem, "http in engine.%s.others needs engine.%s.url",
 				    families[i].name, families[i].name);

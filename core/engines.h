@@ -8,6 +8,7 @@
 #ifndef CORE_ENGINES_H
 #define CORE_ENGINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/arena.h"
@@ -74,6 +75,7 @@ struct engine_settings {
 	const char *models;		/* others that may be named, comma-separated; NULL: none */
 	/* engines that tenants may choose instead, "name" or "name:model", comma-separated; NULL: none */
 	const char *others;
+	bool gone;			/* chosen by a tenant, and offered no more: name is "none" */
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
 	int64_t timeout;		/* s per request */

@@ -375,7 +375,8 @@ start(struct req *r, struct run *n)
 
 	if (strcmp(engines_conf(r->db, r->conf, n->tenant_id)->engine[ENGINE_complete].name, "none") == 0) {
 		n->status = "failed";
-		n->error = "No language model is configured. The operator sets engine.complete.";
+		n->error = "No language model is configured. The operator sets engine.complete; the setting engines "
+		    "of the tenant may choose none.";
 	} else {
 		n->status = "queued";
 		n->job_id = job_add(r->db, flow, place, .run_id = n->id);

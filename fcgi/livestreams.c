@@ -391,7 +391,7 @@ check_captions(struct req *r, struct broadcast *b)
 		fault(r, member, "format", "a BCP 47 tag is wanted, for example en or de-CH, or translate-en");
 	else if (!conf->live_captions || strcmp(conf->engine[ENGINE_transcribe].name, "none") == 0)
 		fault(r, member, "not_allowed", "this server makes no captions of livestreams; its operator sets "
-		    "live.captions and engine.transcribe");
+		    "live.captions and engine.transcribe, and the setting engines of the tenant may choose none");
 	else if (!spoken_known(conf, b->captions_language_code))
 		fault(r, member, "not_allowed", "the engine of this server does not know this language");
 }

@@ -19,7 +19,9 @@ static const struct field main_designs_fields[] = {
 };
 static const struct record main_designs_record = RECORD("MainDesigns", struct main_designs, main_designs_fields);
 
-struct tenant_engines { const char *transcribe, *translate, *diarize, *ocr, *vision, *complete; };
+#define MEMBER(family) const char *family;
+struct tenant_engines { CHOSEN_FAMILIES(MEMBER) };
+#undef MEMBER
 static const struct field tenant_engines_fields[] = {
 #define CHOSEN(family) FIELD(struct tenant_engines, family, .on = CREATE | PATCH | ASCII | OMIT_NULL, .min = 1, .max = 40, \
 	.doc = "One of engineChoices." #family "; null: what the operator has chosen"),
@@ -29,7 +31,9 @@ static const struct field tenant_engines_fields[] = {
 static const struct record tenant_engines_record = RECORD("TenantEngines", struct tenant_engines,
     tenant_engines_fields);
 
-struct engine_choices { struct strings transcribe, translate, diarize, ocr, vision, complete; };
+#define MEMBER(family) struct strings family;
+struct engine_choices { CHOSEN_FAMILIES(MEMBER) };
+#undef MEMBER
 static const struct field engine_choices_fields[] = {
 	FIELD(struct engine_choices, transcribe, .required = true, .doc = "What turns speech into words"),
 	FIELD(struct engine_choices, translate,  .required = true, .doc = "What makes English of transcripts"),

@@ -296,7 +296,8 @@ do_step(struct job *j, struct running *w, const char *name, struct prompt p, enu
 	if (fine)
 		return true;
 	if (p.fault.reason == REASON_NONE)
-		*outcome = job_give_up(j, REASON_ENGINE_REFUSED, "No language model is configured.");
+		*outcome = job_give_up(j, REASON_ENGINE_REFUSED, "No language model is configured. The operator sets "
+		    "engine.complete; the setting engines of the tenant may choose none.");
 	else
 		*outcome = job_fault(j, &p.fault);
 	return false;

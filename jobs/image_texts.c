@@ -35,7 +35,7 @@ enum outcome
 image_texts_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const struct engine *e = engine_chosen(j->conf, ENGINE_ocr);
+	const struct engine *e = engine_for(j, ENGINE_ocr);
 	const char *language = db_text(j->db, "SELECT language_code FROM media t WHERE t.id = ?",
 	    ARGS(ID(in->media_id)));
 	const struct form *form = db_row(j->db, &form_record, "FROM renditions t WHERE t.media_id = ? AND "

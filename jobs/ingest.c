@@ -85,6 +85,21 @@ warn_unread(struct job *j, const char *what)
 	    "into the file about it (%s) is damaged, and could not be read.", what) });
 }
 
+/* What a PDF says of itself is no reason to refuse it, but one to try again where that may help. */
+static void
+read_words(struct job *j, struct finding *f)
+{
+	const struct fault fault = document_xmp(j->mem, f->path, &f->words);
+
+	if (fault.reason == REASON_DECODE_FAILED)
+		warn_unread(j, "XMP");
+	else if (fault.reason == REASON_SANDBOX || (fault.reason != REASON_NONE && job_may_mend(j, &fault)))
+		f->fault = fault;
+	else if (fault.reason != REASON_NONE)
+		job_warn(j, &(struct warning){ .reason = fault.reason, .detail = "What is written into the file about "
+		    "it (XMP) could not be read." });
+}
+
 static void
 look(struct job *j, struct finding *f)
 {
@@ -98,9 +113,8 @@ look(struct job *j, struct finding *f)
 	if (document_is(&f->sniff, f->path)) {
 		f->type = "document";
 		f->fault = document_probe(j->mem, f->path, f->sniff.format, j->conf->document_max_pages, &f->pages);
-		if (f->fault.reason == REASON_NONE && strcmp(f->sniff.format, "pdf") == 0 &&
-		    !document_xmp(j->mem, f->path, &f->words))
-			warn_unread(j, "XMP");
+		if (f->fault.reason == REASON_NONE && strcmp(f->sniff.format, "pdf") == 0)
+			read_words(j, f);
 	} else if (strcmp(f->type, "image") == 0) {
 		f->fault = image_probe(j->mem, f->path, f->sniff.format, j->conf->image_max_pixels, &f->image);
 		for (size_t i = 0; f->image != NULL && i < f->image->unread.n; i++)

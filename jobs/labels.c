@@ -238,7 +238,7 @@ labels_run(struct job *j)
 	enum outcome outcome;
 	struct fault fault;
 
-	if (engine_chosen(j->conf, ENGINE_vision) == NULL || is == NULL || (scenes.n == 0 && is->file == NULL))
+	if (engine_for(j, ENGINE_vision) == NULL || is == NULL || (scenes.n == 0 && is->file == NULL))
 		return DONE;
 	l->j = j;
 	l->scenes = arena_array(j->mem, SCENES_MAX, sizeof(*l->scenes));

@@ -398,7 +398,8 @@ hindrance(struct job *j, const struct engine *e, const char *language)
 	if (!j->conf->live_captions)
 		return "The settings have no captions of livestreams.";
 	if (e == NULL)
-		return "The settings have no engine for speech.";
+		return "There is no engine for speech: neither engine.transcribe of the operator nor the setting "
+		    "engines of the tenant chooses one.";
 	return e->knows(j->conf, language) ? NULL : "The engine does not know the language.";
 }
 

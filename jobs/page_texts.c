@@ -130,7 +130,7 @@ read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *
 {
 	const int64_t most = r->to_read < r->j->conf->document_read_pages ? r->to_read :
 	    r->j->conf->document_read_pages, until = clock_ms() + READ_MS;
-	struct fault fault;
+	struct fault fault, last = { REASON_NONE, NULL, NULL };
 	size_t n;
 
 	for (*page = 1; r->read + r->undrawn + r->failed < most && *page <= r->last && clock_ms() < until;) {
@@ -148,15 +148,15 @@ read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *
 		} else if (sheet.n > 0) {
 			if (ends_all(&sheet.fault) || !read_singly(r, e, &sheet, &n, until, &sheet.fault))
 				return job_fault(r->j, &sheet.fault);
-			/* Where none at all can be read, it is not the fault of one. */
-			if (r->read == 0)
-				return job_fault(r->j, &sheet.fault);
+			if (r->failed > 0)
+				last = sheet.fault;
 			if (n < sheet.n)
 				*page = of[n];
 		}
 		job_progress(r->j, (int)(100 * (r->read + r->undrawn + r->failed) / most));
 	}
-	return DONE;
+	/* Where none at all can be read, it is not the fault of one. */
+	return r->read == 0 && r->failed > 0 ? job_fault(r->j, &last) : DONE;
 }
 
 /* What `pages` knows, by number. */
@@ -200,6 +200,8 @@ tell(struct reading *r, int64_t page)
 static void
 put(struct reading *r, const struct asset_args *in)
 {
+	int64_t cut_at = r->is->cut_at;
+	const char *json;
 	size_t n = 0;
 
 	/* Deleted meanwhile, or made anew, which has a job of its own. */
@@ -209,17 +211,21 @@ put(struct reading *r, const struct asset_args *in)
 	for (int64_t i = 0; i < r->is->page_count; i++)
 		if (r->pages[i].text != NULL)
 			r->pages[n++] = r->pages[i];
+	json = document_pages_json(r->j->mem, r->pages, n, &cut_at);
+	if (cut_at != r->is->cut_at)
+		job_warn(r->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(r->j->mem,
+		    "The text ends on page %" PRId64 ", before which there is too much of it.", cut_at) });
 	db_run(r->j->db, "UPDATE media SET language_code = COALESCE(language_code, ?) WHERE id = ?", ARGS(
 	    STR(language_guess(r->j->mem, buf_string(&r->text), r->text.len).tag), ID(in->media_id)));
 	metadata_put(r->j->db, in->media_id, "documentContent", arena_printf(r->j->mem, "%s, %s", r->is->engine,
-	    r->version), document_pages_json(r->j->mem, r->pages, n, r->is->cut_at));
+	    r->version), json);
 }
 
 enum outcome
 page_texts_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const struct engine *e = engine_chosen(j->conf, ENGINE_ocr);
+	const struct engine *e = engine_for(j, ENGINE_ocr);
 	struct reading r = { .j = j, .text = BUF(j->mem) };
 	enum outcome outcome;
 	struct fault fault;

@@ -46,6 +46,7 @@ pages_run(struct job *j)
 	struct image_files files;
 	struct document d;
 	struct fault fault;
+	const char *json;
 	struct sniff s;
 
 	job_pause(j);
@@ -58,6 +59,7 @@ pages_run(struct job *j)
 	/* A document without a picture of its first page is still worth having, but only when it cannot be had. */
 	if (d.text == NULL || (d.fault.reason != REASON_NONE && job_may_mend(j, &d.fault)))
 		return job_fault(j, &d.fault);
+	json = document_json(j->mem, d.text, &d.cut_at);
 	if (d.cut_at > 0)
 		job_warn(j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(j->mem,
 		    "The text ends on page %" PRId64 ", which takes too long to read, or before which there is too "
@@ -83,8 +85,7 @@ pages_run(struct job *j)
 	    STR(language_guess(j->mem, d.text, strlen(d.text)).tag), ID(in->media_id)));
 	if (d.pages > 0)
 		db_run(j->db, "UPDATE media SET page_count = ? WHERE id = ?", ARGS(INT(d.pages), ID(in->media_id)));
-	metadata_put(j->db, in->media_id, "documentContent", d.engine, document_json(j->mem, d.text,
-	    d.cut_at));
+	metadata_put(j->db, in->media_id, "documentContent", d.engine, json);
 	asset_summarise(j->db, in->media_id, SUM_RENDITIONS);
 	return DONE;
 }

@@ -152,7 +152,7 @@ enum outcome
 speakers_run(struct job *j)
 {
 	struct conversation c = { .mem = j->mem, .conf = j->conf, .progress = progress, .user = j };
-	const struct engine *engine = engine_chosen(j->conf, ENGINE_diarize);
+	const struct engine *engine = engine_for(j, ENGINE_diarize);
 	struct recognised *who;
 	struct list before;
 	size_t n;

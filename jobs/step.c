@@ -265,6 +265,6 @@ step_labels(struct job *j, const struct asset_args *in)
 	const struct job_place place = { .tenant_id = j->tenant_id, .media_id = in->media_id,
 	    .priority = PRIORITY_BULK };
 
-	if (strcmp(j->conf->engine[ENGINE_vision].name, "none") != 0)
+	if (strcmp(j->conf->engine[ENGINE_vision].name, "none") != 0 || j->conf->engine[ENGINE_vision].gone)
 		job_add(j->db, labels, place, .media_id = in->media_id, .generation = in->generation);
 }

@@ -409,7 +409,7 @@ enum outcome
 transcribe_run(struct job *j)
 {
 	const struct transcribe_args *in = j->in;
-	const struct engine *engine = engine_chosen(j->conf, ENGINE_transcribe);
+	const struct engine *engine = engine_for(j, ENGINE_transcribe);
 	struct notes n = { .job = j };
 	struct hearing h = { .mem = j->mem, .conf = j->conf, .heard = note_segment, .progress = note_progress,
 	    .may_ask = may_ask, .asked = note_asked, .known = known, .answered = note_answer, .user = &n };

@@ -77,7 +77,7 @@ enum outcome
 video_texts_run(struct job *j)
 {
 	const struct asset_args *in = j->in;
-	const struct engine *e = engine_chosen(j->conf, ENGINE_ocr);
+	const struct engine *e = engine_for(j, ENGINE_ocr);
 	const char *lowest = step_lowest(j, in), *language = db_text(j->db, "SELECT language_code FROM media t WHERE "
 	    "t.id = ?", ARGS(ID(in->media_id)));
 	struct screen s = { .j = j, .texts = screen_texts_new(j->mem) };

@@ -79,7 +79,7 @@ pdf_pages(struct arena *mem, const char *path, int64_t max_pages, int64_t *pages
 	return fault;
 }
 
-bool
+struct fault
 document_xmp(struct arena *mem, const char *pdf, const char **members)
 {
 	const char *const argv[] = { "pdfinfo", "-meta", "-enc", "UTF-8", pdf, NULL };
@@ -88,8 +88,10 @@ document_xmp(struct arena *mem, const char *pdf, const char **members)
 
 	*members = "";
 	if (!run(mem, argv, pdf, NULL, &r, &fault))
-		return false;
-	return r.out[strspn(r.out, " \t\r\n")] == '\0' || image_xmp(mem, r.out, r.out_size, members);
+		blame_pdf(&r, &fault);
+	else if (r.out[strspn(r.out, " \t\r\n")] != '\0')
+		fault = image_xmp(mem, r.out, r.out_size, members);
+	return fault;
 }
 
 /* A picture of the first page. */
@@ -530,19 +532,28 @@ end_pages(struct buf *json, int64_t cut_at)
 	return buf_string(json);
 }
 
+/* The first page counts. */
+static void
+cut(int64_t *cut_at, int64_t page)
+{
+	if (*cut_at == 0 || page < *cut_at)
+		*cut_at = page;
+}
+
 const char *
-document_pages_json(struct arena *mem, const struct document_page *pages, size_t n, int64_t cut_at)
+document_pages_json(struct arena *mem, const struct document_page *pages, size_t n, int64_t *cut_at)
 {
 	struct buf json = BUF(mem);
 
 	buf_text(&json, "{\"pages\":[");
 	for (size_t i = 0; i < n; i++)
-		add_page(&json, &pages[i], strlen(pages[i].text));
-	return end_pages(&json, cut_at);
+		if (!add_page(&json, &pages[i], strlen(pages[i].text)))
+			cut(cut_at, pages[i].page);
+	return end_pages(&json, *cut_at);
 }
 
 const char *
-document_json(struct arena *mem, const char *text, int64_t cut_at)
+document_json(struct arena *mem, const char *text, int64_t *cut_at)
 {
 	struct buf json = BUF(mem);
 	bool flowing = strchr(text, '\f') == NULL;
@@ -553,12 +564,11 @@ document_json(struct arena *mem, const char *text, int64_t cut_at)
 	buf_text(&json, "{\"pages\":[");
 	for (page = 1; *text != '\0'; page++) {
 		length = page_length(text, flowing);
-		if (!add_page(&json, &(struct document_page){ page, text, NULL, 0 }, length) &&
-		    (cut_at == 0 || page < cut_at))
-			cut_at = page;
+		if (!add_page(&json, &(struct document_page){ page, text, NULL, 0 }, length))
+			cut(cut_at, page);
 		text += length;
 		if (*text == '\f')
 			text++;
 	}
-	return end_pages(&json, cut_at);
+	return end_pages(&json, *cut_at);
 }

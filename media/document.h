@@ -46,9 +46,9 @@ const char *document_libreoffice(void);
 /* Pages without reading them: 0 where the format does not say.  What `ingest` asks. */
 struct fault document_probe(struct arena *, const char *path, const char *format, int64_t max_pages, int64_t *pages);
 
-/* What a PDF says about itself as XMP, as members of JSON, each with a comma before it (see image_xmp()).  False: there
- * is some, but it cannot be read. */
-bool document_xmp(struct arena *, const char *pdf, const char **members);
+/* What a PDF says about itself as XMP, as members of JSON, each with a comma before it (see image_xmp(), also
+ * for what cannot be read). */
+struct fault document_xmp(struct arena *, const char *pdf, const char **members);
 
 /* A picture of a page of a PDF, grey and large enough to be read, as a JPEG of that name in `dir`. */
 struct fault document_draw(struct arena *, const char *pdf, int64_t page, const char *dir, const char *name);
@@ -58,12 +58,12 @@ struct document_page { int64_t page; const char *text, *engine; double confidenc
 extern const struct record document_page_record;
 
 /* {"pages":[{"page":1,"text":"…"},{"page":2,"text":"…","engine":"tesseract 5","confidence":0.93},…],"cutAt":9}; cutAt
- * as in struct document, left out where it is 0. */
-const char *document_pages_json(struct arena *, const struct document_page *, size_t n, int64_t cut_at);
+ * as in struct document, left out where it is 0; *cut_at becomes the page where there is no more room. */
+const char *document_pages_json(struct arena *, const struct document_page *, size_t n, int64_t *cut_at);
 
 /* {"pages":[{"page":1,"text":"…"},…],"cutAt":9}: empty pages are left out, numbers stay.  Text without form feeds is
- * cut into pages of about 3,000 characters at line ends. */
-const char *document_json(struct arena *, const char *text, int64_t cut_at);
+ * cut into pages of about 3,000 characters at line ends.  *cut_at as above. */
+const char *document_json(struct arena *, const char *text, int64_t *cut_at);
 
 /* A copy, never a link: what a jailed program may write to must not be the original.  False with errno. */
 bool document_copy(const char *from, const char *to);

@@ -211,6 +211,9 @@ is_whole_iptc(const unsigned char *p, size_t n)
 
 	while (at < n && p[at] == 0x1c) {
 		length = at + 5 <= n ? (size_t)p[at + 3] << 8 | p[at + 4] : n;
+		/* Of an extended one that is the length of its length: it is not looked at any further. */
+		if (at + 5 <= n && (length & 0x8000) != 0)
+			return true;
 		if (at + 5 + length > n)
 			return false;
 		at += 5 + length;

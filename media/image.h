@@ -80,9 +80,9 @@ extern const struct record image_facts_record;
 struct fault image_probe(struct arena *, const char *path, const char *coder, int64_t max_pixels,
     struct image_facts **facts);
 
-/* Members of JSON, each with a comma before it, for what XMP says that stands in a file of another kind.  False: it
- * cannot be read. */
-bool image_xmp(struct arena *, const void *bytes, size_t n, const char **members);
+/* Members of JSON, each with a comma before it, for what XMP says that stands in a file of another kind.
+ * REASON_DECODE_FAILED: it cannot be read. */
+struct fault image_xmp(struct arena *, const void *bytes, size_t n, const char **members);
 
 /* A file that was made, in the directory it was asked into. */
 struct image_file { const char *name, *kind, *mime_type; int64_t width, height; };	/* kind: "image", "poster" */

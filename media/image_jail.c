@@ -155,27 +155,46 @@ image_probe(struct arena *mem, const char *path, const char *coder, int64_t max_
 	return fault.reason == REASON_NONE ? read_facts(mem, out, facts) : fault;
 }
 
-bool
+/* The bytes as a file that has no name. */
+static int
+file_of(const void *bytes, size_t n)
+{
+	int fd = memfd_create("picture", MFD_CLOEXEC);
+
+	if (fd != -1 && write(fd, bytes, n) != (ssize_t)n) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+struct fault
 image_xmp(struct arena *mem, const void *bytes, size_t n, const char **members)
 {
 	const char *const args[] = { "xmp", "1", "XMP", NULL };
 	struct jail_result result = { 0 };
-	struct image_words *w = NULL;
+	const struct image_words *w;
 	struct buf json = BUF(mem);
-	int in = memfd_create("xmp", MFD_CLOEXEC);
+	struct fault fault;
+	int in = file_of(bytes, n);
 
 	*members = "";
-	if (in != -1 && write(in, bytes, n) == (ssize_t)n && run(mem, args, in, NULL, 60, &result).reason ==
-	    REASON_NONE)
-		w = record_parse(mem, &image_words_record, result.out);
-	if (in != -1)
-		close(in);
+	if (in == -1) {
+		fault_of_errno(mem, errno, &fault, "What is written into the file about it could not be kept in "
+		    "memory.");
+		return fault;
+	}
+	fault = run(mem, args, in, NULL, 60, &result);
+	close(in);
+	if (fault.reason != REASON_NONE)
+		return fault;
+	w = record_parse(mem, &image_words_record, result.out);
 	if (w == NULL)
-		return false;
+		return fault_by(REASON_OUTPUT_INVALID);
 	record_render(&json, &image_words_record, w, false);
 	if (json.len > 2)
 		*members = arena_printf(mem, ",%.*s", (int)json.len - 2, json.text + 1);
-	return true;
+	return fault;
 }
 
 /* "kind name type width height": the name is one of ours, and the file is what the line says. */
@@ -241,19 +260,6 @@ image_pdf(struct arena *mem, const char *path, const char *coder, int64_t max_pi
 	const char *pixels = arena_printf(mem, "%" PRId64, max_pixels), *out;
 
 	return image_helper(mem, (const char *const[]){ "pages", pixels, coder, NULL }, path, dir, &out);
-}
-
-/* The bytes as a file that has no name. */
-static int
-file_of(const void *bytes, size_t n)
-{
-	int fd = memfd_create("picture", MFD_CLOEXEC);
-
-	if (fd != -1 && write(fd, bytes, n) != (ssize_t)n) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 struct fault

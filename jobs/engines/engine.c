@@ -26,6 +26,22 @@ engine_chosen(const struct conf *conf, enum engine_family family)
 	abort(); /* the settings take no other name */
 }
 
+const struct engine *
+engine_for(struct job *j, enum engine_family family)
+{
+	static const char *const names[] = {
+#define ENGINE_NAME(family, task, doc) [ENGINE_##family] = #family,
+		ENGINE_FAMILIES(ENGINE_NAME)
+#undef ENGINE_NAME
+	};
+
+	if (j->conf->engine[family].gone)
+		job_warn(j, &(struct warning){ .reason = REASON_ENGINE_REFUSED, .detail = arena_printf(j->mem, "The "
+		    "setting engines.%s of the tenant names one that the operator does not offer any more, so this was "
+		    "left out.", names[family]) });
+	return engine_chosen(j->conf, family);
+}
+
 bool
 engine_may_pass(const struct web_answer *a)
 {

@@ -91,6 +91,9 @@ ENGINES(ENGINE_DECLARE)
 /* The engine that the settings choose.  NULL: "none". */
 const struct engine *engine_chosen(const struct conf *, enum engine_family);
 
+/* The same for a step, which warns where the tenant has chosen one that the operator does not offer any more. */
+const struct engine *engine_for(struct job *, enum engine_family);
+
 /* Looks for speech, by Silero VAD where it is installed and by loudness elsewhere and where that fails, and hands to
  * the engine what it found: spans and note are set here.  Where nobody speaks, the engine is not asked at all. */
 enum outcome engine_hear(const struct engine *, struct hearing *);

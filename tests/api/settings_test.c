@@ -118,6 +118,7 @@ a_tenant_chooses_its_engines(void **state)
 	assert_string_equal(own->engine[ENGINE_transcribe].name, "http");
 	assert_string_equal(own->engine[ENGINE_transcribe].model, "large");
 	assert_string_equal(own->engine[ENGINE_ocr].name, "none");
+	assert_false(own->engine[ENGINE_ocr].gone);
 	assert_string_equal(own->engine[ENGINE_diarize].name, conf.engine[ENGINE_diarize].name);
 	assert_ptr_equal(engines_conf(w->db, &conf, other->tenant_id), &conf);
 	assert_null(engines_gone(w->db, &conf));
@@ -132,6 +133,7 @@ a_tenant_chooses_its_engines(void **state)
 	conf.engine[ENGINE_transcribe].others = "sherpa:/srv/model";
 	own = engines_conf(w->db, &conf, w->tenant_id);
 	assert_string_equal(own->engine[ENGINE_transcribe].name, "none");
+	assert_true(own->engine[ENGINE_transcribe].gone);
 	assert_string_equal(engines_gone(w->db, &conf), arena_printf(w->mem, "%s: transcribe = http", text(w, call(w,
 	    "GET", settings, NULL), "data.shortcode")));
 	r = call(w, "GET", "/v2/languages", NULL);

@@ -173,6 +173,10 @@ a_value_out_of_range_stops_the_start(void **state)
 	    "behind it, sherpa:/directory");
 	refused("engine.transcribe.others = http:large", "f.conf: http in engine.transcribe.others needs "
 	    "engine.transcribe.url");
+	refused("engine.transcribe.url = http://x\nengine.transcribe.others = http:", "f.conf: http in "
+	    "engine.transcribe.others has a colon, and no model behind it");
+	refused("engine.transcribe.url = http://x\nengine.transcribe.others = http:large,http", "f.conf: "
+	    "engine.transcribe.others names http twice");
 	refused("engine.transcribe.others = pocketsphinx", "f.conf: engine.transcribe.others names pocketsphinx, which "
 	    "is no further engine");
 	refused("engine.translate.others = http", "f.conf: engine.translate.others names http, which is no further "

@@ -301,6 +301,31 @@ pages_beyond_the_limit_are_named(void **state)
 	    "Of 3 pages without a text of their own 1 were read as pictures, those before page 3.");
 }
 
+static void
+an_engine_that_is_offered_no_more_is_named(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, stone(w));
+	struct conf without = *w->conf;
+	struct req *r;
+
+	without.engine[ENGINE_ocr].name = "none";
+	db_run(w->db, "UPDATE tenants SET engines = '{\"ocr\":\"tesseract\"}' WHERE id = ?", ARGS(ID(w->tenant_id)));
+	drain(w, &without);
+	db_run(w->db, "UPDATE tenants SET engines = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "imageTexts");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "engine_refused");
+	assert_non_null(strstr(text(w, r, "data.ingestJob.warnings.0.detail"), "engines.ocr"));
+	/* To want none is no mistake. */
+	media = take_in(w, stone(w));
+	drain(w, &without);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_null(text(w, r, "data.ingestJob.warnings.0.code"));
+}
+
 /* Thousands of small words take minutes; a line, a part of a second. */
 static void
 a_page_that_cannot_be_read_takes_no_other_one_with_it(void **state)
@@ -420,6 +445,7 @@ main(void)
 		WORLD_TEST(pages_without_a_text_are_read_as_pictures),
 		WORLD_TEST(pages_beyond_the_limit_are_named),
 		WORLD_TEST(a_page_that_cannot_be_read_takes_no_other_one_with_it),
+		WORLD_TEST(an_engine_that_is_offered_no_more_is_named),
 		WORLD_TEST(pages_behind_the_end_of_the_text_are_no_scans),
 		WORLD_TEST(a_scan_says_that_nothing_can_read_it),
 		WORLD_TEST(signs_are_no_lines),

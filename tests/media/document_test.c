@@ -83,8 +83,14 @@ pdf(int n, const char *more, const char *trailer)
 	return b;
 }
 
+static const char *
+json_of(const char *text, int64_t cut_at)
+{
+	return document_json(mem, text, &cut_at);
+}
+
 /* What is written into a PDF about it, in its catalog. */
-static bool
+static enum reason
 says(const char *xmp, const char **members)
 {
 	const char *bytes = arena_printf(mem, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R/Metadata 4 0 R>>\n"
@@ -92,7 +98,7 @@ says(const char *xmp, const char **members)
 	    "2 0 R>>\nendobj\n4 0 obj\n<</Type/Metadata/Subtype/XML/Length %zu>>stream\n%s\nendstream\nendobj\ntrailer\n"
 	    "<</Size 5/Root 1 0 R>>\n%%%%EOF\n", strlen(xmp), xmp);
 
-	return document_xmp(mem, write_file("said.pdf", bytes, strlen(bytes)), members);
+	return document_xmp(mem, write_file("said.pdf", bytes, strlen(bytes)), members).reason;
 }
 
 static void
@@ -101,16 +107,17 @@ what_a_pdf_says_of_itself_is_told(void **state)
 	const struct buf plain = pdf(1, "", "");
 	const char *members;
 
-	assert_true(document_xmp(mem, write_file("plain.pdf", plain.text, plain.len), &members));
+	assert_int_equal(document_xmp(mem, write_file("plain.pdf", plain.text, plain.len), &members).reason,
+	    REASON_NONE);
 	assert_string_equal(members, "");
-	assert_true(says("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description "
+	assert_int_equal(says("<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description "
 	    "xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title><rdf:Alt><rdf:li>\"Br\xc3\xbc" "cken\"</rdf:li></rdf:Alt>"
 	    "</dc:title><dc:subject><rdf:Bag><rdf:li>stone</rdf:li></rdf:Bag></dc:subject></rdf:Description></rdf:RDF>",
-	    &members));
+	    &members), REASON_NONE);
 	assert_string_equal(members, ",\"title\":\"\\\"Br\xc3\xbc" "cken\\\"\",\"keywords\":[\"stone\"]");
-	assert_false(says("<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>]><x>&a;</x>", &members));
+	assert_int_equal(says("<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>]><x>&a;</x>", &members), REASON_DECODE_FAILED);
 	assert_string_equal(members, "");
-	assert_false(says("<x", &members));
+	assert_int_equal(says("<x", &members), REASON_DECODE_FAILED);
 }
 
 static void
@@ -123,7 +130,7 @@ a_pdf_gives_pages_text_and_a_picture_of_the_first(void **state)
 
 	assert_int_equal(d.fault.reason, REASON_NONE);
 	assert_int_equal(d.pages, 3);
-	assert_string_equal(document_json(mem, d.text, 0), "{\"pages\":[{\"page\":1,\"text\":\"Page number 1\"},"
+	assert_string_equal(json_of(d.text, 0), "{\"pages\":[{\"page\":1,\"text\":\"Page number 1\"},"
 	    "{\"page\":2,\"text\":\"Page number 2\"},{\"page\":3,\"text\":\"Page number 3\"}]}");
 	assert_true(image_header_file(arena_printf(mem, "%s/out/%s", home, d.preview), &width, &height, &seen));
 	assert_int_equal(width, 1600);
@@ -307,7 +314,7 @@ what_inflates_without_end_is_stopped(void **state)
 	path = zip_of("long.docx", (const struct member[]){ TYPES, { "word/document.xml", text }, { NULL } });
 	assert_int_equal(direct(path, "docx", &out), REASON_NONE);
 	assert_int_equal(strlen(out), DOCUMENT_TEXT_MAX);
-	assert_true(strlen(document_json(mem, out, 0)) <= 8 << 20);
+	assert_true(strlen(json_of(out, 0)) <= 8 << 20);
 	free(text);
 }
 
@@ -423,26 +430,43 @@ pages_are_numbered_cut_and_bounded(void **state)
 	const char *json;
 	int i;
 
-	assert_string_equal(document_json(mem, "", 0), "{\"pages\":[]}");
-	assert_string_equal(document_json(mem, "one\n\f \f\fthree \x1b\"x\"\f", 0),
+	assert_string_equal(json_of("", 0), "{\"pages\":[]}");
+	assert_string_equal(json_of("one\n\f \f\fthree \x1b\"x\"\f", 0),
 	    "{\"pages\":[{\"page\":1,\"text\":\"one\"},{\"page\":4,\"text\":\"three  \\\"x\\\"\"}]}");
 	for (i = 0; i < 120; i++)
 		buf_text(&b, "sixty characters of text make this line of the long document\n");
-	json = document_json(mem, buf_string(&b), 0);
+	json = json_of(buf_string(&b), 0);
 	assert_non_null(strstr(json, "{\"page\":3,"));
 	assert_null(strstr(json, "{\"page\":4,"));
 	assert_null(strstr(json, "cutAt"));
-	assert_string_equal(document_json(mem, "one\ftwo", 2),
+	assert_string_equal(json_of("one\ftwo", 2),
 	    "{\"pages\":[{\"page\":1,\"text\":\"one\"},{\"page\":2,\"text\":\"two\"}],\"cutAt\":2}");
 	/* The longest there can be: characters that double. */
 	b.len = 0;
 	for (i = 0; i < DOCUMENT_TEXT_MAX; i++)
 		buf_char(&b, i % 5000 == 0 ? '\f' : '"');
-	json = document_json(mem, buf_string(&b), 0);
+	json = json_of(buf_string(&b), 0);
 	assert_true(strlen(json) <= 8 << 20);
 	json = strstr(json, "}],\"cutAt\":");
 	assert_non_null(json);
 	assert_in_range(strtol(json + 11, NULL, 10), 700, 1400);
+}
+
+static void
+pages_beyond_the_room_are_told(void **state)
+{
+	enum { LETTERS = 3 << 20 };
+	char *text = arena_alloc(mem, LETTERS + 1);
+	struct document_page pages[3] = { { 2, text, "tesseract 5", 1 }, { 5, text, "tesseract 5", 1 },
+	    { 7, text, "tesseract 5", 1 } };
+	int64_t cut_at = 0;
+
+	memset(text, 'x', LETTERS);
+	text[LETTERS] = '\0';
+	assert_null(strstr(document_pages_json(mem, pages, 1, &cut_at), "cutAt"));
+	assert_int_equal(cut_at, 0);
+	assert_non_null(strstr(document_pages_json(mem, pages, 3, &cut_at), "}],\"cutAt\":5}"));
+	assert_int_equal(cut_at, 5);
 }
 
 static void
@@ -525,6 +549,7 @@ main(void)
 		cmocka_unit_test(text_is_utf8_whatever_it_was),
 		cmocka_unit_test(what_a_pdf_says_of_itself_is_told),
 		cmocka_unit_test(pages_are_numbered_cut_and_bounded),
+		cmocka_unit_test(pages_beyond_the_room_are_told),
 		cmocka_unit_test(a_copy_is_no_link),
 	};
 

@@ -317,6 +317,8 @@ xmp_tells_what_iptc_does_not(void **state)
 
 /* One of a mark, two numbers and a length each is longer than all; in the words of Photoshop, as cameras write them. */
 #define CUT_IPTC "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\x14" "\x1c\2\5\0\4Arch" "\x1c\2\x50\x10\0" "Adam!!"
+/* One whose length has a length of its own, as long objects have. */
+#define LONG_IPTC "Photoshop 3.0\0" "8BIM\4\4\0\0\0\0\0\x16" "\x1c\2\5\0\4Arch" "\x1c\2\x50\x80\4\0\0\0\4" "Adam"
 
 static void
 words_that_are_damaged_do_no_harm(void **state)
@@ -341,6 +343,8 @@ words_that_are_damaged_do_no_harm(void **state)
 	assert_string_equal(facts->title, "Arch");
 	assert_int_equal(facts->unread.n, 1);
 	assert_string_equal(facts->unread.at[0], "IPTC");
+	splice("plain.jpg", "long.jpg", 0xed, LONG_IPTC, sizeof(LONG_IPTC) - 1);
+	assert_int_equal(probe("long.jpg", "JPEG")->unread.n, 0);
 }
 
 static void
