@@ -153,11 +153,9 @@ is_step(const struct flow_step *steps, size_t before, const char *name)
 }
 
 static void
-check_step(struct req *r, const struct flow *f, size_t at)
+check_step(struct req *r, const struct flow *f, size_t at, const struct engine_settings *set)
 {
 	const struct flow_step *steps = f->steps.rows, *s = &steps[at];
-	const struct engine_settings *set = &engines_conf(r->db, r->conf,
-	    r->who->tenant_id)->engine[ENGINE_complete];
 	const char *missing;
 	size_t i;
 
@@ -178,6 +176,7 @@ check_step(struct req *r, const struct flow *f, size_t at)
 static bool
 is_fine(struct req *r, const struct flow *f)
 {
+	const struct conf *conf = engines_conf(r->db, r->conf, r->who->tenant_id);
 	const struct flow_variable *v = f->variables.rows;
 	size_t i, k;
 
@@ -187,7 +186,7 @@ is_fine(struct req *r, const struct flow *f)
 				fault(r, arena_printf(r->mem, "/variables/%zu/name", i), "duplicate",
 				    "there is a variable of this name");
 	for (i = 0; i < f->steps.n; i++)
-		check_step(r, f, i);
+		check_step(r, f, i, &conf->engine[ENGINE_complete]);
 	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
 	return r->faults.n == 0;

@@ -157,23 +157,6 @@ by_height(const void *a, const void *b)
 	return (x->line > y->line) - (x->line < y->line);
 }
 
-/* The first of the moments that is no earlier. */
-static size_t
-moment_from(const int64_t *at, size_t n, int64_t ms)
-{
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (at[middle] < ms)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The first from there on that has no title yet; what leads to it is made shorter. */
 static size_t
 untitled(size_t *next, size_t i)
@@ -188,18 +171,17 @@ untitled(size_t *next, size_t i)
 /* Which line stands largest at each of the moments, SIZE_MAX: none.  The largest take theirs first, and each moment is
  * given once: a recording may have ten thousands of lines and moments. */
 static const size_t *
-largest(struct arena *mem, const struct standing *s, size_t n, const int64_t *at, size_t moments)
+largest(struct arena *mem, const struct standing *s, size_t n, struct moments m)
 {
-	size_t *title = arena_array(mem, moments + 1, sizeof(*title)), *next = arena_array(mem, moments + 1,
-	    sizeof(*next));
+	size_t *title = arena_array(mem, m.n + 1, sizeof(*title)), *next = arena_array(mem, m.n + 1, sizeof(*next));
 
-	for (size_t i = 0; i <= moments; i++) {
+	for (size_t i = 0; i <= m.n; i++) {
 		title[i] = SIZE_MAX;
 		next[i] = i;
 	}
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = untitled(next, moment_from(at, moments, s[i].start));
-		    k < moments && at[k] < s[i].end; k = untitled(next, k)) {
+		for (size_t k = untitled(next, moments_from(m, s[i].start)); k < m.n && m.at[k] < s[i].end;
+		    k = untitled(next, k)) {
 			title[k] = s[i].line;
 			next[k] = k + 1;
 		}
@@ -234,7 +216,7 @@ titles_of(struct job *j, const struct list *lines)
 	for (size_t i = 0; i < all; i++)
 		if (i == 0 || at[i] != at[moments - 1])
 			at[moments++] = at[i];
-	title = largest(j->mem, s, n, at, moments);
+	title = largest(j->mem, s, n, (struct moments){ at, moments });
 	for (size_t i = 0; i < moments; i++) {
 		if (title[i] == SIZE_MAX || title[i] == last)
 			continue;

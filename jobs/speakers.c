@@ -152,14 +152,15 @@ enum outcome
 speakers_run(struct job *j)
 {
 	struct conversation c = { .mem = j->mem, .conf = j->conf, .progress = progress, .user = j };
-	const struct engine *engine = engine_for(j, ENGINE_diarize);
+	const struct engine *engine;
 	struct recognised *who;
 	struct list before;
 	size_t n;
 	enum outcome outcome;
 
 	/* The tenant may have changed its mind since. */
-	if (engine == NULL || db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0)
+	if (db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0 ||
+	    (engine = engine_for(j, ENGINE_diarize)) == NULL)
 		return DONE;
 	step_dead(j);
 	job_pause(j);

@@ -64,20 +64,28 @@ take_words(struct arena *mem, const struct list *paragraphs, struct speech *s)
 	s->types = (int)p->n_vocables;
 }
 
-static bool
-is_near(struct moments changes, int64_t ms)
+size_t
+moments_from(struct moments m, int64_t ms)
 {
-	size_t low = 0, high = changes.n;
+	size_t low = 0, high = m.n;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
 
-		if (changes.at[middle] < ms - NEAR_MS)
+		if (m.at[middle] < ms)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < changes.n && changes.at[low] <= ms + NEAR_MS;
+	return low;
+}
+
+static bool
+is_near(struct moments changes, int64_t ms)
+{
+	const size_t i = moments_from(changes, ms - NEAR_MS);
+
+	return i < changes.n && changes.at[i] <= ms + NEAR_MS;
 }
 
 /* How much speaks for a beginning there, beside the words. */

@@ -21,6 +21,8 @@ struct stretch { int64_t start, end; const char *title; };
 
 /* Moments in ms, in order. */
 struct moments { const int64_t *at; size_t n; };
+/* The first of them that is no earlier; .n: all are. */
+size_t moments_from(struct moments, int64_t ms);
 
 /* Where the picture becomes another, a slide with another title begins, somebody else begins to speak for a while. */
 struct chapters_marks { struct moments changes, titles, voices; };

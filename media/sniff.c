@@ -23,6 +23,13 @@ struct source {
 	bool *open;			/* of a file that still comes: what is not there yet would tell more; or NULL */
 };
 
+static void
+tell_open(const struct source *s)
+{
+	if (s->open != NULL)
+		*s->open = true;
+}
+
 static bool
 read_at(const struct source *s, int64_t at, void *out, size_t n)
 {
@@ -30,8 +37,7 @@ read_at(const struct source *s, int64_t at, void *out, size_t n)
 	ssize_t got;
 
 	if (at < 0 || at > s->size || (int64_t)n > s->size - at) {
-		if (s->open != NULL)
-			*s->open = true;
+		tell_open(s);
 		return false;
 	}
 	if (s->fd == -1) {
@@ -266,15 +272,14 @@ sniff_boxes(const struct source *s, struct sniff *out)
 		size = big32(box);
 		if (size == 1 && at + 16 <= s->size)
 			size = (int64_t)(big64(box + 8) & INT64_MAX);
-		else if (size == 1 && s->open != NULL)
-			*s->open = true;
+		else if (size == 1)
+			tell_open(s);
 		if (size == 0)
 			break;
 		if (size < 8)
 			return false;
 		if (size > s->size - at) {	/* cut off: the probe says so */
-			if (s->open != NULL)
-				*s->open = true;
+			tell_open(s);
 			break;
 		}
 		at += size;
@@ -453,8 +458,7 @@ zip_directory(const struct source *s, unsigned char *out)
 	size_t n = s->size < (int64_t)sizeof(tail) ? (size_t)s->size : sizeof(tail), i;
 	int64_t at, size;
 
-	if (s->open != NULL)
-		*s->open = true;
+	tell_open(s);
 	if (n < 22 || !read_at(s, s->size - (int64_t)n, tail, n))
 		return 0;
 	for (i = n - 22;; i--) {

@@ -16,6 +16,7 @@
 #include "core/migrate.h"
 #include "core/role.h"
 #include "core/scratch.h"
+#include "core/speakers.h"
 #include "core/meaning.h"
 #include "core/excerpts.h"
 #include "core/search_index.h"
@@ -483,6 +484,18 @@ world_media(struct world *w, const char *type, const char *name)
 	asset_summarise(w->db, id, SUM_CHANNELS | SUM_TAGS | SUM_RENDITIONS | SUM_TOLD);
 	assert_int_equal(db_failure(w->db), DB_FINE);
 	return id;
+}
+
+struct uuid
+world_speaker(struct world *w, struct uuid media_id, int number, const char *label, int64_t from)
+{
+	struct turn turn = { { from, true }, { from + 3000, true } };
+	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
+	    .turns = { &turn, 1 } };
+
+	speakers_put(w->db, media_id, &s);
+	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
+	return s.speaker_id;
 }
 
 void

@@ -96,6 +96,8 @@ void world_deletable(struct world *, const struct object *, const struct made *)
 
 /* A ready asset of the world's tenant in its channel, without files. */
 struct uuid world_media(struct world *, const char *type, const char *name);
+/* Somebody who is heard in it for three seconds from there on, ms.  label: the name, or NULL. */
+struct uuid world_speaker(struct world *, struct uuid media_id, int number, const char *label, int64_t from);
 /* What of it can be searched is made anew, in one transaction. */
 void world_index(struct world *, struct uuid media_id);
 /* The same, and finds out what its texts mean, as the job embed does. */

@@ -2,7 +2,6 @@
 /* /v2/recommendations: what has to do with what, why, and that nobody is told of what they may not see. */
 #include <string.h>
 
-#include "core/speakers.h"
 #include "tests/world.h"
 
 #define ALL "ViewChannel ViewMetadata"
@@ -115,34 +114,19 @@ a_name_that_is_forgotten_is_no_reason(void **state)
 {
 	struct world *w = *state;
 	struct uuid seed = asset(w, "First", NULL), heard = asset(w, "Second", NULL);
-	struct turn turn = { { 1000, true }, { 4000, true } };
-	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, heard), .number = 1,
-	    .turns = { &turn, 1 } };
+	struct uuid adalbert;
 	int i;
 
 	for (i = 0; i < 6; i++)
 		asset(w, arena_printf(w->mem, "Filler%d", i), NULL);
 	say(w, seed, "Look at Adalbert");
-	speakers_put(w->db, heard, &s);
-	db_run(w->db, "UPDATE speakers SET label = 'Adalbert' WHERE id = ?", ARGS(ID(s.speaker_id)));
+	adalbert = world_speaker(w, heard, 1, "Adalbert", 1000);
 	world_index(w, heard);
 	assert_string_equal(of(w, like(w, w->token, seed), heard, "reason.detail"), "adalbert");
 	db_run(w->db, "INSERT INTO voices (id, tenant_id, takes_names, created_at) VALUES (?, ?, 1, 1)",
-	    ARGS(ID(s.speaker_id), ID(w->tenant_id)));
-	db_run(w->db, "UPDATE speakers SET voice_id = id WHERE id = ?", ARGS(ID(s.speaker_id)));
+	    ARGS(ID(adalbert), ID(w->tenant_id)));
+	db_run(w->db, "UPDATE speakers SET voice_id = id WHERE id = ?", ARGS(ID(adalbert)));
 	assert_string_equal(of(w, like(w, w->token, seed), heard, "reason.code"), "same_channel");
-}
-
-static struct uuid
-hear(struct world *w, struct uuid media_id, int number, const char *label, int64_t from)
-{
-	struct turn turn = { { from, true }, { from + 4000, true } };
-	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
-	    .turns = { &turn, 1 } };
-
-	speakers_put(w->db, media_id, &s);
-	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
-	return s.speaker_id;
 }
 
 static void
@@ -154,12 +138,12 @@ who_is_heard_in_both_is_a_reason_for_those_who_may_know(void **state)
 	const char *viewer = world_member(w, "ViewChannel", "Viewer", NULL);
 	struct req *r;
 
-	hear(w, seed, 1, "Ada Berg", 0);
-	hear(w, seed, 2, NULL, 5000);
-	ada = hear(w, also, 1, "Ada Berg", 12000);
-	hear(w, beside, 1, "Bob Cole", 0);
-	hear(w, beside, 2, NULL, 5000);
-	hear(other, world_media(other, "video", "Theirs"), 1, "Ada Berg", 0);
+	world_speaker(w, seed, 1, "Ada Berg", 0);
+	world_speaker(w, seed, 2, NULL, 5000);
+	ada = world_speaker(w, also, 1, "Ada Berg", 12000);
+	world_speaker(w, beside, 1, "Bob Cole", 0);
+	world_speaker(w, beside, 2, NULL, 5000);
+	world_speaker(other, world_media(other, "video", "Theirs"), 1, "Ada Berg", 0);
 	r = like(w, w->token, seed);
 	assert_string_equal(of(w, r, also, "reason.code"), "same_speaker");
 	assert_string_equal(of(w, r, also, "reason.detail"), "Ada Berg");

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/asset.h"
-#include "core/speakers.h"
 #include "tests/world.h"
 
 static struct uuid
@@ -159,19 +158,6 @@ odd_texts_are_no_errors(void **state)
 	assert_string_equal(text(w, call(w, "GET", "/v2/search", NULL), "data.0.name"), "100% of it_all");
 }
 
-/* Who speaks from the first second to the fourth. */
-static struct uuid
-add_speaker(struct world *w, struct uuid media_id, int number, const char *label)
-{
-	struct turn turn = { { 1000, true }, { 4000, true } };
-	const struct speaker s = { .speaker_id = speakers_new(w->db, w->tenant_id, media_id), .number = number,
-	    .turns = { &turn, 1 } };
-
-	speakers_put(w->db, media_id, &s);
-	db_run(w->db, "UPDATE speakers SET label = ? WHERE id = ?", ARGS(STR(label), ID(s.speaker_id)));
-	return s.speaker_id;
-}
-
 static void
 every_layer_says_where_and_when(void **state)
 {
@@ -203,7 +189,7 @@ every_layer_says_where_and_when(void **state)
 	metadata_put(w->db, id, "entities", "x",
 	    "{\"items\":[{\"name\":\"Siemens\",\"category\":\"organisation\",\"instances\":[{\"page\":2}]}]}");
 	metadata_put(w->db, id, "file", "x", "{\"cameraMake\":\"NIKON\",\"cameraModel\":\"D90\",\"width\":640}");
-	add_speaker(w, id, 1, "Ada");
+	world_speaker(w, id, 1, "Ada", 1000);
 	metadata_put(w->db, id, "objects", "x",
 	    "{\"items\":[{\"name\":\"bicycle\",\"instances\":[{\"start\":6,\"end\":7}]}]}");
 	metadata_put(w->db, id, "actions", "x",
@@ -247,13 +233,13 @@ a_name_that_is_forgotten_is_found_no_more_at_once(void **state)
 
 	r = call(w, "PATCH", "/v2/tenants/current/settings", "{\"speakerRecognition\":true}");
 	assert_int_equal(r->status, 200);
-	ada = add_speaker(w, one, 1, NULL);
+	ada = world_speaker(w, one, 1, NULL, 1000);
 	r = call(w, "PATCH", arena_printf(w->mem, "/v2/speakers/%s", uuid_text(w->mem, ada)),
 	    "{\"label\":\"Ada Berg\"}");
 	assert_int_equal(r->status, 200);
 	db_run(w->db, "UPDATE speakers s JOIN voices v ON v.tenant_id = s.tenant_id SET s.voice_id = v.id, s.source = "
-	    "'machine' WHERE s.id = ?", ARGS(ID(add_speaker(w, two, 1, "Ada Berg"))));
-	add_speaker(w, two, 2, "Bob Cole");
+	    "'machine' WHERE s.id = ?", ARGS(ID(world_speaker(w, two, 1, "Ada Berg", 1000))));
+	world_speaker(w, two, 2, "Bob Cole", 1000);
 	world_index(w, one);
 	world_index(w, two);
 	assert_string_equal(text(w, ask_as(w, w->token, "ada", by_name), "pagination.total"), "2");
@@ -284,11 +270,11 @@ those_in_which_all_of_some_speakers_are_heard_are_found(void **state)
 	const char *viewer = world_member(w, "ViewChannel", "Viewer", NULL);
 	struct req *r;
 
-	add_speaker(w, one, 1, "Ada Berg");
-	bob = add_speaker(w, one, 2, "Bob Cole");
-	add_speaker(w, two, 1, "Ada Berg");
+	world_speaker(w, one, 1, "Ada Berg", 1000);
+	bob = world_speaker(w, one, 2, "Bob Cole", 1000);
+	world_speaker(w, two, 1, "Ada Berg", 1000);
 	world_media(w, "video", "Three");
-	add_speaker(other, world_media(other, "video", "Theirs"), 1, "Ada Berg");
+	world_speaker(other, world_media(other, "video", "Theirs"), 1, "Ada Berg", 1000);
 	world_index(w, one);
 	world_index(w, two);
 	r = call(w, "GET", "/v2/search?speakers=Ada%20Berg", NULL);
