@@ -385,6 +385,23 @@ is_complete(const struct s3 *s, int64_t attempt)
 	return s->row != NULL && s->row->etag != NULL && s3_has_arrived(s->row) && s->row->attempt == attempt;
 }
 
+/* Why it failed: what was given up, begun anew or sent again meanwhile has taken bytes away that were to be joined. */
+static enum s3_error
+look_why(struct s3 *s, const struct wish *wish, int64_t attempt, enum s3_error error)
+{
+	const struct s3_part **chosen = arena_array(s->c->mem, wish->n, sizeof(*chosen));
+	struct s3_part *part;
+	size_t n;
+	enum s3_error now;
+
+	if (read_rows(s, &part, &n) != S3_FINE || is_complete(s, attempt))
+		return error;
+	if (!s3_takes(s->row, attempt))
+		return S3_NO_SUCH_UPLOAD;
+	now = choose(s, wish, part, n, chosen);
+	return now != S3_FINE ? now : error;
+}
+
 /*
  * Of two at once one finds that the other was first.  Takes its seat in front of the body, so that those who let us
  * wait for it give way to others.
@@ -421,7 +438,9 @@ s3_complete(struct s3 *s)
 		return error;
 	etag = etag_of(s->c->mem, chosen, wish.n);
 	error = join(s, chosen, wish.n, attempt, etag);
-	if (error != S3_FINE && error != S3_REFUSED && read_rows(s, &part, &n) == S3_FINE && is_complete(s, attempt))
-		return answer_complete(s, s->row->etag);
-	return error == S3_FINE ? answer_complete(s, etag) : error;
+	if (error == S3_FINE)
+		return answer_complete(s, etag);
+	if (error != S3_REFUSED)
+		error = look_why(s, &wish, attempt, error);
+	return error != S3_REFUSED && is_complete(s, attempt) ? answer_complete(s, s->row->etag) : error;
 }

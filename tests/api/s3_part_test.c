@@ -380,7 +380,7 @@ parts_of_one_size_come_to_lie_where_the_file_needs_them(void **state)
 struct again {
 	struct client own;			/* of the thread that completes: memory of its own */
 	struct ask ask;
-	const char *folder, *shared;
+	const char *folder, *shared, *upload, *list;
 	struct seat seat;			/* has the turns of all writers */
 	blkcnt_t blocks;
 	struct s3_call *answer;
@@ -472,35 +472,83 @@ parts_on_their_way_have_twice_the_room_of_the_file(void **state)
 	assert_int_equal(part[3].error, S3_FINE);
 }
 
+/* Three parts that lie in one file with one that nobody names, so that they are copied, and who is to join them. */
+static void
+bring_three(struct again *a, struct world *own, const struct client *c, const char *bytes)
+{
+	struct world *w = c->w;
+	const char *etag[3];
+
+	*own = *w;
+	own->mem = arena_new(32 << 20);
+	*a = (struct again){ .own = *c, .folder = store_incoming(w->mem, uuid_of(c)), .seat = { .upload_id = uuid_new(),
+	    .tenant_id = w->tenant_id, .principal_id = w->client_id, .beside = true } };
+	a->own.w = own;
+	a->shared = arena_printf(w->mem, "%s/1.shared.%d", a->folder, 5 * MIB);
+	a->upload = begin(c);
+	for (int i = 0; i < 3; i++)
+		etag[i] = part(c, a->upload, i + 1, bytes + i * 5 * MIB, 5 * MIB);
+	part(c, a->upload, 4, film(w, 5 * MIB), 5 * MIB);
+	a->list = three(c, 1, etag);
+	a->ask = (struct ask){ "POST", .query = arena_printf(w->mem, "uploadId=%s", a->upload), .body =
+	    arena_printf(w->mem, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", a->list) };
+	a->ask.n = strlen(a->ask.body);
+	assert_true(room_enter(here.room, &a->seat));
+}
+
+static void
+wait_for_join(struct again *a)
+{
+	pthread_join(a->lets_go, NULL);
+	pthread_join(a->completes, NULL);
+	room_leave(here.room, &a->seat);
+}
+
 static void
 a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole(void **state)
 {
-	struct world *w = *state, own = *w;
-	char *bytes = film(w, 15 * MIB), *others = film(w, 5 * MIB);
+	struct world *w = *state, own;
+	char *bytes = film(w, 15 * MIB);
 	struct client c = client_of(w, "");
-	const char *upload = begin(&c), *etag[3], *list;
-	struct again a = { .own = c, .folder = store_incoming(w->mem, uuid_of(&c)), .seat = { .upload_id = uuid_new(),
-	    .tenant_id = w->tenant_id, .principal_id = w->client_id, .beside = true } };
+	struct again a;
 
-	own.mem = arena_new(32 << 20);
-	a.own.w = &own;
-	a.shared = arena_printf(w->mem, "%s/1.shared.%d", a.folder, 5 * MIB);
-	for (int i = 0; i < 3; i++)
-		etag[i] = part(&c, upload, i + 1, bytes + i * 5 * MIB, 5 * MIB);
-	part(&c, upload, 4, others, 5 * MIB);	/* which nobody names: it is copied */
-	list = arena_printf(w->mem, "<CompleteMultipartUpload>%s</CompleteMultipartUpload>", three(&c, 1, etag));
-	a.ask = (struct ask){ "POST", .query = arena_printf(w->mem, "uploadId=%s", upload), .body = list, .n =
-	    strlen(list) };
-	assert_true(room_enter(here.room, &a.seat));
-	fine(ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, upload), .body = bytes + 5 * MIB, .n = 5 * MIB,
+	bring_three(&a, &own, &c, bytes);
+	fine(ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, a.upload), .body = bytes + 5 * MIB, .n = 5 * MIB,
 	    .meanwhile = begin_to_join, .user = &a }));
-	pthread_join(a.lets_go, NULL);
-	pthread_join(a.completes, NULL);
-	room_leave(here.room, &a.seat);
+	wait_for_join(&a);
 	refused(&c, a.answer, 500, "InternalError");
-	fine(complete(&c, upload, three(&c, 1, etag)));
+	fine(complete(&c, a.upload, a.list));
 	holds(&c, bytes, 15 * MIB);
 	arena_free(own.mem);
+}
+
+/* It is no fault of ours that they are gone. */
+static void
+parts_that_go_while_all_is_joined_are_told_as_what_took_them(void **state)
+{
+	struct world *w = *state, own;
+	char *bytes = film(w, 15 * MIB);
+	struct client c = client_of(w, "");
+	struct again a;
+
+	bring_three(&a, &own, &c, bytes);
+	fine(ask(&c, &(struct ask){ "PUT", .query = part_query(&c, 2, a.upload), .body = film(w, 5 * MIB), .n = 5 * MIB,
+	    .meanwhile = begin_to_join, .user = &a }));
+	wait_for_join(&a);
+	refused(&c, a.answer, 400, "InvalidPart");
+	arena_free(own.mem);
+	for (int anew = 0; anew < 2; anew++) {
+		c = client_of(w, "");
+		bring_three(&a, &own, &c, bytes);
+		begin_to_join(&a);
+		if (anew)
+			begin(&c);
+		else
+			assert_int_equal(ask(&c, &(struct ask){ "DELETE", .query = a.ask.query })->status, 204);
+		wait_for_join(&a);
+		refused(&c, a.answer, 404, "NoSuchUpload");
+		arena_free(own.mem);
+	}
 }
 
 /* Of two for an empty place one has it, and the other a file of its own. */
@@ -604,6 +652,7 @@ main(void)
 		WORLD_TEST(parts_of_one_size_come_to_lie_where_the_file_needs_them),
 		WORLD_TEST(parts_on_their_way_have_twice_the_room_of_the_file),
 		WORLD_TEST(a_part_that_is_sent_again_while_all_is_joined_leaves_no_hole),
+		WORLD_TEST(parts_that_go_while_all_is_joined_are_told_as_what_took_them),
 		WORLD_TEST(two_that_bring_one_part_do_not_write_into_each_other),
 		WORLD_TEST(a_part_that_comes_while_all_is_completed_does_not_write_into_the_file),
 		WORLD_TEST(parts_that_were_replaced_leave_nothing),
