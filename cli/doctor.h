@@ -45,6 +45,8 @@
 	C("pictures",		check_ocr,		false) \
 	C("voices",		check_voices,		false) \
 	C("speech",		check_speech,		false) \
+	C("speakers",		check_speakers,		false) \
+	C("known voices",	check_known,		true) \
 	C("choices",		check_choices,		true) \
 	C("limits",		check_limits,		false)
 
@@ -67,6 +69,16 @@ void doctor_look_as_web(struct cli *);
 void doctor_look_at_port(struct cli *);
 /* Does somebody listen there? */
 bool doctor_port_is_open(void);
+
+/* Samples of a sentence in English, 16 kHz mono s16le, or of silence where ffmpeg has no voice, as a file in memory;
+ * -1: there is none. */
+int doctor_sound(struct cli *, bool *spoken);
+/* Runs kinothek-speech on the sound, with so many bytes of memory.  NULL, and what it said; or its last words. */
+const char *doctor_listens_to(struct cli *, const char *const *argv, const char *const *read, int64_t memory,
+    int sound, const char **said);
+/* What to do where sherpa-onnx is not there. */
+#define DOCTOR_SHERPA "In the sources: npm ci --omit=dev --ignore-scripts, and make install; or name another " \
+	"directory by engine.library."
 
 /* And on another port of this machine? */
 bool doctor_listens(int port);

@@ -13,16 +13,13 @@
 #include "media/transcript.h"
 
 #define SENTENCE "good morning everybody and welcome to the lecture"
-#define INSTALL "In the sources: npm ci --omit=dev --ignore-scripts, and make install; or name another directory by " \
-	"engine.library."
 #define MODELS "github.com/k2-fsa/sherpa-onnx/releases/tag/asr-models"
 #define BY_LOUDNESS "found by loudness, which takes music for speech: "
 
 enum { SILENCE = 2 * 16000 * 2, TRY_SECONDS = 600 };
 
-/* Samples of the sentence, or of silence where ffmpeg has no voice, as a file in memory; -1: there is none. */
-static int
-make_sound(struct cli *c, bool *spoken)
+int
+doctor_sound(struct cli *c, bool *spoken)
 {
 	static const char *const argv[] = { "ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i",
 	    "flite=text='" SENTENCE "':voice=rms", "-ar", "16000", "-ac", "1", "-f", "s16le", "-", NULL };
@@ -38,11 +35,11 @@ make_sound(struct cli *c, bool *spoken)
 	return fd;
 }
 
-/* Runs kinothek-speech on the sound.  NULL, and what it said; or its last words. */
-static const char *
-try(struct cli *c, const char *const *argv, const char *const *read, int64_t model, int sound, const char **said)
+const char *
+doctor_listens_to(struct cli *c, const char *const *argv, const char *const *read, int64_t memory,
+    int sound, const char **said)
 {
-	const struct jail jail = { .argv = argv, .read = read, .in = sound, .memory = speech_memory(model),
+	const struct jail jail = { .argv = argv, .read = read, .in = sound, .memory = memory,
 	    .wall_seconds = TRY_SECONDS, .idle_seconds = TRY_SECONDS, .threads_only = true };
 	struct jail_result r;
 	struct fault fault;
@@ -68,16 +65,17 @@ check_voices(struct cli *c)
 	int sound;
 
 	if (dir == NULL)
-		return FOUND(WARN, BY_LOUDNESS "sherpa-onnx is not installed", INSTALL);
+		return FOUND(WARN, BY_LOUDNESS "sherpa-onnx is not installed", DOCTOR_SHERPA);
 	if (access(arena_printf(c->mem, "%s/" VAD_MODEL, dir), R_OK) != 0)
-		return FOUND(WARN, arena_printf(c->mem, BY_LOUDNESS "there is no " VAD_MODEL " in %s", dir), INSTALL);
-	sound = make_sound(c, &spoken);
-	fault = try(c, argv, read, 0, sound, &said);
+		return FOUND(WARN, arena_printf(c->mem, BY_LOUDNESS "there is no " VAD_MODEL " in %s", dir),
+		    DOCTOR_SHERPA);
+	sound = doctor_sound(c, &spoken);
+	fault = doctor_listens_to(c, argv, read, speech_memory(0), sound, &said);
 	close(sound);
 	if (fault != NULL)
-		return FOUND(WARN, arena_printf(c->mem, BY_LOUDNESS "%s", fault), INSTALL);
+		return FOUND(WARN, arena_printf(c->mem, BY_LOUDNESS "%s", fault), DOCTOR_SHERPA);
 	if (spoken && strstr(said, "{\"start\":") == NULL)
-		return FOUND(WARN, "Silero VAD does not hear a synthetic voice", INSTALL);
+		return FOUND(WARN, "Silero VAD does not hear a synthetic voice", DOCTOR_SHERPA);
 	return FOUND(OK, arena_printf(c->mem, "found by Silero VAD in %s", dir), NULL);
 }
 
@@ -137,15 +135,15 @@ check_sherpa(struct cli *c, const struct engine_settings *set)
 	int sound;
 
 	if (dir == NULL)
-		return FOUND(FAIL, "sherpa-onnx is not installed", INSTALL);
+		return FOUND(FAIL, "sherpa-onnx is not installed", DOCTOR_SHERPA);
 	missing = sherpa_model_files(c->mem, type, set->model, files, &bytes);
 	if (missing != NULL)
 		return FOUND(FAIL, arena_printf(c->mem, "missing in %s: %s", set->model, missing),
 		    arena_printf(c->mem, "Put the files of a model of type %s there, readable for the account of the "
 		    "programs: %s. Models for many languages: " MODELS, set->type, sherpa_type_files(c->mem, type)));
-	sound = make_sound(c, &spoken);
+	sound = doctor_sound(c, &spoken);
 	argv[6] = arena_printf(c->mem, "0-%lld", (long long)lseek(sound, 0, SEEK_END) / PCM_BYTES_PER_MS);
-	fault = try(c, argv, read, bytes, sound, &said);
+	fault = doctor_listens_to(c, argv, read, speech_memory(bytes), sound, &said);
 	close(sound);
 	if (fault != NULL)
 		return FOUND(FAIL, arena_printf(c->mem, "the model in %s cannot be used: %s", set->model, fault),

@@ -219,7 +219,27 @@ static const struct setting settings[] = {
 	    "Further engines that tenants may choose for themselves (engines.translate). Any tenant may choose none." },
 	{ "engine.diarize", AS_CHOICE, AT(engine[ENGINE_diarize].name), "mixtures", 0, 0,
 	    &DIARIZE_ENGINES(CHOICE)[1], NULL,
-	    "What tells voices apart, for tenants that want it (speakerRecognition)." },
+	    "What tells voices apart, for tenants that want it (speakerRecognition): the built-in engine, or sherpa-onnx with neural "
+	    "models on this machine, engine.diarize.model and engine.voiceprint.model." },
+	{ "engine.diarize.others", AS_LIST, AT(engine[ENGINE_diarize].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.diarize): \"mixtures\", or \"sherpa:/srv/model\", which "
+	    "needs engine.voiceprint.model, too. Any tenant may choose none." },
+	{ "engine.diarize.model", AS_PATH, AT(engine[ENGINE_diarize].model), NULL, 0, 200, NULL, NULL,
+	    "Model that finds turns, for sherpa: a file of a pyannote segmentation model in ONNX, or a directory with one." },
+	{ "engine.voiceprint", AS_CHOICE, AT(engine[ENGINE_voiceprint].name), "mixtures", 0, 0,
+	    &VOICEPRINT_ENGINES(CHOICE)[1], NULL,
+	    "What knows voices again that people have named in other assets, for the same tenants: the built-in engine, or sherpa-onnx "
+	    "with a neural model on this machine. Prints of different engines or models are never compared: after a change voices "
+	    "stay, but are known by none until somebody who was named is heard again (make speakers of such an asset anew)." },
+	{ "engine.voiceprint.model", AS_PATH, AT(engine[ENGINE_voiceprint].model), NULL, 0, 200, NULL, NULL,
+	    "Model that compares voices, for sherpa: a file in ONNX (WeSpeaker, 3D-Speaker, NeMo), or a directory with one." },
+	{ "engine.voiceprint.same", AS_INT, AT(engine[ENGINE_voiceprint].same), NULL, 1, 100, "percent", NULL,
+	    "How alike a voice is to one that is known, as the cosine of their prints, from where on it gets the name without being "
+	    "asked. Nothing: 55 for the built-in engine, as measured by tests/bench/voices, and 60 for sherpa, as in its own example "
+	    "of knowing speakers: models differ." },
+	{ "engine.voiceprint.maybe", AS_INT, AT(engine[ENGINE_voiceprint].maybe), NULL, 1, 100, "percent", NULL,
+	    "From where on people are asked whether it is the same voice. Nothing: 40 for the built-in engine, and 45 for sherpa." },
 	{ "engine.ocr", AS_CHOICE, AT(engine[ENGINE_ocr].name), "tesseract", 0, 0,
 	    &OCR_ENGINES(CHOICE)[1], NULL,
 	    "What reads the text on pictures, slides and screens." },
@@ -485,6 +505,27 @@ check_store(struct reading *in)
 	return true;
 }
 
+/* The two of sherpa-onnx for voices share a model. */
+static bool
+check_voices(struct reading *in)
+{
+	const struct engine_settings *turns = &in->conf->engine[ENGINE_diarize],
+	    *prints = &in->conf->engine[ENGINE_voiceprint];
+	const bool sherpa = strcmp(turns->name, "sherpa") == 0;
+	const struct engine_settings other = engines_chosen(setting_mem(), turns, "sherpa");
+
+	if (sherpa && turns->model == NULL)
+		return setting_fail(in, NULL, "engine.diarize = sherpa needs engine.diarize.model");
+	if (strcmp(prints->name, "sherpa") == 0 && prints->model == NULL)
+		return setting_fail(in, NULL, "engine.voiceprint = sherpa needs engine.voiceprint.model");
+	if (strcmp(other.name, "sherpa") == 0 && prints->model == NULL)
+		return setting_fail(in, NULL, "%s needs engine.voiceprint.model, by which it compares voices", sherpa ?
+		    "engine.diarize = sherpa" : "sherpa in engine.diarize.others");
+	if (prints->same > 0 && prints->maybe > prints->same)
+		return setting_fail(in, NULL, "engine.voiceprint.maybe must not be more than engine.voiceprint.same");
+	return true;
+}
+
 static bool
 check_engines(struct reading *in)
 {
@@ -499,6 +540,8 @@ check_engines(struct reading *in)
 	    (e[ENGINE_transcribe].model == NULL || e[ENGINE_transcribe].model[0] != '/'))
 		return setting_fail(in, NULL,
 		    "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
+	if (!check_voices(in))
+		return false;
 	if (strcmp(e[ENGINE_complete].name, "http") == 0 && e[ENGINE_complete].url == NULL)
 		return setting_fail(in, NULL, "engine.complete = http needs engine.complete.url");
 	if (strcmp(e[ENGINE_embed].name, "http") == 0 && (e[ENGINE_embed].url == NULL || e[ENGINE_embed].model == NULL))

@@ -23,7 +23,7 @@ struct strings;
 	F(transcribe,	hearing,	"Speech into words with times") \
 	F(translate,	translation,	"Text into another language") \
 	F(diarize,	conversation,	"Who speaks when") \
-	F(voiceprint,	voice,		"A voice into numbers that tell it from others") \
+	F(voiceprint,	conversation,	"Each of those who speak into numbers that tell a voice from others") \
 	F(ocr,		sheet,		"A picture into the text on it") \
 	F(vision,	prompt,		"Pictures into what they show") \
 	F(complete,	prompt,		"A text that goes on") \
@@ -41,7 +41,12 @@ struct strings;
 	E(ocr, tesseract)
 
 #define DIARIZE_ENGINES(E) \
-	E(diarize, mixtures)
+	E(diarize, mixtures) \
+	E(diarize, sherpa)
+
+#define VOICEPRINT_ENGINES(E) \
+	E(voiceprint, mixtures) \
+	E(voiceprint, sherpa)
 
 #define VISION_ENGINES(E) \
 	E(vision, http)
@@ -53,9 +58,10 @@ struct strings;
 	E(embed, http)
 
 #define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
-	DIARIZE_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
+	DIARIZE_ENGINES(E) VOICEPRINT_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
-/* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h). */
+/* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h), and prints of voices
+ * are the same for all. */
 #define CHOSEN_FAMILIES(F) F(transcribe) F(translate) F(diarize) F(ocr) F(vision) F(complete)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
@@ -78,6 +84,7 @@ struct engine_settings {
 	bool gone;			/* chosen by a tenant, and offered no more: name is "none" */
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
+	int64_t same, maybe;		/* percent, see struct engine's likeness; 0: as the engine has them */
 	int64_t timeout;		/* s per request */
 	int64_t daily_tokens;		/* of a tenant; 0: any number */
 };

@@ -45,14 +45,15 @@ voice_of(struct db *db, struct uuid tenant_id, const char *name)
 	return v != NULL ? v->id : (struct uuid){ { 0 } };
 }
 
-/* The shortest of those that people have named go; the speaker is about to be one. */
+/* The shortest of those that people have named go; the speaker is about to be one.  Those of other engines are no
+ * measure: by its own alone it is known. */
 static void
 keep_few(struct db *db, struct uuid voice_id, struct uuid speaker_id)
 {
-	db_run(db, "DELETE p FROM voiceprints p JOIN (SELECT v.speaker_id FROM voiceprints v JOIN speakers s ON s.id = "
-	    "v.speaker_id WHERE s.voice_id = ? AND (s.source = 'human' OR s.id = ?) ORDER BY v.speech DESC LIMIT "
-	    "1000000 OFFSET ?) x ON x.speaker_id = p.speaker_id", ARGS(ID(voice_id), ID(speaker_id),
-	    INT(VOICES_PRINTS)));
+	db_run(db, "DELETE p FROM voiceprints p JOIN (SELECT v.speaker_id FROM voiceprints o JOIN voiceprints v ON "
+	    "v.engine = o.engine JOIN speakers s ON s.id = v.speaker_id WHERE o.speaker_id = ? AND s.voice_id = ? AND "
+	    "(s.source = 'human' OR s.id = ?) ORDER BY v.speech DESC LIMIT 1000000 OFFSET ?) x ON x.speaker_id = p.speaker_id",
+	    ARGS(ID(speaker_id), ID(voice_id), ID(speaker_id), INT(VOICES_PRINTS)));
 }
 
 void

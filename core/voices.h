@@ -20,7 +20,7 @@
 /* Of a voice v: is it known? */
 #define VOICES_KNOWN_SQL "v.name IS NOT NULL AND v.epoch = (SELECT n.voices_epoch FROM tenants n WHERE n.id = v.tenant_id)"
 
-/* Prints of a voice that are kept and compared: those of the most speech. */
+/* Prints of a voice that are kept and compared, of each engine that has made some: those of the most speech. */
 enum { VOICES_PRINTS = 8 };
 /* ms of speech that a voice is learned from at least. */
 enum { VOICES_LEARN = 10000 };

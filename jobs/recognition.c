@@ -27,24 +27,41 @@ static const struct record open_record = RECORD("OpenSpeaker", struct open, open
 /* The voice that a speaker is most like, and how much so to the next one. */
 struct match { const struct recognised *who; const struct known *voice; double likeness, next; };
 
+/* Those who are known, and how they are compared. */
+struct comparison {
+	struct recognition limits;
+	double (*likeness)(const float *, const float *, size_t n);
+	const struct known *known;
+	const struct voiceprint **prints;
+	size_t n;
+};
+
+struct recognition
+recognition_limits(const struct conf *conf, const struct engine *e)
+{
+	const struct engine_settings *set = &conf->engine[ENGINE_voiceprint];
+
+	return (struct recognition){ set->same > 0 ? (double)set->same / 100 : e->likeness.same,
+	    set->maybe > 0 ? (double)set->maybe / 100 : e->likeness.maybe };
+}
+
 static const struct voiceprint *
 print_of(struct arena *mem, const char *hex)
 {
-	struct voiceprint *p = NEW(mem, struct voiceprint);
+	const size_t size = strlen(hex) / 2;
+	unsigned char *bytes = arena_raw(mem, size + 1);
 
-	if (strlen(hex) != 2 * sizeof(*p) || !hex_decode(hex, (unsigned char *)p, sizeof(*p)))
-		return NULL;
-	return voiceprint_is_sound(p) ? p : NULL;
+	return hex_decode(hex, bytes, size) ? voiceprint_from(mem, bytes, size) : NULL;
 }
 
 static void
-keep(struct job *j, const char *engine, const struct recognised *r)
+keep(struct job *j, const char *maker, const struct recognised *r)
 {
 	db_run(j->db, "INSERT INTO voiceprints (speaker_id, tenant_id, engine, speech, print, epoch) SELECT s.id, "
 	    "s.tenant_id, ?, ?, ?, n.voices_epoch FROM speakers s JOIN tenants n ON n.id = s.tenant_id WHERE s.id = ? AND "
 	    "s.keeps_print = 1 AND s.forgotten_at = 0 ON DUPLICATE KEY UPDATE engine = VALUES(engine), speech = "
 	    "VALUES(speech), print = VALUES(print), epoch = VALUES(epoch)",
-	    ARGS(STR(engine), INT(r->speech), BYTES(r->print, sizeof(*r->print)), ID(r->speaker_id)));
+	    ARGS(STR(maker), INT(r->speech), BYTES(r->print->at, r->print->n * sizeof(float)), ID(r->speaker_id)));
 }
 
 static bool
@@ -54,29 +71,31 @@ is_rejected(struct job *j, struct uuid speaker_id, struct uuid voice_id)
 	    ARGS(ID(speaker_id), ID(voice_id)), 0) != 0;
 }
 
-/* Prints of an engine and of as much speech as is learned from, of people whom others have named elsewhere. */
+/* Prints of the same maker and of as much speech as is learned from, of people whom others have named elsewhere. */
 static struct known *
-known_voices(struct job *j, const char *engine, size_t *n)
+known_voices(struct job *j, const char *maker, size_t *n)
 {
 	return db_rows(j->db, &known_record, "FROM voiceprints t JOIN speakers s ON s.id = t.speaker_id AND s.source = "
 	    "'human' AND s.forgotten_at = 0 JOIN voices v ON v.id = s.voice_id AND v.tenant_id = t.tenant_id AND "
 	    VOICES_KNOWN_SQL " WHERE t.tenant_id = ? AND t.epoch = v.epoch AND t.engine = ? AND t.speech >= ? AND "
 	    "s.media_id <> ? ORDER BY t.speech DESC LIMIT ?",
-	    ARGS(ID(j->tenant_id), STR(engine), INT(VOICES_LEARN), ID(j->media_id), INT(KNOWN_MAX)), n);
+	    ARGS(ID(j->tenant_id), STR(maker), INT(VOICES_LEARN), ID(j->media_id), INT(KNOWN_MAX)), n);
 }
 
 static struct match
-best_of(struct job *j, const struct recognised *r, const struct known *known, const struct voiceprint *const *prints,
-    size_t n)
+best_of(struct job *j, const struct recognised *r, const struct comparison *c)
 {
+	const struct known *known = c->known;
 	struct match best = { r, NULL, 0, 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		const double likeness = prints[i] != NULL ? voiceprint_likeness(r->print, prints[i]) : 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const struct voiceprint *print = c->prints[i];
+		const double likeness = print != NULL && print->n == r->print->n ?
+		    c->likeness(r->print->at, print->at, print->n) : 0;
 		const bool same = best.voice != NULL && uuid_equal(best.voice->voice_id, known[i].voice_id);
 
 		/* Of most prints nobody needs to know. */
-		if (likeness < RECOGNITION_MAYBE || (likeness <= best.likeness && (same || likeness <= best.next)) ||
+		if (!(likeness >= c->limits.maybe) || (likeness <= best.likeness && (same || likeness <= best.next)) ||
 		    is_rejected(j, r->speaker_id, known[i].voice_id))
 			continue;
 		if (likeness > best.likeness)
@@ -126,35 +145,42 @@ is_open(const struct open *open, size_t n, struct uuid id)
 }
 
 static bool
-is_sure(const struct match *m)
+is_sure(const struct match *m, const struct recognition *limits)
 {
-	return m->likeness >= RECOGNITION_SAME && m->likeness - m->next >= RECOGNITION_APART && m->who->speech >=
+	return m->likeness >= limits->same && m->likeness - m->next >= RECOGNITION_APART && m->who->speech >=
 	    VOICES_LEARN;
 }
 
+static struct comparison
+comparison_of(struct job *j, const struct engine *e, const char *maker)
+{
+	struct comparison c = { .limits = recognition_limits(j->conf, e), .likeness = e->likeness.of };
+
+	c.known = known_voices(j, maker, &c.n);
+	c.prints = arena_array(j->mem, c.n, sizeof(struct voiceprint *));
+	for (size_t i = 0; i < c.n; i++)
+		c.prints[i] = print_of(j->mem, c.known[i].print);
+	return c;
+}
+
 bool
-recognition_run(struct job *j, const char *engine, const struct recognised *all, size_t n)
+recognition_run(struct job *j, const struct engine *e, const char *maker, const struct recognised *all, size_t n)
 {
 	struct match *matches = arena_array(j->mem, n, sizeof(*matches)), *best;
-	const struct voiceprint **prints;
-	const struct known *known;
+	const struct comparison c = comparison_of(j, e, maker);
 	const struct open *open;
-	size_t n_known, n_open, i, left;
+	size_t n_open, i, left;
 	bool any = false;
 
-	known = known_voices(j, engine, &n_known);
-	prints = arena_array(j->mem, n_known, sizeof(struct voiceprint *));
-	for (i = 0; i < n_known; i++)
-		prints[i] = print_of(j->mem, known[i].print);
 	open = db_rows(j->db, &open_record, "FROM speakers t WHERE t.media_id = ? AND t.source IS NULL AND "
 	    "t.merged_into IS NULL AND t.forgotten_at = 0 AND NOT EXISTS (SELECT 1 FROM speakers x WHERE x.merged_into = t.id)",
 	    ARGS(ID(j->media_id)), &n_open);
 	for (i = left = 0; i < n; i++) {
 		if (all[i].print == NULL || all[i].speech < RECOGNITION_SPEECH)
 			continue;
-		keep(j, engine, &all[i]);
+		keep(j, maker, &all[i]);
 		if (is_open(open, n_open, all[i].speaker_id))
-			matches[left++] = best_of(j, &all[i], known, prints, n_known);
+			matches[left++] = best_of(j, &all[i], &c);
 	}
 	for (; left > 0; *best = matches[--left]) {
 		for (best = matches, i = 1; i < left; i++)
@@ -162,7 +188,7 @@ recognition_run(struct job *j, const char *engine, const struct recognised *all,
 				best = &matches[i];
 		if (best->voice == NULL)
 			continue;
-		if (is_sure(best))
+		if (is_sure(best, &c.limits))
 			any |= name(j, best);
 		else
 			propose(j, best);

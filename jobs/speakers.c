@@ -92,11 +92,11 @@ put_silent(struct job *j, const struct list *before, const struct speaker *s)
 static void
 add_print(struct job *j, struct recognised *to, const struct told *more)
 {
-	struct voiceprint *sum = NEW(j->mem, struct voiceprint);
+	struct voiceprint *sum;
 
 	if (more->print == NULL)
 		return;
-	*sum = *more->print;
+	sum = (struct voiceprint *)voiceprint_from(j->mem, more->print->at, more->print->n * sizeof(float));
 	if (to->print != NULL)
 		voiceprint_add(sum, to->print);
 	to->speech += more->speech;
@@ -148,15 +148,40 @@ changed(void *job, const struct transcript *t)
 	metadata_changed(j->db, j->media_id, "transcripts");
 }
 
+static void
+go_on(void *user, int percent)
+{
+	job_progress(user, 99);
+}
+
+/* How those who speak sound.  That voices are told apart is worth having without: False when another attempt may bring
+ * it. */
+static bool
+add_prints(struct job *j, const struct engine *engine, struct conversation *c)
+{
+	c->progress = go_on;
+	if (c->n == 0 || engine->run.voiceprint(c) == DONE)
+		return true;
+	if (job_may_mend(j, &c->fault))
+		return false;
+	job_warn(j, &(struct warning){ .reason = c->fault.reason, .detail = arena_printf(j->mem, "Voices are told "
+	    "apart, but those of people who were named elsewhere are not known: %s", c->fault.detail != NULL ?
+	    c->fault.detail : reason_info(c->fault.reason)->code) });
+	return true;
+}
+
 enum outcome
 speakers_run(struct job *j)
 {
+	const struct engine *prints = engine_chosen(j->conf, ENGINE_voiceprint);
 	struct conversation c = { .mem = j->mem, .conf = j->conf, .progress = progress, .user = j };
 	const struct engine *engine;
 	struct recognised *who;
+	const char *maker;
 	struct list before;
 	size_t n;
 	enum outcome outcome;
+	bool fine;
 
 	/* The tenant may have changed its mind since. */
 	if (db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0 ||
@@ -168,12 +193,14 @@ speakers_run(struct job *j)
 	if (outcome != DONE)
 		return outcome;
 	outcome = engine_tell_apart(engine, &c);
+	fine = outcome == DONE && add_prints(j, prints, &c);
 	close(c.pcm);
 	if (c.note != NULL)
 		job_log(j, "%s", c.note);
-	if (outcome != DONE)
+	if (!fine)
 		return job_fault(j, &c.fault);
-	job_log(j, "%s: %zu voices", engine->version(j->mem, j->conf), c.n);
+	maker = prints->version(j->mem, j->conf);
+	job_log(j, "%s: %zu voices, as %s hears them", engine->version(j->mem, j->conf), c.n, maker);
 	if (!job_resume(j))
 		return RETRY;
 	/* As the API does: who changes what hangs on an asset holds its row. */
@@ -183,7 +210,7 @@ speakers_run(struct job *j)
 	before = speakers_of(j->db, NULL, j->media_id, "en");
 	who = arena_array(j->mem, c.n, sizeof(*who));
 	n = put_voices(j, &c, &before, who);
-	if (recognition_run(j, engine->version(j->mem, j->conf), who, n))
+	if (recognition_run(j, prints, maker, who, n))
 		speaking_renamed(j->db, j->media_id, captions_again, j);
 	speaking_follow(j->db, j->media_id, changed, j);
 	metadata_changed(j->db, j->media_id, "speakers");

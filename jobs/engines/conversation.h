@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The interface of the family `diarize`: the sound of a recording is handed over, and who speaks when comes back. */
+/*
+ * The interface of the families `diarize` and `voiceprint`: the sound of a recording is handed over, and who speaks
+ * when comes back; then that, and how each of them sounds comes back.
+ */
 #ifndef JOBS_ENGINES_CONVERSATION_H
 #define JOBS_ENGINES_CONVERSATION_H
 
@@ -7,7 +10,7 @@
 #include "jobs/engines/engine.h"
 #include "jobs/engines/voiceprint.h"
 
-/* One who speaks.  print: of 5 s of speech at least; NULL: too little was heard, or the engine gives none. */
+/* One who speaks.  print: set by the second; NULL: too little was heard. */
 struct told { struct list turns; int64_t speech; const struct voiceprint *print; };
 
 struct conversation {

@@ -68,10 +68,15 @@ struct engine_limits {
 ENGINE_FAMILIES(ENGINE_TASK)
 #undef ENGINE_TASK
 
+/* Of an engine that makes prints: how alike two of as many numbers are, from -1 to 1.  From `same` on a voice is said
+ * to be the one that is known, from `maybe` on that is asked; settings may say otherwise. */
+struct engine_likeness { double (*of)(const float *, const float *, size_t n), same, maybe; };
+
 struct engine {
 	enum engine_family family;
 	const char *name;
 	struct engine_limits limits;
+	struct engine_likeness likeness;
 	/* Name and version of what will do the work.  What has the same, of the same file, is the same result. */
 	const char *(*version)(struct arena *, const struct conf *);
 	/* Can it do it in this language? */

@@ -9,6 +9,7 @@
 #include <sysexits.h>
 
 #include "core/spoken.h"
+#include "jobs/engines/sherpa.h"
 #include "jobs/engines/sherpa_library.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/worker.h"
@@ -20,26 +21,30 @@ static const char *
 sherpa_version(struct arena *mem, const struct conf *conf)
 {
 	const struct engine_settings *set = &conf->engine[ENGINE_transcribe];
-	const char *slash = strrchr(set->model, '/');
 
-	return arena_printf(mem, "sherpa-onnx " SHERPA_VERSION ", %s, %s", set->type, slash[1] != '\0' ? slash + 1 :
-	    set->model);
+	return arena_printf(mem, "sherpa-onnx " SHERPA_VERSION ", %s, %s", set->type, sherpa_model_name(set->model));
 }
 
 /* What the library does when it does not like a model: abort(), or exit with a status of its own. */
-static void
-explain(struct hearing *h, const struct jail_result *r)
+void
+sherpa_explain(struct hearing *h, const struct jail_result *r, const char *model)
 {
 	if (r->end == JAIL_EXITED && r->status == EX_UNAVAILABLE)
-		fault_set(h->mem, &h->fault, REASON_MODEL_MISSING, "The library for neural models cannot be used.");
+		fault_set(h->mem, &h->fault, REASON_MODEL_MISSING, SHERPA_UNUSABLE);
 	else if (r->end == JAIL_EXITED && r->status == EX_CONFIG)
-		fault_set(h->mem, &h->fault, REASON_MODEL_MISSING, "Files of the speech model are missing.");
+		fault_set(h->mem, &h->fault, REASON_MODEL_MISSING, "Files of the %s are missing.", model);
 	else if (strstr(r->err, "bad_alloc") != NULL || strstr(r->err, "Failed to allocate memory") != NULL)
 		h->fault.reason = REASON_MEMORY_LIMIT;
 	else if ((r->end == JAIL_EXITED && (r->status == EX_DATAERR || r->status == LIBRARY_EXIT)) ||
 	    (r->end == JAIL_SIGNALLED && (r->status == SIGABRT || r->status == SIGSEGV)))
 		h->fault = (struct fault){ .reason = REASON_MODEL_UNUSABLE, .log = h->fault.log,
-		    .detail = "The speech model cannot be used." };
+		    .detail = arena_printf(h->mem, "The %s cannot be used.", model) };
+}
+
+static void
+explain(struct hearing *h, const struct jail_result *r)
+{
+	sherpa_explain(h, r, "speech model");
 }
 
 static enum outcome
@@ -54,7 +59,7 @@ sherpa_run(struct hearing *h)
 	int64_t bytes;
 
 	if (library == NULL)
-		return engine_fail(h, REASON_MODEL_MISSING, "The library for neural models is not installed.");
+		return engine_fail(h, REASON_MODEL_MISSING, SHERPA_ABSENT);
 	missing = sherpa_model_files(h->mem, sherpa_type_find(set->type), set->model, files, &bytes);
 	if (missing != NULL)
 		return engine_fail(h, REASON_MODEL_MISSING, "Files of the speech model are missing: %s.", missing);

@@ -85,8 +85,23 @@ struct sherpa_result {
 	int32_t n_parts;
 };
 
+struct sherpa_embedding_config { const char *model; int32_t threads, debug; const char *provider; };
+struct sherpa_diarization_config {
+	struct {
+		struct { const char *model; float shift_ratio; } pyannote;	/* of windows; 0: a tenth */
+		int32_t threads, debug;
+		const char *provider;
+	} segmentation;
+	struct sherpa_embedding_config embedding;
+	struct { int32_t clusters; float threshold; int32_t confidence; } clustering;	/* clusters -1: not known */
+	float min_on, min_off;			/* s */
+};
+struct sherpa_turn { float start, end; int32_t speaker; float confidence; };	/* s; speakers from 0 */
+
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct sherpa_vad_config) == 88 && sizeof(struct sherpa_span) == 24 &&
-    sizeof(struct sherpa_recognizer_config) == 608 && sizeof(struct sherpa_result) == 128),
+    sizeof(struct sherpa_recognizer_config) == 608 && sizeof(struct sherpa_result) == 128 &&
+    sizeof(struct sherpa_embedding_config) == 24 && sizeof(struct sherpa_diarization_config) == 80 &&
+    sizeof(struct sherpa_turn) == 16),
     "layout of " SHERPA_VERSION);
 
 /* Member; what it returns; the symbol behind "SherpaOnnx"; what it takes. */
@@ -105,7 +120,22 @@ _Static_assert(sizeof(void *) != 8 || (sizeof(struct sherpa_vad_config) == 88 &&
 	C(stream_decode, void, DecodeOfflineStream, (const void *recognizer, const void *)) \
 	C(stream_result, const struct sherpa_result *, GetOfflineStreamResult, (const void *)) \
 	C(result_free, void, DestroyOfflineRecognizerResult, (const struct sherpa_result *)) \
-	C(stream_free, void, DestroyOfflineStream, (const void *))
+	C(stream_free, void, DestroyOfflineStream, (const void *)) \
+	C(embedder_new, const void *, CreateSpeakerEmbeddingExtractor, (const struct sherpa_embedding_config *)) \
+	C(embedder_dim, int32_t, SpeakerEmbeddingExtractorDim, (const void *)) \
+	C(embedder_stream, const void *, SpeakerEmbeddingExtractorCreateStream, (const void *)) \
+	C(embedder_ready, int32_t, SpeakerEmbeddingExtractorIsReady, (const void *, const void *stream)) \
+	C(embedder_compute, const float *, SpeakerEmbeddingExtractorComputeEmbedding, (const void *, const void *stream)) \
+	C(embedding_free, void, SpeakerEmbeddingExtractorDestroyEmbedding, (const float *)) \
+	C(online_accept, void, OnlineStreamAcceptWaveform, (const void *, int32_t rate, const float *, int32_t n)) \
+	C(online_end, void, OnlineStreamInputFinished, (const void *)) \
+	C(online_free, void, DestroyOnlineStream, (const void *)) \
+	C(diarizer_new, const void *, CreateOfflineSpeakerDiarization, (const struct sherpa_diarization_config *)) \
+	C(diarizer_rate, int32_t, OfflineSpeakerDiarizationGetSampleRate, (const void *)) \
+	C(diarizer_run, const void *, OfflineSpeakerDiarizationProcessWithCallback, (const void *, const float *, \
+	    int32_t n, int32_t (*)(int32_t done, int32_t all, void *), void *)) \
+	C(turns_count, int32_t, OfflineSpeakerDiarizationResultGetNumSegments, (const void *result)) \
+	C(turns_sorted, const struct sherpa_turn *, OfflineSpeakerDiarizationResultSortByStartTime, (const void *result))
 
 struct sherpa {
 #define SHERPA_MEMBER(member, type, symbol, arguments) type(*member) arguments;

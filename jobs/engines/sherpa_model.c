@@ -73,6 +73,25 @@ file_like(struct arena *mem, const char *dir, const char *pattern, int64_t *size
 }
 
 const char *
+sherpa_model_file(struct arena *mem, const char *path, int64_t *bytes)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return file_like(mem, path, "*.onnx", bytes);
+	*bytes = st.st_size;
+	return access(path, R_OK) == 0 ? path : NULL;
+}
+
+const char *
+sherpa_model_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
+}
+
+const char *
 sherpa_model_files(struct arena *mem, enum sherpa_type type, const char *dir, const char *files[SHERPA_PARTS],
     int64_t *bytes)
 {

@@ -33,4 +33,11 @@ const char *sherpa_type_files(struct arena *, enum sherpa_type);
 const char *sherpa_model_files(struct arena *, enum sherpa_type, const char *dir, const char *files[SHERPA_PARTS],
     int64_t *bytes);
 
+/* A model that is one file: the path itself, or the smallest *.onnx of a directory.  NULL: there is none that can be
+ * read. */
+const char *sherpa_model_file(struct arena *, const char *path, int64_t *bytes);
+
+/* What results call it: the last part of its path. */
+const char *sherpa_model_name(const char *path);
+
 #endif

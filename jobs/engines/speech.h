@@ -34,10 +34,25 @@ bool speech_spans(struct arena *, char **argv, int64_t length, struct span **, s
 /* Where somebody speaks, by Silero VAD: a line {"start":0.5,"end":2.1} for each stretch. */
 int speech_find_main(const char *dir);
 
-/* Who speaks when in the spans: a line {"turns":[{"start":0.5,"end":2.1},…],"speech":34.2,"print":"…"} for each voice,
- * in the order in which they are first heard.  speech: seconds with voice in them.  print: a struct voiceprint in
- * base64url, where there is enough of them and the model of pocketsphinx in that directory can be read. */
-int speech_voices_main(const char *model, char **argv);
+/* Who speaks when in the spans: a line {"turns":[{"start":0.5,"end":2.1},…],"speech":34.2} for each voice, in the order
+ * in which they are first heard.  speech: seconds with voice in them.  Arguments: for sherpa-onnx, directory of the
+ * library and the models that find turns and compare voices; spans. */
+int speech_voices_main(char **argv);
+
+/* Frames of all the spans, every hop-th, and how many of each.  False when they cannot be read. */
+struct speech;
+bool speech_frames(struct arena *, const struct span *, size_t n, struct speech *, size_t *frames);
+
+/* What one says by sherpa-onnx, in ms of the spans put one behind the other, by when it begins: voices from 0, not all
+ * of which speak.  What is beyond six hours is nobody's.  Status as above. */
+struct stretch { struct span at; int voice; };
+struct turns { struct stretch *at; size_t n; };
+int speech_turns(struct arena *, char **models, const struct span *, size_t n, struct turns *);
+
+/* How voices sound, each an argument of its spans, "500-2100,3000-4200": a line {"print":"…"} for each, the numbers of
+ * a struct voiceprint in base64url, or {} where there is too little speech.  Arguments before them: the directory of a
+ * model of pocketsphinx; or, for sherpa-onnx, directory of the library and the model that compares voices. */
+int speech_prints_main(char **argv);
 
 /* What is said, by sherpa-onnx.  Arguments: directory of the library, type, directory of the model, language, spans. */
 int speech_sherpa_main(char **argv);

@@ -5,7 +5,8 @@
  *
  *	{"at":1.2,"length":60}				before each utterance, and once at the end: progress
  *	{"start":0.5,"end":2.1}				of find
- *	{"turns":[{"start":0.5,"end":2.1},…],"speech":34.2,"print":"…"}	of voices
+ *	{"turns":[{"start":0.5,"end":2.1},…],"speech":34.2}	of voices
+ *	{"print":"…"}					of prints
  *	{"start":0.5,"end":2.1,"text":"…","words":[{"text":"hello","start":0.52,"end":0.9,"confidence":0.93},…]}
  */
 #include <math.h>
@@ -272,7 +273,9 @@ usage(void)
 	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [HINTS.arpa] [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech ends MODEL_DIRECTORY < WORDS\n"
-	    "       kinothek-speech voices MODEL_DIRECTORY [START-END…] < FILE.s16le\n");
+	    "       kinothek-speech voices [LIBRARY_DIRECTORY TURNS_MODEL VOICES_MODEL] [START-END…] < FILE.s16le\n"
+	    "       kinothek-speech prints MODEL_DIRECTORY|LIBRARY_DIRECTORY VOICES_MODEL START-END[,START-END…]… "
+	    "< FILE.s16le\n");
 	return EX_USAGE;
 }
 
@@ -287,8 +290,10 @@ main(int argc, char **argv)
 		status = speech_ends_main(argv[2]);
 	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
 		status = pocketsphinx_main(argv[2], argv + 3);
-	else if (argc >= 3 && strcmp(argv[1], "voices") == 0)
-		status = speech_voices_main(argv[2], argv + 3);
+	else if (argc >= 2 && strcmp(argv[1], "voices") == 0)
+		status = speech_voices_main(argv + 2);
+	else if (argc >= 4 && strcmp(argv[1], "prints") == 0)
+		status = speech_prints_main(argv + 2);
 	else if (argc >= 6 && strcmp(argv[1], "sherpa") == 0)
 		status = speech_sherpa_main(argv + 2);
 	else

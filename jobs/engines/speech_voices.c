@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* kinothek-speech voices: who speaks when in the spans, and a print of each voice. */
-#include <stdio.h>
+/* kinothek-speech voices: who speaks when in the spans. */
+#include <string.h>
 #include <sysexits.h>
 
-#include "core/text.h"
 #include "jobs/engines/diarize.h"
 #include "jobs/engines/speech.h"
-#include "jobs/engines/voiceprint.h"
 
-/* Frames that are looked at at most: longer recordings are looked at more coarsely.  Frames of voice that a print
- * needs, and that it takes at most.  ms between two turns of the same voice that make them one. */
-enum { FRAMES_MAX = 400000, PRINT_LEAST = 500, PRINT_MOST = 30000, GAP = 300, FRAME_MS = 10 };
+/* Frames that are looked at at most: longer recordings are looked at more coarsely.  ms between two turns of the same
+ * voice that make them one; ms that a voice says at least, by a model: less is a cough. */
+enum { FRAMES_MAX = 400000, GAP = 300, FRAME_MS = 10, LEAST_MS = 1000 };
+/* Instead of the number of a voice. */
+enum { NOBODY = 255, NOT_YET = 254 };
 
 struct table {
 	struct arena *mem;
@@ -20,35 +20,43 @@ struct table {
 	int64_t length;
 };
 
-static bool
-read_frames(struct table *t)
+bool
+speech_frames(struct arena *mem, const struct span *spans, size_t n, struct speech *out, size_t *frames)
 {
 	const size_t reach = CEPSTRA_HOP / (PCM_RATE / 1000);
 	struct arena *scratch = arena_new(64 << 20);
-	size_t room = 0, n;
-	int64_t all = 0;
+	size_t room = 0, some;
 	bool fine = true;
 
-	for (size_t i = 0; i < t->n_spans; i++)
-		all += t->spans[i].end - t->spans[i].start;
-	t->speech.hop = (size_t)all / reach / FRAMES_MAX + 1;
-	for (size_t i = 0; i < t->n_spans; i++)
-		room += (size_t)(t->spans[i].end - t->spans[i].start) / reach / t->speech.hop + 1;
-	t->speech.at = arena_raw(t->mem, room * sizeof(*t->speech.at));
-	t->frames = arena_array(t->mem, t->n_spans, sizeof(*t->frames));
-	for (size_t i = 0; i < t->n_spans && fine; i++) {
-		const size_t bytes = (size_t)(t->spans[i].end - t->spans[i].start) * PCM_BYTES_PER_MS;
+	for (size_t i = 0; i < n; i++)
+		room += (size_t)(spans[i].end - spans[i].start) / reach / out->hop + 1;
+	out->at = arena_raw(mem, room * sizeof(*out->at));
+	for (size_t i = 0; i < n && fine; i++) {
+		const size_t bytes = (size_t)(spans[i].end - spans[i].start) * PCM_BYTES_PER_MS;
 		int16_t *pcm = arena_raw(scratch, bytes);
 		const struct cepstrum *c;
 
-		fine = speech_read(pcm, bytes, t->spans[i].start);
-		c = cepstra_of(scratch, pcm, bytes / 2, &n);
-		for (size_t k = 0; k < n; k += t->speech.hop, t->frames[i]++)
-			t->speech.at[t->speech.n++] = c[k];
+		fine = speech_read(pcm, bytes, spans[i].start);
+		c = cepstra_of(scratch, pcm, bytes / 2, &some);
+		for (size_t k = 0; k < some; k += out->hop, frames[i]++)
+			out->at[out->n++] = c[k];
 		arena_reset(scratch);
 	}
 	arena_free(scratch);
 	return fine;
+}
+
+static bool
+read_frames(struct table *t)
+{
+	const size_t reach = CEPSTRA_HOP / (PCM_RATE / 1000);
+	int64_t all = 0;
+
+	for (size_t i = 0; i < t->n_spans; i++)
+		all += t->spans[i].end - t->spans[i].start;
+	t->speech.hop = (size_t)all / reach / FRAMES_MAX + 1;
+	t->frames = arena_array(t->mem, t->n_spans, sizeof(*t->frames));
+	return speech_frames(t->mem, t->spans, t->n_spans, &t->speech, t->frames);
 }
 
 static void
@@ -97,56 +105,119 @@ add_turns(struct buf *out, const struct table *t, const unsigned char *voice, in
 		add_turn(out, &turns, from, to);
 }
 
-static const char *
-print_of(const struct table *t, const struct voiceprint_model *model, const unsigned char *voice, int who, size_t *loud)
-{
-	const struct cepstrum **frames = arena_array(t->mem, t->speech.n, sizeof(*frames));
-	struct voiceprint print;
-	size_t n = 0;
-
-	*loud = 0;
-	for (size_t i = 0; i < t->speech.n; i++)
-		if (t->speech.loud[i] && voice[i] == who) {
-			++*loud;
-			if (n < PRINT_MOST)
-				frames[n++] = &t->speech.at[i];
-		}
-	if (model == NULL || n < PRINT_LEAST)
-		return NULL;
-	voiceprint_of(model, frames, n, &print);
-	return base64url_encode(t->mem, &print, sizeof(print));
-}
-
 static bool
-say_voice(const struct table *t, const struct voiceprint_model *model, const unsigned char *voice, int who)
+say_voice(const struct table *t, const unsigned char *voice, int who)
 {
 	struct buf out = BUF(t->mem);
-	size_t loud;
-	const char *print = print_of(t, model, voice, who, &loud);
+	size_t loud = 0, all = 0;
 
+	for (size_t i = 0; i < t->speech.n; i++) {
+		all += voice[i] == who;
+		loud += t->speech.loud[i] && voice[i] == who;
+	}
+	/* Of a model: one that was always overlaid by others. */
+	if (all == 0)
+		return true;
 	buf_text(&out, "{\"turns\":[");
 	add_turns(&out, t, voice, who);
 	buf_text(&out, "],");
 	speech_add_seconds(&out, "speech", (int64_t)(loud * t->speech.hop) * FRAME_MS);
-	if (print != NULL) {
-		buf_text(&out, ",\"print\":");
-		buf_json(&out, print);
-	}
 	buf_text(&out, "}\n");
 	return speech_say(&out);
 }
 
+/* Where each frame lies in the spans put one behind the other, ms. */
+static int64_t *
+times_of(const struct table *t)
+{
+	int64_t *out = arena_array(t->mem, t->speech.n, sizeof(*out)), before = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < t->n_spans; before += t->spans[i].end - t->spans[i].start, i++)
+		for (size_t k = 0; k < t->frames[i]; k++)
+			out[at++] = before + FRAME_MS * (int64_t)(k * t->speech.hop);
+	return out;
+}
+
+/* Where two speak at once, whoever began first goes on. */
+static void
+label(const struct table *t, const struct turns *turns, const int *number, unsigned char *voice)
+{
+	const int64_t *when = times_of(t);
+	size_t from = 0;
+
+	for (size_t i = 0; i < turns->n; i++) {
+		while (from < t->speech.n && when[from] < turns->at[i].at.start)
+			from++;
+		for (size_t k = from; k < t->speech.n && when[k] < turns->at[i].at.end; k++)
+			if (voice[k] == NOBODY && number[i] >= 0)
+				voice[k] = (unsigned char)number[i];
+	}
+}
+
+/* The number of the voice of each turn, from 0 in the order in which they are first heard, of those who say most; -1:
+ * it is none of them, or says next to nothing.  Returns how many there are. */
+static int
+number_voices(struct arena *mem, const struct turns *turns, int *number)
+{
+	int voices = 0, n = 0;
+	int64_t *said;
+	int *as;
+
+	for (size_t i = 0; i < turns->n; i++)
+		voices = turns->at[i].voice >= voices ? turns->at[i].voice + 1 : voices;
+	said = arena_array(mem, (size_t)voices, sizeof(*said));
+	as = arena_array(mem, (size_t)voices, sizeof(*as));
+	for (size_t i = 0; i < turns->n; i++)
+		said[turns->at[i].voice] += turns->at[i].at.end - turns->at[i].at.start;
+	for (int v = 0; v < voices; v++) {
+		int more = 0;
+
+		for (int other = 0; other < voices; other++)
+			more += said[other] > said[v] || (said[other] == said[v] && other < v);
+		as[v] = said[v] < LEAST_MS || more >= DIARIZE_VOICES ? NOBODY : NOT_YET;
+	}
+	for (size_t i = 0; i < turns->n; i++) {
+		int *mine = &as[turns->at[i].voice];
+
+		if (*mine == NOT_YET)
+			*mine = n++;
+		number[i] = *mine == NOBODY ? -1 : *mine;
+	}
+	return n;
+}
+
+static int
+label_frames(struct table *t, char **models, unsigned char *voice, int *n)
+{
+	struct turns turns;
+	const int status = speech_turns(t->mem, models, t->spans, t->n_spans, &turns);
+	int *number;
+
+	if (status != EX_OK)
+		return status;
+	number = arena_array(t->mem, turns.n, sizeof(*number));
+	memset(voice, NOBODY, t->speech.n);
+	*n = number_voices(t->mem, &turns, number);
+	label(t, &turns, number, voice);
+	return EX_OK;
+}
+
+/* Paths are absolute; spans begin with a digit. */
 int
-speech_voices_main(const char *model, char **argv)
+speech_voices_main(char **argv)
 {
 	struct table t = { .mem = arena_new(900 << 20), .length = speech_length() };
-	const struct voiceprint_model *prints;
+	char **models = argv[0] != NULL && argv[0][0] == '/' ? argv : NULL;
 	struct span *spans;
 	unsigned char *voice;
-	int n;
+	int n = 0, status = EX_OK;
 
 	if (t.length < 0)
 		return EX_NOINPUT;
+	for (int i = 0; models != NULL && i < 3; i++)
+		if (*argv++ == NULL)
+			return EX_USAGE;
 	if (!speech_spans(t.mem, argv, t.length, &spans, &t.n_spans))
 		return EX_USAGE;
 	t.spans = spans;
@@ -154,10 +225,11 @@ speech_voices_main(const char *model, char **argv)
 		return EX_NOINPUT;
 	voice = arena_array(t.mem, t.speech.n + 1, 1);
 	diarize_mark_loud(t.mem, &t.speech);
-	n = t.speech.n > 0 ? diarize(t.mem, &t.speech, voice, tell, &t) : 0;
-	prints = voiceprint_model(t.mem, model);
-	for (int who = 0; who < n; who++)
-		if (!say_voice(&t, prints, voice, who))
-			return EX_IOERR;
-	return speech_say_progress(t.mem, t.length, t.length) ? EX_OK : EX_IOERR;
+	if (models != NULL)
+		status = label_frames(&t, models, voice, &n);
+	else if (t.speech.n > 0)
+		n = diarize(t.mem, &t.speech, voice, tell, &t);
+	for (int who = 0; who < n && status == EX_OK; who++)
+		status = say_voice(&t, voice, who) ? EX_OK : EX_IOERR;
+	return status != EX_OK || speech_say_progress(t.mem, t.length, t.length) ? status : EX_IOERR;
 }

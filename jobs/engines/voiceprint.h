@@ -1,39 +1,35 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A voice as numbers that tell it from others: how far it draws each Gaussian of a model of all speech towards itself.
- * The sums are kept, not the print that follows from them, so that what is heard of a voice later adds to it.
+ * A voice as numbers that tell it from others.  What they are is the affair of the engine that has made them: those of
+ * different engines, or of different models of one, are never compared.  All are sums over what was heard, so that what
+ * is heard of a voice later adds to it.
  */
 #ifndef JOBS_ENGINES_VOICEPRINT_H
 #define JOBS_ENGINES_VOICEPRINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "jobs/engines/cepstra.h"
+#include "core/conf.h"
 
-enum { VOICEPRINT_GAUSSIANS = 128, VOICEPRINT_DIM = 12 };
+/* No pointers among the numbers: as bytes they may be kept on machines of the same order. */
+struct voiceprint { size_t n; float *at; };
 
-/* For each Gaussian: how many frames fell to it, and the sum of how far from it they were, in deviations and by the
- * root of its weight.  No pointers: as bytes it may be kept on machines of the same order. */
-struct voiceprint {
-	float n[VOICEPRINT_GAUSSIANS];
-	float sum[VOICEPRINT_GAUSSIANS][VOICEPRINT_DIM];
-};
+enum { VOICEPRINT_MOST = 4096 };		/* numbers of one */
+/* ms of speech that one is made of at least, and of which it takes no more. */
+enum { VOICEPRINT_LEAST_MS = 5000, VOICEPRINT_MOST_MS = 300 * 1000 };
 
-/* The model of all speech, made of the acoustic model in a directory of pocketsphinx (its files means and variances);
- * always the same of the same files.  NULL: there is none that could be read. */
-struct voiceprint_model;
-const struct voiceprint_model *voiceprint_model(struct arena *, const char *dir);
+/* What results call that which makes prints by these settings, up to 100 bytes: another name, other numbers.  It holds
+ * what the model's file consists of, whatever it is called. */
+const char *voiceprint_maker(struct arena *, const struct conf *);
 
-/* Of frames with voice, all of one recording and of one person. */
-void voiceprint_of(const struct voiceprint_model *, const struct cepstrum *const *frames, size_t n,
-    struct voiceprint *);
-
+/* Of as many numbers. */
 void voiceprint_add(struct voiceprint *to, const struct voiceprint *more);
 
-/* From -1 to 1: the cosine of the two; 0 where one holds nothing. */
-double voiceprint_likeness(const struct voiceprint *, const struct voiceprint *);
+/* From bytes that somebody else has made.  NULL: they are no numbers that arithmetic works with. */
+const struct voiceprint *voiceprint_from(struct arena *, const void *bytes, size_t size);
 
-/* Do the bytes hold one that arithmetic works with? */
-bool voiceprint_is_sound(const struct voiceprint *);
+/* From -1 to 1: the cosine of the two; 0 where one is nothing. */
+double voiceprint_cosine(const float *, const float *, size_t n);
 
 #endif

@@ -25,13 +25,18 @@ static const struct field found_fields[] = {
 };
 static const struct record found_record = RECORD("found", struct found, found_fields);
 
-struct heard_voice { struct list turns; struct position speech; const char *print; };
+struct heard_voice { struct list turns; struct position speech; };
 static const struct field heard_voice_fields[] = {
 	FIELD(struct heard_voice, turns, .of = &turn_record, .doc = "When it speaks"),
 	FIELD(struct heard_voice, speech, .doc = "How long in all"),
-	FIELD(struct heard_voice, print, .doc = "What tells it from others"),
 };
 static const struct record heard_voice_record = RECORD("heardVoice", struct heard_voice, heard_voice_fields);
+
+struct heard_print { const char *print; };
+static const struct field heard_print_fields[] = {
+	FIELD(struct heard_print, print, .doc = "What tells a voice from others"),
+};
+static const struct record heard_print_record = RECORD("heardPrint", struct heard_print, heard_print_fields);
 
 struct listener {
 	struct hearing *hearing;
@@ -40,6 +45,7 @@ struct listener {
 	struct buf found;				/* struct span, one after the other */
 	int64_t end;					/* of the last one */
 	struct conversation *conversation;
+	size_t printed;					/* voices of it */
 	bool align;
 	bool (*take)(struct listener *, const char *line);
 	bool confused;
@@ -105,17 +111,29 @@ turns_are_sound(const struct list *turns, int64_t length)
 	return turns->n > 0;
 }
 
-/* NULL: it is none. */
-static const struct voiceprint *
-print_of(struct arena *mem, const char *text)
+/* All of as many numbers as the first. */
+static bool
+take_print(struct listener *l, const char *line)
 {
-	struct voiceprint *out = NEW(mem, struct voiceprint);
+	struct conversation *c = l->conversation;
+	const struct heard_print *p = record_parse(c->mem, &heard_print_record, line);
+	struct told *t = &c->voices[l->printed];
 	unsigned char *bytes;
+	long n;
 
-	if (base64url_decode(mem, text, strlen(text), &bytes) != (long)sizeof(*out))
-		return NULL;
-	memcpy(out, bytes, sizeof(*out));
-	return voiceprint_is_sound(out) ? out : NULL;
+	if (p == NULL || l->printed == c->n)
+		return false;
+	l->printed++;
+	if (p->print == NULL)
+		return true;
+	n = base64url_decode(c->mem, p->print, strlen(p->print), &bytes);
+	t->print = n > 0 ? voiceprint_from(c->mem, bytes, (size_t)n) : NULL;
+	if (t->print == NULL)
+		return false;
+	for (size_t i = 0; i < l->printed; i++)
+		if (c->voices[i].print != NULL && c->voices[i].print->n != t->print->n)
+			return false;
+	return true;
 }
 
 static bool
@@ -129,8 +147,6 @@ take_voice(struct listener *l, const char *line)
 	    v->speech.ms > c->length)
 		return false;
 	*t = (struct told){ .turns = v->turns, .speech = v->speech.ms };
-	if (v->print != NULL && (t->print = print_of(c->mem, v->print)) == NULL)
-		return false;
 	c->n++;
 	return true;
 }
@@ -254,6 +270,45 @@ worker_tell_apart(struct conversation *c, const struct worker *w)
 	c->n = 0;
 	if (work(&l, w, argv))
 		return DONE;
+	c->fault = h.fault;
+	return fault_is_final(&c->fault) ? GIVE_UP : RETRY;
+}
+
+/* Its turns, as far as a print takes them; no more than an argument may hold. */
+static const char *
+turns_text(struct arena *mem, const struct told *t)
+{
+	const struct turn *at = t->turns.rows;
+	struct buf out = BUF(mem);
+	int64_t left = VOICEPRINT_MOST_MS;
+
+	for (size_t i = 0; i < t->turns.n && i < SPANS_MAX && left > 0; i++) {
+		const int64_t ms = at[i].end.ms - at[i].start.ms;
+		const struct span s = { at[i].start.ms, at[i].start.ms + (ms < left ? ms : left) };
+
+		buf_printf(&out, "%s%s", i > 0 ? "," : "", span_text(mem, &s));
+		left -= ms;
+	}
+	return buf_string(&out);
+}
+
+enum outcome
+worker_print(struct conversation *c, const struct worker *w)
+{
+	struct hearing h = { .mem = c->mem, .conf = c->conf, .pcm = c->pcm, .length = c->length,
+	    .progress = c->progress, .user = c->user };
+	struct listener l = { .hearing = &h, .take = take_print, .conversation = c };
+	size_t given, i;
+	const char **argv = arguments(c->mem, w, c->n, &given);
+
+	for (i = 0; i < c->n; i++)
+		argv[given + i] = turns_text(c->mem, &c->voices[i]);
+	if (work(&l, w, argv) && l.printed == c->n)
+		return DONE;
+	if (h.fault.reason == REASON_NONE)
+		fault_set(c->mem, &h.fault, REASON_OUTPUT_INVALID, "The speech program has left out a voice.");
+	for (i = 0; i < c->n; i++)
+		c->voices[i].print = NULL;
 	c->fault = h.fault;
 	return fault_is_final(&c->fault) ? GIVE_UP : RETRY;
 }

@@ -25,6 +25,9 @@ enum outcome worker_hear(struct hearing *, const struct worker *);
  * rest has no voice. */
 enum outcome worker_tell_apart(struct conversation *, const struct worker *);
 
+/* How the voices of the conversation sound: sets their prints. */
+enum outcome worker_print(struct conversation *, const struct worker *);
+
 /* Looks for speech by the library in this directory; times as Silero VAD gives them.  False with the hearing's
  * fault. */
 bool worker_find(struct hearing *, const char *dir, struct span **, size_t *n);

@@ -23,7 +23,8 @@ heard(struct arena *mem, const struct conf *conf, const char *file)
 	const struct told *best = NULL;
 
 	c.length = lseek(c.pcm, 0, SEEK_END) / PCM_BYTES_PER_MS;
-	if (engine_tell_apart(engine_chosen(conf, ENGINE_diarize), &c) != DONE)
+	if (engine_tell_apart(engine_chosen(conf, ENGINE_diarize), &c) != DONE ||
+	    engine_chosen(conf, ENGINE_voiceprint)->run.voiceprint(&c) != DONE)
 		fprintf(stderr, "%s: %s\n", file, c.fault.detail != NULL ? c.fault.detail : "failed");
 	close(c.pcm);
 	for (size_t i = 0; i < c.n; i++)
@@ -39,19 +40,21 @@ main(int argc, char **argv)
 	const struct conf *conf = conf_parse("", "probe", &fault);
 	struct arena *mem = arena_new((size_t)1 << 30);
 	const struct told **all = arena_array(mem, (size_t)argc, sizeof(struct told *));
+	const struct engine *prints;
 
 	if (conf == NULL) {
 		fprintf(stderr, "%s\n", fault);
 		return 1;
 	}
-	printf("same %.3f\napart %.3f\n", RECOGNITION_SAME, RECOGNITION_APART);
+	prints = engine_chosen(conf, ENGINE_voiceprint);
+	printf("same %.3f\napart %.3f\n", recognition_limits(conf, prints).same, RECOGNITION_APART);
 	for (int i = 1; i < argc; i++) {
 		all[i] = heard(mem, conf, argv[i]);
 		printf("speech %s %lld\n", argv[i], all[i] != NULL ? (long long)all[i]->speech : 0);
 		for (int k = 1; k < i && all[i] != NULL; k++)
 			if (all[k] != NULL)
-				printf("likeness %s %s %.4f\n", argv[k], argv[i], voiceprint_likeness(all[k]->print,
-				    all[i]->print));
+				printf("likeness %s %s %.4f\n", argv[k], argv[i], prints->likeness.of(all[k]->print->at,
+				    all[i]->print->at, all[i]->print->n));
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "jobs/engines/conversation.h"
 #include "jobs/engines/sherpa_model.h"
 #include "tests/jobs/ears.h"
 #include "tests/world.h"
@@ -226,6 +227,173 @@ models_that_are_damaged_or_of_another_kind_are_refused(void **state)
 	expect(w, "zipformer_ctc", "ctc", REASON_NONE);
 }
 
+static struct conf *
+with_voices(struct world *w, const char *turns, const char *voices)
+{
+	struct conf *c = NEW(w->mem, struct conf);
+
+	*c = *w->conf;
+	c->engine[ENGINE_diarize].name = c->engine[ENGINE_voiceprint].name = "sherpa";
+	c->engine[ENGINE_diarize].model = arena_printf(w->mem, "%s/%s", ears_dir, turns);
+	c->engine[ENGINE_voiceprint].model = arena_printf(w->mem, "%s/%s", ears_dir, voices);
+	return c;
+}
+
+/* The engines alone, as of tones; the second is asked where the first has answered. */
+static enum outcome
+tell_voices(struct world *w, const struct conf *conf, const char *sound, struct conversation *c)
+{
+	static struct span both[2];
+	enum outcome outcome;
+
+	*c = (struct conversation){ .mem = w->mem, .conf = conf, .progress = on_percent, .spans = both, .n_spans = 2,
+	    .pcm = open(arena_printf(w->mem, "%s/%s.s16le", ears_dir, sound), O_RDONLY | O_CLOEXEC) };
+	c->length = lseek(c->pcm, 0, SEEK_END) / PCM_BYTES_PER_MS;
+	both[0] = (struct span){ 500, 8500 };
+	both[1] = (struct span){ 8800, c->length };
+	outcome = engine_diarize_sherpa.run.diarize(c);
+	if (outcome == DONE)
+		outcome = engine_voiceprint_sherpa.run.voiceprint(c);
+	close(c->pcm);
+	return outcome;
+}
+
+static double
+likeness(const struct told *a, const struct told *b)
+{
+	assert_true(a->print != NULL && b->print != NULL && a->print->n == b->print->n);
+	return engine_voiceprint_sherpa.likeness.of(a->print->at, b->print->at, a->print->n);
+}
+
+static void
+two_voices_have_their_turns_and_their_prints(void **state)
+{
+	static const int starts[2][2] = { { 1000, 17000 }, { 9000, 25000 } };
+	struct world *w = *state;
+	const struct conf *conf = with_voices(w, "turns", "voices/model.onnx");
+	struct conversation c, alone, stranger;
+	const struct turn *t;
+
+	need_library(w);
+	assert_int_equal(tell_voices(w, conf, "talk", &c), DONE);
+	assert_int_equal(c.n, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(c.voices[i].turns.n, 2);
+		t = c.voices[i].turns.rows;
+		for (int k = 0; k < 2; k++) {
+			assert_in_range(t[k].start.ms, starts[i][k] - 60, starts[i][k] + 60);
+			assert_in_range(t[k].end.ms, starts[i][k] + 6740, starts[i][k] + 6860);
+		}
+		assert_in_range(c.voices[i].speech, 10000, 13000);
+		assert_int_equal(c.voices[i].print->n, 6);
+	}
+	assert_int_equal(tell_voices(w, conf, "alone", &alone), DONE);
+	assert_int_equal(tell_voices(w, conf, "stranger", &stranger), DONE);
+	assert_int_equal(alone.n, 1);
+	assert_int_equal(stranger.n, 1);
+	assert_true(likeness(&c.voices[0], &alone.voices[0]) > 0.99);
+	assert_true(likeness(&c.voices[1], &stranger.voices[0]) > 0.99);
+	assert_true(likeness(&c.voices[0], &stranger.voices[0]) < 0.4);
+	/* Prints are sums: what is added is of the same direction. */
+	voiceprint_add((struct voiceprint *)alone.voices[0].print, c.voices[0].print);
+	assert_true(likeness(&c.voices[0], &alone.voices[0]) > 0.99);
+	/* The built-in prints go with turns of a model, too. */
+	c.pcm = open(arena_printf(w->mem, "%s/talk.s16le", ears_dir), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(engine_voiceprint_mixtures.run.voiceprint(&c), DONE);
+	close(c.pcm);
+	assert_int_equal(c.voices[1].print->n, 128 + 128 * 12);
+	assert_string_equal(engine_diarize_sherpa.version(w->mem, conf), "sherpa-onnx 1.13.8, turns, model.onnx");
+}
+
+static void
+too_little_speech_makes_no_print(void **state)
+{
+	struct world *w = *state;
+	struct turn little = { { 1000, true }, { 5900, true } };
+	struct told one = { .turns = { &little, 1 }, .speech = 4900 };
+	struct conversation c = { .mem = w->mem, .conf = with_voices(w, "turns", "voices"), .length = 32000,
+	    .progress = on_percent, .voices = &one, .n = 1,
+	    .pcm = open(arena_printf(w->mem, "%s/talk.s16le", ears_dir), O_RDONLY | O_CLOEXEC) };
+
+	need_library(w);
+	assert_int_equal(engine_voiceprint_sherpa.run.voiceprint(&c), DONE);
+	assert_null(one.print);
+	little.end.ms = 6000;
+	assert_int_equal(engine_voiceprint_sherpa.run.voiceprint(&c), DONE);
+	assert_non_null(one.print);
+	close(c.pcm);
+}
+
+static void
+expect_voices(struct world *w, const char *turns, const char *voices, enum reason reason)
+{
+	struct conversation c;
+
+	assert_int_equal(tell_voices(w, with_voices(w, turns, voices), "talk", &c), GIVE_UP);
+	if (c.fault.reason != reason)
+		fail_msg("%s, %s: %s, %s\n%s", turns, voices, reason_info(c.fault.reason)->code, c.fault.detail,
+		    c.fault.log);
+	assert_non_null(c.fault.detail);
+	for (size_t i = 0; i < c.n; i++)
+		assert_null(c.voices[i].print);
+}
+
+static void
+models_for_voices_that_are_missing_damaged_or_of_another_kind_are_refused(void **state)
+{
+	struct world *w = *state;
+	struct conversation c;
+	struct conf *none = with_voices(w, "turns", "voices");
+	const char *model;
+
+	need_library(w);
+	expect_voices(w, "nowhere", "voices", REASON_MODEL_MISSING);
+	expect_voices(w, "turns", "nowhere", REASON_MODEL_MISSING);
+	none->engine_library = "/nonexistent";
+	assert_int_equal(tell_voices(w, none, "talk", &c), GIVE_UP);
+	assert_int_equal(c.fault.reason, REASON_MODEL_MISSING);
+	/* Of another kind: one that listens, and each in the place of the other. */
+	expect_voices(w, "ctc", "voices", REASON_MODEL_UNUSABLE);
+	expect_voices(w, "turns", "ctc", REASON_MODEL_UNUSABLE);
+	expect_voices(w, "voices", "turns", REASON_MODEL_UNUSABLE);
+	/* Cut off, empty, no model at all. */
+	model = arena_printf(w->mem, "%s/model.onnx", copy_of(w, "turns"));
+	assert_int_equal(truncate(model, 700), 0);
+	expect_voices(w, "copy", "voices", REASON_MODEL_UNUSABLE);
+	assert_int_equal(truncate(model, 0), 0);
+	expect_voices(w, "copy", "voices", REASON_MODEL_UNUSABLE);
+	run((const char *[]){ "cp", "/bin/true", model, NULL });
+	expect_voices(w, "copy", "voices", REASON_MODEL_UNUSABLE);
+	expect_voices(w, "turns", "copy", REASON_MODEL_UNUSABLE);
+	copy_of(w, "voices");
+	assert_int_equal(truncate(model, 700), 0);
+	expect_voices(w, "turns", "copy/model.onnx", REASON_MODEL_UNUSABLE);
+	/* And the engines are none the worse. */
+	assert_int_equal(tell_voices(w, with_voices(w, "turns", "voices/model.onnx"), "talk", &c), DONE);
+}
+
+static void
+a_print_says_by_the_content_of_which_model_it_is_made(void **state)
+{
+	struct world *w = *state;
+	const struct conf *conf = with_voices(w, "turns", "voices/model.onnx");
+	const char *maker = voiceprint_maker(w->mem, conf), *same;
+
+	assert_int_equal(strncmp(maker, "sherpa 1, model.onnx, ", 22), 0);
+	assert_int_equal(strlen(maker), 22 + 16);
+	assert_string_not_equal(maker, voiceprint_maker(w->mem, with_voices(w, "turns", "voices/other.onnx")));
+	/* Of the same name, but another one; and by a link. */
+	copy_of(w, "voices");
+	same = voiceprint_maker(w->mem, with_voices(w, "turns", "copy/model.onnx"));
+	assert_string_equal(same, maker);
+	run((const char *[]){ "ln", "-sf", arena_printf(w->mem, "%s/voices/other.onnx", ears_dir), arena_printf(w->mem,
+	    "%s/copy/model.onnx", ears_dir), NULL });
+	same = voiceprint_maker(w->mem, with_voices(w, "turns", "copy/model.onnx"));
+	assert_string_not_equal(same, maker);
+	assert_string_equal(same + 22, voiceprint_maker(w->mem, with_voices(w, "turns", "voices/other.onnx")) + 22);
+	assert_string_equal(voiceprint_maker(w->mem, w->conf), "mixtures 1");
+}
+
 static void
 without_the_library_nothing_is_tried(void **state)
 {
@@ -271,28 +439,97 @@ a_model_has_to_be_named(void **state)
 	    "engine.transcribe.type = gpt\n", "test", &fault));
 }
 
+static void
+models_for_voices_have_to_be_named(void **state)
+{
+	static const char *const wrong[][2] = {
+		{ "engine.diarize = sherpa\nengine.voiceprint.model = /v\n", "engine.diarize.model" },
+		{ "engine.diarize = sherpa\nengine.diarize.model = /t\n", "engine.voiceprint.model" },
+		{ "engine.voiceprint = sherpa\n", "engine.voiceprint.model" },
+		{ "engine.voiceprint = sherpa\nengine.voiceprint.model = v\n", "engine.voiceprint.model" },
+		{ "engine.diarize.others = sherpa\n", "sherpa:/directory" },
+		{ "engine.diarize.others = sherpa:/t\n", "engine.voiceprint.model" },
+		{ "engine.voiceprint.same = 101\n", "engine.voiceprint.same" },
+		{ "engine.voiceprint.same = 50\nengine.voiceprint.maybe = 51\n", "engine.voiceprint.maybe" },
+	};
+	const char *fault = NULL;
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_null(conf_parse(wrong[i][0], "test", &fault));
+		assert_non_null(strstr(fault, wrong[i][1]));
+	}
+	assert_non_null(conf_parse("engine.diarize.others = sherpa:/t\nengine.voiceprint.model = /v\n", "test",
+	    &fault));
+}
+
+/* A script in the place of the speech program; "": the program again. */
+static void
+replace_program(struct world *w, const char *script)
+{
+	static char libexec[4096];
+	const char *file = arena_printf(w->mem, "%s/kinothek-speech", ears_dir);
+	FILE *f;
+
+	if (script[0] == '\0') {
+		setenv("KINOTHEK_LIBEXEC", libexec, 1);
+		return;
+	}
+	f = fopen(file, "w");
+	assert_non_null(f);
+	fprintf(f, "#!/bin/sh\n%s\n", script);
+	fclose(f);
+	assert_int_equal(chmod(file, 0755), 0);
+	if (strcmp(getenv("KINOTHEK_LIBEXEC") != NULL ? getenv("KINOTHEK_LIBEXEC") : "", ears_dir) != 0)
+		snprintf(libexec, sizeof(libexec), "%s", getenv("KINOTHEK_LIBEXEC") != NULL ?
+		    getenv("KINOTHEK_LIBEXEC") : "");
+	setenv("KINOTHEK_LIBEXEC", ears_dir, 1);
+}
+
+static void
+prints_that_make_no_sense_are_refused(void **state)
+{
+	static const char *const answers[] = {
+		"echo '{\"print\":\"AAAAAA\"}'",					/* one is missing */
+		"echo '{}'; echo '{}'; echo '{}'",					/* one too many */
+		"echo '{\"print\":\"AAAAAA\"}'; echo '{\"print\":\"AAAAAAAAAAA\"}'",	/* of one and of two numbers */
+		"echo '{\"print\":\"AADAfw\"}'; echo '{}'",				/* no number */
+		"echo '{\"print\":\"AAAA\"}'; echo '{}'",				/* three bytes */
+		"echo '{\"print\":\"\"}'; echo '{}'",
+		"echo 'hello'",
+	};
+	struct world *w = *state;
+	struct turn turns[] = { { { 1000, true }, { 6000, true } }, { { 8000, true }, { 14000, true } } };
+	struct told two[] = { { .turns = { turns, 1 } }, { .turns = { turns + 1, 1 } } };
+	struct conversation c = { .mem = w->mem, .conf = w->conf, .length = 32000, .progress = on_percent,
+	    .voices = two, .n = 2, .pcm = open(arena_printf(w->mem, "%s/talk.s16le", ears_dir), O_RDONLY | O_CLOEXEC) };
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		replace_program(w, answers[i]);
+		assert_int_equal(engine_voiceprint_mixtures.run.voiceprint(&c), RETRY);
+		assert_int_equal(c.fault.reason, REASON_OUTPUT_INVALID);
+		assert_true(two[0].print == NULL && two[1].print == NULL);
+	}
+	replace_program(w, "echo '{\"print\":\"AAAAAA\"}'; echo '{}'");
+	assert_int_equal(engine_voiceprint_mixtures.run.voiceprint(&c), DONE);
+	assert_true(two[0].print != NULL && two[0].print->n == 1 && two[1].print == NULL);
+	replace_program(w, "");
+	close(c.pcm);
+}
+
 /* More spans than one command line is to hold. */
 static void
 many_spans_go_in_parts(void **state)
 {
-	static const char script[] = "#!/bin/sh\nprintf '{\"start\":1,\"end\":2,\"text\":\"%d\",\"words\":["
-	    "{\"text\":\"x\",\"start\":1,\"end\":2}]}\\n' $#\n";
 	struct world *w = *state;
 	struct span *spans = arena_array(w->mem, 4100, sizeof(*spans));
-	const char *libexec = getenv("KINOTHEK_LIBEXEC"), *file = arena_printf(w->mem, "%s/kinothek-speech", ears_dir);
-	FILE *f = fopen(file, "w");
 	struct ear e;
 
 	for (size_t i = 0; i < 4100; i++)
 		spans[i] = (struct span){ (int64_t)i, (int64_t)i + 1 };
-	assert_non_null(f);
-	fputs(script, f);
-	fclose(f);
-	assert_int_equal(chmod(file, 0755), 0);
-	libexec = libexec != NULL ? arena_copy(w->mem, libexec) : "";
-	setenv("KINOTHEK_LIBEXEC", ears_dir, 1);
+	replace_program(w, "printf '{\"start\":1,\"end\":2,\"text\":\"%d\",\"words\":["
+	    "{\"text\":\"x\",\"start\":1,\"end\":2}]}\\n' $#");
 	assert_int_equal(hear_tones(w, &engine_transcribe_pocketsphinx, w->conf, &e, spans, 4100), DONE);
-	setenv("KINOTHEK_LIBEXEC", libexec, 1);
+	replace_program(w, "");
 	assert_int_equal(e.n, 2);
 	assert_string_equal(e.heard[0].text, "4002");
 	assert_string_equal(e.heard[1].text, "102");
@@ -328,9 +565,15 @@ main(void)
 		WORLD_TEST(words_of_models_without_times_are_spread_and_say_so),
 		WORLD_TEST(files_that_are_missing_are_named),
 		WORLD_TEST(models_that_are_damaged_or_of_another_kind_are_refused),
+		WORLD_TEST(two_voices_have_their_turns_and_their_prints),
+		WORLD_TEST(too_little_speech_makes_no_print),
+		WORLD_TEST(models_for_voices_that_are_missing_damaged_or_of_another_kind_are_refused),
+		WORLD_TEST(a_print_says_by_the_content_of_which_model_it_is_made),
 		WORLD_TEST(without_the_library_nothing_is_tried),
 		WORLD_TEST(the_settings_say_which_languages_a_model_knows),
 		WORLD_TEST(a_model_has_to_be_named),
+		WORLD_TEST(models_for_voices_have_to_be_named),
+		WORLD_TEST(prints_that_make_no_sense_are_refused),
 		WORLD_TEST(many_spans_go_in_parts),
 	};
 
