@@ -41,6 +41,7 @@ struct desk {
 	struct queue in, out;
 	struct queue late;	/* of the thread alone: what the database did not take */
 	int64_t beat_at, end_at;
+	int64_t beaten_at, steady_since;	/* the last sign of life; since when none of them was late */
 	bool overtakes;		/* what was claimed last had another holder */
 	struct uuid *finishing;	/* that were told to end, as long as they do */
 	size_t n_finishing;
@@ -241,11 +242,15 @@ told(struct desk *d, const struct desk_note *n)
 	}
 }
 
-/* A server that stood still took no sign of life of the holder, either: it is asked again when it could give one. */
+/* A server that stood still, or was away, took no sign of life of the holder, either: who could not give one in time
+ * lately takes nobody else for dead. */
 static bool
 is_hasty(const struct desk *d, int64_t began)
 {
-	return d->overtakes && clock_ms() - began > LIVESTREAM_BEAT_MS;
+	const int64_t now = clock_ms();
+
+	return d->overtakes && (now - began > LIVESTREAM_BEAT_MS || now - d->beaten_at > LIVESTREAM_SILENCE_MS ||
+	    now - d->steady_since < LIVESTREAM_SILENCE_MS);
 }
 
 /* One transaction.  True: it is certain. */
@@ -253,7 +258,7 @@ static bool
 settle(struct desk *d, struct desk_note *n)
 {
 	const int64_t began = clock_ms();
-	bool fine;
+	bool fine, hasty;
 
 	d->overtakes = false;
 	db_begin(d->db);
@@ -263,13 +268,16 @@ settle(struct desk *d, struct desk_note *n)
 		claim(d, n);
 	else
 		told(d, n);
-	fine = db_failure(d->db) == DB_FINE && !is_hasty(d, began) && db_commit(d->db);
+	hasty = db_failure(d->db) == DB_FINE && is_hasty(d, began);
+	fine = db_failure(d->db) == DB_FINE && !hasty && db_commit(d->db);
 	if (!fine)
 		db_rollback(d->db);
+	if (hasty)
+		n->session = 0;		/* not yet */
 	if (job_added())
 		job_wake(d->conf->run_dir);
 	arena_reset(d->mem);
-	return fine;
+	return fine || hasty;
 }
 
 /* It was not told. */
@@ -313,7 +321,7 @@ serve(struct desk *d, struct desk_note *n)
 		keep(d, n);
 		return;
 	}
-	fine = settle(d, n) || (asks && !d->overtakes && settle(d, n));
+	fine = settle(d, n) || (asks && settle(d, n));
 	if (!fine && n->word == DESK_CLAIM)
 		n->session = -1;
 	else if (!fine && asks) {
@@ -441,6 +449,18 @@ beat(struct desk *d)
 	return fine;
 }
 
+static void
+note_beat(struct desk *d, bool alive)
+{
+	const int64_t now = clock_ms();
+
+	if (!alive)
+		return;
+	if (d->beaten_at == 0 || now - d->beaten_at > LIVESTREAM_SILENCE_MS)
+		d->steady_since = now;
+	d->beaten_at = now;
+}
+
 /* What has become of the streams. */
 static void
 look(struct desk *d)
@@ -511,6 +531,7 @@ run(void *user)
 			continue;
 		/* First, since what is late may take longer than we are waited for. */
 		alive = beat(d);
+		note_beat(d, alive);
 		serve_late(d);
 		if (alive)
 			look(d);

@@ -179,6 +179,48 @@ the_end_is_told_once(void **state)
 	close_office(o);
 }
 
+static struct desk_note
+claim(struct office *o)
+{
+	struct desk_note n = { .word = DESK_CLAIM, .stream = o->stream, .on = true, .is_primary = true };
+	int before;
+
+	assert_true(desk_put(o->desk, &n));
+	return answer(o, DESK_CLAIM, 0, &before);
+}
+
+/* While the database is away no holder can say that it lives. */
+static void
+whoever_was_cut_off_takes_nobody_for_dead_at_once(void **state)
+{
+	struct world *w = *state;
+	struct office *o = office(w);
+	struct desk_note n;
+	int asked = 0, before;
+
+	db_run(w->db, "UPDATE livestreams SET status = 'live', has_signal = 1, session = 1, holder = 'elsewhere:1:1', "
+	    "beat_at = " SQL_NOW " - 60000 WHERE id = ?", ARGS(ID(o->stream.id)));
+	come_back(o);
+	answer(o, DESK_ROUND, 0, &before);
+	while ((n = claim(o)).session <= 0) {
+		assert_int_equal(n.session, 0);
+		assert_string_equal(n.reason, "");
+		assert_true(asked++ < 1000);
+		usleep(100000);
+	}
+	assert_true(asked > 0);
+	assert_int_equal(n.session, 2);
+	close_office(o);
+	/* Where there is no holder, nobody is hurt. */
+	o = office(w);
+	db_run(w->db, "UPDATE livestreams SET status = 'interrupted', session = 1 WHERE id = ?",
+	    ARGS(ID(o->stream.id)));
+	come_back(o);
+	answer(o, DESK_ROUND, 0, &before);
+	assert_int_equal(claim(o).session, 2);
+	close_office(o);
+}
+
 int
 main(void)
 {
@@ -187,6 +229,7 @@ main(void)
 		WORLD_TEST(what_a_process_of_this_machine_held_is_free_when_it_has_ended),
 		WORLD_TEST(the_end_is_told_once),
 		WORLD_TEST(who_has_a_key_does_not_wait_for_those_without),
+		WORLD_TEST(whoever_was_cut_off_takes_nobody_for_dead_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);
