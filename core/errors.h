@@ -74,6 +74,7 @@
 	E(SPEAKER_WHOLE,	409, "speaker_not_merged",	"The speaker is no part of another one.") \
 	E(SPEAKER_KNOWN,	409, "speaker_not_proposed",	"Nothing is proposed for the speaker, nor has a job named it.") \
 	E(NAME_TAKEN,		409, "name_taken",		"There is one of this name already, regardless of case, accents and blanks at the end.") \
+	E(ADDRESS_EXPIRED,	410, "address_expired",		"This address has expired; ask for a new one.") \
 	E(UPLOAD_EXPIRED,	410, "upload_expired",		"The upload has expired. Create a new one.") \
 	E(UPLOAD_GONE,		410, "upload_gone",		"This upload was cancelled. Create a new one.") \
 	E(LENGTH_REQUIRED,	411, "length_required",		"Content-Length is required.") \

@@ -483,7 +483,7 @@ judge(struct hall *h, struct guest *g)
 	else if (method == NULL || (!g->head_only && strcmp(method, "GET") != 0))
 		refuse(h, g, 405, ERR_METHOD_NOT_ALLOWED, NULL);
 	else if (play == PLAY_EXPIRED)
-		refuse(h, g, 410, ERR_NOT_FOUND, "This address has expired; ask for a new one.");
+		refuse(h, g, 410, ERR_ADDRESS_EXPIRED, NULL);
 	else if (play == PLAY_REFUSED)
 		refuse(h, g, 403, ERR_FORBIDDEN, NULL);
 	else if (!ask_file(&g->ask, file))

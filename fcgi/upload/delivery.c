@@ -118,10 +118,11 @@ delivery_run(struct delivery *d)
 {
 	const struct moment now = moment_now();
 	struct wanted w = { 0 };
+	const enum play play = play_check(d->in->conf, d->uri, now, &w.id, &w.file);
 	enum error error;
 
-	if (play_check(d->in->conf, d->uri, now, &w.id, &w.file) != PLAY_FINE)
-		return ERR_FORBIDDEN;
+	if (play != PLAY_FINE)
+		return play == PLAY_EXPIRED ? ERR_ADDRESS_EXPIRED : ERR_FORBIDDEN;
 	w.file = arena_copy_n(d->mem, w.file, strcspn(w.file, "?"));
 	if (strlen(w.file) > FILE_MAX)
 		return ERR_NOT_FOUND;

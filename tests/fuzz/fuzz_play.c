@@ -27,8 +27,11 @@ static const char servers[] =
     "lighty = { RESTART_REQUEST = 'anew', r = { req_attr = {}, resp_header = {} }, c = { hmac = hmac,\n"
     "	stat = function(path) return path == '@run_dir@/live.sock' or nil end,\n"
     "	digest_eq = function(a, b) return a:lower() == b:lower() end } }\n"
-    "apache2 = { AUTHZ_GRANTED = 0, AUTHZ_DENIED = 1, AUTHZ_GENERAL_ERROR = 2 }\n"
-    "function apache(method, uri) return check({ method = method, unparsed_uri = uri }) end\n"
+    "apache2 = { AUTHZ_GRANTED = 0, AUTHZ_DENIED = 1, AUTHZ_GENERAL_ERROR = 2, DECLINED = -1 }\n"
+    "function apache(method, uri)\n"
+    "	local r = { method = method, unparsed_uri = uri }\n"
+    "	return check(r), tell(r)\n"
+    "end\n"
     "function lighttpd(uri)\n"
     /* Asked twice, first without a path: what is not on the disk is for a program, and what is refused is refused. */
     "	lighty.r.req_attr = { ['request.orig-uri'] = uri }\n"
@@ -103,17 +106,19 @@ start(void)
 	return lua;
 }
 
+/* Is it let in?  *told: the status that it gets otherwise, or -1: that of whoever may not. */
 static int
-apache(lua_State *lua, const char *method, const char *uri)
+apache(lua_State *lua, const char *method, const char *uri, int *told)
 {
 	int answer;
 
 	lua_getglobal(lua, "apache");
 	lua_pushstring(lua, method);
 	lua_pushstring(lua, uri);
-	must(lua, lua_pcall(lua, 2, 1, 0));
-	answer = (int)lua_tointeger(lua, -1);
-	lua_pop(lua, 1);
+	must(lua, lua_pcall(lua, 2, 2, 0));
+	answer = (int)lua_tointeger(lua, -2);
+	*told = (int)lua_tointeger(lua, -1);
+	lua_pop(lua, 2);
 	return answer;
 }
 
@@ -174,7 +179,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	const char *uri, *file = NULL;
 	struct uuid id;
 	enum play p;
-	int i;
+	int i, told;
 
 	if (mem == NULL) {
 		mem = arena_new((size_t)64 << 20);
@@ -183,9 +188,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	uri = signed_address(mem, arena_copy_n(mem, data, n));
 	p = play_check(&conf, uri, (struct moment){ NOW * INT64_C(1000) }, &id, &file);
 	for (i = 0; i < 2; i++)
-		if (lighttpd(lua, uri, file) != status[p] || apache(lua, "GET", uri) != (p != PLAY_FINE))
+		if (lighttpd(lua, uri, file) != status[p] || apache(lua, "GET", uri, &told) != (p != PLAY_FINE) ||
+		    told != (p == PLAY_EXPIRED ? 410 : -1))
 			abort();
-	if (apache(lua, "POST", uri) != 1)
+	if (apache(lua, "POST", uri, &told) != 1 || told != 405)
 		abort();
 	arena_reset(mem);
 	return 0;
