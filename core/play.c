@@ -88,12 +88,17 @@ play_expiry(const struct conf *conf, struct moment now)
 	return expiry + (ROUND_TO - expiry % ROUND_TO) % ROUND_TO;
 }
 
-/* By hand: a list of 50 has 50 of them. */
 char *
 play_prefix(const struct conf *conf, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX])
 {
+	return play_prefix_until(conf, media_id, play_expiry(conf, now), out);
+}
+
+/* By hand: a list of 50 has 50 of them. */
+char *
+play_prefix_until(const struct conf *conf, struct uuid media_id, int64_t expiry, char out[PLAY_PREFIX_MAX])
+{
 	char id[UUID_TEXT], message[80], signature[SIGNATURE_TEXT];
-	int64_t expiry = play_expiry(conf, now);
 	struct buf m = BUF_OVER(message), b = { NULL, out, 0, PLAY_PREFIX_MAX };
 
 	if (strlen(conf->public_url) + sizeof(message) + sizeof(signature) + sizeof("/play/.") > PLAY_PREFIX_MAX)

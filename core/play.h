@@ -17,6 +17,8 @@
 
 /* "{public_url}/play/{expiry}.{hmac}/{mediaId}/" into out.  Returns out. */
 char *play_prefix(const struct conf *, struct uuid media_id, struct moment now, char out[PLAY_PREFIX_MAX]);
+/* The same of what has an end of its own, s since 1970. */
+char *play_prefix_until(const struct conf *, struct uuid, int64_t expiry, char out[PLAY_PREFIX_MAX]);
 
 /* Whoever has one address of an asset has its whole folder.  What is for fewer people lies below it in a folder that
  * nobody can guess: 16 hex digits, always the same for an id.  Returns out. */

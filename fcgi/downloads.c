@@ -88,15 +88,14 @@ static void
 add_files(struct req *r, struct download *d)
 {
 	struct file *f = NEW(r->mem, struct file);
-	const struct moment signed_at = { d->expires.ms - 1000 * r->conf->play_lifetime };
 	char prefix[PLAY_PREFIX_MAX];
 
 	d->files = (struct list){ f, 0 };
 	if (strcmp(d->status, "ready") != 0 || d->file == NULL)
 		return;
-	/* Whoever has the address may fetch it as long as it is there, not for play.lifetime. */
-	*f = (struct file){ arena_printf(r->mem, "%s%s", play_prefix(r->conf, d->id, signed_at, prefix), d->file),
-	    "application/zip", d->size.n };
+	/* Whoever has the address may fetch it as long as it is there, not for play.lifetime, and no longer. */
+	*f = (struct file){ arena_printf(r->mem, "%s%s", play_prefix_until(r->conf, d->id, d->expires.ms / 1000,
+	    prefix), d->file), "application/zip", d->size.n };
 	d->files.n = 1;
 }
 

@@ -248,8 +248,10 @@ download_run(struct job *j)
 		return DONE;
 	job_pause(j);
 	k.r = seen_anew(j->mem, j->db, j->conf, j->tenant_id, o->principal_id, o->scopes);
+	if (db_failure(j->db) != DB_FINE)
+		return RETRY;
 	if (k.r == NULL)
-		return db_failure(j->db) != DB_FINE ? RETRY : DONE;
+		return finish(j, NULL, 0, "Who asked for it is disabled, or gone.");
 	if (!collect(&k, o, &fault))
 		return job_fault(j, &fault);
 	if (db_failure(j->db) != DB_FINE)

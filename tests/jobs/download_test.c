@@ -366,8 +366,8 @@ what_is_selected_is_packed_as_its_maker_may_have_it(void **state)
 	assert_string_equal(text(w, r, "data.files.0.mimeType"), "application/zip");
 	url = text(w, r, "data.files.0.url");
 	assert_non_null(strstr(url, "/_43ouncil_5f_2023_20_4eov/council-23-nov.zip"));
-	/* The address holds as long as the download. */
-	until = db_number(w->db, "SELECT MAX(CEIL(expires / 600000) * 600) FROM downloads WHERE title = "
+	/* The address holds as long as the download, and no longer. */
+	until = db_number(w->db, "SELECT MAX(FLOOR(expires / 1000)) FROM downloads WHERE title = "
 	    "'Council: 23 Nov.' AND file IS NOT NULL AND tenant_id = ?", ARGS(ID(w->tenant_id)), 0);
 	assert_true(until > moment_now().ms / 1000 + 6 * 86400);
 	assert_non_null(strstr(url, arena_printf(w->mem, "/play/%lld.", (long long)until)));
@@ -442,9 +442,9 @@ static void
 rights_that_went_are_asked_for_when_it_is_packed(void **state)
 {
 	struct world *w = *state;
-	struct uuid media = world_media(w, "video", "Cat"), viewer_id, transcript = uuid_new();
+	struct uuid media = world_media(w, "video", "Cat"), viewer_id, blind_id, transcript = uuid_new();
 	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *blind = world_member(w,
-	    "ViewChannel", "Viewer", NULL), *body = bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":"
+	    "ViewChannel", "Viewer", &blind_id), *body = bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":"
 	    "\"%s\",\"format\":\"srt\"},{\"id\":\"%s\",\"format\":\"txt\"}]", uuid_text(w->mem, transcript), uuid_text(w->mem,
 	    transcript))), *at;
 	struct req *r;
@@ -466,6 +466,13 @@ rights_that_went_are_asked_for_when_it_is_packed(void **state)
 	r = call_as(w, viewer, "GET", at, NULL);
 	assert_string_equal(text(w, r, "data.status"), "failed");
 	assert_non_null(strstr(text(w, r, "data.error"), "Nothing of it"));
+	at = made(w, blind, bodies(w, "Cat", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"]", uuid_text(w->mem,
+	    media))));
+	assert_int_equal(db_run(w->db, "UPDATE clients SET revoked_at = 1 WHERE id = ?", ARGS(ID(blind_id))), 1);
+	go(w);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.status"), "failed");
+	assert_non_null(strstr(text(w, r, "data.error"), "disabled"));
 }
 
 /* One after the other: all of them would not fit into the memory of a job. */
