@@ -6,7 +6,11 @@
 #	stack_server lighttpd		or proxy_fcgi, or fcgid; the one before it is stopped
 #	stack_send FILE			uploads it as any client would; sets upload_id, media_id
 #	stack_wait ID			until its ingest is over
-#	stack_holds KEY FILE		the store has that object, on the disk or in the bucket (tests/with-ceph)
+#	stack_in_bucket			do objects lie in a bucket (tests/with-ceph)?
+#	stack_holds KEY FILE		the store has that object, on the disk or in the bucket
+#	stack_lists PREFIX		prints the keys of all that lies below it, which ends in a slash; false: nobody can tell
+#	stack_is_clear PREFIX		there is nothing
+#	stack_put FILE KEY		puts an object there by hand
 
 PATH=$PATH:/usr/sbin
 src=${KINOTHEK_SRC:?} build=${KINOTHEK_BUILD:?}
@@ -157,6 +161,40 @@ stack_object() {
 		printf '#!/bin/bash\nexec cat "%s/data/$1" 2>/dev/null\n' "$stack"
 	fi >"$stack/object"
 	chmod 755 "$stack/object"
+}
+
+stack_in_bucket() { [ -n "${KINOTHEK_TEST_S3:-}" ]; }
+
+# stack_s3 ARGUMENT…: s3cmd on the bucket; the last of them is a key.
+stack_s3() {
+	local endpoint bucket key secret
+	read -r endpoint bucket key secret <<<"$KINOTHEK_TEST_S3"
+	s3cmd -c /dev/null --no-ssl --no-progress --host="${endpoint#*://}" --host-bucket= --access_key="$key" --secret_key="$secret" \
+		"${@:1:$#-1}" "s3://$bucket/stack-$$/${!#}"
+}
+
+stack_lists() {
+	local listed
+	if stack_in_bucket; then
+		listed=$(stack_s3 ls -r "$1") || return 1
+		sed -n "s|.* s3://[^/]*/stack-$$/||p" <<<"$listed"
+	elif [ -d "$stack/data/$1" ]; then
+		find "$stack/data/$1" -type f -printf "$1%P\n" | LC_ALL=C sort
+	fi
+}
+
+# No empty folder either.
+stack_is_clear() {
+	local left
+	left=$(stack_lists "$1") && [ -z "$left" ] && [ ! -e "$stack/data/$1" ] || { echo "$left"; return 1; }
+}
+
+stack_put() {
+	if stack_in_bucket; then
+		stack_s3 put "$1" "$2"
+	else
+		mkdir -p "$(dirname "$stack/data/$2")" && cp "$1" "$stack/data/$2"
+	fi
 }
 
 # stack_stored KEY: there is one.
