@@ -11,6 +11,7 @@
 #	stack_lists PREFIX		prints the keys of all that lies below it, which ends in a slash; false: nobody can tell
 #	stack_is_clear PREFIX		there is nothing
 #	stack_put FILE KEY		puts an object there by hand
+#	stack_days_later COMMAND…	by whose clock all that lies there is two days old
 
 PATH=$PATH:/usr/sbin
 src=${KINOTHEK_SRC:?} build=${KINOTHEK_BUILD:?}
@@ -195,6 +196,24 @@ stack_put() {
 	else
 		mkdir -p "$(dirname "$stack/data/$2")" && cp "$1" "$stack/data/$2"
 	fi
+}
+
+# Nobody can say of an object how old it is, but lists can.
+stack_days_later() {
+	local endpoint aged_port
+	if ! stack_in_bucket; then
+		find "$stack/data/play" "$stack/data/originals" -type f -exec touch -d '2 days ago' {} +
+		"$@"
+		return
+	fi
+	if [ -z "${stack_pid[aged]:-}" ]; then
+		stack_take_port aged_port
+		read -r endpoint _ <<<"$KINOTHEK_TEST_S3"
+		stack_start aged "$src/tests/e2e/aged" "$aged_port" "${endpoint#*://}"
+		stack_until 20 eval "(exec 3<>/dev/tcp/127.0.0.1/$aged_port)" || stack_fail aged "$stack/log/aged.log"
+		stack_aged=http://127.0.0.1:$aged_port
+	fi
+	KINOTHEK_STORE_ENDPOINT=$stack_aged "$@"
 }
 
 # stack_stored KEY: there is one.
