@@ -45,6 +45,7 @@
 	C("pictures",		check_ocr,		false) \
 	C("voices",		check_voices,		false) \
 	C("speech",		check_speech,		false) \
+	C("punctuation",	check_punctuation,	false) \
 	C("speakers",		check_speakers,		false) \
 	C("known voices",	check_known,		true) \
 	C("choices",		check_choices,		true) \
@@ -73,7 +74,8 @@ bool doctor_port_is_open(void);
 /* Samples of a sentence in English, 16 kHz mono s16le, or of silence where ffmpeg has no voice, as a file in memory;
  * -1: there is none. */
 int doctor_sound(struct cli *, bool *spoken);
-/* Runs kinothek-speech on the sound, with so many bytes of memory.  NULL, and what it said; or its last words. */
+/* Runs kinothek-speech on a sound or on words, with so many bytes of memory.  NULL, and what it said; or its last
+ * words. */
 const char *doctor_listens_to(struct cli *, const char *const *argv, const char *const *read, int64_t memory,
     int sound, const char **said);
 /* What to do where sherpa-onnx is not there. */

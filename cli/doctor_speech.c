@@ -14,6 +14,7 @@
 
 #define SENTENCE "good morning everybody and welcome to the lecture"
 #define MODELS "github.com/k2-fsa/sherpa-onnx/releases/tag/asr-models"
+#define MARKS_MODELS "github.com/k2-fsa/sherpa-onnx/releases/tag/punctuation-models"
 #define BY_LOUDNESS "found by loudness, which takes music for speech: "
 
 enum { SILENCE = 2 * 16000 * 2, TRY_SECONDS = 600 };
@@ -202,4 +203,45 @@ check_speech(struct cli *c)
 			    found.text), found.remedy);
 	}
 	return usual;
+}
+
+/* Words of a sentence, one in each line, as a file in memory. */
+static int
+make_words(void)
+{
+	static const char words[] = "good\nmorning\neverybody\nhow\nare\nyou\n";
+	const int fd = memfd_create("words", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, words, sizeof(words) - 1) == (ssize_t)sizeof(words) - 1)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* What puts marks between words. */
+struct finding
+check_punctuation(struct cli *c)
+{
+	const struct engine_settings *set = &c->conf->engine[ENGINE_punctuate];
+	const char *dir = sherpa_dir(c->mem, c->conf), *model, *fault, *said;
+	int64_t bytes = 0;
+	int words;
+
+	if (strcmp(set->name, "none") == 0)
+		return FOUND(OK, "by rules, where engines give none", NULL);
+	if (dir == NULL)
+		return FOUND(FAIL, "sherpa-onnx is not installed", DOCTOR_SHERPA);
+	model = sherpa_model_file(c->mem, set->model, &bytes);
+	if (model == NULL)
+		return FOUND(FAIL, arena_printf(c->mem, "there is no model in %s", set->model), "Put a CT-Transformer "
+		    "there, readable for the account of the programs: " MARKS_MODELS ".");
+	words = make_words();
+	fault = doctor_listens_to(c, (const char *[]){ jail_helper(c->mem, "kinothek-speech"), "marks", dir, model,
+	    NULL }, (const char *[]){ dir, model, NULL }, speech_memory(bytes), words, &said);
+	close(words);
+	if (fault != NULL)
+		return FOUND(FAIL, arena_printf(c->mem, "the model %s cannot be used: %s", model, fault), "Get the "
+		    "file again, and see whether it is one for punctuation: " MARKS_MODELS ".");
+	return FOUND(OK, arena_printf(c->mem, "by %s, in %s", model, set->languages != NULL ? set->languages :
+	    "any language"), NULL);
 }

@@ -210,6 +210,15 @@ static const struct setting settings[] = {
 	    "Languages that the model for sherpa knows; others are refused instead of heard as nonsense. Nothing: any." },
 	{ "engine.transcribe.timeout", AS_INT, AT(engine[ENGINE_transcribe].timeout), "600", 1, 86400, "seconds", NULL,
 	    "How long one request may take." },
+	{ "engine.punctuate", AS_CHOICE, AT(engine[ENGINE_punctuate].name), "none", 0, 0,
+	    "none" PUNCTUATE_ENGINES(CHOICE), NULL,
+	    "What puts marks between the words of engines that give none: nothing, so that rules do by pauses and, in English, a "
+	    "language model, or sherpa-onnx with a neural model on this machine; rules do where that fails, and write names large." },
+	{ "engine.punctuate.model", AS_PATH, AT(engine[ENGINE_punctuate].model), NULL, 0, 200, NULL, NULL,
+	    "Model that puts in marks, for sherpa: a file of a CT-Transformer in ONNX, or a directory with one." },
+	{ "engine.punctuate.languages", AS_LIST, AT(engine[ENGINE_punctuate].languages), "zh,en", 0, 1000,
+	    "languages as in BCP 47, comma-separated", setting_any,
+	    "Languages that it knows; texts in others are left to the rules." },
 	{ "engine.translate", AS_CHOICE, AT(engine[ENGINE_translate].name), "apertium", 0, 0,
 	    "none" TRANSLATE_ENGINES(CHOICE), NULL,
 	    "What makes English of a transcript where the engine that listens makes none: nothing, or Apertium, for the languages "
@@ -542,6 +551,8 @@ check_engines(struct reading *in)
 		    "engine.transcribe = sherpa needs engine.transcribe.model, an absolute path");
 	if (!check_voices(in))
 		return false;
+	if (strcmp(e[ENGINE_punctuate].name, "sherpa") == 0 && e[ENGINE_punctuate].model == NULL)
+		return setting_fail(in, NULL, "engine.punctuate = sherpa needs engine.punctuate.model");
 	if (strcmp(e[ENGINE_complete].name, "http") == 0 && e[ENGINE_complete].url == NULL)
 		return setting_fail(in, NULL, "engine.complete = http needs engine.complete.url");
 	if (strcmp(e[ENGINE_embed].name, "http") == 0 && (e[ENGINE_embed].url == NULL || e[ENGINE_embed].model == NULL))

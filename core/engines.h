@@ -21,6 +21,7 @@ struct strings;
 /* Family; the struct that its engines are handed; what they do. */
 #define ENGINE_FAMILIES(F) \
 	F(transcribe,	hearing,	"Speech into words with times") \
+	F(punctuate,	sentences,	"Words into sentences, by the marks between them") \
 	F(translate,	translation,	"Text into another language") \
 	F(diarize,	conversation,	"Who speaks when") \
 	F(voiceprint,	conversation,	"Each of those who speak into numbers that tell a voice from others") \
@@ -33,6 +34,9 @@ struct strings;
 	E(transcribe, pocketsphinx) \
 	E(transcribe, http) \
 	E(transcribe, sherpa)
+
+#define PUNCTUATE_ENGINES(E) \
+	E(punctuate, sherpa)
 
 #define TRANSLATE_ENGINES(E) \
 	E(translate, apertium)
@@ -57,7 +61,7 @@ struct strings;
 #define EMBED_ENGINES(E) \
 	E(embed, http)
 
-#define ENGINES(E) TRANSCRIBE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
+#define ENGINES(E) TRANSCRIBE_ENGINES(E) PUNCTUATE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
 	DIARIZE_ENGINES(E) VOICEPRINT_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
 /* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h), and prints of voices

@@ -28,12 +28,14 @@ is_translated(const char *language)
 	return strcmp(language, SPOKEN_TRANSLATED) == 0;
 }
 
-/* By the first part of the tag: a model that knows German knows that of Switzerland. */
-static bool
-is_listed(const char *list, const char *language)
+/* A model that knows German knows that of Switzerland. */
+bool
+spoken_lists(const char *list, const char *language)
 {
 	size_t n = strcspn(language, "-_"), m;
 
+	if (list == NULL)
+		return true;
 	for (; *list != '\0'; list += m + (list[m] == ',')) {
 		m = strcspn(list, ",");
 		if (strcspn(list, "-_,") == n && strncasecmp(list, language, n) == 0)
@@ -69,7 +71,7 @@ spoken_known(const struct conf *conf, const char *language)
 		return false;
 	if (is_translated(language))
 		return strcmp(set->type, "whisper") == 0;
-	return set->languages == NULL || is_listed(set->languages, language);
+	return spoken_lists(set->languages, language);
 }
 
 struct strings

@@ -23,4 +23,7 @@ struct strings spoken_languages(struct arena *, const struct conf *);
 /* Other services call them de-v2 and translate-en-v2: the name without that. */
 const char *spoken_plain(struct arena *, const char *language);
 
+/* Is the language one of a list, comma-separated, by the first part of its tag?  NULL is any. */
+bool spoken_lists(const char *list, const char *language);
+
 #endif

@@ -254,8 +254,8 @@ quality_with_people(struct req *r, const struct list *paragraphs)
 uint64_t
 transcript_members(void)
 {
-	static const char *const names[] = { "language_origin", "source", "engine", "status", "error", "quality",
-	    "captions", "no_speech", "confidence", "paragraphs", "cue_count" };
+	static const char *const names[] = { "language_origin", "source", "engine", "reading_engine", "status", "error",
+	    "quality", "captions", "no_speech", "confidence", "paragraphs", "cue_count" };
 	uint64_t bits = 0;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

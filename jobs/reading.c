@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* See reading.h: the ends of English sentences are asked of the language model, in the jail. */
+/* See reading.h: marks are asked of a model, else the ends of English sentences of the language model, in the jail. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 
 #include "core/disk.h"
 #include "core/jail.h"
+#include "jobs/engines/sentences.h"
 #include "jobs/engines/sherpa_model.h"
 #include "jobs/engines/speech.h"
 #include "jobs/reading.h"
@@ -64,21 +65,43 @@ ends_of(struct job *j, const struct list *paragraphs)
 	return line != NULL && *line == '\0' ? out : NULL;
 }
 
-void
+/* By the engine that the operator has for the language.  NULL: there is none, or it has failed. */
+static const char *
+marks_of(struct job *j, const struct list *paragraphs, const struct engine *e)
+{
+	struct sentences s = { .mem = j->mem, .conf = j->conf };
+	struct word *const *w = reading_words(j->mem, paragraphs, &s.n);
+
+	s.words = write_words(j, w, s.n);
+	if (s.words < 0)
+		return NULL;
+	if (e->run.punctuate(&s) != DONE)
+		job_warn(j, &(struct warning){ .reason = s.fault.reason, .detail = arena_printf(j->mem, "Punctuation "
+		    "was put in by rules: %s", s.fault.detail != NULL ? s.fault.detail :
+		    reason_info(s.fault.reason)->code) });
+	close(s.words);
+	return s.marks;
+}
+
+const char *
 reading_make(struct job *j, const struct list *paragraphs, const char *language, const struct hints *hints)
 {
+	const struct engine *e = engine_chosen(j->conf, ENGINE_punctuate);
 	const bool english = strncmp(language, "en", 2) == 0 && strchr("-_", language[2]) != NULL;
 	struct reading_hints h = { .language = language };
 
 	if (!reading_is_plain(paragraphs))
-		return;
+		return NULL;
 	if (hints != NULL) {
 		h.texts = hints->texts;
 		h.terms = hints->terms;
 	}
+	if (e != NULL && e->knows(j->conf, language))
+		h.marks = marks_of(j, paragraphs, e);
 	if (english) {
-		h.ends = ends_of(j, paragraphs);
+		h.ends = h.marks == NULL ? ends_of(j, paragraphs) : NULL;
 		h.common = frequency_open(j->mem, SPEECH_MODEL "/en-us.lm.bin");
 	}
 	reading_restore(j->mem, paragraphs, &h);
+	return h.marks != NULL ? e->version(j->mem, j->conf) : NULL;
 }

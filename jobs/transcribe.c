@@ -311,7 +311,7 @@ conclude(struct job *j, const struct engine *engine, const struct hearing *h, co
 	struct quality q = quality_of(j->mem, &paragraphs);
 
 	name_language(j, h, &paragraphs, &t);
-	reading_make(j, &paragraphs, transcript_language(t.language_code), h->hints);
+	t.reading_engine = reading_make(j, &paragraphs, transcript_language(t.language_code), h->hints);
 	t.confidence = q.confidence;
 	t.quality = q.grade;
 	t.no_speech = paragraphs.n == 0;
@@ -356,7 +356,7 @@ copy(struct job *j, const struct transcript *from, const struct hints *hints)
 		segments[i] = (struct segment){ .start = p[i].start, .end = p[i].end, .text = p[i].text,
 		    .words = p[i].words };
 	paragraphs = transcript_paragraphs(j->mem, segments, heard.n);
-	reading_make(j, &paragraphs, transcript_language(t.language_code), hints);
+	t.reading_engine = reading_make(j, &paragraphs, transcript_language(t.language_code), hints);
 	t.cue_count = (struct number){ transcript_cues(j->mem, &paragraphs), true };
 	t.paragraphs.text = transcript_json(j->mem, &paragraphs);
 	/* Not that it is a copy: that there is the same file elsewhere is not for all who see this asset. */

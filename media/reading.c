@@ -372,8 +372,11 @@ static void
 find_ends(struct restoring *r)
 {
 	const int64_t even = even_pause(r);
+	const char *marks = r->hints->marks;
 
-	for (size_t i = 0; i + 1 < r->n; i++)
+	for (size_t i = 0; marks != NULL && i + 1 < r->n; i++)
+		r->ends[i] = marks[i] == '.' || marks[i] == '?';
+	for (size_t i = 0; marks == NULL && i + 1 < r->n; i++)
 		r->ends[i] = r->hints->ends != NULL ? r->hints->ends[i] + weight_of_pause(pause_behind(r, i), even) >
 		    end_least : pause_behind(r, i) >= PAUSE_ALONE;
 	if (r->n > 0)
@@ -390,24 +393,34 @@ asks(const struct restoring *r, size_t first, size_t last)
 	return false;
 }
 
+/* Is it written with marks of full width? */
+static bool
+is_full(const char *language)
+{
+	return strcmp(language, "zh") == 0 || strcmp(language, "ja") == 0;
+}
+
 /* What stands behind the word at the end of the sentence that began at `first`. */
 static const char *
 end_mark(const struct restoring *r, size_t first, size_t last)
 {
-	static const char *const full[] = { "zh", "ja" }, *const stroke[] = { "hi", "mr", "ne", "bn", "pa" };
+	const char *marks = r->hints->marks;
+	const bool question = marks != NULL ? marks[last] == '?' : asks(r, first, last);
+	static const char *const stroke[] = { "hi", "mr", "ne", "bn", "pa" };
 
-	for (size_t i = 0; i < sizeof(full) / sizeof(full[0]); i++)
-		if (strcmp(r->language, full[i]) == 0)
-			return "\u3002";
+	if (is_full(r->language))
+		return question ? "\uff1f" : "\u3002";
 	for (size_t i = 0; i < sizeof(stroke) / sizeof(stroke[0]); i++)
 		if (strcmp(r->language, stroke[i]) == 0)
-			return "\u0964";
-	return strcmp(r->language, "th") == 0 ? "" : asks(r, first, last) ? "?" : ".";
+			return question ? "?" : "\u0964";
+	return strcmp(r->language, "th") == 0 ? "" : question ? "?" : ".";
 }
 
 static bool
 wants_comma(const struct restoring *r, size_t before)
 {
+	if (r->hints->marks != NULL)
+		return r->hints->marks[before] == ',';
 	for (size_t i = 0; i < sizeof(commas) / sizeof(commas[0]); i++)
 		if (strcmp(commas[i].language, r->language) == 0 && pause_behind(r, before) >= commas[i].pause &&
 		    has_word(commas[i].words, r->low[before + 1]))
@@ -478,7 +491,7 @@ write_words(struct restoring *r)
 		if (r->ends[i])
 			text = arena_printf(r->mem, "%s%s", text, end_mark(r, first, i));
 		else if (wants_comma(r, i))
-			text = arena_printf(r->mem, "%s,", text);
+			text = arena_printf(r->mem, "%s%s", text, is_full(r->language) ? "\uff0c" : ",");
 		if (r->ends[i])
 			first = i + 1;
 		r->w[i]->reading = strcmp(text, r->w[i]->text) != 0 ? text : NULL;

@@ -17,6 +17,8 @@ struct reading_hints {
 	/* How much likelier a sentence ends behind each word but the last than not, by the words alone, as a natural
 	 * logarithm; NULL: nobody knows, and the pauses decide */
 	const double *ends;
+	/* What stands behind each word by a model, '.', '?' or ',', or ' ' for nothing; NULL: rules decide */
+	const char *marks;
 	struct strings texts, terms;	/* about the recording, as people write; of a glossary */
 	const struct frequency *common;	/* NULL: it is not known which words are common */
 };

@@ -43,7 +43,7 @@ static const struct field paragraph_fields[] = {
 	FIELD(struct paragraph, end, .required = true, .doc = "Seconds from the beginning of the recording"),
 	FIELD(struct paragraph, text, .required = true, .doc = "What is said"),
 	FIELD(struct paragraph, reading, .on = OMIT_NULL,
-	    .doc = "The same with case and punctuation that a machine has added by rules, where the engine gives none: "
+	    .doc = "The same with case and punctuation that a machine has added, where the engine gives none: "
 	    "what captions and downloads show"),
 	FIELD(struct paragraph, words, .of = &word_record, .doc = "Its words in order"),
 };
@@ -58,6 +58,9 @@ static const struct field transcript_fields[] = {
 	FIELD(struct transcript, source, .on = SERVER | FILTER, .required = true, .one_of = "machine human import",
 	    .doc = "Where it comes from"),
 	FIELD(struct transcript, engine, .on = SERVER, .required = true, .doc = "Name and version of what made it"),
+	FIELD(struct transcript, reading_engine, .on = SERVER | OMIT_NULL,
+	    .doc = "Name and version of the model that has put the punctuation of reading between the words; not "
+	    "there: rules, or the engine itself"),
 	FIELD(struct transcript, status, .on = SERVER | FILTER, .required = true, .one_of = "queued running completed failed",
 	    .doc = "completed, or failed: then error says why, and there is no text"),
 	FIELD(struct transcript, error, .on = SERVER | OMIT_NULL, .of = &job_error_record, .doc = "Why it failed"),

@@ -47,6 +47,7 @@ struct paragraph {
 struct transcript {
 	struct uuid id, media_id;
 	const char *language_code, *source, *engine, *status, *quality, *captions;
+	const char *reading_engine;		/* has put marks between its words; NULL: rules, or nothing had to */
 	struct json language_origin;		/* language_origin(); NULL: made by an older release */
 	struct json error;			/* of a failed one: code, detail, remedy, retryable */
 	bool no_speech;

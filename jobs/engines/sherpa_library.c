@@ -9,7 +9,7 @@
 #include "jobs/engines/sherpa_library.h"
 
 static const struct { const char *symbol; size_t at; } calls[] = {
-#define SHERPA_SYMBOL(member, type, symbol, arguments) { "SherpaOnnx" #symbol, offsetof(struct sherpa, member) },
+#define SHERPA_SYMBOL(member, type, symbol, arguments) { "Sherpa" #symbol, offsetof(struct sherpa, member) },
 	SHERPA_CALLS(SHERPA_SYMBOL)
 #undef SHERPA_SYMBOL
 };

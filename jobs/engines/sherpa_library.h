@@ -98,44 +98,49 @@ struct sherpa_diarization_config {
 };
 struct sherpa_turn { float start, end; int32_t speaker; float confidence; };	/* s; speakers from 0 */
 
+struct sherpa_punctuation_config { const char *ct_transformer; int32_t threads, debug; const char *provider; };
+
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct sherpa_vad_config) == 88 && sizeof(struct sherpa_span) == 24 &&
     sizeof(struct sherpa_recognizer_config) == 608 && sizeof(struct sherpa_result) == 128 &&
     sizeof(struct sherpa_embedding_config) == 24 && sizeof(struct sherpa_diarization_config) == 80 &&
-    sizeof(struct sherpa_turn) == 16),
+    sizeof(struct sherpa_turn) == 16 && sizeof(struct sherpa_punctuation_config) == 24),
     "layout of " SHERPA_VERSION);
 
-/* Member; what it returns; the symbol behind "SherpaOnnx"; what it takes. */
+/* Member; what it returns; the symbol behind "Sherpa"; what it takes. */
 #define SHERPA_CALLS(C) \
-	C(version, const char *, GetVersionStr, (void)) \
-	C(vad_new, const void *, CreateVoiceActivityDetector, (const struct sherpa_vad_config *, float seconds)) \
-	C(vad_accept, void, VoiceActivityDetectorAcceptWaveform, (const void *, const float *, int32_t n)) \
-	C(vad_empty, int32_t, VoiceActivityDetectorEmpty, (const void *)) \
-	C(vad_front, const struct sherpa_span *, VoiceActivityDetectorFront, (const void *)) \
-	C(vad_pop, void, VoiceActivityDetectorPop, (const void *)) \
-	C(vad_flush, void, VoiceActivityDetectorFlush, (const void *)) \
-	C(span_free, void, DestroySpeechSegment, (const struct sherpa_span *)) \
-	C(recognizer_new, const void *, CreateOfflineRecognizer, (const struct sherpa_recognizer_config *)) \
-	C(stream_new, const void *, CreateOfflineStream, (const void *recognizer)) \
-	C(stream_accept, void, AcceptWaveformOffline, (const void *, int32_t rate, const float *, int32_t n)) \
-	C(stream_decode, void, DecodeOfflineStream, (const void *recognizer, const void *)) \
-	C(stream_result, const struct sherpa_result *, GetOfflineStreamResult, (const void *)) \
-	C(result_free, void, DestroyOfflineRecognizerResult, (const struct sherpa_result *)) \
-	C(stream_free, void, DestroyOfflineStream, (const void *)) \
-	C(embedder_new, const void *, CreateSpeakerEmbeddingExtractor, (const struct sherpa_embedding_config *)) \
-	C(embedder_dim, int32_t, SpeakerEmbeddingExtractorDim, (const void *)) \
-	C(embedder_stream, const void *, SpeakerEmbeddingExtractorCreateStream, (const void *)) \
-	C(embedder_ready, int32_t, SpeakerEmbeddingExtractorIsReady, (const void *, const void *stream)) \
-	C(embedder_compute, const float *, SpeakerEmbeddingExtractorComputeEmbedding, (const void *, const void *stream)) \
-	C(embedding_free, void, SpeakerEmbeddingExtractorDestroyEmbedding, (const float *)) \
-	C(online_accept, void, OnlineStreamAcceptWaveform, (const void *, int32_t rate, const float *, int32_t n)) \
-	C(online_end, void, OnlineStreamInputFinished, (const void *)) \
-	C(online_free, void, DestroyOnlineStream, (const void *)) \
-	C(diarizer_new, const void *, CreateOfflineSpeakerDiarization, (const struct sherpa_diarization_config *)) \
-	C(diarizer_rate, int32_t, OfflineSpeakerDiarizationGetSampleRate, (const void *)) \
-	C(diarizer_run, const void *, OfflineSpeakerDiarizationProcessWithCallback, (const void *, const float *, \
+	C(version, const char *, OnnxGetVersionStr, (void)) \
+	C(vad_new, const void *, OnnxCreateVoiceActivityDetector, (const struct sherpa_vad_config *, float seconds)) \
+	C(vad_accept, void, OnnxVoiceActivityDetectorAcceptWaveform, (const void *, const float *, int32_t n)) \
+	C(vad_empty, int32_t, OnnxVoiceActivityDetectorEmpty, (const void *)) \
+	C(vad_front, const struct sherpa_span *, OnnxVoiceActivityDetectorFront, (const void *)) \
+	C(vad_pop, void, OnnxVoiceActivityDetectorPop, (const void *)) \
+	C(vad_flush, void, OnnxVoiceActivityDetectorFlush, (const void *)) \
+	C(span_free, void, OnnxDestroySpeechSegment, (const struct sherpa_span *)) \
+	C(recognizer_new, const void *, OnnxCreateOfflineRecognizer, (const struct sherpa_recognizer_config *)) \
+	C(stream_new, const void *, OnnxCreateOfflineStream, (const void *recognizer)) \
+	C(stream_accept, void, OnnxAcceptWaveformOffline, (const void *, int32_t rate, const float *, int32_t n)) \
+	C(stream_decode, void, OnnxDecodeOfflineStream, (const void *recognizer, const void *)) \
+	C(stream_result, const struct sherpa_result *, OnnxGetOfflineStreamResult, (const void *)) \
+	C(result_free, void, OnnxDestroyOfflineRecognizerResult, (const struct sherpa_result *)) \
+	C(stream_free, void, OnnxDestroyOfflineStream, (const void *)) \
+	C(embedder_new, const void *, OnnxCreateSpeakerEmbeddingExtractor, (const struct sherpa_embedding_config *)) \
+	C(embedder_dim, int32_t, OnnxSpeakerEmbeddingExtractorDim, (const void *)) \
+	C(embedder_stream, const void *, OnnxSpeakerEmbeddingExtractorCreateStream, (const void *)) \
+	C(embedder_ready, int32_t, OnnxSpeakerEmbeddingExtractorIsReady, (const void *, const void *stream)) \
+	C(embedder_compute, const float *, OnnxSpeakerEmbeddingExtractorComputeEmbedding, (const void *, const void *stream)) \
+	C(embedding_free, void, OnnxSpeakerEmbeddingExtractorDestroyEmbedding, (const float *)) \
+	C(online_accept, void, OnnxOnlineStreamAcceptWaveform, (const void *, int32_t rate, const float *, int32_t n)) \
+	C(online_end, void, OnnxOnlineStreamInputFinished, (const void *)) \
+	C(online_free, void, OnnxDestroyOnlineStream, (const void *)) \
+	C(diarizer_new, const void *, OnnxCreateOfflineSpeakerDiarization, (const struct sherpa_diarization_config *)) \
+	C(diarizer_rate, int32_t, OnnxOfflineSpeakerDiarizationGetSampleRate, (const void *)) \
+	C(diarizer_run, const void *, OnnxOfflineSpeakerDiarizationProcessWithCallback, (const void *, const float *, \
 	    int32_t n, int32_t (*)(int32_t done, int32_t all, void *), void *)) \
-	C(turns_count, int32_t, OfflineSpeakerDiarizationResultGetNumSegments, (const void *result)) \
-	C(turns_sorted, const struct sherpa_turn *, OfflineSpeakerDiarizationResultSortByStartTime, (const void *result))
+	C(turns_count, int32_t, OnnxOfflineSpeakerDiarizationResultGetNumSegments, (const void *result)) \
+	C(turns_sorted, const struct sherpa_turn *, OnnxOfflineSpeakerDiarizationResultSortByStartTime, (const void *result)) \
+	C(punctuation_new, const void *, OnnxCreateOfflinePunctuation, (const struct sherpa_punctuation_config *)) \
+	C(punctuate, const char *, OfflinePunctuationAddPunct, (const void *, const char *text)) \
+	C(punctuated_free, void, OfflinePunctuationFreeText, (const char *))
 
 struct sherpa {
 #define SHERPA_MEMBER(member, type, symbol, arguments) type(*member) arguments;

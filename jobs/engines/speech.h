@@ -57,6 +57,10 @@ int speech_prints_main(char **argv);
 /* What is said, by sherpa-onnx.  Arguments: directory of the library, type, directory of the model, language, spans. */
 int speech_sherpa_main(char **argv);
 
+/* What stands behind each of the words on standard input, one in each line of less than SPEECH_WORD_MAX bytes: a line
+ * for each with '.', '?', ',', or a blank for nothing.  Arguments: directory of the library, and the model. */
+int speech_marks_main(char **argv);
+
 /* Where sentences end among the words on standard input, small, one in each line of less than SPEECH_WORD_MAX bytes:
  * for each but the last a line with the natural logarithm of how much likelier it ends there than not. */
 int speech_ends_main(const char *model);

@@ -273,6 +273,7 @@ usage(void)
 	    "       kinothek-speech pocketsphinx MODEL_DIRECTORY [HINTS.arpa] [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech sherpa LIBRARY_DIRECTORY TYPE MODEL_DIRECTORY LANGUAGE [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech ends MODEL_DIRECTORY < WORDS\n"
+	    "       kinothek-speech marks LIBRARY_DIRECTORY MODEL < WORDS\n"
 	    "       kinothek-speech voices [LIBRARY_DIRECTORY TURNS_MODEL VOICES_MODEL] [START-END…] < FILE.s16le\n"
 	    "       kinothek-speech prints MODEL_DIRECTORY|LIBRARY_DIRECTORY VOICES_MODEL START-END[,START-END…]… "
 	    "< FILE.s16le\n");
@@ -288,6 +289,8 @@ main(int argc, char **argv)
 		status = speech_find_main(argv[2]);
 	else if (argc == 3 && strcmp(argv[1], "ends") == 0)
 		status = speech_ends_main(argv[2]);
+	else if (argc == 4 && strcmp(argv[1], "marks") == 0)
+		status = speech_marks_main(argv + 2);
 	else if (argc >= 3 && strcmp(argv[1], "pocketsphinx") == 0)
 		status = pocketsphinx_main(argv[2], argv + 3);
 	else if (argc >= 2 && strcmp(argv[1], "voices") == 0)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "jobs/engines/conversation.h"
+#include "jobs/engines/sentences.h"
 #include "jobs/engines/sherpa_model.h"
 #include "tests/jobs/ears.h"
 #include "tests/world.h"
@@ -394,6 +395,74 @@ a_print_says_by_the_content_of_which_model_it_is_made(void **state)
 	assert_string_equal(voiceprint_maker(w->mem, w->conf), "mixtures 1");
 }
 
+/* The marks that a model puts behind these words. */
+static enum outcome
+mark(struct world *w, const char *model, const char *words, struct sentences *s)
+{
+	const char *path = arena_printf(w->mem, "%s/words.txt", ears_dir);
+	struct conf *c = NEW(w->mem, struct conf);
+	FILE *f = fopen(path, "w");
+	enum outcome outcome;
+
+	*c = *w->conf;
+	c->engine[ENGINE_punctuate].name = "sherpa";
+	c->engine[ENGINE_punctuate].model = arena_printf(w->mem, "%s/%s", ears_dir, model);
+	*s = (struct sentences){ .mem = w->mem, .conf = c, .n = 1 };
+	assert_non_null(f);
+	for (const char *p = words; *p != '\0'; p++) {
+		fputc(*p == ' ' ? '\n' : *p, f);
+		s->n += *p == ' ';
+	}
+	fputc('\n', f);
+	fclose(f);
+	s->words = open(path, O_RDONLY | O_CLOEXEC);
+	outcome = engine_punctuate_sherpa.run.punctuate(s);
+	close(s->words);
+	return outcome;
+}
+
+static void
+a_model_puts_marks_behind_words(void **state)
+{
+	static const struct { const char *words, *marks; } texts[] = {
+		{ "hello world how are you fine", " ,  ?." },
+		/* Wherever it has its marks, and of many words. */
+		{ "are you a a a a a a a a a a a a a a a a a a a a a a a a a fine a a a a a a a a a a a a a a a a a a world a",
+			" ?                         .                  ,." },
+		/* Words that it knows as several. */
+		{ "don't world 3.5 f\u00fcr you \u4f60\u597d world", " ,  ? ." },
+		{ "world", "." },
+	};
+	struct world *w = *state;
+	struct sentences s;
+
+	need_library(w);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (mark(w, "marks", texts[i].words, &s) != DONE)
+			fail_msg("%s: %s\n%s", texts[i].words, s.fault.detail, s.fault.log);
+		assert_string_equal(arena_copy_n(w->mem, s.marks, s.n), texts[i].marks);
+	}
+}
+
+static void
+models_for_marks_that_are_missing_damaged_or_of_another_kind_are_refused(void **state)
+{
+	static const struct { const char *model; enum reason reason; } bad[] = { { "nowhere", REASON_MODEL_MISSING },
+		{ "ctc", REASON_MODEL_UNUSABLE }, { "turns", REASON_MODEL_UNUSABLE }, { "copy", REASON_MODEL_UNUSABLE } };
+	struct world *w = *state;
+	struct sentences s;
+
+	need_library(w);
+	assert_int_equal(truncate(arena_printf(w->mem, "%s/model.onnx", copy_of(w, "marks")), 300), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(mark(w, bad[i].model, "hello world how are you", &s), GIVE_UP);
+		if (s.fault.reason != bad[i].reason)
+			fail_msg("%s: %s\n%s", bad[i].model, reason_info(s.fault.reason)->code, s.fault.log);
+		assert_non_null(strstr(s.fault.detail, "punctuation model"));
+		assert_null(s.marks);
+	}
+}
+
 static void
 without_the_library_nothing_is_tried(void **state)
 {
@@ -449,6 +518,7 @@ models_for_voices_have_to_be_named(void **state)
 		{ "engine.voiceprint = sherpa\nengine.voiceprint.model = v\n", "engine.voiceprint.model" },
 		{ "engine.diarize.others = sherpa\n", "sherpa:/directory" },
 		{ "engine.diarize.others = sherpa:/t\n", "engine.voiceprint.model" },
+		{ "engine.punctuate = sherpa\n", "engine.punctuate.model" },
 		{ "engine.voiceprint.same = 101\n", "engine.voiceprint.same" },
 		{ "engine.voiceprint.same = 50\nengine.voiceprint.maybe = 51\n", "engine.voiceprint.maybe" },
 	};
@@ -569,6 +639,8 @@ main(void)
 		WORLD_TEST(too_little_speech_makes_no_print),
 		WORLD_TEST(models_for_voices_that_are_missing_damaged_or_of_another_kind_are_refused),
 		WORLD_TEST(a_print_says_by_the_content_of_which_model_it_is_made),
+		WORLD_TEST(a_model_puts_marks_behind_words),
+		WORLD_TEST(models_for_marks_that_are_missing_damaged_or_of_another_kind_are_refused),
 		WORLD_TEST(without_the_library_nothing_is_tried),
 		WORLD_TEST(the_settings_say_which_languages_a_model_knows),
 		WORLD_TEST(a_model_has_to_be_named),

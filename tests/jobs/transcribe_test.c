@@ -1005,11 +1005,61 @@ what_cannot_be_heard_is_explained(void **state)
 	assert_int_equal(j.reason, REASON_ASSET_GONE);
 }
 
+/* By toys (tests/jobs/toy-models), which know where marks belong in the lecture better than anybody. */
+static void
+a_model_of_the_operators_puts_in_the_marks_and_rules_do_where_it_fails(void **state)
+{
+	struct world *w = *state;
+	const char *toys = arena_printf(w->mem, "%s/toys", sounds_dir()), *source = getenv("KINOTHEK_SRC"), *path;
+	struct conf *c = NEW(w->mem, struct conf);
+	struct job j;
+	struct req *r;
+
+	if (sherpa_dir(w->mem, w->conf) == NULL) {
+		print_message("# SKIP sherpa-onnx is not installed (npm ci)\n");
+		skip();
+	}
+	run((const char *[]){ "mkdir", "-p", toys, NULL });
+	run((const char *[]){ arena_printf(w->mem, "%s/tests/jobs/toy-models", source != NULL ? source : "."), toys,
+	    NULL });
+	*c = *w->conf;
+	c->engine[ENGINE_punctuate].name = "sherpa";
+	c->engine[ENGINE_punctuate].model = arena_printf(w->mem, "%s/marks", toys);
+	assert_true(engine_punctuate_sherpa.knows(c, "en-GB") && !engine_punctuate_sherpa.knows(c, "de"));
+	j = job_for(w, VOICE(LECTURE, "rms"));
+	j.conf = c;
+	assert_int_equal(run_job(&j), DONE);
+	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id));
+	r = call(w, "GET", path, NULL);
+	assert_string_equal(text(w, r, "data.0.readingEngine"), "sherpa-onnx 1.13.8, marks");
+	path = arena_printf(w->mem, "%s/%s", path, text(w, r, "data.0.id"));
+	r = call(w, "GET", path, NULL);
+	assert_non_null(strstr(text(w, r, "data.paragraphs.0.reading"), "immune system, protects"));
+	assert_non_null(strstr(text(w, r, "data.paragraphs.0.reading"), "body?"));
+	assert_null(strpbrk(text(w, r, "data.paragraphs.0.text"), ".,?"));
+	r = call(w, "GET", arena_printf(w->mem, "%s/download?transcriptDownloadType=vtt", path), NULL);
+	assert_non_null(strstr(buf_string(&r->out), "system,"));
+	assert_null(j.warnings);
+	/* Damaged, it leaves a warning. */
+	assert_int_equal(truncate(arena_printf(w->mem, "%s/marks/model.onnx", toys), 300), 0);
+	j.in = &(struct transcribe_args){ .media_id = j.media_id, .anew = true };
+	assert_int_equal(run_job(&j), DONE);
+	assert_non_null(strstr(j.warnings, "\"model_unusable\""));
+	assert_non_null(strstr(j.warnings, "put in by rules: The punctuation model cannot be used."));
+	path = arena_printf(w->mem, "/v2/media/%s/metadata/transcripts", uuid_text(w->mem, j.media_id));
+	r = call(w, "GET", path, NULL);
+	assert_null(text(w, r, "data.0.readingEngine"));
+	r = call(w, "GET", arena_printf(w->mem, "%s/%s", path, text(w, r, "data.0.id")), NULL);
+	assert_true(sentences(text(w, r, "data.paragraphs.0.reading")) >= 2);
+	assert_null(strstr(text(w, r, "data.paragraphs.0.reading"), "body?"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(a_recording_gets_a_transcript_and_captions),
+		WORLD_TEST(a_model_of_the_operators_puts_in_the_marks_and_rules_do_where_it_fails),
 		WORLD_TEST(a_recording_without_speech_is_a_success_that_says_so),
 		WORLD_TEST(music_becomes_no_text_and_is_never_sent),
 		WORLD_TEST(nonsense_is_kept_but_not_shown),

@@ -67,6 +67,18 @@ sentences_end_where_somebody_pauses(void **state)
 	    "\u0130stanbul g\u00fczel.");
 }
 
+/* A model's marks stand in the place of rules, whatever the pauses are; names are written as ever. */
+static void
+marks_of_a_model_decide(void **state)
+{
+	assert_string_equal(read_with(said("they came | then of course ana left"), (struct reading_hints){
+	    .language = "en", .marks = " ,   ? ", .terms = TEXTS("Ana") }), "They came, then of course Ana? Left.");
+	assert_string_equal(read_with(said("what is it but strong"), (struct reading_hints){ .language = "en",
+	    .marks = "  .  " }), "What is it. But strong.");
+	assert_string_equal(read_with(said("\u4f60\u597d \u518d\u89c1 \u4f60"), (struct reading_hints){
+	    .language = "zh", .marks = " , ? " }), "\u4f60\u597d\uff0c\u518d\u89c1\uff1f\u4f60\u3002");
+}
+
 /* Where the words say so, a pause that is no longer than between others ends a sentence, and a longer one does not. */
 static void
 words_tell_where_sentences_end(void **state)
@@ -201,6 +213,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sentences_end_where_somebody_pauses, setup, teardown),
+		cmocka_unit_test_setup_teardown(marks_of_a_model_decide, setup, teardown),
 		cmocka_unit_test_setup_teardown(words_tell_where_sentences_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_are_written_as_people_write_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_an_engine_has_written_is_left, setup, teardown),
