@@ -575,7 +575,7 @@ place_in_time(struct transfer *t)
 
 /* The file of this transfer is not in the store.  Whoever comes later, or cancels, deletes that of the one before. */
 static enum error
-stop_unplaced(struct transfer *t)
+stop_unplaced(struct transfer *t, const char *what)
 {
 	const int reason = errno;
 	const struct upload_row *row;
@@ -591,7 +591,7 @@ stop_unplaced(struct transfer *t)
 		give_link(t);
 	}
 	errno = reason;
-	return known ? p->error : stop_by_errno(p, "cannot put a file into the store");
+	return known ? p->error : stop_by_errno(p, what);
 }
 
 /* For put_is_settling(): the row has the hash of all of it, before it goes into the store. */
@@ -627,7 +627,7 @@ settle(struct transfer *t)
 		return p->error;
 	name = name_for_store(t);
 	if (name == NULL || !store_put_begin(p->mem, name, store_key_original(p->mem, p->id), &t->putting))
-		return stop_unplaced(t);
+		return stop_unplaced(t, "cannot put a file into the store");
 	place_in_time(t);
 	if (!t->placed)
 		store_put_drop(&t->putting);
@@ -955,7 +955,7 @@ put_place(struct put *p, const struct seat *seat, int64_t attempt, const char *p
 
 	stop(p, ERR_NONE, NULL);
 	if (t.file.fd < 0)
-		return stop_by_errno(p, "cannot open the file of an upload");
+		return stop_unplaced(&t, "cannot open the file of an upload");
 	flock(t.file.fd, LOCK_EX | LOCK_NB);	/* for put_is_settling(); of two of one attempt either will do */
 	memcpy(t.sha256, sha256, sizeof(t.sha256));
 	p->sha256 = hex_encode(p->mem, t.sha256, sizeof(t.sha256));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/store.h"
+#include "fcgi/upload/partial.h"
 #include "tests/api/s3_client.h"
 
 static void
@@ -548,6 +549,26 @@ bytes_on_their_way_keep_the_upload_alive_and_end_with_it(void **state)
 	}
 }
 
+static void
+cancelled_and_purged(void *user)
+{
+	const struct client *c = user;
+
+	cancelled(user);
+	partial_forget(c->w->mem, uuid_of(c), INT64_MAX);
+}
+
+static void
+a_file_that_goes_with_its_upload_behind_its_last_byte_is_no_fault_of_ours(void **state)
+{
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+
+	refused(&c, ask(&c, &(struct ask){ "PUT", .body = film(w, 9000), .n = 9000, .meanwhile = cancelled_and_purged,
+	    .user = &c }), 404, "NoSuchUpload");
+	assert_int_equal(files_of(&c), 0);
+}
+
 int
 main(void)
 {
@@ -566,6 +587,7 @@ main(void)
 		WORLD_TEST(a_list_that_drips_is_given_up),
 		WORLD_TEST(what_is_given_up_while_it_is_completed_is_no_file),
 		WORLD_TEST(bytes_on_their_way_keep_the_upload_alive_and_end_with_it),
+		WORLD_TEST(a_file_that_goes_with_its_upload_behind_its_last_byte_is_no_fault_of_ours),
 		WORLD_TEST(what_is_no_media_or_too_much_is_refused),
 	};
 
