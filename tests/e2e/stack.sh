@@ -10,6 +10,7 @@
 #	stack_holds KEY FILE		the store has that object, on the disk or in the bucket
 #	stack_lists PREFIX		prints the keys of all that lies below it, which ends in a slash; false: nobody can tell
 #	stack_is_clear PREFIX		there is nothing
+#	stack_copy PREFIX FOLDER	gets all of that
 #	stack_put FILE KEY		puts an object there by hand
 #	stack_days_later COMMAND…	by whose clock all that lies there is two days old
 
@@ -188,6 +189,14 @@ stack_lists() {
 stack_is_clear() {
 	local left
 	left=$(stack_lists "$1") && [ -z "$left" ] && [ ! -e "$stack/data/$1" ] || { echo "$left"; return 1; }
+}
+
+stack_copy() {
+	local key
+	mkdir -p "$2"
+	while read -r key; do
+		"$stack/object" "$key" >"$2/${key//\//,}" || return 1
+	done < <(stack_lists "$1")
 }
 
 stack_put() {
