@@ -308,8 +308,9 @@ read_rows(struct s3 *s, struct s3_part **part, size_t *n)
 
 	if (!s3_take_link(s))
 		return S3_UNAVAILABLE;
-	s->row = s3_load(s, false);
+	/* In this order: parts that are gone because another has completed are told of by the row. */
 	*part = s3_parts_of(s, 0, S3_PARTS_MAX, n);
+	s->row = s3_load(s, false);
 	error = s3_by_db(s);
 	s3_give_link(s);
 	return error;
