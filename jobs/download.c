@@ -218,17 +218,17 @@ on_progress(void *user, int percent)
 }
 
 static enum outcome
-finish(struct job *j, const char *file, int64_t size, const char *error)
+finish(struct packing *k, const char *file, int64_t size, const char *error)
 {
+	struct job *j = k->j;
 	const struct download_args *in = j->in;
 
 	if (!job_resume(j))
 		return RETRY;
-	if (db_run(j->db, "UPDATE downloads SET status = ?, file = ?, size = ?, error = ?, version = version + 1, "
-	    "updated_at = "
-	    SQL_NOW " WHERE id = ? AND job_id = ? AND status = 'preparing'", ARGS(STR(error == NULL ? "ready" :
-	    "failed"),
-	    STR(file), INT(size), STR(error), ID(in->download_id), ID(j->id))) == 0 && file != NULL)
+	if (db_run(j->db, "UPDATE downloads SET status = ?, file = ?, size = ?, left_out = ?, error = ?, version = "
+	    "version + 1, updated_at = " SQL_NOW " WHERE id = ? AND job_id = ? AND status = 'preparing'",
+	    ARGS(STR(error == NULL ? "ready" : "failed"), STR(file), INT(size), INT(k->left_out), STR(error),
+	    ID(in->download_id), ID(j->id))) == 0 && file != NULL)
 		step_unwanted(j, store_key_play(j->mem, in->download_id, file));
 	return DONE;
 }
@@ -251,7 +251,7 @@ download_run(struct job *j)
 	if (db_failure(j->db) != DB_FINE)
 		return RETRY;
 	if (k.r == NULL)
-		return finish(j, NULL, 0, "Who asked for it is disabled, or gone.");
+		return finish(&k, NULL, 0, "Who asked for it is disabled, or gone.");
 	if (!collect(&k, o, &fault))
 		return job_fault(j, &fault);
 	if (db_failure(j->db) != DB_FINE)
@@ -259,7 +259,7 @@ download_run(struct job *j)
 	if (k.left_out > 0)
 		job_log(j, "%d files are not there any more, or not for its maker", k.left_out);
 	if (k.p.n == 0)
-		return finish(j, NULL, 0, "Nothing of it is there any more, or may be seen.");
+		return finish(&k, NULL, 0, "Nothing of it is there any more, or may be seen.");
 	if (store_free() < package_bytes(&k.p) || scratch_free() < package_bytes(&k.p))
 		return job_retry(j, REASON_NO_SPACE, "There is no room for the package.");
 	if (!package_write(j->mem, &k.p, path, on_progress, j, &fault))
@@ -268,5 +268,5 @@ download_run(struct job *j)
 	    o->title);
 	if (stat(path, &st) != 0 || !store_put(j->mem, path, store_key_play(j->mem, in->download_id, file)))
 		return step_not_stored(j, "The package");
-	return finish(j, file, st.st_size, NULL);
+	return finish(&k, file, st.st_size, NULL);
 }

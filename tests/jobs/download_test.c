@@ -442,7 +442,7 @@ static void
 rights_that_went_are_asked_for_when_it_is_packed(void **state)
 {
 	struct world *w = *state;
-	struct uuid media = world_media(w, "video", "Cat"), viewer_id, blind_id, transcript = uuid_new();
+	struct uuid media = world_media(w, "video", "Cat"), other, viewer_id, blind_id, transcript = uuid_new();
 	const char *viewer = world_member(w, "ViewChannel ViewMetadata", "Viewer", &viewer_id), *blind = world_member(w,
 	    "ViewChannel", "Viewer", &blind_id), *body = bodies(w, "Words", arena_printf(w->mem, "\"selectedTranscripts\":[{\"id\":"
 	    "\"%s\",\"format\":\"srt\"},{\"id\":\"%s\",\"format\":\"txt\"}]", uuid_text(w->mem, transcript), uuid_text(w->mem,
@@ -460,6 +460,17 @@ rights_that_went_are_asked_for_when_it_is_packed(void **state)
 	go(w);
 	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.srt"));
 	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.txt"));
+	assert_int_equal(number(w, "FROM downloads WHERE title = 'Words' AND left_out = 0 AND status = 'ready'",
+	    NO_ARGS), 1);
+	/* What has gone is told. */
+	other = world_media(w, "image", "Dog");
+	at = made(w, w->token, bodies(w, "Both", arena_printf(w->mem, "\"selectedMediaIds\":[\"%s\"],"
+	    "\"selectedTranscripts\":[{\"id\":\"%s\"}]", uuid_text(w->mem, other), uuid_text(w->mem, transcript))));
+	db_run(w->db, "UPDATE media SET deleted_at = 1 WHERE id = ?", ARGS(ID(other)));
+	go(w);
+	r = call(w, "GET", at, NULL);
+	assert_string_equal(text(w, r, "data.status"), "ready");
+	assert_string_equal(text(w, r, "data.leftOut"), "1");
 	at = made(w, viewer, body);
 	world_role(w, w->channel_id, viewer_id, NULL);
 	go(w);
