@@ -234,6 +234,52 @@ the_same_words_make_the_same_file(void **state)
 	assert_memory_equal(one.text, other.text, one.len);
 }
 
+/* How many of "Line 0", "Line 1" and so on come in their order. */
+static int
+lines_of(const char *text)
+{
+	int found = 0;
+
+	for (; *text != '\0'; text++)
+		found += *text == 'L' && strncmp(text, "Line ", 5) == 0 && atoi(text + 5) == found;
+	return found;
+}
+
+/* Of a recording of days: read by two readers. */
+static void
+a_hundred_thousand_paragraphs_are_all_there(void **state)
+{
+	enum { MANY = 100000 };
+	struct arena *const before = mem;
+	struct paragraph *many;
+	struct list all;
+	struct docx d = plain();
+	struct buf file, text;
+	const char *document;
+	xmlDoc *doc;
+	int i;
+
+	(void)state;
+	mem = arena_new((size_t)2 << 30);
+	many = arena_array(mem, MANY, sizeof(*many));
+	for (i = 0; i < MANY; i++)
+		many[i] = (struct paragraph){ .start = { 4000 * (int64_t)i, true }, .end = { 4000 * (int64_t)i + 3000,
+		    true }, .speaker = i % 2 ? "Ada" : "Bob", .text = arena_printf(mem, "Line %d.", i) };
+	all = (struct list){ many, MANY };
+	d.paragraphs = &all;
+	file = docx_write(mem, &d);
+	text = BUF(mem);
+	assert_int_equal(office_text(file.text, file.len, "docx", 64 << 20, &text), REASON_NONE);
+	assert_int_equal(lines_of(buf_string(&text)), MANY);
+	document = part(file, "word/document.xml");
+	assert_int_equal(lines_of(document), MANY);
+	doc = xmlReadMemory(document, (int)strlen(document), NULL, NULL, XML_PARSE_HUGE | XML_PARSE_NONET);
+	assert_non_null(doc);
+	xmlFreeDoc(doc);
+	arena_free(mem);
+	mem = before;
+}
+
 static void
 libreoffice_opens_it(void **state)
 {
@@ -271,6 +317,7 @@ main(void)
 		cmocka_unit_test(a_logo_keeps_its_shape_and_fits),
 		cmocka_unit_test(what_is_written_from_right_to_left_begins_at_the_right),
 		cmocka_unit_test(the_same_words_make_the_same_file),
+		cmocka_unit_test(a_hundred_thousand_paragraphs_are_all_there),
 		cmocka_unit_test(libreoffice_opens_it),
 	};
 	char line[128];
