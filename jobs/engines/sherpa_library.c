@@ -38,10 +38,12 @@ sherpa_open(struct sherpa *so, const char *dir)
 		}
 		/* ISO C knows no conversion from an object's to a function's address. */
 		memcpy((char *)so + calls[i].at, &address, sizeof(address));
-	}
-	if (strcmp(so->version(), SHERPA_VERSION) != 0) {
-		snprintf(fault, sizeof(fault), "the library is version %.20s, not " SHERPA_VERSION, so->version());
-		return fault;
+		/* The first of them tells it: another version may lack the others. */
+		if (i == 0 && strcmp(so->version(), SHERPA_VERSION) != 0) {
+			snprintf(fault, sizeof(fault), "the library is version %.20s, not " SHERPA_VERSION,
+			    so->version());
+			return fault;
+		}
 	}
 	return NULL;
 }
