@@ -55,16 +55,15 @@ read_samples(const struct span *spans, int64_t length)
 	return out != MAP_FAILED ? out : NULL;
 }
 
-static const void *
-diarizer_new(const struct sherpa *so, char **models, int64_t length)
+static struct sherpa_diarization_config
+configured(char **models, int64_t length)
 {
 	const float wide = (float)length / WINDOW_MS / WINDOWS_MAX;
-	const struct sherpa_diarization_config config = {
+
+	return (struct sherpa_diarization_config){
 	    .segmentation = { { models[1], wide < OVERLAP_SHIFT ? OVERLAP_SHIFT : wide < 1 ? wide : 1 }, 1, 0, "cpu" },
 	    .embedding = { models[2], 1, 0, "cpu" }, .clustering = { -1, CLUSTERED, 0 }, .min_on = TURN_LEAST,
 	    .min_off = PAUSE_LEAST };
-
-	return so->diarizer_new(&config);
 }
 
 /* How far it is, ms. */
@@ -116,6 +115,7 @@ int
 speech_turns(struct arena *mem, char **models, const struct span *spans, size_t n, struct turns *out)
 {
 	const int64_t length = length_of(spans, n);
+	const struct sherpa_diarization_config config = configured(models, length);
 	const struct sherpa_turn *t;
 	const void *diarizer, *result;
 	struct sherpa so;
@@ -129,7 +129,7 @@ speech_turns(struct arena *mem, char **models, const struct span *spans, size_t 
 		fprintf(stderr, "%s\n", fault);
 		return EX_UNAVAILABLE;
 	}
-	diarizer = diarizer_new(&so, models, length);
+	diarizer = so.diarizer_new(&config);
 	if (diarizer == NULL || so.diarizer_rate(diarizer) != PCM_RATE)
 		return EX_DATAERR;
 	if (length == 0)

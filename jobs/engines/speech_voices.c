@@ -174,7 +174,7 @@ number_voices(struct arena *mem, const struct turns *turns, int *number)
 		int more = 0;
 
 		for (int other = 0; other < voices; other++)
-			more += said[other] > said[v] || (said[other] == said[v] && other < v);
+			more += said[other] > said[v] || (other < v && said[other] == said[v]);
 		as[v] = said[v] < LEAST_MS || more >= DIARIZE_VOICES ? NOBODY : NOT_YET;
 	}
 	for (size_t i = 0; i < turns->n; i++) {
