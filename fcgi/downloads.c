@@ -35,7 +35,7 @@ struct download {
 	struct list selected_transcripts, files;
 	struct moment expires, created_at, updated_at;
 	struct number size, progress;
-	int64_t left_out, version;
+	int64_t left_out_count, version;
 };
 static const struct field download_fields[] = {
 	FIELD(struct download, id, .on = SERVER, .required = true, .doc = "Unique id"),
@@ -57,7 +57,7 @@ static const struct field download_fields[] = {
 	    "t.status = 'preparing')", .doc = "Of the packing, per cent"),
 	FIELD(struct download, error, .on = SERVER | OMIT_NULL, .sql = "COALESCE(t.error, (SELECT JSON_VALUE(j.error, '$.detail') FROM "
 	    "jobs j WHERE j.id = t.job_id))", .doc = "Why it has failed"),
-	FIELD(struct download, left_out, .on = SERVER, .required = true, .doc = "How much of what was selected is not in it, since it "
+	FIELD(struct download, left_out_count, .on = SERVER, .required = true, .doc = "How much of what was selected is not in it, since it "
 	    "has gone meanwhile or is not for its maker any more"),
 	FIELD(struct download, files, .on = COMPUTED, .required = true, .of = &file_record,
 	    .doc = "What there is to fetch when it is ready. The addresses need no token"),

@@ -225,8 +225,8 @@ finish(struct packing *k, const char *file, int64_t size, const char *error)
 
 	if (!job_resume(j))
 		return RETRY;
-	if (db_run(j->db, "UPDATE downloads SET status = ?, file = ?, size = ?, left_out = ?, error = ?, version = "
-	    "version + 1, updated_at = " SQL_NOW " WHERE id = ? AND job_id = ? AND status = 'preparing'",
+	if (db_run(j->db, "UPDATE downloads SET status = ?, file = ?, size = ?, left_out_count = ?, error = ?, "
+	    "version = version + 1, updated_at = " SQL_NOW " WHERE id = ? AND job_id = ? AND status = 'preparing'",
 	    ARGS(STR(error == NULL ? "ready" : "failed"), STR(file), INT(size), INT(k->left_out), STR(error),
 	    ID(in->download_id), ID(j->id))) == 0 && file != NULL)
 		step_unwanted(j, store_key_play(j->mem, in->download_id, file));

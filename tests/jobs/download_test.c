@@ -460,7 +460,7 @@ rights_that_went_are_asked_for_when_it_is_packed(void **state)
 	go(w);
 	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.srt"));
 	assert_non_null(strstr(members(w, path_of(w, at)), "Cat.en.txt"));
-	assert_int_equal(number(w, "FROM downloads WHERE title = 'Words' AND left_out = 0 AND status = 'ready'",
+	assert_int_equal(number(w, "FROM downloads WHERE title = 'Words' AND left_out_count = 0 AND status = 'ready'",
 	    NO_ARGS), 1);
 	/* What has gone is told. */
 	other = world_media(w, "image", "Dog");
@@ -470,7 +470,7 @@ rights_that_went_are_asked_for_when_it_is_packed(void **state)
 	go(w);
 	r = call(w, "GET", at, NULL);
 	assert_string_equal(text(w, r, "data.status"), "ready");
-	assert_string_equal(text(w, r, "data.leftOut"), "1");
+	assert_string_equal(text(w, r, "data.leftOutCount"), "1");
 	at = made(w, viewer, body);
 	world_role(w, w->channel_id, viewer_id, NULL);
 	go(w);
