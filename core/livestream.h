@@ -20,12 +20,12 @@
  * writes the event livestream.updated in the same transaction.  Functions that write want a transaction of the caller;
  * they return false when the state was another one, which is no failure.
  *
- * A node holds a stream as long as it takes it in: it claims it when an encoder has come with a good key, and says each
- * second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS, and releases at once what
- * a process of its own machine held that has ended.  An encoder that comes to
- * another node on the other input waits there: that node claims the stream again and again, and the holder releases it
- * when nothing comes to itself any more.  All that a node writes names it as the holder; who has lost a stream finds
- * that out by a false, and drops the encoder and its files.
+ * A node holds a stream as long as it takes it in: it claims it when an encoder has come with a good key, and says
+ * each second that it lives.  It may claim one whose holder was silent for LIVESTREAM_SILENCE_MS, if its own signs of
+ * life were in time for as long, and releases at once what a process of its own machine held that has ended.  An
+ * encoder that comes to another node on the other input waits there: that node claims the stream again and again, and
+ * the holder releases it when nothing comes to itself any more.  All that a node writes names it as the holder; who
+ * has lost a stream finds that out by a false, and drops the encoder and its files.
  *
  * Files: the output for viewers lies below play/{mediaId}/, in livestream_play_file(), and players reach it by the
  * signed addresses of the asset (core/play.h).  Since these open all of the asset, its folder has a name that nobody
