@@ -53,6 +53,9 @@
 	R(SOURCE_UNAVAILABLE,	"source_unavailable",	COUNTED, "The server that it comes from cannot be reached. It is tried again.") \
 	R(SOURCE_REFUSED,	"source_refused",	FINAL, \
 		"The server that it comes from does not give the file. Open the address without being signed in, and import it again.") \
+	R(SOURCE_CHANGED,	"source_changed",	COUNTED, \
+		"The server that it comes from went on with more than it had announced: the file has changed meanwhile. It is fetched again "\
+		"from its beginning.") \
 	R(ADDRESS_FORBIDDEN,	"address_forbidden",	FINAL, \
 		"Only http and https addresses of public servers are fetched. The operator may name others in import.private_hosts.") \
 	R(SOURCE_IS_PAGE,	"source_is_page",	FINAL, \

@@ -137,6 +137,14 @@ is_page(const struct web_answer *a)
 	return strncasecmp(a->type, "text/html", 9) == 0 || strncasecmp(a->type, "application/xhtml", 17) == 0;
 }
 
+/* What has come may be of another file than the rest was: the next run begins with its first byte. */
+static enum outcome
+begin_anew(struct fetching *k)
+{
+	db_run(k->j->db, "UPDATE import_files SET validator = NULL WHERE id = ?", ARGS(ID(k->id)));
+	return job_retry(k->j, REASON_SOURCE_CHANGED, NULL);
+}
+
 /* What an upload's end means here. */
 static enum outcome
 received(struct fetching *k, const struct put *p)
@@ -154,7 +162,7 @@ received(struct fetching *k, const struct put *p)
 	case ERR_UPLOAD_EXPIRED:
 		return job_retry(k->j, REASON_SOURCE_UNAVAILABLE, "%s after %" PRId64 " bytes.", k->ended, k->received);
 	case ERR_TOO_LARGE:
-		return job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
+		return p->offset > 0 ? begin_anew(k) : job_give_up(k->j, REASON_FILE_TOO_LARGE, NULL);
 	case ERR_NO_SPACE:
 		if (quota_left(k->j->db, k->j->tenant_id, k->id, INT64_MAX) <= k->received)
 			return job_give_up(k->j, REASON_QUOTA_FULL, NULL);
@@ -253,7 +261,8 @@ goes_on_at(const struct fetching *k, const struct web_answer *a, int64_t offset)
 	if (a->status != 206 || a->range == NULL || (is != NULL && strcmp(is, was) != 0))
 		return false;
 	n = sscanf(a->range, "bytes %" SCNd64 "-%" SCNd64 "/%" SCNd64, &from, &to, &total);
-	return n >= 2 && from == offset && (n == 2 || total == k->o->file_size);
+	return n >= 2 && from == offset && to < k->o->file_size && (n == 2 || total == k->o->file_size) &&
+	    a->length <= to - from + 1;
 }
 
 static void

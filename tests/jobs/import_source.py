@@ -76,6 +76,20 @@ class Source(http.server.BaseHTTPRequestHandler):
         elif path == '/deaf-longer.mp4':   # nor does it tell a tag
             self.give(FILM + (b'' if n > 1 else b'old'), 'W/"x"', cut=None if n > 1 else len(FILM) // 2, deaf=True,
                       Last_Modified='Wed, 21 Oct 2015 07:28:00 GMT')
+        elif path in ('/grows.mp4', '/grows-on.mp4'):   # goes on with more than there was; -on: each time
+            begin = int((self.headers.get('Range') or 'bytes=0-')[6:-1])
+            if begin:                      # in a body that does not say how long it is
+                self.head(206, ETag='"one"', Content_Range=f'bytes {begin}-{len(FILM) - 1}/{len(FILM)}')
+                self.wfile.write(FILM[begin:] + bytes(1000))
+            else:
+                self.give(FILM, '"one"', cut=len(FILM) // 2 if n == 1 or path == '/grows-on.mp4' else None)
+        elif path in ('/grows-range.mp4', '/grows-body.mp4'):   # and says so: in its range, in its length
+            begin, more = int((self.headers.get('Range') or 'bytes=0-')[6:-1]), 1000 if path == '/grows-range.mp4' else 0
+            if begin:
+                self.head(206, ETag='"one"', Content_Range=f'bytes {begin}-{len(FILM) - 1 + more}/*', Content_Length=len(FILM) + 1000 - begin)
+                self.wfile.write(FILM[begin:] + bytes(1000))
+            else:
+                self.give(FILM, '"one"', cut=len(FILM) // 2 if n == 1 else None)
         elif path == '/stalls.mp4':        # in the middle; the rest can be had
             self.give(FILM, '"one"', cut=None if n > 1 else len(FILM) // 2)
             self.stall() if n == 1 else None

@@ -211,6 +211,28 @@ a_server_that_goes_on_with_another_file_is_asked_for_all_of_it(void **state)
 	assert_int_equal(asked(w, "/deaf-longer.mp4 bytes="), 1);
 }
 
+/* No limit of ours is to blame: the file is another one now. */
+static void
+a_server_that_goes_on_with_more_than_it_announced_is_asked_for_all_of_it(void **state)
+{
+	struct world *w = *state;
+	struct req *r;
+
+	is_the_film(w, imported(w, w->token, order(w, "/grows-range.mp4", "")));
+	is_the_film(w, imported(w, w->token, order(w, "/grows-body.mp4", "")));
+	/* Who says so is asked at once. */
+	assert_int_equal(number(w, "FROM jobs t WHERE t.tenant_id = ? AND t.kind = 'import' AND t.attempt > 1",
+	    ARGS(ID(w->tenant_id))), 0);
+	is_the_film(w, imported(w, w->token, order(w, "/grows.mp4", "")));
+	assert_int_equal(asked(w, "/grows.mp4 - -"), 2);
+	assert_int_equal(asked(w, "/grows.mp4 bytes="), 1);
+	r = imported(w, w->token, order(w, "/grows-on.mp4", ""));
+	assert_string_equal(text(w, r, "data.files.0.status"), "waiting");
+	assert_string_equal(text(w, r, "data.files.0.error.code"), "source_changed");
+	assert_int_equal(asked(w, "/grows-on.mp4 - -"), 2);
+	assert_int_equal(asked(w, "/grows-on.mp4 bytes="), 2);
+}
+
 static void
 needs_ytdlp(void)
 {
@@ -859,6 +881,7 @@ main(void)
 		SOURCE_TEST(what_has_come_is_not_fetched_again),
 		SOURCE_TEST(a_file_that_has_changed_is_fetched_anew),
 		SOURCE_TEST(a_server_that_goes_on_with_another_file_is_asked_for_all_of_it),
+		SOURCE_TEST(a_server_that_goes_on_with_more_than_it_announced_is_asked_for_all_of_it),
 		SOURCE_TEST(a_server_that_falls_silent_is_asked_for_the_rest),
 		SOURCE_TEST(a_server_that_drips_is_given_up_and_one_that_is_slow_is_not),
 		SOURCE_TEST(a_film_that_drips_from_a_page_is_given_up),
