@@ -110,6 +110,8 @@ list_uploads(struct s3 *s)
 
 	if (error != S3_FINE)
 		return error;
+	if (prefix != NULL && !s3_is_text(prefix))
+		return S3_BAD_ARGUMENT;
 	b = s3_xml(s->c, "ListMultipartUploadsResult");
 	s3_put(b, "Bucket", s->bucket);
 	buf_text(b, "<KeyMarker/><UploadIdMarker/>");
@@ -144,10 +146,26 @@ said(const struct s3 *s, const char *name)
 	return text != NULL && *text != '\0' ? text : NULL;
 }
 
+/* Where nothing is encoded, what was asked is said again as it is, or not at all.  Tokens are never encoded. */
+static enum s3_error
+check_said(const struct s3 *s, const struct listing *l)
+{
+	static const char *const names[] = { "prefix", "delimiter", "marker", "start-after" };
+	const char *text = said(s, "continuation-token");
+
+	if (text != NULL && !s3_is_text(text))
+		return S3_BAD_ARGUMENT;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !l->is_encoded; i++)
+		if ((text = said(s, names[i])) != NULL && !s3_is_text(text))
+			return S3_NO_TEXT;
+	return S3_FINE;
+}
+
 static enum s3_error
 read_listing(struct s3 *s, struct listing *l)
 {
 	const char *type = said(s, "list-type"), *encoding = said(s, "encoding-type"), *going_on;
+	enum s3_error error;
 
 	*l = (struct listing){ .prefix = said(s, "prefix"), .delimiter = said(s, "delimiter"), .is_encoded = encoding !=
 	    NULL, .is_v2 = type != NULL };
@@ -156,7 +174,8 @@ read_listing(struct s3 *s, struct listing *l)
 	/* A list that was cut short goes on behind its last key, which is all that our tokens would say. */
 	going_on = l->is_v2 ? said(s, "continuation-token") : NULL;
 	l->after = going_on != NULL ? going_on : said(s, l->is_v2 ? "start-after" : "marker");
-	return s3_read_max(s, "max-keys", &l->max);
+	error = check_said(s, l);
+	return error == S3_FINE ? s3_read_max(s, "max-keys", &l->max) : error;
 }
 
 /* A key, or what one begins with. */

@@ -27,6 +27,7 @@
 	E(SETTLING,		409, "OperationAborted",	"An earlier transfer of this upload is about to end. Try again in a moment.") \
 	E(NO_LENGTH,		411, "MissingContentLength",	"Say the length of the body.") \
 	E(BAD_ARGUMENT,		400, "InvalidArgument",		"An argument is not as it should be.") \
+	E(NO_TEXT,		400, "InvalidArgument",		"An argument has what XML cannot say: ask with encoding-type=url.") \
 	E(BAD_PART_NUMBER,	400, "InvalidArgument",		"partNumber is a number from 1 to 10000.") \
 	E(BAD_DIGEST,		400, "BadDigest",		"The bytes are not those that the checksum was made of.") \
 	E(BAD_HASH,		400, "XAmzContentSHA256Mismatch", "The bytes are not those that x-amz-content-sha256 was made of.") \

@@ -117,17 +117,32 @@ s3_enter(struct s3 *s, bool beside)
 	return s->seated ? S3_FINE : S3_SLOW_DOWN;
 }
 
+bool
+s3_is_text(const char *text)
+{
+	const char *p;
+
+	for (p = text; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' && strchr("\t\n\r", *p) == NULL)
+			return false;
+	return utf8_valid(text, (size_t)(p - text)) && strstr(text, "\xef\xbf\xbe") == NULL &&
+	    strstr(text, "\xef\xbf\xbf") == NULL;
+}
+
 /* Nothing that we name has what XML would need escaped but in what clients sent. */
 static void
 put_escaped(struct buf *b, const char *text)
 {
+	const bool exactly = s3_is_text(text);
+
 	for (; *text != '\0'; text++)
 		switch (*text) {
 		case '&': buf_text(b, "&amp;"); break;
 		case '<': buf_text(b, "&lt;"); break;
 		case '>': buf_text(b, "&gt;"); break;
 		case '"': buf_text(b, "&quot;"); break;
-		default: buf_char(b, (unsigned char)*text < ' ' ? ' ' : *text);
+		case '\t': case '\n': case '\r': buf_printf(b, "&#%d;", *text); break;
+		default: buf_char(b, exactly || (*text >= ' ' && *text <= '~') ? *text : '?');
 		}
 }
 

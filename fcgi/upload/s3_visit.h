@@ -71,6 +71,9 @@ const char *s3_element_text(struct arena *, const struct s3_element *);
 /* The body of an answer. */
 struct buf *s3_xml(struct s3_call *, const char *root);
 enum s3_error s3_end_xml(struct s3_call *, const char *root);
+/* Is it something that XML 1.0 can say? */
+bool s3_is_text(const char *);
+/* What is none has question marks instead of what no parser takes. */
 void s3_put(struct buf *, const char *name, const char *text);
 void s3_put_number(struct buf *, const char *name, int64_t);
 void s3_put_etag(struct buf *headers, const char *etag);

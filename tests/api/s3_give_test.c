@@ -290,6 +290,70 @@ a_list_is_of_what_is_asked_for(void **state)
 	    "InvalidArgument");
 }
 
+/* By another reader than ours. */
+static void
+is_xml(const struct s3_call *r)
+{
+	FILE *f = popen("xmllint --noout - 2>&1", "we");
+
+	assert_non_null(f);
+	fwrite(r->body.text, 1, r->body.len, f);
+	if (pclose(f) != 0)
+		fail_msg("%s: %s", r->request.uri, body_of(r));
+}
+
+/* Every character that XML 1.0 forbids, bytes that are none, and some that it can say. */
+static const struct { const char *text; bool can_be_said; } odd[] = {
+	{ "%01", false }, { "%08", false }, { "%0B", false }, { "%0C", false }, { "%1F", false },
+	{ "%EF%BF%BE", false }, { "a%EF%BF%BFb", false }, { "%ED%A0%80", false }, { "%FF", false }, { "%C3", false },
+	{ "%C0%AF", false }, { "%F4%90%80%80", false }, { "%09", true }, { "%0A", true }, { "%0D", true }, { "%7F", true },
+	{ "%C2%85", true }, { "%EF%BF%BD", true }, { "%F0%9F%8E%AC", true }, { "%F3%BF%BF%BF", true }, { "%3C%26%3E", true },
+	{ "%5D%5D%3E", true },
+};
+
+static const char *
+with(struct world *w, const char *query, const char *value)
+{
+	const char *at = strstr(query, "%s");
+
+	return arena_printf(w->mem, "%.*s%s%s", (int)(at - query), query, value, at + 2);
+}
+
+static void
+no_list_is_other_than_xml(void **state)
+{
+	static const char *const lists[] = { "list-type=2&prefix=%s", "delimiter=%s&list-type=2",
+		"list-type=2&start-after=%s", "marker=%s&prefix=", "continuation-token=%s&list-type=2", "prefix=%s&uploads=" };
+	static const char *const encoded[] = { "encoding-type=url&list-type=2&prefix=%s",
+		"delimiter=%s&encoding-type=url&list-type=2", "encoding-type=url&list-type=2&start-after=%s",
+		"encoding-type=url&marker=%s&prefix=" };
+	static const char path[] = "/storage/uploads";
+	struct world *w = *state;
+	struct client c = client_of(w, "");
+	struct s3_call *r;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		for (k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+			r = ask(&c, &(struct ask){ "GET", .path = path, .query = with(w, lists[k], odd[i].text) });
+			is_xml(r);
+			if (odd[i].can_be_said)
+				fine(r);
+			else
+				refused(&c, r, 400, "InvalidArgument");
+		}
+		for (k = 0; k < sizeof(encoded) / sizeof(encoded[0]); k++) {
+			r = ask(&c, &(struct ask){ "GET", .path = path, .query = with(w, encoded[k], odd[i].text) });
+			is_xml(r);
+			fine(r);
+			if (strstr(body_of(r), odd[i].text) == NULL)
+				fail_msg("%s: %s", r->request.uri, body_of(r));
+		}
+	}
+	/* Nor is a refusal, which names what was asked. */
+	is_xml(ask(&c, &(struct ask){ "GET", .path = "/storage/uploads/\x01\xff\xef\xbf\xbe" }));
+}
+
 int
 main(void)
 {
@@ -298,6 +362,7 @@ main(void)
 		WORLD_TEST(what_has_arrived_can_be_given_up_with_its_upload),
 		WORLD_TEST(of_a_list_of_keys_the_one_of_the_upload_is_given_up),
 		WORLD_TEST(a_list_is_of_what_is_asked_for),
+		WORLD_TEST(no_list_is_other_than_xml),
 		WORLD_TEST(keys_that_are_given_up_are_bounded_in_number_and_length),
 	};
 
