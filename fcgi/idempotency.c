@@ -52,8 +52,8 @@ idempotency_check(struct req *r)
 	/* Of the same parts the same file is made without a key, too; one whose joining has failed is made anew. */
 	const bool is_of_parts = r->tus != NULL && r->tus->upload_concat != NULL;
 
-	/* lighttpd passes no empty field */
-	if (sent == NULL || *sent == '\0' || is_of_parts || !idempotency_counts(r->route)) {
+	/* An empty one is malformed where it comes here: lighttpd passes no empty field on. */
+	if (sent == NULL || is_of_parts || !idempotency_counts(r->route)) {
 		r->idempotency_key = NULL;
 		return true;
 	}
