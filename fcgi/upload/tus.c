@@ -77,17 +77,27 @@ put_expiry(struct tus *t)
 	buf_printf(&t->headers, "Upload-Expires: %s\r\n", moment_http(t->put.expires_at, text));
 }
 
+static enum error
+look(struct tus *t)
+{
+	enum error error = put_go_on(&t->put);
+
+	if (error != ERR_NONE)
+		return as_gone(error);
+	put_offset(t);
+	put_expiry(t);
+	return ERR_NONE;
+}
+
 enum error
 tus_head(struct tus *t)
 {
 	enum error error = check_version(t);
 
 	if (error == ERR_NONE)
-		error = put_go_on(&t->put);
+		error = look(t);
 	if (error != ERR_NONE)
-		return as_gone(error);
-	put_offset(t);
-	put_expiry(t);
+		return error;
 	buf_printf(&t->headers, "Upload-Length: %" PRId64 "\r\n", t->put.size);
 	if (t->put.is_partial)
 		buf_text(&t->headers, "Upload-Concat: partial\r\n");
@@ -357,6 +367,23 @@ read_size(struct tus *t, int64_t *size)
 	return ERR_BAD_REQUEST;
 }
 
+/* What an Idempotency-Key has found may have bytes by now, which were those of the same body: who sent it then goes on
+ * behind them.  Where none are taken for another reason, the upload is there all the same. */
+static enum error
+bring_first(struct tus *t)
+{
+	enum error error = bring(t, 0);
+
+	if (error == ERR_UPLOAD_OFFSET || error == ERR_UPLOAD_RECEIVED) {
+		t->put.read = NULL;
+		t->put.verify = NULL;
+		error = look(t);
+	}
+	if (error != ERR_NONE && error != ERR_UPLOAD_GONE && t->put.reason == REASON_NONE)
+		buf_printf(&t->headers, "Location: %s\r\n", t->made->location);
+	return error;
+}
+
 static enum error
 create(struct tus *t, bool is_partial)
 {
@@ -368,7 +395,7 @@ create(struct tus *t, bool is_partial)
 	if (error != ERR_NONE || t->made->status != 201)
 		return error;
 	if (brings_bytes(t) && t->length != 0)
-		return bring(t, 0);
+		return bring_first(t);
 	put_expiry(t);
 	return ERR_NONE;
 }

@@ -42,7 +42,8 @@ void tus_describe(struct buf *, const struct conf *);
  * An upload of Upload-Length bytes, whose name is "filename" or "name" of Upload-Metadata; "transcriptLanguageCodes"
  * there are languages to transcribe, with commas.  "Upload-Concat: partial": its bytes become part of another one;
  * "final;" and the addresses of such ones of the caller's tenant: it is these, one behind the other, which end with it.
- * Who asks for the same once more, since the answer was lost, gets the same upload at another address.
+ * Who asks for the same once more, since the answer was lost, gets the same upload at another address.  With a body, by
+ * its Idempotency-Key, it is told how many of its bytes are there, and takes none: PATCH brings the rest.
  */
 enum error tus_create(struct tus *);
 enum error tus_head(struct tus *);

@@ -864,6 +864,47 @@ a_key_is_for_one_kind_of_upload_and_for_no_others_parts(void **state)
 	holds(&other, more, 9000);
 }
 
+/* The connection broke in the body of a creation, or before its answer. */
+static void
+who_creates_once_more_with_a_body_is_told_where_to_go_on(void **state)
+{
+	struct world *w = *state;
+	const char *bytes = film(w, 400000);
+	struct ask all = { .key = "bytes", .lines = { { "Upload-Length", "400000" },
+	    { "Upload-Metadata", "filename YS5tcDQ=" } }, .body = bytes, .n = 400000, .bytes = true }, half = all;
+	const int64_t before = count(w);
+	struct client c;
+	struct tus *t;
+
+	half.n = 150000;
+	half.cut = true;
+	t = create(w, &half, ERR_INCOMPLETE_BODY);
+	c = client_at(w, told(w, t, "Location"));
+	t = create(w, &all, ERR_NONE);
+	assert_int_equal(t->made->status, 201);
+	assert_string_equal(t->made->location, c.address);
+	assert_string_equal(header(w, t->made, "Idempotent-Replayed"), "true");
+	assert_string_equal(told(w, t, "Upload-Offset"), "150000");
+	assert_non_null(told(w, t, "Upload-Expires"));
+	bring(&c, 150000, bytes + 150000, 250000, ERR_NONE);
+	holds(&c, bytes, 400000);
+	t = create(w, &all, ERR_NONE);
+	assert_string_equal(t->made->location, c.address);
+	assert_string_equal(told(w, t, "Upload-Offset"), "400000");
+	assert_int_equal(count(w), before + 1);
+	/* What is gone is nowhere. */
+	half.key = "cancelled";
+	c = client_at(w, told(w, create(w, &half, ERR_INCOMPLETE_BODY), "Location"));
+	ask(&c, tus_delete, &(struct ask){ .n = 0 }, ERR_NONE);
+	t = create(w, &half, ERR_UPLOAD_GONE);
+	assert_null(told(w, t, "Location"));
+	/* A body that is another one than its checksum says leaves the upload as it was made. */
+	all.key = "sum";
+	all.lines[2] = (struct line){ "Upload-Checksum", "crc32 AAAAAA==" };
+	c = client_at(w, told(w, create(w, &all, ERR_CHECKSUM), "Location"));
+	is_at(&c, 0);
+}
+
 static int
 close_all(void **state)
 {
@@ -896,6 +937,7 @@ main(void)
 		WORLD_TEST(joining_parts_counts_their_bytes_once),
 		WORLD_TEST(parts_of_another_tenant_become_no_file),
 		WORLD_TEST(a_key_is_for_one_kind_of_upload_and_for_no_others_parts),
+		WORLD_TEST(who_creates_once_more_with_a_body_is_told_where_to_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, close_all);
