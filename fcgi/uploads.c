@@ -70,7 +70,7 @@ struct upload_new { const char *file_name, *type; struct number file_size; struc
 static const struct field upload_new_fields[] = {
 	FIELD(struct upload_new, file_name, .on = CREATE | MULTILINE, .required = true, .min = 1, .max = 1024,
 	    .doc = "Name of the file, a label only: what it is follows from its content"),
-	FIELD(struct upload_new, type, .on = CREATE, .max = 40, .known = "put|multipart|tus", .preset = "\"multipart\"",
+	FIELD(struct upload_new, type, .on = CREATE, .one_of = "put multipart tus", .preset = "\"multipart\"",
 	    .doc = "How the bytes come: in one PUT, in parts by a client of object stores, or by a client of tus"),
 	FIELD(struct upload_new, file_size, .on = CREATE, .min = 1, .doc = "Bytes of the file; when given, no other number is taken. tus wants it"),
 	FIELD(struct upload_new, transcript_language_codes, .on = CREATE, .max = 10,
@@ -235,16 +235,14 @@ uploads_list(struct req *r)
 struct way { const char *type; struct upload_input *(*input)(struct req *, const struct upload *); };
 static const struct way ways[] = { { "multipart", input_of_parts }, { "put", input_of_put }, { "tus", input_of_tus } };
 
-/* NULL: there is no such way. */
 static const struct way *
 way_of(const char *type)
 {
-	size_t i;
+	const struct way *way = ways;
 
-	for (i = 0; i < sizeof(ways) / sizeof(*ways); i++)
-		if (type == NULL || strcmp(type, ways[i].type) == 0)
-			return &ways[i];
-	return NULL;
+	while (type != NULL && strcmp(type, way->type) != 0)
+		way++;
+	return way;
 }
 
 /* The same file of the same parts, whose maker did not hear of it: it gets another ticket.  One that has not arrived is
@@ -277,16 +275,18 @@ static bool
 is_fit(struct req *r, const struct way *way)
 {
 	const struct upload_new *in = r->in;
+	const long long most = r->conf->upload_max_size;
+	const bool is_too_large = in->file_size.set && in->file_size.n > most;
 
-	if (way == NULL)
-		fault(r, "/type", "not_allowed", "one of: put, multipart, tus");
-	else if (way->input == input_of_tus && !in->file_size.set)
+	if (is_too_large)
+		fault(r, "/fileSize", "too_large", "at most %lld", most);
+	if (way->input == input_of_tus && !in->file_size.set)
 		fault(r, "/fileSize", "required", "tus is to be told how long the file is");
 	asset_check_languages(r, "transcriptLanguageCodes", &in->transcript_language_codes);
-	if (r->faults.n > 0)
+	if (is_too_large && r->faults.n == 1)
+		refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", most);
+	else if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
-	else if (in->file_size.set && in->file_size.n > r->conf->upload_max_size)
-		refuse(r, ERR_TOO_LARGE, "Files may have up to %lld bytes here.", (long long)r->conf->upload_max_size);
 	return r->status == 0;
 }
 

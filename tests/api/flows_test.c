@@ -153,6 +153,11 @@ a_run_is_for_whom_its_target_allows(void **state)
 	    "\"variables\":[{\"name\":\"mood\",\"value\":\"x\"}]}", uuid_text(w->mem, id)));
 	assert_int_equal(r->status, 422);
 	assert_non_null(strstr(buf_string(&r->out), "/variables/0/name"));
+	r = call(w, "POST", arena_printf(w->mem, "%s/runs", none), arena_printf(w->mem, "{\"mediaId\":\"%s\","
+	    "\"variables\":[{\"name\":\"mood\",\"value\":\"x\"}]}", uuid_text(w->mem, uuid_new())));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/mediaId", "not_found"));
+	assert_true(has_fault(r, "/variables/0/name", "not_found"));
 	w->conf = was;
 }
 

@@ -352,6 +352,32 @@ faults_of_a_new_upload_are_named(void **state)
 	assert_int_equal(number(w, "FROM uploads t WHERE t.tenant_id = ?", ARGS(ID(w->tenant_id))), 1);
 }
 
+static void
+every_fault_of_a_new_upload_is_named_at_once(void **state)
+{
+	struct world *w = *state;
+	struct req *r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"\",\"type\":\"ftp\","
+	    "\"fileSize\":0,\"mediaId\":null}");
+	const long long more = w->conf->upload_max_size + 1;
+
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/fileName", "too_short"));
+	assert_true(has_fault(r, "/type", "not_allowed"));
+	assert_true(has_fault(r, "/fileSize", "too_small"));
+	assert_true(has_fault(r, "/mediaId", "read_only"));
+	assert_int_equal(r->faults.n, 4);
+	r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%lld,"
+	    "\"transcriptLanguageCodes\":[\"../x\"]}", more));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/fileSize", "too_large"));
+	assert_true(has_fault(r, "/transcriptLanguageCodes/0", "format"));
+	/* Alone it is what no body could be mended to. */
+	r = call(w, "POST", "/v2/uploads", arena_printf(w->mem, "{\"fileName\":\"a\",\"fileSize\":%lld}", more));
+	assert_int_equal(r->status, 413);
+	assert_string_equal(text(w, r, "data.errors.0.pointer"), "/fileSize");
+	assert_string_equal(text(w, r, "data.errors.0.code"), "too_large");
+}
+
 /* That is what comes when nothing is said. */
 static void
 multipart_answers_credentials_of_one_key(void **state)
@@ -1179,6 +1205,7 @@ main(void)
 		WORLD_TEST(a_long_file_name_is_a_label_too),
 		WORLD_TEST(a_body_that_is_no_upload_changes_nothing),
 		WORLD_TEST(faults_of_a_new_upload_are_named),
+		WORLD_TEST(every_fault_of_a_new_upload_is_named_at_once),
 		WORLD_TEST(multipart_answers_credentials_of_one_key),
 		WORLD_TEST(a_file_above_the_limit_or_the_room_is_refused_when_announced),
 		WORLD_TEST(a_file_that_breaks_the_quota_is_refused_when_completed),
