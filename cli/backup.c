@@ -10,6 +10,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@
 #include "cli/dump.h"
 #include "cli/manifest.h"
 #include "cli/setup.h"
+#include "cli/site.h"
 #include "core/disk.h"
 #include "core/machine.h"
 #include "core/migrate.h"
@@ -189,59 +192,88 @@ keep_lost(struct backup *b)
 }
 
 static int
-copy_setting(struct backup *b, const char *from)
+not_read(const struct backup *b, const char *from)
 {
-	const char *path = arena_printf(b->lasting, "settings-%s/%s", uuid_text(b->lasting, b->new.id),
-	    strrchr(from, '/') + 1);
-	const char *to = in_dir(b, b->lasting, path);
+	cli_fail(b->c, 0, "warning: %s cannot be read by this account, and is not in the backup", from);
+	return 0;
+}
+
+/* Two of one name may lie in different places. */
+static const char *
+name_setting(struct backup *b, const char *from)
+{
+	const char *slash = strrchr(from, '/'), *first = arena_printf(b->lasting, "settings-%s/%s",
+	    uuid_text(b->lasting, b->new.id), slash != NULL ? slash + 1 : from), *path = first;
 	struct stat st;
 
-	if (lstat(from, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > SETTING_MAX || strrchr(from, '/')[1] == '.')
+	for (int n = 2; lstat(in_dir(b, b->lasting, path), &st) == 0; n++)
+		path = arena_printf(b->lasting, "%s.%d", first, n);
+	return path;
+}
+
+/* What links lead to, as those of certbot and of mounted secrets do.  Settings are written to: never their own file. */
+static int
+copy_setting(struct backup *b, const char *from)
+{
+	const char *path = name_setting(b, from), *to = in_dir(b, b->lasting, path);
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (realpath(from, real) == NULL || lstat(real, &st) != 0)
+		return errno == EACCES ? not_read(b, from) : 0;
+	if (!S_ISREG(st.st_mode) || st.st_size > SETTING_MAX)
 		return 0;
-	if (lstat(to, &st) == 0)
-		return 0;
-	if (!disk_copy(from, to, 0600)) {
-		if (errno != EACCES)
-			return cannot(b, to);
-		cli_fail(b->c, 0, "warning: %s cannot be read by this account, and is not in the backup", from);
-		return 0;
-	}
+	if (!disk_copy_bytes(real, to, 0600))
+		return errno == EACCES ? not_read(b, from) : cannot(b, to);
 	if (lstat(to, &st) != 0)
 		return cannot(b, to);
 	manifest_add(b->lasting, &b->new, &(struct manifest_file){ .path = path, .size = st.st_size });
 	return 0;
 }
 
-static int
-copy_settings_in(struct backup *b, const char *place)
+static void
+add_setting(struct strings *all, const char *path)
 {
-	DIR *dir = opendir(place);
-	struct dirent *e;
-	int status = 0;
-
-	while (dir != NULL && status == 0 && (e = readdir(dir)) != NULL)
-		status = copy_setting(b, arena_printf(b->lasting, "%s/%s", place, e->d_name));
-	if (dir != NULL)
-		closedir(dir);
-	return status;
+	for (size_t i = 0; i < all->n && path != NULL; i++)
+		if (strcmp(all->at[i], path) == 0)
+			path = NULL;
+	if (path != NULL)
+		all->at[all->n++] = path;
 }
 
-/* The file of settings with what lies beside it, certificates, and secrets that lie elsewhere. */
+/* The file of settings with secrets and certificates that it names, wherever they lie, and what setup has beside it.
+ * Whatever else lies there is not ours. */
+static struct strings
+settings_of(const struct backup *b)
+{
+	static const char *const beside[] = { SITE_BESIDE };
+	const size_t n = sizeof(beside) / sizeof(beside[0]);
+	const struct conf *conf = b->c->conf;
+	const char *slash = strrchr(conf->files[0], '/');
+	const ptrdiff_t place = slash != NULL ? slash + 1 - conf->files[0] : 0;
+	struct strings all = { arena_array(b->lasting, CONF_FILES + n + 2, sizeof(*all.at)), 0 };
+	size_t i;
+
+	for (i = 0; conf->files[i] != NULL; i++)
+		add_setting(&all, conf->files[i]);
+	add_setting(&all, conf->live_certificate);
+	add_setting(&all, conf->live_certificate_key);
+	for (i = 0; i < n; i++)
+		add_setting(&all, arena_printf(b->lasting, "%.*s%s", (int)place, conf->files[0], beside[i]));
+	return all;
+}
+
 static int
 copy_settings(struct backup *b)
 {
-	const char *const *file = b->c->conf->files;
-	const char *place = arena_copy_n(b->lasting, file[0], (size_t)(strrchr(file[0], '/') - file[0]));
+	const struct strings all = settings_of(b);
 	const char *to = arena_printf(b->lasting, "%s/settings-%s", b->dir, uuid_text(b->lasting, b->new.id));
-	int status;
+	int status = 0;
 
 	if (!disk_make_dir(to, 0700))
 		return cannot(b, to);
-	status = copy_settings_in(b, place);
-	if (status == 0)
-		status = copy_settings_in(b, arena_printf(b->lasting, "%s/tls", place));
-	for (; status == 0 && *file != NULL; file++)
-		status = copy_setting(b, *file);
+	for (size_t i = 0; i < all.n && status == 0; i++)
+		status = copy_setting(b, all.at[i]);
 	return status;
 }
 

@@ -14,6 +14,8 @@
 #define SITE_DIR "/etc/kinothek"
 #define SITE_SETTINGS SITE_DIR "/kinothek.conf"
 #define SITE_PASSWORD SITE_DIR "/db.password"
+/* What it keeps beside the settings, and what their administrator puts there for it: belongs into a backup. */
+#define SITE_BESIDE "setup.answers", "lighttpd.local", "apache.local", "tls/cert.pem", "tls/key.pem"
 
 struct site {
 	struct cli *c;

@@ -182,8 +182,8 @@ copy_bytes(int from, const char *to, mode_t mode)
 	return fine;
 }
 
-bool
-disk_copy(const char *from, const char *to, mode_t mode)
+static bool
+copy(const char *from, const char *to, mode_t mode, bool may_link)
 {
 	int fd = open(from, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), saved;
 	char draft[PATH_MAX];
@@ -198,7 +198,7 @@ disk_copy(const char *from, const char *to, mode_t mode)
 		errno = EINVAL;
 	else if (unlink(draft) != 0 && errno != ENOENT)
 		fine = false;
-	else if (st.st_uid != geteuid() || (st.st_mode & 07777) != mode || link(from, draft) != 0)
+	else if (!may_link || st.st_uid != geteuid() || (st.st_mode & 07777) != mode || link(from, draft) != 0)
 		fine = copy_bytes(fd, draft, mode);
 	fine = fine && rename(draft, to) == 0 && disk_sync_parent(to);
 	saved = errno;
@@ -206,6 +206,18 @@ disk_copy(const char *from, const char *to, mode_t mode)
 	close(fd);
 	errno = saved;
 	return fine;
+}
+
+bool
+disk_copy(const char *from, const char *to, mode_t mode)
+{
+	return copy(from, to, mode, true);
+}
+
+bool
+disk_copy_bytes(const char *from, const char *to, mode_t mode)
+{
+	return copy(from, to, mode, false);
 }
 
 int64_t

@@ -37,6 +37,8 @@ bool disk_move(const char *from, const char *to, bool replace);
 /* The same file under another name where that is possible and it is ours, for what is never written to again; else a
  * copy that is on the disk.  `to` is there as a whole or not at all, and in the place of what was there. */
 bool disk_copy(const char *from, const char *to, mode_t mode);
+/* The same, and always a copy. */
+bool disk_copy_bytes(const char *from, const char *to, mode_t mode);
 
 /* Bytes that the account may still write there; 0 when nobody can tell. */
 int64_t disk_free(const char *path);
