@@ -4,6 +4,7 @@
 
 #include "core/event.h"
 #include "core/flow.h"
+#include "core/principal.h"
 
 static const struct field step_fields[] = {
 	FIELD(struct flow_step, name, .on = CREATE, .required = true, .min = 1, .max = 64,
@@ -102,7 +103,7 @@ flow_gave_up(struct db *db, struct uuid job_id)
 bool
 flow_has_room(struct db *db, struct uuid principal_id)
 {
-	db_number(db, "SELECT COUNT(*) FROM principals WHERE id = ? FOR UPDATE", ARGS(ID(principal_id)), 0);
+	principal_hold(db, principal_id);
 	return db_number(db, "SELECT COUNT(*) FROM flow_runs t JOIN jobs j ON j.id = t.job_id WHERE t.principal_id = ? "
 	    "AND t.status = 'queued' AND j.state IN ('ready', 'delayed', 'waiting', 'running')", ARGS(ID(principal_id)),
 	    0) < FLOW_RUNNING_MAX;

@@ -11,6 +11,7 @@
 #include "core/chat.h"
 #include "core/job.h"
 #include "core/models.h"
+#include "core/principal.h"
 #include "media/language.h"
 #include "fcgi/access.h"
 #include "fcgi/passages.h"
@@ -277,13 +278,6 @@ is_fine(struct req *r, const struct chat *c)
 	return r->faults.n == 0;
 }
 
-/* Of two at once one waits for the other, by the row of the principal, so that both are counted. */
-static void
-one_at_a_time(struct req *r)
-{
-	db_number(r->db, "SELECT COUNT(*) FROM principals WHERE id = ? FOR UPDATE", ARGS(ID(r->who->id)), 0);
-}
-
 static bool
 is_patient(struct req *r)
 {
@@ -333,7 +327,7 @@ begin(struct req *r)
 
 	if (!is_fine(r, c))
 		return NULL;
-	one_at_a_time(r);
+	principal_hold(r->db, r->who->id);
 	if (db_number(r->db, "SELECT COUNT(*) FROM chats WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >=
 	    CHATS_MAX) {
 		refuse(r, ERR_TOO_MANY_CHATS, NULL);
@@ -452,7 +446,7 @@ message_create(struct req *r)
 	const struct message *m = r->in;
 	struct uuid id = uuid_new();
 
-	one_at_a_time(r);
+	principal_hold(r->db, r->who->id);
 	if (db_number(r->db, "SELECT COUNT(*) FROM chat_messages WHERE chat_id = ?", ARGS(ID(c->id)), 0) >=
 	    MESSAGES_MAX)
 		return refuse(r, ERR_TOO_MANY_CHATS, "The chat has as many questions as it may. Begin another one.");

@@ -4,6 +4,7 @@
 
 #include "core/job.h"
 #include "core/play.h"
+#include "core/principal.h"
 #include "core/store.h"
 #include "fcgi/access.h"
 #include "fcgi/mentions.h"
@@ -265,6 +266,7 @@ download_create(struct req *r)
 	check_expiry(r, d);
 	if (r->faults.n > 0)
 		return refuse(r, ERR_INVALID, NULL);
+	principal_hold(r->db, r->who->id);
 	if (db_number(r->db, "SELECT COUNT(*) FROM downloads WHERE tenant_id = ? AND principal_id = ?",
 	    ARGS(ID(r->who->tenant_id), ID(r->who->id)), 0) >= DOWNLOADS_MAX)
 		return refuse(r, ERR_TOO_MANY_DOWNLOADS, NULL);

@@ -4,6 +4,7 @@
 
 #include "core/import.h"
 #include "core/job.h"
+#include "core/principal.h"
 #include "core/spoken.h"
 #include "fcgi/access.h"
 #include "fcgi/asset_view.h"
@@ -190,6 +191,7 @@ import_create(struct req *r)
 	channel_id = upload_channel(r, in->channel, "/channel");
 	if (uuid_is_none(channel_id))
 		return r->status;
+	principal_hold(r->db, r->who->id);
 	if (db_number(r->db, "SELECT COUNT(*) FROM imports m JOIN import_files f ON f.import_id = m.id JOIN jobs j ON "
 	    "j.id = f.job_id WHERE m.tenant_id = ? AND m.principal_id = ? AND f.status = 'waiting' AND j.state IN "
 	    "('ready', 'running', 'delayed')", ARGS(ID(r->who->tenant_id), ID(r->who->id)), 0) + (int64_t)in->files.n > WAITING_MAX)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* /v2/search/presets: searches that people keep, for themselves or for all of the tenant */
+#include "core/principal.h"
 #include "fcgi/access.h"
 #include "fcgi/search_query.h"
 
@@ -73,6 +74,7 @@ preset_create(struct req *r)
 {
 	struct preset *p = r->in;
 
+	principal_hold(r->db, r->who->id);
 	if (db_number(r->db, "SELECT COUNT(*) FROM search_presets WHERE principal_id = ?", ARGS(ID(r->who->id)), 0) >=
 	    PRESETS_MAX)
 		return refuse(r, ERR_TOO_MANY_PRESETS, NULL);

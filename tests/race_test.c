@@ -748,6 +748,51 @@ of_questions_at_once_no_more_are_taken_than_may_wait(void **state)
 	w->conf = was;
 }
 
+static const char *
+import_of_a_hundred(struct world *w)
+{
+	struct buf b = BUF(w->mem);
+
+	buf_text(&b, "{\"files\":[");
+	for (int i = 0; i < 100; i++)
+		buf_printf(&b, "%s{\"url\":\"https://a.example.org/%d\",\"name\":\"x\"}", i > 0 ? "," : "", i);
+	buf_text(&b, "]}");
+	return buf_string(&b);
+}
+
+/* Room for two is left, of many that ask at once. */
+static void
+of_what_a_principal_may_have_no_more_is_made_at_once(void **state)
+{
+	struct world *w = *state;
+	const struct { const char *path, *body, *two_go; int most; } kinds[] = {
+		{ "/v2/downloads", arena_printf(w->mem, "{\"title\":\"x\",\"selectedMediaIds\":[\"%s\"]}",
+		    uuid_text(w->mem, world_media(w, "video", "Cat"))), "DELETE FROM downloads LIMIT 2", 100 },
+		{ "/v2/search/presets", "{\"name\":\"x\",\"query\":{\"text\":\"cat\"}}", "DELETE FROM search_presets "
+		    "LIMIT 2", 200 },
+		{ "/v2/uploads/imports", import_of_a_hundred(w), "DELETE FROM import_files ORDER BY import_id "
+		    "LIMIT 200", 10 },
+	};
+	int round, i, taken;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (i = 0; i < kinds[k].most; i++)
+			assert_int_equal(call(w, "POST", kinds[k].path, kinds[k].body)->status, 201);
+		for (round = 0; round < 6; round++) {
+			struct runner r[6];
+
+			db_run(w->db, kinds[k].two_go, NO_ARGS);
+			for (i = 0; i < 6; i++)
+				r[i] = begin(w, NEW(w->mem, struct req), w->token, "POST", kinds[k].path,
+				    kinds[k].body);
+			for (i = taken = 0; i < 6; i++)
+				taken += ended(&r[i]) == 201;
+			if (taken != 2)
+				fail_msg("%s: %d", kinds[k].path, taken);
+		}
+	}
+}
+
 static struct uuid
 voice(struct world *w, const char *name)
 {
@@ -1003,6 +1048,7 @@ main(void)
 		WORLD_TEST(of_two_requests_with_one_idempotency_key_at_once_one_is_done),
 		WORLD_TEST(voices_that_nobody_is_called_by_go_without_waiting_for_others),
 		WORLD_TEST(of_questions_at_once_no_more_are_taken_than_may_wait),
+		WORLD_TEST(of_what_a_principal_may_have_no_more_is_made_at_once),
 		WORLD_TEST(of_two_recalculations_of_a_chapter_at_once_one_is_done),
 		WORLD_TEST(while_the_first_with_an_idempotency_key_runs_the_second_is_told_so),
 		WORLD_TEST(a_request_that_was_killed_is_done_once_when_it_is_sent_again),
