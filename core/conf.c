@@ -256,8 +256,8 @@ static const struct setting settings[] = {
 	    "languages as models of tesseract are called, comma-separated", setting_any,
 	    "Languages that it looks for, beside that of the asset. Each needs its package, tesseract-ocr-deu for deu." },
 	{ "engine.ocr.timeout", AS_INT, AT(engine[ENGINE_ocr].timeout), "300", 1, 3600, "seconds", NULL,
-	    "How long one picture may take to be read. A page of a document that takes longer is left out; of a film or a "
-	    "picture, all text is." },
+	    "How long one picture may take to be read. A page of a document or a moment of a film that takes longer is left "
+	    "out, and named among the warnings of the asset." },
 	{ "engine.vision", AS_CHOICE, AT(engine[ENGINE_vision].name), "none", 0, 0,
 	    "none" VISION_ENGINES(CHOICE), NULL,
 	    "What tells things, actions and kinds of scenes on pictures: nothing, or a server that speaks the chat interface of OpenAI and "

@@ -41,6 +41,7 @@ struct reading {
 	const int64_t *of;			/* numbers of the pictures of a run */
 	int64_t last;				/* page of those that may be read */
 	int64_t to_read, read, undrawn, failed;
+	struct fault why;			/* of the last that failed */
 	struct buf text;			/* of all that was read */
 };
 
@@ -62,6 +63,18 @@ seen(void *user, size_t picture, const struct sheet_line *l, size_t n)
 		*p = (struct document_page){ r->of[picture], buf_string(&text), r->version, sum / letters };
 	if (letters > 0 && r->text.len < DOCUMENT_TEXT_MAX)
 		buf_printf(&r->text, "%s\n", p->text);
+	r->read++;
+}
+
+static void
+missed(void *user, size_t picture, const struct fault *fault)
+{
+	struct reading *r = user;
+
+	r->why = *fault;
+	if (++r->failed <= NAMED)
+		job_warn(r->j, &(struct warning){ .reason = fault->reason, .detail = arena_printf(r->j->mem,
+		    "Page %" PRId64 " could not be read as a picture.", r->of[picture]) });
 }
 
 /* Pictures of the next pages that have no text, from *page on.  What the machine lacks ends it; of a page that cannot
@@ -89,74 +102,33 @@ draw(struct reading *r, const char *pdf, int64_t *page, int64_t most, const char
 	return true;
 }
 
-/* Does it say nothing of the pages, so that it is of no use to go on? */
-static bool
-ends_all(const struct fault *fault)
-{
-	return reason_info(fault->reason)->class == CLASS_PASSING || fault->reason == REASON_SANDBOX;
-}
-
-/* One by one: a page that ends the program takes no other one with it.  Those behind `until` are left, *n is how many
- * were looked at. */
-static bool
-read_singly(struct reading *r, const struct engine *e, const struct sheet *all, size_t *n, int64_t until,
-    struct fault *fault)
-{
-	const int64_t *const of = r->of;
-
-	for (*n = 0; *n < all->n && clock_ms() < until; ++*n) {
-		struct sheet one = *all;
-
-		one.pictures = all->pictures + *n;
-		one.n = 1;
-		r->of = of + *n;
-		if (e->run.ocr(&one) == DONE) {
-			r->read++;
-			continue;
-		}
-		*fault = one.fault;
-		if (ends_all(fault))
-			return false;
-		if (++r->failed <= NAMED)
-			job_warn(r->j, &(struct warning){ .reason = fault->reason, .detail = arena_printf(r->j->mem,
-			    "Page %" PRId64 " could not be read as a picture.", of[*n]) });
-	}
-	return true;
-}
-
 /* *page is the first that was not looked at, at the end. */
 static enum outcome
 read_pages(struct reading *r, const struct engine *e, const char *pdf, int64_t *page)
 {
 	const int64_t most = r->to_read < r->j->conf->document_read_pages ? r->to_read :
 	    r->j->conf->document_read_pages, until = clock_ms() + READ_MS;
-	struct fault fault, last = { REASON_NONE, NULL, NULL };
-	size_t n;
+	struct fault fault;
 
 	for (*page = 1; r->read + r->undrawn + r->failed < most && *page <= r->last && clock_ms() < until;) {
 		const int64_t left = most - r->read - r->undrawn - r->failed;
 		const char *path[BATCH];
 		int64_t of[BATCH];
 		struct sheet sheet = { .mem = r->j->mem, .conf = r->j->conf, .pictures = path,
-		    .language = r->is->language_code, .work_dir = r->j->work_dir, .seen = seen, .user = r };
+		    .language = r->is->language_code, .work_dir = r->j->work_dir, .seen = seen, .missed = missed,
+		    .user = r, .until = until };
 
 		r->of = of;
 		if (!draw(r, pdf, page, left < BATCH ? left : BATCH, path, of, &sheet.n, &fault))
 			return job_fault(r->j, &fault);
-		if (sheet.n > 0 && e->run.ocr(&sheet) == DONE) {
-			r->read += (int64_t)sheet.n;
-		} else if (sheet.n > 0) {
-			if (ends_all(&sheet.fault) || !read_singly(r, e, &sheet, &n, until, &sheet.fault))
-				return job_fault(r->j, &sheet.fault);
-			if (r->failed > 0)
-				last = sheet.fault;
-			if (n < sheet.n)
-				*page = of[n];
-		}
+		if (!sheet_read(e, &sheet))
+			return job_fault(r->j, &sheet.fault);
+		if (sheet.looked_at < sheet.n)
+			*page = of[sheet.looked_at];
 		job_progress(r->j, (int)(100 * (r->read + r->undrawn + r->failed) / most));
 	}
 	/* Where none at all can be read, it is not the fault of one. */
-	return r->read == 0 && r->failed > 0 ? job_fault(r->j, &last) : DONE;
+	return r->read == 0 && r->failed > 0 ? job_fault(r->j, &r->why) : DONE;
 }
 
 /* What `pages` knows, by number. */

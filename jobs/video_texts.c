@@ -10,14 +10,17 @@
 #include "jobs/screen_texts.h"
 #include "jobs/step.h"
 
-/* Of one asset; read in one run; pixels of the long side, of which more says no more. */
-enum { STILLS_MAX = 600, BATCH = 20, LONG_SIDE = 1280 };
+/* Of one asset; read in one run; pixels of the long side, of which more says no more; ms after which no further run
+ * begins; stills that are named when they cannot be read. */
+enum { STILLS_MAX = 600, BATCH = 20, LONG_SIDE = 1280, READ_MS = 1800 * 1000, NAMED = 20 };
 
 struct screen {
 	struct job *j;
 	const struct watched *stills;		/* of the pictures of the run */
 	struct av_picture size;
 	struct screen_texts *texts;
+	size_t read, failed;
+	struct fault why;			/* of the last that failed */
 };
 
 static void
@@ -27,6 +30,19 @@ seen(void *user, size_t picture, const struct sheet_line *lines, size_t n)
 
 	screen_texts_add(s->texts, s->stills[picture].from, s->stills[picture].to, lines, n, s->size.width,
 	    s->size.height);
+	s->read++;
+}
+
+static void
+missed(void *user, size_t picture, const struct fault *fault)
+{
+	struct screen *s = user;
+	const struct watched *at = &s->stills[picture];
+
+	s->why = *fault;
+	if (++s->failed <= NAMED)
+		job_warn(s->j, &(struct warning){ .reason = fault->reason, .detail = "What stands on the screen there "
+		    "could not be read.", .from = { at->from, true }, .to = { at->to, true } });
 }
 
 /* Pictures of the stills; one that cannot be decoded is left out, as its moment is in the renditions.  Returns how many
@@ -49,27 +65,44 @@ take_pictures(struct screen *s, const struct av_file *f, const struct watched *s
 	return k;
 }
 
+/* What is missing is told. */
+static void
+tell(struct screen *s, const struct watch *w, size_t done)
+{
+	if (done < w->n)
+		job_warn(s->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = "What stands on the screen from "
+		    "there on was not read: what is before it took too long.", .from = { w->at[done].from, true } });
+	if (s->failed > NAMED)
+		job_warn(s->j, &(struct warning){ .reason = REASON_LEFT_OUT, .detail = arena_printf(s->j->mem,
+		    "At %zu more places it could not be read.", s->failed - NAMED) });
+}
+
 static enum outcome
 read_all(struct screen *s, const struct engine *e, const struct av_file *f, const struct watch *w, const char *language)
 {
+	const int64_t until = clock_ms() + READ_MS;
 	struct job *j = s->j;
 	size_t done, n;
 
-	for (done = 0; done < w->n; done += n) {
+	for (done = 0; done < w->n && clock_ms() < until; done += n) {
 		struct watched of[BATCH];
 		const char *path[BATCH];
 		struct sheet sheet = { .mem = j->mem, .conf = j->conf, .pictures = path, .language = language,
-		    .work_dir = j->work_dir, .seen = seen, .user = s };
-		enum outcome outcome;
+		    .work_dir = j->work_dir, .seen = seen, .missed = missed, .user = s, .until = until };
 
 		n = w->n - done < BATCH ? w->n - done : BATCH;
 		s->stills = of;
 		sheet.n = take_pictures(s, f, w->at + done, n, path, of);
-		outcome = sheet.n > 0 ? e->run.ocr(&sheet) : DONE;
-		if (outcome != DONE)
+		if (!sheet_read(e, &sheet))
 			return job_fault(j, &sheet.fault);
+		while (sheet.looked_at < sheet.n && n > 0 && w->at[done + n - 1].from >= of[sheet.looked_at].from)
+			n--;
 		step_progress(j, (int)(20 + 80 * (done + n) / w->n));
 	}
+	/* Where none at all can be read, it is not the fault of one. */
+	if (s->read == 0 && s->failed > 0)
+		return job_fault(j, &s->why);
+	tell(s, w, done);
 	return DONE;
 }
 

@@ -16,12 +16,22 @@ struct sheet {
 	const char *language;		/* BCP 47, of the asset; NULL: nobody knows */
 	const char *work_dir;
 
-	/* Called for each picture in order, also where there is nothing to read.  The lines stay with .mem. */
+	/* Called for each picture in order, also where there is nothing to read, once all of a run have been read.
+	 * The lines stay with .mem. */
 	void (*seen)(void *user, size_t picture, const struct sheet_line *, size_t n);
 	void *user;
+	/* For sheet_read(): called in its turn for one that cannot be read; ms of clock_ms() from which on none is
+	 * read by itself */
+	void (*missed)(void *user, size_t picture, const struct fault *);
+	int64_t until;
 
 	struct fault fault;		/* out: for failures */
+	size_t looked_at;		/* out, of sheet_read(): how many from the first on were seen or missed */
 };
+
+/* All of them in one run; where that fails, one by one, so that a picture that ends the program, or takes too long,
+ * takes no other one with it.  False with a fault that says nothing of the pictures: the machine can read none now. */
+bool sheet_read(const struct engine *, struct sheet *);
 
 /* Lines that are worth telling: without signs before them, and with letters that somebody can have written. */
 bool sheet_keeps(struct arena *, struct sheet_line *);

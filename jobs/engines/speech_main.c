@@ -31,9 +31,9 @@
 
 /*
  * The decoder says how sure it is of a word among others, not whether anything of them was said: of speech backwards
- * and of other languages it can be surer than of a reader.  How well the words fit the sound tells that: what lies
- * behind the likeliest sound of each frame, on average, in nats.  Of 71 real utterances three were below -4, all of them
- * of three words, mostly wrong ones; of 81 of nonsense 62 were, and none above -3.  So confidence goes down from FITS to
+ * and of other languages it can be surer than of a reader.  How well the words fit the sound tells that: what they are
+ * behind the likeliest sound of each frame, on average, in nats.  Of 71 real utterances three were below -4, each of
+ * three words, mostly wrong ones; of 81 of nonsense 62 were, and none above -3.  So confidence goes down from FITS to
  * UNFIT, by half.
  */
 #define FITS (-3.2)

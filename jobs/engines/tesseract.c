@@ -5,15 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unicode/uchar.h>
 #include <unicode/uloc.h>
-#include <unicode/utf8.h>
 
 #include "jobs/engines/sheet.h"
-
-/* Below that what stands on noise and leaves looks like letters. */
-static const double confidence_least = 0.6;
-enum { LETTERS_LEAST = 3 };
 
 static const char *
 tesseract_version(struct arena *mem, const struct conf *conf)
@@ -25,34 +19,6 @@ static bool
 tesseract_knows(const struct conf *conf, const char *language)
 {
 	return true;
-}
-
-static bool
-is_bullet(UChar32 c)
-{
-	return u_isspace(c) || c == 0xa2 || c == 0xab ||
-	    (!u_isalnum(c) && strchr("\"'([{<$#@+-", c < 128 ? (int)c : 1) == NULL);
-}
-
-bool
-sheet_keeps(struct arena *mem, struct sheet_line *l)
-{
-	const char *text = utf8_to_line(mem, l->text);
-	int32_t n = (int32_t)strlen(text), i = 0, at = 0, letters = 0;
-	UChar32 c;
-
-	while (i < n) {
-		U8_NEXT(text, i, n, c);
-		if (!is_bullet(c))
-			break;
-		at = i;
-	}
-	l->text = text + at;
-	for (i = at; i < n;) {
-		U8_NEXT(text, i, n, c);
-		letters += u_isalnum(c);
-	}
-	return letters >= LETTERS_LEAST && l->confidence >= confidence_least;
 }
 
 /* Names as its models have: those of the settings, and that of the asset. */
@@ -220,7 +186,7 @@ tesseract_run(struct sheet *s)
 	}
 	if (r.end == JAIL_MISSING)
 		fault_set(s->mem, &s->fault, REASON_MODEL_MISSING, "This server has no tesseract to read pictures.");
-	else if (r.end == JAIL_EXITED && s->fault.reason == REASON_CRASHED)
+	else if (r.end == JAIL_EXITED && strstr(r.err, "initialize tesseract") != NULL)
 		fault_set(s->mem, &s->fault, REASON_MODEL_MISSING, "There is no model of tesseract for the "
 		    "languages of engine.ocr.languages.");
 	return reason_info(s->fault.reason)->class == CLASS_FINAL ? GIVE_UP : RETRY;

@@ -326,15 +326,17 @@ an_engine_that_is_offered_no_more_is_named(void **state)
 	assert_null(text(w, r, "data.ingestJob.warnings.0.code"));
 }
 
+#define WORDS "i=0; while [ $i -lt 250 ]; do printf '%660s\n' '' | sed 's/......../ xq7#Zk/g'; i=$((i + 1)); done >\"$f\""
+#define CROWDED(size, font) "\"color=white:s=" size ":r=10:d=10,drawtext=fontfile=/usr/share/fonts/truetype/dejavu/" \
+	"DejaVuSans.ttf:fontsize=" font ":x=10:y=10:textfile=%s\""
+
 /* Thousands of small words that are none take half a minute of a quick machine; a line, a tenth of a second. */
 static void
 a_page_that_cannot_be_read_takes_no_other_one_with_it(void **state)
 {
 	struct world *w = *state;
-	const char *words = make(w, "i=0; while [ $i -lt 250 ]; do printf '%660s\n' '' | sed 's/......../ xq7#Zk/g'; "
-	    "i=$((i + 1)); done >\"$f\""), *dense = make(w, arena_printf(w->mem, FFMPEG "-f lavfi -i "
-	    "\"color=white:s=1600x1200,drawtext=fontfile=/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf:fontsize=8:"
-	    "x=10:y=10:textfile=%s\"" SCANNED, words));
+	const char *dense = make(w, arena_printf(w->mem, FFMPEG "-f lavfi -i " CROWDED("1600x1200", "8") SCANNED,
+	    make(w, WORDS)));
 	struct uuid media = take_in(w, scanned(w, stone(w), dense));
 	struct conf hasty = *w->conf;
 	struct req *r;
@@ -351,6 +353,31 @@ a_page_that_cannot_be_read_takes_no_other_one_with_it(void **state)
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "pageTexts");
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "no_progress");
 	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.detail"), "Page 3 could not be read as a picture.");
+	assert_null(text(w, r, "data.ingestJob.warnings.1.code"));
+}
+
+static void
+a_still_that_cannot_be_read_takes_no_other_one_with_it(void **state)
+{
+	struct world *w = *state;
+	struct uuid media = take_in(w, make(w, arena_printf(w->mem, FFMPEG "-f lavfi -i "
+	    "\"color=navy:s=1280x720:r=10:d=10," TEXT("Railway bridges", "80", "80", "0") "\" -f lavfi -i " CROWDED("1280x720", "10") " -f lavfi -i "
+	    "\"color=olive:s=1280x720:r=10:d=10," TEXT("Concrete arches", "80", "80", "0") "\" -filter_complex "
+	    "'[0][1][2]concat=n=3'" WRITE, make(w, WORDS))));
+	struct conf hasty = *w->conf;
+	struct req *r;
+
+	hasty.engine[ENGINE_ocr].timeout = 3;
+	drain(w, &hasty);
+	r = metadata(w, media, "videoTexts");
+	stands(w, r, "Railway bridges", 0, 10);
+	stands(w, r, "Concrete arches", 20, 30);
+	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s", uuid_text(w->mem, media)), NULL);
+	assert_string_equal(text(w, r, "data.ingestJob.status"), "succeeded");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.step"), "videoTexts");
+	assert_string_equal(text(w, r, "data.ingestJob.warnings.0.code"), "no_progress");
+	assert_true(fabs(number_at(w, r, "data.ingestJob.warnings.0.from") - 10) <= 1);
+	assert_true(fabs(number_at(w, r, "data.ingestJob.warnings.0.to") - 20) <= 1);
 	assert_null(text(w, r, "data.ingestJob.warnings.1.code"));
 }
 
@@ -445,6 +472,7 @@ main(void)
 		WORLD_TEST(pages_without_a_text_are_read_as_pictures),
 		WORLD_TEST(pages_beyond_the_limit_are_named),
 		WORLD_TEST(a_page_that_cannot_be_read_takes_no_other_one_with_it),
+		WORLD_TEST(a_still_that_cannot_be_read_takes_no_other_one_with_it),
 		WORLD_TEST(an_engine_that_is_offered_no_more_is_named),
 		WORLD_TEST(pages_behind_the_end_of_the_text_are_no_scans),
 		WORLD_TEST(a_scan_says_that_nothing_can_read_it),
