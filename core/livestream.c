@@ -17,6 +17,8 @@
 #define FROM_SQL "FROM livestreams t JOIN tenants n ON n.id = t.tenant_id "
 #define SILENCE_MS "3000"
 _Static_assert(LIVESTREAM_SILENCE_MS == 3000, "SILENCE_MS");
+#define SPARE "16"
+_Static_assert(LIVESTREAM_SPARE == 16, "SPARE");
 #define TOLD_EVERY_MS "10000"
 #define POINT_MS "60000"
 /* Captions whose job has ended begin again so long after it began, unless somebody has cancelled it. */
@@ -37,7 +39,7 @@ static const struct field livestream_fields[] = {
 	FIELD(struct livestream, has_signal, .doc = "Something comes in"),
 	FIELD(struct livestream, is_awaited, .sql = "EXISTS (SELECT 1 FROM livestream_inputs i WHERE i.livestream_id = t.id AND "
 	    "i.node <> t.holder AND i.beat_at >= " SQL_NOW " - " SILENCE_MS ")", .doc = "Another node has an encoder of it"),
-	FIELD(struct livestream, session, .doc = "Claims so far"),
+	FIELD(struct livestream, session, .doc = "The last one"),
 	FIELD(struct livestream, bitrate_max, .sql = "n.livestream_bitrate", .doc = "Of the tenant, bit/s"),
 	FIELD(struct livestream, published_at, .doc = "Viewers are let in since then"),
 	FIELD(struct livestream, live_at, .doc = "First pictures or sound"),
@@ -91,16 +93,12 @@ livestream_get(struct db *db, struct uuid id)
 }
 
 struct livestream *
-livestream_by_key(struct db *db, const char *key)
+livestream_by_hash(struct db *db, const char *hash)
 {
 	struct livestream *l;
-	struct input *in;
-	const char *hash;
+	struct input *in = db_row(db, &input_record, "FROM livestream_inputs t WHERE t.key_hash = UNHEX(?)",
+	    ARGS(STR(hash)));
 
-	if (key[0] == '\0' || strlen(key) > LIVESTREAM_KEY_MAX)
-		return NULL;
-	hash = livestream_key_hash(db_arena(db), key);
-	in = db_row(db, &input_record, "FROM livestream_inputs t WHERE t.key_hash = UNHEX(?)", ARGS(STR(hash)));
 	if (in == NULL) {
 		in = db_row(db, &input_record, "FROM livestream_inputs t WHERE t.hash_before = UNHEX(?) LIMIT 1",
 		    ARGS(STR(hash)));
@@ -128,6 +126,13 @@ livestream_keys_open(struct db *db, size_t *n)
 {
 	return db_rows(db, &key_record, "FROM livestream_inputs t JOIN livestreams l ON l.id = t.livestream_id WHERE "
 	    "l.source = 'srt' AND l.status IN " OPEN_SQL, NO_ARGS, n);
+}
+
+struct livestream_key *
+livestream_keys_held(struct db *db, const char *node, size_t *n)
+{
+	return db_rows(db, &key_record, "FROM livestream_inputs t JOIN livestreams l ON l.id = t.livestream_id WHERE "
+	    "l.holder = ? AND l.status IN " OPEN_SQL, ARGS(STR(node)), n);
 }
 
 const char *
@@ -162,10 +167,11 @@ livestream_ready(struct db *db, struct uuid id)
 int64_t
 livestream_claim(struct db *db, struct uuid id, const char *node)
 {
-	int64_t n = db_run(db, "UPDATE livestreams t SET t.holder = ?, t.session = t.session + 1, t.beat_at = " SQL_NOW
-	    ", t.status = IF(t.status = 'starting', 'waitingForSignal', t.status), " CHANGED_SQL "WHERE t.id = ? AND "
-	    "t.status IN " OPEN_SQL " AND (t.holder IS NULL OR t.holder = ? OR t.beat_at < " SQL_NOW " - ?)",
-	    ARGS(STR(node), ID(id), STR(node), INT(LIVESTREAM_SILENCE_MS)));
+	/* From left to right: what is asked for is set behind. */
+	int64_t n = db_run(db, "UPDATE livestreams t SET t.session = t.session + IF(t.holder <> ?, 1 + " SPARE ", 1), "
+	    "t.holder = ?, t.beat_at = " SQL_NOW ", t.status = IF(t.status = 'starting', 'waitingForSignal', "
+	    "t.status), " CHANGED_SQL "WHERE t.id = ? AND t.status IN " OPEN_SQL " AND (t.holder IS NULL OR t.holder = ? "
+	    "OR t.beat_at < " SQL_NOW " - ?)", ARGS(STR(node), STR(node), ID(id), STR(node), INT(LIVESTREAM_SILENCE_MS)));
 
 	return n == 1 ? db_number(db, "SELECT session FROM livestreams WHERE id = ? AND holder = ?", ARGS(ID(id),
 	    STR(node)), 0) : 0;
@@ -220,6 +226,21 @@ livestream_release(struct db *db, struct uuid id, const char *node)
 		return false;
 	livestream_targets_rest(db, id);
 	return true;
+}
+
+bool
+livestream_died(struct db *db, struct uuid id, const char *node)
+{
+	db_run(db, "UPDATE livestreams SET session = session + " SPARE " WHERE id = ? AND holder = ?", ARGS(ID(id),
+	    STR(node)));
+	return livestream_release(db, id, node);
+}
+
+void
+livestream_used(struct db *db, struct uuid id, const char *node, int64_t session)
+{
+	db_run(db, "UPDATE livestreams SET session = ? WHERE id = ? AND holder = ? AND session < ?", ARGS(INT(session),
+	    ID(id), STR(node), INT(session)));
 }
 
 void
@@ -471,10 +492,10 @@ bury_holder(struct db *db)
 		return false;
 	livestream_targets_rest(db, l->id);
 	/* From left to right: what is asked for is set behind. */
-	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.interrupted_at = IF(t.has_signal = 1, "
-	    "t.beat_at, t.interrupted_at), t.has_signal = 0, t.status = IF(t.status = 'live', 'interrupted', "
-	    "t.status), " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? AND t.beat_at < " SQL_NOW " - ?", ARGS(ID(l->id),
-	    STR(l->holder), INT(LIVESTREAM_DEAD_MS))));
+	tell(db, l->id, db_run(db, "UPDATE livestreams t SET t.holder = NULL, t.session = t.session + " SPARE ", "
+	    "t.interrupted_at = IF(t.has_signal = 1, t.beat_at, t.interrupted_at), t.has_signal = 0, t.status = "
+	    "IF(t.status = 'live', 'interrupted', t.status), " CHANGED_SQL "WHERE t.id = ? AND t.holder = ? AND t.beat_at < "
+	    SQL_NOW " - ?", ARGS(ID(l->id), STR(l->holder), INT(LIVESTREAM_DEAD_MS))));
 	return true;
 }
 

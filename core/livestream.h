@@ -32,10 +32,12 @@
  * can guess: who sees the asset sees nothing of what is sent before it is published.  The recording lies below
  * live/{mediaId}/, in store_key_live(): "{session}.video.mp4" and "{session}.audio.mp4", of which either may be
  * missing, each a fragmented MP4 that grows, with its time (tfdt) counted from one zero for both.  Each claim gets a
- * session of its own; a node claims once more when codec, size or sound of what comes change.  What is on the disk when
- * the node dies is what is recorded.  It is deleted when the asset has all of it (media/recording.h); of what it has
- * not, all stays there until the livestream or its asset is deleted for good, and left_out says why.  It counts in the
- * quota of the tenant, by recording_size, from when the job that makes the asset has looked at it.
+ * session of its own; a node claims once more when codec, size or sound of what comes change.  LIVESTREAM_SPARE numbers
+ * behind the last one are for sessions that its holder begins while it cannot ask the database (fcgi/live/memory.h):
+ * whoever takes the stream from it passes over them.  What is on the disk when the node dies is what is recorded.  It
+ * is deleted when the asset has all of it (media/recording.h); of what it has not, all stays there until the livestream
+ * or its asset is deleted for good, and left_out says why.  It counts in the quota of the tenant, by recording_size,
+ * from when the job that makes the asset has looked at it.
  */
 #ifndef CORE_LIVESTREAM_H
 #define CORE_LIVESTREAM_H
@@ -49,7 +51,7 @@ enum {
 	LIVESTREAM_COUNTED_MS = 15000,	/* statistics that are older count no more */
 	LIVESTREAM_POINT_DAYS = 30,	/* that what was counted is kept, by the minute */
 	LIVESTREAM_IDLE_MS = 24 * 3600 * 1000,	/* without a signal; then it is stopped */
-	LIVESTREAM_KEY_MAX = 128,	/* bytes of a stream key that anybody sends */
+	LIVESTREAM_SPARE = 16,		/* numbers of sessions that a holder may use by itself */
 	LIVESTREAM_SESSIONS = 2000,	/* that can be put together; files of further ones are left where they are */
 };
 /* The second one is no file: it leads to parts that can be waited for, where the web server can hold who does, and is
@@ -89,12 +91,13 @@ struct livestream {
 	struct moment published_at, live_at;
 	struct moment ends_at;			/* it may last so long; never before there was a signal */
 	struct moment beat_at;
-	bool is_primary, is_old_key;		/* of livestream_by_key() alone */
+	bool is_primary, is_old_key;		/* of livestream_by_hash() alone */
 };
 extern const struct record livestream_record;
 
-/* The stream of a key, in whatever state, and of a key that was changed (is_old_key).  NULL: no stream has it. */
-struct livestream *livestream_by_key(struct db *, const char *key);
+/* The stream of a key, in whatever state, and of a key that was changed (is_old_key), by livestream_key_hash() of it.
+ * NULL: no stream has it. */
+struct livestream *livestream_by_hash(struct db *, const char *hash);
 /* All that are neither created nor over: those that are finishing, too. */
 struct livestream *livestreams_open(struct db *, size_t *n);
 /* One by its id. */
@@ -103,6 +106,8 @@ struct livestream *livestream_get(struct db *, struct uuid id);
 /* The keys of those that are open and sent by SRT, for programs that may not ask the database while they judge one. */
 struct livestream_key { struct uuid livestream_id; bool is_primary; const char *hash; };	/* 64 hex digits */
 struct livestream_key *livestream_keys_open(struct db *, size_t *n);
+/* Those of all that are open and held by the node. */
+struct livestream_key *livestream_keys_held(struct db *, const char *node, size_t *n);
 /* SHA-256 of a key in lower-case hex. */
 const char *livestream_key_hash(struct arena *, const char *key);
 /* The pass phrase of SRT that belongs to a key.  It follows from the key of the settings, and lies nowhere. */
@@ -127,6 +132,10 @@ void livestream_beat(struct db *, const char *node);
 bool livestream_signal(struct db *, struct uuid id, const char *node, bool on);
 /* Nothing will come any more for now: interrupted, and any node may claim it. */
 bool livestream_release(struct db *, struct uuid id, const char *node);
+/* The same of a node that has died. */
+bool livestream_died(struct db *, struct uuid id, const char *node);
+/* The node has begun sessions by itself, up to that number. */
+void livestream_used(struct db *, struct uuid id, const char *node, int64_t session);
 /* It is finishing, and the node has closed all files: the job may begin. */
 bool livestream_end(struct db *, struct uuid id, const char *node);
 /* An encoder is connected to this input at the node, be it the holder or not, or no longer.  Of two nodes that is true

@@ -2,6 +2,7 @@
 /* The thread between the receiver and the database. */
 #include <sys/eventfd.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,7 +16,9 @@
 #include "core/job.h"
 #include "core/log.h"
 #include "core/machine.h"
+#include "core/store.h"
 #include "fcgi/live/desk.h"
+#include "fcgi/live/memory.h"
 #include "fcgi/live/srt.h"
 
 enum {
@@ -23,6 +26,7 @@ enum {
 	CLOSE_MS = 5000,
 	NOTES_MAX = 65536,	/* that wait for the database; then numbers and refusals are left out */
 	NOBODY_MAX = 32,	/* then nobody asks for who was refused already: to be so costs nothing */
+	TRUSTED_MAX = 1000,
 };
 
 struct queue { struct desk_note *first, **last; size_t n; };
@@ -40,6 +44,8 @@ struct desk {
 	bool ends;
 	struct queue in, out;
 	struct queue late;	/* of the thread alone: what the database did not take */
+	struct queue trusted;	/* DESK_WHOSE of those whom what is remembered has let in */
+	struct memory memory;
 	int64_t beat_at, end_at;
 	int64_t beaten_at, steady_since;	/* the last sign of life; since when none of them was late */
 	bool overtakes;		/* what was claimed last had another holder */
@@ -137,13 +143,19 @@ answer(struct desk *d, struct desk_note *n)
 	pthread_mutex_unlock(&d->lock);
 }
 
+static struct desk_stream
+stream_of(const struct livestream *s)
+{
+	return (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+}
+
 static void
 answer_word(struct desk *d, enum desk_word word, const struct livestream *s)
 {
 	struct desk_note n = { .word = word };
 
 	if (s != NULL) {
-		n.stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+		n.stream = stream_of(s);
 		n.on = s->is_awaited;
 	}
 	answer(d, copy(&n));
@@ -163,21 +175,19 @@ against(const struct livestream *s)
 static void
 whose(struct desk *d, struct desk_note *n)
 {
-	struct livestream *s = livestream_by_key(d->db, n->key);
+	struct livestream *s = livestream_by_hash(d->db, n->key);
 	const char *known = n->reason[0] != '\0' ? n->reason : NULL, *reason = s != NULL ? against(s) : "unknown";
 
 	if (reason == NULL)
 		reason = known;
-	if (db_failure(d->db) != DB_FINE)
-		reason = "unavailable";
-	else if (s != NULL)
-		n->stream = (struct desk_stream){ s->id, s->media_id, s->with_dvr, s->bitrate_max };
+	if (s != NULL)
+		n->stream = stream_of(s);
 	if (reason != NULL) {
 		n->word = DESK_NONE;
 		if (reason != known)
 			snprintf(n->reason, sizeof(n->reason), "%s", reason);
 	}
-	if (reason != NULL && s != NULL && db_failure(d->db) == DB_FINE)
+	if (reason != NULL && s != NULL)
 		livestream_refused(d->db, s->id, n->address, reason);
 	else
 		n->is_primary = s != NULL && s->is_primary;
@@ -219,6 +229,9 @@ told(struct desk *d, const struct desk_note *n)
 	case DESK_END:
 		livestream_end(d->db, n->stream.id, d->node);
 		break;
+	case DESK_USED:
+		livestream_used(d->db, n->stream.id, d->node, n->session);
+		break;
 	case DESK_CONNECTED:
 		livestream_connected(d->db, n->stream.id, d->node, n->is_primary, n->on);
 		break;
@@ -253,10 +266,11 @@ is_hasty(const struct desk *d, int64_t began)
 	    now - d->steady_since < LIVESTREAM_SILENCE_MS);
 }
 
-/* One transaction.  True: it is certain. */
+/* One transaction.  True: it is certain; else the note is what it was. */
 static bool
 settle(struct desk *d, struct desk_note *n)
 {
+	const struct desk_note before = *n;
 	const int64_t began = clock_ms();
 	bool fine, hasty;
 
@@ -272,6 +286,8 @@ settle(struct desk *d, struct desk_note *n)
 	fine = db_failure(d->db) == DB_FINE && !hasty && db_commit(d->db);
 	if (!fine)
 		db_rollback(d->db);
+	if (!fine && !hasty)
+		*n = before;
 	if (hasty)
 		n->session = 0;		/* not yet */
 	if (job_added())
@@ -304,33 +320,125 @@ serve_late(struct desk *d)
 	}
 }
 
-static void
-serve(struct desk *d, struct desk_note *n)
-{
-	bool asks = n->word == DESK_WHOSE || n->word == DESK_CLAIM, fine;
+/* --- while the database is away */
 
+/* Has another node begun to take it in?  Numbers behind those that are spared are of none but another one. */
+static bool
+is_taken(struct desk *d, const struct remembered *r)
+{
+	const char *kept = store_growing(d->mem, store_key_live(d->mem, r->what.media_id, NULL));
+	DIR *dir = kept != NULL ? opendir(kept) : NULL;
+	const struct dirent *e = NULL;
+
+	while (dir != NULL && (e = readdir(dir)) != NULL && strtoll(e->d_name, NULL, 10) <= r->spare)
+		;
+	if (dir != NULL)
+		closedir(dir);
+	arena_reset(d->mem);
+	return e != NULL;
+}
+
+/* Then it is ours no more, and the database is told so. */
+static bool
+is_lost(struct desk *d, const struct remembered *r)
+{
+	struct desk_note n = { .word = DESK_LOST, .stream = r->what };
+
+	if (!is_taken(d, r))
+		return false;
+	memory_forget(&d->memory, n.stream.id);
+	answer(d, copy(&n));
+	n.word = DESK_RELEASE;
+	queue_add(&d->late, copy(&n));
+	return true;
+}
+
+static void
+refuse(struct desk_note *n)
+{
+	n->word = DESK_NONE;
+	snprintf(n->reason, sizeof(n->reason), "unavailable");
+}
+
+/* By what is remembered. */
+static void
+recall_key(struct desk *d, struct desk_note *n)
+{
+	const struct remembered *r = memory_of_key(&d->memory, n->key, &n->is_primary);
+
+	if (r == NULL || n->visitor == 0 || db_failure(d->db) == DB_BROKEN || d->trusted.n >= TRUSTED_MAX ||
+	    is_lost(d, r)) {
+		refuse(n);
+		return;
+	}
+	queue_add(&d->trusted, copy(n));
+	n->stream = r->what;
+}
+
+static void
+recall_claim(struct desk *d, struct desk_note *n)
+{
+	struct remembered *r = memory_find(&d->memory, n->stream.id);
+
+	if (r == NULL || db_failure(d->db) == DB_BROKEN || (n->on && r->session == r->spare) || is_lost(d, r)) {
+		n->session = -1;
+		return;
+	}
+	n->session = n->on ? ++r->session : 0;
+	if (n->on)
+		queue_add(&d->late, copy(&(struct desk_note){ .word = DESK_USED, .stream = r->what,
+		    .session = r->session }));
+}
+
+/* Those whom what is remembered has let in: would the database have, too? */
+static void
+ask_anew(struct desk *d)
+{
+	struct desk_note *n;
+	bool fine;
+
+	while (d->trusted.n > 0) {
+		fine = settle(d, d->trusted.first);
+		if (!fine && db_failure(d->db) != DB_BROKEN)
+			return;
+		n = queue_take(&d->trusted);
+		if (!fine)
+			refuse(n);
+		if (n->word == DESK_NONE)
+			answer(d, n);
+		else
+			free(n);
+	}
+}
+
+/* --- notes */
+
+static void
+ask(struct desk *d, struct desk_note *n)
+{
 	/* Not before what is late: it may say that we had given up this very stream. */
 	if (n->word == DESK_CLAIM && d->late.n > 0)
 		serve_late(d);
-	if (n->word == DESK_CLAIM && d->late.n > 0) {
-		n->session = -1;
-		answer(d, n);
-		return;
+	if ((n->word == DESK_CLAIM && d->late.n > 0) || !(settle(d, n) || settle(d, n))) {
+		(n->word == DESK_CLAIM ? recall_claim : recall_key)(d, n);
+	} else if (n->word == DESK_CLAIM && n->session > 0) {
+		memory_claimed(&d->memory, n->stream.id, n->session);
 	}
-	if (!asks && d->late.n > 0) {
-		keep(d, n);
-		return;
+	answer(d, n);
+}
+
+static void
+serve(struct desk *d, struct desk_note *n)
+{
+	if (n->word == DESK_RELEASE || n->word == DESK_END)
+		memory_forget(&d->memory, n->stream.id);
+	if (n->word == DESK_WHOSE) {
+		snprintf(n->key, sizeof(n->key), "%s", livestream_key_hash(d->mem, n->key));
+		arena_reset(d->mem);
 	}
-	fine = settle(d, n) || (asks && settle(d, n));
-	if (!fine && n->word == DESK_CLAIM)
-		n->session = -1;
-	else if (!fine && asks) {
-		n->word = DESK_NONE;
-		snprintf(n->reason, sizeof(n->reason), "unavailable");
-	}
-	if (asks)
-		answer(d, n);
-	else if (fine)
+	if (n->word == DESK_WHOSE || n->word == DESK_CLAIM)
+		ask(d, n);
+	else if (d->late.n == 0 && settle(d, n))
 		free(n);
 	else
 		keep(d, n);
@@ -390,7 +498,7 @@ look_at(struct desk *d, const struct livestream *s)
 	bool finishing = strcmp(s->status, "finishing") == 0;
 
 	if (s->holder != NULL && !is_ours(d, s) && has_died_here(d, s->holder))
-		livestream_release(d->db, s->id, s->holder);
+		livestream_died(d->db, s->id, s->holder);
 	if (strcmp(s->status, "starting") == 0)
 		livestream_ready(d->db, s->id);
 	if (finishing && (s->holder == NULL || is_ours(d, s)) && !was_finishing(d, s->id))
@@ -399,6 +507,34 @@ look_at(struct desk *d, const struct livestream *s)
 		answer_word(d, DESK_HELD, s);
 	if (!finishing && s->ends_at.ms != 0 && moment_now().ms > s->ends_at.ms)
 		livestream_stop(d->db, s->id, "duration");
+}
+
+/* What is ours, and may go on without the database.  As long as that has not been told of all, it may not be: then
+ * nobody is let in by what was known before, either. */
+static void
+remember(struct desk *d, const struct livestream *all, size_t n)
+{
+	size_t n_keys = 0, found = 0, i;
+	const struct livestream_key *keys = livestream_keys_held(d->db, d->node, &n_keys);
+	struct remembered *at, *r;
+
+	if (db_failure(d->db) != DB_FINE)
+		return;
+	if (d->late.n > 0) {
+		memory_forget_keys(&d->memory);
+		return;
+	}
+	at = calloc(n + 1, sizeof(*at));
+	if (at == NULL)
+		abort();
+	for (i = 0; i < n; i++)
+		if (is_ours(d, &all[i]) && strcmp(all[i].status, "finishing") != 0)
+			at[found++] = (struct remembered){ .what = stream_of(&all[i]), .session = all[i].session,
+				.spare = all[i].session + LIVESTREAM_SPARE };
+	memory_replace(&d->memory, at, found);
+	for (i = 0; i < n_keys; i++)
+		if ((r = memory_find(&d->memory, keys[i].livestream_id)) != NULL)
+			snprintf(r->hashes[keys[i].is_primary], sizeof(*r->hashes), "%s", keys[i].hash);
 }
 
 /* Where what is ours is sent on to. */
@@ -473,8 +609,10 @@ look(struct desk *d)
 	all = livestreams_open(d->db, &n);
 	for (i = 0; i < n && db_failure(d->db) == DB_FINE; i++)
 		look_at(d, &all[i]);
-	if (db_failure(d->db) == DB_FINE)
+	if (db_failure(d->db) == DB_FINE) {
 		note_finishing(d, all, n);
+		remember(d, all, n);
+	}
 	name_targets(d);
 	tell_keys(d);
 	fine = db_failure(d->db) == DB_FINE && db_commit(d->db);
@@ -483,6 +621,16 @@ look(struct desk *d)
 	else
 		db_rollback(d->db);
 	arena_reset(d->mem);
+}
+
+/* The same as far as files tell. */
+static void
+look_at_files(struct desk *d)
+{
+	size_t i;
+
+	for (i = d->memory.n; i-- > 0;)
+		is_lost(d, &d->memory.at[i]);
 }
 
 /* Until there is a note, or it is time to say that we live. */
@@ -533,8 +681,12 @@ run(void *user)
 		alive = beat(d);
 		note_beat(d, alive);
 		serve_late(d);
-		if (alive)
+		if (alive) {
 			look(d);
+			ask_anew(d);
+		} else {
+			look_at_files(d);
+		}
 		d->beat_at = clock_ms() + LIVESTREAM_BEAT_MS;
 	}
 	db_close(d->db);
@@ -591,6 +743,8 @@ desk_close(struct desk *d)
 	queue_free(&d->in);
 	queue_free(&d->late);
 	queue_free(&d->out);
+	queue_free(&d->trusted);
+	free(d->memory.at);
 	free(d->finishing);
 	close(d->bell);
 	pthread_cond_destroy(&d->more);

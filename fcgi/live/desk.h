@@ -2,7 +2,8 @@
 /*
  * What kinothek-live asks and tells the database, in a thread with a connection of its own: media goes on while the
  * database is slow or away.  Notes of one kind go to the desk and answers come back, each in order.  What was to be
- * told is tried until it is; a question gets its answer at once, if need be that nobody knows.
+ * told is tried until it is; a question gets its answer at once, if need be by what is remembered of streams that are
+ * ours (fcgi/live/memory.h), or that nobody knows.
  */
 #ifndef FCGI_LIVE_DESK_H
 #define FCGI_LIVE_DESK_H
@@ -20,7 +21,8 @@ enum { DESK_ADDRESS = 64, DESK_REASON = 16, DESK_NODE = 120 };
 
 enum desk_word {
 	/* Questions. */
-	/* visitor, key, address, reason of who was refused already → DESK_WHOSE with stream, or DESK_NONE and reason */
+	/* visitor, key, address, reason of who was refused already → DESK_WHOSE with stream, or DESK_NONE and reason.
+	 * Of who was let in by what is remembered DESK_NONE may come later, too. */
 	DESK_WHOSE,
 	/* stream, is_primary; on: to be on the air → DESK_CLAIM with session; 0: it cannot be had, or is not to be, and
 	 * reason why the encoder may not wait for it, either, or ""; -1: nobody knows */
@@ -28,6 +30,7 @@ enum desk_word {
 	/* To be told. */
 	DESK_SIGNAL,		/* stream, on */
 	DESK_RELEASE, DESK_END,	/* stream */
+	DESK_USED,		/* stream, session: by the desk itself */
 	DESK_CONNECTED,		/* stream, is_primary, on */
 	DESK_REFUSED,		/* stream, address, reason */
 	DESK_LACKS,		/* stream, reason, or "" */
@@ -39,6 +42,7 @@ enum desk_word {
 	DESK_TARGET,		/* stream.id, target, url: it is to be sent on to there */
 	DESK_FINISH,		/* stream: it is to end, and ours or nobody's; once */
 	DESK_ROUND,		/* all that are ours have been told */
+	DESK_LOST,		/* stream: the database is away, and another node has begun to take it in */
 	DESK_NONE,
 };
 

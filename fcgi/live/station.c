@@ -350,13 +350,17 @@ key_known(struct station *s, const struct desk_note *n)
 {
 	struct visitor *v = visitor_of(s, n->visitor);
 
-	if (v == NULL || v->stage != VISITOR_ASKS)
+	if (v == NULL || v->stage == VISITOR_LEAVES)
 		return;
 	if (n->word == DESK_NONE) {
+		if (v->stream != NULL)
+			broadcast_leave(v->stream, v);
 		/* The desk has noted it where the stream is known. */
 		refuse(s, v, n->reason, sentence(n->reason));
 		return;
 	}
+	if (v->stage != VISITOR_ASKS)
+		return;
 	v->whose = n->stream;
 	v->is_primary = n->is_primary;
 	if (!has_room(s, v->whose.id)) {
@@ -421,9 +425,12 @@ listen_to_desk(struct station *s)
 	struct broadcast *b;
 
 	while ((n = desk_take(s->desk)) != NULL) {
-		b = n->word == DESK_HELD || n->word == DESK_TARGET ? broadcast_of(s, n->stream.id) : NULL;
+		b = n->word == DESK_HELD || n->word == DESK_TARGET || n->word == DESK_LOST ?
+		    broadcast_of(s, n->stream.id) : NULL;
 		if (b != NULL && n->word == DESK_TARGET)
 			simulcast_want(b->simulcast, n->target, n->url);
+		else if (b != NULL && n->word == DESK_LOST)
+			broadcast_lose(b);
 		else if (b != NULL)
 			broadcast_held(b, n->on);
 		else if (n->word == DESK_WHOSE || n->word == DESK_NONE)

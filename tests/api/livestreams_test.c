@@ -165,6 +165,12 @@ an_address_of_srt_holds_a_pass_phrase_that_lies_nowhere(void **state)
 	w->conf = was;
 }
 
+static struct livestream *
+by_key(struct world *w, const char *key)
+{
+	return livestream_by_hash(w->db, livestream_key_hash(w->mem, key));
+}
+
 static void
 keys_are_kept_as_sums_and_shown_to_who_may_write(void **state)
 {
@@ -184,13 +190,13 @@ keys_are_kept_as_sums_and_shown_to_who_may_write(void **state)
 	assert_memory_equal(text(w, r, "data.inputs.0.url"), "rtmp://", 7);
 	assert_int_equal(number(w, "FROM livestream_inputs WHERE key_sealed LIKE CONCAT('%', ?, '%')",
 	    ARGS(STR(first))), 0);
-	l = livestream_by_key(w->db, first);
+	l = by_key(w, first);
 	assert_non_null(l);
 	assert_true(uuid_equal(l->id, id) && l->is_primary && !l->is_old_key);
-	l = livestream_by_key(w->db, second);
+	l = by_key(w, second);
 	assert_true(l != NULL && !l->is_primary);
-	assert_null(livestream_by_key(w->db, "nonsense"));
-	assert_null(livestream_by_key(w->db, ""));
+	assert_null(by_key(w, "nonsense"));
+	assert_null(by_key(w, ""));
 	r = call_as(w, token, "GET", path(w, id, ""), NULL);
 	assert_int_equal(r->status, 200);
 	assert_null(text(w, r, "data.inputs.0.streamKey"));
@@ -215,9 +221,9 @@ a_key_that_was_changed_is_known_as_an_old_one(void **state)
 	assert_int_equal(r->status, 200);
 	new = text(w, r, "data.inputs.0.streamKey");
 	assert_string_not_equal(new, old);
-	l = livestream_by_key(w->db, old);
+	l = by_key(w, old);
 	assert_true(l != NULL && l->is_old_key);
-	l = livestream_by_key(w->db, new);
+	l = by_key(w, new);
 	assert_true(l != NULL && !l->is_old_key && l->is_primary);
 	assert_int_equal(number(w, "FROM events WHERE type = 'livestream.rotated' AND object_id = ?", ARGS(ID(id))), 1);
 	assert_int_equal(put(w, id, "/stop"), 200);
