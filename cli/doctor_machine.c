@@ -26,6 +26,8 @@ can_write(const char *dir)
 	return fd >= 0 || errno == EOPNOTSUPP || errno == EISDIR;
 }
 
+#define SILENT_DISK "The file system does not answer: the log of the system tells why."
+
 static struct finding
 room_in(struct cli *c, const char *dir)
 {
@@ -33,7 +35,7 @@ room_in(struct cli *c, const char *dir)
 	int64_t room;
 
 	if (statvfs(dir, &fs) != 0)
-		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", dir, strerror(errno)), "Run `kinothek init`.");
+		return FOUND(FAIL, arena_printf(c->mem, "%s: %s", dir, strerror(errno)), SILENT_DISK);
 	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize - c->conf->free_space;
 	if (room <= 0)
 		return FOUND(FAIL,
@@ -124,7 +126,8 @@ check_spool(struct cli *c)
 	int64_t room;
 
 	if (statvfs("/var/tmp", &fs) != 0)
-		return FOUND(WARN, arena_printf(c->mem, "/var/tmp: %s", strerror(errno)), "Make it, with mode 1777.");
+		return FOUND(WARN, arena_printf(c->mem, "/var/tmp: %s", strerror(errno)), errno == ENOENT ?
+		    "Make it, with mode 1777." : SILENT_DISK);
 	room = (int64_t)fs.f_bavail * (int64_t)fs.f_frsize;
 	return FOUND(room < GIB ? WARN : OK, arena_printf(c->mem, "/var/tmp has room for %s", cli_bytes(c->mem, room)),
 	    room < GIB ? "Make room: web servers may keep uploads there until they are whole." : NULL);
