@@ -241,6 +241,10 @@ static const struct setting settings[] = {
 	    "What knows voices again that people have named in other assets, for the same tenants: the built-in engine, or sherpa-onnx "
 	    "with a neural model on this machine. Prints of different engines or models are never compared: after a change voices "
 	    "stay, but are known by none until somebody who was named is heard again (make speakers of such an asset anew)." },
+	{ "engine.voiceprint.others", AS_LIST, AT(engine[ENGINE_voiceprint].others), NULL, 0, 1000,
+	    "names of engines, perhaps with a model behind a colon, comma-separated", setting_model,
+	    "Further engines that tenants may choose for themselves (engines.voiceprint): \"mixtures\", or \"sherpa:/srv/model\", "
+	    "which have their own limits of likeness. Any tenant may choose none." },
 	{ "engine.voiceprint.model", AS_PATH, AT(engine[ENGINE_voiceprint].model), NULL, 0, 200, NULL, NULL,
 	    "Model that compares voices, for sherpa: a file in ONNX (WeSpeaker, 3D-Speaker, NeMo), or a directory with one." },
 	{ "engine.voiceprint.same", AS_INT, AT(engine[ENGINE_voiceprint].same), NULL, 1, 100, "percent", NULL,
@@ -523,6 +527,7 @@ check_voices(struct reading *in)
 	const bool sherpa = strcmp(turns->name, "sherpa") == 0;
 	const struct engine_settings other = engines_chosen(setting_mem(), turns, "sherpa");
 
+	in->conf->engine[ENGINE_diarize].voices = prints->model;
 	if (sherpa && turns->model == NULL)
 		return setting_fail(in, NULL, "engine.diarize = sherpa needs engine.diarize.model");
 	if (strcmp(prints->name, "sherpa") == 0 && prints->model == NULL)

@@ -113,6 +113,7 @@ engines_chosen(struct arena *mem, const struct engine_settings *set, const char 
 	else if (strcmp(set->name, none) != 0)
 		own.model = NULL;
 	own.name = arena_copy(mem, name);
+	own.same = own.maybe = 0;	/* engines differ in them */
 	return own;
 }
 

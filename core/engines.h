@@ -64,9 +64,8 @@ struct strings;
 #define ENGINES(E) TRANSCRIBE_ENGINES(E) PUNCTUATE_ENGINES(E) TRANSLATE_ENGINES(E) OCR_ENGINES(E) \
 	DIARIZE_ENGINES(E) VOICEPRINT_ENGINES(E) VISION_ENGINES(E) COMPLETE_ENGINES(E) EMBED_ENGINES(E)
 
-/* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h), and prints of voices
- * are the same for all. */
-#define CHOSEN_FAMILIES(F) F(transcribe) F(translate) F(diarize) F(ocr) F(vision) F(complete)
+/* Families of which tenants choose their engine; of `embed` they choose the model (core/models.h). */
+#define CHOSEN_FAMILIES(F) F(transcribe) F(translate) F(diarize) F(voiceprint) F(ocr) F(vision) F(complete)
 
 /* Kinds of models that sherpa-onnx takes, and that are known here. */
 #define SHERPA_TYPES(T) T(whisper) T(zipformer) T(zipformer_ctc) T(parakeet) T(moonshine) T(sense_voice)
@@ -89,6 +88,7 @@ struct engine_settings {
 	const char *type;		/* one of SHERPA_TYPES */
 	const char *languages;		/* comma-separated; NULL: any */
 	int64_t same, maybe;		/* percent, see struct engine's likeness; 0: as the engine has them */
+	const char *voices;		/* of diarize: the model that compares voices, engine.voiceprint.model */
 	int64_t timeout;		/* s per request */
 	int64_t daily_tokens;		/* of a tenant; 0: any number */
 };

@@ -38,6 +38,7 @@ static const struct field engine_choices_fields[] = {
 	FIELD(struct engine_choices, transcribe, .required = true, .doc = "What turns speech into words"),
 	FIELD(struct engine_choices, translate,  .required = true, .doc = "What makes English of transcripts"),
 	FIELD(struct engine_choices, diarize,    .required = true, .doc = "What tells voices apart"),
+	FIELD(struct engine_choices, voiceprint, .required = true, .doc = "What knows voices again"),
 	FIELD(struct engine_choices, ocr,        .required = true, .doc = "What reads the text on pictures and slides"),
 	FIELD(struct engine_choices, vision,     .required = true, .doc = "What tells things on pictures"),
 	FIELD(struct engine_choices, complete,   .required = true, .doc = "What writes texts: summaries, answers, steps of flows"),

@@ -154,13 +154,13 @@ go_on(void *user, int percent)
 	job_progress(user, 99);
 }
 
-/* How those who speak sound.  That voices are told apart is worth having without: False when another attempt may bring
- * it. */
+/* How those who speak sound; engine: NULL when nobody is to be known again.  That voices are told apart is worth having
+ * without: False when another attempt may bring it. */
 static bool
 add_prints(struct job *j, const struct engine *engine, struct conversation *c)
 {
 	c->progress = go_on;
-	if (c->n == 0 || engine->run.voiceprint(c) == DONE)
+	if (engine == NULL || c->n == 0 || engine->run.voiceprint(c) == DONE)
 		return true;
 	if (job_may_mend(j, &c->fault))
 		return false;
@@ -173,9 +173,8 @@ add_prints(struct job *j, const struct engine *engine, struct conversation *c)
 enum outcome
 speakers_run(struct job *j)
 {
-	const struct engine *prints = engine_chosen(j->conf, ENGINE_voiceprint);
 	struct conversation c = { .mem = j->mem, .conf = j->conf, .progress = progress, .user = j };
-	const struct engine *engine;
+	const struct engine *engine, *prints;
 	struct recognised *who;
 	const char *maker;
 	struct list before;
@@ -187,6 +186,7 @@ speakers_run(struct job *j)
 	if (db_number(j->db, WANTED, ARGS(ID(j->media_id), ID(j->tenant_id)), 0) == 0 ||
 	    (engine = engine_for(j, ENGINE_diarize)) == NULL)
 		return DONE;
+	prints = engine_for(j, ENGINE_voiceprint);
 	step_dead(j);
 	job_pause(j);
 	outcome = samples_make(j, &c.pcm, &c.length);
@@ -199,8 +199,9 @@ speakers_run(struct job *j)
 		job_log(j, "%s", c.note);
 	if (!fine)
 		return job_fault(j, &c.fault);
-	maker = prints->version(j->mem, j->conf);
-	job_log(j, "%s: %zu voices, as %s hears them", engine->version(j->mem, j->conf), c.n, maker);
+	maker = prints != NULL ? prints->version(j->mem, j->conf) : NULL;
+	job_log(j, "%s: %zu voices, %s", engine->version(j->mem, j->conf), c.n, maker != NULL ?
+	    arena_printf(j->mem, "as %s hears them", maker) : "which nobody is to know again");
 	if (!job_resume(j))
 		return RETRY;
 	/* As the API does: who changes what hangs on an asset holds its row. */
@@ -210,7 +211,7 @@ speakers_run(struct job *j)
 	before = speakers_of(j->db, NULL, j->media_id, "en");
 	who = arena_array(j->mem, c.n, sizeof(*who));
 	n = put_voices(j, &c, &before, who);
-	if (recognition_run(j, prints, maker, who, n))
+	if (prints != NULL && recognition_run(j, prints, maker, who, n))
 		speaking_renamed(j->db, j->media_id, captions_again, j);
 	speaking_follow(j->db, j->media_id, changed, j);
 	metadata_changed(j->db, j->media_id, "speakers");

@@ -20,7 +20,7 @@ turns_version(struct arena *mem, const struct conf *conf)
 {
 	return arena_printf(mem, "sherpa-onnx " SHERPA_VERSION ", %s, %s",
 	    sherpa_model_name(conf->engine[ENGINE_diarize].model),
-	    sherpa_model_name(conf->engine[ENGINE_voiceprint].model));
+	    sherpa_model_name(conf->engine[ENGINE_diarize].voices));
 }
 
 static bool
@@ -54,11 +54,11 @@ missing(struct conversation *c, const char *library)
 static enum outcome
 turns_run(struct conversation *c)
 {
-	const struct engine_settings *set = c->conf->engine;
+	const struct engine_settings *set = &c->conf->engine[ENGINE_diarize];
 	const char *library = sherpa_dir(c->mem, c->conf);
 	int64_t turns_bytes = 0, voices_bytes = 0, sound;
-	const char *turns = sherpa_model_file(c->mem, set[ENGINE_diarize].model, &turns_bytes);
-	const char *voices = sherpa_model_file(c->mem, set[ENGINE_voiceprint].model, &voices_bytes);
+	const char *turns = sherpa_model_file(c->mem, set->model, &turns_bytes);
+	const char *voices = sherpa_model_file(c->mem, set->voices, &voices_bytes);
 	const char *args[] = { "voices", library, turns, voices, NULL }, *read[] = { library, turns, voices, NULL };
 	struct worker w = { .args = args, .read = read, .cpu_factor = CPU_FACTOR, .explain = explain_turns };
 

@@ -96,6 +96,8 @@ a_tenant_chooses_its_engines(void **state)
 	conf.engine[ENGINE_transcribe].model = "/srv/usual";
 	conf.engine[ENGINE_transcribe].url = "http://127.0.0.1:1";
 	conf.engine[ENGINE_transcribe].others = "http:large,sherpa:/srv/model";
+	conf.engine[ENGINE_voiceprint].others = "sherpa:/srv/voices";
+	conf.engine[ENGINE_voiceprint].same = 58;
 	w->conf = &conf;
 	r = call(w, "GET", settings, NULL);
 	assert_null(text(w, r, "data.engines"));
@@ -108,8 +110,9 @@ a_tenant_chooses_its_engines(void **state)
 	assert_non_null(strstr(buf_string(&r->out), "may be chosen: pocketsphinx, http, sherpa, none\""));
 	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"vision\":\"http\"}}")->status, 422);
 	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"embed\":\"none\"}}")->status, 422);
-	assert_int_equal(call(w, "PATCH", settings, "{\"engines\":{\"transcribe\":\"http\",\"ocr\":\"none\"}}")->status,
-	    200);
+	r = call(w, "PATCH", settings, "{\"engines\":{\"transcribe\":\"http\",\"ocr\":\"none\",\"voiceprint\":"
+	    "\"sherpa\"}}");
+	assert_int_equal(r->status, 200);
 	r = call(w, "GET", settings, NULL);
 	assert_string_equal(text(w, r, "data.engines.transcribe"), "http");
 	assert_string_equal(text(w, r, "data.engines.ocr"), "none");
@@ -118,6 +121,9 @@ a_tenant_chooses_its_engines(void **state)
 	assert_string_equal(own->engine[ENGINE_transcribe].name, "http");
 	assert_string_equal(own->engine[ENGINE_transcribe].model, "large");
 	assert_string_equal(own->engine[ENGINE_ocr].name, "none");
+	/* Limits are those of an engine. */
+	assert_string_equal(own->engine[ENGINE_voiceprint].model, "/srv/voices");
+	assert_int_equal(own->engine[ENGINE_voiceprint].same, 0);
 	assert_false(own->engine[ENGINE_ocr].gone);
 	assert_string_equal(own->engine[ENGINE_diarize].name, conf.engine[ENGINE_diarize].name);
 	assert_ptr_equal(engines_conf(w->db, &conf, other->tenant_id), &conf);

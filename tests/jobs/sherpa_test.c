@@ -237,6 +237,7 @@ with_voices(struct world *w, const char *turns, const char *voices)
 	c->engine[ENGINE_diarize].name = c->engine[ENGINE_voiceprint].name = "sherpa";
 	c->engine[ENGINE_diarize].model = arena_printf(w->mem, "%s/%s", ears_dir, turns);
 	c->engine[ENGINE_voiceprint].model = arena_printf(w->mem, "%s/%s", ears_dir, voices);
+	c->engine[ENGINE_diarize].voices = c->engine[ENGINE_voiceprint].model;
 	return c;
 }
 

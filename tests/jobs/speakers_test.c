@@ -353,6 +353,7 @@ with_toys(struct world *w, const char *library, const char *model)
 	c->engine[ENGINE_diarize].name = c->engine[ENGINE_voiceprint].name = "sherpa";
 	c->engine[ENGINE_diarize].model = arena_printf(w->mem, "%s/turns", toys);
 	c->engine[ENGINE_voiceprint].model = arena_printf(w->mem, "%s/voices/%s", toys, model);
+	c->engine[ENGINE_diarize].voices = c->engine[ENGINE_voiceprint].model;
 	return c;
 }
 
@@ -446,6 +447,48 @@ voices_are_told_apart_also_where_the_model_that_knows_them_again_is_damaged(void
 	assert_non_null(strstr(j.warnings, "named elsewhere are not known"));
 	assert_int_equal(number(w, "FROM voiceprints t JOIN speakers s ON s.id = t.speaker_id WHERE s.media_id = ?",
 	    ARGS(ID(j.media_id))), 0);
+	w->conf = usual;
+}
+
+/* The settings as the tenant has chosen. */
+static const struct conf *
+choose(struct world *w, const struct conf *conf, const char *engine)
+{
+	db_run(w->db, "UPDATE tenants SET engines = JSON_OBJECT('voiceprint', ?) WHERE id = ?", ARGS(STR(engine),
+	    ID(w->tenant_id)));
+	return engines_conf(w->db, conf, w->tenant_id);
+}
+
+/* Turns are found and told apart by the models of the operator all the same. */
+static void
+a_tenant_chooses_what_knows_its_voices_again(void **state)
+{
+	struct world *w = *state;
+	const char *library = sherpa_dir(w->mem, w->conf);
+	const struct conf *usual = w->conf;
+	struct conf *offered;
+	struct speaker ann, again;
+
+	if (library == NULL) {
+		print_message("# SKIP sherpa-onnx is not installed (npm ci)\n");
+		skip();
+	}
+	opt_in(w, 1);
+	w->conf = offered = (struct conf *)with_toys(w, library, "model.onnx");
+	offered->engine[ENGINE_voiceprint].others = "mixtures";
+	ann = alone(w, toy(w, "alone"));
+	patch(w, path_of(w, &ann, ""), "{\"label\":\"Ann\"}");
+	w->conf = choose(w, offered, "mixtures");
+	again = alone(w, toy(w, "alone"));
+	assert_string_equal(makers(w, &again), "mixtures 1");
+	assert_null(again.label);
+	w->conf = choose(w, offered, "none");
+	again = alone(w, toy(w, "alone"));
+	assert_null(makers(w, &again));
+	assert_null(again.label);
+	db_run(w->db, "UPDATE tenants SET engines = NULL WHERE id = ?", ARGS(ID(w->tenant_id)));
+	w->conf = engines_conf(w->db, offered, w->tenant_id);
+	assert_string_equal(alone(w, toy(w, "alone")).label, "Ann");
 	w->conf = usual;
 }
 
@@ -574,6 +617,7 @@ main(void)
 		WORLD_TEST(a_voice_is_known_by_the_print_of_a_model_and_those_of_other_models_are_not_compared),
 		WORLD_TEST(voices_are_told_apart_also_where_the_model_that_knows_them_again_is_damaged),
 		WORLD_TEST(a_job_does_not_bring_back_what_was_forgotten_meanwhile),
+		WORLD_TEST(a_tenant_chooses_what_knows_its_voices_again),
 		WORLD_TEST(voices_from_before_a_tenant_opted_out_are_not_known_when_it_wants_them_again),
 		WORLD_TEST(paragraphs_are_parted_where_the_speaker_changes),
 		WORLD_TEST(turns_are_taken_from_and_added_to),
