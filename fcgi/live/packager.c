@@ -26,6 +26,8 @@ enum {
 	TARGET_MIN = 2,		/* s */
 	TARGET_MAX = 11,	/* x264, and so OBS, has a key frame every 250 frames by itself: 10.4 s of 24 each */
 	TARGET_SLACK_MS = 400,	/* what rounds to the target is no longer than it */
+	ROUNDS_MS = 499,	/* the most that does */
+	MISSED_MS = 1000,	/* that pictures are waited for; sound that is ahead of them by more is a leap */
 	PART_MS = 500,		/* on a grid that begins with the segment, to the nearest frame */
 	ROUGH = 2,		/* segments in a row whose frames last too long for parts; then there are none */
 	BATCH = 4,		/* frames of sound in a fragment: each alone would be a third larger */
@@ -91,6 +93,12 @@ static int64_t
 ms_of(const struct track *t, int64_t units)
 {
 	return units * 1000 / cmaf_scale(&t->setup);
+}
+
+static int64_t
+later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
 }
 
 /* --- files */
@@ -381,8 +389,12 @@ close_segment(struct packager *p, struct track *t)
 	snprintf(name, sizeof(name), "%" PRId64 ".%s.m4s", e.number, t->list.word);
 	if (!close_part(p, t) || !write_stretch(p, t, name, t->from))
 		return false;
-	if (t->list.target == 0)
+	/* The first segment of sound that began later than the pictures is shorter than others will be. */
+	if (t->list.target == 0) {
 		aim(&t->list, e.ms);
+		if (t == &p->audio && p->video.on)
+			t->list.target = later(t->list.target, p->video.list.target);
+	}
 	if (e.ms > 200 && bits * 1000 / e.ms > t->peak)
 		t->peak = bits * 1000 / e.ms;
 	if (list_add(&t->list, &e, &gone))
@@ -690,6 +702,13 @@ close_segments(struct packager *p)
 	return pass_by(p, BEHIND);
 }
 
+/* How long its segments may be, ms. */
+static int64_t
+promised(const struct track *t)
+{
+	return (t->list.target > 0 ? t->list.target : TARGET_MAX) * 1000;
+}
+
 /* Is it time, before a frame that is decoded then?  A segment that had to begin without a key frame ends at the next
  * one. */
 static bool
@@ -701,7 +720,32 @@ is_due(const struct track *t, int64_t at, bool key)
 		return false;
 	if (key && (ms >= SEGMENT_MS || !t->keyed))
 		return true;
-	return ms >= (t->list.target > 0 ? t->list.target : TARGET_MAX) * 1000 + TARGET_SLACK_MS;
+	return ms >= promised(t) + TARGET_SLACK_MS;
+}
+
+/* Segments end with those of the pictures, though these may be late: have they stopped, as the sound tells by then? */
+static bool
+have_stopped(const struct track *t, int64_t ms)
+{
+	return t->end != t->from && ms - ms_of(t, t->began) >= promised(t) + TARGET_SLACK_MS + MISSED_MS;
+}
+
+/* Would sound that goes on until then be longer than its playlist has promised? */
+static bool
+is_full(const struct track *t, int64_t until)
+{
+	return t->end != t->from && ms_of(t, until) - ms_of(t, t->began) > promised(t) + ROUNDS_MS;
+}
+
+/* Without the pictures of that time, which have not come. */
+static bool
+close_sound(struct packager *p)
+{
+	if (store_growing_free() == 0) {
+		errno = ENOSPC;
+		return false;
+	}
+	return write_batch(p) && close_segment(p, &p->audio);
 }
 
 /* Behind a gap it has ended where it did. */
@@ -749,9 +793,12 @@ packager_audio(struct packager *p, int64_t at, const struct cmaf_frame *f, const
 	/* Behind a gap the segment that it lies in begins with what waits, and is to end before the gap. */
 	if (p->batch_n > 0 && !goes_on(p, at) && !write_batch(p))
 		return false;
-	/* Pictures that have stopped are waited for a second longer than a segment may last. */
-	if (is_due(t, p->video.on ? at - t->setup.rate : at, !p->video.on) && !close_segments(p))
+	if (p->video.on ? have_stopped(&p->video, ms_of(t, at)) : is_due(t, at, true)) {
+		if (!close_segments(p))
+			return false;
+	} else if (p->video.on && is_full(t, at + f->duration) && !close_sound(p)) {
 		return false;
+	}
 	if (is_part_due(t, at, f->duration) && !(write_batch(p) && close_part(p, t)))
 		return false;
 	if (p->batch_n == BATCH && !write_batch(p))
@@ -815,12 +862,6 @@ static int64_t
 listed_until(const struct live_list *l)
 {
 	return l->n > 0 ? l->at[l->n - 1].at.ms + l->at[l->n - 1].ms : 0;
-}
-
-static int64_t
-later(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
 }
 
 bool

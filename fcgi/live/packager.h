@@ -15,7 +15,9 @@
  * time is a gap.
  *
  * A segment ends at the first key frame after two seconds; where none comes, it ends without one, so that no segment
- * is longer than the playlist has promised, and the one behind it at the next key frame, however soon that is.
+ * is longer than the playlist has promised, and the one behind it at the next key frame, however soon that is.  That of
+ * the sound ends with that of the pictures, or by itself where these are too late for what its own playlist has
+ * promised: numbers of the two are not of the same time then.
  */
 #ifndef FCGI_LIVE_PACKAGER_H
 #define FCGI_LIVE_PACKAGER_H

@@ -153,6 +153,29 @@ send_flv(struct studio *s, const char *path, uint32_t later)
 	send_until(s, path, later, UINT32_MAX);
 }
 
+/* All tags of a file, those of the sound so much before what else has their time, behind the first ones. */
+static void
+send_ahead(struct studio *s, const char *path, uint32_t ahead)
+{
+	size_t n, at = 13, sound = 13;
+	const uint8_t *p = bytes_of(s, path, &n);
+	uint32_t ms, ms_sound;
+
+	for (; at + 11 <= n; at += 11 + bytes_big(p + at + 1, 3) + 4) {
+		ms = (uint32_t)bytes_big(p + at + 4, 3);
+		for (; sound + 11 <= n; sound += 11 + bytes_big(p + sound + 1, 3) + 4) {
+			ms_sound = (uint32_t)bytes_big(p + sound + 4, 3);
+			if (ms_sound > (ms > 0 ? ms + ahead : 0) || (ms == 0 && sound >= at))
+				break;
+			if (p[sound] == RTMP_AUDIO)
+				send(s, RTMP_AUDIO, ms_sound, p + sound + 11, bytes_big(p + sound + 1, 3));
+		}
+		if (p[at] != RTMP_AUDIO)
+			send(s, p[at], ms, p + at + 11, bytes_big(p + at + 1, 3));
+		assert_true(s->says == FEED_FINE);
+	}
+}
+
 /* What a command says on standard output and error, without the last end of line; its directory is that of the test. */
 static const char *
 told(struct studio *s, const char *command)
@@ -649,20 +672,67 @@ behind_a_cut_without_a_key_frame_the_next_one_begins_a_segment(void **state)
 	    "ffprobe -v error -show_entries packet=flags -of csv=p=0 whole.mp4 | head -n 1 | cut -c 1; done | tr -d '\\n'"), "KKKK");
 }
 
+/* Pictures stop behind 4.5 s of 14. */
+static void
+stop_pictures(struct studio *s, const char *rate)
+{
+	const char *how = arena_printf(s->place->mem, "$FF " MOVING("128x96", "14") TONE("14") ENCODED "-ar %s $O",
+	    rate), *list;
+
+	send_until(s, make(s->place, "a.flv", how), 0, 4500);
+	assert_true(feed_frame_rate(s->feed) == 0);
+	assert_true(packager_finish(s->packager));
+	list = text_of(s, "out/audio.m3u8");
+	assert_non_null(strstr(list, "#EXT-X-TARGETDURATION:2\n"));
+	assert_in_range(count(list, "#EXTINF"), 5, 8);
+	for (const char *p = strstr(list, "#EXTINF:"); p != NULL; p = strstr(p + 1, "#EXTINF:"))
+		assert_true(atof(p + 8) < 2.5);
+	/* The last pictures are played, too. */
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), 3);
+}
+
 static void
 sound_goes_on_in_segments_when_pictures_have_stopped(void **state)
 {
 	struct studio *s = *state;
-	const char *list;
 
-	send_until(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") TONE("14") ENCODED "$O"), 0, 4500);
-	assert_true(feed_frame_rate(s->feed) == 0);
-	assert_true(packager_finish(s->packager));
-	list = text_of(s, "out/audio.m3u8");
-	assert_in_range(count(list, "#EXTINF"), 5, 7);
-	for (const char *p = strstr(list, "#EXTINF:"); p != NULL; p = strstr(p + 1, "#EXTINF:"))
-		assert_true(atof(p + 8) < 4);
+	stop_pictures(s, "48000");
 	assert_string_equal(told(s, DECODE("a") " | awk '{ print ($1 > 640) }'"), "1");
+}
+
+/* Each lasts for 128 ms. */
+static void
+so_does_sound_of_long_frames(void **state)
+{
+	struct studio *s = *state;
+
+	stop_pictures(s, "8000");
+	assert_string_equal(told(s, DECODE("a") " | awk '{ print ($1 > 105) }'"), "1");
+}
+
+/* As far as it may be without being a leap of the clock. */
+static void
+sound_that_is_ahead_cuts_no_pictures(void **state)
+{
+	struct studio *s = *state;
+
+	send_ahead(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "14") TONE("14") ENCODED "$O"), 900);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF:2.000"), 7);
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), 7);
+}
+
+/* Its first segment would promise less than the others need. */
+static void
+sound_that_begins_late_has_segments_as_long_as_the_pictures(void **state)
+{
+	struct studio *s = *state;
+
+	send_flv(s, make(s->place, "a.flv", "$FF " MOVING("128x96", "13") "-itsoffset 0.4 " TONE("12.6") "-c:v libx264 "
+	    "-preset ultrafast -sc_threshold 0 -pix_fmt yuv420p -g 65 -c:a aac -b:a 64k $O"), 0);
+	assert_true(packager_finish(s->packager));
+	assert_int_equal(count(text_of(s, "out/video.m3u8"), "#EXTINF"), 5);
+	assert_int_equal(count(text_of(s, "out/audio.m3u8"), "#EXTINF"), 5);
 }
 
 /* --- Enhanced RTMP: what this FFmpeg can encode, but not send */
@@ -1026,6 +1096,9 @@ main(void)
 		    teardown),
 		cmocka_unit_test_setup_teardown(no_segment_is_longer_than_its_playlist_says, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_goes_on_in_segments_when_pictures_have_stopped, setup, teardown),
+		cmocka_unit_test_setup_teardown(so_does_sound_of_long_frames, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_that_is_ahead_cuts_no_pictures, setup, teardown),
+		cmocka_unit_test_setup_teardown(sound_that_begins_late_has_segments_as_long_as_the_pictures, setup, teardown),
 		cmocka_unit_test_setup_teardown(hevc_and_av1_are_taken_as_they_are, setup, teardown),
 		cmocka_unit_test_setup_teardown(all_forms_of_enhanced_rtmp_are_the_same_frames, setup, teardown),
 		cmocka_unit_test_setup_teardown(sound_by_four_letters_is_the_same_sound, setup, teardown),
