@@ -297,6 +297,10 @@ static const struct setting settings[] = {
 	    "Further models of that server, which steps of flows may name. Nothing: they are all asked of engine.complete.model." },
 	{ "engine.complete.timeout", AS_INT, AT(engine[ENGINE_complete].timeout), "120", 1, 3600, "seconds", NULL,
 	    "How long one request may take." },
+	{ "engine.complete.window", AS_INT, AT(engine[ENGINE_complete].window), "16000", 4000, 1000000, "tokens", NULL,
+	    "How much its models read at once: 16000 tokens hold about 50 minutes of speech. Of a text that is longer every second, third "
+	    "or further sentence is sent, and flows tell so. A server has a window of its own (num_ctx of Ollama, --max-model-len of "
+	    "vLLM, -c of llama.cpp), which must not be smaller." },
 	{ "engine.complete.daily_tokens", AS_INT, AT(engine[ENGINE_complete].daily_tokens), "1000000", 0, INT32_MAX, NULL, NULL,
 	    "Tokens that each tenant may use in a day (UTC), as the server counts them; 0: any number. What an answer may "
 	    "cost is reserved until it is there. When they are used up, texts are made without it." },

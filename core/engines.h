@@ -91,6 +91,7 @@ struct engine_settings {
 	const char *voices;		/* of diarize: the model that compares voices, engine.voiceprint.model */
 	int64_t timeout;		/* s per request */
 	int64_t daily_tokens;		/* of a tenant; 0: any number */
+	int64_t window;			/* tokens that a model reads at once */
 };
 
 /* What may be chosen of a family: the engine of the settings first, "none" last. */

@@ -48,6 +48,8 @@ static const struct field done_fields[] = {
 	    .doc = "Of these, what the question has cost, where the server tells"),
 	FIELD(struct flow_done, output_tokens, .on = OMIT_NULL,
 	    .doc = "Of these, what the answer has cost, where the server tells"),
+	FIELD(struct flow_done, shortened, .doc = "Its inputs say more than the model reads at once: of a transcript every "
+	    "second, third or further sentence was sent"),
 	FIELD(struct flow_done, duration_ms, .required = true, .doc = "How long it took"),
 	FIELD(struct flow_done, question, .on = HIDDEN, .doc = "Digest of what was asked"),
 };

@@ -17,11 +17,13 @@ enum { FLOW_STEPS_MAX = 10, FLOW_INPUTS_MAX = 8, FLOW_TOKENS_MAX = 4000, FLOW_TO
 struct flow_step { const char *name, *prompt, *model; struct strings inputs; struct number max_tokens; };
 struct flow_target { const char *kind; bool overwrite; };
 struct flow_variable { const char *name, *value; };
-/* A step that was done.  question: the digest of what was asked. */
+/* A step that was done.  question: the digest of what was asked; shortened: with less than its
+ * inputs say, since they say more than the model reads at once. */
 struct flow_done {
 	const char *name, *output, *model, *question;
 	int64_t tokens, duration_ms;
 	struct number input_tokens, output_tokens;
+	bool shortened;
 };
 extern const struct record flow_step_record, flow_target_record, flow_variable_record, flow_done_record;
 

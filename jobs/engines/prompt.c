@@ -44,6 +44,27 @@ prompt_say(struct buf *b, const char *text)
 		buf_char(b, (unsigned char)*text < ' ' || *text == '<' || *text == '>' ? ' ' : *text);
 }
 
+size_t
+prompt_room(const struct conf *conf)
+{
+	return (size_t)conf->engine[ENGINE_complete].window * 4 * 2 / 3;
+}
+
+bool
+prompt_say_all(struct buf *b, const char *const *texts, size_t n, size_t most)
+{
+	size_t all = 0, said = 0, step, i;
+
+	for (i = 0; i < n; i++)
+		all += strlen(texts[i]) + 1;
+	step = all / most + 1;
+	for (i = 0; i < n && (said += strlen(texts[i]) + 1) <= most; i += step) {
+		prompt_say(b, texts[i]);
+		buf_char(b, '\n');
+	}
+	return all <= most;
+}
+
 const char *
 prompt_harmless(struct arena *mem, const char *at)
 {

@@ -51,6 +51,14 @@ bool prompt_ask(struct job *, struct prompt *);
 #define PROMPT_END "DATA>>>"
 void prompt_say(struct buf *, const char *text);
 
+/* Bytes of data that a question may bring beside what is to be done with them and the answer: two thirds of the window
+ * of the model (engine.complete.window), four bytes a token. */
+size_t prompt_room(const struct conf *);
+
+/* Texts that are only said by somebody, each on a line: of more than `most` bytes every second, third or further one.
+ * False: not all are there. */
+bool prompt_say_all(struct buf *, const char *const *texts, size_t n, size_t most);
+
 /* An answer of which nothing is a link or markup, whatever shows it: what begins or joins one is taken apart. */
 const char *prompt_harmless(struct arena *, const char *text);
 

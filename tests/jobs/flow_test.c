@@ -55,6 +55,9 @@ started(struct world *w, const char *token, const char *steps, const char *targe
 	return arena_printf(w->mem, "%s/%s", path, text(w, r, "data.id"));
 }
 
+/* 0: as in the settings. */
+static int64_t window;
+
 /* The job, by the server in that mode. */
 static enum outcome
 go(struct world *w, const char *at, const char *mode)
@@ -67,6 +70,8 @@ go(struct world *w, const char *at, const char *mode)
 
 	conf.engine[ENGINE_complete].timeout = strstr(mode, "hang") != NULL ? 2 : 60;
 	conf.engine[ENGINE_complete].models = "other/model:7b";
+	if (window > 0)
+		conf.engine[ENGINE_complete].window = window;
 	assert_true(uuid_parse(strrchr(at, '/') + 1, &in.run_id));
 	db_begin(w->db);
 	outcome = flow_run(&j);
@@ -108,6 +113,37 @@ steps_follow_each_other_and_the_last_answer_is_written(void **state)
 	/* It is done once. */
 	assert_int_equal(go(w, at, "/v1"), DONE);
 	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.cost"), "246");
+}
+
+static void
+what_a_model_cannot_read_at_once_is_sent_in_part_and_told(void **state)
+{
+	enum { SENTENCES = 400, SMALL = 4000 };
+	struct world *w = *state;
+	struct buf said = BUF(w->mem);
+	struct uuid id;
+	const char *at, *log;
+
+	for (int i = 0; i < SENTENCES; i++)
+		buf_printf(&said, "Bridge %d of the railway was built of stone and timber. ", 1000 + i);
+	id = asset(w, buf_string(&said));
+	at = started(w, w->token, ONE, "\"kind\":\"none\"", id);
+	peer_log(w, "DELETE");
+	assert_int_equal(go(w, at, "/v1"), DONE);
+	log = peer_log(w, "GET");
+	assert_non_null(strstr(log, "Bridge 1001 "));
+	assert_non_null(strstr(log, "Bridge 1399 "));
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.steps.0.shortened"), "false");
+	at = started(w, w->token, ONE, "\"kind\":\"none\"", id);
+	peer_log(w, "DELETE");
+	window = SMALL;
+	assert_int_equal(go(w, at, "/v1"), DONE);
+	window = 0;
+	log = peer_log(w, "GET");
+	assert_null(strstr(log, "Bridge 1001 "));
+	assert_non_null(strstr(log, "Bridge 1003 "));
+	assert_non_null(strstr(log, "Bridge 1399 "));
+	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.steps.0.shortened"), "true");
 }
 
 static void
@@ -528,6 +564,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(steps_follow_each_other_and_the_last_answer_is_written),
+		WORLD_TEST(what_a_model_cannot_read_at_once_is_sent_in_part_and_told),
 		WORLD_TEST(what_is_said_is_data_and_nothing_hostile_comes_through),
 		WORLD_TEST(tags_are_a_list_of_short_ones),
 		WORLD_TEST(a_step_is_answered_by_the_model_that_it_names),

@@ -28,6 +28,7 @@ with_peer(struct world *w, const char *path)
 	c->engine[ENGINE_transcribe].model = "test-model";
 	c->engine[ENGINE_transcribe].timeout = 60;
 	c->engine[ENGINE_complete] = c->engine[ENGINE_embed] = c->engine[ENGINE_transcribe];
+	c->engine[ENGINE_complete].window = w->conf->engine[ENGINE_complete].window;
 	c->engine_private_hosts = arena_printf(w->mem, "127.0.0.1:%d", peer.port);
 	return c;
 }
