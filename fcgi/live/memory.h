@@ -12,7 +12,9 @@
  *	did not release it passes over as many.
  *	That no other node has it follows from what holds for takeovers (core/livestream.h), as long as the database is
  *	away for all.  Where it is away for this node alone, another one may claim it: its first file, with a number
- *	behind those that are spared, shows that within a second or two, and the node has lost it from then on.
+ *	behind those that are spared, shows that within seconds, and the node has lost it from then on.  Where
+ *	the two do not share the directory of the recording, it goes on until the database answers, as an encoder that
+ *	never left does.
  */
 #ifndef FCGI_LIVE_MEMORY_H
 #define FCGI_LIVE_MEMORY_H
