@@ -231,12 +231,12 @@ reply_none(struct req *r)
 
 /* The address of the list itself with another page; every other parameter is kept. */
 static void
-page_link(struct req *r, const char *rel, int64_t page, const char *after, bool first)
+page_link(struct req *r, struct buf *b, const char *rel, int64_t page, const char *after)
 {
 	const char *query = strchr(r->uri, '?');
 	size_t path = strcspn(r->uri, "?");
 
-	buf_printf(&r->headers, "%s<%s%.*s?", first ? "Link: " : ", ", r->conf->public_url, (int)path, r->uri);
+	buf_printf(b, "%s<%s%.*s?", b->len > 0 ? ", " : "", r->conf->public_url, (int)path, r->uri);
 	for (query = query != NULL ? query + 1 : ""; *query != '\0'; query += *query == '&') {
 		size_t n = strcspn(query, "&"), name = strcspn(query, "=&");
 		const char *skip[] = { "page", "pagenumber", "after" };
@@ -246,33 +246,42 @@ page_link(struct req *r, const char *rel, int64_t page, const char *after, bool 
 		for (i = 0; i < 3; i++)
 			keep &= strlen(skip[i]) != name || strncasecmp(query, skip[i], name) != 0;
 		if (keep) {
-			buf_add(&r->headers, query, n);
-			buf_char(&r->headers, '&');
+			buf_add(b, query, n);
+			buf_char(b, '&');
 		}
 		query += n;
 	}
-	buf_printf(&r->headers, "page=%lld", (long long)page);
+	buf_printf(b, "page=%lld", (long long)page);
 	if (after != NULL)
-		buf_printf(&r->headers, "&after=%s", percent_encode(r->mem, after));
-	buf_printf(&r->headers, ">; rel=\"%s\"", rel);
+		buf_printf(b, "&after=%s", percent_encode(r->mem, after));
+	buf_printf(b, ">; rel=\"%s\"", rel);
 }
 
-/* Behind the end the previous page is the last that is known to have something on it. */
+/* Behind the end the previous page is the last that is known to have something on it.  Apache makes a 500 of an answer
+ * with a longer line than 8,190 bytes: then the next page is all that is named, if it can be. */
 static void
 page_links(struct req *r, size_t n)
 {
+	enum { LINKS_MAX = 8000 };
 	struct page *p = &r->page;
+	struct buf b = BUF(r->mem);
 	int64_t last = p->total > 0 ? (p->total - 1) / p->perpage : 0;
 	bool behind = p->page > last && (p->total_exact || n == 0);
 
-	page_link(r, "first", 0, NULL, true);
+	page_link(r, &b, "first", 0, NULL);
 	if (p->page > 0)
-		page_link(r, "prev", behind ? last : p->page - 1, NULL, false);
+		page_link(r, &b, "prev", behind ? last : p->page - 1, NULL);
 	if (p->next != NULL)
-		page_link(r, "next", p->page + 1, p->next, false);
+		page_link(r, &b, "next", p->page + 1, p->next);
 	if (p->total_exact)
-		page_link(r, "last", last, NULL, false);
-	buf_text(&r->headers, "\r\n");
+		page_link(r, &b, "last", last, NULL);
+	if (b.len > LINKS_MAX) {
+		b = BUF(r->mem);
+		if (p->next != NULL)
+			page_link(r, &b, "next", p->page + 1, p->next);
+	}
+	if (b.len > 0 && b.len <= LINKS_MAX)
+		buf_printf(&r->headers, "Link: %s\r\n", buf_string(&b));
 }
 
 size_t

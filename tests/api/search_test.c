@@ -489,6 +489,38 @@ pages_follow_each_other_and_names_come_first(void **state)
 	assert_null(text(w, r, "pagination.next"));
 }
 
+/* What is longer no web server passes on; of the way to the next page the body tells all the same. */
+static void
+addresses_of_pages_are_left_out_where_they_are_too_long(void **state)
+{
+	static const struct { int blanks; bool first, next; } rows[] = { { 100, true, true }, { 2500, false, true },
+	    { 2900, false, false } };
+	struct world *w = *state;
+	size_t i;
+
+	asset(w, "Tea and bread");
+	asset(w, "Tea and milk");
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct buf uri = BUF(w->mem);
+		const char *links;
+		struct req *r;
+		int k;
+
+		buf_text(&uri, "/v2/search?perpage=1&text=tea");
+		for (k = 0; k < rows[i].blanks; k++)
+			buf_text(&uri, "%20");
+		r = call(w, "GET", buf_string(&uri), NULL);
+		assert_int_equal(r->status, 200);
+		assert_string_equal(text(w, r, "pagination.total"), "2");
+		assert_true(strlen(text(w, r, "pagination.next")) > 10);
+		links = header(w, r, "Link");
+		links = links != NULL ? links : "";
+		assert_in_range(strlen(links), 0, 8000);
+		assert_int_equal(strstr(links, "rel=\"first\"") != NULL, rows[i].first);
+		assert_int_equal(strstr(links, "rel=\"next\"") != NULL, rows[i].next);
+	}
+}
+
 int
 main(void)
 {
@@ -508,6 +540,7 @@ main(void)
 		WORLD_TEST(a_filter_is_that_of_the_list_of_assets),
 		WORLD_TEST(ranges_are_of_what_the_caller_finds),
 		WORLD_TEST(pages_follow_each_other_and_names_come_first),
+		WORLD_TEST(addresses_of_pages_are_left_out_where_they_are_too_long),
 	};
 
 	return cmocka_run_group_tests(tests, world_open, world_close);
