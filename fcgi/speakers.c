@@ -167,6 +167,8 @@ media_speakers_list(struct req *r)
 	struct heard *rows;
 	size_t n;
 
+	if (r->page.sort == NULL)
+		r->page.sort = "createdAt";
 	rows = db_list(r->db, &heard_record, "FROM media_speakers h JOIN speakers t ON t.id = h.speaker_id AND " SHOWN
 	    " AND t.merged_into IS NULL WHERE h.media_id = ?", ARGS(ID(r->id[0])), &r->page, &n);
 	return heard_list(r, rows, n);
@@ -442,7 +444,7 @@ speaker_delete(struct req *r)
 const struct route speakers_routes[] = {
 	{
 		GET, "/v2/media/{mediaId}/speakers", SCOPE_VIEW_METADATA, media_speakers_list, NULL, &heard_record,
-		"List who is heard in an asset, where voices are told apart",
+		"List who is heard in an asset, where voices are told apart, the first to be heard first",
 		.flags = BELOW | LIST, .fails = "403 404 422",
 	},
 	{

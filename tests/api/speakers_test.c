@@ -120,6 +120,8 @@ a_name_is_in_transcript_files_and_search_at_once(void **state)
 	    "'%\"speakers\"%'", ARGS(ID(k.media_id))), 1);
 	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/speakers", uuid_text(w->mem, k.media_id)), NULL);
 	assert_string_equal(text(w, r, "pagination.total"), "2");
+	assert_string_equal(text(w, r, "data.0.number"), "1");
+	assert_string_equal(text(w, r, "data.1.number"), "2");
 	r = call(w, "GET", arena_printf(w->mem, "/v2/media/%s/metadata?expand=speakers", uuid_text(w->mem, k.media_id)),
 	    NULL);
 	assert_string_equal(text(w, r, "data.speakers.items.1.label"), "Ann Other");
