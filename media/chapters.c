@@ -12,7 +12,8 @@
 
 enum {
 	UNIT_WORDS = 15, WINDOW_UNITS = 500,
-	UNITS_LEAST = 8,			/* of a stretch */
+	UNITS_LEAST = 8,			/* of a stretch; of one that other things than words bound, too */
+	UNITS_BOUNDED = 4,
 	LEAST_MS = 20000,
 	PAUSE_MS = 3000, NEAR_MS = 4000,
 	TITLE_WORDS = 3, TITLE_LETTERS = 4,
@@ -30,7 +31,7 @@ struct spoken {
 };
 
 /* The words of a few seconds, [from, to). */
-struct unit { size_t from, to; double gain; };
+struct unit { size_t from, to; double gain; bool is_bound; };
 
 struct speech {
 	struct spoken *words;
@@ -99,6 +100,13 @@ worth(const struct chapters_marks *m, int64_t at, int64_t pause)
 	return fmin(all, most_worth);
 }
 
+/* Do two of picture, title and voice become others there? */
+static bool
+is_bound(const struct chapters_marks *m, int64_t at)
+{
+	return is_near(m->changes, at) + is_near(m->titles, at) + is_near(m->voices, at) >= 2;
+}
+
 /* Units end at a pause rather than in the middle of a sentence, and where somebody else begins. */
 static void
 take_units(struct arena *mem, const struct chapters_marks *marks, struct speech *s)
@@ -117,6 +125,7 @@ take_units(struct arena *mem, const struct chapters_marks *marks, struct speech 
 			u = &s->units[s->n_units++];
 			*u = (struct unit){ .from = i };
 			u->gain = s->boundary * worth(marks, s->words[i].start, pause);
+			u->is_bound = is_bound(marks, s->words[i].start);
 		}
 		u->to = i + 1;
 	}
@@ -132,8 +141,10 @@ begins(const struct speech *s, size_t unit)
 static bool
 is_long(const struct speech *s, size_t from, size_t to, size_t first, size_t end)
 {
-	return (from == first && to == end) ||
-	    (to - from >= UNITS_LEAST && begins(s, to) - begins(s, from) >= s->least);
+	const bool bounded = (from == 0 || s->units[from].is_bound) && (to == s->n_units || s->units[to].is_bound);
+
+	return (from == first && to == end) || (to - from >= (bounded ? UNITS_BOUNDED : UNITS_LEAST) &&
+	    begins(s, to) - begins(s, from) >= s->least);
 }
 
 /* x ln(x + 1), for all x up to n. */

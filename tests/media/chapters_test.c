@@ -35,21 +35,27 @@ say(struct list *words, const char *text, int64_t start)
 
 /* A talk of so many topics: six of ten words are those of every talk, `noise` of a hundred are of another topic. */
 static struct list
-talk(struct arena *mem, int topics, uint32_t noise)
+talk_of(struct arena *mem, int topics, int topic_words, uint32_t noise)
 {
 	struct paragraph *p = NEW(mem, struct paragraph);
 	int i;
 
 	seed = 7;
-	p->words.rows = arena_array(mem, (size_t)topics * TOPIC_WORDS, sizeof(struct word));
-	for (i = 0; i < topics * TOPIC_WORDS; i++) {
-		const int topic = random_below(100) < noise ? (int)random_below((uint32_t)topics) : i / TOPIC_WORDS;
+	p->words.rows = arena_array(mem, (size_t)topics * (size_t)topic_words, sizeof(struct word));
+	for (i = 0; i < topics * topic_words; i++) {
+		const int topic = random_below(100) < noise ? (int)random_below((uint32_t)topics) : i / topic_words;
 
 		say(&p->words, random_below(10) < 6 ? arena_printf(mem, "%s%u", i % SENTENCE == 0 ? "Common" :
 		    "common", random_below(COMMON)) : arena_printf(mem, "topic%dx%u.", topic,
 		    random_below(OWN)), (int64_t)i * WORD_MS);
 	}
 	return (struct list){ p, 1 };
+}
+
+static struct list
+talk(struct arena *mem, int topics, uint32_t noise)
+{
+	return talk_of(mem, topics, TOPIC_WORDS, noise);
 }
 
 static void
@@ -220,6 +226,26 @@ another_voice_and_another_title_say_where(void **state)
 	arena_free(mem);
 }
 
+/* Of three subjects of half a minute, each with a slide of its own; words alone are too few to say so. */
+static void
+a_short_talk_has_the_chapters_of_its_slides(void **state)
+{
+	enum { SHORT_WORDS = 80 };
+	struct arena *mem = arena_new(MEM);
+	const int64_t slides[] = { SHORT_WORDS * WORD_MS, 2 * SHORT_WORDS * WORD_MS };
+	const struct moments at = { slides, 2 };
+	const struct list said = talk_of(mem, 3, SHORT_WORDS, 0);
+	const struct stretch *s;
+
+	assert_int_equal(chapters_find(mem, &said, &(struct chapters_marks){ .changes = at, .titles = at },
+	    3 * SHORT_WORDS * WORD_MS, &s), 3);
+	assert_true(begins_near(s, 3, slides[0]));
+	assert_true(begins_near(s, 3, slides[1]));
+	assert_true(chapters_find(mem, &said, &(struct chapters_marks){ .changes = { NULL, 0 } },
+	    3 * SHORT_WORDS * WORD_MS, &s) < 3);
+	arena_free(mem);
+}
+
 static void
 without_words_the_picture_decides(void **state)
 {
@@ -282,6 +308,7 @@ main(void)
 		cmocka_unit_test(a_talk_about_one_thing_is_one_chapter),
 		cmocka_unit_test(a_pause_and_a_new_slide_say_where),
 		cmocka_unit_test(another_voice_and_another_title_say_where),
+		cmocka_unit_test(a_short_talk_has_the_chapters_of_its_slides),
 		cmocka_unit_test(without_words_the_picture_decides),
 		cmocka_unit_test(odd_words_are_borne),
 		cmocka_unit_test(a_day_of_talk_has_no_more_chapters_than_a_person_reads),
