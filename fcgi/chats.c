@@ -267,12 +267,22 @@ static bool
 is_fine(struct req *r, const struct chat *c)
 {
 	const struct search_limits limits = { .asset_types = c->asset_types };
+	const struct ids *channels = &c->channel_ids;
+	bool is_twice = false;
+	size_t i;
 
-	search_check(r, "", &limits);
+	search_check(r, "/", &limits);
 	if (!sees_all(r, &c->media_ids))
-		fault(r, "mediaIds", "not_allowed", "names an asset that is not there, or that you may not see");
-	if (access_visible(r, &c->channel_ids).n != c->channel_ids.n)
-		fault(r, "channelIds", "not_allowed", "names a channel that you may not see, or one twice");
+		fault(r, "/mediaIds", "not_allowed", "names an asset that is not there, or that you may not see");
+	for (i = 0; i < channels->n; i++)
+		if (ids_have(&(struct ids){ channels->at, i }, channels->at[i])) {
+			fault(r, arena_printf(r->mem, "/channelIds/%zu", i), "duplicate",
+			    "this channel is in the list already");
+			is_twice = true;
+		}
+	/* Of one that is there twice some callers see one. */
+	if (!is_twice && access_visible(r, channels).n != channels->n)
+		fault(r, "/channelIds", "not_allowed", "names a channel that you may not see");
 	if (r->faults.n > 0)
 		refuse(r, ERR_INVALID, NULL);
 	return r->faults.n == 0;

@@ -152,6 +152,18 @@ is_step(const struct flow_step *steps, size_t before, const char *name)
 	return false;
 }
 
+/* Does one before the input of that index say the same? */
+static bool
+is_named(const struct strings *inputs, size_t before)
+{
+	size_t i;
+
+	for (i = 0; i < before; i++)
+		if (strcmp(inputs->at[i], inputs->at[before]) == 0)
+			return true;
+	return false;
+}
+
 static void
 check_step(struct req *r, const struct flow *f, size_t at, const struct engine_settings *set)
 {
@@ -161,10 +173,15 @@ check_step(struct req *r, const struct flow *f, size_t at, const struct engine_s
 
 	if (is_step(steps, at, s->name) || is_of_asset(s->name))
 		fault(r, arena_printf(r->mem, "/steps/%zu/name", at), "duplicate", "there is an input of this name");
-	for (i = 0; i < s->inputs.n; i++)
+	for (i = 0; i < s->inputs.n; i++) {
+		const char *pointer = arena_printf(r->mem, "/steps/%zu/inputs/%zu", at, i);
+
 		if (!is_of_asset(s->inputs.at[i]) && !is_step(steps, at, s->inputs.at[i]))
-			fault(r, arena_printf(r->mem, "/steps/%zu/inputs/%zu", at, i), "not_allowed",
+			fault(r, pointer, "not_allowed",
 			    "this is neither transcript, chapters, keywords or description, nor a step before");
+		else if (is_named(&s->inputs, i))
+			fault(r, pointer, "duplicate", "this input is in the list already");
+	}
 	if (flow_prompt(r->mem, s->prompt, &f->variables, &missing) == NULL)
 		fault(r, arena_printf(r->mem, "/steps/%zu/prompt", at), "not_found", "{{%.64s}} is no variable",
 		    missing);
@@ -173,18 +190,26 @@ check_step(struct req *r, const struct flow *f, size_t at, const struct engine_s
 		    models_refuse(r->mem, set));
 }
 
-static bool
-is_fine(struct req *r, const struct flow *f)
+static void
+check_variables(struct req *r, const struct list *variables)
 {
-	const struct conf *conf = engines_conf(r->db, r->conf, r->who->tenant_id);
-	const struct flow_variable *v = f->variables.rows;
+	const struct flow_variable *v = variables->rows;
 	size_t i, k;
 
-	for (i = 0; i < f->variables.n; i++)
+	for (i = 0; i < variables->n; i++)
 		for (k = 0; k < i; k++)
 			if (strcmp(v[i].name, v[k].name) == 0)
 				fault(r, arena_printf(r->mem, "/variables/%zu/name", i), "duplicate",
 				    "there is a variable of this name");
+}
+
+static bool
+is_fine(struct req *r, const struct flow *f)
+{
+	const struct conf *conf = engines_conf(r->db, r->conf, r->who->tenant_id);
+	size_t i;
+
+	check_variables(r, &f->variables);
 	for (i = 0; i < f->steps.n; i++)
 		check_step(r, f, i, &conf->engine[ENGINE_complete]);
 	if (r->faults.n > 0)
@@ -337,6 +362,7 @@ values(struct req *r, const struct flow *f, const struct list *given)
 	const struct flow_variable *v = given->rows;
 	size_t i, k;
 
+	check_variables(r, given);
 	if (f->variables.n > 0)
 		memcpy(all, f->variables.rows, f->variables.n * sizeof(*all));
 	for (i = 0; i < given->n; i++) {

@@ -142,10 +142,16 @@ a_chat_has_its_limits_and_goes_on(void **state)
 	    "c.tenant_id = ?", ARGS(ID(w->tenant_id)), -1), 0);
 	r = ask(w, w->token, "{\"prompt\":\"Which remedy?\",\"assetTypes\":[\"document\"]}");
 	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
-	assert_int_equal(ask(w, w->token, "{\"prompt\":\"x\",\"assetTypes\":[\"song\"]}")->status, 422);
-	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"x\",\"channelIds\":[\"%s\"]}", uuid_text(w->mem,
-	    uuid_new())));
+	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"x\",\"assetTypes\":[\"song\"],\"mediaIds\":[\"%s\"],"
+	    "\"channelIds\":[\"%s\"]}", uuid_text(w->mem, uuid_new()), uuid_text(w->mem, uuid_new())));
 	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/assetTypes", "not_allowed"));
+	assert_true(has_fault(r, "/mediaIds", "not_allowed"));
+	assert_true(has_fault(r, "/channelIds", "not_allowed"));
+	r = ask(w, w->token, arena_printf(w->mem, "{\"prompt\":\"x\",\"channelIds\":[\"%s\",\"%s\"]}",
+	    uuid_text(w->mem, w->channel_id), uuid_text(w->mem, w->channel_id)));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/channelIds/1", "duplicate"));
 }
 
 /* Ada is heard from 19 to 31 s, Bob from 50 to 60 s. */

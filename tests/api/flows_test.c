@@ -65,6 +65,8 @@ a_flow_is_made_of_steps_that_fit(void **state)
 	wrong(w, flow(w, STEP("a", "x", "\"transcript\"") "," STEP("a", "x", "\"a\""), "none", ""), "/steps/1/name");
 	wrong(w, flow(w, STEP("keywords", "x", "\"transcript\""), "none", ""), "/steps/0/name");
 	wrong(w, flow(w, STEP("a", "x", ""), "none", ""), "/steps/0/inputs");
+	wrong(w, flow(w, STEP("a", "x", "\"transcript\",\"chapters\",\"transcript\""), "none", ""),
+	    "/steps/0/inputs/2");
 	assert_int_equal(call(w, "DELETE", path, NULL)->status, 200);
 	assert_int_equal(call(w, "GET", path, NULL)->status, 404);
 }
@@ -158,6 +160,11 @@ a_run_is_for_whom_its_target_allows(void **state)
 	assert_int_equal(r->status, 422);
 	assert_true(has_fault(r, "/mediaId", "not_found"));
 	assert_true(has_fault(r, "/variables/0/name", "not_found"));
+	r = call(w, "POST", arena_printf(w->mem, "%s/runs", none), arena_printf(w->mem, "{\"mediaId\":\"%s\","
+	    "\"variables\":[{\"name\":\"language\",\"value\":\"x\"},{\"name\":\"language\",\"value\":\"y\"}]}",
+	    uuid_text(w->mem, id)));
+	assert_int_equal(r->status, 422);
+	assert_true(has_fault(r, "/variables/1/name", "duplicate"));
 	w->conf = was;
 }
 
