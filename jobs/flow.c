@@ -164,7 +164,8 @@ put_words(struct buf *b, const struct running *w, size_t most)
 	for (size_t i = 0; i < p->n_sentences; i++) {
 		const struct place *at = &p->sentences[i].place;
 
-		lines[i] = with_time(w->mem, w->run, at->page == 0 && at->start >= 0, at->start, p->sentences[i].text);
+		lines[i] = with_time(w->mem, w->run, at->page == 0 && at->start >= 0, at->start,
+		    p->sentences[i].reading);
 	}
 	return prompt_say_all(b, lines, p->n_sentences, most);
 }

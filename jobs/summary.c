@@ -24,7 +24,7 @@ data(const struct conf *conf, const struct prose *p)
 	struct buf b = BUF(p->mem);
 
 	for (size_t i = 0; i < p->n_sentences; i++)
-		texts[i] = p->sentences[i].text;
+		texts[i] = p->sentences[i].reading;
 	buf_text(&b, PROMPT_BEGIN "\n");
 	prompt_say_all(&b, texts, p->n_sentences, prompt_room(conf));
 	buf_text(&b, PROMPT_END);

@@ -212,11 +212,13 @@ end_sentence(struct prose_reader *r, size_t from, const struct sentence *s)
 	p->sentences[p->n_sentences] = *s;
 	p->sentences[p->n_sentences].from = from;
 	p->sentences[p->n_sentences].to = p->n;
+	if (s->reading == NULL)
+		p->sentences[p->n_sentences].reading = s->text;
 	p->n_sentences++;
 }
 
 /* What is said until a sentence ends. */
-struct saying { struct buf text; size_t from; int64_t start, end; double sum; int64_t words; };
+struct saying { struct buf text, reading; size_t from; int64_t start, end; double sum; int64_t words; };
 
 bool
 prose_is_capital(const struct token *t)
@@ -231,13 +233,14 @@ prose_is_capital(const struct token *t)
 static void
 end_saying(struct prose_reader *r, struct saying *s)
 {
-	struct sentence done = { .text = buf_string(&s->text), .place = { s->start, s->end, 0 } };
+	struct sentence done = { .text = buf_string(&s->text), .reading = buf_string(&s->reading),
+	    .place = { s->start, s->end, 0 } };
 
 	if (s->words > 0) {
 		done.confidence = s->sum / (double)s->words;
 		end_sentence(r, s->from, &done);
 	}
-	*s = (struct saying){ .text = BUF(r->prose->mem), .from = r->prose->n };
+	*s = (struct saying){ .text = BUF(r->prose->mem), .reading = BUF(r->prose->mem), .from = r->prose->n };
 }
 
 static void
@@ -250,11 +253,14 @@ say_word(struct prose_reader *r, struct saying *s, const struct word *w, double 
 		r->apart = true;
 	if (s->words++ == 0)
 		s->start = w->start.ms;
-	else if (!transcript_is_wide(w->text))
+	else if (!transcript_is_wide(w->text)) {
 		buf_char(&s->text, ' ');
+		buf_char(&s->reading, ' ');
+	}
 	s->end = w->end.ms;
 	s->sum += confidence;
 	buf_text(&s->text, w->text);
+	buf_text(&s->reading, word_read(w));
 	t = over(r->words, w->text, NULL);
 	add_words(r, w->text, 0, (int32_t)strlen(w->text), &place, confidence);
 	utext_close(t);
@@ -264,7 +270,7 @@ void
 prose_say(struct prose_reader *r, const struct list *paragraphs, double confidence)
 {
 	const struct paragraph *p = paragraphs->rows;
-	struct saying s = { .text = BUF(r->prose->mem), .from = r->prose->n };
+	struct saying s = { .text = BUF(r->prose->mem), .reading = BUF(r->prose->mem), .from = r->prose->n };
 	size_t i, k;
 
 	for (i = 0; i < paragraphs->n; i++) {
@@ -272,7 +278,7 @@ prose_say(struct prose_reader *r, const struct list *paragraphs, double confiden
 
 		for (k = 0; k < p[i].words.n; k++) {
 			say_word(r, &s, &w[k], w[k].confidence > 0 ? w[k].confidence : confidence);
-			if (transcript_ends_sentence(w[k].text))
+			if (transcript_ends_sentence(word_read(&w[k])))
 				end_saying(r, &s);
 		}
 		end_saying(r, &s);

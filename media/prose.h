@@ -37,9 +37,10 @@ struct token {
 	bool begins;
 };
 
-/* Of what is said without punctuation: what is said without a pause. */
+/* Of what is said without punctuation, and read without any: what is said without a pause. */
 struct sentence {
 	const char *text;
+	const char *reading;		/* as people read it; of what is written the same */
 	size_t from, to;		/* its tokens */
 	struct place place;
 	double confidence;		/* mean of its words, those left out, too */

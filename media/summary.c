@@ -139,8 +139,8 @@ summary_find(const struct prose *p, size_t *n)
 	most = nodes / SHARE < SUMMARY_SENTENCES ? nodes / SHARE : SUMMARY_SENTENCES;
 	/* What says less than the mean of them stands for nothing. */
 	for (i = 0; i < nodes && *n < most && v[i].rank >= mean; i++)
-		if (bytes + strlen(v[i].s->text) < SUMMARY_BYTES && !is_said(taken, *n, &v[i])) {
-			bytes += strlen(v[i].s->text);
+		if (bytes + strlen(v[i].s->reading) < SUMMARY_BYTES && !is_said(taken, *n, &v[i])) {
+			bytes += strlen(v[i].s->reading);
 			taken[*n] = v[i];
 			out[(*n)++] = v[i].s;
 		}
@@ -155,7 +155,7 @@ summary_json(struct arena *mem, const struct sentence *const *s, size_t n, const
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		buf_printf(&text, "%s%s", i > 0 ? " " : "", s[i]->text);
+		buf_printf(&text, "%s%s", i > 0 ? " " : "", s[i]->reading);
 	buf_char(&b, '{');
 	if (n > 0) {
 		buf_text(&b, "\"text\":");
@@ -167,7 +167,7 @@ summary_json(struct arena *mem, const struct sentence *const *s, size_t n, const
 		place = BUF(mem);
 		prose_place(&place, &s[i]->place);
 		buf_text(&b, i > 0 ? ",{\"text\":" : "{\"text\":");
-		buf_json(&b, s[i]->text);
+		buf_json(&b, s[i]->reading);
 		buf_printf(&b, ",\"confidence\":%.2f", s[i]->confidence);
 		if (place.len > 2)
 			buf_char(&b, ',');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who and what is named, and which sentences stand for a text. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -187,6 +188,39 @@ a_summary_has_sentences_of_the_text_that_say_what_others_say(void **state)
 	arena_free(mem);
 }
 
+/* What an engine has heard without case and marks, and people read with them. */
+static void
+a_summary_of_what_is_said_is_as_people_read_it(void **state)
+{
+	struct arena *mem = arena_new(MEM);
+	struct prose_reader *r = prose_begin(mem);
+	struct paragraph p = { .words = transcript_spread(mem, FLEET, 0, 1000) };
+	struct word *w = p.words.rows;
+	const struct sentence **s;
+	const struct prose *prose;
+	size_t n, i;
+
+	(void)state;
+	for (i = 0; i < p.words.n; i++) {
+		char *heard = arena_copy_n(mem, w[i].text, strcspn(w[i].text, "."));
+
+		heard[0] = (char)tolower((unsigned char)heard[0]);
+		w[i] = (struct word){ heard, { (int64_t)i * 400, true }, { (int64_t)i * 400 + 300, true }, 0.9,
+		    "machine", .reading = w[i].text };
+	}
+	prose_say(r, &(struct list){ &p, 1 }, 0.7);
+	prose = prose_end(r, "en");
+	assert_int_equal(prose->n_sentences, 9);
+	assert_string_equal(prose->sentences[1].text, "herring from the bay is salted on the island");
+	assert_string_equal(prose->sentences[1].reading, "Herring from the bay is salted on the island.");
+	s = summary_find(prose, &n);
+	assert_in_range(n, 1, 2);
+	for (i = 0; i < n; i++)
+		assert_non_null(strstr(FLEET, s[i]->reading));
+	assert_non_null(strstr(summary_json(mem, s, n, NULL), s[0]->reading));
+	arena_free(mem);
+}
+
 int
 main(void)
 {
@@ -196,6 +230,7 @@ main(void)
 		cmocka_unit_test(names_that_are_known_are_found_as_a_whole_and_with_their_times),
 		cmocka_unit_test(one_word_that_was_not_heard_clearly_is_no_name),
 		cmocka_unit_test(a_summary_has_sentences_of_the_text_that_say_what_others_say),
+		cmocka_unit_test(a_summary_of_what_is_said_is_as_people_read_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
