@@ -254,12 +254,35 @@ metadata(const struct tus *t, const char *key, const char **value)
 	return true;
 }
 
-/* Keys without blanks and base64, as a line that HEAD can say again. */
+/* Is the key that begins there none of those before it? */
+static bool
+is_new(const char *text, const char *key)
+{
+	const size_t n = strcspn(key, " ,");
+	const char *at;
+
+	for (at = text; at < key; at += strcspn(at, ",") + 1) {
+		at += strspn(at, " ");
+		if (at < key && strcspn(at, " ,") == n && memcmp(at, key, n) == 0)
+			return false;
+	}
+	return true;
+}
+
+/* Keys without blanks, each once, and base64, as a line that HEAD can say again. */
 static bool
 is_metadata(const char *text)
 {
+	const char *at;
+
 	if (strlen(text) > METADATA_MAX)
 		return false;
+	for (at = text; *at != '\0'; at += *at == ',') {
+		at += strspn(at, " ");
+		if (!is_new(text, at))
+			return false;
+		at += strcspn(at, ",");
+	}
 	while (*text >= ' ' && *text < 0x7f)
 		text++;
 	return *text == '\0';
@@ -345,7 +368,8 @@ announce(struct tus *t, int64_t size, struct upload_tus more)
 	const char *said = header(t, "upload-metadata"), *json = body_of(t, size, more.is_partial);
 
 	if (json == NULL || (said != NULL && !is_metadata(said))) {
-		t->put.detail = "Upload-Metadata is to be pairs of a key and text in base64, with commas between them.";
+		t->put.detail = "Upload-Metadata is to be pairs of a key, each once, and text in base64, with commas "
+		    "between them.";
 		return ERR_BAD_REQUEST;
 	}
 	if (said != NULL && *said != '\0')

@@ -264,6 +264,10 @@ one_is_made_by_who_may_and_says_where_it_goes(void **state)
 	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQBi" } } }, ERR_BAD_REQUEST);
 	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQ==,\303\244" } } },
 	    ERR_BAD_REQUEST);
+	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQ==,name YQ==, filename Yg==" } } },
+	    ERR_BAD_REQUEST);
+	create(w, &(struct ask){ .lines = { length, { "Upload-Metadata", "filename YQ==,file YQ==,filenames Yg==" } } },
+	    ERR_NONE);
 	create(w, &(struct ask){ .lines = { length, { "Upload-Concat", "other" } } }, ERR_BAD_REQUEST);
 	assert_int_equal(call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"tus\"}")->status, 422);
 	r = call(w, "POST", "/v2/uploads", "{\"fileName\":\"a\",\"type\":\"tus\",\"fileSize\":9}");
