@@ -563,8 +563,11 @@ take_number(struct decode *d, const struct field *f, const char *pointer, json_o
 			*(double *)at = x;
 		return true;
 	case KIND_POSITION:
-		if (!isfinite(x) || x < 0 || x > (double)MAX_INT / 1000)
-			bad(d, pointer, x < 0 ? "too_small" : "too_large", "seconds are wanted, not negative");
+		if (x < 0)
+			bad(d, pointer, "too_small", "seconds are wanted, not negative");
+		else if (!isfinite(x) || x > (double)MAX_INT / 1000)
+			bad(d, pointer, "too_large", arena_printf(d->mem, "at most %lld seconds",
+			    (long long)MAX_INT / 1000));
 		else
 			*(struct position *)at = (struct position){ llround(x * 1000), true };
 		return true;

@@ -59,6 +59,8 @@ a_section_lies_inside_of_its_asset_and_has_what_its_type_wants(void **state)
 		if (r->status != 422 || !has_fault(r, bad[i].pointer, bad[i].code))
 			fail_msg("%s: %s", bad[i].body, buf_string(&r->out));
 	}
+	r = call(w, "POST", of, "{\"type\":\"marker\",\"time\":1e300}");
+	assert_string_equal(text(w, r, "data.errors.0.detail"), "at most 9007199254740 seconds");
 	assert_int_equal(call(w, "POST", of, "{\"type\":\"marker\",\"time\":NaN}")->status, 400);
 	assert_string_equal(text(w, call(w, "GET", of, NULL), "pagination.total"), "0");
 	make(w, of, "{\"type\":\"marker\",\"time\":60}");
