@@ -68,7 +68,7 @@ struct extraction { struct strings transcription_language_codes, extract; };
 static const struct field extraction_fields[] = {
 	FIELD(struct extraction, transcription_language_codes, .on = CREATE, .min = 1, .max = 10,
 	    .doc = "Languages to transcribe: BCP 47 tags, translate-en, or auto. Left out: those of the upload"),
-	FIELD(struct extraction, extract, .on = CREATE, .min = 1, .max = 10, .one_of = PLAN_MAKES,
+	FIELD(struct extraction, extract, .on = CREATE, .min = 1, .max = 20, .one_of = PLAN_MAKES,
 	    .doc = "What is to be made anew. Left out: all of it"),
 };
 static const struct record extraction_record = RECORD("MetadataExtraction", struct extraction, extraction_fields);

@@ -528,6 +528,27 @@ deleted_metadata_leaves_the_words_of_people_and_the_facts_of_the_file(void **sta
 	assert_int_equal(number(w, "FROM metadata WHERE media_id = ?", ARGS(ID(media))), 2);
 }
 
+/* Of all that there is no asset has everything: that is what is wrong, not how much was named. */
+static void
+all_that_can_be_made_anew_can_be_named(void **state)
+{
+	struct world *w = *state;
+	struct buf body = BUF(w->mem);
+	const char *at = PLAN_MAKES;
+	struct req *r;
+
+	buf_text(&body, "{\"extract\":[\"");
+	for (; *at != '\0'; at++)
+		if (*at == ' ')
+			buf_text(&body, "\",\"");
+		else
+			buf_char(&body, *at);
+	buf_text(&body, "\"]}");
+	r = call(w, "PUT", path_of(w, ingested(w), ""), buf_string(&body));
+	assert_true(has_fault(r, "/extract", "not_allowed"));
+	assert_false(has_fault(r, "/extract", "too_many"));
+}
+
 static void
 what_cannot_be_made_anew_is_refused_and_changes_nothing(void **state)
 {
@@ -842,6 +863,7 @@ main(void)
 		WORLD_TEST(metadata_counts_everything_and_shows_what_is_asked_for),
 		WORLD_TEST(deleted_metadata_leaves_the_words_of_people_and_the_facts_of_the_file),
 		WORLD_TEST(metadata_is_made_anew_as_a_whole_or_in_part),
+		WORLD_TEST(all_that_can_be_made_anew_can_be_named),
 		WORLD_TEST(what_cannot_be_made_anew_is_refused_and_changes_nothing),
 	};
 
