@@ -15,6 +15,7 @@
 #include "fcgi/nearest.h"
 #include "fcgi/passages.h"
 #include "fcgi/search_query.h"
+#include "media/prose.h"
 
 /* Words of a question; assets and excerpts that are weighed; of each order so many count; so many at once are asked by
  * whom they are; assets where somebody is heard; passages of one asset; how many assets more than these make no word
@@ -86,16 +87,42 @@ is_wanted(const struct finding_passages *f, const char *word)
 	return false;
 }
 
+/* The question as words of which some say nothing of what it is about; NULL: all of them do, and so all count. */
+static const struct prose *
+telling(struct arena *mem, const char *question)
+{
+	struct prose_reader *r = prose_begin(mem);
+	const struct prose *p;
+
+	prose_show(r, question, (struct place){ -1, -1, 0 }, 1, false);
+	p = prose_end(r, NULL);
+	for (size_t i = 0; i < p->n_vocables; i++)
+		if (!p->vocables[i].common)
+			return p;
+	return NULL;
+}
+
+/* What is in any talk would find something whatever is asked. */
+static bool
+says_nothing(const struct prose *p, const char *word)
+{
+	for (size_t i = 0; p != NULL && i < p->n_vocables; i++)
+		if (p->vocables[i].common && strcmp(p->vocables[i].folded, word) == 0)
+			return true;
+	return false;
+}
+
 static void
 read_words(struct finding_passages *f, const char *question)
 {
+	const struct prose *p = telling(f->r->mem, question);
 	struct folded *w;
 	size_t n, i;
 	int64_t df;
 
 	w = fold_words(f->r->mem, question, &n);
 	for (i = 0; i < n && f->n_words < WORDS; i++) {
-		if (strlen(w[i].word) < 2 || is_wanted(f, w[i].word))
+		if (strlen(w[i].word) < 2 || is_wanted(f, w[i].word) || says_nothing(p, w[i].word))
 			continue;
 		df = db_number(f->r->db, "SELECT COUNT(*) FROM (SELECT DISTINCT s.media_id FROM search_words s WHERE "
 		    "s.tenant_id = ? AND s.word = CAST(? AS BINARY) LIMIT 5000) t", ARGS(ID(f->r->who->tenant_id),

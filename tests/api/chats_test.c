@@ -63,6 +63,11 @@ a_question_is_answered_by_what_is_said(void **state)
 	assert_string_equal(text(w, r, "data.answer"), NOTHING);
 	assert_string_equal(text(w, r, "data.engine"), "kinothek passages 1");
 	assert_null(text(w, r, "data.context.0.mediaId"));
+	/* What it has in common with all that is said is no answer. */
+	r = ask(w, w->token, "{\"prompt\":\"Who was the Qwertzuiop?\"}");
+	assert_string_equal(text(w, r, "data.warning"), "nothing_found");
+	r = ask(w, w->token, "{\"prompt\":\"the\"}");
+	assert_string_equal(text(w, r, "data.context.0.parts.0.text"), MEDICINE);
 	assert_int_equal(ask(w, w->token, "{\"prompt\":\"\"}")->status, 422);
 	assert_int_equal(ask(w, w->token, "{}")->status, 422);
 }
