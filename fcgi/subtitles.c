@@ -150,6 +150,8 @@ is_readable(struct req *r, const struct cues *all)
 		fault(r, "", "too_long", "line %" PRId64 ": the subtitle that begins here has too long a text", length);
 	else if (all->found > all->n && all->n == CUES_MAX)
 		fault(r, "", "too_many", "a file may have %d subtitles, and this one has %zu", CUES_MAX, all->found);
+	else if (all->n == 0 && first == 0)
+		fault(r, "", "unreadable", "the file is empty: SubRip, WebVTT, SubStation Alpha or TTML is wanted");
 	else if (all->n == 0)
 		fault(r, "", "unreadable", "line %" PRId64 ": there is no subtitle in the file, which is none of "
 		    "SubRip, WebVTT, SubStation Alpha and TTML; it says: %s", first, cues_line(all, first));

@@ -243,7 +243,7 @@ bad_files_name_their_line_and_change_nothing(void **state)
 		{ "<!DOCTYPE tt [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>\n<tt><body><p begin='1s' end='2s'>&x;</p></body></tt>",
 		    "unreadable", "line 1: declarations, and tags of that length, are not taken" },
 		{ "WEBVTT\n\n", "unreadable", "line 1: there is no subtitle in the file" },
-		{ "", "unreadable", "line 0: there is no subtitle" },
+		{ "", "unreadable", "the file is empty" },
 		{ "1\n00:02:00,000 --> 00:02:01,000\nlate\n", "no_text", "all of it is after the end" },
 		{ "1\n00:00:00,000 --> 00:00:01,000\n<i> </i>\n", "no_text", "no subtitle has a word in it" },
 	};
