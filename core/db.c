@@ -25,8 +25,8 @@ struct statement {
 	struct statement *next;
 	const struct record *record;	/* NULL: no columns, or one plain one */
 	char *text;			/* whole SQL */
+	const char *asked;		/* the part of it behind the columns */
 	const char *literal;		/* address it was asked with */
-	char *suffix;
 	MYSQL_STMT *handle;
 	MYSQL_BIND *out;
 	struct cell *cells;
@@ -43,7 +43,6 @@ statement_free(struct statement *s, bool tell_server)
 	if (tell_server && s->handle != NULL)
 		mysql_stmt_close(s->handle);
 	free(s->text);
-	free(s->suffix);
 	free(s->out);
 	free(s->cells);
 	free(s);
@@ -176,24 +175,26 @@ bucket(const struct db *db, const struct record *r, const char *literal, const c
 static struct statement *
 prepare(struct db *db, const struct record *r, const char *literal, const char *suffix, bool brief)
 {
-	size_t at = bucket(db, r, literal, suffix);
+	const size_t at = bucket(db, r, literal, suffix), n = strlen(literal);
 	struct statement *s;
 	struct buf text = BUF(db->mem);
+	size_t columns;
 
 	for (s = db->buckets[at]; s != NULL; s = s->next)
-		if (s->record == r && s->literal == literal && strcmp(s->suffix, suffix) == 0 &&
-		    strncmp(s->text + strlen(s->text) - strlen(suffix) - strlen(literal), literal,
-		    strlen(literal)) == 0)
+		if (s->record == r && s->literal == literal && strncmp(s->asked, literal, n) == 0 &&
+		    strcmp(s->asked + n, suffix) == 0)
 			return s;
 	if (db->n_statements >= MAX_STATEMENTS)
 		db_drop_statements(db, true);
 	if (r != NULL)
 		select_list(&text, r, brief);
+	columns = text.len;
 	buf_text(&text, literal);
 	buf_text(&text, suffix);
 	s = calloc(1, sizeof(*s));
-	if (s == NULL || (s->text = strdup(buf_string(&text))) == NULL || (s->suffix = strdup(suffix)) == NULL)
+	if (s == NULL || (s->text = strdup(buf_string(&text))) == NULL)
 		abort();
+	s->asked = s->text + columns;
 	s->record = r;
 	s->literal = literal;
 	s->handle = mysql_stmt_init(db->my);

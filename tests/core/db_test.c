@@ -132,6 +132,22 @@ a_taken_key_is_an_answer_not_a_failure(void **state)
 	assert_int_equal(db_number(w->db, "SELECT version FROM things WHERE n = 2", NO_ARGS, -1), 1);
 }
 
+/* As SQL that is put together in an arena comes to lie where other SQL lay. */
+static void
+another_statement_at_the_same_address_is_another_one(void **state)
+{
+	struct world *w = *state;
+	char sql[200] = "SELECT 2 AS a UNION ALL SELECT 1";
+
+	assert_int_equal(db_number(w->db, sql, NO_ARGS, 0), 2);
+	strcpy(sql, "SELECT 1");
+	assert_int_equal(db_number(w->db, sql, NO_ARGS, 0), 1);
+	strcpy(sql, "SELECT 3 /* which is longer than what lay there before, so that nothing can be alike */");
+	assert_int_equal(db_number(w->db, sql, NO_ARGS, 0), 3);
+	strcpy(sql, "SELECT 1");
+	assert_int_equal(db_number(w->db, sql, NO_ARGS, 0), 1);
+}
+
 /* In a statement of db_run() nobody is there to hear the answer. */
 static void
 a_taken_key_in_plain_sql_sticks_whatever_follows(void **state)
@@ -764,6 +780,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_taken_key_in_plain_sql_sticks_whatever_follows, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(an_update_counts_matched_rows_and_raises_the_version, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_failure_sticks_until_begin, with_table, world_teardown),
+		cmocka_unit_test_setup_teardown(another_statement_at_the_same_address_is_another_one, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(a_killed_connection_is_dialled_again_unless_something_was_begun, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(who_rests_gives_the_connection_back_and_dials_when_asked, with_table, world_teardown),
 		cmocka_unit_test_setup_teardown(a_server_that_cannot_do_it_is_left, with_table, world_teardown),
