@@ -367,7 +367,7 @@ a_still_that_cannot_be_read_takes_no_other_one_with_it(void **state)
 	struct conf hasty = *w->conf;
 	struct req *r;
 
-	hasty.engine[ENGINE_ocr].timeout = 3;
+	hasty.engine[ENGINE_ocr].timeout = 4;
 	drain(w, &hasty);
 	r = metadata(w, media, "videoTexts");
 	stands(w, r, "Railway bridges", 0, 10);
