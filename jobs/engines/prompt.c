@@ -57,7 +57,7 @@ prompt_say_all(struct buf *b, const char *const *texts, size_t n, size_t most)
 
 	for (i = 0; i < n; i++)
 		all += strlen(texts[i]) + 1;
-	step = all / most + 1;
+	step = (all + most - 1) / most;
 	for (i = 0; i < n && (said += strlen(texts[i]) + 1) <= most; i += step) {
 		prompt_say(b, texts[i]);
 		buf_char(b, '\n');

@@ -5,6 +5,7 @@
 #include "core/event.h"
 #include "fcgi/seen.h"
 #include "jobs/runner.h"
+#include "jobs/engines/prompt.h"
 #include "tests/jobs/sounds.h"
 
 #define MEDICINE "The physician prescribed a remedy against the infection, and the patient recovered."
@@ -144,6 +145,20 @@ what_a_model_cannot_read_at_once_is_sent_in_part_and_told(void **state)
 	assert_non_null(strstr(log, "Bridge 1003 "));
 	assert_non_null(strstr(log, "Bridge 1399 "));
 	assert_string_equal(text(w, call(w, "GET", at, NULL), "data.steps.0.shortened"), "true");
+}
+
+static void
+what_just_fits_is_sent_whole(void **state)
+{
+	static const char *const lines[] = { "one", "two", "six" };
+	struct world *w = *state;
+	struct buf b = BUF(w->mem);
+
+	assert_true(prompt_say_all(&b, lines, 3, 12));
+	assert_string_equal(buf_string(&b), "one\ntwo\nsix\n");
+	b = BUF(w->mem);
+	assert_false(prompt_say_all(&b, lines, 3, 11));
+	assert_string_equal(buf_string(&b), "one\nsix\n");
 }
 
 static void
@@ -565,6 +580,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(steps_follow_each_other_and_the_last_answer_is_written),
 		WORLD_TEST(what_a_model_cannot_read_at_once_is_sent_in_part_and_told),
+		WORLD_TEST(what_just_fits_is_sent_whole),
 		WORLD_TEST(what_is_said_is_data_and_nothing_hostile_comes_through),
 		WORLD_TEST(tags_are_a_list_of_short_ones),
 		WORLD_TEST(a_step_is_answered_by_the_model_that_it_names),
